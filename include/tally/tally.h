@@ -1,0 +1,398 @@
+/* tally: reductions and prefix scans on any processor.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
+ *
+ * This header is the manual. It is plain C11 (and C++17) and names no type of any device interface.
+ *
+ *   1. Names           status, data types, operators, forms, groupings, modes
+ *   2. Simple layer    host memory, the CPU, one call
+ *   3. Devices         open, describe, allocate, copy
+ *   4. Plans           describe a computation once, run it many times
+ *   5. Pieces          inputs that arrive in parts or do not fit in memory
+ *   6. Accumulators    exact partial sums that travel between processes and machines
+ *   7. Errors          what went wrong, where, and what to do
+ *
+ * Rules that hold everywhere
+ *   - A call that can fail returns a tally_status. When it is not TALLY_OK the outputs are untouched (the two
+ *     documented exceptions are TALLY_CHECK_WHILE_RUNNING and tally_push) and tally_last_error() says why.
+ *   - Outputs come last. Every destroy, close and free accepts NULL.
+ *   - A device may be used from any number of threads at once; a plan or an accumulator by one thread at a time.
+ *   - The library prints nothing, starts no thread before the first call that needs one, and leaves the caller's
+ *     floating-point environment as it found it.
+ *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.
+ *   - Where this manual is silent, results follow NumPy's: NaN propagates through min and max, argmin takes the
+ *     first of equals, the sum of nothing is 0, the minimum of nothing is an error.
+ */
+#ifndef TALLY_TALLY_H
+#define TALLY_TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TALLY_VERSION_MAJOR 0
+#define TALLY_VERSION_MINOR 1
+#define TALLY_VERSION_PATCH 0
+
+#if defined(TALLY_STATIC) || !defined(__GNUC__)
+#define TALLY_API
+#else
+#define TALLY_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------- 1. Names ----- */
+
+typedef enum tally_status {
+    TALLY_OK = 0,
+    TALLY_INVALID_ARGUMENT = 1, /* a NULL, a name, a size or a combination that no device could accept */
+    TALLY_UNSUPPORTED = 2,      /* meaningful or not, this device or operator does not do it; the message says why */
+    TALLY_OUT_OF_MEMORY = 3,    /* the device stays usable */
+    TALLY_OUTPUT_TOO_SMALL = 4, /* the message gives the size that is needed */
+    TALLY_EMPTY = 5,            /* a minimum, maximum, argmin, argmax or minmax of nothing */
+    TALLY_BAD_OFFSETS = 6,      /* offsets that decrease or pass the end of the values */
+    TALLY_BAD_STATE = 7,        /* a saved accumulator that is damaged, or of another kind or version */
+    TALLY_NO_DEVICE = 8,        /* no such back end, device or instruction set on this machine */
+    TALLY_DEVICE_FAILED = 9,    /* the device or its driver reported a fault */
+    TALLY_STATUS_COUNT
+} tally_status;
+
+/* Element types. f16 is IEEE 754 binary16 and bf16 the upper half of binary32, both passed as uint16_t. */
+typedef enum tally_dtype {
+    TALLY_DEFAULT = 0, /* in a descriptor: the type that the tables in docs/guide.md give */
+    TALLY_I8,
+    TALLY_I16,
+    TALLY_I32,
+    TALLY_I64,
+    TALLY_U8,
+    TALLY_U16,
+    TALLY_U32,
+    TALLY_U64,
+    TALLY_F16,
+    TALLY_BF16,
+    TALLY_F32,
+    TALLY_F64,
+    TALLY_DTYPE_COUNT
+} tally_dtype;
+
+/* Operators. 'out' is the default output type; integers accumulate in 64 bits and wrap. */
+typedef enum tally_op {
+    TALLY_SUM = 0,       /* out: i64 or u64 for integers, else the input's type; of nothing 0 */
+    TALLY_PROD,          /* likewise; of nothing 1 */
+    TALLY_MIN,           /* out: the input's type; of nothing TALLY_EMPTY */
+    TALLY_MAX,           /* likewise */
+    TALLY_ARGMIN,        /* out: i64, the index of the first minimum (the first NaN, if there is one) */
+    TALLY_ARGMAX,        /* likewise for the maximum */
+    TALLY_MINMAX,        /* out: the input's type, two elements a result: minimum, maximum */
+    TALLY_ANY,           /* out: u8, 1 if any element is not zero (NaN is not zero); of nothing 0 */
+    TALLY_ALL,           /* out: u8, 1 if no element is zero; of nothing 1 */
+    TALLY_COUNT_NONZERO, /* out: i64 */
+    TALLY_BAND,          /* bitwise and, integers only; out: the input's type; of nothing all ones */
+    TALLY_BOR,           /* bitwise or, likewise; of nothing 0 */
+    TALLY_BXOR,          /* bitwise exclusive or, likewise; of nothing 0 */
+    TALLY_SUMSQ,         /* sum of squares; out as TALLY_SUM */
+    TALLY_NORM1,         /* sum of absolute values; out as TALLY_SUM, u64 for integers */
+    TALLY_NORM2,         /* square root of the sum of squares; out: f64 for integers, else the input's type */
+    TALLY_NORM_INF,      /* largest absolute value; out: the input's type, unsigned for integers; of nothing 0 */
+    TALLY_MEAN,          /* out: f64 for integers, else the input's type; of nothing NaN */
+    TALLY_VAR,           /* variance with ddof of the descriptor; out as TALLY_MEAN; NaN when n <= ddof */
+    TALLY_STD,           /* square root of TALLY_VAR */
+    TALLY_DOT,           /* sum of x * y, two inputs; out as TALLY_SUM */
+    TALLY_LOGSUMEXP,     /* log of the sum of exp(x), without overflow; out as TALLY_MEAN; of nothing -inf */
+    TALLY_USER,          /* the descriptor's own monoid */
+    TALLY_OP_COUNT
+} tally_op;
+
+typedef enum tally_form {
+    TALLY_REDUCE = 0,     /* one result a group */
+    TALLY_INCLUSIVE_SCAN, /* out[i] combines the group's elements up to and with i */
+    TALLY_EXCLUSIVE_SCAN, /* up to and without i; the first of a group is the identity (or 'initial') */
+    TALLY_FORM_COUNT
+} tally_form;
+
+/* What is combined with what. */
+typedef enum tally_grouping {
+    TALLY_ALL_VALUES = 0, /* everything: one group */
+    TALLY_AXIS,           /* an array of outer x extent x inner elements, in C order, along its middle axis */
+    TALLY_SEGMENTS,       /* group i is elements offsets[i] .. offsets[i + 1] - 1; may be empty, of any skew */
+    TALLY_KEYS,           /* a group is a run of equal neighbouring keys */
+    TALLY_GROUPING_COUNT
+} tally_grouping;
+
+typedef enum tally_mode {
+    TALLY_FAST = 0, /* the same bits every run on the same device, for any number of threads */
+    TALLY_EXACT,    /* sums rounded once from the infinitely precise result: the same bits on every device */
+    TALLY_MODE_COUNT
+} tally_mode;
+
+/* The names are those of the enumerators in lower case without prefix: "sum", "count_nonzero", "bf16", "axis",
+ * "inclusive_scan". NULL for a value that is none. The strings are static. */
+TALLY_API const char *tally_op_name(tally_op op);
+TALLY_API const char *tally_dtype_name(tally_dtype dtype);
+TALLY_API const char *tally_form_name(tally_form form);
+TALLY_API const char *tally_grouping_name(tally_grouping grouping);
+TALLY_API const char *tally_mode_name(tally_mode mode);
+TALLY_API const char *tally_op_summary(tally_op op); /* one line for people */
+
+/* From a name; TALLY_INVALID_ARGUMENT names the nearest known one. NumPy's names ("float32") work for types. */
+TALLY_API tally_status tally_op_from_name(const char *name, tally_op *op);
+TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype);
+
+TALLY_API size_t tally_dtype_size(tally_dtype dtype); /* bytes; 0 for TALLY_DEFAULT and what is no type */
+
+/* "0.1.0": the version of the library that runs, which may be newer than this header. */
+TALLY_API const char *tally_version(void);
+
+/* ------------------------------------------------------------------------------------ 2. Simple layer ----- */
+
+/* Host memory, all threads of the CPU, any thread may call. n = 0 is fine where the operator has a value for it.
+ * The typed calls are the generic ones with the types filled in; x may be NULL when n is 0.
+ *
+ * tally_reduce: out receives one result of the operator's default output type (minmax: two).
+ * tally_scan:   inclusive; out has n elements of the operator's default output type and may be x itself when the
+ *               two types have the same size. */
+TALLY_API tally_status tally_reduce(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
+TALLY_API tally_status tally_reduce_exact(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
+TALLY_API tally_status tally_scan(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
+
+TALLY_API tally_status tally_sum_i32(const int32_t *x, size_t n, int64_t *sum);
+TALLY_API tally_status tally_sum_i64(const int64_t *x, size_t n, int64_t *sum);
+TALLY_API tally_status tally_sum_f32(const float *x, size_t n, float *sum);
+TALLY_API tally_status tally_sum_f64(const double *x, size_t n, double *sum);
+
+/* Correctly rounded: the same bits for any order of the elements, on any machine. */
+TALLY_API tally_status tally_sum_exact_f32(const float *x, size_t n, float *sum);
+TALLY_API tally_status tally_sum_exact_f64(const double *x, size_t n, double *sum);
+
+TALLY_API tally_status tally_min_i32(const int32_t *x, size_t n, int32_t *min);
+TALLY_API tally_status tally_min_i64(const int64_t *x, size_t n, int64_t *min);
+TALLY_API tally_status tally_min_f32(const float *x, size_t n, float *min);
+TALLY_API tally_status tally_min_f64(const double *x, size_t n, double *min);
+TALLY_API tally_status tally_max_i32(const int32_t *x, size_t n, int32_t *max);
+TALLY_API tally_status tally_max_i64(const int64_t *x, size_t n, int64_t *max);
+TALLY_API tally_status tally_max_f32(const float *x, size_t n, float *max);
+TALLY_API tally_status tally_max_f64(const double *x, size_t n, double *max);
+
+TALLY_API tally_status tally_mean_f32(const float *x, size_t n, float *mean);
+TALLY_API tally_status tally_mean_f64(const double *x, size_t n, double *mean);
+
+TALLY_API tally_status tally_dot_f32(const float *x, const float *y, size_t n, float *dot);
+TALLY_API tally_status tally_dot_f64(const double *x, const double *y, size_t n, double *dot);
+
+/* Running totals: out[i] = x[0] + ... + x[i]; out has n elements and may be x. */
+TALLY_API tally_status tally_cumsum_i64(const int64_t *x, size_t n, int64_t *out);
+TALLY_API tally_status tally_cumsum_f32(const float *x, size_t n, float *out);
+TALLY_API tally_status tally_cumsum_f64(const double *x, size_t n, double *out);
+
+/* ----------------------------------------------------------------------------------------- 3. Devices ----- */
+
+typedef struct tally_device tally_device;
+
+/* Opens a device by its spec:
+ *
+ *   auto              the best device present (today: cpu)
+ *   cpu               every core that this process may run on, the best instruction set of the processor
+ *   cpu:avx2          that instruction set or an error; also baseline, avx512
+ *   cpu:threads=4     that many threads; joins with the above: cpu:avx2:threads=4
+ *
+ * The environment fills in what a spec leaves open: TALLY_CPU (an instruction set), TALLY_THREADS.
+ * TALLY_NO_DEVICE when the machine has no such device. Close it after its plans are destroyed. */
+TALLY_API tally_status tally_open(const char *spec, tally_device **device);
+TALLY_API void tally_close(tally_device *device);
+
+typedef struct tally_device_info {
+    size_t struct_size;    /* set by the caller to sizeof(tally_device_info) before the call */
+    char spec[64];         /* what to give to tally_open */
+    char name[128];        /* for people */
+    char detail[128];      /* instruction set, threads */
+    uint64_t memory_bytes; /* physical memory; 0 if unknown */
+} tally_device_info;
+
+/* Describes an open device; or device number 'index' of this machine, counted over all back ends from 0, without
+ * opening it (TALLY_NO_DEVICE past the last). */
+TALLY_API tally_status tally_device_describe(const tally_device *device, tally_device_info *info);
+TALLY_API tally_status tally_device_at(size_t index, tally_device_info *info);
+
+/* Memory of the device, for callers who have none of their own. On the CPU this is host memory aligned to 64 bytes.
+ * tally_copy is synchronous; either side may be device memory or host memory. */
+TALLY_API tally_status tally_alloc(tally_device *device, size_t bytes, void **memory);
+TALLY_API void tally_free(tally_device *device, void *memory);
+TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *from, size_t bytes);
+
+/* ------------------------------------------------------------------------------------------- 4. Plans ----- */
+
+/* A user's own operator: a monoid over accumulators of acc_bytes bytes, with a way in and a way out. combine must
+ * be associative, and identity neutral for it; tally never reorders elements, so it need not commute (set
+ * 'commutes' if it does: some back ends are faster then). The functions may be called from several threads at once
+ * and see accumulators aligned to 16 bytes. 'index' counts elements from the group's first. The texts are the same
+ * expressions for back ends that compile at run time; the CPU does not read them and they may be NULL. */
+typedef struct tally_user_op {
+    size_t struct_size;                                                       /* sizeof(tally_user_op) */
+    const char *name;                                                         /* for messages; may be NULL */
+    size_t acc_bytes;                                                         /* 1 to 256 */
+    void (*identity)(void *context, void *acc);                               /* *acc = identity */
+    void (*lift)(void *context, const void *x, uint64_t index, void *acc);    /* *acc = lift(*x) */
+    void (*combine)(void *context, const void *left, const void *right, void *acc); /* acc may be left or right */
+    void (*lower)(void *context, const void *acc, uint64_t count, void *out); /* count: elements in acc */
+    void *context;
+    int commutes;
+    const char *acc_source;      /* the accumulator's declaration */
+    const char *identity_source; /* expressions over x, index, left, right, acc, count */
+    const char *lift_source;
+    const char *combine_source;
+    const char *lower_source;
+} tally_user_op;
+
+enum {
+    /* SEGMENTS: check offsets while running instead of in a pass before it. Never reads or writes out of bounds;
+     * but when TALLY_BAD_OFFSETS is returned, outputs may already have been written. */
+    TALLY_CHECK_WHILE_RUNNING = 1u << 0,
+    /* Scans: from the last element of each group to the first. */
+    TALLY_REVERSE = 1u << 1
+};
+
+/* What to compute. Start from TALLY_DESC_INIT and set what differs. */
+typedef struct tally_desc {
+    size_t struct_size;
+    tally_op op;
+    tally_form form;
+    tally_grouping grouping;
+    tally_mode mode;
+    tally_dtype in;             /* required */
+    tally_dtype acc;            /* TALLY_DEFAULT; or TALLY_F64 where the default is narrower (float sums, dots, means) */
+    tally_dtype out;            /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
+    tally_dtype index;          /* SEGMENTS: of offsets, KEYS: of keys. TALLY_DEFAULT is i64; offsets: i32 i64 u32 u64 */
+    unsigned flags;             /* of the enumeration above */
+    int ddof;                   /* var, std: divide by n - ddof */
+    const tally_user_op *user;  /* TALLY_USER: copied by tally_plan_create */
+} tally_desc;
+
+#define TALLY_DESC_INIT                                                                                                \
+    {                                                                                                                  \
+        sizeof(tally_desc), TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, TALLY_DEFAULT, TALLY_DEFAULT,       \
+            TALLY_DEFAULT, TALLY_DEFAULT, 0u, 0, NULL                                                                  \
+    }
+
+/* How much of it. For ALL_VALUES only 'extent' counts. */
+typedef struct tally_shape {
+    uint64_t outer;    /* AXIS: the product of the dimensions before the axis */
+    uint64_t extent;   /* the axis' own length; ALL_VALUES, SEGMENTS and KEYS: the number of elements */
+    uint64_t inner;    /* AXIS: the product of the dimensions after the axis */
+    uint64_t segments; /* SEGMENTS: the number of segments */
+} tally_shape;
+
+/* Where it lies. All pointers are to the device's memory, except count (host memory on every device). Results:
+ *
+ *   REDUCE ALL_VALUES    1
+ *   REDUCE AXIS          outer x inner, in C order
+ *   REDUCE SEGMENTS      segments
+ *   REDUCE KEYS          one a run, in order; keys_out (may be NULL) receives the keys, count the number of runs
+ *   scans                one an element
+ *
+ * minmax writes two elements a result. out_bytes and keys_out_bytes are what the buffers hold; for KEYS a buffer
+ * that turns out too small gives TALLY_OUTPUT_TOO_SMALL with the number of runs in *count and nothing else
+ * written. A scan may run in place (out == x) when input and output elements have the same size; other overlaps of
+ * outputs with inputs are errors or undefined. */
+typedef struct tally_args {
+    size_t struct_size;
+    tally_shape shape;
+    const void *x;
+    const void *y;       /* DOT: the second input, of the same type and shape */
+    const void *offsets; /* SEGMENTS: segments + 1 offsets into x */
+    const void *keys;    /* KEYS: one key an element; keys are equal when their bits are */
+    const void *initial; /* scans: one output element that every group starts from, or NULL; sums, prods, min, max,
+                            any, all, band, bor, bxor */
+    void *out;
+    size_t out_bytes;
+    void *keys_out;
+    size_t keys_out_bytes;
+    uint64_t *count;     /* KEYS: the number of runs; may be NULL */
+    void *workspace;     /* of tally_plan_workspace bytes, or NULL: the plan has its own */
+    size_t workspace_bytes;
+} tally_args;
+
+#define TALLY_ARGS_INIT                                                                                                \
+    {                                                                                                                  \
+        sizeof(tally_args), {1, 0, 1, 0}, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0                \
+    }
+
+typedef struct tally_plan tally_plan;
+
+/* A stream of the back end (a CUstream, a VkCommandBuffer); TALLY_SYNCHRONOUS returns when the result is there. The
+ * CPU has no streams. */
+typedef void *tally_stream;
+#define TALLY_SYNCHRONOUS ((tally_stream)0)
+
+/* Checks a description and readies it for a device. TALLY_UNSUPPORTED says why a combination is not to be had. The
+ * descriptor and the user operator are copied; the device must outlive the plan. */
+TALLY_API tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan);
+TALLY_API void tally_plan_destroy(tally_plan *plan);
+
+/* The descriptor with every default filled in; and the number of output elements a result has (2 for minmax). */
+TALLY_API tally_status tally_plan_describe(const tally_plan *plan, tally_desc *desc, size_t *elements_per_result);
+
+/* Bytes of workspace for runs of this shape; 0 when none is needed (always so on the CPU). */
+TALLY_API tally_status tally_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
+
+/* Runs a plan on its whole input. */
+TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream stream);
+
+/* ------------------------------------------------------------------------------------------ 5. Pieces ----- */
+
+/* For ALL_VALUES and AXIS with outer = 1: the next 'extent' elements (AXIS: rows of inner elements) of an input that
+ * comes in pieces. A reduction's push uses x and y only, and tally_finish writes the result; a forward scan's push
+ * also writes the piece's part of the output, and tally_finish only resets. Indices count from the first piece. Float
+ * results of TALLY_FAST depend on where the pieces end; those of TALLY_EXACT do not. 'initial' counts in the first
+ * piece. A push that fails leaves the pieces before it counted. tally_finish leaves the plan ready for a new input;
+ * tally_reset too, without a result. inner may not change between the pieces. */
+TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
+TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
+TALLY_API void tally_reset(tally_plan *plan);
+
+/* ------------------------------------------------------------------------------------ 6. Accumulators ----- */
+
+/* An exact partial result: add arrays on any thread or machine, send the saved bytes by any means, merge in any
+ * order, and round once. The value is the same bits however the input was split. Operators: SUM and MEAN (which
+ * share one kind of state and merge with each other), SUMSQ, NORM2 and DOT (likewise). Inputs: f16, bf16, f32, f64. */
+typedef struct tally_accumulator tally_accumulator;
+
+TALLY_API tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator);
+TALLY_API void tally_accumulator_destroy(tally_accumulator *accumulator);
+
+/* Adds n elements of host memory (y: the second input of DOT, else NULL). Runs on the calling thread. */
+TALLY_API tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x, const void *y, size_t n);
+
+/* Adds what 'from' holds to 'into'; both keep their kind. They must agree in state and input type. */
+TALLY_API tally_status tally_accumulator_merge(tally_accumulator *into, const tally_accumulator *from);
+
+/* The correctly rounded value of the creating operator, of output type 'out' (TALLY_DEFAULT: the input's type; or any
+ * of f16, bf16, f32, f64, rounded once). The accumulator goes on unchanged. */
+TALLY_API tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally_dtype out, void *value);
+
+/* How many elements were added. */
+TALLY_API uint64_t tally_accumulator_count(const tally_accumulator *accumulator);
+
+/* The saved form is versioned, carries a checksum, and is the same bytes on every machine for the same elements in any
+ * order and split. 'bytes' gives its size, at most TALLY_ACCUMULATOR_MAX_BYTES; loading checks everything and makes
+ * a new accumulator or returns TALLY_BAD_STATE. Format: docs/accumulator-format.md. */
+#define TALLY_ACCUMULATOR_MAX_BYTES 2048
+TALLY_API size_t tally_accumulator_saved_bytes(const tally_accumulator *accumulator);
+TALLY_API tally_status tally_accumulator_save(const tally_accumulator *accumulator, void *buffer, size_t buffer_bytes,
+                                              size_t *bytes);
+TALLY_API tally_status tally_accumulator_load(const void *buffer, size_t bytes, tally_accumulator **accumulator);
+
+/* ------------------------------------------------------------------------------------------ 7. Errors ----- */
+
+/* What the last failed call of this thread has to say: what, where, and what to do. Never NULL; valid until the next
+ * call of the library on this thread. */
+TALLY_API const char *tally_last_error(void);
+
+/* "TALLY_OUT_OF_MEMORY"; static. */
+TALLY_API const char *tally_status_name(tally_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
