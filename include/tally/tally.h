@@ -302,8 +302,8 @@ typedef struct tally_args {
     const void *y;       /* DOT: the second input, of the same type and shape */
     const void *offsets; /* SEGMENTS: segments + 1 offsets into x */
     const void *keys;    /* KEYS: one key an element; keys are equal when their bits are */
-    const void *initial; /* scans: one output element that every group starts from, or NULL; sums, prods, min, max,
-                            any, all, band, bor, bxor */
+    const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min,
+                            max, band, bor, bxor */
     void *out;
     size_t out_bytes;
     void *keys_out;

@@ -1,0 +1,46 @@
+/* What a back end is to the rest of the library: a struct of function pointers for finding and opening devices, and
+ * one for working with an open device. A device and a plan of a back end begin with the common part declared here.
+ * Arguments have been checked against the header's promises before they arrive. */
+#ifndef TALLY_CORE_BACKEND_H
+#define TALLY_CORE_BACKEND_H
+
+#include "core/computation.h"
+#include "tally/tally.h"
+
+typedef struct tally_device_interface {
+    void (*close)(tally_device *device);
+    void (*describe)(const tally_device *device, tally_device_info *info);
+    tally_status (*alloc)(tally_device *device, size_t bytes, void **memory);
+    void (*free)(tally_device *device, void *memory);
+    tally_status (*copy)(tally_device *device, void *to, const void *from, size_t bytes);
+
+    /* TALLY_UNSUPPORTED with a reason where the device cannot do what was decided. */
+    tally_status (*plan_create)(tally_device *device, const tally_computation *computation, tally_plan **plan);
+    void (*plan_destroy)(tally_plan *plan);
+    tally_status (*plan_workspace)(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
+    tally_status (*run)(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
+    tally_status (*push)(tally_plan *plan, const tally_args *args);
+    tally_status (*finish)(tally_plan *plan, void *out, size_t out_bytes);
+    void (*reset)(tally_plan *plan);
+} tally_device_interface;
+
+struct tally_device {
+    const tally_device_interface *interface;
+};
+
+struct tally_plan {
+    tally_device *device;
+    tally_computation computation;
+};
+
+typedef struct tally_backend {
+    const char *name;                                                 /* the spec's first word */
+    size_t (*device_count)(void);                                     /* on this machine, now */
+    void (*describe)(size_t index, tally_device_info *info);          /* index < device_count() */
+    tally_status (*open)(const char *options, tally_device **device); /* what follows "name:", or "" */
+} tally_backend;
+
+/* Adding a back end: one line in device.c's table. Earlier ones are preferred by "auto" when they have a device. */
+extern const tally_backend tally_cpu_backend;
+
+#endif

@@ -1,0 +1,359 @@
+/* Deciding a descriptor: defaults, meaningless combinations and their reasons; and the check of a run's arguments. */
+#include "core/computation.h"
+
+#include <string.h>
+
+#include "core/dtype.h"
+#include "core/status.h"
+
+/* ------------------------------------------------------------------------------------ the descriptor ----- */
+
+static tally_dtype wide_type(tally_dtype in) {
+    return tally_dtype_is_signed(in) ? TALLY_I64 : tally_dtype_is_unsigned(in) ? TALLY_U64 : in;
+}
+
+static tally_dtype default_out(const tally_operator *entry, tally_dtype in, tally_dtype acc) {
+    switch (entry->result) {
+    case TALLY_RESULT_SAME:
+        return in;
+    case TALLY_RESULT_WIDE:
+        return tally_dtype_is_float(acc) && !tally_dtype_is_float(in) ? TALLY_F64 : wide_type(in);
+    case TALLY_RESULT_WIDE_UNSIGNED:
+        return tally_dtype_is_float(acc) && !tally_dtype_is_float(in) ? TALLY_F64
+                                                                      : wide_type(tally_dtype_to_unsigned(in));
+    case TALLY_RESULT_UNSIGNED:
+        return tally_dtype_to_unsigned(in);
+    case TALLY_RESULT_FLOAT:
+        return tally_dtype_is_float(in) ? in : TALLY_F64;
+    case TALLY_RESULT_INDEX:
+        return TALLY_I64;
+    case TALLY_RESULT_FLAG:
+        return TALLY_U8;
+    }
+    return in;
+}
+
+/* The type that elements accumulate in, as the descriptor reports it. */
+static tally_dtype default_acc(const tally_operator *entry, tally_dtype in) {
+    size_t bytes = tally_dtype_size(in);
+    switch (entry->monoid) {
+    case TALLY_MONOID_nonzero:
+        return TALLY_I64;
+    case TALLY_MONOID_moments:
+    case TALLY_MONOID_logsumexp:
+        return TALLY_F64;
+    case TALLY_MONOID_sum:
+    case TALLY_MONOID_sumabs:
+    case TALLY_MONOID_prod:
+    case TALLY_MONOID_sumsq:
+    case TALLY_MONOID_dot:
+        if (tally_dtype_is_float(in))
+            return in == TALLY_F64 ? TALLY_F64 : TALLY_F32;
+        if ((entry->flags & TALLY_OPERATOR_MEAN_IN_FLOAT) && bytes == 8)
+            return TALLY_F64;
+        if ((entry->flags & TALLY_OPERATOR_SQUARES_IN_FLOAT) && bytes >= 4)
+            return TALLY_F64;
+        return wide_type(entry->monoid == TALLY_MONOID_sumabs ? tally_dtype_to_unsigned(in) : in);
+    case TALLY_MONOID_maxabs:
+        return tally_dtype_to_unsigned(in);
+    default:
+        return in;
+    }
+}
+
+static bool may_accumulate_in_f64(const tally_operator *entry) {
+    switch (entry->monoid) {
+    case TALLY_MONOID_sum:
+    case TALLY_MONOID_sumabs:
+    case TALLY_MONOID_prod:
+    case TALLY_MONOID_sumsq:
+    case TALLY_MONOID_dot:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether a result of natural type 'natural' may be given as 'out': integers to integers (they wrap, as the
+ * accumulator does) and to floats, floats to floats. Never a float to an integer, which has no value for NaN. */
+static bool converts(tally_dtype natural, tally_dtype out) {
+    return !tally_dtype_is_float(natural) || tally_dtype_is_float(out);
+}
+
+static tally_status check_enumerators(const tally_desc *d) {
+    if ((unsigned)d->op >= TALLY_OP_COUNT)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.op is %d, which is no operator", (int)d->op);
+    if ((unsigned)d->form >= TALLY_FORM_COUNT)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.form is %d, which is no form", (int)d->form);
+    if ((unsigned)d->grouping >= TALLY_GROUPING_COUNT)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.grouping is %d, which is no grouping", (int)d->grouping);
+    if ((unsigned)d->mode >= TALLY_MODE_COUNT)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.mode is %d, which is no mode", (int)d->mode);
+    if (!tally_dtype_is_valid(d->in))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.in is %d; set it to the input's element type", (int)d->in);
+    const struct {
+        const char *name;
+        tally_dtype type;
+    } optional[] = {{"acc", d->acc}, {"out", d->out}, {"index", d->index}};
+    for (size_t i = 0; i < 3; i++)
+        if ((unsigned)optional[i].type >= TALLY_DTYPE_COUNT)
+            return tally_fail(TALLY_INVALID_ARGUMENT, "desc.%s is %d, which is no type", optional[i].name,
+                              (int)optional[i].type);
+    if (d->flags & ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.flags has unknown bits: 0x%x", d->flags);
+    return TALLY_OK;
+}
+
+static tally_status decide_index(tally_computation *c) {
+    tally_desc *d = &c->desc;
+    if (d->grouping != TALLY_SEGMENTS && d->grouping != TALLY_KEYS) {
+        if (d->index != TALLY_DEFAULT)
+            return tally_fail(TALLY_INVALID_ARGUMENT, "desc.index is for segments and keys; leave it TALLY_DEFAULT");
+        return TALLY_OK;
+    }
+    if (d->index == TALLY_DEFAULT)
+        d->index = TALLY_I64;
+    if (d->grouping == TALLY_SEGMENTS && d->index != TALLY_I32 && d->index != TALLY_I64 && d->index != TALLY_U32 &&
+        d->index != TALLY_U64)
+        return tally_fail(TALLY_UNSUPPORTED, "offsets of type %s: they are i32, i64, u32 or u64",
+                          tally_dtype_name(d->index));
+    c->index_bytes = tally_dtype_size(d->index);
+    return TALLY_OK;
+}
+
+static tally_status decide_form(tally_computation *c) {
+    tally_desc *d = &c->desc;
+    if ((d->flags & TALLY_REVERSE) && d->form == TALLY_REDUCE)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "TALLY_REVERSE is for scans; a reduction has no direction");
+    c->reverse = (d->flags & TALLY_REVERSE) != 0;
+    if (d->form == TALLY_EXCLUSIVE_SCAN && c->entry && (c->entry->flags & TALLY_OPERATOR_NO_EXCLUSIVE))
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "exclusive scan of %s: it has no value before the first element; use the inclusive scan",
+                          c->entry->name);
+    return TALLY_OK;
+}
+
+static tally_status decide_exact(tally_computation *c) {
+    tally_desc *d = &c->desc;
+    if (d->mode != TALLY_EXACT)
+        return TALLY_OK;
+    if (!c->entry)
+        return tally_fail(TALLY_UNSUPPORTED, "exact mode of a user's operator: tally cannot know its exact value");
+    const char *name = c->entry->name;
+    bool rounds = c->entry->flags & TALLY_OPERATOR_HAS_EXACT;
+    bool integer = !tally_dtype_is_float(d->in);
+    if (rounds && integer && (c->entry->result == TALLY_RESULT_FLOAT))
+        return tally_fail(TALLY_UNSUPPORTED, "exact %s of integers: give the values as f64", name);
+    if (!rounds) {
+        switch (c->entry->monoid) {
+        case TALLY_MONOID_prod:
+        case TALLY_MONOID_sumabs:
+            if (integer)
+                return TALLY_OK;
+            /* fall through */
+        case TALLY_MONOID_moments:
+        case TALLY_MONOID_logsumexp:
+            return tally_fail(TALLY_UNSUPPORTED, "exact %s: exact mode has sum, mean, sumsq, norm2 and dot", name);
+        default:
+            return TALLY_OK; /* comparisons, bits and counts are exact as they are */
+        }
+    }
+    if (integer)
+        return TALLY_OK; /* wrapping 64-bit sums have one value */
+    if (d->form != TALLY_REDUCE)
+        return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s: exact mode is for reductions", name);
+    if (d->acc != TALLY_DEFAULT)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "exact mode chooses its own accumulator; leave desc.acc TALLY_DEFAULT");
+    c->exact = true;
+    return TALLY_OK;
+}
+
+static tally_status decide_types(tally_computation *c) {
+    tally_desc *d = &c->desc;
+    if ((c->entry->flags & TALLY_OPERATOR_INTEGERS_ONLY) && tally_dtype_is_float(d->in))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s: bitwise operators are for integers", c->entry->name,
+                          tally_dtype_name(d->in));
+    tally_dtype natural_acc = default_acc(c->entry, d->in);
+    if (d->acc == TALLY_DEFAULT)
+        d->acc = natural_acc;
+    else if (d->acc != natural_acc && !(d->acc == TALLY_F64 && may_accumulate_in_f64(c->entry)))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s accumulates in %s%s, not in %s", c->entry->name,
+                          tally_dtype_name(d->in), tally_dtype_name(natural_acc),
+                          may_accumulate_in_f64(c->entry) ? " or f64" : "", tally_dtype_name(d->acc));
+    tally_dtype natural_out = default_out(c->entry, d->in, d->acc);
+    if (d->out == TALLY_DEFAULT)
+        d->out = natural_out;
+    else if (!converts(natural_out, d->out))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s is a float and cannot be given as %s", c->entry->name,
+                          tally_dtype_name(d->in), tally_dtype_name(d->out));
+    return TALLY_OK;
+}
+
+static tally_status decide_user(tally_computation *c) {
+    tally_desc *d = &c->desc;
+    const tally_user_op *user = d->user;
+    if (!user)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.op is TALLY_USER but desc.user is NULL");
+    if (user->struct_size != sizeof *user)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_user_op.struct_size is %zu; set it to sizeof(tally_user_op), %zu", user->struct_size,
+                          sizeof *user);
+    if (user->acc_bytes < 1 || user->acc_bytes > 256)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "the user operator's accumulator has %zu bytes; 1 to 256 will do",
+                          user->acc_bytes);
+    if (d->acc != TALLY_DEFAULT)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "a user operator has its own accumulator; leave desc.acc TALLY_DEFAULT");
+    if (d->out == TALLY_DEFAULT)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "a user operator's output type must be told in desc.out");
+    c->user = *user;
+    d->user = &c->user;
+    return TALLY_OK;
+}
+
+tally_status tally_computation_decide(const tally_desc *desc, tally_computation *c) {
+    if (desc->struct_size != sizeof *desc)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_desc.struct_size is %zu; start from TALLY_DESC_INIT (%zu)",
+                          desc->struct_size, sizeof *desc);
+    tally_status status = check_enumerators(desc);
+    if (status != TALLY_OK)
+        return status;
+    memset(c, 0, sizeof *c);
+    c->desc = *desc;
+    c->entry = tally_operator_of(desc->op);
+    c->monoid = c->entry ? c->entry->monoid : TALLY_MONOID_user;
+    if ((status = decide_index(c)) != TALLY_OK || (status = decide_form(c)) != TALLY_OK ||
+        (status = decide_exact(c)) != TALLY_OK)
+        return status;
+    status = c->entry ? decide_types(c) : decide_user(c);
+    if (status != TALLY_OK)
+        return status;
+    if (c->entry)
+        c->desc.user = NULL;
+    c->in_bytes = tally_dtype_size(c->desc.in);
+    c->out_bytes = tally_dtype_size(c->desc.out);
+    c->per_result = c->entry && (c->entry->flags & TALLY_OPERATOR_PAIR_OF_RESULTS) ? 2 : 1;
+    return TALLY_OK;
+}
+
+void tally_computation_copy(const tally_computation *from, tally_computation *to) {
+    *to = *from;
+    if (to->desc.user)
+        to->desc.user = &to->user;
+}
+
+/* ------------------------------------------------------------------------------------- the arguments ----- */
+
+/* product = a * b, or false when it does not fit; sizes must fit ptrdiff_t so that pointer differences are defined. */
+static bool multiply(uint64_t a, uint64_t b, uint64_t *product) {
+    return !__builtin_mul_overflow(a, b, product) && *product <= PTRDIFF_MAX;
+}
+
+static tally_status count_elements(const tally_computation *c, const tally_shape *s, uint64_t *elements,
+                                   uint64_t *results) {
+    bool fits = true;
+    *elements = *results = 0;
+    switch (c->desc.grouping) {
+    case TALLY_ALL_VALUES:
+    case TALLY_KEYS:
+        *elements = s->extent;
+        *results = c->desc.grouping == TALLY_KEYS ? s->extent : 1;
+        break;
+    case TALLY_AXIS:
+        /* A dimension of 0 makes the product 0 whatever the others are. */
+        if (s->outer == 0 || s->inner == 0)
+            break;
+        fits = multiply(s->outer, s->inner, results);
+        if (fits && s->extent)
+            fits = multiply(*results, s->extent, elements);
+        break;
+    case TALLY_SEGMENTS:
+        *elements = s->extent;
+        *results = s->segments;
+        break;
+    default:
+        break;
+    }
+    if (tally_is_scan(c))
+        *results = *elements;
+    uint64_t bytes;
+    if (!fits || !multiply(*elements, c->in_bytes, &bytes) ||
+        !multiply(*results, c->out_bytes * c->per_result, &bytes) ||
+        (c->index_bytes && (s->segments == UINT64_MAX || !multiply(s->segments + 1, c->index_bytes, &bytes) ||
+                            !multiply(s->extent, c->index_bytes, &bytes))))
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "the shape (outer %llu, extent %llu, inner %llu, segments %llu) has "
+                          "more bytes than can be addressed",
+                          (unsigned long long)s->outer, (unsigned long long)s->extent, (unsigned long long)s->inner,
+                          (unsigned long long)s->segments);
+    return TALLY_OK;
+}
+
+static tally_status missing(const char *field, const char *why) {
+    return tally_fail(TALLY_INVALID_ARGUMENT, "args.%s is NULL; %s", field, why);
+}
+
+static tally_status check_inputs(const tally_computation *c, const tally_args *a, uint64_t elements) {
+    bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    if (elements && !a->x)
+        return missing("x", "it is the input");
+    if (elements && two && !a->y)
+        return missing("y", "dot has two inputs");
+    if (!two && a->y)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "args.y is set, but the operator has one input");
+    if (c->desc.grouping == TALLY_SEGMENTS && !a->offsets)
+        return missing("offsets", "segments need segments + 1 of them");
+    if (c->desc.grouping == TALLY_KEYS && elements && !a->keys)
+        return missing("keys", "grouping by keys needs one an element");
+    if (a->initial && !(tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_TAKES_INITIAL)))
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "args.initial is for scans of sum, prod, min, max, band, bor and bxor");
+    return TALLY_OK;
+}
+
+/* An output may be the input itself where elements map one to one; any other overlap would be read after it was
+ * overwritten. */
+static tally_status check_overlap(const tally_computation *c, const tally_args *a, uint64_t in_bytes,
+                                  uint64_t out_bytes) {
+    if (!in_bytes || !out_bytes)
+        return TALLY_OK;
+    uintptr_t out = (uintptr_t)a->out;
+    const void *const inputs[] = {a->x, a->y};
+    for (int i = 0; i < 2; i++) {
+        uintptr_t in = (uintptr_t)inputs[i];
+        if (!inputs[i] || in >= out + out_bytes || out >= in + in_bytes)
+            continue;
+        bool in_place = in == out && tally_is_scan(c) && c->in_bytes == c->out_bytes * c->per_result;
+        if (!in_place)
+            return tally_fail(TALLY_INVALID_ARGUMENT,
+                              "args.out overlaps args.%c; only a scan with input and output "
+                              "elements of one size may run in place, from the same address",
+                              "xy"[i]);
+    }
+    return TALLY_OK;
+}
+
+tally_status tally_args_check(const tally_computation *c, const tally_args *a, bool is_push, uint64_t *results) {
+    if (a->struct_size != sizeof *a)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_args.struct_size is %zu; start from TALLY_ARGS_INIT (%zu)",
+                          a->struct_size, sizeof *a);
+    if (is_push && c->desc.grouping == TALLY_AXIS && a->shape.outer != 1)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: outer is %llu; pieces need 1",
+                          (unsigned long long)a->shape.outer);
+    uint64_t elements;
+    tally_status status = count_elements(c, &a->shape, &elements, results);
+    if (status != TALLY_OK || (status = check_inputs(c, a, elements)) != TALLY_OK)
+        return status;
+    bool writes = *results && !(is_push && !tally_is_scan(c));
+    if (!writes)
+        return TALLY_OK;
+    if (!a->out)
+        return missing("out", "it is the output");
+    uint64_t needed = *results * c->out_bytes * c->per_result;
+    bool counted_later = c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
+    if (!counted_later && a->out_bytes < needed)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "args.out_bytes is %zu; the output needs %llu", a->out_bytes,
+                          (unsigned long long)needed);
+    return check_overlap(c, a, elements * c->in_bytes, counted_later ? a->out_bytes : needed);
+}

@@ -1,0 +1,37 @@
+/* A descriptor with everything decided: what a back end gets to see. Deciding and refusing happens once, here, so that
+ * every back end agrees on the defaults, on what is meaningless and on the words for it. */
+#ifndef TALLY_CORE_COMPUTATION_H
+#define TALLY_CORE_COMPUTATION_H
+
+#include "core/operator.h"
+#include "tally/tally.h"
+
+typedef struct tally_computation {
+    tally_desc desc; /* defaults filled in; desc.user points to 'user' below or is NULL */
+    tally_user_op user;
+    const tally_operator *entry; /* NULL for a user's operator */
+    tally_monoid monoid;
+    size_t in_bytes;    /* an input element */
+    size_t out_bytes;   /* an output element */
+    size_t per_result;  /* output elements a result */
+    size_t index_bytes; /* an offset or a key; 0 where there is none */
+    bool exact;         /* the exact path is due: exact mode on floats, for an operator that rounds */
+    bool reverse;
+} tally_computation;
+
+/* Fills in *computation or fails with the reason. Keeps no pointer to desc or its user operator. */
+tally_status tally_computation_decide(const tally_desc *desc, tally_computation *computation);
+
+/* A computation points into itself, so it is copied by this. */
+void tally_computation_copy(const tally_computation *from, tally_computation *to);
+
+/* Checks the pointers and sizes of a run or a push (is_push) against the computation and gives the number of results;
+ * for TALLY_KEYS the most that there can be, and the output sizes are left to the back end. */
+tally_status tally_args_check(const tally_computation *computation, const tally_args *args, bool is_push,
+                              uint64_t *results);
+
+static inline bool tally_is_scan(const tally_computation *c) {
+    return c->desc.form != TALLY_REDUCE;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* The registry of back ends and the public calls on devices. */
+#include <string.h>
+
+#include "core/backend.h"
+#include "core/status.h"
+
+static const tally_backend *const backends[] = {
+    &tally_cpu_backend,
+};
+enum { BACKEND_COUNT = sizeof backends / sizeof *backends };
+
+static tally_status open_auto(tally_device **device) {
+    for (size_t i = 0; i < BACKEND_COUNT; i++)
+        if (backends[i]->device_count() > 0)
+            return backends[i]->open("", device);
+    return tally_fail(TALLY_NO_DEVICE, "no back end finds a device on this machine");
+}
+
+tally_status tally_open(const char *spec, tally_device **device) {
+    if (!spec || !device)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_open: NULL where a spec and a place for the device are due");
+    if (strcmp(spec, "auto") == 0)
+        return open_auto(device);
+    size_t length = strcspn(spec, ":");
+    for (size_t i = 0; i < BACKEND_COUNT; i++)
+        if (strlen(backends[i]->name) == length && memcmp(backends[i]->name, spec, length) == 0)
+            return backends[i]->open(spec + length + (spec[length] == ':'), device);
+    return tally_fail(TALLY_NO_DEVICE, "no device '%.64s': this library knows 'auto' and 'cpu'", spec);
+}
+
+void tally_close(tally_device *device) {
+    if (device)
+        device->interface->close(device);
+}
+
+static tally_status check_info(const tally_device_info *info) {
+    if (!info)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "NULL where a place for the device's description is due");
+    if (info->struct_size != sizeof *info)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_device_info.struct_size is %zu; set it to sizeof(tally_device_info), %zu",
+                          info->struct_size, sizeof *info);
+    return TALLY_OK;
+}
+
+static void clear_info(tally_device_info *info) {
+    memset(info, 0, sizeof *info);
+    info->struct_size = sizeof *info;
+}
+
+tally_status tally_device_describe(const tally_device *device, tally_device_info *info) {
+    tally_status status = check_info(info);
+    if (status != TALLY_OK)
+        return status;
+    if (!device)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_device_describe: the device is NULL");
+    clear_info(info);
+    device->interface->describe(device, info);
+    return TALLY_OK;
+}
+
+tally_status tally_device_at(size_t index, tally_device_info *info) {
+    tally_status status = check_info(info);
+    if (status != TALLY_OK)
+        return status;
+    for (size_t i = 0, first = 0; i < BACKEND_COUNT; i++) {
+        size_t count = backends[i]->device_count();
+        if (index - first < count) {
+            clear_info(info);
+            backends[i]->describe(index - first, info);
+            return TALLY_OK;
+        }
+        first += count;
+    }
+    return tally_fail(TALLY_NO_DEVICE, "this machine has no device number %zu", index);
+}
+
+tally_status tally_alloc(tally_device *device, size_t bytes, void **memory) {
+    if (!device || !memory)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_alloc: NULL where a device and a place for the address are due");
+    return device->interface->alloc(device, bytes, memory);
+}
+
+void tally_free(tally_device *device, void *memory) {
+    if (device && memory)
+        device->interface->free(device, memory);
+}
+
+tally_status tally_copy(tally_device *device, void *to, const void *from, size_t bytes) {
+    if (!device || (bytes && (!to || !from)))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_copy: NULL where a device and two addresses are due");
+    return bytes ? device->interface->copy(device, to, from, bytes) : TALLY_OK;
+}

@@ -1,0 +1,75 @@
+/* The public calls on plans: check, then hand to the device. */
+#include "core/backend.h"
+#include "core/status.h"
+
+tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan) {
+    if (!device || !desc || !plan)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_plan_create: NULL where a device, a descriptor and a place for the plan are due");
+    tally_computation computation;
+    tally_status status = tally_computation_decide(desc, &computation);
+    if (status != TALLY_OK)
+        return status;
+    return device->interface->plan_create(device, &computation, plan);
+}
+
+void tally_plan_destroy(tally_plan *plan) {
+    if (plan)
+        plan->device->interface->plan_destroy(plan);
+}
+
+tally_status tally_plan_describe(const tally_plan *plan, tally_desc *desc, size_t *elements_per_result) {
+    if (!plan)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_plan_describe: the plan is NULL");
+    if (desc)
+        *desc = plan->computation.desc;
+    if (elements_per_result)
+        *elements_per_result = plan->computation.per_result;
+    return TALLY_OK;
+}
+
+tally_status tally_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes) {
+    if (!plan || !shape || !bytes)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_plan_workspace: NULL where a plan, a shape and a place for the size are due");
+    return plan->device->interface->plan_workspace(plan, shape, bytes);
+}
+
+tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream stream) {
+    if (!plan || !args)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_run: NULL where a plan and its arguments are due");
+    uint64_t results;
+    tally_status status = tally_args_check(&plan->computation, args, false, &results);
+    if (status != TALLY_OK)
+        return status;
+    return plan->device->interface->run(plan, args, results, stream);
+}
+
+tally_status tally_push(tally_plan *plan, const tally_args *args) {
+    if (!plan || !args)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: NULL where a plan and its arguments are due");
+    const tally_desc *desc = &plan->computation.desc;
+    if (desc->grouping != TALLY_ALL_VALUES && desc->grouping != TALLY_AXIS)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "tally_push: pieces are for all values and along an axis; %s need all of "
+                          "their input at once",
+                          tally_grouping_name(desc->grouping));
+    if (plan->computation.reverse)
+        return tally_fail(TALLY_UNSUPPORTED, "tally_push: a reverse scan begins at the end, which has not come yet");
+    uint64_t results;
+    tally_status status = tally_args_check(&plan->computation, args, true, &results);
+    if (status != TALLY_OK)
+        return status;
+    return plan->device->interface->push(plan, args);
+}
+
+tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes) {
+    if (!plan || (!out && plan->computation.desc.form == TALLY_REDUCE))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_finish: NULL where a plan and its output are due");
+    return plan->device->interface->finish(plan, out, out_bytes);
+}
+
+void tally_reset(tally_plan *plan) {
+    if (plan)
+        plan->device->interface->reset(plan);
+}

@@ -1,0 +1,102 @@
+/* The simple layer: one call on host memory. Each call makes a plan on a CPU device that is opened once and kept. */
+#include <pthread.h>
+
+#include "core/backend.h"
+#include "core/status.h"
+
+static tally_device *device;
+static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static tally_status the_device(tally_device **opened) {
+    tally_device *seen = __atomic_load_n(&device, __ATOMIC_ACQUIRE);
+    tally_status status = TALLY_OK;
+    if (!seen) {
+        pthread_mutex_lock(&device_lock);
+        seen = device;
+        if (!seen && (status = tally_open("cpu", &seen)) == TALLY_OK)
+            __atomic_store_n(&device, seen, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&device_lock);
+    }
+    *opened = seen;
+    return status;
+}
+
+/* Runs on exit and when the library is unloaded, so that no thread of ours outlives its code. */
+__attribute__((destructor)) static void close_device(void) {
+    tally_close(device);
+    device = NULL;
+}
+
+static tally_status run_once(const tally_desc *desc, const void *x, const void *y, size_t n, void *out) {
+    tally_device *cpu;
+    tally_status status = the_device(&cpu);
+    if (status != TALLY_OK)
+        return status;
+    tally_plan *plan;
+    if ((status = tally_plan_create(cpu, desc, &plan)) != TALLY_OK)
+        return status;
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape.extent = n;
+    args.x = x;
+    args.y = y;
+    args.out = out;
+    args.out_bytes = SIZE_MAX / 2; /* the simple layer's callers promise the size instead of telling it */
+    status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
+    tally_plan_destroy(plan);
+    return status;
+}
+
+static tally_status simple(tally_op op, tally_form form, tally_mode mode, tally_dtype dtype, const void *x,
+                           const void *y, size_t n, void *out) {
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.op = op;
+    desc.form = form;
+    desc.mode = mode;
+    desc.in = dtype;
+    return run_once(&desc, x, y, n, out);
+}
+
+tally_status tally_reduce(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out) {
+    return simple(op, TALLY_REDUCE, TALLY_FAST, dtype, x, NULL, n, out);
+}
+
+tally_status tally_reduce_exact(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out) {
+    return simple(op, TALLY_REDUCE, TALLY_EXACT, dtype, x, NULL, n, out);
+}
+
+tally_status tally_scan(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out) {
+    return simple(op, TALLY_INCLUSIVE_SCAN, TALLY_FAST, dtype, x, NULL, n, out);
+}
+
+/* The typed calls: NAME(x, n, out) for one operator, form, mode and type. */
+#define SIMPLE(name, op, form, mode, dtype, in_type, out_type)                                                         \
+    tally_status name(const in_type *x, size_t n, out_type *out) {                                                     \
+        return simple(op, form, mode, dtype, x, NULL, n, out);                                                         \
+    }
+SIMPLE(tally_sum_i32, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, TALLY_I32, int32_t, int64_t)
+SIMPLE(tally_sum_i64, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, TALLY_I64, int64_t, int64_t)
+SIMPLE(tally_sum_f32, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, TALLY_F32, float, float)
+SIMPLE(tally_sum_f64, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, TALLY_F64, double, double)
+SIMPLE(tally_sum_exact_f32, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, float, float)
+SIMPLE(tally_sum_exact_f64, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, double, double)
+SIMPLE(tally_min_i32, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, TALLY_I32, int32_t, int32_t)
+SIMPLE(tally_min_i64, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, TALLY_I64, int64_t, int64_t)
+SIMPLE(tally_min_f32, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, TALLY_F32, float, float)
+SIMPLE(tally_min_f64, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, TALLY_F64, double, double)
+SIMPLE(tally_max_i32, TALLY_MAX, TALLY_REDUCE, TALLY_FAST, TALLY_I32, int32_t, int32_t)
+SIMPLE(tally_max_i64, TALLY_MAX, TALLY_REDUCE, TALLY_FAST, TALLY_I64, int64_t, int64_t)
+SIMPLE(tally_max_f32, TALLY_MAX, TALLY_REDUCE, TALLY_FAST, TALLY_F32, float, float)
+SIMPLE(tally_max_f64, TALLY_MAX, TALLY_REDUCE, TALLY_FAST, TALLY_F64, double, double)
+SIMPLE(tally_mean_f32, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, TALLY_F32, float, float)
+SIMPLE(tally_mean_f64, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, TALLY_F64, double, double)
+SIMPLE(tally_cumsum_i64, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_I64, int64_t, int64_t)
+SIMPLE(tally_cumsum_f32, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, float, float)
+SIMPLE(tally_cumsum_f64, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F64, double, double)
+
+tally_status tally_dot_f32(const float *x, const float *y, size_t n, float *dot) {
+    return simple(TALLY_DOT, TALLY_REDUCE, TALLY_FAST, TALLY_F32, x, y, n, dot);
+}
+
+tally_status tally_dot_f64(const double *x, const double *y, size_t n, double *dot) {
+    return simple(TALLY_DOT, TALLY_REDUCE, TALLY_FAST, TALLY_F64, x, y, n, dot);
+}

@@ -1,0 +1,35 @@
+/* The status names and the thread's last message. */
+#include "core/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char last_error[4096] = "no error";
+
+tally_status tally_fail(tally_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_error, sizeof last_error, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const char *tally_last_error(void) {
+    return last_error;
+}
+
+const char *tally_status_name(tally_status status) {
+    static const char *const names[TALLY_STATUS_COUNT] = {
+        [TALLY_OK] = "TALLY_OK",
+        [TALLY_INVALID_ARGUMENT] = "TALLY_INVALID_ARGUMENT",
+        [TALLY_UNSUPPORTED] = "TALLY_UNSUPPORTED",
+        [TALLY_OUT_OF_MEMORY] = "TALLY_OUT_OF_MEMORY",
+        [TALLY_OUTPUT_TOO_SMALL] = "TALLY_OUTPUT_TOO_SMALL",
+        [TALLY_EMPTY] = "TALLY_EMPTY",
+        [TALLY_BAD_OFFSETS] = "TALLY_BAD_OFFSETS",
+        [TALLY_BAD_STATE] = "TALLY_BAD_STATE",
+        [TALLY_NO_DEVICE] = "TALLY_NO_DEVICE",
+        [TALLY_DEVICE_FAILED] = "TALLY_DEVICE_FAILED",
+    };
+    return (unsigned)status < TALLY_STATUS_COUNT ? names[status] : "unknown status";
+}
