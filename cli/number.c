@@ -1,0 +1,419 @@
+/* number.c: see number.h. The C library's strtod and strtof round correctly and do the hard cases; short decimals,
+ * which are nearly all, take the exact path of Clinger (How to read floating point numbers accurately, 1990): a
+ * mantissa below 2^53 times or over a power of ten up to 10^22 is one correctly rounded operation.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#include "number.h"
+
+#include <fenv.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+static int is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static int is_hex_digit(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static int equals_word(const char *text, const char *word) {
+    size_t i = 0;
+    for (; word[i] != 0; i++) {
+        const char c = text[i];
+        if ((c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c) != word[i])
+            return 0;
+    }
+    return text[i] == 0;
+}
+
+/* Skips digits by the given test and counts them. */
+static const char *skip_digits(const char *p, int (*is)(char), size_t *count) {
+    while (is(*p)) {
+        p++;
+        ++*count;
+    }
+    return p;
+}
+
+static int is_exponent(const char *p) {
+    size_t digits = 0;
+    if (*p == '+' || *p == '-')
+        p++;
+    p = skip_digits(p, is_digit, &digits);
+    return digits > 0 && *p == 0;
+}
+
+/* An unsigned float after the sign: decimal, hexadecimal or a word. */
+static int is_float_text(const char *p) {
+    size_t digits = 0;
+    if (equals_word(p, "inf") || equals_word(p, "infinity") || equals_word(p, "nan"))
+        return 1;
+    const int hex = p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
+    int (*const is)(char) = hex ? is_hex_digit : is_digit;
+    p = skip_digits(p + (hex ? 2 : 0), is, &digits);
+    if (*p == '.')
+        p = skip_digits(p + 1, is, &digits);
+    if (digits == 0)
+        return 0;
+    if (*p == 0)
+        return 1;
+    const char lower = (char)(*p | 0x20);
+    return lower == (hex ? 'p' : 'e') && is_exponent(p + 1);
+}
+
+/* Digits to u64; 0 when they do not fit. */
+static int digits_to_u64(const char *p, uint64_t *value) {
+    uint64_t v = 0;
+    for (; *p != 0; p++) {
+        const uint64_t digit = (uint64_t)(*p - '0');
+        if (v > UINT64_MAX / 10 || v * 10 > UINT64_MAX - digit)
+            return 0;
+        v = v * 10 + digit;
+    }
+    *value = v;
+    return 1;
+}
+
+/* Splits an integer text; returns 0 for what is no decimal integer. 'fits' says if the magnitude fits u64. */
+static int split_integer(const char *text, int *negative, uint64_t *magnitude, int *fits) {
+    size_t digits = 0;
+    const char *p = text;
+    *negative = *p == '-';
+    if (*p == '+' || *p == '-')
+        p++;
+    if (*skip_digits(p, is_digit, &digits) != 0 || digits == 0)
+        return 0;
+    *fits = digits_to_u64(p, magnitude);
+    return 1;
+}
+
+number_kind number_classify(const char *text, size_t length) {
+    int negative, fits;
+    uint64_t magnitude = 0;
+    if (length == 0 || strlen(text) != length)
+        return NUMBER_NO_NUMBER;
+    if (split_integer(text, &negative, &magnitude, &fits)) {
+        if (fits && magnitude <= (uint64_t)INT64_MAX + (uint64_t)negative)
+            return NUMBER_I64;
+        return fits && !negative ? NUMBER_U64 : NUMBER_BIG_INTEGER;
+    }
+    return is_float_text(text + (*text == '+' || *text == '-')) ? NUMBER_FLOAT : NUMBER_NO_NUMBER;
+}
+
+static number_status parse_integer(const char *text, tally_dtype dtype, void *element) {
+    int negative, fits;
+    uint64_t magnitude = 0;
+    if (!split_integer(text, &negative, &magnitude, &fits))
+        return NUMBER_NOT_INTEGER;
+    const size_t bytes = tally_dtype_size(dtype);
+    const int is_signed = dtype == TALLY_I8 || dtype == TALLY_I16 || dtype == TALLY_I32 || dtype == TALLY_I64;
+    const unsigned bits = (unsigned)(8 * bytes) - (is_signed ? 1 : 0);
+    const uint64_t top = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    const uint64_t limit = negative ? (is_signed ? top + 1 : 0) : top;
+    if (!fits || magnitude > limit)
+        return NUMBER_OUT_OF_RANGE;
+    const uint64_t value = negative ? 0 - magnitude : magnitude;
+    switch (bytes) {
+    case 1: {
+        const uint8_t v = (uint8_t)value;
+        memcpy(element, &v, 1);
+        break;
+    }
+    case 2: {
+        const uint16_t v = (uint16_t)value;
+        memcpy(element, &v, 2);
+        break;
+    }
+    case 4: {
+        const uint32_t v = (uint32_t)value;
+        memcpy(element, &v, 4);
+        break;
+    }
+    default:
+        memcpy(element, &value, 8);
+    }
+    return NUMBER_OK;
+}
+
+/* Clinger's exact case; 0 when the text is not one. Limits: f64 2^53 and 10^22, f32 2^24 and 10^10. */
+static int parse_short_decimal(const char *text, double mantissa_limit, int power_limit, double *mantissa, int *power) {
+    const char *p = text + (*text == '+' || *text == '-');
+    uint64_t m = 0;
+    int digits = 0, scale = 0, exponent = 0;
+    for (; is_digit(*p); p++, digits++)
+        m = m * 10 + (uint64_t)(*p - '0');
+    if (*p == '.')
+        for (p++; is_digit(*p); p++, digits++, scale++)
+            m = m * 10 + (uint64_t)(*p - '0');
+    if (digits == 0 || digits > 18)
+        return 0;
+    if ((*p | 0x20) == 'e') {
+        const char *e = p + 1 + (p[1] == '+' || p[1] == '-');
+        int count = 0;
+        for (; is_digit(*e) && count < 4; e++, count++)
+            exponent = exponent * 10 + (*e - '0');
+        if (*e != 0 || count == 0)
+            return 0;
+        if (p[1] == '-')
+            exponent = -exponent;
+    } else if (*p != 0) {
+        return 0;
+    }
+    *power = exponent - scale;
+    *mantissa = (double)m;
+    return *mantissa <= mantissa_limit && *power <= power_limit && *power >= -power_limit;
+}
+
+static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+static double parse_f64(const char *text) {
+    double mantissa;
+    int power;
+    if (!parse_short_decimal(text, 9007199254740992.0, 22, &mantissa, &power))
+        return strtod(text, NULL);
+    const double value = power < 0 ? mantissa / powers_of_ten[-power] : mantissa * powers_of_ten[power];
+    return *text == '-' ? -value : value;
+}
+
+static float parse_f32(const char *text) {
+    double mantissa;
+    int power;
+    if (!parse_short_decimal(text, 16777216.0, 10, &mantissa, &power))
+        return strtof(text, NULL);
+    const float m = (float)mantissa, scale = (float)powers_of_ten[power < 0 ? -power : power];
+    const float value = power < 0 ? m / scale : m * scale;
+    return *text == '-' ? -value : value;
+}
+
+/* The decimal rounded to odd in 53 bits, from which rounding to 11 or 8 bits gives what rounding the decimal itself
+ * would (Boldo and Melquiond, When double rounding is odd, 2005). Plain strtod would round twice. */
+static double parse_to_odd(const char *text) {
+    const int mode = fegetround();
+    fesetround(FE_DOWNWARD);
+    const double below = strtod(text, NULL);
+    fesetround(FE_UPWARD);
+    const double above = strtod(text, NULL);
+    fesetround(mode);
+    if (below == above || isnan(below))
+        return below;
+    double value = fabs(below) < fabs(above) ? below : above;
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    bits |= 1;
+    memcpy(&value, &bits, 8);
+    return value;
+}
+
+/* A double to a 16-bit float of 'fraction_bits' fraction bits and the given smallest exponent, to nearest even. */
+static uint16_t narrow(double value, int fraction_bits, int min_exponent, uint16_t infinity) {
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    if (isnan(value))
+        return (uint16_t)(sign | infinity | 1u << (fraction_bits - 1));
+    const double magnitude = fabs(value);
+    if (isinf(magnitude))
+        return (uint16_t)(sign | infinity);
+    int exponent;
+    frexp(magnitude, &exponent);
+    exponent = exponent - 1 < min_exponent ? min_exponent : exponent - 1;
+    /* In units of the last place; a sum with 2^52 rounds to an integer, to even. */
+    const double units = ldexp(magnitude, fraction_bits - exponent);
+    const double rounded = (units + 4503599627370496.0) - 4503599627370496.0;
+    const uint32_t whole = (uint32_t)rounded; /* below 2^(fraction_bits + 1), or equal to it after a carry */
+    const uint32_t biased = (uint32_t)(exponent - min_exponent) << fraction_bits;
+    const uint32_t bits = biased + whole;
+    return (uint16_t)(sign | (bits >= infinity ? infinity : bits));
+}
+
+static number_status parse_narrow(const char *text, tally_dtype dtype, void *element) {
+    double value, mantissa;
+    int power;
+    if (parse_short_decimal(text, 9007199254740992.0, 0, &mantissa, &power)) /* an integer: exact */
+        value = *text == '-' ? -mantissa : mantissa;
+    else
+        value = parse_to_odd(text);
+    const uint16_t infinity = dtype == TALLY_F16 ? 0x7c00 : 0x7f80;
+    const uint16_t bits = dtype == TALLY_F16 ? narrow(value, 10, -14, infinity) : narrow(value, 7, -126, infinity);
+    if (!isinf(value) && !isnan(value) && (bits & 0x7fff) == infinity)
+        return NUMBER_OUT_OF_RANGE;
+    memcpy(element, &bits, 2);
+    return NUMBER_OK;
+}
+
+static int names_infinity(const char *text) {
+    const char *p = text + (*text == '+' || *text == '-');
+    return *p == 'i' || *p == 'I';
+}
+
+number_status number_parse(const char *text, size_t length, tally_dtype dtype, void *element) {
+    if (number_classify(text, length) == NUMBER_NO_NUMBER)
+        return NUMBER_NONE;
+    if (!number_is_float(dtype))
+        return parse_integer(text, dtype, element);
+    if (dtype == TALLY_F64) {
+        const double value = parse_f64(text);
+        if (isinf(value) && !names_infinity(text))
+            return NUMBER_OUT_OF_RANGE;
+        memcpy(element, &value, 8);
+        return NUMBER_OK;
+    }
+    if (dtype == TALLY_F32) {
+        const float value = parse_f32(text);
+        if (isinf(value) && !names_infinity(text))
+            return NUMBER_OUT_OF_RANGE;
+        memcpy(element, &value, 4);
+        return NUMBER_OK;
+    }
+    return parse_narrow(text, dtype, element);
+}
+
+/* ---- writing ---- */
+
+double number_widen(tally_dtype dtype, const void *element) {
+    uint16_t bits;
+    memcpy(&bits, element, 2);
+    if (dtype == TALLY_BF16) {
+        const uint32_t wide = (uint32_t)bits << 16;
+        float value;
+        memcpy(&value, &wide, 4);
+        return (double)value;
+    }
+    const int exponent = bits >> 10 & 31;
+    const double fraction = (double)(bits & 0x3ff);
+    const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
+    if (exponent == 31)
+        return fraction != 0 ? (double)NAN : sign * (double)INFINITY;
+    return sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024.0 + fraction, exponent - 25));
+}
+
+/* How many significant digits to try first and last. %.15g of a normal f64 already gives every shorter decimal that
+ * reads back, for its zeros at the end fall away; below the normal range fewer digits may do. */
+static void digit_range(tally_dtype dtype, double value, int *first, int *last) {
+    *first = 1;
+    *last = dtype == TALLY_F64 ? 17 : dtype == TALLY_F32 ? 9 : dtype == TALLY_F16 ? 5 : 4;
+    if (dtype == TALLY_F64 && fabs(value) >= DBL_MIN)
+        *first = 15;
+    if (dtype == TALLY_F32 && fabs(value) >= (double)FLT_MIN)
+        *first = 6;
+}
+
+/* Lays out "d.ddde+XX" as Python's repr does. */
+static size_t lay_out(char *out, const char *scientific) {
+    char digits[24];
+    int count = 0;
+    const char *p = scientific;
+    size_t at = 0;
+    if (*p == '-')
+        out[at++] = *p++;
+    for (; *p != 'e'; p++)
+        if (is_digit(*p))
+            digits[count++] = *p;
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    const int exponent = atoi(p + 1);
+    if (exponent < -4 || exponent >= 16) {
+        out[at++] = digits[0];
+        if (count > 1)
+            out[at++] = '.';
+        memcpy(out + at, digits + 1, (size_t)count - 1);
+        at += (size_t)count - 1;
+        return at + (size_t)snprintf(out + at, 8, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+    }
+    if (exponent < 0) {
+        memcpy(out + at, "0.0000", (size_t)(1 - exponent));
+        at += (size_t)(1 - exponent);
+        memcpy(out + at, digits, (size_t)count);
+        at += (size_t)count;
+    } else {
+        for (int i = 0; i < count || i <= exponent; i++) {
+            if (i == exponent + 1)
+                out[at++] = '.';
+            out[at++] = i < count ? digits[i] : '0';
+        }
+    }
+    out[at] = 0;
+    return at;
+}
+
+static size_t format_float(char *text, tally_dtype dtype, const void *element) {
+    double value;
+    float single;
+    if (dtype == TALLY_F64) {
+        memcpy(&value, element, 8);
+    } else if (dtype == TALLY_F32) {
+        memcpy(&single, element, 4);
+        value = (double)single;
+    } else {
+        value = number_widen(dtype, element);
+    }
+    if (isnan(value) || isinf(value) || value == 0) {
+        strcpy(text, isnan(value) ? "nan" : value == 0 ? (signbit(value) ? "-0" : "0") : value > 0 ? "inf" : "-inf");
+        return strlen(text);
+    }
+    char scientific[32];
+    int digits, last;
+    digit_range(dtype, value, &digits, &last);
+    for (;; digits++) {
+        unsigned char back[8];
+        snprintf(scientific, sizeof scientific, "%.*e", digits - 1, value);
+        if (digits >= last || (number_parse(scientific, strlen(scientific), dtype, back) == NUMBER_OK &&
+                               memcmp(back, element, tally_dtype_size(dtype)) == 0))
+            break;
+    }
+    return lay_out(text, scientific);
+}
+
+size_t number_format(char text[NUMBER_FORMAT_MAX], tally_dtype dtype, const void *element) {
+    if (number_is_float(dtype))
+        return format_float(text, dtype, element);
+    uint64_t value = 0;
+    int64_t as_signed;
+    if (dtype == TALLY_U64)
+        memcpy(&value, element, 8);
+    else if (number_to_i64(dtype, element, &as_signed)) {
+        if (as_signed < 0)
+            return (size_t)snprintf(text, NUMBER_FORMAT_MAX, "%lld", (long long)as_signed);
+        value = (uint64_t)as_signed;
+    }
+    return (size_t)snprintf(text, NUMBER_FORMAT_MAX, "%llu", (unsigned long long)value);
+}
+
+#define READ_AS(type)                                                                                                  \
+    {                                                                                                                  \
+        type v;                                                                                                        \
+        memcpy(&v, element, sizeof v);                                                                                 \
+        *value = (int64_t)v;                                                                                           \
+        return 1;                                                                                                      \
+    }
+
+int number_to_i64(tally_dtype dtype, const void *element, int64_t *value) {
+    uint64_t wide;
+    switch (dtype) {
+    case TALLY_I8:
+        READ_AS(int8_t)
+    case TALLY_I16:
+        READ_AS(int16_t)
+    case TALLY_I32:
+        READ_AS(int32_t)
+    case TALLY_I64:
+        READ_AS(int64_t)
+    case TALLY_U8:
+        READ_AS(uint8_t)
+    case TALLY_U16:
+        READ_AS(uint16_t)
+    case TALLY_U32:
+        READ_AS(uint32_t)
+    case TALLY_U64:
+        memcpy(&wide, element, 8);
+        *value = (int64_t)wide;
+        return wide <= (uint64_t)INT64_MAX;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,38 @@
+/* options.h: the command line of the computing commands, read with getopt_long.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CLI_OPTIONS_H
+#define TALLY_CLI_OPTIONS_H
+
+#include <tally/tally.h>
+
+#include "fault.h"
+#include "input.h"
+
+typedef enum command_kind {
+    COMMAND_REDUCE = 1,
+    COMMAND_SCAN = 2,
+    COMMAND_SEGMENTS = 4,
+    COMMAND_KEYS = 8,
+    COMMAND_INFO = 16
+} command_kind;
+
+typedef struct options {
+    command_kind command;
+    tally_op op;
+    const char *paths[2]; /* NULL or "-": standard input */
+    int path_count;
+    int axis_given, exact, exclusive, reverse, json, help;
+    int axis, ddof;
+    tally_dtype out_dtype, acc_dtype;
+    const char *initial;
+    const char *device;
+    const char *output, *keys_output;
+    input_options inputs[2];
+} options;
+
+/* Fills 'o' from the arguments after the command's name (argv[0] is that name). getopt itself reports unknown options
+ * on standard error; then the fault only points to the help. */
+int options_parse(options *o, command_kind command, int argc, char **argv, fault *f);
+
+#endif

@@ -1,0 +1,46 @@
+/* stream.h: the bytes of a file, a pipe or standard input, with what the parsers need beyond read: a look at the first
+ * bytes without taking them, reads at any place where the input allows them, and a way to make any input allow them.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CLI_STREAM_H
+#define TALLY_CLI_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "fault.h"
+#include "spool.h"
+
+enum { STREAM_HEAD_BYTES = 4096 };
+
+typedef struct stream {
+    const char *name; /* for messages: the path, or "standard input" */
+    int fd, owned;
+    int seekable;    /* a regular file, or spooled */
+    uint64_t size;   /* bytes from 'start' on, when seekable */
+    uint64_t start;  /* where a regular standard input stood when the command began */
+    uint64_t offset; /* of the next byte, from 'start' */
+    dev_t device;    /* which file it is, to tell that the output is not the input */
+    ino_t inode;
+    int regular;
+    int spooled;
+    spool aside;
+    size_t head_length; /* bytes that stream_open read ahead to tell the format */
+    unsigned char head[STREAM_HEAD_BYTES];
+} stream;
+
+/* 'path' NULL or "-": standard input. Folders are refused. */
+int stream_open(stream *s, const char *path, fault *f);
+void stream_close(stream *s);
+
+/* Fills 'bytes'; *got is less than n only at the end. Reports to the progress line. */
+int stream_read(stream *s, void *bytes, size_t n, size_t *got, fault *f);
+
+/* Moves to an offset; only when seekable. */
+void stream_seek(stream *s, uint64_t offset);
+
+/* Puts the rest of a pipe aside, so that it can be read more than once. The stream must not have been read yet. */
+int stream_spool(stream *s, fault *f);
+
+#endif

@@ -1,0 +1,232 @@
+/* work.c: see work.h.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#include "work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "print.h"
+#include "progress.h"
+
+int work_check(work *w, const char *name, tally_status status) {
+    if (status == TALLY_OK)
+        return 0;
+    const char *const text = tally_last_error();
+    if (name == NULL)
+        return status == TALLY_INVALID_ARGUMENT ? fault_usage(w->f, "%s", text) : fault_data(w->f, "%s", text);
+    return fault_data(w->f, "%s: %s", name, text);
+}
+
+int work_open(work *w, const options *o, fault *f) {
+    int code;
+    w->o = o;
+    w->f = f;
+    /* The device first: its spec may be wrong, and opening an input may read all of it. */
+    if ((code = work_check(w, NULL, tally_open(o->device, &w->device))) != 0)
+        return code;
+    tally_device_info info = {.struct_size = sizeof info};
+    if ((code = work_check(w, NULL, tally_device_describe(w->device, &info))) != 0)
+        return code;
+    w->host_memory = strncmp(info.spec, "cpu", 3) == 0;
+    progress_begin(o->output == NULL && !o->json && (o->command != COMMAND_REDUCE || o->axis_given));
+    if ((code = input_open(&w->x, o->paths[0], &o->inputs[0], f)) != 0 || o->path_count < 2)
+        return code;
+    w->y_open = 1;
+    return input_open(&w->y, o->paths[1], &o->inputs[1], f);
+}
+
+void work_close(work *w) {
+    output_close(&w->out);
+    if (w->x.name != NULL || w->x.bytes.name != NULL)
+        input_close(&w->x);
+    if (w->y_open)
+        input_close(&w->y);
+    tally_close(w->device);
+}
+
+int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan) {
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.op = w->o->op;
+    desc.form = form;
+    desc.grouping = grouping;
+    desc.mode = w->o->exact ? TALLY_EXACT : TALLY_FAST;
+    desc.in = w->x.dtype;
+    desc.acc = w->o->acc_dtype;
+    desc.out = w->o->out_dtype;
+    desc.index = grouping == TALLY_SEGMENTS ? TALLY_I64 : grouping == TALLY_KEYS ? w->y.dtype : TALLY_DEFAULT;
+    desc.flags = flags;
+    desc.ddof = w->o->ddof;
+    int code = work_check(w, NULL, tally_plan_create(w->device, &desc, plan));
+    if (code != 0)
+        return code;
+    w->desc.struct_size = sizeof w->desc;
+    return work_check(w, NULL, tally_plan_describe(*plan, &w->desc, &w->elements_per_result));
+}
+
+/* ---- buffers ---- */
+
+int buffer_make(work *w, buffer *b, uint64_t bytes) {
+    const size_t needed = bytes == 0 ? 1 : (size_t)bytes;
+    int code = work_check(w, NULL, tally_alloc(w->device, needed, &b->device));
+    if (code != 0)
+        return code;
+    b->bytes = needed;
+    b->host = w->host_memory ? b->device : malloc(needed);
+    return b->host == NULL ? fault_data(w->f, "no memory for %zu bytes", needed) : 0;
+}
+
+void buffer_free(work *w, buffer *b) {
+    if (b->host != b->device)
+        free(b->host);
+    tally_free(w->device, b->device);
+    memset(b, 0, sizeof *b);
+}
+
+int buffer_to_device(work *w, buffer *b, size_t bytes) {
+    if (b->host == b->device)
+        return 0;
+    return work_check(w, NULL, tally_copy(w->device, b->device, b->host, bytes));
+}
+
+int buffer_to_host(work *w, buffer *b, size_t bytes) {
+    if (b->host == b->device)
+        return 0;
+    return work_check(w, NULL, tally_copy(w->device, b->host, b->device, bytes));
+}
+
+/* ---- output ---- */
+
+size_t work_result_bytes(const work *w) {
+    return w->elements_per_result * tally_dtype_size(w->desc.out);
+}
+
+int work_open_output(work *w, int rank, const uint64_t *shape, int fortran_order, int any_order) {
+    output_array array = {.dtype = w->desc.out, .rank = rank, .fortran_order = fortran_order && rank > 1};
+    const input *inputs[2] = {&w->x, &w->y};
+    memcpy(array.shape, shape, sizeof *shape * (size_t)rank);
+    array.any_order = any_order;
+    array.pairs = w->elements_per_result == 2;
+    if (array.pairs) {
+        array.shape[array.rank++] = 2;
+        array.any_order |= array.fortran_order; /* see work_write */
+    }
+    return output_open(&w->out, w->o->output, w->o->json, &array, inputs, w->y_open ? 2 : 1, w->f);
+}
+
+/* Results of minmax come as pairs. In an array whose first index changes fastest the last dimension, of 2, lies apart:
+ * all minima, then all maxima. */
+static int write_pairs_apart(work *w, uint64_t first, const void *results, size_t n) {
+    const size_t size = tally_dtype_size(w->desc.out);
+    const uint64_t all = work_product(w->out.array.shape, 0, w->out.array.rank - 1);
+    unsigned char *const part = malloc(n * size + 1);
+    int code = part == NULL ? fault_data(w->f, "no memory for %zu bytes", n * size) : 0;
+    for (size_t k = 0; code == 0 && k < 2; k++) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(part + i * size, (const unsigned char *)results + (2 * i + k) * size, size);
+        code = output_write(&w->out, k * all + first, part, n, w->f);
+    }
+    free(part);
+    return code;
+}
+
+int work_write(work *w, uint64_t first, const void *results, size_t n) {
+    const size_t per = w->elements_per_result;
+    if (per == 2 && w->out.array.fortran_order)
+        return write_pairs_apart(w, first, results, n);
+    return output_write(&w->out, first * per, results, n * per, w->f);
+}
+
+uint64_t work_product(const uint64_t *shape, int first, int last) {
+    uint64_t product = 1;
+    for (int i = first; i < last; i++)
+        product *= shape[i];
+    return product;
+}
+
+static void print_json_shape(const output_array *a) {
+    printf(",\"shape\":[");
+    for (int i = 0; i < a->rank; i++)
+        printf("%s%llu", i == 0 ? "" : ",", (unsigned long long)a->shape[i]);
+    putchar(']');
+}
+
+static int print_json(work *w, tally_form form, tally_grouping grouping, uint64_t n) {
+    const output_array *const a = &w->out.array;
+    printf(
+        "{\"op\":\"%s\",\"form\":\"%s\",\"grouping\":\"%s\",\"mode\":\"%s\",\"n\":%llu,\"in\":\"%s\",\"dtype\":\"%s\"",
+        tally_op_name(w->desc.op), tally_form_name(form), tally_grouping_name(grouping), tally_mode_name(w->desc.mode),
+        (unsigned long long)n, tally_dtype_name(w->desc.in), tally_dtype_name(a->dtype));
+    if (a->rank > 0 && !(a->rank == 1 && a->pairs))
+        print_json_shape(a);
+    if (w->json_keys != NULL) {
+        const void *const keys = output_view(w->json_keys, w->f);
+        if (keys == NULL)
+            return FAULT_DATA;
+        printf(",\"keys\":");
+        print_json_array(&w->json_keys->array, keys);
+    }
+    if (w->out.to_npy) {
+        printf(",\"output\":");
+        print_json_string(w->o->output);
+    } else {
+        const void *const view = output_view(&w->out, w->f);
+        if (view == NULL)
+            return FAULT_DATA;
+        printf(",\"result\":");
+        print_json_array(a, view);
+    }
+    puts("}");
+    return output_flush_standard(w->f);
+}
+
+int work_finish(work *w, tally_form form, tally_grouping grouping, uint64_t n) {
+    progress_end();
+    const int code = output_finish(&w->out, w->f);
+    if (code != 0 || !w->o->json || (w->o->output != NULL && strcmp(w->o->output, "-") == 0))
+        return code;
+    return print_json(w, form, grouping, n);
+}
+
+/* ---- input ---- */
+
+int work_geometry(work *w, int ordered, geometry *g) {
+    const input *const in = &w->x;
+    *g = (geometry){TALLY_ALL_VALUES, 1, in->count, 1, -1};
+    if (!w->o->axis_given) {
+        int code = 0;
+        const int mixed = w->y_open && in->fortran_order != w->y.fortran_order;
+        if (ordered || mixed)
+            code = input_to_c_order(&w->x, w->f);
+        return code == 0 && mixed ? input_to_c_order(&w->y, w->f) : code;
+    }
+    const int axis = w->o->axis < 0 ? w->o->axis + in->rank : w->o->axis;
+    if (axis < 0 || axis >= in->rank)
+        return fault_usage(w->f, "%s: --axis %d is out of range: the array has %d dimension%s", in->name, w->o->axis,
+                           in->rank, in->rank == 1 ? "" : "s");
+    g->axis = axis;
+    if (in->rank == 1)
+        return 0;
+    if (w->y_open && in->fortran_order != w->y.fortran_order) {
+        const int code = input_to_c_order(in->fortran_order ? &w->x : &w->y, w->f);
+        if (code != 0)
+            return code;
+    }
+    const uint64_t before = work_product(in->shape, 0, axis), after = work_product(in->shape, axis + 1, in->rank);
+    g->grouping = TALLY_AXIS;
+    g->outer = in->fortran_order ? after : before;
+    g->extent = in->shape[axis];
+    g->inner = in->fortran_order ? before : after;
+    return 0;
+}
+
+int work_read_exactly(work *w, buffer *x, buffer *y, uint64_t n) {
+    const size_t bytes = (size_t)n * w->x.element_bytes;
+    int code = input_read_exactly(&w->x, x->host, (size_t)n, w->f);
+    if (code == 0 && w->y_open)
+        code = input_read_exactly(&w->y, y->host, (size_t)n, w->f);
+    if (code == 0)
+        code = buffer_to_device(w, x, bytes);
+    return code == 0 && w->y_open ? buffer_to_device(w, y, bytes) : code;
+}

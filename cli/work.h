@@ -1,0 +1,85 @@
+/* work.h: what every computing command needs around the library: a device, plans, buffers, and the library's errors
+ * turned into faults.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CLI_WORK_H
+#define TALLY_CLI_WORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tally/tally.h>
+
+#include "fault.h"
+#include "input.h"
+#include "options.h"
+#include "output.h"
+
+/* Input is read and computed in pieces of this many bytes. They stay in the cache between the read and the computation,
+ * and the results of fast float sums depend on where they end, so the figure is the same on every machine. */
+enum { PIECE_BYTES = 1 << 22 };
+
+/* Memory that both the command and the device see: one block where the device computes in host memory, two else. */
+typedef struct buffer {
+    void *host, *device;
+    size_t bytes;
+} buffer;
+
+typedef struct work {
+    const options *o;
+    fault *f;
+    tally_device *device;
+    int host_memory; /* the device computes in host memory */
+    input x, y;      /* y: the second file */
+    int y_open;
+    tally_desc desc;            /* with every default filled in, once there is a plan */
+    size_t elements_per_result; /* 2 for minmax */
+    output out;
+    output *json_keys; /* keys: printed in the JSON object before the results */
+} work;
+
+/* Opens the inputs and the device. 'w' starts as all zeros; work_close in any case. */
+int work_open(work *w, const options *o, fault *f);
+void work_close(work *w);
+
+/* A plan for the operator and the options, with the given grouping and form; also fills in w->desc. */
+int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan);
+
+/* 0 for TALLY_OK; else the library's last error, about 'name' (a file) if there is one. */
+int work_check(work *w, const char *name, tally_status status);
+
+int buffer_make(work *w, buffer *b, uint64_t bytes);
+void buffer_free(work *w, buffer *b);
+int buffer_to_device(work *w, buffer *b, size_t bytes);
+int buffer_to_host(work *w, buffer *b, size_t bytes);
+
+/* Bytes of one result or scan element in the output. */
+size_t work_result_bytes(const work *w);
+
+/* Opens w->out for results of the given shape (in NumPy's order); minmax adds its dimension of 2. */
+int work_open_output(work *w, int rank, const uint64_t *shape, int fortran_order, int any_order);
+
+/* Writes results first .. first + n - 1, in the order of the input's memory. */
+int work_write(work *w, uint64_t first, const void *results, size_t n);
+
+/* Finishes w->out, and prints the JSON object if that was asked for. 'n': elements of input. */
+int work_finish(work *w, tally_form form, tally_grouping grouping, uint64_t n);
+
+/* The input as outer x extent x inner elements in the order of its memory. */
+typedef struct geometry {
+    tally_grouping grouping; /* TALLY_ALL_VALUES where outer and inner are 1 */
+    uint64_t outer, extent, inner;
+    int axis; /* in NumPy's order; -1: all of it */
+} geometry;
+
+/* From --axis, or the whole input as one group; the input is then brought into C order if 'ordered'. */
+int work_geometry(work *w, int ordered, geometry *g);
+
+/* Reads n elements of the first input, and of the second if there is one, into the buffers, and moves them to the
+ * device. */
+int work_read_exactly(work *w, buffer *x, buffer *y, uint64_t n);
+
+/* Multiplies dimensions first .. last - 1; they are known to fit. */
+uint64_t work_product(const uint64_t *shape, int first, int last);
+
+#endif
