@@ -1,0 +1,110 @@
+/* The floating-point environment around kernels: saves the caller's, sets round-to-nearest with gradual underflow and
+ * every exception masked, and gives the caller's back, flags included. It also reads the sticky inexact flag, by which
+ * the exact kernels learn from the processor itself whether a run of additions was exact.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CPU_FPENV_H
+#define TALLY_CPU_FPENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) || (defined(__i386__) && defined(__SSE2_MATH__))
+
+/* MXCSR: the modes of a fresh process with all flags clear, and the inexact flag. */
+#define TALLY_FPENV_PLAIN   UINT32_C(0x1f80)
+#define TALLY_FPENV_INEXACT UINT32_C(0x0020)
+
+typedef struct tally_fpenv {
+    uint32_t control;
+} tally_fpenv;
+
+/* Clears the flags. Nothing that follows in the program's order moves before it: data is read after it. */
+static inline void tally_fpenv_clear(void) {
+    const uint32_t plain = TALLY_FPENV_PLAIN;
+    __asm__ volatile("ldmxcsr %0" : : "m"(plain) : "memory");
+}
+
+static inline tally_fpenv tally_fpenv_enter(void) {
+    tally_fpenv saved;
+    __asm__ volatile("stmxcsr %0" : "=m"(saved.control) : : "memory");
+    tally_fpenv_clear();
+    return saved;
+}
+
+static inline void tally_fpenv_leave(const tally_fpenv *saved) {
+    __asm__ volatile("ldmxcsr %0" : : "m"(saved->control) : "memory");
+}
+
+/* Whether an operation was inexact since the last clear. 'results' is the memory that the operations in question
+ * wrote; naming it keeps the compiler from moving them behind the question. */
+static inline bool tally_fpenv_inexact(const void *results) {
+    uint32_t control;
+    __asm__ volatile("stmxcsr %0" : "=m"(control) : "r"(results) : "memory");
+    return (control & TALLY_FPENV_INEXACT) != 0;
+}
+
+#elif defined(__aarch64__)
+
+typedef struct tally_fpenv {
+    uint64_t control, status;
+} tally_fpenv;
+
+static inline void tally_fpenv_clear(void) {
+    __asm__ volatile("msr fpsr, %0" : : "r"(UINT64_C(0)) : "memory");
+}
+
+static inline tally_fpenv tally_fpenv_enter(void) {
+    tally_fpenv saved;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(saved.control) : : "memory");
+    __asm__ volatile("mrs %0, fpsr" : "=r"(saved.status) : : "memory");
+    __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0)) : "memory");
+    tally_fpenv_clear();
+    return saved;
+}
+
+static inline void tally_fpenv_leave(const tally_fpenv *saved) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(saved->control) : "memory");
+    __asm__ volatile("msr fpsr, %0" : : "r"(saved->status) : "memory");
+}
+
+static inline bool tally_fpenv_inexact(const void *results) {
+    uint64_t status;
+    __asm__ volatile("mrs %0, fpsr" : "=r"(status) : "r"(results) : "memory");
+    return (status & UINT64_C(0x10)) != 0;
+}
+
+#else
+
+#include <fenv.h>
+
+typedef struct tally_fpenv {
+    fenv_t environment;
+} tally_fpenv;
+
+static inline void tally_fpenv_clear(void) {
+    __asm__ volatile("" : : : "memory");
+    feclearexcept(FE_ALL_EXCEPT);
+    __asm__ volatile("" : : : "memory");
+}
+
+static inline tally_fpenv tally_fpenv_enter(void) {
+    tally_fpenv saved;
+    feholdexcept(&saved.environment);
+    fesetround(FE_TONEAREST);
+    return saved;
+}
+
+static inline void tally_fpenv_leave(const tally_fpenv *saved) {
+    __asm__ volatile("" : : : "memory");
+    fesetenv(&saved->environment);
+}
+
+static inline bool tally_fpenv_inexact(const void *results) {
+    __asm__ volatile("" : : "r"(results) : "memory");
+    return fetestexcept(FE_INEXACT) != 0;
+}
+
+#endif
+
+#endif

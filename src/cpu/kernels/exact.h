@@ -1,0 +1,62 @@
+/* The exact kernels: from arrays to a superaccumulator at nearly the speed of a plain sum. One text (exact.c) is
+ * compiled once for each instruction-set level; the back end picks a level and calls through this table.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CPU_KERNELS_EXACT_H
+#define TALLY_CPU_KERNELS_EXACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "exact/round.h"
+#include "exact/superaccumulator.h"
+
+/* For one element type. Pointers may be misaligned, n may be anything.
+ *
+ * add:            adds n elements to an accumulator of a SUM layout, 'count' included.
+ * add_products:   adds n products x[i] * y[i] to one of a PRODUCT layout; y may be x.
+ * small_sum:      the exact sum of a few elements without an accumulator, n at most TALLY_EXACT_SMALL; false if it does
+ *                 not fit two doubles or is not finite: then use add. The pair goes to tally_round_pair.
+ * small_products: the same for products.
+ *
+ * All of them read the processor's inexact flag, so they leave the exception flags of the floating-point environment
+ * changed. add and add_products set the modes that they need and give back the caller's environment; the small ones
+ * expect round-to-nearest with gradual underflow (cpu/fpenv.h). */
+typedef struct tally_exact_type_kernels {
+    void (*add)(tally_superaccumulator *accumulator, const void *x, size_t n);
+    void (*add_products)(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n);
+    bool (*small_sum)(const void *x, size_t n, tally_exact_pair *sum);
+    bool (*small_products)(const void *x, const void *y, size_t n, tally_exact_pair *sum);
+} tally_exact_type_kernels;
+
+/* Up to here the small kernels are ahead of the large ones. */
+enum { TALLY_EXACT_SMALL = 64 };
+
+typedef struct tally_exact_kernels {
+    const char *level;
+    tally_exact_type_kernels f16, bf16, f32, f64;
+} tally_exact_kernels;
+
+extern const tally_exact_kernels tally_exact_kernels_baseline;
+extern const tally_exact_kernels tally_exact_kernels_avx2;
+extern const tally_exact_kernels tally_exact_kernels_avx512;
+
+/* The level of this machine's processor (the CPU back end chooses it, TALLY_CPU forces one). */
+const tally_exact_kernels *tally_cpu_exact_kernels(void);
+
+static inline const tally_exact_type_kernels *tally_exact_of_type(const tally_exact_kernels *kernels, tally_dtype in) {
+    switch (in) {
+    case TALLY_F16:
+        return &kernels->f16;
+    case TALLY_BF16:
+        return &kernels->bf16;
+    case TALLY_F32:
+        return &kernels->f32;
+    case TALLY_F64:
+        return &kernels->f64;
+    default:
+        return NULL;
+    }
+}
+
+#endif

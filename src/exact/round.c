@@ -1,0 +1,273 @@
+/* Rounding. Whatever is to be rounded (digits, a quotient, a root, a pair of doubles) is first reduced to its leading
+ * 64 bits and one bit that says whether anything follows; a single function takes it from there for every format.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#include "round.h"
+
+#include <string.h>
+
+typedef struct format {
+    int precision;     /* bits of the significand, the leading one included */
+    int lowest;        /* the smallest subnormal is 2^lowest */
+    uint64_t infinity; /* bits of +infinity */
+    uint64_t nan;      /* bits of the quiet NaN that we return */
+    int bits;          /* of the whole format */
+} format;
+
+static const format formats[] = {
+    [TALLY_F16] = {11, -24, 0x7c00, 0x7e00, 16},
+    [TALLY_BF16] = {8, -133, 0x7f80, 0x7fc0, 16},
+    [TALLY_F32] = {24, -149, 0x7f800000, 0x7fc00000, 32},
+    [TALLY_F64] = {53, -1074, UINT64_C(0x7ff0000000000000), UINT64_C(0x7ff8000000000000), 64},
+};
+
+/* leading * 2^exponent and, if 'more', a little above it (less than one unit of leading). The top bit of leading is
+ * set, unless the value is zero. */
+typedef struct unrounded {
+    uint64_t leading;
+    int32_t exponent;
+    bool negative, more;
+} unrounded;
+
+static int leading_zeros(uint64_t x) {
+    return __builtin_clzll(x);
+}
+
+static uint64_t round_bits(unrounded u, const format *f) {
+    const uint64_t sign = (uint64_t)u.negative << (f->bits - 1);
+    if (u.leading == 0)
+        return sign;
+    int32_t unit = u.exponent + 64 - f->precision; /* exponent of the result's last place */
+    if (unit < f->lowest)
+        unit = f->lowest;
+    const int32_t drop = unit - u.exponent; /* at least 11 */
+    if (drop > 64)
+        return sign; /* less than half of the smallest subnormal */
+    uint64_t kept = drop == 64 ? 0 : u.leading >> drop;
+    const uint64_t half = UINT64_C(1) << (drop - 1);
+    const uint64_t rest = u.leading & (half - 1);
+    if ((u.leading & half) != 0 && (rest != 0 || u.more || (kept & 1) != 0))
+        kept++;
+    if (unit - f->lowest > 1 << 16) /* keeps the shift below in range */
+        return sign | f->infinity;
+    /* The leading bit of 'kept' counts one up in the exponent's field, which is right for normal numbers; subnormal
+     * ones have no leading bit there, and a carry out of the significand moves to the next exponent by itself. */
+    const uint64_t bits = ((uint64_t)(unit - f->lowest) << (f->precision - 1)) + kept;
+    return sign | (bits < f->infinity ? bits : f->infinity);
+}
+
+static void store(uint64_t bits, const format *f, void *value) {
+    if (f->bits == 64) {
+        memcpy(value, &bits, sizeof bits);
+    } else if (f->bits == 32) {
+        const uint32_t narrow = (uint32_t)bits;
+        memcpy(value, &narrow, sizeof narrow);
+    } else {
+        const uint16_t narrow = (uint16_t)bits;
+        memcpy(value, &narrow, sizeof narrow);
+    }
+}
+
+/* Shifts the top bit of leading into place; the bits that come in below are zero, so nothing may follow yet. */
+static unrounded justify(uint64_t leading, int32_t exponent, bool negative, bool more) {
+    unrounded u = {leading, exponent, negative, more};
+    if (leading != 0) {
+        const int shift = leading_zeros(leading);
+        u.leading <<= shift;
+        u.exponent -= shift;
+    }
+    return u;
+}
+
+static unrounded of_magnitude(const tally_magnitude *m) {
+    const int32_t n = m->count;
+    if (n == 0)
+        return (unrounded){0, 0, false, false};
+    const uint64_t top = m->digits[n - 1];
+    const uint64_t second = n > 1 ? m->digits[n - 2] : 0;
+    const uint64_t third = n > 2 ? m->digits[n - 3] : 0;
+    const int shift = leading_zeros(top) - 32;
+    unrounded u;
+    u.leading = (top << 32 | second) << shift | (third << shift) >> 32;
+    u.exponent = m->exponent + 32 * (n - 2) - shift;
+    u.negative = m->negative;
+    u.more = (uint32_t)(third << shift) != 0 || n > 3; /* the lowest digit is never zero */
+    return u;
+}
+
+/* The digits from the top, one bit at a time, and zeros for as long as is asked. */
+typedef struct bit_reader {
+    const tally_magnitude *magnitude;
+    int32_t position; /* of the next bit, counted from bit 0 of digits[0]; may go below 0 */
+} bit_reader;
+
+static unsigned next_bit(bit_reader *reader) {
+    const int32_t position = reader->position--;
+    return position < 0 ? 0 : reader->magnitude->digits[position >> 5] >> (position & 31) & 1;
+}
+
+static int32_t bit_length(const tally_magnitude *m) {
+    return 32 * m->count - (leading_zeros(m->digits[m->count - 1]) - 32);
+}
+
+/* Whether any bit not read yet is set; the lowest digit is never zero. */
+static bool bits_left(const bit_reader *reader) {
+    if (reader->position < 0 || reader->position >= 32)
+        return reader->position >= 0;
+    return (reader->magnitude->digits[0] & ((UINT64_C(2) << reader->position) - 1)) != 0;
+}
+
+/* Long division by digits while divisor and remainder fit 32 bits: 64 by 32 bits, until the quotient has 64. */
+static unrounded divide_short(const tally_magnitude *m, uint32_t divisor) {
+    uint64_t remainder = 0, quotient = 0;
+    int32_t i = m->count - 1, exponent = m->exponent + 32 * m->count;
+    while (quotient >> 32 == 0) {
+        const uint64_t digit = i >= 0 ? m->digits[i] : 0;
+        const uint64_t part = remainder << 32 | digit;
+        quotient = quotient << 32 | part / divisor;
+        remainder = part % divisor;
+        exponent -= 32;
+        i--;
+    }
+    /* 33 to 64 bits so far, fewer than f64 needs with its guard bit: one more digit, its excess kept as 'more'. */
+    const uint64_t part = remainder << 32 | (i >= 0 ? m->digits[i] : 0);
+    const uint64_t next = part / divisor;
+    const int shift = leading_zeros(quotient);
+    unrounded u = {quotient, exponent - shift, m->negative, false};
+    if (shift > 0)
+        u.leading = quotient << shift | next >> (32 - shift);
+    u.more = (uint32_t)(next << shift) != 0 || part % divisor != 0 || i > 0;
+    return u;
+}
+
+/* Long division one bit at a time, for divisors of any size. */
+static unrounded divide_long(const tally_magnitude *m, uint64_t divisor) {
+    bit_reader reader = {m, 32 * m->count - 1};
+    uint64_t remainder = 0, quotient = 0;
+    while (quotient >> 63 == 0) {
+        const bool carry = remainder >> 63 != 0;
+        remainder = remainder << 1 | next_bit(&reader);
+        quotient <<= 1;
+        if (carry || remainder >= divisor) {
+            remainder -= divisor;
+            quotient |= 1;
+        }
+    }
+    return (unrounded){quotient, m->exponent + reader.position + 1, m->negative, remainder != 0 || bits_left(&reader)};
+}
+
+static unrounded quotient_of(const tally_magnitude *m, uint64_t divisor) {
+    if (m->count == 0)
+        return (unrounded){0, 0, false, false};
+    return divisor >> 32 == 0 ? divide_short(m, (uint32_t)divisor) : divide_long(m, divisor);
+}
+
+/* The schoolbook square root, two bits of the number for one of the root. 58 bits of root are more than any format
+ * keeps, and their remainder fits 64 bits with ease. */
+static unrounded root_of(const tally_magnitude *m) {
+    enum { ROOT_BITS = 58 };
+    if (m->count == 0)
+        return (unrounded){0, 0, false, false};
+    int32_t length = bit_length(m);
+    if ((m->exponent + length) & 1)
+        length++; /* pairs of bits end where the exponent is even */
+    bit_reader reader = {m, length - 1};
+    uint64_t remainder = 0, root = 0;
+    if (length > 32 * m->count)
+        reader.position--; /* the extra leading bit is a zero above the top digit */
+    for (int i = 0; i < ROOT_BITS; i++) {
+        if (i > 0 || length <= 32 * m->count)
+            remainder = remainder << 1 | next_bit(&reader);
+        remainder = remainder << 1 | next_bit(&reader);
+        const uint64_t trial = root << 2 | 1;
+        root <<= 1;
+        if (remainder >= trial) {
+            remainder -= trial;
+            root |= 1;
+        }
+    }
+    const int32_t exponent = (m->exponent + length) / 2 - ROOT_BITS;
+    return justify(root, exponent, false, remainder != 0 || bits_left(&reader));
+}
+
+/* What the counts alone decide; false if the finite part has to be looked at. */
+static bool special_bits(const tally_superaccumulator *a, const format *f, uint64_t *bits) {
+    if (a->nans != 0 || (a->positive_infinities != 0 && a->negative_infinities != 0))
+        *bits = f->nan;
+    else if (a->positive_infinities != 0)
+        *bits = f->infinity;
+    else if (a->negative_infinities != 0)
+        *bits = f->infinity | UINT64_C(1) << (f->bits - 1);
+    else
+        return false;
+    return true;
+}
+
+static bool zero_is_negative(const tally_superaccumulator *a) {
+    return a->count != 0 && a->others == 0;
+}
+
+void tally_round_sum(const tally_superaccumulator *accumulator, tally_dtype out, void *value) {
+    const format *f = &formats[out];
+    uint64_t bits;
+    if (!special_bits(accumulator, f, &bits)) {
+        tally_magnitude magnitude;
+        tally_superaccumulator_magnitude(accumulator, &magnitude);
+        unrounded u = of_magnitude(&magnitude);
+        if (u.leading == 0)
+            u.negative = zero_is_negative(accumulator);
+        bits = round_bits(u, f);
+    }
+    store(bits, f, value);
+}
+
+void tally_round_mean(const tally_superaccumulator *accumulator, tally_dtype out, void *value) {
+    const format *f = &formats[out];
+    uint64_t bits;
+    if (accumulator->count == 0) {
+        bits = f->nan;
+    } else if (!special_bits(accumulator, f, &bits)) {
+        tally_magnitude magnitude;
+        tally_superaccumulator_magnitude(accumulator, &magnitude);
+        unrounded u = quotient_of(&magnitude, accumulator->count);
+        if (u.leading == 0)
+            u.negative = zero_is_negative(accumulator);
+        bits = round_bits(u, f);
+    }
+    store(bits, f, value);
+}
+
+void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out, void *value) {
+    const format *f = &formats[out];
+    uint64_t bits;
+    if (!special_bits(accumulator, f, &bits)) {
+        tally_magnitude magnitude;
+        tally_superaccumulator_magnitude(accumulator, &magnitude);
+        bits = magnitude.negative ? f->nan : round_bits(root_of(&magnitude), f);
+    } else if (bits == (f->infinity | UINT64_C(1) << (f->bits - 1))) {
+        bits = f->nan;
+    }
+    store(bits, f, value);
+}
+
+void tally_round_pair(tally_exact_pair sum, tally_dtype out, void *value) {
+    const format *f = &formats[out];
+    uint64_t bits;
+    memcpy(&bits, &sum.high, sizeof bits);
+    if (out != TALLY_F64) {
+        uint64_t low_bits;
+        memcpy(&low_bits, &sum.low, sizeof low_bits);
+        const int32_t field = (int32_t)(bits >> 52) & 0x7ff;
+        const uint64_t fraction = bits & UINT64_C(0xfffffffffffff);
+        const uint64_t significand = field != 0 ? fraction | UINT64_C(1) << 52 : fraction;
+        unrounded u = justify(significand, field != 0 ? field - 1075 : -1074, bits >> 63 != 0, false);
+        if (u.leading != 0 && low_bits << 1 != 0) {
+            /* At most half a unit of high: the bits below its last are a run of zeros or of ones, and something. */
+            u.more = true;
+            if ((low_bits ^ bits) >> 63 != 0)
+                u.leading--;
+        }
+        bits = round_bits(u, f);
+    }
+    store(bits, f, value);
+}

@@ -1,0 +1,30 @@
+/* From an exact state to a floating-point number of any of the four types, with one rounding: to nearest, ties to even,
+ * with gradual underflow, to infinity only when the true value is too large. All of it is integer arithmetic, so the
+ * caller's floating-point environment does not matter.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_EXACT_ROUND_H
+#define TALLY_EXACT_ROUND_H
+
+#include "exact/superaccumulator.h"
+#include "tally/tally.h"
+
+/* Each writes one element of type 'out' (f16, bf16, f32 or f64) to 'value', which may be misaligned.
+ *
+ * tally_round_sum:   the sum. NaN if there was a NaN or both infinities; -0 if there were summands and all were -0;
+ *                    +0 for every other exact zero and for no summands.
+ * tally_round_mean:  the sum divided by accumulator->count, NaN for no summands. Zeros as above.
+ * tally_round_root:  the square root of the sum, which is NaN below zero. */
+void tally_round_sum(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
+void tally_round_mean(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
+void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
+
+/* An exact sum as two doubles: high is high + low rounded to nearest, so a double needs no more work; narrower types
+ * round high + low once. Both are finite; high carries the sign of a zero. */
+typedef struct tally_exact_pair {
+    double high, low;
+} tally_exact_pair;
+
+void tally_round_pair(tally_exact_pair sum, tally_dtype out, void *value);
+
+#endif
