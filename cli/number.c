@@ -173,11 +173,10 @@ static int parse_short_decimal(const char *text, double mantissa_limit, int powe
 static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-static double parse_f64(const char *text) {
-    double mantissa;
-    int power;
-    if (!parse_short_decimal(text, 9007199254740992.0, 22, &mantissa, &power))
-        return strtod(text, NULL);
+static const double F64_MANTISSA = 9007199254740992.0;
+enum { F64_POWER = 22 };
+
+static double scale_short_decimal(const char *text, double mantissa, int power) {
     const double value = power < 0 ? mantissa / powers_of_ten[-power] : mantissa * powers_of_ten[power];
     return *text == '-' ? -value : value;
 }
@@ -217,8 +216,8 @@ static uint16_t narrow(double value, int fraction_bits, int min_exponent, uint16
     if (isnan(value))
         return (uint16_t)(sign | infinity | 1u << (fraction_bits - 1));
     const double magnitude = fabs(value);
-    if (isinf(magnitude))
-        return (uint16_t)(sign | infinity);
+    if (isinf(magnitude) || magnitude == 0)
+        return (uint16_t)(sign | (magnitude == 0 ? 0 : infinity));
     int exponent;
     frexp(magnitude, &exponent);
     exponent = exponent - 1 < min_exponent ? min_exponent : exponent - 1;
@@ -234,7 +233,7 @@ static uint16_t narrow(double value, int fraction_bits, int min_exponent, uint16
 static number_status parse_narrow(const char *text, tally_dtype dtype, void *element) {
     double value, mantissa;
     int power;
-    if (parse_short_decimal(text, 9007199254740992.0, 0, &mantissa, &power)) /* an integer: exact */
+    if (parse_short_decimal(text, F64_MANTISSA, 0, &mantissa, &power)) /* an integer: exact */
         value = *text == '-' ? -mantissa : mantissa;
     else
         value = parse_to_odd(text);
@@ -252,12 +251,20 @@ static int names_infinity(const char *text) {
 }
 
 number_status number_parse(const char *text, size_t length, tally_dtype dtype, void *element) {
+    double mantissa;
+    int power;
+    if (dtype == TALLY_F64 && length > 0 && strlen(text) == length &&
+        parse_short_decimal(text, F64_MANTISSA, F64_POWER, &mantissa, &power)) {
+        const double value = scale_short_decimal(text, mantissa, power);
+        memcpy(element, &value, 8);
+        return NUMBER_OK;
+    }
     if (number_classify(text, length) == NUMBER_NO_NUMBER)
         return NUMBER_NONE;
     if (!number_is_float(dtype))
         return parse_integer(text, dtype, element);
     if (dtype == TALLY_F64) {
-        const double value = parse_f64(text);
+        const double value = strtod(text, NULL);
         if (isinf(value) && !names_infinity(text))
             return NUMBER_OUT_OF_RANGE;
         memcpy(element, &value, 8);
