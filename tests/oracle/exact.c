@@ -1,0 +1,185 @@
+#include "exact.h"
+
+#include <gmp.h>
+#include <math.h>
+#include <string.h>
+
+enum { WEIGHT_OF_BIT_0 = -2148 };
+
+void exact_clear(exact_sum *sum) {
+    memset(sum, 0, sizeof *sum);
+    sum->only_negative_zeros = true;
+}
+
+/* Adds magnitude * 2^exponent, negated if asked. */
+static void deposit(exact_sum *sum, unsigned __int128 magnitude, int exponent, bool negative) {
+    int position = exponent - WEIGHT_OF_BIT_0, shift = position % 32;
+    int64_t *limb = sum->limb + position / 32;
+    /* 106 bits shifted by up to 31 need 137: the part that the shift would lose goes first. */
+    uint64_t parts[5];
+    uint64_t carried = 0;
+    for (int k = 0; k < 5; k++) {
+        uint64_t word = k < 4 ? (uint32_t)(magnitude >> (32 * k)) : 0;
+        uint64_t shifted = (word << shift) | carried;
+        parts[k] = (uint32_t)shifted;
+        carried = shifted >> 32;
+    }
+    for (int k = 0; k < 5; k++)
+        if (parts[k])
+            limb[k] += negative ? -(int64_t)parts[k] : (int64_t)parts[k];
+}
+
+/* |x| = significand * 2^exponent, for finite x. */
+static uint64_t take_apart(double x, int *exponent) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    int field = (int)(bits >> 52 & 0x7ff);
+    uint64_t fraction = bits & 0xfffffffffffffu;
+    *exponent = (field ? field : 1) - 1075;
+    return field ? fraction | 0x10000000000000u : fraction;
+}
+
+static bool add_special(exact_sum *sum, double value) {
+    sum->count++;
+    if (!(value == 0 && signbit(value)))
+        sum->only_negative_zeros = false;
+    if (isnan(value))
+        sum->nan = true;
+    else if (isinf(value) && value > 0)
+        sum->positive_infinity = true;
+    else if (isinf(value))
+        sum->negative_infinity = true;
+    else
+        return false;
+    return true;
+}
+
+void exact_add(exact_sum *sum, double x) {
+    if (add_special(sum, x))
+        return;
+    int exponent;
+    uint64_t significand = take_apart(x, &exponent);
+    deposit(sum, significand, exponent, signbit(x));
+}
+
+void exact_add_product(exact_sum *sum, double x, double y) {
+    double special = isfinite(x) && isfinite(y) ? (x == 0 || y == 0 ? x * y : copysign(1, x) * copysign(1, y)) : x * y;
+    if (add_special(sum, special))
+        return;
+    int ex, ey;
+    uint64_t sx = take_apart(x, &ex), sy = take_apart(y, &ey);
+    deposit(sum, (unsigned __int128)sx * sy, ex + ey, signbit(x) != signbit(y));
+}
+
+static void to_integer(const exact_sum *sum, mpz_t z) {
+    mpz_t limb;
+    mpz_init(limb);
+    mpz_set_ui(z, 0);
+    for (int k = EXACT_LIMBS - 1; k >= 0; k--) {
+        mpz_mul_2exp(z, z, 32);
+        mpz_set_si(limb, (long)sum->limb[k]);
+        mpz_add(z, z, limb);
+    }
+    mpz_clear(limb);
+}
+
+/* z * 2^exponent to the nearest value of a type. A quotient or root comes with its lowest bit set when it was not
+ * exact, far below the last place, which rounds as the infinitely long value would. */
+static double round_integer(mpz_t z, int exponent, tally_dtype type) {
+    if (mpz_sgn(z) == 0)
+        return 0;
+    bool negative = mpz_sgn(z) < 0;
+    mpz_t magnitude, rest;
+    mpz_init(magnitude);
+    mpz_init(rest);
+    mpz_abs(magnitude, z);
+    int place = (int)mpz_sizeinbase(magnitude, 2) + exponent - precision_of(type);
+    if (place < smallest_exponent_of(type))
+        place = smallest_exponent_of(type);
+    int drop = place - exponent;
+    if (drop > 0) {
+        mpz_fdiv_r_2exp(rest, magnitude, (mp_bitcnt_t)drop);
+        mpz_fdiv_q_2exp(magnitude, magnitude, (mp_bitcnt_t)drop);
+        size_t lowest = mpz_sgn(rest) ? mpz_scan1(rest, 0) : 0;
+        bool half_or_more = mpz_sgn(rest) && mpz_tstbit(rest, (mp_bitcnt_t)(drop - 1));
+        bool tie = half_or_more && lowest == (size_t)(drop - 1);
+        if (half_or_more && (!tie || mpz_odd_p(magnitude)))
+            mpz_add_ui(magnitude, magnitude, 1);
+    } else {
+        place = exponent;
+    }
+    /* At most precision bits (or a power of two, or an exact short value shifted), so this loses nothing. */
+    long double value = ldexpl((long double)mpz_get_d(magnitude), place);
+    mpz_clear(magnitude);
+    mpz_clear(rest);
+    if (value > largest_of(type))
+        value = (long double)INFINITY;
+    return (double)(negative ? -value : value);
+}
+
+/* NaN, infinities, nothing and all-minus-zero; true when there is no finite sum left to round. */
+static bool special_value(const exact_sum *sum, double *value) {
+    if (sum->nan || (sum->positive_infinity && sum->negative_infinity))
+        *value = (double)NAN;
+    else if (sum->positive_infinity || sum->negative_infinity)
+        *value = sum->positive_infinity ? (double)INFINITY : (double)-INFINITY;
+    else if (sum->count && sum->only_negative_zeros)
+        *value = -0.0;
+    else
+        return false;
+    return true;
+}
+
+double exact_value(const exact_sum *sum, tally_dtype type) {
+    double value;
+    if (special_value(sum, &value))
+        return value;
+    mpz_t z;
+    mpz_init(z);
+    to_integer(sum, z);
+    value = round_integer(z, WEIGHT_OF_BIT_0, type);
+    mpz_clear(z);
+    return value;
+}
+
+double exact_mean(const exact_sum *sum, tally_dtype type) {
+    double value;
+    if (sum->count == 0)
+        return (double)NAN;
+    if (special_value(sum, &value))
+        return value;
+    mpz_t z, rest;
+    mpz_init(z);
+    mpz_init(rest);
+    to_integer(sum, z);
+    bool negative = mpz_sgn(z) < 0;
+    mpz_abs(z, z);
+    mpz_mul_2exp(z, z, 192);
+    mpz_fdiv_qr_ui(z, rest, z, (unsigned long)sum->count);
+    if (mpz_sgn(rest))
+        mpz_setbit(z, 0);
+    if (negative)
+        mpz_neg(z, z);
+    value = round_integer(z, WEIGHT_OF_BIT_0 - 192, type);
+    mpz_clear(z);
+    mpz_clear(rest);
+    return value;
+}
+
+double exact_root(const exact_sum *sum, tally_dtype type) {
+    double value;
+    if (special_value(sum, &value))
+        return sqrt(value);
+    mpz_t z, rest;
+    mpz_init(z);
+    mpz_init(rest);
+    to_integer(sum, z);
+    mpz_mul_2exp(z, z, 256);
+    mpz_sqrtrem(z, rest, z);
+    if (mpz_sgn(rest))
+        mpz_setbit(z, 0);
+    value = round_integer(z, (WEIGHT_OF_BIT_0 - 256) / 2, type);
+    mpz_clear(z);
+    mpz_clear(rest);
+    return value;
+}

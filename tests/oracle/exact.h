@@ -1,0 +1,30 @@
+/* The exact oracle: float sums and sums of products without any rounding, as one wide fixed-point integer, rounded once
+ * at the end in integer arithmetic (GMP). Slow, simple, and checked against mpfr_sum in oracle_test.c. */
+#ifndef TALLY_ORACLE_EXACT_H
+#define TALLY_ORACLE_EXACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "number.h"
+
+/* Bit 0 of limb 0 weighs 2^-2148, the smallest product of two subnormal doubles. */
+enum { EXACT_LIMBS = 140 };
+
+typedef struct exact_sum {
+    int64_t limb[EXACT_LIMBS]; /* 32 bits each and room for 2^30 carries */
+    uint64_t count;
+    bool nan, positive_infinity, negative_infinity;
+    bool only_negative_zeros;
+} exact_sum;
+
+void exact_clear(exact_sum *sum);
+void exact_add(exact_sum *sum, double x);
+void exact_add_product(exact_sum *sum, double x, double y);
+
+/* Correctly rounded to a float type, to nearest, ties to even. exact_mean divides by the count. */
+double exact_value(const exact_sum *sum, tally_dtype type);
+double exact_mean(const exact_sum *sum, tally_dtype type);
+double exact_root(const exact_sum *sum, tally_dtype type);
+
+#endif

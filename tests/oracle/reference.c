@@ -1,0 +1,451 @@
+#include "reference.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool reference_has_value_of_nothing(tally_op op) {
+    return op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX && op != TALLY_MINMAX;
+}
+
+void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc, tally_dtype out, tally_mode mode,
+                     bool is_scan, exact_sum *exact) {
+    memset(r, 0, sizeof *r);
+    r->op = op;
+    r->in = in;
+    r->acc = acc;
+    r->out = out;
+    r->mode = mode;
+    r->is_scan = is_scan;
+    r->in_kind = kind_of(in);
+    r->only_negative_zeros = true;
+    r->minimum = highest_cell(in);
+    r->maximum = lowest_cell(in);
+    r->wrapped = op == TALLY_PROD ? 1 : op == TALLY_BAND ? UINT64_MAX : 0;
+    if (op == TALLY_PROD)
+        r->sum = 1;
+    if (op == TALLY_LOGSUMEXP)
+        r->largest = -(long double)INFINITY;
+    bool sums = op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
+    if (mode == TALLY_EXACT && is_float(in) && sums) {
+        r->exact = exact;
+        exact_clear(exact);
+    }
+}
+
+/* Neumaier's compensated sum in long double; the compensation would spoil infinities, so they are counted apart. */
+static void add_term(reference *r, long double term) {
+    if (!(term == 0 && signbit(term)))
+        r->only_negative_zeros = false;
+    if (isnan(term)) {
+        r->nan = true;
+    } else if (isinf(term)) {
+        if (term > 0)
+            r->positive_infinity = true;
+        else
+            r->negative_infinity = true;
+    } else {
+        long double sum = r->sum + term;
+        if (fabsl(r->sum) >= fabsl(term))
+            r->compensation += (r->sum - sum) + term;
+        else
+            r->compensation += (term - sum) + r->sum;
+        r->sum = sum;
+        r->magnitude += fabsl(term);
+    }
+}
+
+/* logsumexp: sum holds the sum of exp(x - largest). */
+static void add_exponential(reference *r, long double x) {
+    if (isnan(x)) {
+        r->nan = true;
+        return;
+    }
+    if (isinf(x)) {
+        if (x > 0)
+            r->positive_infinity = true;
+        return;
+    }
+    if (x > r->largest) {
+        long double scale = expl(r->largest - x);
+        r->sum *= scale;
+        r->compensation *= scale;
+        r->largest = x;
+    }
+    long double before = r->magnitude;
+    add_term(r, expl(x - r->largest));
+    r->magnitude = fmaxl(before, fabsl(x));
+}
+
+static bool less(const reference *r, cell a, cell b) {
+    return r->in_kind == KIND_FLOAT ? a.d < b.d : r->in_kind == KIND_SIGNED ? a.i < b.i : a.u < b.u;
+}
+
+/* Whether x at an index replaces an extreme: a NaN before all values, the first of equals by index, in whatever
+ * direction the scan goes. */
+static bool replaces(const reference *r, bool is_less, bool is_greater, uint64_t index, uint64_t at, bool is_nan) {
+    if (!r->started || is_nan != r->nan_seen)
+        return !r->started || is_nan;
+    return is_nan ? index < at : is_less || (!is_greater && index < at);
+}
+
+static void push_extremes(reference *r, cell x, uint64_t index) {
+    bool is_nan = r->in_kind == KIND_FLOAT && isnan(x.d);
+    if (r->in_kind == KIND_FLOAT && x.d == 0 && r->started) {
+        if (r->minimum.d == 0 && signbit(r->minimum.d) != signbit(x.d))
+            r->minimum_mixed = true;
+        if (r->maximum.d == 0 && signbit(r->maximum.d) != signbit(x.d))
+            r->maximum_mixed = true;
+    }
+    if (replaces(r, less(r, x, r->minimum), less(r, r->minimum, x), index, r->at_minimum, is_nan)) {
+        r->minimum = x;
+        r->at_minimum = index;
+    }
+    if (replaces(r, less(r, r->maximum, x), less(r, x, r->maximum), index, r->at_maximum, is_nan)) {
+        r->maximum = x;
+        r->at_maximum = index;
+    }
+    r->nan_seen |= is_nan;
+    r->started = true;
+}
+
+static uint64_t absolute_bits(const reference *r, cell x) {
+    return r->in_kind == KIND_SIGNED && x.i < 0 ? 0 - x.u : x.u;
+}
+
+static long double as_real(number_kind k, cell x) {
+    return k == KIND_FLOAT ? (long double)x.d : k == KIND_SIGNED ? (long double)x.i : (long double)x.u;
+}
+
+/* Scans of the variance cannot look twice: Welford's update, in long double, is 2^11 times finer than f64. */
+static void update_moments(reference *r, long double x) {
+    long double deviation = x - r->mean;
+    r->mean += deviation / (long double)(r->count + 1);
+    r->squares += deviation * (x - r->mean);
+}
+
+void reference_push(reference *r, cell x, cell y, uint64_t index) {
+    bool real = r->in_kind == KIND_FLOAT;
+    if (r->exact) {
+        if (r->op == TALLY_SUM || r->op == TALLY_MEAN)
+            exact_add(r->exact, x.d);
+        else
+            exact_add_product(r->exact, x.d, r->op == TALLY_DOT ? y.d : x.d);
+        r->count++;
+        return;
+    }
+    switch (r->op) {
+    case TALLY_SUM:
+        r->wrapped += x.u;
+        add_term(r, as_real(r->in_kind, x));
+        break;
+    case TALLY_PROD:
+        r->wrapped *= x.u;
+        r->sum *= as_real(r->in_kind, x);
+        break;
+    case TALLY_MIN:
+    case TALLY_MAX:
+    case TALLY_ARGMIN:
+    case TALLY_ARGMAX:
+    case TALLY_MINMAX:
+        push_extremes(r, x, index);
+        break;
+    case TALLY_ANY:
+    case TALLY_ALL:
+    case TALLY_COUNT_NONZERO:
+        r->nonzero += real ? x.d != 0 : x.u != 0;
+        break;
+    case TALLY_BAND:
+        r->wrapped &= x.u;
+        break;
+    case TALLY_BOR:
+        r->wrapped |= x.u;
+        break;
+    case TALLY_BXOR:
+        r->wrapped ^= x.u;
+        break;
+    case TALLY_SUMSQ:
+    case TALLY_NORM2:
+        r->wrapped += x.u * x.u;
+        add_term(r, as_real(r->in_kind, x) * as_real(r->in_kind, x));
+        break;
+    case TALLY_NORM1:
+        r->wrapped += absolute_bits(r, x);
+        add_term(r, fabsl(as_real(r->in_kind, x)));
+        break;
+    case TALLY_NORM_INF:
+        if (!real && absolute_bits(r, x) > r->wrapped)
+            r->wrapped = absolute_bits(r, x);
+        if (real && isnan(x.d))
+            r->nan = true;
+        else if (real && fabs(x.d) > r->largest)
+            r->largest = fabs(x.d);
+        break;
+    case TALLY_MEAN:
+        add_term(r, as_real(r->in_kind, x));
+        break;
+    case TALLY_VAR:
+    case TALLY_STD:
+        add_term(r, as_real(r->in_kind, x));
+        if (r->is_scan)
+            update_moments(r, as_real(r->in_kind, x));
+        break;
+    case TALLY_DOT:
+        r->wrapped += x.u * y.u;
+        add_term(r, as_real(r->in_kind, x) * as_real(r->in_kind, y));
+        break;
+    case TALLY_LOGSUMEXP:
+        add_exponential(r, as_real(r->in_kind, x));
+        break;
+    default:
+        break;
+    }
+    r->count++;
+}
+
+void reference_initial(reference *r, cell initial) {
+    uint64_t count = r->count;
+    number_kind given = kind_of(r->out);
+    if (r->op == TALLY_ANY || r->op == TALLY_ALL) {
+        /* Booleans: an initial 1 makes any true, an initial 0 makes all false. */
+        bool truth = given == KIND_FLOAT ? initial.d != 0 : initial.u != 0;
+        if (r->op == TALLY_ANY)
+            r->nonzero += truth;
+        else
+            r->wrapped += !truth;
+        return;
+    }
+    if (given == KIND_FLOAT && r->in_kind != KIND_FLOAT)
+        initial.i = (int64_t)initial.d;
+    else if (given != KIND_FLOAT && r->in_kind == KIND_FLOAT)
+        initial.d = (double)initial.i;
+    reference_push(r, initial, initial, 0);
+    r->count = count;
+}
+
+bool reference_has_second_pass(const reference *r) {
+    return !r->is_scan && (r->op == TALLY_VAR || r->op == TALLY_STD);
+}
+
+static long double total(const reference *r) {
+    if (r->nan || (r->positive_infinity && r->negative_infinity))
+        return (long double)NAN;
+    if (r->positive_infinity || r->negative_infinity)
+        return r->positive_infinity ? (long double)INFINITY : -(long double)INFINITY;
+    return r->sum + r->compensation;
+}
+
+void reference_begin_second(reference *r) {
+    r->mean = r->count ? total(r) / (long double)r->count : 0;
+    r->squares = 0;
+}
+
+void reference_second(reference *r, cell x) {
+    long double deviation = as_real(r->in_kind, x) - r->mean;
+    r->squares += deviation * deviation;
+}
+
+static long double half_ulp_of_one(const reference *r) {
+    return is_float(r->acc) ? ldexpl(1, -precision_of(r->acc)) : 0x1p-53L;
+}
+
+/* The factor of u T; see the header. */
+static long double allowance(const reference *r) {
+    long double n = (long double)r->count + 1;
+    return 24 + 2 * log2l(n) + (r->is_scan ? sqrtl(n) : 0);
+}
+
+static void give_integer(expected *e, number_kind k, uint64_t bits) {
+    memset(e, 0, sizeof *e);
+    e->kind = k;
+    e->bits = bits;
+}
+
+static void give_real(expected *e, long double value, long double bound) {
+    memset(e, 0, sizeof *e);
+    e->kind = KIND_FLOAT;
+    e->value = value;
+    e->bound = bound;
+}
+
+static void give_extreme(const reference *r, expected *e, bool largest) {
+    cell x = largest ? r->maximum : r->minimum;
+    if (r->in_kind != KIND_FLOAT) {
+        give_integer(e, r->in_kind, x.u);
+        return;
+    }
+    give_real(e, x.d, 0);
+    e->any_zero = largest ? r->maximum_mixed : r->minimum_mixed;
+}
+
+/* Whether a wrapping 64-bit accumulator is what the sum is kept in. */
+static bool in_integers(const reference *r) {
+    return r->in_kind != KIND_FLOAT && !is_float(r->acc);
+}
+
+static void give_sum(const reference *r, expected *e) {
+    number_kind k = r->op == TALLY_NORM1 ? KIND_UNSIGNED : r->in_kind;
+    if (in_integers(r)) {
+        give_integer(e, k, r->wrapped);
+        return;
+    }
+    give_real(e, total(r), r->exact_terms ? 0 : allowance(r) * half_ulp_of_one(r) * r->magnitude);
+    e->any_zero = r->only_negative_zeros || r->op == TALLY_DOT || r->op == TALLY_SUMSQ;
+}
+
+static void give_variance(const reference *r, int ddof, expected *e) {
+    if ((long double)r->count <= ddof || !isfinite(total(r))) {
+        give_real(e, (long double)NAN, 0);
+        return;
+    }
+    long double divisor = (long double)r->count - ddof, n = (long double)r->count;
+    long double k = allowance(r) * half_ulp_of_one(r);
+    long double spread = r->squares / n;
+    long double bound = k * sqrtl(spread) * sqrtl(spread + r->mean * r->mean) + k * k * r->mean * r->mean;
+    long double variance = r->squares / divisor;
+    bound *= n / divisor;
+    /* Something below the smallest normal number of the accumulator may be lost on the way. */
+    bound += ldexpl(1, smallest_exponent_of(is_float(r->acc) ? r->acc : TALLY_F64) + 8);
+    if (r->op == TALLY_STD) {
+        long double root = sqrtl(variance), below = sqrtl(fmaxl(variance - bound, 0));
+        bound = (root + below > 0 ? bound / (root + below) : sqrtl(bound)) + 2 * half_ulp_of_one(r) * root;
+        variance = root;
+    }
+    give_real(e, variance, bound);
+}
+
+static void give_exact(const reference *r, expected *e) {
+    long double value = (long double)(r->op == TALLY_MEAN    ? exact_mean(r->exact, r->out)
+                                      : r->op == TALLY_NORM2 ? exact_root(r->exact, r->out)
+                                                             : exact_value(r->exact, r->out));
+    give_real(e, value, 0);
+    e->any_zero = r->op == TALLY_DOT || r->op == TALLY_SUMSQ || r->op == TALLY_NORM2;
+}
+
+int reference_value(const reference *r, int ddof, expected e[2]) {
+    long double u = half_ulp_of_one(r), n = (long double)r->count;
+    if (r->exact) {
+        give_exact(r, e);
+        return 1;
+    }
+    switch (r->op) {
+    case TALLY_SUM:
+    case TALLY_SUMSQ:
+    case TALLY_NORM1:
+    case TALLY_DOT:
+        give_sum(r, e);
+        return 1;
+    case TALLY_PROD:
+        if (in_integers(r))
+            give_integer(e, r->in_kind, r->wrapped);
+        else
+            give_real(e, r->sum, r->exact_terms ? 0 : (8 + 4 * sqrtl(n)) * u * fabsl(r->sum));
+        return 1;
+    case TALLY_MIN:
+        give_extreme(r, e, false);
+        return 1;
+    case TALLY_MAX:
+        give_extreme(r, e, true);
+        return 1;
+    case TALLY_MINMAX:
+        give_extreme(r, e, false);
+        give_extreme(r, e + 1, true);
+        return 2;
+    case TALLY_ARGMIN:
+    case TALLY_ARGMAX:
+        give_integer(e, KIND_SIGNED, r->op == TALLY_ARGMIN ? r->at_minimum : r->at_maximum);
+        return 1;
+    case TALLY_ANY:
+        give_integer(e, KIND_UNSIGNED, r->nonzero != 0);
+        return 1;
+    case TALLY_ALL:
+        give_integer(e, KIND_UNSIGNED, r->nonzero == r->count && r->wrapped == 0);
+        return 1;
+    case TALLY_COUNT_NONZERO:
+        give_integer(e, KIND_SIGNED, r->nonzero);
+        return 1;
+    case TALLY_BAND:
+    case TALLY_BOR:
+    case TALLY_BXOR:
+        give_integer(e, r->in_kind, r->wrapped);
+        return 1;
+    case TALLY_NORM2: {
+        long double squares = total(r), root = sqrtl(squares);
+        long double error = r->exact_terms ? 0 : allowance(r) * u * r->magnitude;
+        give_real(e, root, root > 0 && isfinite(root) ? error / root + 2 * u * root : 0);
+        e->any_zero = true;
+        return 1;
+    }
+    case TALLY_NORM_INF:
+        if (r->in_kind != KIND_FLOAT)
+            give_integer(e, KIND_UNSIGNED, r->wrapped);
+        else
+            give_real(e, r->nan ? (long double)NAN : r->largest, 0);
+        return 1;
+    case TALLY_MEAN: {
+        long double mean = r->count ? total(r) / n : (long double)NAN;
+        long double error = r->exact_terms || !r->count ? 0 : allowance(r) * u * r->magnitude / n;
+        give_real(e, mean, isfinite(mean) ? error + 2 * u * fabsl(mean) : 0);
+        e->any_zero = true;
+        return 1;
+    }
+    case TALLY_VAR:
+    case TALLY_STD:
+        give_variance(r, ddof, e);
+        return 1;
+    case TALLY_LOGSUMEXP: {
+        long double value = r->nan                 ? (long double)NAN
+                            : r->positive_infinity ? (long double)INFINITY
+                            : isinf(r->largest)    ? -(long double)INFINITY
+                                                   : r->largest + logl(r->sum + r->compensation);
+        give_real(e, value, isfinite(value) ? allowance(r) * u * (1 + r->magnitude) : 0);
+        return 1;
+    }
+    default:
+        give_integer(e, KIND_UNSIGNED, 0);
+        return 1;
+    }
+}
+
+static long double real_of(const expected *e) {
+    return e->kind == KIND_FLOAT    ? e->value
+           : e->kind == KIND_SIGNED ? (long double)(int64_t)e->bits
+                                    : (long double)e->bits;
+}
+
+static bool agrees_as_float(const expected *e, tally_dtype out, long double got) {
+    long double want = real_of(e);
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got);
+    if (e->bound == 0 || e->kind != KIND_FLOAT || isinf(want)) {
+        long double rounded = round_to(out, want);
+        if (rounded == 0 && got == 0)
+            return e->any_zero || e->kind != KIND_FLOAT || signbit(rounded) == signbit(got);
+        return rounded == got;
+    }
+    if (isinf(got))
+        return (got > 0 ? want : -want) + e->bound >= largest_of(out);
+    return fabsl(got - want) <= e->bound + ulp_at(out, fmaxl(fabsl(got), fabsl(want))) / 2;
+}
+
+bool reference_agrees(const expected *e, tally_dtype out, const void *element, char *text, size_t text_bytes) {
+    cell got;
+    decode(out, element, 1, &got);
+    bool agrees;
+    if (is_float(out)) {
+        agrees = agrees_as_float(e, out, got.d);
+        if (!agrees)
+            snprintf(text, text_bytes, "expected %.21Lg (error up to %.3Lg) as %s, got %.17g", real_of(e), e->bound,
+                     tally_dtype_name(out), got.d);
+        return agrees;
+    }
+    unsigned char want[8];
+    cell whole = {.u = e->bits};
+    encode(out, whole, want);
+    agrees = e->kind != KIND_FLOAT && memcmp(want, element, size_of(out)) == 0;
+    if (!agrees)
+        snprintf(text, text_bytes, "expected %" PRId64 " (0x%" PRIx64 ") as %s, got %" PRId64 " (0x%" PRIx64 ")",
+                 (int64_t)e->bits, e->bits, tally_dtype_name(out), got.i, got.u);
+    return agrees;
+}

@@ -1,0 +1,83 @@
+/* What each operator must give, by plain loops in wider arithmetic: integers in 64 bits that wrap, floats in
+ * compensated long double, each with the error that an honest algorithm may make. Nothing here is shared with the
+ * library.
+ *
+ * The error bounds. With u = 2^-24 or 2^-53 (half a unit in the last place of the accumulator's type), n terms t_i and
+ * T = sum |t_i|, adding in blocks of a fixed length b and the blocks' sums pairwise errs by at most about
+ * (b + log2 n) u T (Higham, Accuracy and Stability, 4.2), and one carry a tile or row adds a random walk of sqrt(m)
+ * roundings for m of them. What is allowed is
+ *
+ *     reductions        (24 + 2 log2 n) u T
+ *     scans             (24 + 2 log2 n + sqrt n) u T      the carry passes through every tile
+ *
+ * plus half a unit in the last place of the output. A naive running sum of positive values errs by sqrt(n) / 2 units
+ * and more once it stagnates, so it fails as a reduction from some thousands of elements. Sums of small integers have
+ * no error at all in any order, and are compared bit for bit; that is what catches a wrong algorithm at small n.
+ *
+ *     product           (8 + 4 sqrt n) u |p|: n roundings whatever the order, which behave as a random walk
+ *     mean              that of the sum, divided; and the division
+ *     norm2             that of the sum of squares S, over 2 sqrt S; and the root
+ *     variance          k u sigma sqrt(sigma^2 + mean^2) + (k u mean)^2 with k as for sums: the bound of a stable
+ *                       one-pass or a two-pass algorithm (Chan, Golub and LeVeque 1983); sum of squares less squared
+ *                       mean, with its u mean^2, fails where the mean is large
+ *     logsumexp         k u (1 + max |x|): the subtraction of the maximum, the sum of at least 1, the logarithm */
+#ifndef TALLY_ORACLE_REFERENCE_H
+#define TALLY_ORACLE_REFERENCE_H
+
+#include "exact.h"
+#include "number.h"
+
+/* One expected output element. */
+typedef struct expected {
+    number_kind kind;  /* of the natural result, before conversion to the output type */
+    uint64_t bits;     /* integers */
+    long double value; /* floats */
+    long double bound; /* floats: 0 means bit for bit after one rounding */
+    bool any_zero;     /* the sign of a zero is not told */
+} expected;
+
+typedef struct reference {
+    tally_op op;
+    tally_dtype in, acc;
+    tally_mode mode;
+    tally_dtype out;
+    bool is_scan;
+    bool exact_terms; /* every partial result is representable: no error is allowed */
+    number_kind in_kind;
+    uint64_t count;
+    uint64_t wrapped;
+    long double sum, compensation, magnitude, largest;
+    bool nan, positive_infinity, negative_infinity, only_negative_zeros;
+    cell minimum, maximum;
+    uint64_t at_minimum, at_maximum;
+    bool started, nan_seen, minimum_mixed, maximum_mixed; /* mixed: zeros of both signs are the extreme */
+    uint64_t nonzero;
+    long double mean, squares; /* second pass of the variance */
+    exact_sum *exact;
+} reference;
+
+/* 'acc' is the accumulator's type as the plan describes it, 'out' the output's. */
+void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc, tally_dtype out, tally_mode mode,
+                     bool is_scan, exact_sum *exact);
+
+/* The initial value of a scan, of the output's type. */
+void reference_initial(reference *r, cell initial);
+
+/* The next element of the group, with its index in it. y is read by dot only. */
+void reference_push(reference *r, cell x, cell y, uint64_t index);
+
+/* Whether the operator needs the group's elements again, after their mean is known: then reference_second for each. */
+bool reference_has_second_pass(const reference *r);
+void reference_begin_second(reference *r);
+void reference_second(reference *r, cell x);
+
+/* One result: one element, or two for minmax. */
+int reference_value(const reference *r, int ddof, expected result[2]);
+
+/* Whether an element in memory is what was expected; writes both as text when not. */
+bool reference_agrees(const expected *e, tally_dtype out, const void *element, char *text, size_t text_bytes);
+
+/* Whether an operator of nothing has a value. */
+bool reference_has_value_of_nothing(tally_op op);
+
+#endif
