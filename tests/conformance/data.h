@@ -1,0 +1,42 @@
+/* Input data: patterns that each show something, made once a type and sliced. */
+#ifndef TALLY_CONFORMANCE_DATA_H
+#define TALLY_CONFORMANCE_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tally/tally.h"
+
+typedef enum pattern {
+    SMALL_INTEGERS, /* -3 to 3: float sums of them are exact in any order; many ties */
+    UNIFORM,        /* integers of all sizes; floats of normal distribution */
+    POSITIVE,       /* floats from 0.5 to 1.5: sums that grow, where a naive one loses digits */
+    SPECIAL,        /* small integers with rare NaN, infinities, zeros of both signs, subnormals */
+    POWERS,         /* 1 and -1, rarely 2 and 1/2: products are exact */
+    POWERS_SPECIAL, /* likewise with rare NaN, infinities and zeros */
+    NEAR_ONE,       /* products that neither overflow nor vanish */
+    OFFSET,         /* 1000 and a deviation of 1: variances that cancel */
+    MOSTLY_ZERO,
+    MOSTLY_NOT_ZERO,
+    FEW_BITS_CLEAR, /* for bitwise and */
+    FEW_BITS_SET,   /* for bitwise or */
+    WIDE,           /* random exponents over the type's whole range that cannot overflow a sum */
+    CANCELLING,     /* large values each with its negative somewhere near, and small rests */
+    RANDOM_BITS,    /* any bit pattern, NaN and infinities included */
+    PATTERN_COUNT
+} pattern;
+
+const char *pattern_name(pattern p);
+
+/* The patterns for an operator, at most 6; returns how many. */
+int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]);
+
+/* Whether every partial result of n such values is representable, so that no error is allowed. */
+bool pattern_is_exact(pattern p, tally_op op, uint64_t n);
+
+/* n elements of a pattern; the memory is the pool's. 'seed' chooses the slice. */
+const void *data_slice(tally_dtype type, pattern p, uint64_t seed, size_t n);
+void data_release(void);
+
+#endif

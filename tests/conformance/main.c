@@ -1,0 +1,208 @@
+/* The conformance suite: any back end, by its device spec, through every operator x grouping x form x type x mode.
+ *
+ *     conformance --device cpu:avx2:threads=2 [--only PART] [--filter TEXT] [--quick] [--seed N] [--golden FILE]
+ *     conformance --device SPEC --refused | --table
+ *
+ * A failure names its combination, layout, data and seed; --filter with that name runs the same cases again. Exit
+ * codes: 0 all passed, 1 something failed, 2 the suite could not run, 77 the machine has no such device. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../oracle/random.h"
+#include "promises.h"
+#include "refused.h"
+
+enum { SKIPPED = 77 };
+
+typedef struct suite {
+    checker c;
+    options o;
+    amount how_many;
+    delivery how;
+    uint64_t combinations, refused;
+} suite;
+
+uint64_t case_seed(const options *o, const char *name, uint64_t number) {
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    return seed_of(hash ^ o->seed, number);
+}
+
+/* Bit for bit products need powers of two, and no float holds a product of many random integers. */
+static bool pattern_fits(const combination *what, pattern p) {
+    return !(what->op == TALLY_PROD && what->acc == TALLY_F64 && !is_float(what->in)) || p == POWERS;
+}
+
+static void run_combination(suite *s, const combination *what, const char *name, tally_plan *plan, amount how_many) {
+    pattern patterns[6];
+    int count = patterns_for(what->op, what->in, what->mode, patterns);
+    size_t layouts = layout_count(what->grouping, how_many);
+    unsigned failed = 0;
+    for (size_t i = 0; i < layouts && failed < 3; i++) {
+        uint64_t seed = case_seed(&s->o, name, i);
+        layout l;
+        layout_make(&l, what->grouping, how_many, i, seed);
+        /* Small layouts see two patterns, large ones one, in turn; the huge ones the first. */
+        int turns = l.elements < 5000 ? 2 : 1;
+        for (int turn = 0; turn < turns && turn < count; turn++) {
+            pattern p = patterns[l.elements > 1000000 ? 0 : (i + (size_t)turn) % (size_t)count];
+            if (!pattern_fits(what, p))
+                p = POWERS;
+            if (s->how == IN_PIECES && l.grouping == TALLY_AXIS && l.shape.outer != 1)
+                break;
+            failed += !check_case(&s->c, what, plan, &l, p, s->how, seed + (uint64_t)turn);
+        }
+        layout_release(&l);
+    }
+}
+
+static bool visit(void *context, const combination *what) {
+    suite *s = context;
+    char name[COMBINATION_NAME_BYTES];
+    combination_name(what, name);
+    if (s->o.filter && !strstr(name, s->o.filter))
+        return true;
+    bool can_push = !what->reverse && (what->grouping == TALLY_ALL_VALUES || what->grouping == TALLY_AXIS);
+    if (s->how == IN_PIECES && !can_push)
+        return true;
+    tally_desc desc = combination_desc(what);
+    if (what->op == TALLY_VAR || what->op == TALLY_STD)
+        desc.ddof = (int)(case_seed(&s->o, name, 1000) % 3);
+    tally_plan *plan;
+    tally_status status = tally_plan_create(s->c.device, &desc, &plan);
+    if (status == TALLY_UNSUPPORTED || status == TALLY_INVALID_ARGUMENT) {
+        s->refused++; /* the golden list of refusals keeps watch over these */
+        return true;
+    }
+    if (status != TALLY_OK) {
+        checker_fail(&s->c, "%s: tally_plan_create: %s: %s", name, tally_status_name(status), tally_last_error());
+        return true;
+    }
+    s->combinations++;
+    bool core = what->in == TALLY_F32 || what->in == TALLY_F64 || what->in == TALLY_I32;
+    amount how_many = s->how_many == AMOUNT_MAIN && core && s->how == AT_ONCE ? AMOUNT_CORE : s->how_many;
+    run_combination(s, what, name, plan, how_many);
+    tally_plan_destroy(plan);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- the command ----- */
+
+typedef enum part { MAIN, CONVERSIONS, INDEX_TYPES, USER, PIECES, SAME_BITS, REFUSALS, PART_COUNT } part;
+static const char *const part_names[PART_COUNT] = {"main",   "conversions", "index_types", "user",
+                                                   "pieces", "same_bits",   "refusals"};
+
+static void run_part(suite *s, part which, const char *golden) {
+    s->how = which == PIECES ? IN_PIECES : AT_ONCE;
+    s->how_many = s->o.quick ? AMOUNT_QUICK : AMOUNT_MAIN;
+    switch (which) {
+    case MAIN:
+    case PIECES:
+        each_main_combination(visit, s);
+        break;
+    case CONVERSIONS:
+        s->how_many = AMOUNT_FEW;
+        each_converting_combination(visit, s);
+        break;
+    case INDEX_TYPES:
+        s->how_many = AMOUNT_QUICK;
+        each_index_combination(visit, s);
+        break;
+    case USER:
+        if (!user_operators(&s->c, &s->o))
+            printf("user operators: refused by this back end: %s\n", tally_last_error());
+        break;
+    case SAME_BITS:
+        same_bits(&s->c, &s->o);
+        break;
+    case REFUSALS:
+        if (golden)
+            refused_matches(&s->c, golden);
+        break;
+    default:
+        break;
+    }
+}
+
+static int usage(void) {
+    fprintf(stderr, "usage: conformance [--device SPEC] [--only PART] [--filter TEXT] [--quick] [--seed N] "
+                    "[--golden FILE] [--refused | --table]\nparts:");
+    for (int k = 0; k < PART_COUNT; k++)
+        fprintf(stderr, " %s", part_names[k]);
+    fprintf(stderr, "\n");
+    return 2;
+}
+
+int main(int argc, char **argv) {
+    suite s = {.o.device = getenv("TALLY_TEST_DEVICE")};
+    const char *only = NULL, *golden = NULL;
+    bool table = false, refused = false;
+    for (int k = 1; k < argc; k++) {
+        const char *value = k + 1 < argc ? argv[k + 1] : NULL;
+        if (!strcmp(argv[k], "--quick"))
+            s.o.quick = true;
+        else if (!strcmp(argv[k], "--table"))
+            table = true;
+        else if (!strcmp(argv[k], "--refused"))
+            refused = true;
+        else if (!value)
+            return usage();
+        else if (!strcmp(argv[k], "--device"))
+            s.o.device = argv[++k];
+        else if (!strcmp(argv[k], "--only"))
+            only = argv[++k];
+        else if (!strcmp(argv[k], "--filter"))
+            s.o.filter = argv[++k];
+        else if (!strcmp(argv[k], "--seed"))
+            s.o.seed = strtoull(argv[++k], NULL, 0);
+        else if (!strcmp(argv[k], "--golden"))
+            golden = argv[++k];
+        else
+            return usage();
+    }
+    if (!s.o.device)
+        s.o.device = "auto";
+    bool known = !only;
+    for (int k = 0; k < PART_COUNT; k++)
+        known |= only && !strcmp(only, part_names[k]);
+    if (!known)
+        return usage();
+
+    tally_device *device;
+    tally_status status = tally_open(s.o.device, &device);
+    if (status == TALLY_NO_DEVICE) {
+        printf("skipped: %s\n", tally_last_error());
+        return SKIPPED;
+    }
+    if (status != TALLY_OK) {
+        fprintf(stderr, "conformance: %s: %s\n", s.o.device, tally_last_error());
+        return 2;
+    }
+    checker_open(&s.c, device);
+    if (table) {
+        refused_table(&s.c, s.o.device);
+    } else if (refused) {
+        char *text = refused_text(&s.c);
+        fputs(text, stdout);
+        free(text);
+    } else {
+        for (int k = 0; k < PART_COUNT; k++)
+            if (!only || !strcmp(only, part_names[k]))
+                run_part(&s, (part)k, golden);
+        printf("%s: %" PRIu64 " combinations, %" PRIu64 " refused, %" PRIu64 " cases, %" PRIu64 " elements, %" PRIu64
+               " failures\n",
+               s.o.device, s.combinations, s.refused, s.c.cases, s.c.elements, s.c.failures);
+    }
+    /* A filter that matches nothing must not look like success. */
+    bool nothing = !table && !refused && !s.c.cases && !s.c.failures && (!only || strcmp(only, "refusals"));
+    if (nothing)
+        fprintf(stderr, "conformance: nothing was run\n");
+    int failed = s.c.failures || nothing;
+    checker_release(&s.c);
+    data_release();
+    tally_close(device);
+    return failed;
+}

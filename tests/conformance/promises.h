@@ -1,0 +1,22 @@
+/* The parts of the suite that are not one case at a time. Each reports through the checker. */
+#ifndef TALLY_CONFORMANCE_PROMISES_H
+#define TALLY_CONFORMANCE_PROMISES_H
+
+#include "check.h"
+
+typedef struct options {
+    const char *device, *filter;
+    bool quick;
+    uint64_t seed;
+} options;
+
+/* A user's monoids in every grouping and form, against a fold in order. false: the back end has none. */
+bool user_operators(checker *c, const options *o);
+
+/* The same bits from run to run, for any number of threads, and, in exact mode, on every instruction-set level. */
+void same_bits(checker *c, const options *o);
+
+/* A seed that depends on the combination's name and the number of the case, and on nothing else. */
+uint64_t case_seed(const options *o, const char *name, uint64_t number);
+
+#endif
