@@ -1,0 +1,43 @@
+#!/bin/sh
+# Builds and runs the tests under sanitizers: address with undefined behaviour in build-asan, thread in build-tsan. Fewer
+# instruction-set levels are built than otherwise, and the suites take their quick sizes.
+# usage: tests/sanitize.sh [address|thread]   (both when none is named)
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+jobs=$(nproc 2>/dev/null || echo 2)
+generator=
+command -v ninja >/dev/null 2>&1 && generator="-G Ninja"
+launcher=
+command -v ccache >/dev/null 2>&1 && launcher=-DCMAKE_C_COMPILER_LAUNCHER=ccache
+
+# usage: variant DIRECTORY SANITIZERS CTEST_ARGUMENT...
+variant() {
+    directory=$root/$1
+    sanitizers=$2
+    shift 2
+    echo "== $sanitizers in $directory"
+    # shellcheck disable=SC2086  # the generator is two words or none
+    cmake -S "$root" -B "$directory" $generator $launcher -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        -DTALLY_SANITIZE="$sanitizers" -DTALLY_CPU_LEVELS="baseline;avx2" -DTALLY_BUILD_BENCH=OFF
+    cmake --build "$directory" -j "$jobs"
+    (cd "$directory" && ctest --output-on-failure -j "$jobs" "$@")
+}
+
+which=${1:-both}
+# One report is enough, and it must fail the test; a refused allocation is a case that the tests make on purpose.
+export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:abort_on_error=0
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1
+case $which in
+address) variant build-asan address,undefined ;;
+# What the thread sanitizer looks for is in the threads: leave the rest to the other.
+thread) variant build-tsan thread -L 'conformance|property|api' ;;
+both)
+    variant build-asan address,undefined
+    variant build-tsan thread -L 'conformance|property|api'
+    ;;
+*)
+    echo "usage: tests/sanitize.sh [address|thread]" >&2
+    exit 2
+    ;;
+esac
