@@ -1,0 +1,172 @@
+/* Exact mode as kernels: the accumulator is a superaccumulator, so every grouping of a reduction works as it does for
+ * any other monoid. Few values need none: their exact sum fits a pair of doubles, and it stays one until something is
+ * added, which makes small segments and short rows cheap. */
+#include <math.h>
+#include <string.h>
+
+#include "cpu/cpu.h"
+#include "exact/round.h"
+
+typedef struct exact_acc {
+    enum { NOTHING, PAIR, LIMBS } holds; /* which of the two below is valid */
+    uint64_t pair_count;
+    tally_exact_pair pair;
+    tally_superaccumulator limbs;
+} exact_acc;
+
+_Static_assert(sizeof(exact_acc) <= TALLY_CPU_ACC_MOST, "the drivers keep accumulators on the stack");
+
+static exact_acc *at(void *acc, size_t i) { return (exact_acc *)acc + i; }
+
+/* Turns whatever it holds into limbs. */
+static void to_limbs(const tally_cpu_context *context, exact_acc *acc) {
+    if (acc->holds == LIMBS)
+        return;
+    tally_superaccumulator_init(&acc->limbs, (tally_exact_layout)context->layout);
+    if (acc->holds == PAIR) {
+        tally_superaccumulator_deposit_value(&acc->limbs, acc->pair.high);
+        if (acc->pair.low != 0) /* a zero there is none of the summands */
+            tally_superaccumulator_deposit_value(&acc->limbs, acc->pair.low);
+        acc->limbs.count = acc->pair_count;
+        acc->limbs.others = !(acc->pair.high == 0 && signbit(acc->pair.high)); /* -0 only from nothing but -0 */
+    }
+    acc->holds = LIMBS;
+}
+
+static void exact_identity(const tally_cpu_context *context, size_t count, void *acc) {
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        at(acc, i)->holds = NOTHING;
+}
+
+static bool fold_small(const tally_cpu_context *context, const void *x, const void *y, size_t n, exact_acc *acc) {
+    bool fits = context->products ? context->exact->small_products(x, y, n, &acc->pair)
+                                  : context->exact->small_sum(x, n, &acc->pair);
+    if (fits) {
+        acc->holds = PAIR;
+        acc->pair_count = n;
+    }
+    return fits;
+}
+
+static void exact_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                       void *acc) {
+    (void)index;
+    exact_acc *into = acc;
+    if (n == 0)
+        return;
+    if (context->squares)
+        y = x;
+    if (into->holds == NOTHING && n <= TALLY_EXACT_SMALL && fold_small(context, x, y, n, into))
+        return;
+    to_limbs(context, into);
+    if (context->products)
+        context->exact->add_products(&into->limbs, x, y, n);
+    else
+        context->exact->add(&into->limbs, x, n);
+}
+
+static void exact_fold_rows(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t extent,
+                            void *acc) {
+    exact_identity(context, rows, acc);
+    for (size_t r = 0; r < rows; r++)
+        exact_fold(context, tally_at(x, r * extent, context->in_bytes), tally_at(y, r * extent, context->in_bytes),
+                   extent, 0, at(acc, r));
+}
+
+static void exact_fold_segments(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
+                                size_t count, void *acc) {
+    exact_identity(context, count, acc);
+    for (size_t i = 0; i < count; i++)
+        exact_fold(context, tally_at(x, offsets[i], context->in_bytes), tally_at(y, offsets[i], context->in_bytes),
+                   offsets[i + 1] - offsets[i], 0, at(acc, i));
+}
+
+/* Columns are copied to where each is contiguous: COLUMNS of them at a time, a cache line of f32. */
+enum { COLUMNS = 16, ROWS = 512 };
+
+static void gather(const char *from, size_t rows, size_t width, size_t stride, size_t bytes, char *columns) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < width; j++)
+            memcpy(columns + (j * ROWS + r) * bytes, from + (r * stride + j) * bytes, bytes);
+}
+
+static void exact_fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
+                               size_t stride, uint64_t index, void *acc) {
+    (void)index;
+    const size_t bytes = context->in_bytes;
+    _Alignas(64) char x_columns[COLUMNS * ROWS * sizeof(double)], y_columns[COLUMNS * ROWS * sizeof(double)];
+    for (size_t column = 0; column < width; column += COLUMNS) {
+        size_t tile = width - column < COLUMNS ? width - column : (size_t)COLUMNS;
+        for (size_t row = 0; row < rows; row += ROWS) {
+            size_t height = rows - row < ROWS ? rows - row : (size_t)ROWS, element = row * stride + column;
+            gather(tally_at(x, element, bytes), height, tile, stride, bytes, x_columns);
+            if (y)
+                gather(tally_at(y, element, bytes), height, tile, stride, bytes, y_columns);
+            for (size_t j = 0; j < tile; j++)
+                exact_fold(context, x_columns + j * ROWS * bytes, y ? y_columns + j * ROWS * bytes : NULL, height, 0,
+                           at(acc, column + j));
+        }
+    }
+}
+
+static void exact_combine(const tally_cpu_context *context, size_t count, const void *other, void *acc) {
+    for (size_t i = 0; i < count; i++) {
+        const exact_acc *from = (const exact_acc *)other + i;
+        exact_acc *into = at(acc, i);
+        if (from->holds == NOTHING)
+            continue;
+        if (into->holds == NOTHING) {
+            *into = *from;
+            continue;
+        }
+        exact_acc limbs = *from;
+        to_limbs(context, &limbs);
+        to_limbs(context, into);
+        tally_superaccumulator_merge(&into->limbs, &limbs.limbs);
+    }
+}
+
+const tally_cpu_kernels tally_cpu_exact_mode_kernels = {
+    .acc_bytes = sizeof(exact_acc),
+    .acc_type = TALLY_DEFAULT,
+    .identity = exact_identity,
+    .fold = exact_fold,
+    .fold_rows = exact_fold_rows,
+    .fold_segments = exact_fold_segments,
+    .fold_columns = exact_fold_columns,
+    .prefixes = NULL, /* exact scans are refused when a computation is decided */
+    .combine = exact_combine,
+};
+
+void tally_cpu_exact_context(tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    plan->kernels = &tally_cpu_exact_mode_kernels;
+    plan->acc_bytes = sizeof(exact_acc);
+    plan->context.exact = tally_exact_of_type(plan->device->exact, c->desc.in);
+    plan->context.products = c->monoid != TALLY_MONOID_sum;
+    plan->context.squares = c->monoid == TALLY_MONOID_sumsq;
+    plan->context.layout = (int)tally_exact_layout_of(c->desc.in, plan->context.products);
+}
+
+void tally_cpu_exact_lower(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
+    (void)counts;
+    const tally_computation *c = &plan->base.computation;
+    tally_op op = c->desc.op;
+    for (size_t i = 0; i < count; i++) {
+        const exact_acc *from = (const exact_acc *)acc + i;
+        void *value = tally_at_mutable(out, i, c->out_bytes);
+        if (from->holds == PAIR && op != TALLY_MEAN && op != TALLY_NORM2) {
+            tally_round_pair(from->pair, c->desc.out, value);
+            continue;
+        }
+        exact_acc limbs = *from;
+        to_limbs(&plan->context, &limbs);
+        if (op == TALLY_MEAN)
+            tally_round_mean(&limbs.limbs, c->desc.out, value);
+        else if (op == TALLY_NORM2)
+            tally_round_root(&limbs.limbs, c->desc.out, value);
+        else
+            tally_round_sum(&limbs.limbs, c->desc.out, value);
+    }
+}

@@ -1,0 +1,326 @@
+/* The kernels of the monoids of one class over one element type: a text that type.h includes once for each class, with
+ *
+ *   ELEMENT     the input's type tag (i8 ... f64)
+ *   CLASS       the class of monoids.def; names below end in it: fold_SUM_sum is the sum's fold
+ *   LANE, ACC   type tags of vector lanes and of the accumulator
+ *   FLUSH       how many elements a lane may take before it is emptied into the accumulator
+ *   LANE_ABS    prefix of the function for ABS: abs or magnitude
+ *   ON_<class>  defined for every class as KEEP or DROP
+ *
+ * The algorithms are ordinary functions that take the monoid as their first argument; each is inlined into one small
+ * function a monoid (DEFINE_KERNELS), where the monoid is a constant and its switch disappears. */
+
+#define NAME(function) PASTE4(function, _, CLASS, )
+#define E_T            PASTE2(e_, ELEMENT)
+#define L_T            PASTE2(s_, LANE)
+#define A_T            PASTE2(s_, ACC)
+#define L_V            PASTE2(v_, LANE)
+#define LANES          LANES_OF(L_T)
+#define LOAD(p)        PASTE4(load_, LANE, _from_, ELEMENT)(p)
+#define LOAD_ONE(p)    PASTE4(scalar_, LANE, _from_, ELEMENT)(*(p))
+#define SPLAT(value)   ((L_V){0} + (L_T)(value))
+
+/* ---- the table's expressions, over vectors and scalars ---- */
+
+#define HIGHEST       PASTE2(HIGHEST_, LANE)
+#define LOWEST        PASTE2(LOWEST_, LANE)
+#define MIN(p, q)     PASTE2(min_, LANE)(p, q)
+#define MAX(p, q)     PASTE2(max_, LANE)(p, q)
+#define ABS(p)        PASTE4(LANE_ABS, _, LANE, )(p)
+#define IS_NONZERO(p) (-(L_V)(((p) << COUNT_SHIFT) != 0))
+
+ALWAYS_INLINE L_V NAME(lift_lanes)(tally_monoid m, L_V x, L_V y) {
+    (void)x, (void)y;
+    switch (m) {
+#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
+    ON_##class(case TALLY_MONOID_##name : return lift;)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+ALWAYS_INLINE L_V NAME(combine_lanes)(tally_monoid m, L_V a, L_V b) {
+    switch (m) {
+#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
+    ON_##class(case TALLY_MONOID_##name : return combine;)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+#undef MIN
+#undef MAX
+#undef ABS
+#undef IS_NONZERO
+#define MIN(p, q)     PASTE2(scalar_min_, LANE)(p, q)
+#define MAX(p, q)     PASTE2(scalar_max_, LANE)(p, q)
+#define ABS(p)        PASTE4(scalar_, LANE_ABS, _, LANE)(p)
+#define IS_NONZERO(p) ((L_T)((p) << COUNT_SHIFT) != 0)
+
+ALWAYS_INLINE L_T NAME(identity_of)(tally_monoid m) {
+    switch (m) {
+#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
+    ON_##class(case TALLY_MONOID_##name : return (L_T)(identity);)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+ALWAYS_INLINE L_T NAME(lift_one)(tally_monoid m, L_T x, L_T y) {
+    (void)x, (void)y;
+    switch (m) {
+#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
+    ON_##class(case TALLY_MONOID_##name : return (L_T)(lift);)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+ALWAYS_INLINE L_T NAME(combine_one)(tally_monoid m, L_T a, L_T b) {
+    switch (m) {
+#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
+    ON_##class(case TALLY_MONOID_##name : return (L_T)(combine);)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+#undef MIN
+#undef MAX
+#define MIN(p, q) PASTE2(scalar_min_, ACC)(p, q)
+#define MAX(p, q) PASTE2(scalar_max_, ACC)(p, q)
+
+ALWAYS_INLINE A_T NAME(combine_acc)(tally_monoid m, A_T a, A_T b) {
+    switch (m) {
+#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
+    ON_##class(case TALLY_MONOID_##name : return (A_T)(combine);)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+#undef MIN
+#undef MAX
+#undef ABS
+#undef IS_NONZERO
+#undef HIGHEST
+#undef LOWEST
+
+/* ---- the algorithms ---- */
+
+ALWAYS_INLINE L_T NAME(element)(tally_monoid m, const E_T *x, const E_T *y) {
+    return NAME(lift_one)(m, LOAD_ONE(x), m == TALLY_MONOID_dot ? LOAD_ONE(y) : 0);
+}
+
+ALWAYS_INLINE L_V NAME(elements)(tally_monoid m, const E_T *x, const E_T *y) {
+    return NAME(lift_lanes)(m, LOAD(x), m == TALLY_MONOID_dot ? LOAD(y) : SPLAT(0));
+}
+
+/* A vector's lanes as one accumulator, by a tree. */
+ALWAYS_INLINE A_T NAME(horizontal)(tally_monoid m, L_V lanes) {
+    L_T lane[LANES];
+    A_T acc[LANES];
+    memcpy(lane, &lanes, sizeof lane);
+    for (size_t l = 0; l < LANES; l++)
+        acc[l] = (A_T)lane[l];
+    for (size_t half = LANES / 2; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++)
+            acc[l] = NAME(combine_acc)(m, acc[l], acc[l + half]);
+    return acc[0];
+}
+
+/* Whole vectors, eight independent ones at a time: that many are needed to hide the latency of an addition behind two
+ * loads a cycle. Returns what it took. */
+ALWAYS_INLINE A_T NAME(fold_vectors)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T acc) {
+    const L_V identity = SPLAT(NAME(identity_of)(m));
+    while (vectors) {
+        size_t rounds = vectors / 8 < FLUSH ? vectors / 8 : FLUSH;
+        L_V lanes[8];
+        UNROLL_8 for (int j = 0; j < 8; j++) lanes[j] = identity;
+        for (size_t i = 0; i < rounds; i++, x += 8 * LANES, y += m == TALLY_MONOID_dot ? 8 * LANES : 0) {
+            UNROLL_8 for (int j = 0; j < 8; j++) {
+                const E_T *partner = m == TALLY_MONOID_dot ? y + j * LANES : y;
+                lanes[j] = NAME(combine_lanes)(m, lanes[j], NAME(elements)(m, x + j * LANES, partner));
+            }
+        }
+        vectors -= 8 * rounds;
+        size_t rest = vectors < 8 ? vectors : 0;
+        for (size_t i = 0; i < rest; i++, x += LANES, y += m == TALLY_MONOID_dot ? LANES : 0)
+            lanes[0] = NAME(combine_lanes)(m, lanes[0], NAME(elements)(m, x, y));
+        vectors -= rest;
+        UNROLL_8 for (int j = 0; j < 4; j++) lanes[j] = NAME(combine_lanes)(m, lanes[j], lanes[j + 4]);
+        UNROLL_8 for (int j = 0; j < 2; j++) lanes[j] = NAME(combine_lanes)(m, lanes[j], lanes[j + 2]);
+        acc = NAME(combine_acc)(m, acc, NAME(horizontal)(m, NAME(combine_lanes)(m, lanes[0], lanes[1])));
+    }
+    return acc;
+}
+
+ALWAYS_INLINE A_T NAME(fold)(tally_monoid m, const E_T *x, const E_T *y, size_t n, A_T acc) {
+    size_t whole = n / LANES * LANES;
+    if (whole)
+        acc = NAME(fold_vectors)(m, x, y, whole / LANES, acc);
+    for (size_t i = whole; i < n; i++)
+        acc = NAME(combine_acc)(m, acc, (A_T)NAME(element)(m, x + i, m == TALLY_MONOID_dot ? y + i : y));
+    return acc;
+}
+
+/* 'extent' is a constant where this is inlined, so that the rows become lanes. */
+ALWAYS_INLINE void NAME(fold_rows_of)(tally_monoid m, const E_T *restrict x, const E_T *restrict y, size_t rows,
+                                      size_t extent, A_T *restrict acc) {
+    for (size_t r = 0; r < rows; r++) {
+        L_T row = NAME(element)(m, x + r * extent, y + r * extent);
+        for (size_t e = 1; e < extent; e++)
+            row = NAME(combine_one)(m, row, NAME(element)(m, x + r * extent + e, y + r * extent + e));
+        acc[r] = (A_T)row;
+    }
+}
+
+ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, const E_T *x, const E_T *y, size_t rows, size_t extent, A_T *acc) {
+    switch (extent) {
+    case 1:
+        NAME(fold_rows_of)(m, x, y, rows, 1, acc);
+        return;
+    case 2:
+        NAME(fold_rows_of)(m, x, y, rows, 2, acc);
+        return;
+    case 3:
+        NAME(fold_rows_of)(m, x, y, rows, 3, acc);
+        return;
+    case 4:
+        NAME(fold_rows_of)(m, x, y, rows, 4, acc);
+        return;
+    case 8:
+        NAME(fold_rows_of)(m, x, y, rows, 8, acc);
+        return;
+    default:
+        break;
+    }
+    for (size_t r = 0; r < rows; r++)
+        acc[r] = NAME(fold)(m, x + r * extent, m == TALLY_MONOID_dot ? y + r * extent : y, extent,
+                            (A_T)NAME(identity_of)(m));
+}
+
+/* Many segments of one short length are rows. */
+ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, const E_T *x, const E_T *y, const uint64_t *offsets, size_t count,
+                                       A_T *acc) {
+    const uint64_t length = offsets[1] - offsets[0];
+    uint64_t differs = 0;
+    if (length <= 64)
+        for (size_t i = 0; i < count; i++)
+            differs |= (offsets[i + 1] - offsets[i]) ^ length;
+    if (length - 1 < 64 && !differs) {
+        NAME(fold_rows)(m, x + offsets[0], m == TALLY_MONOID_dot ? y + offsets[0] : y, count, length, acc);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t first = offsets[i], n = offsets[i + 1] - first;
+        acc[i] = NAME(fold)(m, x + first, m == TALLY_MONOID_dot ? y + first : y, n, (A_T)NAME(identity_of)(m));
+    }
+}
+
+/* 'rows' is a constant where this is inlined. */
+ALWAYS_INLINE void NAME(fold_columns_of)(tally_monoid m, const E_T *restrict x, const E_T *restrict y, size_t rows,
+                                         size_t width, size_t stride, A_T *restrict acc) {
+    for (size_t j = 0; j < width; j++) {
+        L_T column = NAME(element)(m, x + j, y + j);
+        for (size_t r = 1; r < rows; r++)
+            column = NAME(combine_one)(m, column, NAME(element)(m, x + r * stride + j, y + r * stride + j));
+        acc[j] = NAME(combine_acc)(m, acc[j], (A_T)column);
+    }
+}
+
+/* Eight rows at a time, so that the accumulators are read and written once for eight elements. */
+ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *x, const E_T *y, size_t rows, size_t width,
+                                      size_t stride, A_T *acc) {
+    size_t y_stride = m == TALLY_MONOID_dot ? stride : 0;
+    for (; rows >= 8; rows -= 8, x += 8 * stride, y += 8 * y_stride)
+        NAME(fold_columns_of)(m, x, y, 8, width, stride, acc);
+    for (; rows >= 3; rows -= 3, x += 3 * stride, y += 3 * y_stride)
+        NAME(fold_columns_of)(m, x, y, 3, width, stride, acc);
+    for (; rows >= 1; rows -= 1, x += stride, y += y_stride)
+        NAME(fold_columns_of)(m, x, y, 1, width, stride, acc);
+}
+
+ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, size_t n, bool reverse, bool exclusive,
+                                 A_T acc, A_T *prefixes) {
+    for (size_t k = 0; k < n; k++) {
+        size_t i = reverse ? n - 1 - k : k;
+        A_T before = acc;
+        acc = NAME(combine_acc)(m, acc, (A_T)NAME(element)(m, x + i, m == TALLY_MONOID_dot ? y + i : y));
+        prefixes[i] = exclusive ? before : acc;
+    }
+    return acc;
+}
+
+/* ---- one small function a monoid ---- */
+
+#define DEFINE_KERNELS(name)                                                                                           \
+    static void PASTE4(identity_, CLASS, _, name)(const tally_cpu_context *context, size_t count, void *acc) {                \
+        (void)context;                                                                                                    \
+        for (size_t i = 0; i < count; i++)                                                                             \
+            ((A_T *)acc)[i] = (A_T)NAME(identity_of)(TALLY_MONOID_##name);                                             \
+    }                                                                                                                  \
+    static void PASTE4(fold_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,       \
+                                              uint64_t index, void *acc) {                                             \
+        (void)context, (void)index;                                                                                       \
+        *(A_T *)acc = NAME(fold)(TALLY_MONOID_##name, x, y, n, *(A_T *)acc);                                           \
+    }                                                                                                                  \
+    static void PASTE4(fold_rows_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,            \
+                                                   size_t rows, size_t extent, void *acc) {                            \
+        (void)context;                                                                                                    \
+        NAME(fold_rows)(TALLY_MONOID_##name, x, y, rows, extent, acc);                                                 \
+    }                                                                                                                  \
+    static void PASTE4(fold_segments_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,       \
+                                                       const uint64_t *offsets, size_t count, void *acc) {             \
+        (void)context;                                                                                                    \
+        NAME(fold_segments)(TALLY_MONOID_##name, x, y, offsets, count, acc);                                           \
+    }                                                                                                                  \
+    static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,         \
+                                                      size_t rows, size_t width, size_t stride, uint64_t index,        \
+                                                      void *acc) {                                                     \
+        (void)context, (void)index;                                                                                       \
+        NAME(fold_columns)(TALLY_MONOID_##name, x, y, rows, width, stride, acc);                                       \
+    }                                                                                                                  \
+    static void PASTE4(prefixes_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,   \
+                                                  uint64_t index, bool reverse, bool exclusive, void *acc,             \
+                                                  void *prefixes) {                                                    \
+        (void)context, (void)index;                                                                                       \
+        *(A_T *)acc = NAME(prefixes)(TALLY_MONOID_##name, x, y, n, reverse, exclusive, *(A_T *)acc, prefixes);         \
+    }                                                                                                                  \
+    static void PASTE4(combine_, CLASS, _, name)(const tally_cpu_context *context, size_t count, const void *other,           \
+                                                 void *acc) {                                                          \
+        (void)context;                                                                                                    \
+        for (size_t i = 0; i < count; i++)                                                                             \
+            ((A_T *)acc)[i] = NAME(combine_acc)(TALLY_MONOID_##name, ((A_T *)acc)[i], ((const A_T *)other)[i]);        \
+    }                                                                                                                  \
+    static const tally_cpu_kernels PASTE4(kernels_, CLASS, _, name) = {                                                \
+        .acc_bytes = sizeof(A_T),                                                                                      \
+        .acc_type = PASTE2(DTYPE_, ACC),                                                                               \
+        .identity = PASTE4(identity_, CLASS, _, name),                                                                 \
+        .fold = PASTE4(fold_, CLASS, _, name),                                                                         \
+        .fold_rows = PASTE4(fold_rows_, CLASS, _, name),                                                               \
+        .fold_segments = PASTE4(fold_segments_, CLASS, _, name),                                                       \
+        .fold_columns = PASTE4(fold_columns_, CLASS, _, name),                                                         \
+        .prefixes = PASTE4(prefixes_, CLASS, _, name),                                                                 \
+        .combine = PASTE4(combine_, CLASS, _, name),                                                                   \
+    };
+
+#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(DEFINE_KERNELS(name))
+#include "core/monoids.def"
+
+#undef DEFINE_KERNELS
+#undef SPLAT
+#undef LOAD_ONE
+#undef LOAD
+#undef LANES
+#undef L_V
+#undef A_T
+#undef L_T
+#undef E_T
+#undef NAME

@@ -1,0 +1,88 @@
+/* The kernels of one monoid over one input type, as the CPU back end's drivers see them: reductions and prefixes over
+ * accumulators whose layout only the kernels know. All are written against plain pointers to packed elements; x and y
+ * may be misaligned, accumulators are aligned. One set exists for each instruction-set level. */
+#ifndef TALLY_CPU_KERNELS_H
+#define TALLY_CPU_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/operator.h"
+
+struct tally_exact_type_kernels;
+
+/* What some kernels need to know of their plan; those that come from the operator table look at none of it. */
+typedef struct tally_cpu_context {
+    tally_user_op op;         /* a user's operator */
+    size_t in_bytes, out_bytes;
+    size_t acc_stride;        /* accumulators stand this far apart, aligned to 16 */
+    const struct tally_exact_type_kernels *exact; /* exact mode */
+    int layout;               /* of its superaccumulators, a tally_exact_layout */
+    bool products;            /* it adds x * y */
+    bool squares;             /* and y is x */
+} tally_cpu_context;
+
+/* y is the second input of dot. 'index' is the first element's place in its group. */
+typedef struct tally_cpu_kernels {
+    size_t acc_bytes;
+    tally_dtype acc_type; /* of the accumulator, if it is a single number; else TALLY_DEFAULT */
+
+    /* acc[0 .. count - 1] = identity */
+    void (*identity)(const tally_cpu_context *context, size_t count, void *acc);
+    /* *acc = *acc combined with n elements */
+    void (*fold)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, void *acc);
+    /* acc[r] = row r of 'extent' packed elements, for short rows */
+    void (*fold_rows)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t extent, void *acc);
+    /* acc[i] = elements offsets[i] .. offsets[i + 1] - 1, for i < count; no offset is below offsets[0] */
+    void (*fold_segments)(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
+                          size_t count, void *acc);
+    /* acc[j] = acc[j] combined with element j of 'rows' rows that begin 'stride' elements apart; the first row is
+     * number 'index' of its group */
+    void (*fold_columns)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
+                         size_t stride, uint64_t index, void *acc);
+    /* prefixes[i] = *acc combined with elements 0 .. i (exclusive: 0 .. i - 1), or from the last one down if reverse;
+     * *acc ends as the whole */
+    void (*prefixes)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, bool reverse,
+                     bool exclusive, void *acc, void *prefixes);
+    /* acc[i] = acc[i] combined with other[i] */
+    void (*combine)(const tally_cpu_context *context, size_t count, const void *other, void *acc);
+} tally_cpu_kernels;
+
+/* A scan straight from input to output elements, for monoids whose accumulator is the result. *acc (of the monoid's
+ * accumulator type) is the value before the first element. 'stream' asks for stores that bypass the cache. */
+typedef void tally_cpu_scan(const void *x, size_t n, bool reverse, bool exclusive, bool stream, const void *acc,
+                            void *out);
+/* The same for 'rows' rows of 'width' columns that begin 'stride' elements apart; acc[width] in and out. */
+typedef void tally_cpu_scan_columns(const void *x, size_t rows, size_t width, size_t stride, bool reverse,
+                                    bool exclusive, void *acc, void *out);
+
+typedef struct tally_cpu_direct_scan {
+    tally_cpu_scan *scan;
+    tally_cpu_scan_columns *columns;
+} tally_cpu_direct_scan;
+
+/* The kernels of one element type. */
+typedef struct tally_cpu_type {
+    const tally_cpu_kernels *kernels[TALLY_MONOID_COUNT];
+    const tally_cpu_kernels *f64_kernels[TALLY_MONOID_COUNT]; /* that accumulate in f64 where it is not the default */
+    const tally_cpu_direct_scan *same_scan[TALLY_MONOID_COUNT]; /* output elements of the input's width */
+    const tally_cpu_direct_scan *wide_scan[TALLY_MONOID_COUNT]; /* integers: output elements of 64 bits */
+} tally_cpu_type;
+
+/* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
+typedef void tally_cpu_convert(const void *from, size_t n, void *to);
+
+/* The kernels of one instruction-set level, by input type. */
+typedef struct tally_cpu_level {
+    const char *name;
+    const tally_cpu_type *types[TALLY_DTYPE_COUNT];
+    /* [from][to]; from integers to everything, from floats to floats */
+    tally_cpu_convert *const (*convert)[TALLY_DTYPE_COUNT];
+} tally_cpu_level;
+
+extern const tally_cpu_level tally_cpu_level_baseline;
+extern const tally_cpu_level tally_cpu_level_avx2;
+extern const tally_cpu_level tally_cpu_level_avx512;
+
+#endif

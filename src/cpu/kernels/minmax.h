@@ -1,0 +1,1 @@
+#define FOLD NAME(fold_one_by_one)

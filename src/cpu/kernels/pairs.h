@@ -1,0 +1,197 @@
+/* The kernels of the monoids with two or three components over one element type: as fold.h, a text that type.h
+ * includes once for each class, with
+ *
+ *   ELEMENT, CLASS   as in fold.h
+ *   LANE             type tag of lifted values
+ *   COMPONENTS       2 or 3; C0, C1, C2 their type tags
+ *   ON_<class>       defined for every class as KEEP or DROP
+ *
+ * These are scalar and straight from the table. The monoids for which a faster fold exists (argmin, argmax, minmax,
+ * moments) take it from extremum.h and moments.h, and keep the rest. */
+
+#define NAME(function) PASTE4(function, _, CLASS, )
+#define E_T            PASTE2(e_, ELEMENT)
+#define L_T            PASTE2(s_, LANE)
+#define A_T            NAME(acc)
+#define LOAD_ONE(p)    PASTE4(scalar_, LANE, _from_, ELEMENT)(*(p))
+
+typedef struct A_T {
+    PASTE2(s_, C0) c0;
+    PASTE2(s_, C1) c1;
+#if COMPONENTS == 3
+    PASTE2(s_, C2) c2;
+#endif
+} A_T;
+
+#define HIGHEST   PASTE2(HIGHEST_, LANE)
+#define LOWEST    PASTE2(LOWEST_, LANE)
+#define NO_INDEX  INT64_MAX
+#define MIN(p, q) PASTE2(scalar_min_, LANE)(p, q)
+#define MAX(p, q) PASTE2(scalar_max_, LANE)(p, q)
+/* NaN comes before every number; of equals, the smaller index. */
+#define BEFORE_MIN(v, i, w, j) ((v) < (w) || ((v) != (v) && (w) == (w)) || (((v) == (w) || ((v) != (v) && (w) != (w))) && (i) < (j)))
+#define BEFORE_MAX(v, i, w, j) ((v) > (w) || ((v) != (v) && (w) == (w)) || (((v) == (w) || ((v) != (v) && (w) != (w))) && (i) < (j)))
+#define RATIO(p, q)            ((q) == 0 ? 0 : (p) / (q))
+#define SHIFTED_EXP(p, m)      ((p) == (m) ? 1 : exp((p) - (m)))
+
+ALWAYS_INLINE A_T NAME(identity_of)(tally_monoid m) {
+    switch (m) {
+#define TALLY_MONOID2(name, class, identity0, identity1, ...)                                                          \
+    ON_##class(case TALLY_MONOID_##name : return (A_T){identity0, identity1};)
+#if COMPONENTS == 3
+#define TALLY_MONOID3(name, class, identity0, identity1, identity2, ...)                                               \
+    ON_##class(case TALLY_MONOID_##name : return (A_T){identity0, identity1, identity2};)
+#endif
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+ALWAYS_INLINE A_T NAME(lift)(tally_monoid m, L_T x, int64_t i) {
+    (void)x, (void)i;
+    switch (m) {
+#define TALLY_MONOID2(name, class, identity0, identity1, lift0, lift1, ...)                                            \
+    ON_##class(case TALLY_MONOID_##name : return (A_T){lift0, lift1};)
+#if COMPONENTS == 3
+#define TALLY_MONOID3(name, class, identity0, identity1, identity2, lift0, lift1, lift2, ...)                          \
+    ON_##class(case TALLY_MONOID_##name : return (A_T){lift0, lift1, lift2};)
+#endif
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+ALWAYS_INLINE A_T NAME(combine)(tally_monoid m, A_T a, A_T b) {
+    const PASTE2(s_, C0) a0 = a.c0, b0 = b.c0;
+    const PASTE2(s_, C1) a1 = a.c1, b1 = b.c1;
+#if COMPONENTS == 3
+    const PASTE2(s_, C2) a2 = a.c2, b2 = b.c2;
+#endif
+    switch (m) {
+#define TALLY_MONOID2(name, class, identity0, identity1, lift0, lift1, combine0, combine1)                             \
+    ON_##class(case TALLY_MONOID_##name : return (A_T){combine0, combine1};)
+#if COMPONENTS == 3
+#define TALLY_MONOID3(name, class, identity0, identity1, identity2, lift0, lift1, lift2, combine0, combine1, combine2) \
+    ON_##class(case TALLY_MONOID_##name : return (A_T){combine0, combine1, combine2};)
+#endif
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+#undef HIGHEST
+#undef LOWEST
+#undef NO_INDEX
+#undef MIN
+#undef MAX
+#undef BEFORE_MIN
+#undef BEFORE_MAX
+#undef RATIO
+#undef SHIFTED_EXP
+
+ALWAYS_INLINE A_T NAME(fold_one_by_one)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
+    for (size_t k = 0; k < n; k++)
+        acc = NAME(combine)(m, acc, NAME(lift)(m, LOAD_ONE(x + k), (int64_t)(index + k)));
+    return acc;
+}
+
+#ifdef FAST_FOLD
+#include FAST_FOLD
+#else
+#define FOLD NAME(fold_one_by_one)
+#endif
+
+ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, const E_T *x, size_t rows, size_t extent, A_T *acc) {
+    for (size_t r = 0; r < rows; r++)
+        acc[r] = extent < 32 ? NAME(fold_one_by_one)(m, x + r * extent, extent, 0, NAME(identity_of)(m))
+                             : FOLD(m, x + r * extent, extent, 0, NAME(identity_of)(m));
+}
+
+ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, const E_T *x, const uint64_t *offsets, size_t count, A_T *acc) {
+    for (size_t i = 0; i < count; i++)
+        NAME(fold_rows)(m, x + offsets[i], 1, offsets[i + 1] - offsets[i], acc + i);
+}
+
+ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
+                                      uint64_t index, A_T *restrict acc) {
+    for (size_t r = 0; r < rows; r++, x += stride)
+        for (size_t j = 0; j < width; j++)
+            acc[j] = NAME(combine)(m, acc[j], NAME(lift)(m, LOAD_ONE(x + j), (int64_t)(index + r)));
+}
+
+ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse, bool exclusive,
+                                 A_T acc, A_T *prefixes) {
+    for (size_t k = 0; k < n; k++) {
+        size_t i = reverse ? n - 1 - k : k;
+        A_T before = acc;
+        acc = NAME(combine)(m, acc, NAME(lift)(m, LOAD_ONE(x + i), (int64_t)(index + i)));
+        prefixes[i] = exclusive ? before : acc;
+    }
+    return acc;
+}
+
+#define DEFINE_KERNELS(name)                                                                                           \
+    static void PASTE4(identity_, CLASS, _, name)(const tally_cpu_context *context, size_t count, void *acc) {                \
+        (void)context;                                                                                                    \
+        for (size_t i = 0; i < count; i++)                                                                             \
+            ((A_T *)acc)[i] = NAME(identity_of)(TALLY_MONOID_##name);                                                  \
+    }                                                                                                                  \
+    static void PASTE4(fold_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,       \
+                                              uint64_t index, void *acc) {                                             \
+        (void)context, (void)y;                                                                                           \
+        *(A_T *)acc = FOLD(TALLY_MONOID_##name, x, n, index, *(A_T *)acc);                                             \
+    }                                                                                                                  \
+    static void PASTE4(fold_rows_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,            \
+                                                   size_t rows, size_t extent, void *acc) {                            \
+        (void)context, (void)y;                                                                                           \
+        NAME(fold_rows)(TALLY_MONOID_##name, x, rows, extent, acc);                                                    \
+    }                                                                                                                  \
+    static void PASTE4(fold_segments_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,       \
+                                                       const uint64_t *offsets, size_t count, void *acc) {             \
+        (void)context, (void)y;                                                                                               \
+        NAME(fold_segments)(TALLY_MONOID_##name, x, offsets, count, acc);                                           \
+    }                                                                                                                  \
+    static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,         \
+                                                      size_t rows, size_t width, size_t stride, uint64_t index,        \
+                                                      void *acc) {                                                     \
+        (void)context, (void)y;                                                                                           \
+        NAME(fold_columns)(TALLY_MONOID_##name, x, rows, width, stride, index, acc);                                   \
+    }                                                                                                                  \
+    static void PASTE4(prefixes_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,   \
+                                                  uint64_t index, bool reverse, bool exclusive, void *acc,             \
+                                                  void *prefixes) {                                                    \
+        (void)context, (void)y;                                                                                           \
+        *(A_T *)acc = NAME(prefixes)(TALLY_MONOID_##name, x, n, index, reverse, exclusive, *(A_T *)acc, prefixes);     \
+    }                                                                                                                  \
+    static void PASTE4(combine_, CLASS, _, name)(const tally_cpu_context *context, size_t count, const void *other,           \
+                                                 void *acc) {                                                          \
+        (void)context;                                                                                                    \
+        for (size_t i = 0; i < count; i++)                                                                             \
+            ((A_T *)acc)[i] = NAME(combine)(TALLY_MONOID_##name, ((A_T *)acc)[i], ((const A_T *)other)[i]);            \
+    }                                                                                                                  \
+    static const tally_cpu_kernels PASTE4(kernels_, CLASS, _, name) = {                                                \
+        .acc_bytes = sizeof(A_T),                                                                                      \
+        .acc_type = TALLY_DEFAULT,                                                                                     \
+        .identity = PASTE4(identity_, CLASS, _, name),                                                                 \
+        .fold = PASTE4(fold_, CLASS, _, name),                                                                         \
+        .fold_rows = PASTE4(fold_rows_, CLASS, _, name),                                                               \
+        .fold_segments = PASTE4(fold_segments_, CLASS, _, name),                                                       \
+        .fold_columns = PASTE4(fold_columns_, CLASS, _, name),                                                         \
+        .prefixes = PASTE4(prefixes_, CLASS, _, name),                                                                 \
+        .combine = PASTE4(combine_, CLASS, _, name),                                                                   \
+    };
+
+#define TALLY_MONOID2(name, class, ...) ON_##class(DEFINE_KERNELS(name))
+#define TALLY_MONOID3(name, class, ...) ON_##class(DEFINE_KERNELS(name))
+#include "core/monoids.def"
+
+#undef DEFINE_KERNELS
+#undef FOLD
+#undef LOAD_ONE
+#undef A_T
+#undef L_T
+#undef E_T
+#undef NAME

@@ -1,0 +1,381 @@
+/* Vectors as wide as the level's registers, through the compilers' vector extensions: s_TAG is a scalar and v_TAG a
+ * vector of lane type TAG (i8 to f64). What the extensions lack (minimum, maximum, streaming stores, half floats) is
+ * defined here, by intrinsics where the level has them. */
+#ifndef TALLY_CPU_SIMD_H
+#define TALLY_CPU_SIMD_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "cpu/kernels/half.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
+#define LANES_OF(type) (VECTOR_BYTES / sizeof(type))
+#define ALWAYS_INLINE  static inline __attribute__((always_inline, unused))
+#if defined(__clang__)
+#define UNROLL_8 _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL_8 _Pragma("GCC unroll 8")
+#endif
+
+typedef int8_t s_i8;
+typedef int16_t s_i16;
+typedef int32_t s_i32;
+typedef int64_t s_i64;
+typedef uint8_t s_u8;
+typedef uint16_t s_u16;
+typedef uint32_t s_u32;
+typedef uint64_t s_u64;
+typedef float s_f32;
+typedef double s_f64;
+/* Halves are told apart by their names only. */
+typedef uint16_t s_f16;
+typedef uint16_t s_bf16;
+
+/* The same where they lie in the caller's memory: at any address, of any declared type. */
+#define IN_MEMORY __attribute__((aligned(1), may_alias))
+typedef s_i8 e_i8 IN_MEMORY;
+typedef s_i16 e_i16 IN_MEMORY;
+typedef s_i32 e_i32 IN_MEMORY;
+typedef s_i64 e_i64 IN_MEMORY;
+typedef s_u8 e_u8 IN_MEMORY;
+typedef s_u16 e_u16 IN_MEMORY;
+typedef s_u32 e_u32 IN_MEMORY;
+typedef s_u64 e_u64 IN_MEMORY;
+typedef s_f32 e_f32 IN_MEMORY;
+typedef s_f64 e_f64 IN_MEMORY;
+typedef s_f16 e_f16 IN_MEMORY;
+typedef s_bf16 e_bf16 IN_MEMORY;
+
+typedef s_i8 v_i8 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_i16 v_i16 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_i32 v_i32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_i64 v_i64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_u8 v_u8 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_u16 v_u16 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_u32 v_u32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_u64 v_u64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_f32 v_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_f64 v_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+/* ------------------------------------------------------------------------------------ constants ---------- */
+
+#define HIGHEST_i8  INT8_MAX
+#define HIGHEST_i16 INT16_MAX
+#define HIGHEST_i32 INT32_MAX
+#define HIGHEST_i64 INT64_MAX
+#define HIGHEST_u8  UINT8_MAX
+#define HIGHEST_u16 UINT16_MAX
+#define HIGHEST_u32 UINT32_MAX
+#define HIGHEST_u64 UINT64_MAX
+#define HIGHEST_f32 INFINITY
+#define HIGHEST_f64 ((double)INFINITY)
+#define LOWEST_i8   INT8_MIN
+#define LOWEST_i16  INT16_MIN
+#define LOWEST_i32  INT32_MIN
+#define LOWEST_i64  INT64_MIN
+#define LOWEST_u8   0
+#define LOWEST_u16  0
+#define LOWEST_u32  0
+#define LOWEST_u64  0
+#define LOWEST_f32  (-INFINITY)
+#define LOWEST_f64  (-(double)INFINITY)
+
+/* ------------------------------------------------------------------------------------ scalars ------------ */
+
+#define DEFINE_SCALAR_INTEGER(tag)                                                                                     \
+    ALWAYS_INLINE s_##tag scalar_min_##tag(s_##tag a, s_##tag b) { return a < b ? a : b; }                             \
+    ALWAYS_INLINE s_##tag scalar_max_##tag(s_##tag a, s_##tag b) { return a > b ? a : b; }                             \
+    ALWAYS_INLINE s_##tag scalar_nonzero_##tag(s_##tag x) { return x != 0; }
+#define DEFINE_SCALAR_SIGNED(tag)                                                                                      \
+    DEFINE_SCALAR_INTEGER(tag)                                                                                         \
+    ALWAYS_INLINE s_##tag scalar_abs_##tag(s_##tag x) { return (s_##tag)(x < 0 ? -x : x); }
+#define DEFINE_SCALAR_UNSIGNED(tag, signed_tag)                                                                        \
+    DEFINE_SCALAR_INTEGER(tag)                                                                                         \
+    ALWAYS_INLINE s_##tag scalar_abs_##tag(s_##tag x) { return x; }                                                    \
+    ALWAYS_INLINE s_##tag scalar_magnitude_##tag(s_##tag x) { return (s_##tag)scalar_abs_##signed_tag((s_##signed_tag)x); }
+/* NaN wins over everything: the comparison with itself lets it stay, the failing comparison lets it in. */
+#define DEFINE_SCALAR_FLOAT(tag, abs)                                                                                  \
+    ALWAYS_INLINE s_##tag scalar_min_##tag(s_##tag a, s_##tag b) { return (a < b) | (a != a) ? a : b; }                \
+    ALWAYS_INLINE s_##tag scalar_max_##tag(s_##tag a, s_##tag b) { return (a > b) | (a != a) ? a : b; }                \
+    ALWAYS_INLINE s_##tag scalar_abs_##tag(s_##tag x) { return abs(x); }
+DEFINE_SCALAR_SIGNED(i8)
+DEFINE_SCALAR_SIGNED(i16)
+DEFINE_SCALAR_SIGNED(i32)
+DEFINE_SCALAR_SIGNED(i64)
+DEFINE_SCALAR_UNSIGNED(u8, i8)
+DEFINE_SCALAR_UNSIGNED(u16, i16)
+DEFINE_SCALAR_UNSIGNED(u32, i32)
+DEFINE_SCALAR_UNSIGNED(u64, i64)
+DEFINE_SCALAR_FLOAT(f32, __builtin_fabsf)
+DEFINE_SCALAR_FLOAT(f64, __builtin_fabs)
+
+/* ------------------------------------------------------------------------------------ minimum, maximum --- */
+
+/* Lane by lane where the mask is all ones, else the other. */
+#define SELECT_LANES(tag, mask, yes, no) ((v_##tag)((mask & (__typeof__(mask))(yes)) | (~mask & (__typeof__(mask))(no))))
+
+#define DEFINE_MINMAX_BY_COMPARISON(tag)                                                                               \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) { return SELECT_LANES(tag, (a < b), a, b); }                 \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) { return SELECT_LANES(tag, (a > b), a, b); }
+#define DEFINE_MINMAX_512(tag, suffix)                                                                                 \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return (v_##tag)_mm512_min_##suffix((__m512i)a, (__m512i)b);                                                   \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) { return (v_##tag)_mm512_max_##suffix((__m512i)a, (__m512i)b); }
+#define DEFINE_MINMAX_256(tag, suffix)                                                                                 \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return (v_##tag)_mm256_min_##suffix((__m256i)a, (__m256i)b);                                                   \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) { return (v_##tag)_mm256_max_##suffix((__m256i)a, (__m256i)b); }
+#if defined(__AVX512BW__)
+DEFINE_MINMAX_512(i8, epi8)
+DEFINE_MINMAX_512(i16, epi16)
+DEFINE_MINMAX_512(i32, epi32)
+DEFINE_MINMAX_512(i64, epi64)
+DEFINE_MINMAX_512(u8, epu8)
+DEFINE_MINMAX_512(u16, epu16)
+DEFINE_MINMAX_512(u32, epu32)
+DEFINE_MINMAX_512(u64, epu64)
+#elif defined(__AVX2__)
+DEFINE_MINMAX_256(i8, epi8)
+DEFINE_MINMAX_256(i16, epi16)
+DEFINE_MINMAX_256(i32, epi32)
+DEFINE_MINMAX_BY_COMPARISON(i64)
+DEFINE_MINMAX_256(u8, epu8)
+DEFINE_MINMAX_256(u16, epu16)
+DEFINE_MINMAX_256(u32, epu32)
+DEFINE_MINMAX_BY_COMPARISON(u64)
+#else
+DEFINE_MINMAX_BY_COMPARISON(i8)
+DEFINE_MINMAX_BY_COMPARISON(i16)
+DEFINE_MINMAX_BY_COMPARISON(i32)
+DEFINE_MINMAX_BY_COMPARISON(i64)
+DEFINE_MINMAX_BY_COMPARISON(u8)
+DEFINE_MINMAX_BY_COMPARISON(u16)
+DEFINE_MINMAX_BY_COMPARISON(u32)
+DEFINE_MINMAX_BY_COMPARISON(u64)
+#endif
+
+/* For floats NaN must propagate. x86's own minimum gives its second operand when either is NaN, so only a NaN in the
+ * first has to be put back. */
+#if defined(__AVX512F__)
+#define DEFINE_MINMAX_FLOAT(tag, type, suffix)                                                                         \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return _mm512_mask_mov_##suffix(_mm512_min_##suffix(a, b), _mm512_cmp_##suffix##_mask(a, a, _CMP_UNORD_Q), a); \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) {                                                            \
+        return _mm512_mask_mov_##suffix(_mm512_max_##suffix(a, b), _mm512_cmp_##suffix##_mask(a, a, _CMP_UNORD_Q), a); \
+    }
+#elif defined(__AVX2__)
+#define DEFINE_MINMAX_FLOAT(tag, type, suffix)                                                                         \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return _mm256_blendv_##suffix(_mm256_min_##suffix(a, b), a, _mm256_cmp_##suffix(a, a, _CMP_UNORD_Q));          \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) {                                                            \
+        return _mm256_blendv_##suffix(_mm256_max_##suffix(a, b), a, _mm256_cmp_##suffix(a, a, _CMP_UNORD_Q));          \
+    }
+#else
+#define DEFINE_MINMAX_FLOAT(tag, type, suffix)                                                                         \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) { return SELECT_LANES(tag, ((a < b) | (a != a)), a, b); }    \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) { return SELECT_LANES(tag, ((a > b) | (a != a)), a, b); }
+#endif
+DEFINE_MINMAX_FLOAT(f32, float, ps)
+DEFINE_MINMAX_FLOAT(f64, double, pd)
+
+/* ------------------------------------------------------------------------------------ absolute value ----- */
+
+#define DEFINE_ABS_SIGNED(tag, unsigned_tag)                                                                           \
+    ALWAYS_INLINE v_##tag abs_##tag(v_##tag x) {                                                                       \
+        v_##tag sign = x >> (8 * (int)sizeof(s_##tag) - 1);                                                            \
+        return (x ^ sign) - sign;                                                                                      \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##unsigned_tag abs_##unsigned_tag(v_##unsigned_tag x) { return x; }                                \
+    ALWAYS_INLINE v_##unsigned_tag magnitude_##unsigned_tag(v_##unsigned_tag x) {                                      \
+        return (v_##unsigned_tag)abs_##tag((v_##tag)x);                                                                \
+    }
+DEFINE_ABS_SIGNED(i8, u8)
+DEFINE_ABS_SIGNED(i16, u16)
+DEFINE_ABS_SIGNED(i32, u32)
+DEFINE_ABS_SIGNED(i64, u64)
+ALWAYS_INLINE v_f32 abs_f32(v_f32 x) { return (v_f32)((v_u32)x & 0x7fffffffu); }
+ALWAYS_INLINE v_f64 abs_f64(v_f64 x) { return (v_f64)((v_u64)x & 0x7fffffffffffffffull); }
+
+/* ------------------------------------------------------------------------------------ loads -------------- */
+
+/* load_LANE_from_ELEMENT(p) reads as many elements as a vector has lanes and converts them. scalar_LANE_from_ELEMENT
+ * converts one. */
+#define DEFINE_LOAD(lane, element)                                                                                     \
+    ALWAYS_INLINE v_##lane load_##lane##_from_##element(const e_##element *p) {                                        \
+        typedef s_##element part __attribute__((vector_size(LANES_OF(s_##lane) * sizeof(s_##element))));               \
+        part elements;                                                                                                 \
+        memcpy(&elements, p, sizeof elements);                                                                         \
+        return __builtin_convertvector(elements, v_##lane);                                                            \
+    }                                                                                                                  \
+    ALWAYS_INLINE s_##lane scalar_##lane##_from_##element(s_##element x) { return (s_##lane)x; }
+#define DEFINE_LOADS_OF_INTEGER(element)                                                                               \
+    DEFINE_LOAD(i64, element)                                                                                          \
+    DEFINE_LOAD(u64, element)                                                                                          \
+    DEFINE_LOAD(f64, element)
+DEFINE_LOADS_OF_INTEGER(i8)
+DEFINE_LOADS_OF_INTEGER(i16)
+DEFINE_LOADS_OF_INTEGER(i32)
+DEFINE_LOADS_OF_INTEGER(i64)
+DEFINE_LOADS_OF_INTEGER(u8)
+DEFINE_LOADS_OF_INTEGER(u16)
+DEFINE_LOADS_OF_INTEGER(u32)
+DEFINE_LOADS_OF_INTEGER(u64)
+DEFINE_LOAD(i8, i8)
+DEFINE_LOAD(u8, u8)
+DEFINE_LOAD(u8, i8)
+DEFINE_LOAD(i8, u8)
+DEFINE_LOAD(i16, i16)
+DEFINE_LOAD(u16, u16)
+DEFINE_LOAD(u16, i16)
+DEFINE_LOAD(i16, u16)
+DEFINE_LOAD(i32, i8)
+DEFINE_LOAD(i32, i16)
+DEFINE_LOAD(i32, i32)
+DEFINE_LOAD(u32, i32)
+DEFINE_LOAD(i32, u32)
+DEFINE_LOAD(u32, u8)
+DEFINE_LOAD(u32, u16)
+DEFINE_LOAD(u32, u32)
+DEFINE_LOAD(f32, f32)
+DEFINE_LOAD(f64, f32)
+DEFINE_LOAD(f64, f64)
+/* The bits of floats, for counting what is not zero. */
+DEFINE_LOAD(i16, f16)
+DEFINE_LOAD(i16, bf16)
+ALWAYS_INLINE s_i32 scalar_i32_from_f32(s_f32 x) { return (s_i32)tally_bits_of_float(x); }
+ALWAYS_INLINE s_i64 scalar_i64_from_f64(s_f64 x) { return (s_i64)tally_bits_of_double(x); }
+ALWAYS_INLINE v_i32 load_i32_from_f32(const e_f32 *p) { return (v_i32)load_f32_from_f32(p); }
+ALWAYS_INLINE v_i64 load_i64_from_f64(const e_f64 *p) { return (v_i64)load_f64_from_f64(p); }
+
+ALWAYS_INLINE s_f32 scalar_f32_from_f16(s_f16 x) { return tally_f32_of_f16(x); }
+ALWAYS_INLINE s_f32 scalar_f32_from_bf16(s_bf16 x) { return tally_f32_of_bf16(x); }
+ALWAYS_INLINE s_f64 scalar_f64_from_f16(s_f16 x) { return (s_f64)tally_f32_of_f16(x); }
+ALWAYS_INLINE s_f64 scalar_f64_from_bf16(s_bf16 x) { return (s_f64)tally_f32_of_bf16(x); }
+
+ALWAYS_INLINE v_f32 load_f32_from_bf16(const e_bf16 *p) {
+    typedef s_u16 part __attribute__((vector_size(VECTOR_BYTES / 2)));
+    part elements;
+    memcpy(&elements, p, sizeof elements);
+    return (v_f32)(__builtin_convertvector(elements, v_u32) << 16);
+}
+
+ALWAYS_INLINE v_f32 load_f32_from_f16(const e_f16 *p) {
+#if defined(__AVX512F__)
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif defined(__F16C__)
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    typedef s_u16 part __attribute__((vector_size(VECTOR_BYTES / 2)));
+    part elements;
+    memcpy(&elements, p, sizeof elements);
+    v_u32 half = __builtin_convertvector(elements, v_u32);
+    v_u32 magnitude = (half & 0x7fffu) << 13;
+    v_u32 bits = (v_u32)((v_f32)magnitude * 0x1p112f);
+    bits |= (v_u32)((v_i32)magnitude >= 0x0f800000) & 0x7f800000u;
+    return (v_f32)(bits | (half & 0x8000u) << 16);
+#endif
+}
+
+/* A vector of doubles takes half as many elements as one of floats. */
+#define DEFINE_LOAD_F64_FROM_HALF(element)                                                                             \
+    ALWAYS_INLINE v_f64 load_f64_from_##element(const e_##element *p) {                                                \
+        typedef s_f32 part __attribute__((vector_size(VECTOR_BYTES / 2)));                                             \
+        s_f32 floats[LANES_OF(s_f64)];                                                                                 \
+        for (size_t l = 0; l < LANES_OF(s_f64); l++)                                                                   \
+            floats[l] = scalar_f32_from_##element(p[l]);                                                               \
+        part elements;                                                                                                 \
+        memcpy(&elements, floats, sizeof elements);                                                                    \
+        return __builtin_convertvector(elements, v_f64);                                                               \
+    }
+DEFINE_LOAD_F64_FROM_HALF(f16)
+DEFINE_LOAD_F64_FROM_HALF(bf16)
+
+/* ------------------------------------------------------------------------------------ moving lanes ------- */
+
+/* Lane l takes lane l - by of x, the lowest ones take fill's; and the lanes from last to first. 'by' is a constant where
+ * these are inlined, and so is the permutation. */
+#if defined(__clang__)
+#define DEFINE_MOVES(tag, index_tag)                                                                                   \
+    ALWAYS_INLINE v_##tag shift_up_##tag(v_##tag x, v_##tag fill, size_t by) {                                         \
+        v_##tag moved = fill;                                                                                          \
+        _Pragma("clang loop unroll(full)") for (size_t l = 0; l < LANES_OF(s_##tag); l++) if (l >= by) moved[l] =      \
+            x[l - by];                                                                                                 \
+        return moved;                                                                                                  \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag reversed_##tag(v_##tag x) {                                                                  \
+        v_##tag moved = x;                                                                                             \
+        _Pragma("clang loop unroll(full)") for (size_t l = 0; l < LANES_OF(s_##tag); l++) moved[l] =                   \
+            x[LANES_OF(s_##tag) - 1 - l];                                                                              \
+        return moved;                                                                                                  \
+    }
+#else
+#define DEFINE_MOVES(tag, index_tag)                                                                                   \
+    ALWAYS_INLINE v_##tag shift_up_##tag(v_##tag x, v_##tag fill, size_t by) {                                         \
+        v_##index_tag from;                                                                                            \
+        for (size_t l = 0; l < LANES_OF(s_##tag); l++)                                                                 \
+            from[l] = (s_##index_tag)(l < by ? l : LANES_OF(s_##tag) + l - by);                                        \
+        return __builtin_shuffle(fill, x, from);                                                                       \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag reversed_##tag(v_##tag x) {                                                                  \
+        v_##index_tag from;                                                                                            \
+        for (size_t l = 0; l < LANES_OF(s_##tag); l++)                                                                 \
+            from[l] = (s_##index_tag)(LANES_OF(s_##tag) - 1 - l);                                                      \
+        return __builtin_shuffle(x, from);                                                                             \
+    }
+#endif
+DEFINE_MOVES(i32, i32)
+DEFINE_MOVES(u32, i32)
+DEFINE_MOVES(f32, i32)
+DEFINE_MOVES(i64, i64)
+DEFINE_MOVES(u64, i64)
+DEFINE_MOVES(f64, i64)
+
+/* ------------------------------------------------------------------------------------ streaming stores --- */
+
+/* Stores an aligned vector past the caches: the line is not read first, which saves a third of a scan's traffic when
+ * the output will not be read again soon. */
+#if defined(__AVX512F__)
+#define DEFINE_STREAM(tag)                                                                                             \
+    ALWAYS_INLINE void stream_##tag(void *p, v_##tag v) { _mm512_stream_si512(p, (__m512i)v); }
+#elif defined(__AVX2__)
+#define DEFINE_STREAM(tag)                                                                                             \
+    ALWAYS_INLINE void stream_##tag(void *p, v_##tag v) { _mm256_stream_si256(p, (__m256i)v); }
+#elif defined(__SSE2__)
+#define DEFINE_STREAM(tag)                                                                                             \
+    ALWAYS_INLINE void stream_##tag(void *p, v_##tag v) { _mm_stream_si128(p, (__m128i)v); }
+#else
+#define DEFINE_STREAM(tag)                                                                                             \
+    ALWAYS_INLINE void stream_##tag(void *p, v_##tag v) { memcpy(p, &v, sizeof v); }
+#endif
+DEFINE_STREAM(i32)
+DEFINE_STREAM(u32)
+DEFINE_STREAM(f32)
+DEFINE_STREAM(i64)
+DEFINE_STREAM(u64)
+DEFINE_STREAM(f64)
+
+/* Streaming stores are not ordered with the flag that tells another thread that they are done. */
+ALWAYS_INLINE void end_stream(void) {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+#endif

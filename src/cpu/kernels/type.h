@@ -1,0 +1,335 @@
+/* All kernels of one element type: a text that type_<tag>.c includes with
+ *
+ *   ELEMENT                the type's tag, ELEMENT_IS_FLOAT 0 or 1
+ *   SUM_LANE, SUM_FLUSH    lanes of sums, and how many elements one may take
+ *   TOTAL_LANE             lanes of products
+ *   TOTAL_ACC              the accumulator of sums and products
+ *   VALUE_LANE             the type in which values are compared
+ *   MAGNITUDE_LANE, MAGNITUDE_ABS   the same for absolute values, and the prefix of their function
+ *   COUNT_LANE, COUNT_FLUSH         signed integers of the element's width
+ *
+ * and it ends with tally_cpu_type_<tag>_<level>. */
+#include <math.h>
+
+#include "core/operator.h"
+#include "cpu/kernels/kernels.h"
+#include "cpu/kernels/paste.h"
+#include "cpu/kernels/simd.h"
+
+#define DTYPE_i8  TALLY_I8
+#define DTYPE_i16 TALLY_I16
+#define DTYPE_i32 TALLY_I32
+#define DTYPE_i64 TALLY_I64
+#define DTYPE_u8  TALLY_U8
+#define DTYPE_u16 TALLY_U16
+#define DTYPE_u32 TALLY_U32
+#define DTYPE_u64 TALLY_U64
+#define DTYPE_f32 TALLY_F32
+#define DTYPE_f64 TALLY_F64
+
+#define NEVER (SIZE_MAX / 16)
+
+/* Floats keep zero's sign in the top bit, which does not count. */
+#define COUNT_SHIFT ELEMENT_IS_FLOAT
+
+#define KEEP(...) __VA_ARGS__
+#define DROP(...)
+
+#define ON_SUM       DROP
+#define ON_TOTAL     DROP
+#define ON_COUNT     DROP
+#define ON_VALUE     DROP
+#define ON_MAGNITUDE DROP
+#define ON_BITS      DROP
+#define ON_VALUES    DROP
+#define ON_INDEXED   DROP
+#define ON_FLOATS2   DROP
+#define ON_FLOATS3   DROP
+
+/* ---- sums ---- */
+#define CLASS    SUM
+#define LANE     SUM_LANE
+#define ACC      TOTAL_ACC
+#define FLUSH    SUM_FLUSH
+#define LANE_ABS abs
+#undef ON_SUM
+#define ON_SUM KEEP
+#include "cpu/kernels/fold.h"
+#undef CLASS
+#undef LANE
+#undef FLUSH
+#undef ON_SUM
+#define ON_SUM DROP
+
+/* ---- products ---- */
+#define CLASS TOTAL
+#define LANE  TOTAL_LANE
+#define FLUSH SUM_FLUSH
+#undef ON_TOTAL
+#define ON_TOTAL KEEP
+#include "cpu/kernels/fold.h"
+#undef CLASS
+#undef LANE
+#undef ACC
+#undef FLUSH
+#undef ON_TOTAL
+#define ON_TOTAL DROP
+
+/* ---- both again, in f64 throughout ---- */
+#ifdef HAS_F64_KERNELS
+#define CLASS F64
+#define LANE  f64
+#define ACC   f64
+#define FLUSH NEVER
+#undef ON_SUM
+#define ON_SUM KEEP
+#undef ON_TOTAL
+#define ON_TOTAL KEEP
+#include "cpu/kernels/fold.h"
+#undef CLASS
+#undef LANE
+#undef ACC
+#undef FLUSH
+#undef ON_SUM
+#define ON_SUM DROP
+#undef ON_TOTAL
+#define ON_TOTAL DROP
+#endif
+#undef LANE_ABS
+
+/* ---- counts: the elements' bits are the lanes ---- */
+#define CLASS    COUNT
+#define LANE     COUNT_LANE
+#define ACC      i64
+#define FLUSH    COUNT_FLUSH
+#define LANE_ABS abs
+#undef ON_COUNT
+#define ON_COUNT KEEP
+#include "cpu/kernels/fold.h"
+#undef CLASS
+#undef LANE
+#undef ACC
+#undef FLUSH
+#undef ON_COUNT
+#define ON_COUNT DROP
+
+/* ---- comparisons ---- */
+#define CLASS VALUE
+#define LANE  VALUE_LANE
+#define ACC   VALUE_LANE
+#define FLUSH NEVER
+#undef ON_VALUE
+#define ON_VALUE KEEP
+#include "cpu/kernels/fold.h"
+#undef CLASS
+#undef LANE
+#undef ACC
+#undef FLUSH
+#undef LANE_ABS
+#undef ON_VALUE
+#define ON_VALUE DROP
+
+#define CLASS    MAGNITUDE
+#define LANE     MAGNITUDE_LANE
+#define ACC      MAGNITUDE_LANE
+#define FLUSH    NEVER
+#define LANE_ABS MAGNITUDE_ABS
+#undef ON_MAGNITUDE
+#define ON_MAGNITUDE KEEP
+#include "cpu/kernels/fold.h"
+#undef CLASS
+#undef LANE
+#undef ACC
+#undef FLUSH
+#undef LANE_ABS
+#undef ON_MAGNITUDE
+#define ON_MAGNITUDE DROP
+
+/* ---- bits ---- */
+#if !ELEMENT_IS_FLOAT
+#define CLASS    BITS
+#define LANE     VALUE_LANE
+#define ACC      VALUE_LANE
+#define FLUSH    NEVER
+#define LANE_ABS abs
+#undef ON_BITS
+#define ON_BITS KEEP
+#include "cpu/kernels/fold.h"
+#undef CLASS
+#undef LANE
+#undef ACC
+#undef FLUSH
+#undef LANE_ABS
+#undef ON_BITS
+#define ON_BITS DROP
+#endif
+
+/* ---- several components ---- */
+#define CLASS      VALUES
+#define LANE       VALUE_LANE
+#define COMPONENTS 2
+#define C0         VALUE_LANE
+#define C1         VALUE_LANE
+#undef ON_VALUES
+#define ON_VALUES KEEP
+#define FAST_FOLD "cpu/kernels/minmax.h"
+#include "cpu/kernels/pairs.h"
+#undef FAST_FOLD
+#undef CLASS
+#undef C1
+#undef ON_VALUES
+#define ON_VALUES DROP
+
+#define CLASS INDEXED
+#define C1    i64
+#undef ON_INDEXED
+#define ON_INDEXED KEEP
+#define FAST_FOLD "cpu/kernels/indexed.h"
+#include "cpu/kernels/pairs.h"
+#undef FAST_FOLD
+#undef CLASS
+#undef LANE
+#undef C0
+#undef C1
+#undef ON_INDEXED
+#define ON_INDEXED DROP
+
+#define CLASS FLOATS2
+#define LANE  f64
+#define C0    f64
+#define C1    f64
+#undef ON_FLOATS2
+#define ON_FLOATS2 KEEP
+#define FAST_FOLD "cpu/kernels/logsumexp.h"
+#include "cpu/kernels/pairs.h"
+#undef FAST_FOLD
+#undef CLASS
+#undef COMPONENTS
+#undef ON_FLOATS2
+#define ON_FLOATS2 DROP
+
+#define CLASS      FLOATS3
+#define COMPONENTS 3
+#define C2         f64
+#undef ON_FLOATS3
+#define ON_FLOATS3 KEEP
+#define FAST_FOLD "cpu/kernels/moments.h"
+#include "cpu/kernels/pairs.h"
+#undef FAST_FOLD
+#undef CLASS
+#undef LANE
+#undef COMPONENTS
+#undef C0
+#undef C1
+#undef C2
+#undef ON_FLOATS3
+#define ON_FLOATS3 DROP
+
+/* ---- direct scans ---- */
+#ifdef SAME_LANE
+#define LANE  SAME_LANE
+#define WIDTH same
+#define CLASS SUM
+#define ACC   TOTAL_ACC
+#undef ON_SUM
+#define ON_SUM KEEP
+#undef ON_TOTAL
+#define ON_TOTAL KEEP
+#include "cpu/kernels/scan.h"
+#undef CLASS
+#undef ACC
+#undef ON_SUM
+#define ON_SUM DROP
+#undef ON_TOTAL
+#define ON_TOTAL DROP
+#define CLASS VALUE
+#define ACC   VALUE_LANE
+#undef ON_VALUE
+#define ON_VALUE KEEP
+#if !ELEMENT_IS_FLOAT
+#undef ON_BITS
+#define ON_BITS KEEP
+#endif
+#include "cpu/kernels/scan.h"
+#undef LANE
+#undef WIDTH
+#undef CLASS
+#undef ACC
+#undef ON_VALUE
+#define ON_VALUE DROP
+#undef ON_BITS
+#define ON_BITS DROP
+#endif
+
+#ifdef WIDE_LANE
+#define LANE  WIDE_LANE
+#define WIDTH wide
+#define CLASS SUM
+#define ACC   TOTAL_ACC
+#undef ON_SUM
+#define ON_SUM KEEP
+#undef ON_TOTAL
+#define ON_TOTAL KEEP
+#include "cpu/kernels/scan.h"
+#undef LANE
+#undef WIDTH
+#undef CLASS
+#undef ACC
+#undef ON_SUM
+#define ON_SUM DROP
+#undef ON_TOTAL
+#define ON_TOTAL DROP
+#endif
+
+/* ---- the table ---- */
+
+#define ENTRY_SUM(name)       [TALLY_MONOID_##name] = &kernels_SUM_##name,
+#define ENTRY_TOTAL(name)     [TALLY_MONOID_##name] = &kernels_TOTAL_##name,
+#define ENTRY_COUNT(name)     [TALLY_MONOID_##name] = &kernels_COUNT_##name,
+#define ENTRY_VALUE(name)     [TALLY_MONOID_##name] = &kernels_VALUE_##name,
+#define ENTRY_MAGNITUDE(name) [TALLY_MONOID_##name] = &kernels_MAGNITUDE_##name,
+#if ELEMENT_IS_FLOAT
+#define ENTRY_BITS(name)
+#else
+#define ENTRY_BITS(name) [TALLY_MONOID_##name] = &kernels_BITS_##name,
+#endif
+#define ENTRY_VALUES(name)  [TALLY_MONOID_##name] = &kernels_VALUES_##name,
+#define ENTRY_INDEXED(name) [TALLY_MONOID_##name] = &kernels_INDEXED_##name,
+#define ENTRY_FLOATS2(name) [TALLY_MONOID_##name] = &kernels_FLOATS2_##name,
+#define ENTRY_FLOATS3(name) [TALLY_MONOID_##name] = &kernels_FLOATS3_##name,
+
+const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL);
+const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
+    .kernels =
+        {
+#define TALLY_MONOID(name, class, ...)  ENTRY_##class(name)
+#define TALLY_MONOID2(name, class, ...) ENTRY_##class(name)
+#define TALLY_MONOID3(name, class, ...) ENTRY_##class(name)
+#include "core/monoids.def"
+        },
+#ifdef HAS_F64_KERNELS
+    .f64_kernels =
+        {
+#undef ON_SUM
+#define ON_SUM KEEP
+#undef ON_TOTAL
+#define ON_TOTAL                       KEEP
+#define TALLY_MONOID(name, class, ...) ON_##class([TALLY_MONOID_##name] = &kernels_F64_##name, )
+#include "core/monoids.def"
+        },
+#endif
+#ifdef SAME_LANE
+    .same_scan =
+        {
+            [TALLY_MONOID_sum] = &direct_scan_sum_same,   [TALLY_MONOID_prod] = &direct_scan_prod_same,
+            [TALLY_MONOID_min] = &direct_scan_min_same,   [TALLY_MONOID_max] = &direct_scan_max_same,
+#if !ELEMENT_IS_FLOAT
+            [TALLY_MONOID_band] = &direct_scan_band_same, [TALLY_MONOID_bor] = &direct_scan_bor_same,
+            [TALLY_MONOID_bxor] = &direct_scan_bxor_same,
+#endif
+        },
+#endif
+#ifdef WIDE_LANE
+    .wide_scan = {[TALLY_MONOID_sum] = &direct_scan_sum_wide, [TALLY_MONOID_prod] = &direct_scan_prod_wide},
+#endif
+};

@@ -1,0 +1,236 @@
+/* Reductions and scans by key: a group is a run of equal neighbouring keys.
+ *
+ * A task looks for heads, elements whose key differs from the one before, in its chunk; how many there are is handed on
+ * with the open group, so each task knows where its results go. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "cpu/cpu.h"
+#include "cpu/runs.h"
+
+typedef struct keys {
+    tally_runs runs;
+    const char *keys;
+    size_t key_bytes;
+    uint64_t elements;
+    uint64_t tasks;
+    char *keys_out;
+    uint64_t *starts;    /* reverse scans: where the group begins that a chunk's first element belongs to */
+    uint64_t run;        /* handed on: the number of the open group */
+    uint64_t run_start;  /* handed on: where it begins */
+    uint64_t run_end;    /* handed on in reverse scans: where it ends */
+    uint64_t heads_seen; /* while counting */
+    tally_turn turn;
+    _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
+} keys;
+
+/* ---- heads ---- */
+
+/* Branch-free: the position is always written, and kept if the keys differ. */
+#define FIND_HEADS(type)                                                                                               \
+    do {                                                                                                               \
+        type before, key;                                                                                              \
+        memcpy(&before, chunk - sizeof(type), sizeof before);                                                          \
+        for (uint32_t i = 0; i < n; i++, before = key) {                                                               \
+            memcpy(&key, chunk + i * sizeof(type), sizeof key);                                                        \
+            heads[count] = i;                                                                                          \
+            count += key != before;                                                                                    \
+        }                                                                                                              \
+    } while (0)
+
+/* The heads among elements first .. first + n - 1, relative to first; element 0 is none. heads has room for n + 1. */
+static uint64_t find_heads(const keys *k, uint64_t first, uint32_t n, uint32_t *heads) {
+    uint64_t count = 0;
+    if (first == 0) {
+        if (n <= 1)
+            return 0;
+        count = find_heads(k, 1, n - 1, heads);
+        for (uint64_t i = 0; i < count; i++)
+            heads[i]++;
+        return count;
+    }
+    const char *chunk = k->keys + first * k->key_bytes;
+    switch (k->key_bytes) {
+    case 1:
+        FIND_HEADS(uint8_t);
+        break;
+    case 2:
+        FIND_HEADS(uint16_t);
+        break;
+    case 4:
+        FIND_HEADS(uint32_t);
+        break;
+    default:
+        FIND_HEADS(uint64_t);
+        break;
+    }
+    return count;
+}
+
+/* Worker scratch: first what the runs need, then the heads. */
+static uint32_t *heads_of(const keys *k, unsigned worker) {
+    size_t before = (tally_stretch_bytes(k->runs.plan) + 63) / 64 * 64;
+    return (uint32_t *)(void *)((char *)tally_cpu_worker(k->runs.plan, worker) + before);
+}
+
+static size_t worker_bytes(const tally_cpu_plan *plan) {
+    return tally_stretch_bytes(plan) + 64 + (TALLY_CPU_KEYS_CHUNK + 1) * sizeof(uint32_t);
+}
+
+static tally_stretch look(const keys *k, uint64_t chunk, unsigned worker) {
+    tally_stretch s = {.begin = chunk * TALLY_CPU_KEYS_CHUNK};
+    s.end = tally_min_u64(s.begin + TALLY_CPU_KEYS_CHUNK, k->elements);
+    s.heads_base = s.begin;
+    uint32_t *heads = heads_of(k, worker);
+    s.boundaries = find_heads(k, s.begin, (uint32_t)(s.end - s.begin), heads);
+    s.heads = heads;
+    return s;
+}
+
+static uint64_t last_head(const tally_stretch *s) { return s->heads[s->boundaries - 1] + s->heads_base; }
+
+/* ---- how many runs there are, and where they begin ---- */
+
+static void count_task(void *job, size_t task, unsigned worker) {
+    keys *k = job;
+    __atomic_fetch_add(&k->heads_seen, look(k, task, worker).boundaries, __ATOMIC_RELAXED);
+}
+
+static uint64_t count_runs(keys *k) {
+    if (k->elements == 0)
+        return 0;
+    k->heads_seen = 0;
+    tally_pool_run(k->runs.plan->device->pool, k->tasks, count_task, k);
+    return k->heads_seen + 1;
+}
+
+static void starts_task(void *job, size_t task, unsigned worker) {
+    keys *k = job;
+    tally_stretch s = look(k, task, worker);
+    /* for now: the last head of this chunk, for the chunks behind it */
+    k->starts[task] = s.boundaries ? last_head(&s) : UINT64_MAX;
+}
+
+static void find_starts(keys *k) {
+    tally_pool_run(k->runs.plan->device->pool, k->tasks, starts_task, k);
+    uint64_t start = 0;
+    for (uint64_t task = 0; task < k->tasks; task++) {
+        uint64_t last = k->starts[task];
+        k->starts[task] = start;
+        if (last != UINT64_MAX)
+            start = last;
+    }
+}
+
+/* ---- the work ---- */
+
+static void write_keys(const keys *k, const tally_stretch *s) {
+    char *out = k->keys_out ? k->keys_out + (s->first_result + 1) * k->key_bytes : NULL;
+    for (uint64_t i = 0; out && i < s->boundaries; i++)
+        memcpy(out + i * k->key_bytes, k->keys + (s->heads[i] + s->heads_base) * k->key_bytes, k->key_bytes);
+}
+
+static void chunk_task(void *job, size_t task, unsigned worker) {
+    keys *k = job;
+    const tally_cpu_plan *plan = k->runs.plan;
+    const tally_computation *c = &plan->base.computation;
+    uint64_t chunk = c->reverse ? k->tasks - 1 - task : task;
+    tally_stretch s = look(k, chunk, worker);
+    _Alignas(64) unsigned char own[TALLY_CPU_ACC_MOST], carry[TALLY_CPU_ACC_MOST];
+    /* A forward fold of the whole chunk needs to know where its group began: indices count from there. */
+    bool waits_for_start = !c->reverse && s.boundaries == 0;
+    if (c->reverse)
+        s.group_start = k->starts[chunk];
+    if (!waits_for_start)
+        tally_stretch_fold(&k->runs, &s, worker, own);
+    else {
+        s.group_start = s.begin;
+        if (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax || c->monoid == TALLY_MONOID_user)
+            tally_turn_wait(&k->turn, task), s.group_start = k->run_start;
+        tally_stretch_fold(&k->runs, &s, worker, own);
+    }
+    tally_turn_wait(&k->turn, task);
+    memcpy(carry, k->carry, plan->acc_bytes);
+    tally_stretch_hand_on(&k->runs, &s, own, k->carry);
+    if (c->reverse) {
+        s.group_end = k->run_end;
+        if (s.boundaries)
+            k->run_end = s.heads[0] + s.heads_base;
+    } else {
+        s.group_start = k->run_start;
+        s.first_result = k->run;
+        k->run += s.boundaries;
+        if (s.boundaries)
+            k->run_start = last_head(&s);
+    }
+    tally_turn_pass(&k->turn, task);
+    if (tally_is_scan(c)) {
+        tally_stretch_scan(&k->runs, &s, worker, carry);
+    } else {
+        write_keys(k, &s);
+        tally_stretch_reduce(&k->runs, &s, worker, carry);
+    }
+}
+
+/* Buffers that would hold a result an element need no count. */
+static tally_status check_room(keys *k, const tally_args *args) {
+    const tally_computation *c = &k->runs.plan->base.computation;
+    size_t result = c->out_bytes * c->per_result;
+    bool surely = args->out_bytes / result >= k->elements &&
+                  (!args->keys_out || args->keys_out_bytes / k->key_bytes >= k->elements);
+    if (surely)
+        return TALLY_OK;
+    uint64_t runs = count_runs(k);
+    if (args->count)
+        *args->count = runs;
+    if (args->out_bytes / result < runs)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "there are %llu runs of keys, which need %llu bytes of out; "
+                          "args.out_bytes is %zu", (unsigned long long)runs, (unsigned long long)runs * result,
+                          args->out_bytes);
+    if (args->keys_out && args->keys_out_bytes / k->key_bytes < runs)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "there are %llu runs of keys, which need %llu bytes of keys_out; "
+                          "args.keys_out_bytes is %zu", (unsigned long long)runs, (unsigned long long)runs * k->key_bytes,
+                          args->keys_out_bytes);
+    return TALLY_OK;
+}
+
+static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args *args) {
+    tally_status status = check_room(k, args);
+    if (status != TALLY_OK)
+        return status;
+    tally_pool_run_in_order(plan->device->pool, k->tasks, chunk_task, k);
+    if (k->elements) {
+        uint64_t length = k->elements - k->run_start;
+        tally_runs_emit(&k->runs, k->run, 1, &length, k->carry);
+        if (k->keys_out)
+            memcpy(k->keys_out, k->keys, k->key_bytes);
+    }
+    if (args->count)
+        *args->count = k->elements ? k->run + 1 : 0;
+    return TALLY_OK;
+}
+
+tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
+    const tally_computation *c = &plan->base.computation;
+    keys k = {.keys = args->keys, .key_bytes = c->index_bytes, .elements = args->shape.extent,
+              .keys_out = args->keys_out, .run_end = args->shape.extent};
+    k.runs = (tally_runs){plan, args->x, args->y, args->initial, args->out,
+                          args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
+    k.tasks = tally_ceil_div(k.elements, TALLY_CPU_KEYS_CHUNK);
+    tally_status status = tally_cpu_worker_scratch(plan, worker_bytes(plan));
+    if (status != TALLY_OK)
+        return status;
+    tally_cpu_start(plan, args->initial, k.carry);
+    if (!tally_is_scan(c))
+        return reduce_keys(plan, &k, args);
+    if (c->reverse) {
+        void *starts;
+        if ((status = tally_cpu_scratch(plan, k.tasks * sizeof *k.starts, &starts)) != TALLY_OK)
+            return status;
+        k.starts = starts;
+        find_starts(&k);
+    }
+    tally_pool_run_in_order(plan->device->pool, k.tasks, chunk_task, &k);
+    return TALLY_OK;
+}

@@ -1,0 +1,66 @@
+/* Which instruction-set level this processor and this build have. */
+#include <string.h>
+
+#include "core/status.h"
+#include "cpu/cpu.h"
+
+typedef struct choice {
+    const tally_cpu_level *level;
+    const tally_exact_kernels *exact;
+    bool (*processor_has)(void);
+} choice;
+
+static bool always(void) { return true; }
+
+#if defined(__x86_64__)
+static bool processor_has_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("f16c");
+}
+static bool processor_has_avx512(void) {
+    return processor_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+/* Best first. */
+static const choice choices[] = {
+#if TALLY_HAS_LEVEL_avx512 && defined(__x86_64__)
+    {&tally_cpu_level_avx512, &tally_exact_kernels_avx512, processor_has_avx512},
+#endif
+#if TALLY_HAS_LEVEL_avx2 && defined(__x86_64__)
+    {&tally_cpu_level_avx2, &tally_exact_kernels_avx2, processor_has_avx2},
+#endif
+#if TALLY_HAS_LEVEL_baseline
+    {&tally_cpu_level_baseline, &tally_exact_kernels_baseline, always},
+#endif
+};
+enum { CHOICES = sizeof choices / sizeof *choices };
+
+tally_status tally_cpu_level_choose(const char *name, const tally_cpu_level **level,
+                                    const tally_exact_kernels **exact) {
+    bool built = false;
+    for (size_t i = 0; i < CHOICES; i++) {
+        if (name && strcmp(name, choices[i].level->name) != 0)
+            continue;
+        built = true;
+        if (!choices[i].processor_has())
+            continue;
+        *level = choices[i].level;
+        *exact = choices[i].exact;
+        return TALLY_OK;
+    }
+    if (!name)
+        name = "baseline";
+    if (built)
+        return tally_fail(TALLY_NO_DEVICE, "this processor lacks the instruction set '%.32s'", name);
+    return tally_fail(TALLY_NO_DEVICE, "no instruction set '%.32s' in this build; there may be baseline, avx2 and avx512",
+                      name);
+}
+
+const tally_exact_kernels *tally_cpu_exact_kernels(void) {
+    const tally_cpu_level *level;
+    const tally_exact_kernels *exact = NULL;
+    tally_cpu_level_choose(NULL, &level, &exact);
+    return exact;
+}

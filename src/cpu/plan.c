@@ -1,0 +1,240 @@
+/* Plans of the CPU: choosing kernels, owning scratch memory, and sending runs and pieces to the drivers. */
+#include "cpu/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "cpu/cpu.h"
+#include "cpu/fpenv.h"
+
+/* ---- creation ---- */
+
+static tally_status no_memory(size_t bytes) {
+    return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %zu bytes of scratch", bytes);
+}
+
+/* The direct scan, where the accumulator is the result and the output is as wide as the input or 64 bits. */
+static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_type *type, const tally_computation *c,
+                                                   bool in_f64) {
+    const tally_desc *d = &c->desc;
+    if (!tally_is_scan(c) || in_f64)
+        return NULL;
+    if (c->desc.op == TALLY_MEAN)
+        return NULL;
+    if (d->out == d->in)
+        return type->same_scan[c->monoid];
+    if (d->out == TALLY_I64 || d->out == TALLY_U64)
+        return type->wide_scan[c->monoid];
+    return NULL;
+}
+
+static tally_status choose_kernels(tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_type *type = plan->device->level->types[c->desc.in];
+    bool in_f64 = c->desc.acc == TALLY_F64 && type->f64_kernels[c->monoid];
+    plan->context.in_bytes = c->in_bytes;
+    plan->context.out_bytes = c->out_bytes;
+    if (c->monoid == TALLY_MONOID_user) {
+        plan->context.op = c->user;
+        plan->acc_bytes = plan->context.acc_stride = (c->user.acc_bytes + 15) / 16 * 16;
+        plan->kernels = &tally_cpu_user_kernels;
+    } else if (c->exact) {
+        tally_cpu_exact_context(plan);
+    } else {
+        plan->kernels = in_f64 ? type->f64_kernels[c->monoid] : type->kernels[c->monoid];
+        if (!plan->kernels)
+            return tally_fail(TALLY_UNSUPPORTED, "the CPU has no kernel for %s of %s", tally_op_name(c->desc.op),
+                              tally_dtype_name(c->desc.in));
+        plan->acc_bytes = plan->kernels->acc_bytes;
+        plan->direct = direct_scan_of(type, c, in_f64);
+    }
+    tally_cpu_lower_choose(plan);
+    return TALLY_OK;
+}
+
+tally_status tally_cpu_plan_create(tally_device *device, const tally_computation *computation, tally_plan **out) {
+    tally_cpu_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return no_memory(sizeof *plan);
+    plan->base.device = device;
+    plan->device = (tally_cpu_device *)device;
+    tally_computation_copy(computation, &plan->base.computation);
+    tally_status status = choose_kernels(plan);
+    if (status != TALLY_OK) {
+        free(plan);
+        return status;
+    }
+    *out = &plan->base;
+    return TALLY_OK;
+}
+
+void tally_cpu_plan_destroy(tally_plan *base) {
+    tally_cpu_plan *plan = (tally_cpu_plan *)base;
+    free(plan->scratch);
+    free(plan->worker_scratch);
+    free(plan->pieces);
+    free(plan);
+}
+
+tally_status tally_cpu_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes) {
+    (void)plan, (void)shape;
+    *bytes = 0;
+    return TALLY_OK;
+}
+
+/* ---- scratch ---- */
+
+static tally_status grow(void **memory, size_t *have, size_t bytes) {
+    if (bytes <= *have)
+        return TALLY_OK;
+    size_t rounded = (bytes + 4095) / 4096 * 4096;
+    void *bigger = aligned_alloc(64, rounded);
+    if (!bigger)
+        return no_memory(rounded);
+    free(*memory);
+    *memory = bigger;
+    *have = rounded;
+    return TALLY_OK;
+}
+
+tally_status tally_cpu_scratch(tally_cpu_plan *plan, size_t bytes, void **scratch) {
+    tally_status status = grow(&plan->scratch, &plan->scratch_bytes, bytes);
+    *scratch = plan->scratch;
+    return status;
+}
+
+tally_status tally_cpu_worker_scratch(tally_cpu_plan *plan, size_t bytes) {
+    if (bytes <= plan->worker_bytes)
+        return TALLY_OK;
+    /* An odd number of lines apart, so that the threads' pieces do not fall into the same sets. */
+    size_t each = (bytes + 127) / 128 * 128 + 64, have = plan->worker_bytes * plan->device->threads;
+    tally_status status = grow(&plan->worker_scratch, &have, each * plan->device->threads);
+    if (status == TALLY_OK)
+        plan->worker_bytes = each;
+    return status;
+}
+
+/* ---- runs ---- */
+
+static tally_status refuse_stream(tally_stream stream) {
+    return stream ? tally_fail(TALLY_INVALID_ARGUMENT, "the CPU has no streams; give TALLY_SYNCHRONOUS") : TALLY_OK;
+}
+
+static tally_status dispatch(tally_cpu_plan *plan, const tally_args *args) {
+    const tally_computation *c = &plan->base.computation;
+    switch (c->desc.grouping) {
+    case TALLY_SEGMENTS:
+        return tally_cpu_segments(plan, args);
+    case TALLY_KEYS:
+        return tally_cpu_keys(plan, args);
+    default:
+        return tally_is_scan(c) ? tally_cpu_scan_axis(plan, args, 0, NULL) : tally_cpu_reduce(plan, args, 0, NULL);
+    }
+}
+
+tally_status tally_cpu_plan_run(tally_plan *base, const tally_args *args, uint64_t results, tally_stream stream) {
+    (void)results;
+    tally_cpu_plan *plan = (tally_cpu_plan *)base;
+    tally_status status = refuse_stream(stream);
+    if (status != TALLY_OK)
+        return status;
+    tally_fpenv saved = tally_fpenv_enter();
+    status = dispatch(plan, args);
+    tally_fpenv_leave(&saved);
+    return status;
+}
+
+/* ---- pieces ---- */
+
+static uint64_t inner_of(const tally_computation *c, const tally_args *args) {
+    return c->desc.grouping == TALLY_AXIS ? args->shape.inner : 1;
+}
+
+static tally_status make_pieces(tally_cpu_plan *plan, uint64_t inner, const void *initial) {
+    size_t bytes = inner * plan->acc_bytes;
+    void *pieces = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    if (!pieces)
+        return no_memory(bytes);
+    free(plan->pieces);
+    plan->pieces = pieces;
+    plan->kernels->identity(&plan->context, inner, pieces);
+    for (uint64_t j = 0; initial && j < inner; j++)
+        tally_cpu_raise(plan, initial, tally_at_mutable(pieces, j, plan->acc_bytes));
+    return TALLY_OK;
+}
+
+static tally_status begin_pieces(tally_cpu_plan *plan, const tally_args *args) {
+    uint64_t inner = inner_of(&plan->base.computation, args);
+    if (plan->has_pieces) {
+        if (inner != plan->piece_inner)
+            return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: inner is %llu, but was %llu in the pieces before",
+                              (unsigned long long)inner, (unsigned long long)plan->piece_inner);
+        return TALLY_OK;
+    }
+    tally_status status = make_pieces(plan, inner, args->initial);
+    if (status != TALLY_OK)
+        return status;
+    plan->has_pieces = true;
+    plan->piece_rows = 0;
+    plan->piece_inner = inner;
+    return TALLY_OK;
+}
+
+static tally_status push(tally_cpu_plan *plan, const tally_args *args) {
+    tally_status status = begin_pieces(plan, args);
+    if (status != TALLY_OK)
+        return status;
+    const tally_computation *c = &plan->base.computation;
+    if (tally_is_scan(c))
+        status = tally_cpu_scan_axis(plan, args, plan->piece_rows, plan->pieces);
+    else
+        status = tally_cpu_reduce(plan, args, plan->piece_rows, plan->pieces);
+    if (status == TALLY_OK)
+        plan->piece_rows += args->shape.extent;
+    return status;
+}
+
+tally_status tally_cpu_plan_push(tally_plan *base, const tally_args *args) {
+    tally_fpenv saved = tally_fpenv_enter();
+    tally_status status = push((tally_cpu_plan *)base, args);
+    tally_fpenv_leave(&saved);
+    return status;
+}
+
+/* A tally_finish without a push is the reduction of nothing. */
+static tally_status finish(tally_cpu_plan *plan, void *out, size_t out_bytes) {
+    const tally_computation *c = &plan->base.computation;
+    if (tally_is_scan(c))
+        return TALLY_OK;
+    uint64_t inner = plan->has_pieces ? plan->piece_inner : 1;
+    uint64_t rows = plan->has_pieces ? plan->piece_rows : 0;
+    if (rows == 0 && inner && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR))
+        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
+    uint64_t needed = inner * c->out_bytes * c->per_result;
+    if (out_bytes < needed)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %llu", out_bytes,
+                          (unsigned long long)needed);
+    if (!plan->has_pieces) {
+        tally_status status = make_pieces(plan, 1, NULL);
+        if (status != TALLY_OK)
+            return status;
+    }
+    plan->lower(plan, plan->pieces, inner, (tally_counts){NULL, rows, 0}, out);
+    return TALLY_OK;
+}
+
+tally_status tally_cpu_plan_finish(tally_plan *base, void *out, size_t out_bytes) {
+    tally_fpenv saved = tally_fpenv_enter();
+    tally_status status = finish((tally_cpu_plan *)base, out, out_bytes);
+    tally_fpenv_leave(&saved);
+    if (status == TALLY_OK)
+        tally_cpu_plan_reset(base);
+    return status;
+}
+
+void tally_cpu_plan_reset(tally_plan *base) {
+    tally_cpu_plan *plan = (tally_cpu_plan *)base;
+    plan->has_pieces = false;
+    plan->piece_rows = plan->piece_inner = 0;
+}

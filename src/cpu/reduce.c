@@ -1,0 +1,253 @@
+/* Reductions over all values and along an axis.
+ *
+ * The work is cut into tasks by the shape alone, never by the number of threads, and partial results are combined in
+ * the order of the elements: that is why the same bits come out for any number of threads. */
+#include <string.h>
+
+#include "core/status.h"
+#include "cpu/cpu.h"
+
+/* Columns that fill the vectors of a row of accumulators well. */
+enum { WIDE_ENOUGH = 256 };
+
+typedef struct reduction {
+    const tally_cpu_plan *plan;
+    const void *x, *y;
+    uint64_t outer, extent, inner;
+    uint64_t index;    /* number of the first row */
+    void *out;         /* results go here, lowered ... */
+    void *into;        /* ... or are combined into these accumulators */
+    uint64_t chunk;    /* rows of a task along the extent */
+    uint64_t chunks;   /* tasks along the extent */
+    uint64_t tile;     /* columns of a task; or groups of a task where the axis is the last one */
+    uint64_t tiles;
+    void *partials;    /* chunks > 1: accumulators [outer][chunks][inner] */
+} reduction;
+
+static size_t acc_bytes(const reduction *r) { return r->plan->acc_bytes; }
+
+static void identity(const reduction *r, uint64_t count, void *acc) {
+    r->plan->kernels->identity(&r->plan->context, count, acc);
+}
+
+/* Results number first .. first + count - 1 are done. */
+static void emit(const reduction *r, uint64_t first, uint64_t count, const void *acc) {
+    const tally_computation *c = &r->plan->base.computation;
+    if (r->into)
+        r->plan->kernels->combine(&r->plan->context, count, acc, tally_at_mutable(r->into, first, acc_bytes(r)));
+    else
+        r->plan->lower(r->plan, acc, count, (tally_counts){NULL, r->extent, 0},
+                       tally_at_mutable(r->out, first, c->out_bytes * c->per_result));
+}
+
+static const void *input(const reduction *r, const void *base, uint64_t element) {
+    return tally_at(base, element, r->plan->base.computation.in_bytes);
+}
+
+/* Rows of a chunk: enough bytes for a task to be worth a thread, not more tasks than MOST_TASKS, and whole blocks of 4096
+ * so that chunks begin where vectors do. */
+static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
+    uint64_t row_bytes = r->inner * r->plan->base.computation.in_bytes;
+    uint64_t most = tally_max_u64(TALLY_CPU_MOST_TASKS / tally_max_u64(other_tasks, 1), 1);
+    uint64_t rows = tally_max_u64(tally_ceil_div(r->extent, most), tally_ceil_div(TALLY_CPU_TASK_BYTES, row_bytes));
+    uint64_t whole = r->inner == 1 ? 4096 : 8;
+    rows = tally_ceil_div(rows, whole) * whole;
+    return other_tasks >= TALLY_CPU_MOST_TASKS / 4 ? r->extent : tally_min_u64(rows, r->extent);
+}
+
+/* ---- the axis is the last one: groups are contiguous ---- */
+
+static void fold_chunk(const reduction *r, uint64_t group, uint64_t chunk, void *acc) {
+    uint64_t first = chunk * r->chunk, n = tally_min_u64(r->chunk, r->extent - first);
+    uint64_t element = group * r->extent + first;
+    identity(r, 1, acc);
+    r->plan->kernels->fold(&r->plan->context, input(r, r->x, element), input(r, r->y, element), n, r->index + first, acc);
+}
+
+static void chunk_task(void *job, size_t task, unsigned worker) {
+    (void)worker;
+    const reduction *r = job;
+    fold_chunk(r, task / r->chunks, task % r->chunks, tally_at_mutable(r->partials, task, acc_bytes(r)));
+}
+
+/* A task of whole groups, lowered in batches. */
+static void groups_task(void *job, size_t task, unsigned worker) {
+    const reduction *r = job;
+    void *acc = tally_cpu_worker(r->plan, worker);
+    uint64_t group = task * r->tile, end = tally_min_u64(group + r->tile, r->outer);
+    bool is_short = r->extent * r->plan->base.computation.in_bytes <= 256;
+    while (group < end) {
+        uint64_t batch = tally_min_u64(end - group, TALLY_CPU_BATCH);
+        if (is_short)
+            r->plan->kernels->fold_rows(&r->plan->context, input(r, r->x, group * r->extent),
+                                        input(r, r->y, group * r->extent), batch, r->extent, acc);
+        else
+            for (uint64_t i = 0; i < batch; i++)
+                fold_chunk(r, group + i, 0, tally_at_mutable(acc, i, acc_bytes(r)));
+        emit(r, group, batch, acc);
+        group += batch;
+    }
+}
+
+/* Combines a group's partials in order into the first of them. */
+static void combine_partials(const reduction *r, uint64_t group) {
+    char *first = tally_at_mutable(r->partials, group * r->chunks * r->inner, acc_bytes(r));
+    for (uint64_t chunk = 1; chunk < r->chunks; chunk++)
+        r->plan->kernels->combine(&r->plan->context, r->inner, first + chunk * r->inner * acc_bytes(r), first);
+    emit(r, group * r->inner, r->inner, first);
+}
+
+static tally_status reduce_groups(tally_cpu_plan *plan, reduction *r) {
+    r->chunk = chunk_rows(r, r->outer);
+    r->chunks = tally_ceil_div(r->extent, tally_max_u64(r->chunk, 1));
+    if (r->outer == 1 && r->chunks == 1) { /* small: nothing to share out, nothing to allocate */
+        _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
+        fold_chunk(r, 0, 0, acc);
+        emit(r, 0, 1, acc);
+        return TALLY_OK;
+    }
+    if (r->chunks > 1) {
+        tally_status status = tally_cpu_scratch(plan, r->outer * r->chunks * plan->acc_bytes, &r->partials);
+        if (status != TALLY_OK)
+            return status;
+        tally_pool_run(plan->device->pool, r->outer * r->chunks, chunk_task, r);
+        for (uint64_t group = 0; group < r->outer; group++)
+            combine_partials(r, group);
+        return TALLY_OK;
+    }
+    tally_status status = tally_cpu_worker_scratch(plan, TALLY_CPU_BATCH * plan->acc_bytes);
+    if (status != TALLY_OK)
+        return status;
+    uint64_t group_bytes = tally_max_u64(r->extent * plan->base.computation.in_bytes, 1);
+    r->tile = tally_max_u64(tally_ceil_div(TALLY_CPU_TASK_BYTES, group_bytes),
+                            tally_ceil_div(r->outer, 16 * TALLY_CPU_MOST_TASKS));
+    tally_pool_run(plan->device->pool, tally_ceil_div(r->outer, r->tile), groups_task, r);
+    return TALLY_OK;
+}
+
+/* ---- the axis is not the last one: columns ---- */
+
+/* Rows first .. first + rows - 1 of columns column .. column + width - 1 into acc. */
+static void fold_column_tile(const reduction *r, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
+                             uint64_t width, void *acc) {
+    uint64_t element = (group * r->extent + first) * r->inner + column;
+    r->plan->kernels->fold_columns(&r->plan->context, input(r, r->x, element), input(r, r->y, element), rows, width,
+                                   r->inner, r->index + first, acc);
+}
+
+/* Narrow columns would leave most of a vector empty, so several rows are taken as one wide row, whose accumulators are
+ * combined at the end. That changes the order of the combination and hides an element's row, so only monoids that need
+ * neither are treated so. Returns how many rows; 1 if it does not pay. */
+static uint64_t rows_taken_as_one(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
+    if (plan->base.computation.exact)
+        return 1;
+    switch (plan->base.computation.monoid) {
+    case TALLY_MONOID_user:
+    case TALLY_MONOID_argmin:
+    case TALLY_MONOID_argmax:
+        return 1;
+    default:
+        return inner < WIDE_ENOUGH / 2 ? tally_max_u64(tally_min_u64(WIDE_ENOUGH / inner, rows / 8), 1) : 1;
+    }
+}
+
+uint64_t tally_cpu_columns_room(const tally_cpu_plan *plan, uint64_t inner) {
+    (void)plan;
+    return inner < WIDE_ENOUGH ? (uint64_t)WIDE_ENOUGH : inner;
+}
+
+void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t inner,
+                               uint64_t index, void *acc) {
+    const tally_cpu_kernels *kernels = plan->kernels;
+    const size_t in_bytes = plan->base.computation.in_bytes;
+    uint64_t by = rows_taken_as_one(plan, rows, inner), wide = inner * by, wide_rows = rows / by;
+    kernels->identity(&plan->context, wide, acc);
+    kernels->fold_columns(&plan->context, x, y, wide_rows, wide, wide, index, acc);
+    for (uint64_t k = 1; k < by; k++)
+        kernels->combine(&plan->context, inner, tally_at(acc, k * inner, plan->acc_bytes), acc);
+    uint64_t done = wide_rows * by;
+    kernels->fold_columns(&plan->context, tally_at(x, done * inner, in_bytes), tally_at(y, done * inner, in_bytes),
+                          rows - done, inner, inner, index + done, acc);
+}
+
+static void column_task(void *job, size_t task, unsigned worker) {
+    const reduction *r = job;
+    uint64_t tile = task % r->tiles, chunk = task / r->tiles % r->chunks, group = task / r->tiles / r->chunks;
+    uint64_t first = chunk * r->chunk, rows = tally_min_u64(r->chunk, r->extent - first);
+    uint64_t column = tile * r->tile, width = tally_min_u64(r->tile, r->inner - column);
+    void *acc = tally_cpu_worker(r->plan, worker);
+    if (r->tiles == 1) {
+        uint64_t element = (group * r->extent + first) * r->inner;
+        tally_cpu_fold_whole_rows(r->plan, input(r, r->x, element), input(r, r->y, element), rows, r->inner,
+                                  r->index + first, acc);
+    } else {
+        identity(r, width, acc);
+        fold_column_tile(r, group, first, rows, column, width, acc);
+    }
+    if (r->chunks == 1)
+        emit(r, group * r->inner + column, width, acc);
+    else
+        memcpy(tally_at_mutable(r->partials, (group * r->chunks + chunk) * r->inner + column, acc_bytes(r)), acc,
+               width * acc_bytes(r));
+}
+
+/* Small blocks of extent x inner, many a task. */
+static void blocks_task(void *job, size_t task, unsigned worker) {
+    const reduction *r = job;
+    void *acc = tally_cpu_worker(r->plan, worker);
+    uint64_t group = task * r->tile, end = tally_min_u64(group + r->tile, r->outer);
+    uint64_t batch = tally_max_u64(TALLY_CPU_BATCH / r->inner, 1);
+    while (group < end) {
+        uint64_t count = tally_min_u64(batch, end - group);
+        identity(r, count * r->inner, acc);
+        for (uint64_t i = 0; i < count; i++)
+            fold_column_tile(r, group + i, 0, r->extent, 0, r->inner,
+                             tally_at_mutable(acc, i * r->inner, acc_bytes(r)));
+        emit(r, group * r->inner, count * r->inner, acc);
+        group += count;
+    }
+}
+
+static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
+    const size_t in_bytes = plan->base.computation.in_bytes;
+    uint64_t tile_most = tally_max_u64(tally_min_u64(TALLY_CPU_TILE_BYTES / plan->acc_bytes, 16384 / in_bytes), 16);
+    uint64_t room = tally_max_u64(tally_cpu_columns_room(plan, tile_most), TALLY_CPU_BATCH + tile_most);
+    tally_status status = tally_cpu_worker_scratch(plan, room * plan->acc_bytes);
+    if (status != TALLY_OK)
+        return status;
+    uint64_t block_bytes = r->extent * r->inner * in_bytes;
+    if (block_bytes < 16384 && r->inner <= tile_most && r->outer > 1) {
+        r->tile = tally_max_u64(TALLY_CPU_TASK_BYTES / tally_max_u64(block_bytes, 1), 1);
+        tally_pool_run(plan->device->pool, tally_ceil_div(r->outer, r->tile), blocks_task, r);
+        return TALLY_OK;
+    }
+    r->tile = tally_min_u64(r->inner, tile_most);
+    r->tiles = tally_ceil_div(r->inner, r->tile);
+    r->chunk = chunk_rows(r, r->outer * r->tiles);
+    r->chunks = tally_ceil_div(r->extent, tally_max_u64(r->chunk, 1));
+    if (r->chunks > 1) {
+        status = tally_cpu_scratch(plan, r->outer * r->chunks * r->inner * plan->acc_bytes, &r->partials);
+        if (status != TALLY_OK)
+            return status;
+    }
+    r->chunks = tally_max_u64(r->chunks, 1);
+    tally_pool_run(plan->device->pool, r->outer * r->chunks * r->tiles, column_task, r);
+    for (uint64_t group = 0; r->chunks > 1 && group < r->outer; group++)
+        combine_partials(r, group);
+    return TALLY_OK;
+}
+
+tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *into) {
+    const tally_computation *c = &plan->base.computation;
+    reduction r = {.plan = plan, .x = args->x, .y = args->y, .outer = 1, .extent = args->shape.extent, .inner = 1,
+                   .index = index, .out = args->out, .into = into};
+    if (c->desc.grouping == TALLY_AXIS) {
+        r.outer = args->shape.outer;
+        r.inner = args->shape.inner;
+    }
+    if (r.outer == 0 || r.inner == 0 || (into && r.extent == 0))
+        return TALLY_OK;
+    if (r.extent == 0 && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR))
+        return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+    return r.inner == 1 ? reduce_groups(plan, &r) : reduce_columns(plan, &r);
+}

@@ -1,0 +1,94 @@
+/* Stretches of groups: fold what is handed on, reduce, scan. */
+#include "cpu/runs.h"
+
+#include <string.h>
+
+static uint64_t boundary(const tally_stretch *s, uint64_t k) {
+    if (s->heads)
+        return s->heads[k] + s->heads_base;
+    uint64_t number;
+    tally_cpu_read_offsets(s->offsets, s->offsets_type, s->first_offset + k, 1, &number);
+    return number;
+}
+
+/* Boundaries first .. first + count - 1, as numbers. */
+static void read_boundaries(const tally_stretch *s, uint64_t first, size_t count, uint64_t *numbers) {
+    if (!s->heads) {
+        tally_cpu_read_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, numbers);
+        return;
+    }
+    for (size_t k = 0; k < count; k++)
+        numbers[k] = s->heads[first + k] + s->heads_base;
+}
+
+static const void *input(const tally_runs *r, const void *base, uint64_t element) {
+    return tally_at(base, element, r->plan->base.computation.in_bytes);
+}
+
+static void *output(const tally_runs *r, uint64_t result) {
+    const tally_computation *c = &r->plan->base.computation;
+    return tally_at_mutable(r->out, result, c->out_bytes * c->per_result);
+}
+
+size_t tally_stretch_bytes(const tally_cpu_plan *plan) { return tally_cpu_run_bytes(plan); }
+
+void tally_runs_emit(const tally_runs *r, uint64_t result, uint64_t count, const uint64_t *lengths, const void *acc) {
+    r->plan->lower(r->plan, acc, count, (tally_counts){lengths, 0, 0}, output(r, result));
+}
+
+void tally_stretch_fold(const tally_runs *r, const tally_stretch *s, unsigned worker, void *own) {
+    uint64_t from = s->begin, to = s->end, start = s->group_start;
+    if (s->boundaries) {
+        if (r->plan->base.computation.reverse)
+            to = boundary(s, 0);
+        else
+            start = from = boundary(s, s->boundaries - 1);
+    }
+    r->plan->kernels->identity(&r->plan->context, 1, own);
+    tally_cpu_fold_run(r->plan, input(r, r->x, from), input(r, r->y, from), to - from, from - start, worker, own);
+}
+
+void tally_stretch_hand_on(const tally_runs *r, const tally_stretch *s, const void *own, void *carry) {
+    if (s->boundaries)
+        tally_cpu_start(r->plan, r->initial, carry);
+    r->plan->kernels->combine(&r->plan->context, 1, own, carry);
+}
+
+void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
+    if (s->boundaries == 0)
+        return;
+    const tally_cpu_kernels *kernels = r->plan->kernels;
+    uint64_t first_end = boundary(s, 0), length = first_end - s->group_start;
+    kernels->fold(&r->plan->context, input(r, r->x, s->begin), input(r, r->y, s->begin), first_end - s->begin,
+                  s->begin - s->group_start, carry);
+    tally_runs_emit(r, s->first_result, 1, &length, carry);
+    void *acc = tally_cpu_worker(r->plan, worker);
+    uint64_t numbers[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
+    for (uint64_t done = 1; done < s->boundaries;) {
+        size_t batch = tally_min_u64(s->boundaries - done, TALLY_CPU_BATCH);
+        read_boundaries(s, done - 1, batch + 1, numbers);
+        for (size_t i = 0; i < batch; i++)
+            lengths[i] = numbers[i + 1] - numbers[i];
+        kernels->fold_segments(&r->plan->context, r->x, r->y, numbers, batch, acc);
+        tally_runs_emit(r, s->first_result + done, batch, lengths, acc);
+        done += batch;
+    }
+}
+
+/* Piece k of the stretch; *acc is the value before it in the direction of the scan. */
+static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, unsigned worker, void *acc) {
+    uint64_t from = k ? boundary(s, k - 1) : s->begin, to = k < s->boundaries ? boundary(s, k) : s->end;
+    uint64_t start = k ? from : s->group_start, end = k < s->boundaries ? to : s->group_end;
+    if (from < to)
+        tally_cpu_scan_run(r->plan, input(r, r->x, from), input(r, r->y, from), to - from, from - start, end - start,
+                           r->stream, worker, acc, output(r, from));
+}
+
+void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
+    bool reverse = r->plan->base.computation.reverse;
+    for (uint64_t i = 0; i <= s->boundaries; i++) {
+        if (i > 0)
+            tally_cpu_start(r->plan, r->initial, carry);
+        scan_piece(r, s, reverse ? s->boundaries - i : i, worker, carry);
+    }
+}

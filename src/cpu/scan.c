@@ -1,0 +1,278 @@
+/* Scans over all values and along an axis.
+ *
+ * A group is cut into chunks that fit the second cache. A chunk is folded first, which brings it there; then, when its
+ * turn comes, the value before it is combined with its own and handed on; then it is scanned from the cache. Chunks are
+ * taken in order and the hand-over is short, so threads hardly wait. The value before a chunk is always made of whole
+ * chunks, in order: the same bits for any number of threads. */
+#include <string.h>
+
+#include "core/status.h"
+#include "cpu/cpu.h"
+
+typedef struct scan {
+    const tally_cpu_plan *plan;
+    const void *x, *y, *initial;
+    void *out;
+    uint64_t outer, extent, inner;
+    uint64_t index;  /* of the first row, for pieces */
+    uint64_t chunk;  /* rows of a chunk */
+    uint64_t chunks; /* of a group */
+    uint64_t tile;   /* columns of a task; or groups of a task where the axis is the last one */
+    uint64_t tiles;
+    bool stream;
+    void *before;    /* inner accumulators: what the pieces before came to; NULL when there are none */
+    void *carry;     /* inner accumulators: the value before the chunk whose turn it is */
+    tally_turn turn;
+} scan;
+
+/* ---- runs of neighbouring elements ---- */
+
+size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) { return TALLY_CPU_BATCH * plan->acc_bytes; }
+
+void tally_cpu_start(const tally_cpu_plan *plan, const void *initial, void *acc) {
+    if (initial)
+        tally_cpu_raise(plan, initial, acc);
+    else
+        plan->kernels->identity(&plan->context, 1, acc);
+}
+
+static void scan_batch(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                       uint64_t length, unsigned worker, void *acc, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
+    void *prefixes = tally_cpu_worker(plan, worker);
+    plan->kernels->prefixes(&plan->context, x, y, n, index, c->reverse, exclusive, acc, prefixes);
+    uint64_t first = c->reverse ? length - index - exclusive : index + !exclusive;
+    plan->lower(plan, prefixes, n, (tally_counts){NULL, first, c->reverse ? -1 : 1}, out);
+}
+
+void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                        uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    if (plan->direct) {
+        plan->direct->scan(x, n, c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, stream, acc, out);
+        return;
+    }
+    for (uint64_t done = 0; done < n;) {
+        uint64_t batch = tally_min_u64(n - done, TALLY_CPU_BATCH);
+        uint64_t first = c->reverse ? n - done - batch : done;
+        scan_batch(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), batch, index + first, length,
+                   worker, acc, tally_at_mutable(out, first, c->out_bytes * c->per_result));
+        done += batch;
+    }
+}
+
+void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                        unsigned worker, void *acc) {
+    const tally_computation *c = &plan->base.computation;
+    if (!c->reverse || c->monoid != TALLY_MONOID_user) {
+        plan->kernels->fold(&plan->context, x, y, n, index, acc);
+        return;
+    }
+    for (uint64_t done = 0; done < n;) { /* a user's monoid need not commute */
+        uint64_t batch = tally_min_u64(n - done, TALLY_CPU_BATCH), first = n - done - batch;
+        plan->kernels->prefixes(&plan->context, tally_at(x, first, c->in_bytes), NULL, batch, index + first, true, false,
+                                acc, tally_cpu_worker(plan, worker));
+        done += batch;
+    }
+}
+
+/* ---- the axis is the last one: groups are contiguous ---- */
+
+static const void *input(const scan *s, const void *base, uint64_t element) {
+    return tally_at(base, element, s->plan->base.computation.in_bytes);
+}
+
+static void *output(const scan *s, uint64_t element) {
+    const tally_computation *c = &s->plan->base.computation;
+    return tally_at_mutable(s->out, element, c->out_bytes * c->per_result);
+}
+
+static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_t n, unsigned worker, void *acc) {
+    uint64_t element = group * s->extent + first;
+    tally_cpu_scan_run(s->plan, input(s, s->x, element), input(s, s->y, element), n, s->index + first,
+                       s->index + s->extent, s->stream, worker, acc, output(s, element));
+}
+
+static void groups_task(void *job, size_t task, unsigned worker) {
+    const scan *s = job;
+    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
+    uint64_t end = tally_min_u64((task + 1) * s->tile, s->outer);
+    for (uint64_t group = task * s->tile; group < end; group++) {
+        tally_cpu_start(s->plan, s->initial, acc);
+        scan_elements(s, group, 0, s->extent, worker, acc);
+    }
+}
+
+static void chunk_task(void *job, size_t task, unsigned worker) {
+    scan *s = job;
+    const tally_cpu_plan *plan = s->plan;
+    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST], own[TALLY_CPU_ACC_MOST];
+    uint64_t group = task / s->chunks, place = task % s->chunks;
+    uint64_t chunk = plan->base.computation.reverse ? s->chunks - 1 - place : place;
+    uint64_t first = chunk * s->chunk, n = tally_min_u64(s->chunk, s->extent - first);
+    uint64_t element = group * s->extent + first;
+    bool hands_on = place + 1 < s->chunks || s->before;
+    if (hands_on) {
+        plan->kernels->identity(&plan->context, 1, own);
+        tally_cpu_fold_run(plan, input(s, s->x, element), input(s, s->y, element), n, s->index + first, worker, own);
+    }
+    tally_turn_wait(&s->turn, task);
+    if (place > 0 || s->before)
+        memcpy(acc, s->carry, plan->acc_bytes);
+    else
+        tally_cpu_start(plan, s->initial, acc);
+    if (hands_on) {
+        memcpy(s->carry, acc, plan->acc_bytes);
+        plan->kernels->combine(&plan->context, 1, own, s->carry);
+    }
+    tally_turn_pass(&s->turn, task);
+    scan_elements(s, group, first, n, worker, acc);
+}
+
+static tally_status scan_groups(tally_cpu_plan *plan, scan *s) {
+    const size_t in_bytes = plan->base.computation.in_bytes;
+    tally_status status = plan->direct ? TALLY_OK : tally_cpu_worker_scratch(plan, tally_cpu_run_bytes(plan));
+    if (status != TALLY_OK)
+        return status;
+    s->chunk = TALLY_CPU_SCAN_BYTES / in_bytes;
+    s->chunks = tally_ceil_div(s->extent, s->chunk);
+    if (s->chunks == 1 && !s->before) {
+        s->tile = tally_max_u64(TALLY_CPU_TASK_BYTES / (s->extent * in_bytes), 1);
+        tally_pool_run(plan->device->pool, tally_ceil_div(s->outer, s->tile), groups_task, s);
+        return TALLY_OK;
+    }
+    _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
+    s->carry = s->before ? s->before : carry;
+    tally_pool_run_in_order(plan->device->pool, s->outer * s->chunks, chunk_task, s);
+    return TALLY_OK;
+}
+
+/* ---- the axis is not the last one: columns ---- */
+
+/* Rows first .. first + rows - 1 of columns column .. column + width - 1; acc[width] is what came before, and becomes
+ * what comes after; behind it is room for as much again. */
+static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column, uint64_t width,
+                         void *acc) {
+    const tally_cpu_plan *plan = s->plan;
+    const tally_computation *c = &plan->base.computation;
+    bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
+    uint64_t element = (group * s->extent + first) * s->inner + column;
+    if (plan->direct) {
+        plan->direct->columns(input(s, s->x, element), rows, width, s->inner, c->reverse, exclusive, acc,
+                              output(s, element));
+        return;
+    }
+    void *lowered = acc;
+    if (exclusive) /* a copy, since the row may be overwritten by its own output */
+        lowered = tally_at_mutable(acc, width, plan->acc_bytes);
+    for (uint64_t k = 0; k < rows; k++) {
+        uint64_t row = c->reverse ? rows - 1 - k : k, at = element + row * s->inner, number = s->index + first + row;
+        uint64_t count = c->reverse ? s->index + s->extent - number - exclusive : number + !exclusive;
+        if (exclusive)
+            memcpy(lowered, acc, width * plan->acc_bytes);
+        plan->kernels->fold_columns(&plan->context, input(s, s->x, at), input(s, s->y, at), 1, width, s->inner, number, acc);
+        plan->lower(plan, lowered, width, (tally_counts){NULL, count, 0}, output(s, at));
+    }
+}
+
+static void start_columns(const scan *s, uint64_t column, uint64_t width, void *acc) {
+    const tally_cpu_plan *plan = s->plan;
+    if (s->before) {
+        memcpy(acc, tally_at(s->before, column, plan->acc_bytes), width * plan->acc_bytes);
+        return;
+    }
+    plan->kernels->identity(&plan->context, width, acc);
+    for (uint64_t j = 0; s->initial && j < width; j++)
+        tally_cpu_raise(plan, s->initial, tally_at_mutable(acc, j, plan->acc_bytes));
+}
+
+/* A tile of columns, all rows of it. */
+static void tile_task(void *job, size_t task, unsigned worker) {
+    const scan *s = job;
+    uint64_t group = task / s->tiles, column = task % s->tiles * s->tile;
+    uint64_t width = tally_min_u64(s->tile, s->inner - column);
+    void *acc = tally_cpu_worker(s->plan, worker);
+    start_columns(s, column, width, acc);
+    scan_columns(s, group, 0, s->extent, column, width, acc);
+    if (s->before)
+        memcpy(tally_at_mutable(s->before, column, s->plan->acc_bytes), acc, width * s->plan->acc_bytes);
+}
+
+/* own[inner] = the chunk's own columns, in the direction of the scan. */
+static void fold_chunk_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, void *own) {
+    const tally_cpu_plan *plan = s->plan;
+    const tally_computation *c = &plan->base.computation;
+    uint64_t element = (group * s->extent + first) * s->inner;
+    if (!c->reverse || c->monoid != TALLY_MONOID_user) {
+        tally_cpu_fold_whole_rows(plan, input(s, s->x, element), input(s, s->y, element), rows, s->inner,
+                                  s->index + first, own);
+        return;
+    }
+    plan->kernels->identity(&plan->context, s->inner, own);
+    for (uint64_t row = rows; row-- > 0;)
+        plan->kernels->fold_columns(&plan->context, input(s, s->x, element + row * s->inner), NULL, 1, s->inner, s->inner,
+                                    s->index + first + row, own);
+}
+
+/* A chunk of rows, all columns of it: for groups too narrow to give each thread columns of its own. */
+static void rows_task(void *job, size_t task, unsigned worker) {
+    scan *s = job;
+    const tally_cpu_plan *plan = s->plan;
+    uint64_t group = task / s->chunks, place = task % s->chunks;
+    uint64_t chunk = plan->base.computation.reverse ? s->chunks - 1 - place : place;
+    uint64_t first = chunk * s->chunk, rows = tally_min_u64(s->chunk, s->extent - first);
+    size_t bytes = s->inner * plan->acc_bytes;
+    void *own = tally_cpu_worker(plan, worker);
+    void *acc = tally_at_mutable(own, tally_cpu_columns_room(plan, s->inner), plan->acc_bytes);
+    fold_chunk_columns(s, group, first, rows, own);
+    tally_turn_wait(&s->turn, task);
+    if (place > 0)
+        memcpy(acc, s->carry, bytes);
+    else
+        start_columns(s, 0, s->inner, acc);
+    memcpy(s->carry, acc, bytes);
+    plan->kernels->combine(&plan->context, s->inner, own, s->carry);
+    tally_turn_pass(&s->turn, task);
+    scan_columns(s, group, first, rows, 0, s->inner, acc);
+}
+
+static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
+    const size_t in_bytes = plan->base.computation.in_bytes;
+    uint64_t tile_most = tally_max_u64(tally_min_u64(TALLY_CPU_TILE_BYTES / plan->acc_bytes, 4096 / in_bytes), 16);
+    uint64_t row_bytes = s->inner * in_bytes;
+    s->tile = tally_min_u64(s->inner, tile_most);
+    s->tiles = tally_ceil_div(s->inner, s->tile);
+    bool few_tasks = s->outer * s->tiles < 16 && s->extent * row_bytes > 2 * TALLY_CPU_SCAN_BYTES;
+    uint64_t room = tally_cpu_columns_room(plan, s->inner) + 2 * s->inner;
+    tally_status status = tally_cpu_worker_scratch(plan, (few_tasks ? room : 2 * s->tile) * plan->acc_bytes);
+    if (status != TALLY_OK)
+        return status;
+    if (!few_tasks) {
+        tally_pool_run(plan->device->pool, s->outer * s->tiles, tile_task, s);
+        return TALLY_OK;
+    }
+    s->chunk = tally_max_u64(TALLY_CPU_SCAN_BYTES / row_bytes, 1);
+    s->chunks = tally_ceil_div(s->extent, s->chunk);
+    if ((status = tally_cpu_scratch(plan, s->inner * plan->acc_bytes, &s->carry)) != TALLY_OK)
+        return status;
+    tally_pool_run_in_order(plan->device->pool, s->outer * s->chunks, rows_task, s);
+    if (s->before)
+        memcpy(s->before, s->carry, s->inner * plan->acc_bytes);
+    return TALLY_OK;
+}
+
+tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *carry) {
+    const tally_computation *c = &plan->base.computation;
+    scan s = {.plan = plan, .x = args->x, .y = args->y, .initial = args->initial, .out = args->out, .outer = 1,
+              .extent = args->shape.extent, .inner = 1, .index = index, .before = carry};
+    if (c->desc.grouping == TALLY_AXIS) {
+        s.outer = args->shape.outer;
+        s.inner = args->shape.inner;
+    }
+    uint64_t elements = s.outer * s.extent * s.inner;
+    if (elements == 0)
+        return TALLY_OK;
+    s.stream = elements * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x;
+    return s.inner == 1 ? scan_groups(plan, &s) : scan_tiles_of_columns(plan, &s);
+}

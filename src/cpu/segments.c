@@ -1,0 +1,223 @@
+/* Reductions and scans of segments given by offsets.
+ *
+ * The tasks cut the path along which a merge of offsets and elements would go (Merrill and Garland's merge path, 2016),
+ * so that each has the same number of elements and segment ends together, whatever the skew: one segment of half of
+ * everything is shared out, and a million empty ones are too. */
+#include <string.h>
+
+#include "core/status.h"
+#include "cpu/cpu.h"
+#include "cpu/runs.h"
+
+/* Elements and segment ends of a task. */
+enum { PATH_STEPS = 32 * 1024, CHECKED_AT_A_TIME = 64 * 1024 };
+
+typedef struct segments {
+    tally_runs runs;
+    const void *offsets;
+    tally_dtype type;
+    uint64_t elements, count;
+    uint64_t first; /* where the first segment begins */
+    uint64_t last;  /* where the last one ends */
+    uint64_t tasks;
+    bool checked;
+    uint64_t bad;   /* the first segment that is known to be bad; count if none is */
+    uint64_t empty; /* the first empty one, where that is an error */
+    tally_turn turn;
+    _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
+} segments;
+
+#define READ_OFFSETS(type)                                                                                             \
+    do {                                                                                                               \
+        const char *from = (const char *)offsets + first * sizeof(type);                                               \
+        for (size_t i = 0; i < count; i++) {                                                                           \
+            type offset;                                                                                               \
+            memcpy(&offset, from + i * sizeof(type), sizeof offset);                                                   \
+            numbers[i] = (uint64_t)offset;                                                                             \
+        }                                                                                                              \
+    } while (0)
+
+void tally_cpu_read_offsets(const void *offsets, tally_dtype type, uint64_t first, size_t count, uint64_t *numbers) {
+    switch (type) {
+    case TALLY_I32:
+        READ_OFFSETS(int32_t);
+        break;
+    case TALLY_U32:
+        READ_OFFSETS(uint32_t);
+        break;
+    default:
+        READ_OFFSETS(uint64_t);
+        break;
+    }
+}
+
+static uint64_t offset_at(const segments *s, uint64_t i) {
+    uint64_t number;
+    tally_cpu_read_offsets(s->offsets, s->type, i, 1, &number);
+    return number;
+}
+
+/* ---- checks ---- */
+
+static void lower_to(uint64_t *least, uint64_t value) {
+    uint64_t seen = __atomic_load_n(least, __ATOMIC_RELAXED);
+    while (value < seen &&
+           !__atomic_compare_exchange_n(least, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+static void check_task(void *job, size_t task, unsigned worker) {
+    (void)worker;
+    segments *s = job;
+    uint64_t end = tally_min_u64((task + 1) * (uint64_t)CHECKED_AT_A_TIME, s->count);
+    for (uint64_t i = task * (uint64_t)CHECKED_AT_A_TIME; i < end;) {
+        uint64_t numbers[TALLY_CPU_BATCH + 1], decreases = 0, empties = 0;
+        size_t batch = tally_min_u64(end - i, TALLY_CPU_BATCH);
+        tally_cpu_read_offsets(s->offsets, s->type, i, batch + 1, numbers);
+        for (size_t k = 0; k < batch; k++) {
+            decreases |= numbers[k + 1] < numbers[k];
+            empties |= numbers[k + 1] == numbers[k];
+        }
+        for (size_t k = 0; (decreases || empties) && k < batch; k++) {
+            if (numbers[k + 1] < numbers[k])
+                lower_to(&s->bad, i + k);
+            else if (numbers[k + 1] == numbers[k])
+                lower_to(&s->empty, i + k);
+        }
+        i += batch;
+    }
+}
+
+static tally_status bad_offsets(const segments *s) {
+    if (s->bad < s->count)
+        return tally_fail(TALLY_BAD_OFFSETS, "offsets[%llu] is %lld and offsets[%llu] is %lld: offsets may not decrease "
+                          "or pass the end of the values, %llu", (unsigned long long)s->bad,
+                          (long long)offset_at(s, s->bad), (unsigned long long)s->bad + 1,
+                          (long long)offset_at(s, s->bad + 1), (unsigned long long)s->elements);
+    return TALLY_OK;
+}
+
+/* What can be told without a pass: the ends. */
+static tally_status check_ends(segments *s) {
+    s->first = offset_at(s, 0);
+    s->last = offset_at(s, s->count);
+    if (s->first > s->elements)
+        return tally_fail(TALLY_BAD_OFFSETS, "offsets[0] is %lld, but there are %llu values", (long long)s->first,
+                          (unsigned long long)s->elements);
+    if (s->last > s->elements || s->last < s->first)
+        return tally_fail(TALLY_BAD_OFFSETS, "the last offset, offsets[%llu], is %lld; it must lie between the first, "
+                          "%llu, and the number of values, %llu", (unsigned long long)s->count, (long long)s->last,
+                          (unsigned long long)s->first, (unsigned long long)s->elements);
+    return TALLY_OK;
+}
+
+static tally_status check(segments *s) {
+    const tally_computation *c = &s->runs.plan->base.computation;
+    tally_status status = check_ends(s);
+    s->bad = s->empty = s->count;
+    bool empty_is_error = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
+    bool while_running = (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) && !empty_is_error && !c->reverse;
+    s->checked = !while_running;
+    if (status != TALLY_OK || while_running)
+        return status;
+    tally_pool_run(s->runs.plan->device->pool, tally_ceil_div(s->count, CHECKED_AT_A_TIME), check_task, s);
+    if ((status = bad_offsets(s)) != TALLY_OK)
+        return status;
+    if (empty_is_error && s->empty < s->count)
+        return tally_fail(TALLY_EMPTY, "segment %llu is empty, and %s of nothing has no value",
+                          (unsigned long long)s->empty, c->entry->name);
+    return TALLY_OK;
+}
+
+/* ---- cutting ---- */
+
+/* Where the path stands after 'steps' elements and segment ends: in segment *segment before *element. */
+static void locate(const segments *s, uint64_t steps, uint64_t *segment, uint64_t *element) {
+    uint64_t low = 0, high = s->count; /* the answer: the largest i with offsets[i] - first + i <= steps */
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (offset_at(s, middle) - s->first + middle <= steps)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    *segment = low;
+    *element = tally_min_u64(s->first + (steps - low), s->last);
+}
+
+static tally_stretch cut(const segments *s, size_t task) {
+    tally_stretch t = {.offsets = s->offsets, .offsets_type = s->type};
+    uint64_t last;
+    locate(s, (uint64_t)task * PATH_STEPS, &t.first_result, &t.begin);
+    locate(s, ((uint64_t)task + 1) * PATH_STEPS, &last, &t.end);
+    t.boundaries = last - t.first_result;
+    t.first_offset = t.first_result + 1;
+    t.group_start = t.first_result < s->count ? offset_at(s, t.first_result) : t.begin;
+    t.group_end = last < s->count ? offset_at(s, last + 1) : t.end;
+    return t;
+}
+
+/* Unchecked offsets: whether this stretch's may be followed without leaving the stretch. */
+static bool is_sound(segments *s, const tally_stretch *t) {
+    uint64_t before = t->begin, numbers[TALLY_CPU_BATCH];
+    bool sound = t->begin <= t->end && t->group_start <= t->begin && t->end <= s->elements;
+    for (uint64_t k = 0; sound && k < t->boundaries;) {
+        size_t batch = tally_min_u64(t->boundaries - k, TALLY_CPU_BATCH);
+        tally_cpu_read_offsets(s->offsets, s->type, t->first_offset + k, batch, numbers);
+        uint64_t decreases = numbers[0] < before;
+        for (size_t i = 1; i < batch; i++)
+            decreases |= numbers[i] < numbers[i - 1];
+        before = numbers[batch - 1];
+        sound = !decreases;
+        k += batch;
+    }
+    sound = sound && before <= t->end;
+    if (!sound)
+        lower_to(&s->bad, t->first_result);
+    return sound;
+}
+
+static void stretch_task(void *job, size_t task, unsigned worker) {
+    segments *s = job;
+    const tally_cpu_plan *plan = s->runs.plan;
+    const tally_computation *c = &plan->base.computation;
+    tally_stretch stretch = cut(s, c->reverse ? s->tasks - 1 - task : task);
+    bool sound = s->checked || is_sound(s, &stretch);
+    _Alignas(64) unsigned char own[TALLY_CPU_ACC_MOST], carry[TALLY_CPU_ACC_MOST];
+    if (sound)
+        tally_stretch_fold(&s->runs, &stretch, worker, own);
+    tally_turn_wait(&s->turn, task);
+    memcpy(carry, s->carry, plan->acc_bytes);
+    if (sound)
+        tally_stretch_hand_on(&s->runs, &stretch, own, s->carry);
+    tally_turn_pass(&s->turn, task);
+    if (sound && tally_is_scan(c))
+        tally_stretch_scan(&s->runs, &stretch, worker, carry);
+    else if (sound)
+        tally_stretch_reduce(&s->runs, &stretch, worker, carry);
+}
+
+/* After unsound offsets were met, says which; the pass that a checked run begins with finds it. */
+static tally_status name_bad_offsets(segments *s) {
+    s->bad = s->count;
+    for (size_t task = 0; task < tally_ceil_div(s->count, CHECKED_AT_A_TIME); task++)
+        check_task(s, task, 0);
+    return bad_offsets(s);
+}
+
+tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
+    const tally_computation *c = &plan->base.computation;
+    segments s = {.offsets = args->offsets, .type = c->desc.index, .elements = args->shape.extent,
+                  .count = args->shape.segments};
+    s.runs = (tally_runs){plan, args->x, args->y, args->initial, args->out,
+                          args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
+    tally_status status = check(&s);
+    if (status != TALLY_OK || s.count == 0)
+        return status;
+    if ((status = tally_cpu_worker_scratch(plan, tally_stretch_bytes(plan))) != TALLY_OK)
+        return status;
+    s.tasks = tally_ceil_div(s.last - s.first + s.count, PATH_STEPS);
+    tally_cpu_start(plan, args->initial, s.carry);
+    tally_pool_run_in_order(plan->device->pool, s.tasks, stretch_task, &s);
+    return s.bad < s.count ? name_bad_offsets(&s) : TALLY_OK;
+}
