@@ -54,8 +54,10 @@ enum {
     /* Bits from the largest value to the smallest unit that two levels take when the last sum grows by as much as
      * random residuals do; it may grow more, and then the flag says so. */
     SPAN_OF_TWO = 2 * 53 - HEADROOM - 8,
-    LEVELS_FUSED = 3,     /* in registers, in one pass */
-    LEVELS_MAX = 9,       /* at 0.08 ns a value and level the bins are faster from here on */
+    LEVELS_FUSED = 3, /* in registers, in one pass */
+    LEVELS_MAX = 9,   /* at 0.08 ns a value and level the bins are faster from here on */
+    FEW_VALUES = 16,  /* 3 ns each by integers */
+    FEW_PRODUCTS = 8,
     BLOCKS_PER_LOOK = 16, /* how long a wide window or a failed shortcut is believed in */
     TOP_MAX = 1022,       /* of a double's window: 1.5 * 2^top and its next binade are finite */
     TOP_MIN = -979        /* 2^(top - 53) and sums of residuals reach down to 2^-1074 from here */
@@ -63,63 +65,115 @@ enum {
 
 /* ------------------------------------------------------------------------------------ bins --------------- */
 
-/* Integer bins, one for every 32 exponents of a double. With 128 bits a bin takes 2^43 values before it could overflow,
- * so nothing is counted and nothing normalised. */
-#if defined(__SIZEOF_INT128__)
-typedef __int128 bin;
-#define HAVE_BINS 1
-#else
-typedef int64_t bin;
-#define HAVE_BINS 0
-#endif
-enum { BINS = 64 };
+/* Integer bins, one for each exponent: any value costs one addition there. A bin takes 2^9 values of 53 bits from below
+ * 2^62 without overflow, so after as many all bins are looked at, which costs 0.2 ns a value. Doubles begin at 2^-1074;
+ * products of two doubles, as two halves of 53 bits, at 2^-2148. */
+enum {
+    BINS_OF_VALUES = 2046,
+    BINS_OF_PRODUCTS = 2 * 2045 + 53 + 1,
+    BINS = (BINS_OF_PRODUCTS + STEP64 - 1) / STEP64 * STEP64,
+    VALUES_PER_CHECK = 512,
+    /* Below this many values, clearing and emptying the bins costs more than adding each value to the limbs. */
+    BINS_WORTHWHILE = 1024
+};
 
 /* What a call carries from block to block. */
 typedef struct stream {
     tally_superaccumulator *accumulator;
-    int significand;      /* bits of a value's significand: lets narrow types have narrow windows */
-    bool flags_work;      /* the inexact flag can be trusted (emulators exist where it cannot) */
-    bool infinities_true; /* an infinite value comes from the input, and not from a product that overflowed */
-    int levels;           /* of the window that the last block had, 0 for none */
+    int significand; /* bits of a value's significand: lets narrow types have narrow windows */
+    bool flags_work; /* the inexact flag can be trusted (emulators exist where it cannot) */
+    bool pairs; /* the blocks are rounded products and what they lack: infinities may be overflows, and wide ranges are
+                   better served from the factors */
+    int levels; /* of the window that the last block had, 0 for none */
     int top;
+    int products_wait;   /* blocks until products of doubles are tried as pairs again */
     int until_look;      /* blocks until a wide window or a failed shortcut is tried again */
     int highest, lowest; /* of the block last looked at: |x| < 2^highest, and all multiples of 2^lowest */
-    bool bins_used;
-    bin bins[BINS];
+    int bins_used;       /* how many of the bins, a multiple of W64 */
+    int64_t bins[BINS] __attribute__((aligned(64)));
     double scratch[BLOCK64] __attribute__((aligned(64)));
 } stream;
 
-static void add_to_bins(stream *s, const e_f64 *x, size_t n) {
-    if (HAVE_BINS && !s->bins_used) {
-        memset(s->bins, 0, sizeof s->bins);
-        s->bins_used = true;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t bits = tally_bits_of_double(x[i]);
-        const unsigned field = (unsigned)(bits >> 52) & 0x7ff;
-        if (!HAVE_BINS || field == 0x7ff) {
-            tally_superaccumulator_deposit_value(s->accumulator, x[i]);
-            continue;
-        }
-        const unsigned normal = field != 0;
-        const unsigned place = field - normal;
-        const uint64_t significand = (bits & UINT64_C(0xfffffffffffff)) | (uint64_t)normal << 52;
-        const int64_t sign = (int64_t)bits >> 63;
-        s->bins[place >> 5] += (bin)(((int64_t)significand ^ sign) - sign) * ((bin)1 << (place & 31));
+/* a * b = high * 2^53 + low for |a|, |b| < 2^53; low has the sign of neither and is at least 0. */
+ALWAYS_INLINE int64_t multiply_wide(int64_t a, int64_t b, int64_t *low) {
+    const int64_t mask = (INT64_C(1) << 53) - 1;
+#if defined(__SIZEOF_INT128__)
+    const __int128 product = (__int128)a * b;
+    *low = (int64_t)product & mask;
+    return (int64_t)(product >> 53);
+#else
+    const int64_t ah = a >> 27, al = a & 0x7ffffff, bh = b >> 27, bl = b & 0x7ffffff;
+    const int64_t middle = ah * bl + al * bh; /* of 2^27; below 2^54 */
+    const int64_t sum = al * bl + (middle & 0x3ffffff) * (INT64_C(1) << 27);
+    *low = sum & mask;
+    return 2 * ah * bh + (middle >> 26) + (sum >> 53);
+#endif
+}
+
+static void use_bins(stream *s, int bins) {
+    if (s->bins_used == 0) {
+        s->bins_used = (bins + W64 - 1) / W64 * W64;
+        memset(s->bins, 0, (size_t)s->bins_used * sizeof s->bins[0]);
     }
 }
 
 static void empty_bins(stream *s) {
-    if (!s->bins_used)
-        return;
-#if HAVE_BINS
-    for (int i = 0; i < BINS; i++) {
-        const int64_t low = (int64_t)((uint64_t)s->bins[i] & UINT64_C(0x3fffffffffffffff));
-        tally_superaccumulator_deposit(s->accumulator, low, 32 * i - 1074);
-        tally_superaccumulator_deposit(s->accumulator, (int64_t)(s->bins[i] >> 62), 32 * i - 1074 + 62);
+    const int lowest = s->bins_used > BINS_OF_VALUES + W64 ? -2148 : -1074;
+    for (int i = 0; i < s->bins_used; i++)
+        tally_superaccumulator_deposit(s->accumulator, s->bins[i], i + lowest);
+    s->bins_used = 0;
+}
+
+/* Empties the bins unless all of them have room for as many values again. */
+static void check_bins(stream *s) {
+    v_i64 magnitudes = {0};
+    for (int i = 0; i < s->bins_used; i += W64) {
+        const v_i64 bin = load_i64_from_f64((const e_f64 *)(const void *)(s->bins + i));
+        magnitudes |= bin ^ bin >> 63;
     }
-#endif
-    s->bins_used = false;
+    int64_t all = 0;
+    for (int l = 0; l < W64; l++)
+        all |= magnitudes[l];
+    if (all >> 62 != 0) {
+        const int bins = s->bins_used;
+        empty_bins(s);
+        use_bins(s, bins);
+    }
+}
+
+/* A double as significand * 2^(place - 1074), the significand with its sign. */
+typedef struct placed {
+    int64_t significand;
+    int place;
+    bool finite;
+} placed;
+
+ALWAYS_INLINE placed place_of(double x) {
+    const uint64_t bits = tally_bits_of_double(x);
+    const int field = (int)(bits >> 52 & 0x7ff), normal = field != 0;
+    const int64_t sign = (int64_t)bits >> 63;
+    const int64_t significand = (int64_t)((bits & UINT64_C(0xfffffffffffff)) | (uint64_t)normal << 52);
+    return (placed){(significand ^ sign) - sign, field - normal, field != 0x7ff};
+}
+
+static void add_to_bins(stream *s, const e_f64 *x, size_t n) {
+    if (n < BINS_WORTHWHILE) {
+        for (size_t i = 0; i < n; i++)
+            tally_superaccumulator_deposit_value(s->accumulator, x[i]);
+        return;
+    }
+    use_bins(s, BINS_OF_VALUES);
+    for (size_t done = 0; done < n; done += VALUES_PER_CHECK) {
+        const size_t end = n - done < VALUES_PER_CHECK ? n : done + VALUES_PER_CHECK;
+        for (size_t i = done; i < end; i++) {
+            const placed p = place_of(x[i]);
+            if (__builtin_expect(p.finite, 1))
+                s->bins[p.place] += p.significand;
+            else
+                tally_superaccumulator_deposit_value(s->accumulator, x[i]);
+        }
+        check_bins(s);
+    }
 }
 
 /* ------------------------------------------------------------------------------------ levels ------------- */
@@ -129,6 +183,15 @@ ALWAYS_INLINE v_f64 splat_f64(double x) {
 }
 ALWAYS_INLINE v_f32 splat_f32(float x) {
     return x - (v_f32){0};
+}
+
+/* gcc 12 widens to 512 bits by halves, at three times the cost of the instruction. */
+ALWAYS_INLINE v_f64 load_wide(const e_f32 *x) {
+#if defined(__AVX512F__)
+    return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)x));
+#else
+    return load_f64_from_f32(x);
+#endif
 }
 
 /* a + b that may round and does not tell. */
@@ -158,6 +221,16 @@ static inline double sigma_f64(int exponent) {
 
 static inline float sigma_f32(int exponent) {
     return tally_float_of_bits((uint32_t)(exponent + 127) << 23 | UINT32_C(1) << 22);
+}
+
+/* What a block of doubles is made from on the way: each is exact as a double. */
+typedef enum source { DOUBLES, FLOATS, PRODUCTS_OF_FLOATS } source;
+
+ALWAYS_INLINE v_f64 load_from(const void *x, const void *y, size_t i, const source from) {
+    if (from == DOUBLES)
+        return load_f64_from_f64((const e_f64 *)x + i);
+    const v_f64 v = load_wide((const e_f32 *)x + i);
+    return from == FLOATS ? v : v * load_wide((const e_f32 *)y + i);
 }
 
 /* What a block came to: some units of each upper level, and the last level's sum. Nothing of it counts before the whole
@@ -203,7 +276,8 @@ ALWAYS_INLINE bool was_exact(const outcome *out) {
 #if QUIET_ADDITION
 
 /* One block in one pass; n is a multiple of STEP64, levels is 2 or 3. */
-ALWAYS_INLINE bool sum_levels(const e_f64 *x, size_t n, int top, const int levels, outcome *out) {
+ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, size_t n, int top, const int levels,
+                              outcome *out) {
     v_f64 s1[CHAINS], s2[CHAINS], r[CHAINS];
     const v_f64 sigma1 = splat_f64(sigma_f64(top)), sigma2 = splat_f64(sigma_f64(top - BITS_PER_LEVEL));
     tally_fpenv_clear();
@@ -214,7 +288,7 @@ ALWAYS_INLINE bool sum_levels(const e_f64 *x, size_t n, int top, const int level
     }
     for (size_t i = 0; i < n; i += STEP64)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
-            v_f64 v = load_f64_from_f64(x + i + j * W64);
+            v_f64 v = load_from(x, y, i + j * W64, from);
             v_f64 t = add_quietly_f64(s1[j], v);
             v -= t - s1[j];
             s1[j] = t;
@@ -233,35 +307,31 @@ ALWAYS_INLINE bool sum_levels(const e_f64 *x, size_t n, int top, const int level
     return exact;
 }
 
-static __attribute__((noinline)) bool sum_two_levels(const e_f64 *x, size_t n, int top, outcome *out) {
-    return sum_levels(x, n, top, 2, out);
-}
-
-static __attribute__((noinline)) bool sum_three_levels(const e_f64 *x, size_t n, int top, outcome *out) {
-    return sum_levels(x, n, top, 3, out);
-}
-
 #else
 
-/* The same in two passes: the running sums, which round, and then the differences, which must not. */
-static __attribute__((noinline)) bool sum_two_levels(const e_f64 *x, size_t n, int top, outcome *out) {
-    v_f64 sums[CHAINS + BLOCK64 / W64], r[CHAINS] = {{0}};
+/* The same in two passes: the running sums, which round, and then the differences, which must not. There are not the
+ * registers for a third level: it is peeled off. */
+ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, size_t n, int top, const int levels,
+                              outcome *out) {
+    if (levels != 2)
+        return false;
+    v_f64 sums[CHAINS + BLOCK64 / W64], s[CHAINS], r[CHAINS];
     const v_f64 sigma = splat_f64(sigma_f64(top));
-    for (int j = 0; j < CHAINS; j++)
-        sums[j] = sigma;
     const size_t vectors = n / W64;
-    v_f64 s[CHAINS];
-    UNROLL_8 for (int j = 0; j < CHAINS; j++) s[j] = sigma;
+    UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+        s[j] = sums[j] = sigma;
+        r[j] = (v_f64){0};
+    }
     for (size_t i = 0; i < vectors; i += CHAINS)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
-            s[j] += load_f64_from_f64(x + (i + j) * W64);
+            s[j] += load_from(x, y, (i + j) * W64, from);
             sums[CHAINS + i + j] = s[j];
         }
     __asm__ volatile("" : : "r"(sums) : "memory");
     tally_fpenv_clear();
     for (size_t i = 0; i < vectors; i += CHAINS)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
-            const v_f64 v = load_f64_from_f64(x + (i + j) * W64);
+            const v_f64 v = load_from(x, y, (i + j) * W64, from);
             r[j] += v - (sums[CHAINS + i + j] - sums[i + j]);
         }
     out->rest = sum_lanes_f64(r);
@@ -269,17 +339,26 @@ static __attribute__((noinline)) bool sum_two_levels(const e_f64 *x, size_t n, i
     return units_f64(sums + vectors, sigma, &out->units[0]) && exact;
 }
 
-/* There are not the registers for it: more than two levels are peeled off one by one. */
-static bool sum_three_levels(const e_f64 *x, size_t n, int top, outcome *out) {
-    (void)x, (void)n, (void)top, (void)out;
-    return false;
-}
-
 #endif
 
-static bool try_window(stream *s, const e_f64 *x, size_t n) {
+#define DEFINE_SUM_LEVELS(name, from, levels)                                                                          \
+    static __attribute__((noinline)) bool name(const void *x, const void *y, size_t n, int top, outcome *out) {        \
+        return sum_levels(x, y, from, n, top, levels, out);                                                            \
+    }
+DEFINE_SUM_LEVELS(sum_two_levels, DOUBLES, 2)
+DEFINE_SUM_LEVELS(sum_two_levels_of_floats, FLOATS, 2)
+DEFINE_SUM_LEVELS(sum_two_levels_of_products, PRODUCTS_OF_FLOATS, 2)
+DEFINE_SUM_LEVELS(sum_three_levels, DOUBLES, 3)
+DEFINE_SUM_LEVELS(sum_three_levels_of_floats, FLOATS, 3)
+DEFINE_SUM_LEVELS(sum_three_levels_of_products, PRODUCTS_OF_FLOATS, 3)
+
+static bool try_window(stream *s, const void *x, const void *y, source from, size_t n) {
+    static bool (*const kernels[2][3])(const void *, const void *, size_t, int, outcome *) = {
+        {sum_two_levels, sum_two_levels_of_floats, sum_two_levels_of_products},
+        {sum_three_levels, sum_three_levels_of_floats, sum_three_levels_of_products},
+    };
     outcome out;
-    if (s->levels == 2 ? !sum_two_levels(x, n, s->top, &out) : !sum_three_levels(x, n, s->top, &out))
+    if (s->levels < 2 || s->levels > LEVELS_FUSED || !kernels[s->levels - 2][from](x, y, n, s->top, &out))
         return false;
     for (int level = 0; level < s->levels - 1; level++)
         tally_superaccumulator_deposit(s->accumulator, out.units[level], s->top - BITS_PER_LEVEL * level - 52);
@@ -318,7 +397,7 @@ static bool sum_rest(stream *s, const e_f64 *x, size_t n) {
     return true;
 }
 
-/* Any number of levels. What the last sum cannot take although it should goes to the bins. */
+/* Any number of levels. What the last sum cannot take although it should, which is rare, goes to the limbs. */
 static void add_by_peeling(stream *s, const e_f64 *x, size_t n) {
     if (x != s->scratch)
         memcpy(s->scratch, x, n * sizeof *x);
@@ -326,7 +405,8 @@ static void add_by_peeling(stream *s, const e_f64 *x, size_t n) {
     for (int level = 1; level < s->levels && top >= TOP_MIN; level++, top -= BITS_PER_LEVEL)
         peel(s, s->scratch, n, top);
     if (!sum_rest(s, s->scratch, n))
-        add_to_bins(s, s->scratch, n);
+        for (size_t i = 0; i < n; i++)
+            tally_superaccumulator_deposit_value(s->accumulator, s->scratch[i]);
 }
 
 /* ------------------------------------------------------------------------------------ choosing ----------- */
@@ -397,7 +477,7 @@ static __attribute__((noinline)) bool add_block_anew(stream *s, const e_f64 *x, 
     bool all_zero;
     s->levels = 0;
     if (!look(s, x, n, &all_zero)) {
-        if (!s->infinities_true)
+        if (s->pairs)
             return false;
         if (x != s->scratch)
             memcpy(s->scratch, x, n * sizeof *x);
@@ -410,8 +490,10 @@ static __attribute__((noinline)) bool add_block_anew(stream *s, const e_f64 *x, 
     if (s->flags_work)
         choose_window(s);
     for (; s->levels >= 2 && s->levels <= LEVELS_FUSED; s->levels++)
-        if (try_window(s, x, n))
+        if (try_window(s, x, NULL, DOUBLES, n))
             return true;
+    if (s->levels == 0 && s->pairs)
+        return false;
     if (s->levels == 0)
         add_to_bins(s, x, n);
     else
@@ -419,14 +501,23 @@ static __attribute__((noinline)) bool add_block_anew(stream *s, const e_f64 *x, 
     return true;
 }
 
-/* Adds a block of doubles, n at most BLOCK64 and a multiple of STEP64. False, with nothing added, for infinities and
- * NaNs if these may not come from the input. */
-static bool add_block(stream *s, const e_f64 *x, size_t n) {
+/* Makes the doubles of a block; may be where they lie already. */
+static const e_f64 *doubles_of(stream *s, const void *x, const void *y, source from, size_t n) {
+    if (from == DOUBLES)
+        return x;
+    for (size_t i = 0; i < n; i += W64) {
+        const v_f64 v = from == FLOATS ? load_from(x, NULL, i, FLOATS) : load_from(x, y, i, PRODUCTS_OF_FLOATS);
+        memcpy(s->scratch + i, &v, sizeof v);
+    }
+    return s->scratch;
+}
+
+/* Adds a block, n at most BLOCK64 and a multiple of STEP64, by the window that the block before had if that works.
+ * False, with nothing added, for pairs that are not finite or too far apart. */
+static bool add_block(stream *s, const void *x, const void *y, source from, size_t n) {
     if (s->levels > 2 && --s->until_look <= 0)
         s->levels = 0;
-    if (s->levels >= 2 && s->levels <= LEVELS_FUSED && try_window(s, x, n))
-        return true;
-    return add_block_anew(s, x, n);
+    return try_window(s, x, y, from, n) || add_block_anew(s, doubles_of(s, x, y, from, n), n);
 }
 
 /* ------------------------------------------------------------------------------------ beginning, end ----- */
@@ -444,11 +535,12 @@ static void begin(stream *s, tally_superaccumulator *accumulator, int significan
     s->accumulator = accumulator;
     s->significand = significand;
     s->flags_work = flags_work();
-    s->infinities_true = true;
+    s->pairs = false;
     s->levels = 0;
     s->top = 0;
     s->until_look = 0;
-    s->bins_used = false;
+    s->products_wait = 0;
+    s->bins_used = 0;
 }
 
 static inline size_t round_up(size_t n, size_t step) {
@@ -502,20 +594,42 @@ static void count_products(tally_superaccumulator *accumulator, const void *x, c
 
 /* ------------------------------------------------------------------------------------ sums of f64 -------- */
 
+/* A handful of values, for which the kernels' beginning and end cost more than integer deposits. */
+static bool add_few(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type) {
+    if (n > FEW_VALUES)
+        return false;
+    count_elements(accumulator, x, n, type);
+    for (size_t i = 0; i < n; i++)
+        tally_superaccumulator_deposit_value(accumulator, value_at(x, i, type));
+    return true;
+}
+
+static bool add_few_products(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n,
+                             tally_dtype type) {
+    if (n > FEW_PRODUCTS)
+        return false;
+    count_products(accumulator, x, y, n, type);
+    for (size_t i = 0; i < n; i++)
+        tally_superaccumulator_deposit_product(accumulator, value_at(x, i, type), value_at(y, i, type));
+    return true;
+}
+
 static void add_f64(tally_superaccumulator *accumulator, const void *x, size_t n) {
+    if (add_few(accumulator, x, n, TALLY_F64))
+        return;
     stream s;
     const tally_fpenv caller = tally_fpenv_enter();
     begin(&s, accumulator, 53);
     count_elements(accumulator, x, n, TALLY_F64);
     const e_f64 *p = x;
     for (; n >= BLOCK64; n -= BLOCK64, p += BLOCK64)
-        add_block(&s, p, BLOCK64);
+        add_block(&s, p, NULL, DOUBLES, BLOCK64);
     const size_t whole = n / STEP64 * STEP64;
     if (whole > 0)
-        add_block(&s, p, whole);
+        add_block(&s, p, NULL, DOUBLES, whole);
     if (n > whole) {
         const size_t padded = pad(s.scratch, p + whole, n - whole, STEP64, sizeof(double));
-        add_block(&s, s.scratch, padded);
+        add_block(&s, s.scratch, NULL, DOUBLES, padded);
     }
     empty_bins(&s);
     tally_fpenv_leave(&caller);
@@ -530,26 +644,16 @@ static __attribute__((noinline)) bool sum_floats(const e_f32 *x, size_t n, doubl
     tally_fpenv_clear();
     UNROLL_8 for (int j = 0; j < CHAINS; j++) r[j] = (v_f64){0};
     for (size_t i = 0; i < n; i += STEP64)
-        UNROLL_8 for (int j = 0; j < CHAINS; j++) r[j] += load_f64_from_f32(x + i + j * W64);
+        UNROLL_8 for (int j = 0; j < CHAINS; j++) r[j] += load_wide(x + i + j * W64);
     out.rest = sum_lanes_f64(r);
     *sum = out.rest;
     return was_exact(&out);
 }
 
-static void widen_f32(const e_f32 *x, size_t n, double *wide) {
-    for (size_t i = 0; i < n; i += W64) {
-        const v_f64 v = load_f64_from_f32(x + i);
-        memcpy(wide + i, &v, sizeof v);
-    }
-}
-
 /* Floats that their plain sum did not take, through the windows of doubles. */
 static void add_floats_by_windows(stream *s, const e_f32 *x, size_t n) {
-    for (size_t done = 0; done < n; done += BLOCK64) {
-        const size_t part = n - done < BLOCK64 ? n - done : BLOCK64;
-        widen_f32(x + done, part, s->scratch);
-        add_block(s, s->scratch, part);
-    }
+    for (size_t done = 0; done < n; done += BLOCK64)
+        add_block(s, x + done, NULL, FLOATS, n - done < BLOCK64 ? n - done : BLOCK64);
 }
 
 typedef struct shortcut {
@@ -570,6 +674,8 @@ static void add_block_f32(stream *s, shortcut *plain, const e_f32 *x, size_t n) 
 }
 
 static void add_f32(tally_superaccumulator *accumulator, const void *x, size_t n) {
+    if (add_few(accumulator, x, n, TALLY_F32))
+        return;
     stream s;
     shortcut plain = {0};
     const tally_fpenv caller = tally_fpenv_enter();
@@ -615,7 +721,7 @@ ALWAYS_INLINE double sum_lanes_f32(const v_f32 *r) {
     v_f64 wide[CHAINS];
     memcpy(lanes, r, sizeof lanes);
     UNROLL_8 for (int j = 0; j < CHAINS; j++) wide[j] =
-        load_f64_from_f32(lanes + j * W64) + load_f64_from_f32(lanes + (j + CHAINS) * W64);
+        load_wide(lanes + j * W64) + load_wide(lanes + (j + CHAINS) * W64);
     return sum_lanes_f64(wide);
 }
 
@@ -725,6 +831,8 @@ static void add_block_16(stream *s, half_window *w, const e_u16 *x, size_t n, bo
 }
 
 static void add_16(tally_superaccumulator *accumulator, const void *x, size_t n, bool brain) {
+    if (add_few(accumulator, x, n, brain ? TALLY_BF16 : TALLY_F16))
+        return;
     stream s;
     half_window w = {false, 0, 0};
     const tally_fpenv caller = tally_fpenv_enter();
@@ -751,28 +859,21 @@ static void add_bf16(tally_superaccumulator *accumulator, const void *x, size_t 
 
 /* ------------------------------------------------------------------------------------ products ----------- */
 
-/* Of floats: exact as doubles, and never too large or small. */
-static void add_products_of_floats(stream *s, const e_f32 *x, const e_f32 *y, size_t n) {
-    for (size_t i = 0; i < n; i += W64) {
-        const v_f64 product = load_f64_from_f32(x + i) * load_f64_from_f32(y + i);
-        memcpy(s->scratch + i, &product, sizeof product);
-    }
-    add_block(s, s->scratch, n);
-}
-
 static void add_products_f32(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n) {
+    if (add_few_products(accumulator, x, y, n, TALLY_F32))
+        return;
     stream s;
     const tally_fpenv caller = tally_fpenv_enter();
     begin(&s, accumulator, 48);
     count_products(accumulator, x, y, n, TALLY_F32);
     const e_f32 *p = x, *q = y;
     for (; n >= BLOCK64; n -= BLOCK64, p += BLOCK64, q += BLOCK64)
-        add_products_of_floats(&s, p, q, BLOCK64);
+        add_block(&s, p, q, PRODUCTS_OF_FLOATS, BLOCK64);
     if (n > 0) {
         float last_p[BLOCK64], last_q[BLOCK64];
         const size_t padded = pad(last_p, p, n, STEP64, sizeof(float));
         pad(last_q, q, n, STEP64, sizeof(float));
-        add_products_of_floats(&s, last_p, last_q, padded);
+        add_block(&s, last_p, last_q, PRODUCTS_OF_FLOATS, padded);
     }
     empty_bins(&s);
     tally_fpenv_leave(&caller);
@@ -780,6 +881,8 @@ static void add_products_f32(tally_superaccumulator *accumulator, const void *x,
 
 ALWAYS_INLINE void add_products_16(tally_superaccumulator *accumulator, const e_u16 *x, const e_u16 *y, size_t n,
                                    const bool brain) {
+    if (add_few_products(accumulator, x, y, n, brain ? TALLY_BF16 : TALLY_F16))
+        return;
     stream s;
     float p[BLOCK64], q[BLOCK64];
     uint16_t last[BLOCK64];
@@ -789,14 +892,14 @@ ALWAYS_INLINE void add_products_16(tally_superaccumulator *accumulator, const e_
     for (; n >= BLOCK64; n -= BLOCK64, x += BLOCK64, y += BLOCK64) {
         widen_halves(x, BLOCK64, brain, p);
         widen_halves(y, BLOCK64, brain, q);
-        add_products_of_floats(&s, p, q, BLOCK64);
+        add_block(&s, p, q, PRODUCTS_OF_FLOATS, BLOCK64);
     }
     if (n > 0) {
         const size_t padded = pad(last, x, n, STEP32, sizeof(uint16_t));
         widen_halves(last, padded, brain, p);
         pad(last, y, n, STEP32, sizeof(uint16_t));
         widen_halves(last, padded, brain, q);
-        add_products_of_floats(&s, p, q, padded);
+        add_block(&s, p, q, PRODUCTS_OF_FLOATS, padded);
     }
     empty_bins(&s);
     tally_fpenv_leave(&caller);
@@ -876,20 +979,51 @@ static bool multiply_exactly(const e_f64 *x, const e_f64 *y, size_t n, double *p
 
 #endif
 
+/* A product's 106 bits go to two bins. */
+static void add_products_to_bins(stream *s, const e_f64 *x, const e_f64 *y, size_t n) {
+    if (n < BINS_WORTHWHILE / 2) {
+        for (size_t i = 0; i < n; i++)
+            tally_superaccumulator_deposit_product(s->accumulator, x[i], y[i]);
+        return;
+    }
+    use_bins(s, BINS_OF_PRODUCTS);
+    for (size_t done = 0; done < n; done += VALUES_PER_CHECK / 2) {
+        const size_t end = n - done < VALUES_PER_CHECK / 2 ? n : done + VALUES_PER_CHECK / 2;
+        for (size_t i = done; i < end; i++) {
+            const placed p = place_of(x[i]), q = place_of(y[i]);
+            if (__builtin_expect(p.finite && q.finite, 1)) {
+                int64_t low;
+                const int64_t high = multiply_wide(p.significand, q.significand, &low);
+                s->bins[p.place + q.place] += low;
+                s->bins[p.place + q.place + 53] += high;
+            } else {
+                tally_superaccumulator_deposit_product(s->accumulator, x[i], y[i]);
+            }
+        }
+        check_bins(s);
+    }
+}
+
 /* n is at most BLOCK64 / 2 and a multiple of STEP64. */
 static void add_products_of_doubles(stream *s, const e_f64 *x, const e_f64 *y, size_t n) {
-    if (s->flags_work && multiply_exactly(x, y, n, s->scratch) && add_block(s, s->scratch, 2 * n))
-        return;
-    for (size_t i = 0; i < n; i++)
-        tally_superaccumulator_deposit_product(s->accumulator, x[i], y[i]);
+    if (s->flags_work && --s->products_wait < 0) {
+        if (multiply_exactly(x, y, n, s->scratch) && add_block(s, s->scratch, NULL, DOUBLES, 2 * n)) {
+            s->products_wait = 0;
+            return;
+        }
+        s->products_wait = BLOCKS_PER_LOOK;
+    }
+    add_products_to_bins(s, x, y, n);
 }
 
 static void add_products_f64(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n) {
+    if (add_few_products(accumulator, x, y, n, TALLY_F64))
+        return;
     enum { BLOCK = BLOCK64 / 2 };
     stream s;
     const tally_fpenv caller = tally_fpenv_enter();
     begin(&s, accumulator, 53);
-    s.infinities_true = false;
+    s.pairs = true;
     count_products(accumulator, x, y, n, TALLY_F64);
     const e_f64 *p = x, *q = y;
     for (; n >= BLOCK; n -= BLOCK, p += BLOCK, q += BLOCK)
