@@ -135,7 +135,7 @@ static const char *kind_in_words(char kind) {
     case 'V':
         return "opaque bytes or structures";
     default:
-        return "elements of a kind";
+        return "of no known kind";
     }
 }
 

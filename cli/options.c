@@ -236,10 +236,8 @@ static void share_with_second_input(options *o, const given *g) {
 static int take_operands(options *o, int count, char **operands, fault *f) {
     if (count == 0)
         return fault_usage(f, "an operator is missing; 'tally ops' lists them");
-    if (tally_op_from_name(operands[0], &o->op) != TALLY_OK || o->op == TALLY_USER)
-        return fault_usage(f, "%s",
-                           o->op == TALLY_USER ? "operator 'user' needs functions, which only a program can give"
-                                               : tally_last_error());
+    if (tally_op_from_name(operands[0], &o->op) != TALLY_OK)
+        return fault_usage(f, "%s", tally_last_error());
     const int two = o->op == TALLY_DOT || o->command == COMMAND_SEGMENTS || o->command == COMMAND_KEYS;
     const int files = count - 1;
     if (two && o->op == TALLY_DOT && o->command != COMMAND_REDUCE)

@@ -17,6 +17,9 @@ enum {
     NAMES_BYTES = 400      /* how much of the header line an error message shows */
 };
 
+/* What to keep of a field: a number must be whole, of a name in the header the start will do. */
+typedef enum keeping { KEEP_NOTHING, KEEP_START, KEEP_WHOLE } keeping;
+
 typedef enum field_end { END_FIELD, END_ROW, END_INPUT } field_end;
 
 struct text_reader {
@@ -103,8 +106,11 @@ static int take_line_end(text_reader *r, fault *f) {
 
 /* ---- fields ---- */
 
-static int keep_bytes(text_reader *r, const unsigned char *bytes, size_t n, fault *f) {
-    if (n > FIELD_BYTES - 1 - r->field_length)
+static int keep_bytes(text_reader *r, keeping keep, const unsigned char *bytes, size_t n, fault *f) {
+    const size_t room = FIELD_BYTES - 1 - r->field_length;
+    if (n > room && keep == KEEP_START)
+        n = room;
+    if (n > room)
         return fault_data(f, "%s: line %llu, column %llu: a field of more than %d bytes is no number", r->from->name,
                           (unsigned long long)r->field_line, (unsigned long long)r->field_byte, FIELD_BYTES - 1);
     memcpy(r->field + r->field_length, bytes, n);
@@ -127,7 +133,7 @@ static int skip_blanks(text_reader *r, fault *f) {
     }
 }
 
-static int quoted_part(text_reader *r, int keep, fault *f) {
+static int quoted_part(text_reader *r, keeping keep, fault *f) {
     const uint64_t line = r->line, byte = byte_in_line(r);
     int code = 0;
     r->at++;
@@ -152,18 +158,18 @@ static int quoted_part(text_reader *r, int keep, fault *f) {
                 return 0;
             r->at++;
         }
-        if (keep && (code = keep_bytes(r, &byte_now, 1, f)) != 0)
+        if (keep && (code = keep_bytes(r, keep, &byte_now, 1, f)) != 0)
             return code;
     }
 }
 
-static int plain_part(text_reader *r, int keep, fault *f) {
+static int plain_part(text_reader *r, keeping keep, fault *f) {
     int code = 0;
     for (;;) {
         const size_t start = r->at;
         while (r->at < r->length && !r->special[r->buffer[r->at]])
             r->at++;
-        if (keep && r->at > start && (code = keep_bytes(r, r->buffer + start, r->at - start, f)) != 0)
+        if (keep && r->at > start && (code = keep_bytes(r, keep, r->buffer + start, r->at - start, f)) != 0)
             return code;
         const int c = peek(r, f, &code);
         if (c == -2)
@@ -211,7 +217,7 @@ static void trim_end(text_reader *r) {
     r->field[r->field_length] = 0;
 }
 
-static int read_field(text_reader *r, int keep, field_end *end, fault *f) {
+static int read_field(text_reader *r, keeping keep, field_end *end, fault *f) {
     int code = skip_blanks(r, f);
     if (code != 0)
         return code;
@@ -291,7 +297,7 @@ static int read_row(text_reader *r, fault *f) {
     field_end end = END_FIELD;
     uint64_t fields = 0;
     while (end == END_FIELD) {
-        const int code = read_field(r, fields == r->wanted, &end, f);
+        const int code = read_field(r, fields == r->wanted ? KEEP_WHOLE : KEEP_NOTHING, &end, f);
         if (code != 0)
             return code;
         fields++;
@@ -394,10 +400,11 @@ static void note_field(text_reader *r, int by_number, first_row *first) {
 
 /* Reads the first row field by field; the text of the wanted one ends in 'spare'. */
 static int read_first_row(text_reader *r, int by_number, first_row *first, fault *f) {
+    const int by_name = r->options.column != NULL && !by_number;
     field_end end = END_FIELD;
     memset(first, 0, sizeof *first);
     for (r->fields = 0; end == END_FIELD; r->fields++) {
-        const int code = read_field(r, 1, &end, f);
+        const int code = read_field(r, r->fields == r->wanted && !by_name ? KEEP_WHOLE : KEEP_START, &end, f);
         if (code != 0)
             return code;
         note_field(r, by_number, first);
