@@ -2,16 +2,16 @@
  * the same run. Prints a table that fills in as rows finish, and writes JSON on request.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "bench.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <regex.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int tally_cmd_bench(int argc, char **argv);
 
@@ -99,17 +99,6 @@ static int read_arguments(int argc, char **argv, settings *s) {
         return EXIT_USAGE;
     }
     return 0;
-}
-
-/* The roofs use as many threads as the device may: those of its spec, of the environment, or of the process. */
-static unsigned threads_of(const char *spec) {
-    const char *said = strstr(spec, "threads=");
-    const char *environment = getenv("TALLY_THREADS");
-    long threads = said ? strtol(said + strlen("threads="), NULL, 10) : environment ? strtol(environment, NULL, 10) : 0;
-    cpu_set_t set;
-    if (threads < 1)
-        threads = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
-    return threads < 1 ? 1 : threads > 1024 ? 1024 : (unsigned)threads;
 }
 
 /* ---------------------------------------------------------------------------------------------- the table ----- */
@@ -231,7 +220,7 @@ static int bench_device(const settings *s, tally_device *device, const bench_row
         return EXIT_FAILED;
     }
     outcome all = {calloc(rows->count + 64, sizeof(bench_result)), 0, 0};
-    if (!all.results || !bench_team_start(threads_of(s->device))) {
+    if (!all.results || !bench_team_start(bench_threads_of(s->device))) {
         fprintf(stderr, "tally bench: no memory or threads for the roofs\n");
         free(all.results);
         return EXIT_FAILED;

@@ -50,6 +50,7 @@ double bench_roof_seconds(const bench_roof *roof, size_t way, size_t iterations)
 bool bench_team_start(unsigned threads);
 void bench_team_stop(void);
 unsigned bench_team_threads(void);
+unsigned bench_threads_of(const char *spec);
 typedef void (*bench_share)(void *context, unsigned thread, unsigned threads);
 void bench_team_run_once(bench_share share, void *context);
 

@@ -2,7 +2,9 @@
  * share; offsets and keys; and the memory that holds them.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "bench.h"
 
 #include <math.h>

@@ -2,7 +2,9 @@
  * array of benchmarks with times in nanoseconds and the ratios as user counters.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "bench.h"
 
 #include <string.h>

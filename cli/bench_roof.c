@@ -3,7 +3,9 @@
  * and sleeps at all other times, so that it never takes a core from the library.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "bench.h"
 
 #include <pthread.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 double bench_now(void) {
     struct timespec t;
@@ -166,6 +169,17 @@ void bench_team_run_once(bench_share share, void *context) {
     team_wake();
     team_run(share, context);
     team_sleep();
+}
+
+/* The roofs use as many threads as the device may: those of its spec, of the environment, or of the process. */
+unsigned bench_threads_of(const char *spec) {
+    const char *said = strstr(spec, "threads=");
+    const char *environment = getenv("TALLY_THREADS");
+    long threads = said ? strtol(said + strlen("threads="), NULL, 10) : environment ? strtol(environment, NULL, 10) : 0;
+    cpu_set_t set;
+    if (threads < 1)
+        threads = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    return threads < 1 ? 1 : threads > 1024 ? 1024 : (unsigned)threads;
 }
 
 bool bench_team_start(unsigned threads) {

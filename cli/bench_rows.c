@@ -2,7 +2,9 @@
  * descriptor, a shape and a kind of data; rows that share a type stand together so that the data is made once.
  *
  * SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "bench.h"
 
 #include <inttypes.h>

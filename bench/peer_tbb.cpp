@@ -1,0 +1,66 @@
+/* oneTBB: parallel_reduce and parallel_scan with bodies that the compiler vectorises.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "peer.h"
+
+#include <oneapi/tbb.h>
+
+using range = oneapi::tbb::blocked_range<size_t>;
+
+extern const char *const peer_name = "oneTBB";
+const char *peer_version(void) {
+    return TBB_runtime_version();
+}
+
+template <typename T> static double sum(const void *data, size_t n, void *) {
+    const T *x = static_cast<const T *>(data);
+    return oneapi::tbb::parallel_reduce(
+        range(0, n, 16384), T(0),
+        [x](const range &r, T total) {
+#pragma omp simd reduction(+ : total)
+            for (size_t i = r.begin(); i < r.end(); i++)
+                total += x[i];
+            return total;
+        },
+        [](T a, T b) { return a + b; });
+}
+
+static double max_f32(const void *data, size_t n, void *) {
+    const float *x = static_cast<const float *>(data);
+    return oneapi::tbb::parallel_reduce(
+        range(0, n, 16384), x[0],
+        [x](const range &r, float max) {
+#pragma omp simd reduction(max : max)
+            for (size_t i = r.begin(); i < r.end(); i++)
+                max = x[i] > max ? x[i] : max;
+            return max;
+        },
+        [](float a, float b) { return a > b ? a : b; });
+}
+
+static double scan_f32(const void *data, size_t n, void *out) {
+    const float *x = static_cast<const float *>(data);
+    float *y = static_cast<float *>(out);
+    oneapi::tbb::parallel_scan(
+        range(0, n, 16384), 0.0f,
+        [x, y](const range &r, float total, bool is_final) {
+            if (is_final)
+                for (size_t i = r.begin(); i < r.end(); i++)
+                    y[i] = total += x[i];
+            else
+#pragma omp simd reduction(+ : total)
+                for (size_t i = r.begin(); i < r.end(); i++)
+                    total += x[i];
+            return total;
+        },
+        [](float a, float b) { return a + b; });
+    return y[n - 1];
+}
+
+const peer_case peer_cases[] = {
+    {"sum/f32", 0, sum<float>, nullptr},
+    {"sum/f64", 0, sum<double>, nullptr},
+    {"max/f32", 0, max_f32, nullptr},
+    {"scan/f32", 4, scan_f32, nullptr},
+};
+const size_t peer_cases_count = sizeof peer_cases / sizeof peer_cases[0];
