@@ -1,7 +1,7 @@
 #!/bin/sh
 # A command that is stopped while it writes leaves nothing, and leaves what was there: interrupt.sh TALLY.
 set -u
-tally=$1
+tally=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM

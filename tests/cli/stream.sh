@@ -1,7 +1,7 @@
 #!/bin/sh
 # A file larger than the memory that the command may have: stream.sh TALLY. The files have holes, so they take no room.
 set -u
-tally=$1
+tally=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
