@@ -243,7 +243,10 @@ void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out
     if (!special_bits(accumulator, f, &bits)) {
         tally_magnitude magnitude;
         tally_superaccumulator_magnitude(accumulator, &magnitude);
-        bits = magnitude.negative ? f->nan : round_bits(root_of(&magnitude), f);
+        unrounded u = root_of(&magnitude);
+        if (u.leading == 0)
+            u.negative = zero_is_negative(accumulator); /* the root of -0 is -0 */
+        bits = magnitude.negative ? f->nan : round_bits(u, f);
     } else if (bits == (f->infinity | UINT64_C(1) << (f->bits - 1))) {
         bits = f->nan;
     }

@@ -41,15 +41,18 @@ enum {
     BLOCK64 = QUIET_ADDITION ? 4096 : 1024,
     BLOCK32 = QUIET_ADDITION ? 4096 : 2048, /* of f32 summed as doubles */
     BLOCK16 = QUIET_ADDITION ? 8192 : 2048, /* of f16 and bf16 summed as floats */
-    LANE_BITS = 6
+    LANE_BITS = 6,
+    /* How far ahead lines are asked for, in bytes. The processor's own prefetching loses its stride while lanes are
+     * emptied: from memory f64 ran at 0.58 of a plain sum without, at 0.94 with 1024, and at 0.79 with 4096. */
+    PREFETCH_AHEAD = 1024
 };
 _Static_assert(BLOCK64 / STEP64 <= 1 << LANE_BITS, "a lane of doubles takes too many values");
 _Static_assert(BLOCK16 / STEP32 <= 1 << LANE_BITS, "a lane of floats takes too many values");
 
 enum {
-    /* |x| < 2^E, so 2^6 of them stay within half a binade of S = 1.5 * 2^top if top >= E + 7; residuals reach
-     * 2^(top - 53) itself, hence one more. Each level takes 53 bits less those eight. */
-    HEADROOM = LANE_BITS + 2,
+    /* |x| < 2^E, so 2^6 of them stay within the half binade to either side of S = 1.5 * 2^top if top >= E + 7.
+     * Residuals are at most 2^(top - 53), so the next level may be 53 - 7 bits below. */
+    HEADROOM = LANE_BITS + 1,
     BITS_PER_LEVEL = 53 - HEADROOM,
     /* Bits from the largest value to the smallest unit that two levels take when the last sum grows by as much as
      * random residuals do; it may grow more, and then the flag says so. */
@@ -185,6 +188,12 @@ ALWAYS_INLINE v_f32 splat_f32(float x) {
     return x - (v_f32){0};
 }
 
+/* Asks for the line PREFETCH_AHEAD behind p, for those vectors of a step ('at' bytes into it) that begin a line. */
+ALWAYS_INLINE void prefetch(const void *p, size_t at) {
+    if (at % 64 == 0)
+        __builtin_prefetch((const void *)((uintptr_t)p + PREFETCH_AHEAD));
+}
+
 /* gcc 12 widens to 512 bits by halves, at three times the cost of the instruction. */
 ALWAYS_INLINE v_f64 load_wide(const e_f32 *x) {
 #if defined(__AVX512F__)
@@ -225,6 +234,11 @@ static inline float sigma_f32(int exponent) {
 
 /* What a block of doubles is made from on the way: each is exact as a double. */
 typedef enum source { DOUBLES, FLOATS, PRODUCTS_OF_FLOATS } source;
+
+ALWAYS_INLINE void prefetch_from(const void *x, size_t i, size_t j, const source from) {
+    const size_t size = from == DOUBLES ? sizeof(double) : sizeof(float);
+    prefetch((const char *)x + (i + j * W64) * size, j * W64 * size);
+}
 
 ALWAYS_INLINE v_f64 load_from(const void *x, const void *y, size_t i, const source from) {
     if (from == DOUBLES)
@@ -288,6 +302,9 @@ ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, s
     }
     for (size_t i = 0; i < n; i += STEP64)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            prefetch_from(x, i, j, from);
+            if (from == PRODUCTS_OF_FLOATS)
+                prefetch_from(y, i, j, from);
             v_f64 v = load_from(x, y, i + j * W64, from);
             v_f64 t = add_quietly_f64(s1[j], v);
             v -= t - s1[j];
@@ -324,6 +341,7 @@ ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, s
     }
     for (size_t i = 0; i < vectors; i += CHAINS)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            prefetch_from(x, i * W64, j, from);
             s[j] += load_from(x, y, (i + j) * W64, from);
             sums[CHAINS + i + j] = s[j];
         }
@@ -644,7 +662,10 @@ static __attribute__((noinline)) bool sum_floats(const e_f32 *x, size_t n, doubl
     tally_fpenv_clear();
     UNROLL_8 for (int j = 0; j < CHAINS; j++) r[j] = (v_f64){0};
     for (size_t i = 0; i < n; i += STEP64)
-        UNROLL_8 for (int j = 0; j < CHAINS; j++) r[j] += load_wide(x + i + j * W64);
+        UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            prefetch(x + i + j * W64, j * W64 * sizeof(float));
+            r[j] += load_wide(x + i + j * W64);
+        }
     out.rest = sum_lanes_f64(r);
     *sum = out.rest;
     return was_exact(&out);
@@ -737,6 +758,7 @@ ALWAYS_INLINE bool sum_halves(const e_u16 *x, size_t n, int top, const bool brai
     tally_fpenv_clear();
     for (size_t i = 0; i < n; i += STEP32)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            prefetch(x + i + j * W32, j * W32 * sizeof(uint16_t));
             const v_f32 v = load_half(x + i + j * W32, brain);
             const v_f32 t = add_quietly_f32(s[j], v);
             r[j] += v - (t - s[j]);
@@ -749,6 +771,7 @@ ALWAYS_INLINE bool sum_halves(const e_u16 *x, size_t n, int top, const bool brai
     memcpy(sums, s, sizeof s);
     for (size_t i = 0; i < vectors; i += CHAINS)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            prefetch(x + (i + j) * W32, j * W32 * sizeof(uint16_t));
             s[j] += load_half(x + (i + j) * W32, brain);
             sums[CHAINS + i + j] = s[j];
         }

@@ -1,0 +1,86 @@
+#!/bin/sh
+# Shows that the exact sums' tests notice broken code: each mutation below changes one place of a copy of the sources,
+# after which at least one test has to fail. Usage: mutations.sh SOURCE_ROOT WORK_DIRECTORY [C_COMPILER]
+#
+# Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
+set -eu
+
+root=$1
+work=$2
+cc=${3:-cc}
+common="-std=gnu11 -O2 -g0 -w -ffp-contract=off -fno-math-errno -fno-trapping-math"
+wide=""
+if grep -qs avx512dq /proc/cpuinfo; then
+    wide="-mavx2 -mfma -mf16c -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512"
+fi
+
+# Compiles the copy in $1 and runs the tests that need no more than the exact part; succeeds if they do.
+passes() {
+    copy=$1
+    include="-I$copy/src -I$root/include -I$root/tests/exact"
+    objects=""
+    for source in superaccumulator round; do
+        $cc $common $include -c "$copy/src/exact/$source.c" -o "$copy/$source.o"
+        objects="$objects $copy/$source.o"
+    done
+    $cc $common $include -DTALLY_LEVEL=baseline -c "$copy/src/cpu/kernels/exact.c" -o "$copy/baseline.o"
+    objects="$objects $copy/baseline.o"
+    levels="-DTALLY_HAS_LEVEL_baseline=1"
+    if [ -n "$wide" ]; then
+        $cc $common $wide $include -DTALLY_LEVEL=avx512 -c "$copy/src/cpu/kernels/exact.c" -o "$copy/avx512.o"
+        objects="$objects $copy/avx512.o"
+        levels="$levels -DTALLY_HAS_LEVEL_avx512=1"
+    fi
+    for test in round properties kernels; do
+        $cc $common $include $levels "$root/tests/exact/test_$test.c" "$work/oracle.o" "$root/tests/exact/levels.c" \
+            $objects -o "$copy/test_$test" -lcmocka -lmpfr -lgmp -lm
+        TALLY_GOLDEN="$root/tests/exact/golden.txt" timeout 300 "$copy/test_$test" >"$copy/log" 2>&1 || return 1
+    done
+}
+
+copy_sources() {
+    rm -rf "$1"
+    mkdir -p "$1/src/cpu"
+    cp -R "$root/src/exact" "$root/src/core" "$1/src/"
+    cp -R "$root/src/cpu/kernels" "$root/src/cpu/fpenv.h" "$1/src/cpu/"
+}
+
+survivors=0
+# mutation NAME FILE SED_EXPRESSION
+mutation() {
+    copy_sources "$work/$1"
+    sed "$3" "$root/src/$2" >"$work/$1/src/$2"
+    if cmp -s "$root/src/$2" "$work/$1/src/$2"; then
+        echo "$1: the place to change is gone from $2" >&2
+        survivors=$((survivors + 1))
+    elif passes "$work/$1"; then
+        echo "$1: no test failed" >&2
+        survivors=$((survivors + 1))
+    else
+        echo "$1: noticed"
+    fi
+    rm -rf "${work:?}/$1"
+}
+
+mkdir -p "$work"
+$cc $common -I"$root/src" -I"$root/include" -c "$root/tests/exact/oracle.c" -o "$work/oracle.o"
+
+kernels=cpu/kernels/exact.c
+mutation window_one_bit_narrower $kernels 's/HEADROOM = LANE_BITS + 1,/HEADROOM = LANE_BITS,/'
+mutation inexact_flag_ignored $kernels 's/return !tally_fpenv_inexact(out) &&/return/'
+mutation lost_products_ignored $kernels 's/return !tally_fpenv_inexact(pairs);/return true;/'
+mutation bins_overflow $kernels 's/all >> 62 != 0/all >> 63 != 0/'
+mutation unit_off_by_one $kernels 's/BITS_PER_LEVEL \* level - 52/BITS_PER_LEVEL * level - 51/'
+mutation small_sum_forgets $kernels 's/exact &= lost == 0;/exact \&= true;/'
+mutation caller_flushes_to_zero cpu/fpenv.h 's/UINT32_C(0x1f80)/UINT32_C(0x9fc0)/'
+mutation caller_rounds_down cpu/fpenv.h 's/UINT32_C(0x1f80)/UINT32_C(0x3f80)/'
+mutation ties_away_from_zero exact/round.c 's/u.more || (kept & 1) != 0/u.more || true/'
+mutation sticky_bit_lost exact/round.c 's/rest != 0 || u.more ||/rest != 0 ||/'
+mutation remainder_lost exact/round.c 's/remainder != 0 || bits_left(&reader)/bits_left(\&reader)/'
+mutation carry_lost exact/superaccumulator.c 's/carry = limb >> 32;/carry = limb >> 32 & 0x7fffffff;/'
+mutation borrow_lost exact/superaccumulator.h 's/limbs\[limb + 2\] += upper >> 32;/limbs[limb + 2] += (upper >> 32) \& 1;/'
+
+if [ "$survivors" -ne 0 ]; then
+    echo "$survivors mutations were not noticed" >&2
+    exit 1
+fi
