@@ -10,9 +10,12 @@ enum {
     LEAST_ROUNDS = 5,
     MOST_ROUNDS = 10000,
     WAYS = 8,          /* of a roof, at most */
-    ROUNDS_OF_ALL = 2, /* after these, ways of the roof that are far behind are left out */
+    ROUNDS_OF_ALL = 3, /* after these, ways of the roof that are far behind are left out */
+    STEADY_ROUNDS = 4  /* the measurement ends when so many rounds in a row brought nothing better ... */
 };
-#define FAR_BEHIND 1.3
+#define BETTER     0.99 /* ... by this much */
+#define FAR_BEHIND 1.6  /* less would drop the best way when another program holds a core in the first rounds */
+#define PATIENCE   4    /* times min_time, for a machine that never gets steady */
 
 typedef struct subject {
     tally_plan *plan;
@@ -105,10 +108,21 @@ static void roof_round(roof_times *t, int round) {
     }
 }
 
+/* Whether a best time has fallen since it was last noted. */
+static bool got_better(double *least, double now) {
+    bool better = *least == 0 || now < *least * BETTER;
+    if (better)
+        *least = now;
+    return better;
+}
+
 static bool measure(roof_times *roof, subject *plain, subject *row, const bench_options *options) {
-    double start = bench_now();
+    double start = bench_now(), least[3] = {0, 0, 0};
+    int steady = 0;
     for (int round = 0; round < MOST_ROUNDS; round++) {
-        if (round >= LEAST_ROUNDS && bench_now() - start > options->min_time)
+        double elapsed = bench_now() - start;
+        bool enough = round >= LEAST_ROUNDS && elapsed > options->min_time;
+        if (enough && (steady >= STEADY_ROUNDS || elapsed > PATIENCE * options->min_time + 0.2))
             break;
         if (roof)
             roof_round(roof, round);
@@ -116,6 +130,10 @@ static bool measure(roof_times *roof, subject *plain, subject *row, const bench_
             return false;
         if (row && !run_batch(row))
             return false;
+        bool better = roof && got_better(&least[0], roof->best[roof_best_way(roof)]);
+        better = (plain && got_better(&least[1], plain->best)) || better;
+        better = (row && got_better(&least[2], row->best)) || better;
+        steady = better ? 0 : steady + 1;
     }
     return true;
 }
@@ -133,6 +151,10 @@ typedef struct filled {
 static bool fill_once(filled *now, void *memory, tally_dtype dtype, uint64_t n, bench_data data, uint64_t seed) {
     if (!memory)
         return false;
+    if (data == BENCH_GIVEN) {
+        *now = (filled){NULL, dtype, data, 0};
+        return true;
+    }
     if (now->memory == memory && now->dtype == dtype && now->data == data && now->n >= n)
         return true;
     bench_fill(memory, dtype, (size_t)n, data, seed);
