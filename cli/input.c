@@ -232,11 +232,23 @@ static int ended_early(const input *in, fault *f) {
                       (unsigned long long)in->position, (unsigned long long)in->count);
 }
 
+/* A raw pipe of which --shape says how much it brings must end there: only then can the shape be right. */
+static int check_raw_end(input *in, fault *f) {
+    unsigned char byte;
+    size_t got;
+    if (in->bytes.seekable)
+        return 0;
+    const int code = stream_read(&in->bytes, &byte, 1, &got, f);
+    return code == 0 && got > 0 ? fault_data(f, "%s: --shape makes %llu elements, and there are more", in->name,
+                                             (unsigned long long)in->count)
+                                : code;
+}
+
 static int read_binary(input *in, void *elements, size_t capacity, size_t *got, fault *f) {
     size_t bytes;
     if (in->count != INPUT_UNKNOWN && capacity > in->count - in->position)
         capacity = (size_t)(in->count - in->position);
-    const int code = stream_read(&in->bytes, elements, capacity * in->element_bytes, &bytes, f);
+    int code = stream_read(&in->bytes, elements, capacity * in->element_bytes, &bytes, f);
     if (code != 0)
         return code;
     *got = bytes / in->element_bytes;
@@ -245,6 +257,8 @@ static int read_binary(input *in, void *elements, size_t capacity, size_t *got, 
     if (in->swapped)
         swap_bytes(elements, *got, in->element_bytes);
     in->position += *got;
+    if (in->format == INPUT_RAW && in->position == in->count && (code = check_raw_end(in, f)) != 0)
+        return code;
     return in->count != INPUT_UNKNOWN && *got < capacity ? ended_early(in, f) : 0;
 }
 

@@ -1,9 +1,11 @@
 /* main.c: the tally command. Finds the command in a table, runs it, and prints the one line that a fault leaves.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tally/tally.h>
 
@@ -72,8 +74,17 @@ static void report(int code, const char *command, const fault *f) {
         fprintf(stderr, "Try 'tally help%s%s'.\n", command[0] != 0 ? " " : "", command);
 }
 
+/* A standard stream that is closed would give its number to the next file that opens, and messages would end up there.
+ * Opened in the wrong direction, its use remains the error that it was. */
+static void keep_standard_streams(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+            _exit(FAULT_DATA);
+}
+
 int main(int argc, char **argv) {
     static fault f;
+    keep_standard_streams();
     /* A file beyond the limit on sizes is then an error of write, with a message, instead of a kill. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {

@@ -141,8 +141,7 @@ static int commit(output *out, fault *f) {
 static int is_an_input(const struct stat *status, const input *const *inputs, size_t count, const input **which) {
     for (size_t i = 0; i < count; i++) {
         *which = inputs[i];
-        if (inputs[i]->bytes.regular && inputs[i]->bytes.device == status->st_dev &&
-            inputs[i]->bytes.inode == status->st_ino)
+        if (inputs[i]->bytes.device == status->st_dev && inputs[i]->bytes.inode == status->st_ino)
             return 1;
     }
     return 0;

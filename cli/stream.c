@@ -40,11 +40,12 @@ int stream_open(stream *s, const char *path, fault *f) {
         return fault_data(f, "%s: is a folder; give a file", s->name);
     s->device = status.st_dev;
     s->inode = status.st_ino;
-    if (S_ISREG(status.st_mode)) {
-        const off_t at = standard ? lseek(s->fd, 0, SEEK_CUR) : 0;
+    const off_t at = S_ISREG(status.st_mode) && standard ? lseek(s->fd, 0, SEEK_CUR) : 0;
+    /* Regular files without a size are either empty or made up as they are read (/proc): both read like pipes. */
+    if (S_ISREG(status.st_mode) && status.st_size > at) {
         s->regular = s->seekable = 1;
         s->start = at > 0 ? (uint64_t)at : 0;
-        s->size = (uint64_t)status.st_size > s->start ? (uint64_t)status.st_size - s->start : 0;
+        s->size = (uint64_t)status.st_size - s->start;
         posix_fadvise(s->fd, (off_t)s->start, 0, POSIX_FADV_SEQUENTIAL);
     }
     return read_head(s, f);
