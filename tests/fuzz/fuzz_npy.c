@@ -25,8 +25,8 @@ static void check_round_trip(const npy_header *header) {
     char bytes[NPY_HEADER_CAPACITY];
     npy_header again;
     fault f;
-    const size_t n = npy_format_header(bytes, sizeof bytes, 0, header->dtype, header->fortran_order, header->rank,
-                                       header->shape);
+    const size_t n =
+        npy_format_header(bytes, sizeof bytes, 0, header->dtype, header->fortran_order, header->rank, header->shape);
     require(n != 0 && n % 64 == 0);
     memory_source memory = {(const unsigned char *)bytes, n, 0};
     const source from = {read_memory, &memory, "again"};

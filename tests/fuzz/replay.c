@@ -1,5 +1,5 @@
-/* replay.c: runs a fuzz target over every file of the folders (or over the files) on the command line, without a fuzzer,
- * so that every compiler replays the corpus in the ordinary test run.
+/* replay.c: runs a fuzz target over every file of the folders (or over the files) on the command line, without a
+ * fuzzer, so that every compiler replays the corpus in the ordinary test run.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
