@@ -199,6 +199,8 @@ static tally_status decide_user(tally_computation *c) {
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_user_op.struct_size is %zu; set it to sizeof(tally_user_op), %zu", user->struct_size,
                           sizeof *user);
+    if (!user->identity || !user->lift || !user->combine || !user->lower)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "the user operator lacks its identity, lift, combine or lower");
     if (user->acc_bytes < 1 || user->acc_bytes > 256)
         return tally_fail(TALLY_INVALID_ARGUMENT, "the user operator's accumulator has %zu bytes; 1 to 256 will do",
                           user->acc_bytes);

@@ -49,6 +49,8 @@ static tally_status parse_options(const char *options, char level[32], unsigned 
             tally_status status = parse_threads(option + 8, "the device spec", threads);
             if (status != TALLY_OK)
                 return status;
+        } else if (level[0]) {
+            return tally_fail(TALLY_INVALID_ARGUMENT, "device spec: both '%s' and '%s' as instruction set", level, option);
         } else {
             strcpy(level, option);
         }

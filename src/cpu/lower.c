@@ -111,7 +111,10 @@ static void lower_index(const tally_cpu_plan *plan, const void *acc, size_t coun
     IN_PIECES(int64_t, TALLY_I64, a[i].index);
 }
 
+/* The deviation of an infinite element from an infinite mean has no value. */
 static double variance(const tally_cpu_plan *plan, moments m) {
+    if (!isfinite(m.mean))
+        return NAN;
     double degrees = m.count - plan->base.computation.desc.ddof;
     return degrees > 0 ? m.squares / degrees : NAN;
 }

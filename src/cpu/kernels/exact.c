@@ -255,20 +255,21 @@ typedef struct outcome {
 } outcome;
 
 /* Empties a level. Within a binade the bits of a float are an integer that counts its units, so the level's sum is the
- * difference from where it began; false if a lane has left the binade (infinities and NaNs have). */
+ * difference from where it began; false if a lane has left the binade (infinities and NaNs have). Unsigned, because
+ * what strayed lanes add up to means nothing and may wrap. */
 ALWAYS_INLINE bool units_f64(const v_f64 *level, v_f64 sigma, int64_t *units) {
-    v_i64 sum = {0}, strayed = {0};
+    v_u64 sum = {0}, strayed = {0};
     UNROLL_8 for (int j = 0; j < CHAINS; j++) {
-        sum += (v_i64)level[j] - (v_i64)sigma;
-        strayed |= (v_i64)level[j] ^ (v_i64)sigma;
+        sum += (v_u64)level[j] - (v_u64)sigma;
+        strayed |= (v_u64)level[j] ^ (v_u64)sigma;
     }
-    int64_t total = 0, exponents = 0;
+    uint64_t total = 0, exponents = 0;
     for (int l = 0; l < W64; l++) {
         total += sum[l];
         exponents |= strayed[l];
     }
-    *units = total;
-    return (uint64_t)exponents >> 52 == 0;
+    *units = (int64_t)total;
+    return exponents >> 52 == 0;
 }
 
 ALWAYS_INLINE double sum_lanes_f64(v_f64 *r) {
@@ -443,7 +444,7 @@ static __attribute__((noinline)) bool look(stream *s, const e_f64 *x, size_t n, 
         low = smallest[l] > low ? smallest[l] : low;
     }
     *all_zero = high == 0;
-    const int high_field = (int)(high >> 52), low_field = (int)((INT64_MAX - low + 1) >> 52);
+    const int high_field = (int)(high >> 52), low_field = (int)((((uint64_t)(INT64_MAX - low) + 1) >> 52));
     s->highest = high_field > 1 ? high_field - 1022 : -1021;
     s->lowest = low_field > 1 ? low_field - 1022 - s->significand : -1021 - s->significand;
     if (s->lowest < -1074)
@@ -721,16 +722,16 @@ ALWAYS_INLINE v_f32 load_half(const e_u16 *x, const bool brain) {
 
 /* As units_f64; a lane stays below 2^22 units, so eight of them fit 32 bits. */
 ALWAYS_INLINE bool units_f32(const v_f32 *level, v_f32 sigma, int64_t *units) {
-    v_i32 sum = {0}, strayed = {0};
+    v_u32 sum = {0}, strayed = {0};
     UNROLL_8 for (int j = 0; j < CHAINS; j++) {
-        sum += (v_i32)level[j] - (v_i32)sigma;
-        strayed |= (v_i32)level[j] ^ (v_i32)sigma;
+        sum += (v_u32)level[j] - (v_u32)sigma;
+        strayed |= (v_u32)level[j] ^ (v_u32)sigma;
     }
     int64_t total = 0;
     uint32_t exponents = 0;
     for (int l = 0; l < W32; l++) {
-        total += sum[l];
-        exponents |= (uint32_t)strayed[l];
+        total += (int32_t)sum[l];
+        exponents |= strayed[l];
     }
     *units = total;
     return exponents >> 23 == 0;

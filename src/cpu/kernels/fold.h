@@ -5,6 +5,7 @@
  *   LANE, ACC   type tags of vector lanes and of the accumulator
  *   FLUSH       how many elements a lane may take before it is emptied into the accumulator
  *   LANE_ABS    prefix of the function for ABS: abs or magnitude
+ *   FAST_VECTORS   optional: a file with a faster way for some of the class' monoids
  *   ON_<class>  defined for every class as KEEP or DROP
  *
  * The algorithms are ordinary functions that take the monoid as their first argument; each is inlined into one small
@@ -18,7 +19,7 @@
 #define LANES          LANES_OF(L_T)
 #define LOAD(p)        PASTE4(load_, LANE, _from_, ELEMENT)(p)
 #define LOAD_ONE(p)    PASTE4(scalar_, LANE, _from_, ELEMENT)(*(p))
-#define SPLAT(value)   ((L_V){0} + (L_T)(value))
+#define SPLAT(value)   ((L_T)(value) - (L_V){0}) /* adding 0 would lose the sign of -0 */
 
 /* ---- the table's expressions, over vectors and scalars ---- */
 
@@ -161,10 +162,23 @@ ALWAYS_INLINE A_T NAME(fold_vectors)(tally_monoid m, const E_T *x, const E_T *y,
     return acc;
 }
 
+#ifdef FAST_VECTORS
+#include FAST_VECTORS
+#else
+/* Where a class has faster vectors for some of its monoids, this takes as many of them as it can. */
+ALWAYS_INLINE size_t NAME(fast_vectors)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T *acc) {
+    (void)m, (void)x, (void)y, (void)vectors, (void)acc;
+    return 0;
+}
+#endif
+
 ALWAYS_INLINE A_T NAME(fold)(tally_monoid m, const E_T *x, const E_T *y, size_t n, A_T acc) {
     size_t whole = n / LANES * LANES;
-    if (whole)
-        acc = NAME(fold_vectors)(m, x, y, whole / LANES, acc);
+    if (whole) {
+        size_t fast = NAME(fast_vectors)(m, x, y, whole / LANES, &acc);
+        acc = NAME(fold_vectors)(m, x + fast * LANES, m == TALLY_MONOID_dot ? y + fast * LANES : y,
+                                 whole / LANES - fast, acc);
+    }
     for (size_t i = whole; i < n; i++)
         acc = NAME(combine_acc)(m, acc, (A_T)NAME(element)(m, x + i, m == TALLY_MONOID_dot ? y + i : y));
     return acc;
@@ -181,33 +195,37 @@ ALWAYS_INLINE void NAME(fold_rows_of)(tally_monoid m, const E_T *restrict x, con
     }
 }
 
-ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, const E_T *x, const E_T *y, size_t rows, size_t extent, A_T *acc) {
-    switch (extent) {
-    case 1:
-        NAME(fold_rows_of)(m, x, y, rows, 1, acc);
-        return;
-    case 2:
-        NAME(fold_rows_of)(m, x, y, rows, 2, acc);
-        return;
-    case 3:
-        NAME(fold_rows_of)(m, x, y, rows, 3, acc);
-        return;
-    case 4:
-        NAME(fold_rows_of)(m, x, y, rows, 4, acc);
-        return;
-    case 8:
-        NAME(fold_rows_of)(m, x, y, rows, 8, acc);
-        return;
-    default:
-        break;
+/* The monoid's fold as a function of its own, which the ones below call instead of repeating it. */
+typedef A_T NAME(fold_function)(const E_T *x, const E_T *y, size_t n, A_T acc);
+
+/* Rows of the commonest short lengths are worth code of their own for the commonest monoids; others are few enough
+ * elements to a call as they are. */
+ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, const E_T *y, size_t rows,
+                                   size_t extent, A_T *acc) {
+    if (m == TALLY_MONOID_sum || m == TALLY_MONOID_min || m == TALLY_MONOID_max) {
+        switch (extent) {
+        case 1:
+            NAME(fold_rows_of)(m, x, y, rows, 1, acc);
+            return;
+        case 2:
+            NAME(fold_rows_of)(m, x, y, rows, 2, acc);
+            return;
+        case 3:
+            NAME(fold_rows_of)(m, x, y, rows, 3, acc);
+            return;
+        case 4:
+            NAME(fold_rows_of)(m, x, y, rows, 4, acc);
+            return;
+        default:
+            break;
+        }
     }
     for (size_t r = 0; r < rows; r++)
-        acc[r] = NAME(fold)(m, x + r * extent, m == TALLY_MONOID_dot ? y + r * extent : y, extent,
-                            (A_T)NAME(identity_of)(m));
+        acc[r] = fold(x + r * extent, m == TALLY_MONOID_dot ? y + r * extent : y, extent, (A_T)NAME(identity_of)(m));
 }
 
 /* Many segments of one short length are rows. */
-ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, const E_T *x, const E_T *y, const uint64_t *offsets, size_t count,
+ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, const E_T *y, const uint64_t *offsets, size_t count,
                                        A_T *acc) {
     const uint64_t length = offsets[1] - offsets[0];
     uint64_t differs = 0;
@@ -215,12 +233,12 @@ ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, const E_T *x, const E_T *
         for (size_t i = 0; i < count; i++)
             differs |= (offsets[i + 1] - offsets[i]) ^ length;
     if (length - 1 < 64 && !differs) {
-        NAME(fold_rows)(m, x + offsets[0], m == TALLY_MONOID_dot ? y + offsets[0] : y, count, length, acc);
+        NAME(fold_rows)(m, fold, x + offsets[0], m == TALLY_MONOID_dot ? y + offsets[0] : y, count, length, acc);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         const uint64_t first = offsets[i], n = offsets[i + 1] - first;
-        acc[i] = NAME(fold)(m, x + first, m == TALLY_MONOID_dot ? y + first : y, n, (A_T)NAME(identity_of)(m));
+        acc[i] = fold(x + first, m == TALLY_MONOID_dot ? y + first : y, n, (A_T)NAME(identity_of)(m));
     }
 }
 
@@ -241,8 +259,9 @@ ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *x, const E_T *y
     size_t y_stride = m == TALLY_MONOID_dot ? stride : 0;
     for (; rows >= 8; rows -= 8, x += 8 * stride, y += 8 * y_stride)
         NAME(fold_columns_of)(m, x, y, 8, width, stride, acc);
-    for (; rows >= 3; rows -= 3, x += 3 * stride, y += 3 * y_stride)
-        NAME(fold_columns_of)(m, x, y, 3, width, stride, acc);
+    if (m == TALLY_MONOID_sum)
+        for (; rows >= 3; rows -= 3, x += 3 * stride, y += 3 * y_stride)
+            NAME(fold_columns_of)(m, x, y, 3, width, stride, acc);
     for (; rows >= 1; rows -= 1, x += stride, y += y_stride)
         NAME(fold_columns_of)(m, x, y, 1, width, stride, acc);
 }
@@ -261,6 +280,9 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
 /* ---- one small function a monoid ---- */
 
 #define DEFINE_KERNELS(name)                                                                                           \
+    static A_T PASTE4(fold_values_, CLASS, _, name)(const E_T *x, const E_T *y, size_t n, A_T acc) {                   \
+        return NAME(fold)(TALLY_MONOID_##name, x, y, n, acc);                                                          \
+    }                                                                                                                  \
     static void PASTE4(identity_, CLASS, _, name)(const tally_cpu_context *context, size_t count, void *acc) {                \
         (void)context;                                                                                                    \
         for (size_t i = 0; i < count; i++)                                                                             \
@@ -269,17 +291,17 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
     static void PASTE4(fold_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,       \
                                               uint64_t index, void *acc) {                                             \
         (void)context, (void)index;                                                                                       \
-        *(A_T *)acc = NAME(fold)(TALLY_MONOID_##name, x, y, n, *(A_T *)acc);                                           \
+        *(A_T *)acc = PASTE4(fold_values_, CLASS, _, name)(x, y, n, *(A_T *)acc);                                      \
     }                                                                                                                  \
     static void PASTE4(fold_rows_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,            \
                                                    size_t rows, size_t extent, void *acc) {                            \
         (void)context;                                                                                                    \
-        NAME(fold_rows)(TALLY_MONOID_##name, x, y, rows, extent, acc);                                                 \
+        NAME(fold_rows)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, y, rows, extent, acc);           \
     }                                                                                                                  \
     static void PASTE4(fold_segments_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,       \
                                                        const uint64_t *offsets, size_t count, void *acc) {             \
         (void)context;                                                                                                    \
-        NAME(fold_segments)(TALLY_MONOID_##name, x, y, offsets, count, acc);                                           \
+        NAME(fold_segments)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, y, offsets, count, acc);     \
     }                                                                                                                  \
     static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,         \
                                                       size_t rows, size_t width, size_t stride, uint64_t index,        \

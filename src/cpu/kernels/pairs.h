@@ -29,8 +29,9 @@ typedef struct A_T {
 #define MIN(p, q) PASTE2(scalar_min_, LANE)(p, q)
 #define MAX(p, q) PASTE2(scalar_max_, LANE)(p, q)
 /* NaN comes before every number; of equals, the smaller index. */
-#define BEFORE_MIN(v, i, w, j) ((v) < (w) || ((v) != (v) && (w) == (w)) || (((v) == (w) || ((v) != (v) && (w) != (w))) && (i) < (j)))
-#define BEFORE_MAX(v, i, w, j) ((v) > (w) || ((v) != (v) && (w) == (w)) || (((v) == (w) || ((v) != (v) && (w) != (w))) && (i) < (j)))
+#define AS_EXTREME(v, w)       ((v) == (w) || (IS_NAN(v) && IS_NAN(w)))
+#define BEFORE_MIN(v, i, w, j) ((v) < (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))
+#define BEFORE_MAX(v, i, w, j) ((v) > (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))
 #define RATIO(p, q)            ((q) == 0 ? 0 : (p) / (q))
 #define SHIFTED_EXP(p, m)      ((p) == (m) ? 1 : exp((p) - (m)))
 
@@ -87,6 +88,7 @@ ALWAYS_INLINE A_T NAME(combine)(tally_monoid m, A_T a, A_T b) {
 #undef NO_INDEX
 #undef MIN
 #undef MAX
+#undef AS_EXTREME
 #undef BEFORE_MIN
 #undef BEFORE_MAX
 #undef RATIO
@@ -104,15 +106,23 @@ ALWAYS_INLINE A_T NAME(fold_one_by_one)(tally_monoid m, const E_T *x, size_t n, 
 #define FOLD NAME(fold_one_by_one)
 #endif
 
-ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, const E_T *x, size_t rows, size_t extent, A_T *acc) {
-    for (size_t r = 0; r < rows; r++)
-        acc[r] = extent < 32 ? NAME(fold_one_by_one)(m, x + r * extent, extent, 0, NAME(identity_of)(m))
-                             : FOLD(m, x + r * extent, extent, 0, NAME(identity_of)(m));
+/* The monoid's fold as a function of its own, for any length: short ones are not worth blocks. */
+typedef A_T NAME(fold_function)(const E_T *x, size_t n, uint64_t index, A_T acc);
+
+ALWAYS_INLINE A_T NAME(fold)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
+    return n < 32 ? NAME(fold_one_by_one)(m, x, n, index, acc) : FOLD(m, x, n, index, acc);
 }
 
-ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, const E_T *x, const uint64_t *offsets, size_t count, A_T *acc) {
+ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,
+                                   A_T *acc) {
+    for (size_t r = 0; r < rows; r++)
+        acc[r] = fold(x + r * extent, extent, 0, NAME(identity_of)(m));
+}
+
+ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fold, const E_T *x,
+                                       const uint64_t *offsets, size_t count, A_T *acc) {
     for (size_t i = 0; i < count; i++)
-        NAME(fold_rows)(m, x + offsets[i], 1, offsets[i + 1] - offsets[i], acc + i);
+        acc[i] = fold(x + offsets[i], offsets[i + 1] - offsets[i], 0, NAME(identity_of)(m));
 }
 
 ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
@@ -134,6 +144,9 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
 }
 
 #define DEFINE_KERNELS(name)                                                                                           \
+    static A_T PASTE4(fold_values_, CLASS, _, name)(const E_T *x, size_t n, uint64_t index, A_T acc) {                 \
+        return NAME(fold)(TALLY_MONOID_##name, x, n, index, acc);                                                      \
+    }                                                                                                                  \
     static void PASTE4(identity_, CLASS, _, name)(const tally_cpu_context *context, size_t count, void *acc) {                \
         (void)context;                                                                                                    \
         for (size_t i = 0; i < count; i++)                                                                             \
@@ -142,17 +155,17 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
     static void PASTE4(fold_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,       \
                                               uint64_t index, void *acc) {                                             \
         (void)context, (void)y;                                                                                           \
-        *(A_T *)acc = FOLD(TALLY_MONOID_##name, x, n, index, *(A_T *)acc);                                             \
+        *(A_T *)acc = PASTE4(fold_values_, CLASS, _, name)(x, n, index, *(A_T *)acc);                                  \
     }                                                                                                                  \
     static void PASTE4(fold_rows_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,            \
                                                    size_t rows, size_t extent, void *acc) {                            \
         (void)context, (void)y;                                                                                           \
-        NAME(fold_rows)(TALLY_MONOID_##name, x, rows, extent, acc);                                                    \
+        NAME(fold_rows)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, rows, extent, acc);              \
     }                                                                                                                  \
     static void PASTE4(fold_segments_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,       \
                                                        const uint64_t *offsets, size_t count, void *acc) {             \
         (void)context, (void)y;                                                                                               \
-        NAME(fold_segments)(TALLY_MONOID_##name, x, offsets, count, acc);                                           \
+        NAME(fold_segments)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, offsets, count, acc);                                           \
     }                                                                                                                  \
     static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,         \
                                                       size_t rows, size_t width, size_t stride, uint64_t index,        \

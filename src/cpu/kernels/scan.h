@@ -16,7 +16,7 @@
 #define LANES          LANES_OF(L_T)
 #define LOAD(p)        PASTE4(load_, LANE, _from_, ELEMENT)(p)
 #define LOAD_ONE(p)    PASTE4(scalar_, LANE, _from_, ELEMENT)(*(p))
-#define SPLAT(value)   ((L_V){0} + (L_T)(value))
+#define SPLAT(value)   ((L_T)(value) - (L_V){0}) /* adding 0 would lose the sign of -0 */
 #define SHIFT_UP       PASTE2(shift_up_, LANE)
 #define REVERSED       PASTE2(reversed_, LANE)
 #define STREAM         PASTE2(stream_, LANE)

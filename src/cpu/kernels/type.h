@@ -1,12 +1,14 @@
 /* All kernels of one element type: a text that type_<tag>.c includes with
  *
- *   ELEMENT                the type's tag, ELEMENT_IS_FLOAT 0 or 1
+ *   ELEMENT                the type's tag; ELEMENT_IS_FLOAT, ELEMENT_IS_SIGNED 0 or 1; ELEMENT_BITS
  *   SUM_LANE, SUM_FLUSH    lanes of sums, and how many elements one may take
+ *   SQUARE_LANE            lanes of sums of squares, likewise with SUM_FLUSH
  *   TOTAL_LANE             lanes of products
  *   TOTAL_ACC              the accumulator of sums and products
  *   VALUE_LANE             the type in which values are compared
  *   MAGNITUDE_LANE, MAGNITUDE_ABS   the same for absolute values, and the prefix of their function
  *   COUNT_LANE, COUNT_FLUSH         signed integers of the element's width
+ *   DEVIATION_LANE         floats in which differences from the mean are taken
  *
  * and it ends with tally_cpu_type_<tag>_<level>. */
 #include <math.h>
@@ -32,10 +34,17 @@
 /* Floats keep zero's sign in the top bit, which does not count. */
 #define COUNT_SHIFT ELEMENT_IS_FLOAT
 
+#if ELEMENT_IS_FLOAT
+#define IS_NAN(v) ((v) != (v))
+#else
+#define IS_NAN(v) 0
+#endif
+
 #define KEEP(...) __VA_ARGS__
 #define DROP(...)
 
 #define ON_SUM       DROP
+#define ON_SQUARE    DROP
 #define ON_TOTAL     DROP
 #define ON_COUNT     DROP
 #define ON_VALUE     DROP
@@ -54,7 +63,11 @@
 #define LANE_ABS abs
 #undef ON_SUM
 #define ON_SUM KEEP
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 16 && defined(__SSE2__)
+#define FAST_VECTORS "cpu/kernels/packed.h"
+#endif
 #include "cpu/kernels/fold.h"
+#undef FAST_VECTORS
 #undef CLASS
 #undef LANE
 #undef FLUSH
@@ -62,6 +75,18 @@
 #define ON_SUM DROP
 
 /* ---- products ---- */
+#define CLASS SQUARE
+#define LANE  SQUARE_LANE
+#define FLUSH SUM_FLUSH
+#undef ON_SQUARE
+#define ON_SQUARE KEEP
+#include "cpu/kernels/fold.h"
+#undef CLASS
+#undef LANE
+#undef FLUSH
+#undef ON_SQUARE
+#define ON_SQUARE DROP
+
 #define CLASS TOTAL
 #define LANE  TOTAL_LANE
 #define FLUSH SUM_FLUSH
@@ -83,6 +108,8 @@
 #define FLUSH NEVER
 #undef ON_SUM
 #define ON_SUM KEEP
+#undef ON_SQUARE
+#define ON_SQUARE KEEP
 #undef ON_TOTAL
 #define ON_TOTAL KEEP
 #include "cpu/kernels/fold.h"
@@ -92,6 +119,8 @@
 #undef FLUSH
 #undef ON_SUM
 #define ON_SUM DROP
+#undef ON_SQUARE
+#define ON_SQUARE DROP
 #undef ON_TOTAL
 #define ON_TOTAL DROP
 #endif
@@ -120,7 +149,11 @@
 #define FLUSH NEVER
 #undef ON_VALUE
 #define ON_VALUE KEEP
+#if ELEMENT_IS_FLOAT && defined(__AVX2__)
+#define FAST_VECTORS "cpu/kernels/extremum.h"
+#endif
 #include "cpu/kernels/fold.h"
+#undef FAST_VECTORS
 #undef CLASS
 #undef LANE
 #undef ACC
@@ -284,6 +317,7 @@
 /* ---- the table ---- */
 
 #define ENTRY_SUM(name)       [TALLY_MONOID_##name] = &kernels_SUM_##name,
+#define ENTRY_SQUARE(name)    [TALLY_MONOID_##name] = &kernels_SQUARE_##name,
 #define ENTRY_TOTAL(name)     [TALLY_MONOID_##name] = &kernels_TOTAL_##name,
 #define ENTRY_COUNT(name)     [TALLY_MONOID_##name] = &kernels_COUNT_##name,
 #define ENTRY_VALUE(name)     [TALLY_MONOID_##name] = &kernels_VALUE_##name,
@@ -312,6 +346,8 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
         {
 #undef ON_SUM
 #define ON_SUM KEEP
+#undef ON_SQUARE
+#define ON_SQUARE KEEP
 #undef ON_TOTAL
 #define ON_TOTAL                       KEEP
 #define TALLY_MONOID(name, class, ...) ON_##class([TALLY_MONOID_##name] = &kernels_F64_##name, )

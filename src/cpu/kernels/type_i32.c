@@ -1,8 +1,11 @@
 /* The kernels of i32 elements. */
 #define ELEMENT          i32
 #define ELEMENT_IS_FLOAT 0
+#define ELEMENT_BITS     32
+#define ELEMENT_IS_SIGNED 1
 #define SUM_LANE         i64
 #define SUM_FLUSH        NEVER
+#define SQUARE_LANE      i64
 #define TOTAL_LANE       i64
 #define TOTAL_ACC        i64
 #define VALUE_LANE       i32
@@ -13,4 +16,5 @@
 #define HAS_F64_KERNELS
 #define SAME_LANE        i32
 #define WIDE_LANE        i64
+#define DEVIATION_LANE   f64
 #include "cpu/kernels/type.h"
