@@ -72,8 +72,7 @@ struct tally_cpu_plan {
 
 /* The level that spec and environment choose; TALLY_NO_DEVICE if the processor or the build lacks it. name NULL: the
  * best. */
-tally_status tally_cpu_level_choose(const char *name, const tally_cpu_level **level,
-                                    const tally_exact_kernels **exact);
+tally_status tally_cpu_level_choose(const char *name, const tally_cpu_level **level, const tally_exact_kernels **exact);
 
 /* Chooses plan->lower. */
 void tally_cpu_lower_choose(tally_cpu_plan *plan);
@@ -100,11 +99,19 @@ static inline void *tally_cpu_worker(const tally_cpu_plan *plan, unsigned worker
 static inline const void *tally_at(const void *base, uint64_t index, size_t bytes) {
     return base ? (const char *)base + index * bytes : NULL;
 }
-static inline void *tally_at_mutable(void *base, uint64_t index, size_t bytes) { return (char *)base + index * bytes; }
+static inline void *tally_at_mutable(void *base, uint64_t index, size_t bytes) {
+    return (char *)base + index * bytes;
+}
 
-static inline uint64_t tally_ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
-static inline uint64_t tally_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static inline uint64_t tally_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static inline uint64_t tally_ceil_div(uint64_t a, uint64_t b) {
+    return a / b + (a % b != 0);
+}
+static inline uint64_t tally_min_u64(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+static inline uint64_t tally_max_u64(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
 
 /* ---- the drivers: each runs one grouping and form ---- */
 

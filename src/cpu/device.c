@@ -26,8 +26,8 @@ static tally_status parse_threads(const char *text, const char *where, unsigned 
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || value < 1 || value > MOST_THREADS)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "%s asks for '%.32s' threads; give a number from 1 to %d", where, text,
-                          MOST_THREADS);
+        return tally_fail(TALLY_INVALID_ARGUMENT, "%s asks for '%.32s' threads; give a number from 1 to %d", where,
+                          text, MOST_THREADS);
     *threads = (unsigned)value;
     return TALLY_OK;
 }
@@ -50,7 +50,8 @@ static tally_status parse_options(const char *options, char level[32], unsigned 
             if (status != TALLY_OK)
                 return status;
         } else if (level[0]) {
-            return tally_fail(TALLY_INVALID_ARGUMENT, "device spec: both '%s' and '%s' as instruction set", level, option);
+            return tally_fail(TALLY_INVALID_ARGUMENT, "device spec: both '%s' and '%s' as instruction set", level,
+                              option);
         } else {
             strcpy(level, option);
         }
@@ -96,7 +97,9 @@ static void cpu_close(tally_device *device) {
     free(cpu);
 }
 
-static size_t cpu_count(void) { return 1; }
+static size_t cpu_count(void) {
+    return 1;
+}
 
 /* The processor's name as Linux tells it, or the architecture's. */
 static void processor_name(char *name, size_t bytes) {

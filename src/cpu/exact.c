@@ -16,7 +16,9 @@ typedef struct exact_acc {
 
 _Static_assert(sizeof(exact_acc) <= TALLY_CPU_ACC_MOST, "the drivers keep accumulators on the stack");
 
-static exact_acc *at(void *acc, size_t i) { return (exact_acc *)acc + i; }
+static exact_acc *at(void *acc, size_t i) {
+    return (exact_acc *)acc + i;
+}
 
 /* Turns whatever it holds into limbs. */
 static void to_limbs(const tally_cpu_context *context, exact_acc *acc) {
@@ -91,8 +93,8 @@ static void gather(const char *from, size_t rows, size_t width, size_t stride, s
             memcpy(columns + (j * ROWS + r) * bytes, from + (r * stride + j) * bytes, bytes);
 }
 
-static void exact_fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
-                               size_t stride, uint64_t index, void *acc) {
+static void exact_fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows,
+                               size_t width, size_t stride, uint64_t index, void *acc) {
     (void)index;
     const size_t bytes = context->in_bytes;
     _Alignas(64) char x_columns[COLUMNS * ROWS * sizeof(double)], y_columns[COLUMNS * ROWS * sizeof(double)];

@@ -25,15 +25,21 @@ static inline void tally_fpenv_clear(void) {
     __asm__ volatile("ldmxcsr %0" : : "m"(plain) : "memory");
 }
 
+/* Reading the register costs a few cycles and writing it a few dozen, so it is written only if the modes differ; flags
+ * that are already raised do no harm, since who asks for one clears it first. */
 static inline tally_fpenv tally_fpenv_enter(void) {
     tally_fpenv saved;
     __asm__ volatile("stmxcsr %0" : "=m"(saved.control) : : "memory");
-    tally_fpenv_clear();
+    if ((saved.control & ~UINT32_C(0x3f)) != TALLY_FPENV_PLAIN)
+        tally_fpenv_clear();
     return saved;
 }
 
 static inline void tally_fpenv_leave(const tally_fpenv *saved) {
-    __asm__ volatile("ldmxcsr %0" : : "m"(saved->control) : "memory");
+    uint32_t now;
+    __asm__ volatile("stmxcsr %0" : "=m"(now) : : "memory");
+    if (now != saved->control)
+        __asm__ volatile("ldmxcsr %0" : : "m"(saved->control) : "memory");
 }
 
 /* Whether an operation was inexact since the last clear. 'results' is the memory that the operations in question

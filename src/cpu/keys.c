@@ -88,7 +88,9 @@ static tally_stretch look(const keys *k, uint64_t chunk, unsigned worker) {
     return s;
 }
 
-static uint64_t last_head(const tally_stretch *s) { return s->heads[s->boundaries - 1] + s->heads_base; }
+static uint64_t last_head(const tally_stretch *s) {
+    return s->heads[s->boundaries - 1] + s->heads_base;
+}
 
 /* ---- how many runs there are, and where they begin ---- */
 
@@ -185,13 +187,15 @@ static tally_status check_room(keys *k, const tally_args *args) {
     if (args->count)
         *args->count = runs;
     if (args->out_bytes / result < runs)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "there are %llu runs of keys, which need %llu bytes of out; "
-                          "args.out_bytes is %zu", (unsigned long long)runs, (unsigned long long)runs * result,
-                          args->out_bytes);
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
+                          "there are %llu runs of keys, which need %llu bytes of out; "
+                          "args.out_bytes is %zu",
+                          (unsigned long long)runs, (unsigned long long)runs * result, args->out_bytes);
     if (args->keys_out && args->keys_out_bytes / k->key_bytes < runs)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "there are %llu runs of keys, which need %llu bytes of keys_out; "
-                          "args.keys_out_bytes is %zu", (unsigned long long)runs, (unsigned long long)runs * k->key_bytes,
-                          args->keys_out_bytes);
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
+                          "there are %llu runs of keys, which need %llu bytes of keys_out; "
+                          "args.keys_out_bytes is %zu",
+                          (unsigned long long)runs, (unsigned long long)runs * k->key_bytes, args->keys_out_bytes);
     return TALLY_OK;
 }
 
@@ -213,10 +217,14 @@ static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args 
 
 tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     const tally_computation *c = &plan->base.computation;
-    keys k = {.keys = args->keys, .key_bytes = c->index_bytes, .elements = args->shape.extent,
-              .keys_out = args->keys_out, .run_end = args->shape.extent};
-    k.runs = (tally_runs){plan, args->x, args->y, args->initial, args->out,
-                          args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
+    keys k = {.keys = args->keys,
+              .key_bytes = c->index_bytes,
+              .elements = args->shape.extent,
+              .keys_out = args->keys_out,
+              .run_end = args->shape.extent};
+    k.runs = (tally_runs){
+        plan,          args->x,   args->y,
+        args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
     k.tasks = tally_ceil_div(k.elements, TALLY_CPU_KEYS_CHUNK);
     tally_status status = tally_cpu_worker_scratch(plan, worker_bytes(plan));
     if (status != TALLY_OK)

@@ -1,8 +1,8 @@
 /* The pool: one job slot, a share of the tasks for each thread, and a gate that threads enter while the job is open.
  *
  * A thread that sees a new job enters (inside += 1) and then looks whether the job is still open; the caller closes the
- * job when no task is left and waits until inside is 0. So whoever comes late finds the door closed and touches nothing,
- * and the caller waits only for threads that do hold a task. */
+ * job when no task is left and waits until inside is 0. So whoever comes late finds the door closed and touches
+ * nothing, and the caller waits only for threads that do hold a task. */
 #define _GNU_SOURCE
 #include "cpu/pool.h"
 
@@ -70,7 +70,9 @@ static void sleep_while(atomic_uint *word, unsigned value) {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-static void wake_all(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0); }
+static void wake_all(atomic_uint *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
 
 /* Takes tasks from its own share, then from the others', until none is left. */
 static void work(tally_pool *pool, unsigned worker) {
@@ -209,7 +211,9 @@ static void run(tally_pool *pool, size_t tasks, tally_task *task, void *job, boo
     pthread_mutex_unlock(&pool->busy);
 }
 
-void tally_pool_run(tally_pool *pool, size_t tasks, tally_task *task, void *job) { run(pool, tasks, task, job, false); }
+void tally_pool_run(tally_pool *pool, size_t tasks, tally_task *task, void *job) {
+    run(pool, tasks, task, job, false);
+}
 
 void tally_pool_run_in_order(tally_pool *pool, size_t tasks, tally_task *task, void *job) {
     run(pool, tasks, task, job, true);
@@ -224,4 +228,6 @@ void tally_turn_wait(tally_turn *turn, size_t task) {
     }
 }
 
-void tally_turn_pass(tally_turn *turn, size_t task) { __atomic_store_n(&turn->next, task + 1, __ATOMIC_RELEASE); }
+void tally_turn_pass(tally_turn *turn, size_t task) {
+    __atomic_store_n(&turn->next, task + 1, __ATOMIC_RELEASE);
+}

@@ -14,17 +14,19 @@ typedef struct reduction {
     const tally_cpu_plan *plan;
     const void *x, *y;
     uint64_t outer, extent, inner;
-    uint64_t index;    /* number of the first row */
-    void *out;         /* results go here, lowered ... */
-    void *into;        /* ... or are combined into these accumulators */
-    uint64_t chunk;    /* rows of a task along the extent */
-    uint64_t chunks;   /* tasks along the extent */
-    uint64_t tile;     /* columns of a task; or groups of a task where the axis is the last one */
+    uint64_t index;  /* number of the first row */
+    void *out;       /* results go here, lowered ... */
+    void *into;      /* ... or are combined into these accumulators */
+    uint64_t chunk;  /* rows of a task along the extent */
+    uint64_t chunks; /* tasks along the extent */
+    uint64_t tile;   /* columns of a task; or groups of a task where the axis is the last one */
     uint64_t tiles;
-    void *partials;    /* chunks > 1: accumulators [outer][chunks][inner] */
+    void *partials; /* chunks > 1: accumulators [outer][chunks][inner] */
 } reduction;
 
-static size_t acc_bytes(const reduction *r) { return r->plan->acc_bytes; }
+static size_t acc_bytes(const reduction *r) {
+    return r->plan->acc_bytes;
+}
 
 static void identity(const reduction *r, uint64_t count, void *acc) {
     r->plan->kernels->identity(&r->plan->context, count, acc);
@@ -44,8 +46,8 @@ static const void *input(const reduction *r, const void *base, uint64_t element)
     return tally_at(base, element, r->plan->base.computation.in_bytes);
 }
 
-/* Rows of a chunk: enough bytes for a task to be worth a thread, not more tasks than MOST_TASKS, and whole blocks of 4096
- * so that chunks begin where vectors do. */
+/* Rows of a chunk: enough bytes for a task to be worth a thread, not more tasks than MOST_TASKS, and whole blocks of
+ * 4096 so that chunks begin where vectors do. */
 static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
     uint64_t row_bytes = r->inner * r->plan->base.computation.in_bytes;
     uint64_t most = tally_max_u64(TALLY_CPU_MOST_TASKS / tally_max_u64(other_tasks, 1), 1);
@@ -61,7 +63,8 @@ static void fold_chunk(const reduction *r, uint64_t group, uint64_t chunk, void 
     uint64_t first = chunk * r->chunk, n = tally_min_u64(r->chunk, r->extent - first);
     uint64_t element = group * r->extent + first;
     identity(r, 1, acc);
-    r->plan->kernels->fold(&r->plan->context, input(r, r->x, element), input(r, r->y, element), n, r->index + first, acc);
+    r->plan->kernels->fold(&r->plan->context, input(r, r->x, element), input(r, r->y, element), n, r->index + first,
+                           acc);
 }
 
 static void chunk_task(void *job, size_t task, unsigned worker) {
@@ -237,17 +240,44 @@ static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
     return TALLY_OK;
 }
 
+static tally_status reduce_nothing(const tally_computation *c) {
+    return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+}
+
+/* All values, so few that one task has them: the same as reduce_groups would do, without its bookkeeping, which takes
+ * as long as folding a hundred values. */
+static void reduce_few(const tally_cpu_plan *plan, const tally_args *args) {
+    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
+    plan->kernels->identity(&plan->context, 1, acc);
+    plan->kernels->fold(&plan->context, args->x, args->y, args->shape.extent, 0, acc);
+    plan->lower(plan, acc, 1, (tally_counts){NULL, args->shape.extent, 0}, args->out);
+}
+
 tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *into) {
     const tally_computation *c = &plan->base.computation;
-    reduction r = {.plan = plan, .x = args->x, .y = args->y, .outer = 1, .extent = args->shape.extent, .inner = 1,
-                   .index = index, .out = args->out, .into = into};
+    bool needs_value = c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
+    if (!into && c->desc.grouping == TALLY_ALL_VALUES && args->shape.extent <= TALLY_CPU_TASK_BYTES / 8) {
+        if (args->shape.extent == 0 && needs_value)
+            return reduce_nothing(c);
+        reduce_few(plan, args);
+        return TALLY_OK;
+    }
+    reduction r = {.plan = plan,
+                   .x = args->x,
+                   .y = args->y,
+                   .outer = 1,
+                   .extent = args->shape.extent,
+                   .inner = 1,
+                   .index = index,
+                   .out = args->out,
+                   .into = into};
     if (c->desc.grouping == TALLY_AXIS) {
         r.outer = args->shape.outer;
         r.inner = args->shape.inner;
     }
     if (r.outer == 0 || r.inner == 0 || (into && r.extent == 0))
         return TALLY_OK;
-    if (r.extent == 0 && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR))
-        return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+    if (r.extent == 0 && needs_value)
+        return reduce_nothing(c);
     return r.inner == 1 ? reduce_groups(plan, &r) : reduce_columns(plan, &r);
 }

@@ -30,7 +30,9 @@ static void *output(const tally_runs *r, uint64_t result) {
     return tally_at_mutable(r->out, result, c->out_bytes * c->per_result);
 }
 
-size_t tally_stretch_bytes(const tally_cpu_plan *plan) { return tally_cpu_run_bytes(plan); }
+size_t tally_stretch_bytes(const tally_cpu_plan *plan) {
+    return tally_cpu_run_bytes(plan);
+}
 
 void tally_runs_emit(const tally_runs *r, uint64_t result, uint64_t count, const uint64_t *lengths, const void *acc) {
     r->plan->lower(r->plan, acc, count, (tally_counts){lengths, 0, 0}, output(r, result));

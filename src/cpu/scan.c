@@ -20,14 +20,16 @@ typedef struct scan {
     uint64_t tile;   /* columns of a task; or groups of a task where the axis is the last one */
     uint64_t tiles;
     bool stream;
-    void *before;    /* inner accumulators: what the pieces before came to; NULL when there are none */
-    void *carry;     /* inner accumulators: the value before the chunk whose turn it is */
+    void *before; /* inner accumulators: what the pieces before came to; NULL when there are none */
+    void *carry;  /* inner accumulators: the value before the chunk whose turn it is */
     tally_turn turn;
 } scan;
 
 /* ---- runs of neighbouring elements ---- */
 
-size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) { return TALLY_CPU_BATCH * plan->acc_bytes; }
+size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) {
+    return TALLY_CPU_BATCH * plan->acc_bytes;
+}
 
 void tally_cpu_start(const tally_cpu_plan *plan, const void *initial, void *acc) {
     if (initial)
@@ -71,8 +73,8 @@ void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y
     }
     for (uint64_t done = 0; done < n;) { /* a user's monoid need not commute */
         uint64_t batch = tally_min_u64(n - done, TALLY_CPU_BATCH), first = n - done - batch;
-        plan->kernels->prefixes(&plan->context, tally_at(x, first, c->in_bytes), NULL, batch, index + first, true, false,
-                                acc, tally_cpu_worker(plan, worker));
+        plan->kernels->prefixes(&plan->context, tally_at(x, first, c->in_bytes), NULL, batch, index + first, true,
+                                false, acc, tally_cpu_worker(plan, worker));
         done += batch;
     }
 }
@@ -171,7 +173,8 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
         uint64_t count = c->reverse ? s->index + s->extent - number - exclusive : number + !exclusive;
         if (exclusive)
             memcpy(lowered, acc, width * plan->acc_bytes);
-        plan->kernels->fold_columns(&plan->context, input(s, s->x, at), input(s, s->y, at), 1, width, s->inner, number, acc);
+        plan->kernels->fold_columns(&plan->context, input(s, s->x, at), input(s, s->y, at), 1, width, s->inner, number,
+                                    acc);
         plan->lower(plan, lowered, width, (tally_counts){NULL, count, 0}, output(s, at));
     }
 }
@@ -211,8 +214,8 @@ static void fold_chunk_columns(const scan *s, uint64_t group, uint64_t first, ui
     }
     plan->kernels->identity(&plan->context, s->inner, own);
     for (uint64_t row = rows; row-- > 0;)
-        plan->kernels->fold_columns(&plan->context, input(s, s->x, element + row * s->inner), NULL, 1, s->inner, s->inner,
-                                    s->index + first + row, own);
+        plan->kernels->fold_columns(&plan->context, input(s, s->x, element + row * s->inner), NULL, 1, s->inner,
+                                    s->inner, s->index + first + row, own);
 }
 
 /* A chunk of rows, all columns of it: for groups too narrow to give each thread columns of its own. */
@@ -264,8 +267,16 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
 
 tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *carry) {
     const tally_computation *c = &plan->base.computation;
-    scan s = {.plan = plan, .x = args->x, .y = args->y, .initial = args->initial, .out = args->out, .outer = 1,
-              .extent = args->shape.extent, .inner = 1, .index = index, .before = carry};
+    scan s = {.plan = plan,
+              .x = args->x,
+              .y = args->y,
+              .initial = args->initial,
+              .out = args->out,
+              .outer = 1,
+              .extent = args->shape.extent,
+              .inner = 1,
+              .index = index,
+              .before = carry};
     if (c->desc.grouping == TALLY_AXIS) {
         s.outer = args->shape.outer;
         s.inner = args->shape.inner;

@@ -90,9 +90,10 @@ static void check_task(void *job, size_t task, unsigned worker) {
 
 static tally_status bad_offsets(const segments *s) {
     if (s->bad < s->count)
-        return tally_fail(TALLY_BAD_OFFSETS, "offsets[%llu] is %lld and offsets[%llu] is %lld: offsets may not decrease "
-                          "or pass the end of the values, %llu", (unsigned long long)s->bad,
-                          (long long)offset_at(s, s->bad), (unsigned long long)s->bad + 1,
+        return tally_fail(TALLY_BAD_OFFSETS,
+                          "offsets[%llu] is %lld and offsets[%llu] is %lld: offsets may not decrease "
+                          "or pass the end of the values, %llu",
+                          (unsigned long long)s->bad, (long long)offset_at(s, s->bad), (unsigned long long)s->bad + 1,
                           (long long)offset_at(s, s->bad + 1), (unsigned long long)s->elements);
     return TALLY_OK;
 }
@@ -105,9 +106,11 @@ static tally_status check_ends(segments *s) {
         return tally_fail(TALLY_BAD_OFFSETS, "offsets[0] is %lld, but there are %llu values", (long long)s->first,
                           (unsigned long long)s->elements);
     if (s->last > s->elements || s->last < s->first)
-        return tally_fail(TALLY_BAD_OFFSETS, "the last offset, offsets[%llu], is %lld; it must lie between the first, "
-                          "%llu, and the number of values, %llu", (unsigned long long)s->count, (long long)s->last,
-                          (unsigned long long)s->first, (unsigned long long)s->elements);
+        return tally_fail(TALLY_BAD_OFFSETS,
+                          "the last offset, offsets[%llu], is %lld; it must lie between the first, "
+                          "%llu, and the number of values, %llu",
+                          (unsigned long long)s->count, (long long)s->last, (unsigned long long)s->first,
+                          (unsigned long long)s->elements);
     return TALLY_OK;
 }
 
@@ -207,10 +210,11 @@ static tally_status name_bad_offsets(segments *s) {
 
 tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
     const tally_computation *c = &plan->base.computation;
-    segments s = {.offsets = args->offsets, .type = c->desc.index, .elements = args->shape.extent,
-                  .count = args->shape.segments};
-    s.runs = (tally_runs){plan, args->x, args->y, args->initial, args->out,
-                          args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
+    segments s = {
+        .offsets = args->offsets, .type = c->desc.index, .elements = args->shape.extent, .count = args->shape.segments};
+    s.runs = (tally_runs){
+        plan,          args->x,   args->y,
+        args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
     tally_status status = check(&s);
     if (status != TALLY_OK || s.count == 0)
         return status;

@@ -20,7 +20,8 @@ static void user_identity(const tally_cpu_context *context, size_t count, void *
         context->op.identity(context->op.context, tally_at_mutable(acc, i, context->acc_stride));
 }
 
-static void user_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, void *acc) {
+static void user_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                      void *acc) {
     (void)y;
     for (size_t i = 0; i < n; i++)
         take(context, tally_at(x, i, context->in_bytes), index + i, acc);

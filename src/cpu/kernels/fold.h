@@ -33,8 +33,7 @@
 ALWAYS_INLINE L_V NAME(lift_lanes)(tally_monoid m, L_V x, L_V y) {
     (void)x, (void)y;
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return lift;)
+#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return lift;)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -43,8 +42,7 @@ ALWAYS_INLINE L_V NAME(lift_lanes)(tally_monoid m, L_V x, L_V y) {
 
 ALWAYS_INLINE L_V NAME(combine_lanes)(tally_monoid m, L_V a, L_V b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return combine;)
+#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return combine;)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -58,7 +56,7 @@ ALWAYS_INLINE L_V NAME(combine_lanes)(tally_monoid m, L_V a, L_V b) {
 #define MIN(p, q)     PASTE2(scalar_min_, LANE)(p, q)
 #define MAX(p, q)     PASTE2(scalar_max_, LANE)(p, q)
 #define ABS(p)        PASTE4(scalar_, LANE_ABS, _, LANE)(p)
-#define IS_NONZERO(p) ((L_T)((p) << COUNT_SHIFT) != 0)
+#define IS_NONZERO(p) PASTE2(scalar_nonzero_, LANE)((L_T)((p) << COUNT_SHIFT))
 
 ALWAYS_INLINE L_T NAME(identity_of)(tally_monoid m) {
     switch (m) {
@@ -73,8 +71,7 @@ ALWAYS_INLINE L_T NAME(identity_of)(tally_monoid m) {
 ALWAYS_INLINE L_T NAME(lift_one)(tally_monoid m, L_T x, L_T y) {
     (void)x, (void)y;
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return (L_T)(lift);)
+#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return (L_T)(lift);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -83,8 +80,7 @@ ALWAYS_INLINE L_T NAME(lift_one)(tally_monoid m, L_T x, L_T y) {
 
 ALWAYS_INLINE L_T NAME(combine_one)(tally_monoid m, L_T a, L_T b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return (L_T)(combine);)
+#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return (L_T)(combine);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -98,8 +94,7 @@ ALWAYS_INLINE L_T NAME(combine_one)(tally_monoid m, L_T a, L_T b) {
 
 ALWAYS_INLINE A_T NAME(combine_acc)(tally_monoid m, A_T a, A_T b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return (A_T)(combine);)
+#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return (A_T)(combine);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -225,8 +220,8 @@ ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, NAME(fold_function) * fold, c
 }
 
 /* Many segments of one short length are rows. */
-ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, const E_T *y, const uint64_t *offsets, size_t count,
-                                       A_T *acc) {
+ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, const E_T *y,
+                                       const uint64_t *offsets, size_t count, A_T *acc) {
     const uint64_t length = offsets[1] - offsets[0];
     uint64_t differs = 0;
     if (length <= 64)
@@ -283,41 +278,41 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
     static A_T PASTE4(fold_values_, CLASS, _, name)(const E_T *x, const E_T *y, size_t n, A_T acc) {                   \
         return NAME(fold)(TALLY_MONOID_##name, x, y, n, acc);                                                          \
     }                                                                                                                  \
-    static void PASTE4(identity_, CLASS, _, name)(const tally_cpu_context *context, size_t count, void *acc) {                \
-        (void)context;                                                                                                    \
+    static void PASTE4(identity_, CLASS, _, name)(const tally_cpu_context *context, size_t count, void *acc) {         \
+        (void)context;                                                                                                 \
         for (size_t i = 0; i < count; i++)                                                                             \
             ((A_T *)acc)[i] = (A_T)NAME(identity_of)(TALLY_MONOID_##name);                                             \
     }                                                                                                                  \
-    static void PASTE4(fold_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,       \
-                                              uint64_t index, void *acc) {                                             \
-        (void)context, (void)index;                                                                                       \
+    static void PASTE4(fold_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,          \
+                                              size_t n, uint64_t index, void *acc) {                                   \
+        (void)context, (void)index;                                                                                    \
         *(A_T *)acc = PASTE4(fold_values_, CLASS, _, name)(x, y, n, *(A_T *)acc);                                      \
     }                                                                                                                  \
-    static void PASTE4(fold_rows_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,            \
+    static void PASTE4(fold_rows_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,     \
                                                    size_t rows, size_t extent, void *acc) {                            \
-        (void)context;                                                                                                    \
+        (void)context;                                                                                                 \
         NAME(fold_rows)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, y, rows, extent, acc);           \
     }                                                                                                                  \
-    static void PASTE4(fold_segments_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,       \
+    static void PASTE4(fold_segments_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, \
                                                        const uint64_t *offsets, size_t count, void *acc) {             \
-        (void)context;                                                                                                    \
+        (void)context;                                                                                                 \
         NAME(fold_segments)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, y, offsets, count, acc);     \
     }                                                                                                                  \
-    static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,         \
+    static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,  \
                                                       size_t rows, size_t width, size_t stride, uint64_t index,        \
                                                       void *acc) {                                                     \
-        (void)context, (void)index;                                                                                       \
+        (void)context, (void)index;                                                                                    \
         NAME(fold_columns)(TALLY_MONOID_##name, x, y, rows, width, stride, acc);                                       \
     }                                                                                                                  \
-    static void PASTE4(prefixes_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,   \
-                                                  uint64_t index, bool reverse, bool exclusive, void *acc,             \
+    static void PASTE4(prefixes_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,      \
+                                                  size_t n, uint64_t index, bool reverse, bool exclusive, void *acc,   \
                                                   void *prefixes) {                                                    \
-        (void)context, (void)index;                                                                                       \
+        (void)context, (void)index;                                                                                    \
         *(A_T *)acc = NAME(prefixes)(TALLY_MONOID_##name, x, y, n, reverse, exclusive, *(A_T *)acc, prefixes);         \
     }                                                                                                                  \
-    static void PASTE4(combine_, CLASS, _, name)(const tally_cpu_context *context, size_t count, const void *other,           \
+    static void PASTE4(combine_, CLASS, _, name)(const tally_cpu_context *context, size_t count, const void *other,    \
                                                  void *acc) {                                                          \
-        (void)context;                                                                                                    \
+        (void)context;                                                                                                 \
         for (size_t i = 0; i < count; i++)                                                                             \
             ((A_T *)acc)[i] = NAME(combine_acc)(TALLY_MONOID_##name, ((A_T *)acc)[i], ((const A_T *)other)[i]);        \
     }                                                                                                                  \

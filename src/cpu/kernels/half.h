@@ -33,7 +33,9 @@ static inline float tally_f32_of_f16(uint16_t half) {
     return tally_float_of_bits(bits | (uint32_t)(half & 0x8000) << 16);
 }
 
-static inline float tally_f32_of_bf16(uint16_t bf16) { return tally_float_of_bits((uint32_t)bf16 << 16); }
+static inline float tally_f32_of_bf16(uint16_t bf16) {
+    return tally_float_of_bits((uint32_t)bf16 << 16);
+}
 
 /* Rounds a double to a format of 16 bits with the given number of stored mantissa bits; the exponent takes the rest. */
 static inline uint16_t tally_round_to_16_bits(double value, int mantissa_bits) {
@@ -58,7 +60,11 @@ static inline uint16_t tally_round_to_16_bits(double value, int mantissa_bits) {
     return (uint16_t)(sign | (result >= infinity ? infinity : result));
 }
 
-static inline uint16_t tally_f16_of_f64(double value) { return tally_round_to_16_bits(value, 10); }
-static inline uint16_t tally_bf16_of_f64(double value) { return tally_round_to_16_bits(value, 7); }
+static inline uint16_t tally_f16_of_f64(double value) {
+    return tally_round_to_16_bits(value, 10);
+}
+static inline uint16_t tally_bf16_of_f64(double value) {
+    return tally_round_to_16_bits(value, 7);
+}
 
 #endif

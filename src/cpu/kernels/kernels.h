@@ -14,13 +14,13 @@ struct tally_exact_type_kernels;
 
 /* What some kernels need to know of their plan; those that come from the operator table look at none of it. */
 typedef struct tally_cpu_context {
-    tally_user_op op;         /* a user's operator */
+    tally_user_op op; /* a user's operator */
     size_t in_bytes, out_bytes;
-    size_t acc_stride;        /* accumulators stand this far apart, aligned to 16 */
+    size_t acc_stride;                            /* accumulators stand this far apart, aligned to 16 */
     const struct tally_exact_type_kernels *exact; /* exact mode */
-    int layout;               /* of its superaccumulators, a tally_exact_layout */
-    bool products;            /* it adds x * y */
-    bool squares;             /* and y is x */
+    int layout;                                   /* of its superaccumulators, a tally_exact_layout */
+    bool products;                                /* it adds x * y */
+    bool squares;                                 /* and y is x */
 } tally_cpu_context;
 
 /* y is the second input of dot. 'index' is the first element's place in its group. */
@@ -33,7 +33,8 @@ typedef struct tally_cpu_kernels {
     /* *acc = *acc combined with n elements */
     void (*fold)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, void *acc);
     /* acc[r] = row r of 'extent' packed elements, for short rows */
-    void (*fold_rows)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t extent, void *acc);
+    void (*fold_rows)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t extent,
+                      void *acc);
     /* acc[i] = elements offsets[i] .. offsets[i + 1] - 1, for i < count; no offset is below offsets[0] */
     void (*fold_segments)(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
                           size_t count, void *acc);
@@ -43,8 +44,8 @@ typedef struct tally_cpu_kernels {
                          size_t stride, uint64_t index, void *acc);
     /* prefixes[i] = *acc combined with elements 0 .. i (exclusive: 0 .. i - 1), or from the last one down if reverse;
      * *acc ends as the whole */
-    void (*prefixes)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, bool reverse,
-                     bool exclusive, void *acc, void *prefixes);
+    void (*prefixes)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                     bool reverse, bool exclusive, void *acc, void *prefixes);
     /* acc[i] = acc[i] combined with other[i] */
     void (*combine)(const tally_cpu_context *context, size_t count, const void *other, void *acc);
 } tally_cpu_kernels;
@@ -65,7 +66,7 @@ typedef struct tally_cpu_direct_scan {
 /* The kernels of one element type. */
 typedef struct tally_cpu_type {
     const tally_cpu_kernels *kernels[TALLY_MONOID_COUNT];
-    const tally_cpu_kernels *f64_kernels[TALLY_MONOID_COUNT]; /* that accumulate in f64 where it is not the default */
+    const tally_cpu_kernels *f64_kernels[TALLY_MONOID_COUNT];   /* that accumulate in f64 where it is not the default */
     const tally_cpu_direct_scan *same_scan[TALLY_MONOID_COUNT]; /* output elements of the input's width */
     const tally_cpu_direct_scan *wide_scan[TALLY_MONOID_COUNT]; /* integers: output elements of 64 bits */
 } tally_cpu_type;

@@ -20,11 +20,11 @@ ALWAYS_INLINE A_T NAME(block)(const E_T *x, size_t n, s_f64 shift) {
 }
 #else
 
-#define D_T            PASTE2(s_, DEVIATION_LANE)
-#define D_V            PASTE2(v_, DEVIATION_LANE)
-#define D_LANES        LANES_OF(D_T)
-#define D_LOAD(p)      PASTE4(load_, DEVIATION_LANE, _from_, ELEMENT)(p)
-#define D_LOAD_ONE(p)  PASTE4(scalar_, DEVIATION_LANE, _from_, ELEMENT)(*(p))
+#define D_T           PASTE2(s_, DEVIATION_LANE)
+#define D_V           PASTE2(v_, DEVIATION_LANE)
+#define D_LANES       LANES_OF(D_T)
+#define D_LOAD(p)     PASTE4(load_, DEVIATION_LANE, _from_, ELEMENT)(p)
+#define D_LOAD_ONE(p) PASTE4(scalar_, DEVIATION_LANE, _from_, ELEMENT)(*(p))
 
 /* Sums of d and of its square. */
 ALWAYS_INLINE void NAME(deviations)(const E_T *x, size_t n, D_T shift, s_f64 *sum, s_f64 *squares) {

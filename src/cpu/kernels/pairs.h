@@ -147,41 +147,41 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
     static A_T PASTE4(fold_values_, CLASS, _, name)(const E_T *x, size_t n, uint64_t index, A_T acc) {                 \
         return NAME(fold)(TALLY_MONOID_##name, x, n, index, acc);                                                      \
     }                                                                                                                  \
-    static void PASTE4(identity_, CLASS, _, name)(const tally_cpu_context *context, size_t count, void *acc) {                \
-        (void)context;                                                                                                    \
+    static void PASTE4(identity_, CLASS, _, name)(const tally_cpu_context *context, size_t count, void *acc) {         \
+        (void)context;                                                                                                 \
         for (size_t i = 0; i < count; i++)                                                                             \
             ((A_T *)acc)[i] = NAME(identity_of)(TALLY_MONOID_##name);                                                  \
     }                                                                                                                  \
-    static void PASTE4(fold_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,       \
-                                              uint64_t index, void *acc) {                                             \
-        (void)context, (void)y;                                                                                           \
+    static void PASTE4(fold_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,          \
+                                              size_t n, uint64_t index, void *acc) {                                   \
+        (void)context, (void)y;                                                                                        \
         *(A_T *)acc = PASTE4(fold_values_, CLASS, _, name)(x, n, index, *(A_T *)acc);                                  \
     }                                                                                                                  \
-    static void PASTE4(fold_rows_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,            \
+    static void PASTE4(fold_rows_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,     \
                                                    size_t rows, size_t extent, void *acc) {                            \
-        (void)context, (void)y;                                                                                           \
+        (void)context, (void)y;                                                                                        \
         NAME(fold_rows)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, rows, extent, acc);              \
     }                                                                                                                  \
-    static void PASTE4(fold_segments_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,       \
+    static void PASTE4(fold_segments_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, \
                                                        const uint64_t *offsets, size_t count, void *acc) {             \
-        (void)context, (void)y;                                                                                               \
-        NAME(fold_segments)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, offsets, count, acc);                                           \
+        (void)context, (void)y;                                                                                        \
+        NAME(fold_segments)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, offsets, count, acc);        \
     }                                                                                                                  \
-    static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,         \
+    static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,  \
                                                       size_t rows, size_t width, size_t stride, uint64_t index,        \
                                                       void *acc) {                                                     \
-        (void)context, (void)y;                                                                                           \
+        (void)context, (void)y;                                                                                        \
         NAME(fold_columns)(TALLY_MONOID_##name, x, rows, width, stride, index, acc);                                   \
     }                                                                                                                  \
-    static void PASTE4(prefixes_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y, size_t n,   \
-                                                  uint64_t index, bool reverse, bool exclusive, void *acc,             \
+    static void PASTE4(prefixes_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,      \
+                                                  size_t n, uint64_t index, bool reverse, bool exclusive, void *acc,   \
                                                   void *prefixes) {                                                    \
-        (void)context, (void)y;                                                                                           \
+        (void)context, (void)y;                                                                                        \
         *(A_T *)acc = NAME(prefixes)(TALLY_MONOID_##name, x, n, index, reverse, exclusive, *(A_T *)acc, prefixes);     \
     }                                                                                                                  \
-    static void PASTE4(combine_, CLASS, _, name)(const tally_cpu_context *context, size_t count, const void *other,           \
+    static void PASTE4(combine_, CLASS, _, name)(const tally_cpu_context *context, size_t count, const void *other,    \
                                                  void *acc) {                                                          \
-        (void)context;                                                                                                    \
+        (void)context;                                                                                                 \
         for (size_t i = 0; i < count; i++)                                                                             \
             ((A_T *)acc)[i] = NAME(combine)(TALLY_MONOID_##name, ((A_T *)acc)[i], ((const A_T *)other)[i]);            \
     }                                                                                                                  \

@@ -28,8 +28,7 @@
 
 ALWAYS_INLINE L_V NAME(scan_combine_)(tally_monoid m, L_V a, L_V b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return combine;)
+#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return combine;)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -43,8 +42,7 @@ ALWAYS_INLINE L_V NAME(scan_combine_)(tally_monoid m, L_V a, L_V b) {
 
 ALWAYS_INLINE L_T NAME(scan_combine_one_)(tally_monoid m, L_T a, L_T b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return (L_T)(combine);)
+#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return (L_T)(combine);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -175,13 +173,13 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
                                                                                PASTE4(scan_columns_, name, _, WIDTH)};
 
 /* Of the class' monoids those whose accumulator is the result and whose lift is the element. */
-#define SCAN_sum            DEFINE_SCAN(sum)
-#define SCAN_prod           DEFINE_SCAN(prod)
-#define SCAN_min            DEFINE_SCAN(min)
-#define SCAN_max            DEFINE_SCAN(max)
-#define SCAN_band           DEFINE_SCAN(band)
-#define SCAN_bor            DEFINE_SCAN(bor)
-#define SCAN_bxor           DEFINE_SCAN(bxor)
+#define SCAN_sum  DEFINE_SCAN(sum)
+#define SCAN_prod DEFINE_SCAN(prod)
+#define SCAN_min  DEFINE_SCAN(min)
+#define SCAN_max  DEFINE_SCAN(max)
+#define SCAN_band DEFINE_SCAN(band)
+#define SCAN_bor  DEFINE_SCAN(bor)
+#define SCAN_bxor DEFINE_SCAN(bxor)
 #define SCAN_sumabs
 #define SCAN_sumsq
 #define SCAN_dot

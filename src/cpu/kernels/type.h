@@ -217,7 +217,7 @@
 #define C1    i64
 #undef ON_INDEXED
 #define ON_INDEXED KEEP
-#define FAST_FOLD "cpu/kernels/indexed.h"
+#define FAST_FOLD  "cpu/kernels/indexed.h"
 #include "cpu/kernels/pairs.h"
 #undef FAST_FOLD
 #undef CLASS
@@ -233,7 +233,7 @@
 #define C1    f64
 #undef ON_FLOATS2
 #define ON_FLOATS2 KEEP
-#define FAST_FOLD "cpu/kernels/logsumexp.h"
+#define FAST_FOLD  "cpu/kernels/logsumexp.h"
 #include "cpu/kernels/pairs.h"
 #undef FAST_FOLD
 #undef CLASS
@@ -246,7 +246,7 @@
 #define C2         f64
 #undef ON_FLOATS3
 #define ON_FLOATS3 KEEP
-#define FAST_FOLD "cpu/kernels/moments.h"
+#define FAST_FOLD  "cpu/kernels/moments.h"
 #include "cpu/kernels/pairs.h"
 #undef FAST_FOLD
 #undef CLASS
@@ -275,8 +275,8 @@
 #define ON_SUM DROP
 #undef ON_TOTAL
 #define ON_TOTAL DROP
-#define CLASS VALUE
-#define ACC   VALUE_LANE
+#define CLASS    VALUE
+#define ACC      VALUE_LANE
 #undef ON_VALUE
 #define ON_VALUE KEEP
 #if !ELEMENT_IS_FLOAT
@@ -357,10 +357,13 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
 #ifdef SAME_LANE
     .same_scan =
         {
-            [TALLY_MONOID_sum] = &direct_scan_sum_same,   [TALLY_MONOID_prod] = &direct_scan_prod_same,
-            [TALLY_MONOID_min] = &direct_scan_min_same,   [TALLY_MONOID_max] = &direct_scan_max_same,
+            [TALLY_MONOID_sum] = &direct_scan_sum_same,
+            [TALLY_MONOID_prod] = &direct_scan_prod_same,
+            [TALLY_MONOID_min] = &direct_scan_min_same,
+            [TALLY_MONOID_max] = &direct_scan_max_same,
 #if !ELEMENT_IS_FLOAT
-            [TALLY_MONOID_band] = &direct_scan_band_same, [TALLY_MONOID_bor] = &direct_scan_bor_same,
+            [TALLY_MONOID_band] = &direct_scan_band_same,
+            [TALLY_MONOID_bor] = &direct_scan_bor_same,
             [TALLY_MONOID_bxor] = &direct_scan_bxor_same,
 #endif
         },

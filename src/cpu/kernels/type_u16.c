@@ -1,20 +1,20 @@
 /* The kernels of u16 elements. */
-#define ELEMENT          u16
-#define ELEMENT_IS_FLOAT 0
-#define ELEMENT_BITS     16
+#define ELEMENT           u16
+#define ELEMENT_IS_FLOAT  0
+#define ELEMENT_BITS      16
 #define ELEMENT_IS_SIGNED 0
-#define SUM_LANE         u32
+#define SUM_LANE          u32
 /* 2^14 elements of 16 bits fill 30. */
-#define SUM_FLUSH        16384
-#define SQUARE_LANE      u64
-#define TOTAL_LANE       u64
-#define TOTAL_ACC        u64
-#define VALUE_LANE       u16
-#define MAGNITUDE_LANE   u16
-#define MAGNITUDE_ABS    abs
-#define COUNT_LANE       i16
-#define COUNT_FLUSH      30000
+#define SUM_FLUSH      16384
+#define SQUARE_LANE    u64
+#define TOTAL_LANE     u64
+#define TOTAL_ACC      u64
+#define VALUE_LANE     u16
+#define MAGNITUDE_LANE u16
+#define MAGNITUDE_ABS  abs
+#define COUNT_LANE     i16
+#define COUNT_FLUSH    30000
 #define HAS_F64_KERNELS
-#define WIDE_LANE        u64
-#define DEVIATION_LANE   f64
+#define WIDE_LANE      u64
+#define DEVIATION_LANE f64
 #include "cpu/kernels/type.h"

@@ -1,20 +1,20 @@
 /* The kernels of u8 elements. */
-#define ELEMENT          u8
-#define ELEMENT_IS_FLOAT 0
-#define ELEMENT_BITS     8
+#define ELEMENT           u8
+#define ELEMENT_IS_FLOAT  0
+#define ELEMENT_BITS      8
 #define ELEMENT_IS_SIGNED 0
-#define SUM_LANE         u32
+#define SUM_LANE          u32
 /* 2^14 elements of 16 bits fill 30. */
-#define SUM_FLUSH        16384
-#define SQUARE_LANE      u32
-#define TOTAL_LANE       u64
-#define TOTAL_ACC        u64
-#define VALUE_LANE       u8
-#define MAGNITUDE_LANE   u8
-#define MAGNITUDE_ABS    abs
-#define COUNT_LANE       i8
-#define COUNT_FLUSH      120
+#define SUM_FLUSH      16384
+#define SQUARE_LANE    u32
+#define TOTAL_LANE     u64
+#define TOTAL_ACC      u64
+#define VALUE_LANE     u8
+#define MAGNITUDE_LANE u8
+#define MAGNITUDE_ABS  abs
+#define COUNT_LANE     i8
+#define COUNT_FLUSH    120
 #define HAS_F64_KERNELS
-#define WIDE_LANE        u64
-#define DEVIATION_LANE   f64
+#define WIDE_LANE      u64
+#define DEVIATION_LANE f64
 #include "cpu/kernels/type.h"
