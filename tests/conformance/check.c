@@ -321,6 +321,8 @@ static bool run(test_case *t, tally_plan *plan, uint64_t *state) {
         t->how == AT_ONCE ? tally_run(plan, &t->args, TALLY_SYNCHRONOUS) : run_in_pieces(t, plan, state);
     if (status != (must_be_empty ? TALLY_EMPTY : TALLY_OK))
         return fail(t, "%s: %s", tally_status_name(status), status == TALLY_OK ? "" : tally_last_error());
+    if (t->how == IN_PIECES && status != TALLY_OK)
+        tally_reset(plan); /* a finish that failed leaves the pieces where they are */
     if (must_be_empty)
         return check_untouched(t, "TALLY_EMPTY");
     return check_surroundings(t) && check_results(t);

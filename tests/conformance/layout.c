@@ -291,11 +291,11 @@ enum {
 };
 
 static size_t larger_count(amount how_many) {
-    return how_many == AMOUNT_FEW ? 0 : how_many == AMOUNT_QUICK ? 1 : how_many == AMOUNT_MAIN ? 3 : 9;
+    return how_many == AMOUNT_FEW ? 0 : how_many == AMOUNT_QUICK ? 1 : how_many == AMOUNT_MAIN ? 1 : 4;
 }
 
 size_t layout_count(tally_grouping grouping, amount how_many) {
-    size_t larger = larger_count(how_many), huge = how_many == AMOUNT_CORE ? HUGE : 0;
+    size_t larger = larger_count(how_many), huge = how_many == AMOUNT_HUGE ? HUGE : 0;
     if (how_many == AMOUNT_FEW)
         return FEW_ALL;
     bool quick = how_many == AMOUNT_QUICK;
@@ -343,7 +343,7 @@ static void make_axis(layout *l, amount how_many, size_t i, uint64_t seed) {
                     1 + random_below(&state, NARROW_INNERS));
         return;
     }
-    if (i >= plain + narrow) {
+    if (i >= plain + narrow && !quick) {
         bool huge = i >= plain + narrow + larger;
         list = huge ? huge_shapes : larger_shapes;
         at = random_below(&state, huge ? COUNT_OF(huge_shapes) : COUNT_OF(larger_shapes));
@@ -371,8 +371,8 @@ void layout_make(layout *l, tally_grouping grouping, amount how_many, size_t i, 
         layout_all(l, small_sizes[quick ? random_below(&state, COUNT_OF(small_sizes)) : i]);
         return;
     }
-    uint64_t n = i < fixed            ? segment_sizes[quick ? 1 + i % 3 : i / CUT_COUNT]
-                 : i < fixed + larger ? threshold(random_bits(&state), quick ? 15 : 18)
+    uint64_t n = i < fixed            ? segment_sizes[quick ? 1 + i % 2 : i / CUT_COUNT]
+                 : i < fixed + larger ? threshold(random_bits(&state), quick ? 13 : 18)
                                       : huge_sizes[random_below(&state, COUNT_OF(huge_sizes))];
     cut which = i < fixed ? (cut)(i % CUT_COUNT) : (cut)random_below(&state, CUT_NOTHING);
     if (grouping == TALLY_ALL_VALUES)

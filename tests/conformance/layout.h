@@ -51,8 +51,9 @@ bool layout_offsets(const layout *l, tally_dtype index, void **memory, size_t *b
 void layout_key_values(const layout *l, tally_dtype index, uint64_t seed, void **memory, void **run_keys);
 
 /* The number of layouts for a grouping, and the i-th. 'main': thresholds and shapes of all kinds, some of them chosen
- * by the seed; 'few': a handful of small ones for conversions and index types. 'core' gets more of the larger. */
-typedef enum amount { AMOUNT_FEW, AMOUNT_QUICK, AMOUNT_MAIN, AMOUNT_CORE } amount;
+ * by the seed; 'few': a handful of small ones for conversions and index types. 'core' gets more of the larger, 'huge'
+ * one of some millions too. */
+typedef enum amount { AMOUNT_FEW, AMOUNT_QUICK, AMOUNT_MAIN, AMOUNT_CORE, AMOUNT_HUGE } amount;
 size_t layout_count(tally_grouping grouping, amount how_many);
 void layout_make(layout *l, tally_grouping grouping, amount how_many, size_t i, uint64_t seed);
 

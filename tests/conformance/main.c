@@ -59,6 +59,13 @@ static void run_combination(suite *s, const combination *what, const char *name,
     }
 }
 
+/* Some millions of elements, for the kinds of kernels that there are rather than for every operator. */
+static bool has_huge_input(const combination *what) {
+    bool kind_of_kernel = what->op == TALLY_SUM || what->op == TALLY_MAX || what->op == TALLY_ARGMIN ||
+                          what->op == TALLY_VAR || what->op == TALLY_DOT;
+    return kind_of_kernel && what->in == TALLY_F32 && what->form != TALLY_EXCLUSIVE_SCAN;
+}
+
 static bool visit(void *context, const combination *what) {
     suite *s = context;
     char name[COMBINATION_NAME_BYTES];
@@ -82,9 +89,15 @@ static bool visit(void *context, const combination *what) {
         return true;
     }
     s->combinations++;
+    /* What does not round is the same computation in both modes: the second time, a look will do. */
+    bool rounds = what->op == TALLY_SUM || what->op == TALLY_MEAN || what->op == TALLY_SUMSQ ||
+                  what->op == TALLY_NORM2 || what->op == TALLY_DOT;
+    bool again = what->mode == TALLY_EXACT && !(rounds && is_float(what->in));
     bool core = what->in == TALLY_F32 || what->in == TALLY_F64 || what->in == TALLY_I32;
-    amount how_many = s->how_many == AMOUNT_MAIN && core && s->how == AT_ONCE ? AMOUNT_CORE : s->how_many;
-    run_combination(s, what, name, plan, how_many);
+    amount how_many = s->how_many;
+    if (how_many == AMOUNT_MAIN && core && s->how == AT_ONCE)
+        how_many = has_huge_input(what) ? AMOUNT_HUGE : AMOUNT_CORE;
+    run_combination(s, what, name, plan, again && how_many > AMOUNT_QUICK ? AMOUNT_QUICK : how_many);
     tally_plan_destroy(plan);
     return true;
 }

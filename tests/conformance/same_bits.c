@@ -140,13 +140,13 @@ static bool visit(void *context, const combination *what) {
     tally_plan_describe(plan, &described, &per_result);
     tally_plan_destroy(plan);
     size_t last = layout_count(what->grouping, AMOUNT_CORE) - 1;
-    int turns = e->o->quick ? 1 : 3;
+    int turns = e->o->quick ? 1 : 2;
     for (int turn = 0; turn < turns; turn++) {
         uint64_t seed = case_seed(e->o, name, 5000 + (uint64_t)turn);
         pattern p = what->mode == TALLY_EXACT ? WIDE : what->op == TALLY_PROD ? NEAR_ONE : UNIFORM;
         layout l;
         /* The large ones, where several threads take part. */
-        layout_make(&l, what->grouping, AMOUNT_CORE, last - 1 - (size_t)turn, seed);
+        layout_make(&l, what->grouping, AMOUNT_CORE, last - (size_t)turn, seed);
         size_t size = size_of(what->in), results = what->form == TALLY_REDUCE ? l.groups : l.elements;
         inputs in = {.l = &l, .bytes = l.elements * size, .out_bytes = results * per_result * size_of(described.out)};
         void *run_keys = NULL;

@@ -8,13 +8,17 @@ enum { WEIGHT_OF_BIT_0 = -2148 };
 
 void exact_clear(exact_sum *sum) {
     memset(sum, 0, sizeof *sum);
+    sum->lowest = EXACT_LIMBS;
     sum->only_negative_zeros = true;
 }
 
 /* Adds magnitude * 2^exponent, negated if asked. */
 static void deposit(exact_sum *sum, unsigned __int128 magnitude, int exponent, bool negative) {
     int position = exponent - WEIGHT_OF_BIT_0, shift = position % 32;
-    int64_t *limb = sum->limb + position / 32;
+    int first = position / 32;
+    int64_t *limb = sum->limb + first;
+    sum->lowest = first < sum->lowest ? first : sum->lowest;
+    sum->highest = first + 5 > sum->highest ? first + 5 : sum->highest;
     /* 106 bits shifted by up to 31 need 137: the part that the shift would lose goes first. */
     uint64_t parts[5];
     uint64_t carried = 0;
@@ -71,16 +75,18 @@ void exact_add_product(exact_sum *sum, double x, double y) {
     deposit(sum, (unsigned __int128)sx * sy, ex + ey, signbit(x) != signbit(y));
 }
 
-static void to_integer(const exact_sum *sum, mpz_t z) {
+/* The sum is z * 2^exponent, exactly; gives the exponent. */
+static int to_integer(const exact_sum *sum, mpz_t z) {
     mpz_t limb;
     mpz_init(limb);
     mpz_set_ui(z, 0);
-    for (int k = EXACT_LIMBS - 1; k >= 0; k--) {
+    for (int k = sum->highest - 1; k >= sum->lowest; k--) {
         mpz_mul_2exp(z, z, 32);
         mpz_set_si(limb, (long)sum->limb[k]);
         mpz_add(z, z, limb);
     }
     mpz_clear(limb);
+    return WEIGHT_OF_BIT_0 + 32 * (sum->lowest < EXACT_LIMBS ? sum->lowest : 0);
 }
 
 /* z * 2^exponent to the nearest value of a type. A quotient or root comes with its lowest bit set when it was not
@@ -136,8 +142,8 @@ double exact_value(const exact_sum *sum, tally_dtype type) {
         return value;
     mpz_t z;
     mpz_init(z);
-    to_integer(sum, z);
-    value = round_integer(z, WEIGHT_OF_BIT_0, type);
+    int exponent = to_integer(sum, z);
+    value = round_integer(z, exponent, type);
     mpz_clear(z);
     return value;
 }
@@ -151,7 +157,7 @@ double exact_mean(const exact_sum *sum, tally_dtype type) {
     mpz_t z, rest;
     mpz_init(z);
     mpz_init(rest);
-    to_integer(sum, z);
+    int exponent = to_integer(sum, z);
     bool negative = mpz_sgn(z) < 0;
     mpz_abs(z, z);
     mpz_mul_2exp(z, z, 192);
@@ -160,7 +166,7 @@ double exact_mean(const exact_sum *sum, tally_dtype type) {
         mpz_setbit(z, 0);
     if (negative)
         mpz_neg(z, z);
-    value = round_integer(z, WEIGHT_OF_BIT_0 - 192, type);
+    value = round_integer(z, exponent - 192, type);
     mpz_clear(z);
     mpz_clear(rest);
     return value;
@@ -173,12 +179,12 @@ double exact_root(const exact_sum *sum, tally_dtype type) {
     mpz_t z, rest;
     mpz_init(z);
     mpz_init(rest);
-    to_integer(sum, z);
-    mpz_mul_2exp(z, z, 256);
+    int exponent = to_integer(sum, z);
+    mpz_mul_2exp(z, z, 256); /* the exponent is even, as a root wants it */
     mpz_sqrtrem(z, rest, z);
     if (mpz_sgn(rest))
         mpz_setbit(z, 0);
-    value = round_integer(z, (WEIGHT_OF_BIT_0 - 256) / 2, type);
+    value = round_integer(z, (exponent - 256) / 2, type);
     mpz_clear(z);
     mpz_clear(rest);
     return value;

@@ -13,6 +13,7 @@ enum { EXACT_LIMBS = 140 };
 
 typedef struct exact_sum {
     int64_t limb[EXACT_LIMBS]; /* 32 bits each and room for 2^30 carries */
+    int lowest, highest;       /* limbs that may differ from 0: all from lowest to before highest */
     uint64_t count;
     bool nan, positive_infinity, negative_infinity;
     bool only_negative_zeros;

@@ -14,7 +14,7 @@
  * and more once it stagnates, so it fails as a reduction from some thousands of elements. Sums of small integers have
  * no error at all in any order, and are compared bit for bit; that is what catches a wrong algorithm at small n.
  *
- *     product           (8 + 4 sqrt n) u |p|: n roundings whatever the order, which behave as a random walk
+ *     product           (8 + 8 sqrt n) u |p|: n roundings whatever the order, nearly a random walk
  *     mean              that of the sum, divided; and the division
  *     norm2             that of the sum of squares S, over 2 sqrt S; and the root
  *     variance          k u sigma sqrt(sigma^2 + mean^2) + (k u mean)^2 with k as for sums: the bound of a stable
