@@ -54,7 +54,7 @@ static uint16_t half_of(double value) {
     int exponent = (int)(bits >> 23 & 0xff) - 127;
     uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
     if (exponent < -14)
-        return (uint16_t)(sign | (uint16_t)(fabs(value) * 0x1p24 + 0.5));
+        return (uint16_t)(sign | (uint16_t)lround(fabs(value) * 0x1p24));
     uint32_t magnitude = ((uint32_t)(exponent + 15) << 10) + (((bits & 0x7fffff) + 0x1000) >> 13);
     return (uint16_t)(sign | (magnitude < 0x7bff ? magnitude : 0x7bff));
 }

@@ -94,8 +94,13 @@ const char *bench_roof_instructions(void) {
 
 /* ---------------------------------------------------------------------------------------------- the team ----- */
 
+typedef struct member {
+    pthread_t thread;
+    unsigned number; /* from 1: the caller is number 0 */
+} member;
+
 static struct {
-    pthread_t *thread; /* threads - 1 of them: the caller is the first */
+    member *members; /* threads - 1 of them */
     unsigned threads;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -117,7 +122,7 @@ static void pause_briefly(unsigned *spins) {
 }
 
 static void *team_thread(void *argument) {
-    const unsigned me = (unsigned)(uintptr_t)argument;
+    const unsigned me = ((const member *)argument)->number;
     unsigned seen = 0, spins = 0;
     while (!atomic_load(&team.stop)) {
         if (!atomic_load(&team.spin)) {
@@ -184,17 +189,20 @@ unsigned bench_threads_of(const char *spec) {
 
 bool bench_team_start(unsigned threads) {
     team.asleep = true;
-    team.thread = calloc(threads ? threads : 1, sizeof *team.thread);
-    if (!team.thread)
+    team.members = calloc(threads ? threads : 1, sizeof *team.members);
+    if (!team.members)
         return false;
     /* The number is final before any thread runs; on a failure the team is told to stop with those it has. */
     team.threads = threads ? threads : 1;
-    for (unsigned i = 1; i < team.threads; i++)
-        if (pthread_create(&team.thread[i - 1], NULL, team_thread, (void *)(uintptr_t)i) != 0) {
+    for (unsigned i = 1; i < team.threads; i++) {
+        member *new_member = &team.members[i - 1];
+        new_member->number = i;
+        if (pthread_create(&new_member->thread, NULL, team_thread, new_member) != 0) {
             team.threads = i;
             bench_team_stop();
             return false;
         }
+    }
     return true;
 }
 
@@ -202,9 +210,9 @@ void bench_team_stop(void) {
     atomic_store(&team.stop, true);
     team_wake();
     for (unsigned i = 1; i < team.threads; i++)
-        pthread_join(team.thread[i - 1], NULL);
-    free(team.thread);
-    team.thread = NULL;
+        pthread_join(team.members[i - 1].thread, NULL);
+    free(team.members);
+    team.members = NULL;
     team.threads = 1;
 }
 

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Writes docs/bench/README.md from the figures that bench/run --docs has left there: what was measured, how, on what,
+and a summary of the rows of `tally bench` that gives each group's ratios to the roof beside its floor.
+
+    bench/page.py docs/bench
+
+SPDX-License-Identifier: Apache-2.0"""
+import json
+import os
+import sys
+
+CASES = [("sum/f32", "Sum of f32"), ("max/f32", "Maximum of f32"), ("argmax/f32", "Index of the maximum of f32"),
+         ("scan/f32", "Inclusive scan of f32"), ("sum/f64", "Sum of f64"),
+         ("exact/f64", "Exact sum of f64 (NumPy's row: Python's `math.fsum`)")]
+
+HOW = """## How it was measured
+
+- **The roof** of a computation is the time of the best plain loop that reads each input byte once and writes each
+  output byte once, over the very buffers of the computation: a sum in eight independent vector accumulators for what is
+  only read, a copy (plain stores, streaming stores or `memcpy`) for what is read and written, a fill for output beyond
+  that; on one thread or on all, whichever is faster at that size. Ratio 1.00 is that speed. Ratios a little above 1
+  occur: a real computation may use the memory system better than a plain loop does.
+- **Turns.** The roof and the computation alternate batch by batch within one measurement, at least five rounds and until
+  neither gets better, and the best batch of each counts, so that what a shared machine does to one it does to the other.
+  The peers are programs that live through the whole run and are asked in turn, likewise.
+- **Data** are varied: near-normal floats, random bits for integers. Memory is touched before, in large pages where the
+  system grants them. Throughput counts each byte read or written once.
+- **The peers** are built with `-O3 -march=native`, run with their default number of threads, and answer on the same
+  numbers; the runner complains when two of them disagree. tally's are the simple calls of its header. NumPy and Eigen use one thread. OpenBLAS has no plain sum that
+  is right at every size and instruction set (0.3.21), so its sum of absolute values stands in. OpenMP's scan is the
+  `simd inscan` loop.
+- **No figure is asserted** in a test. Absolute figures hold for one machine at one hour; quote the ratios.
+
+## How to repeat it
+
+    bench/run --docs
+
+builds everything into `build-bench/`, runs the peers and `tally bench`, and rewrites this folder: `peers.json`,
+`tally.json` (both in the shape of Google Benchmark's), `tally.txt`, `chart.svg` and this page. What is missing among the
+peers is said and left out; on Debian all of them come with
+
+    apt-get install libtbb-dev libeigen3-dev libopenblas-dev pkg-config python3-numpy python3-matplotlib
+
+`build/tally bench --filter RE` measures a few rows, `--quick` all of them roughly.
+"""
+
+
+def load(folder, name):
+    try:
+        with open(os.path.join(folder, name)) as f:
+            return json.load(f)
+    except OSError:
+        return None
+
+
+def power(n):
+    return f"2^{n.bit_length() - 1}"
+
+
+def machine(peers, library):
+    context = peers["context"]
+    device = library["context"] if library else {}
+    lines = [f"- processor: {context['processor']}, {context['num_cpus']} threads",
+             f"- tally {device.get('tally_version', '')}: {device.get('tally_device_name', '')} "
+             f"({device.get('tally_device_detail', '')}), built by {context['compiler']}",
+             f"- date: {context['date'][:10]}; load of other programs at the start: {context['load_avg'][0]}"]
+    lines += [f"- {name}: {version}" for name, version in context["versions"].items() if name not in ("tally", "roof")]
+    return "## The machine\n\n" + "\n".join(lines) + "\n"
+
+
+def side_by_side(peers):
+    rows, parts = peers["benchmarks"], ["## Side by side\n\nGB/s; the fastest program of each column is bold.\n"]
+    for case, title in CASES:
+        found = [r for r in rows if r["case"] == case]
+        if not found:
+            continue
+        sizes = sorted({r["n"] for r in found})
+        rate = {(r["label"], r["n"]): r["bytes_per_second"] * 1e-9 for r in found}
+        names = list(dict.fromkeys(r["label"] for r in found))
+        lines = [f"### {title}\n", "| | " + " | ".join(power(n) for n in sizes) + " |", "|---|" + "---:|" * len(sizes)]
+        for name in names:
+            cells = []
+            for n in sizes:
+                value = rate.get((name, n))
+                best = max(rate.get((other, n), 0) for other in names if other != "roof")
+                text = "-" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+                cells.append(f"**{text}**" if value == best and name != "roof" else text)
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def group_of(name):
+    head = name.split("/")[0]
+    if head in ("segments", "keys", "exact", "roof"):
+        return head
+    return "scan" if "scan" in head else head.split("_axis")[0] + " along an axis" if "_axis" in head else "reduce"
+
+
+def misses(row):
+    if row.get("error_occurred"):
+        return True
+    if "ceiling_ns" in row:
+        return row["real_time"] > row["ceiling_ns"]
+    return "floor" in row and row.get("plain_ratio", row.get("roof_ratio", 0)) < row["floor"]
+
+
+def summary(library):
+    rows = [r for r in library["benchmarks"] if not r["name"].startswith("roof/")]
+    groups = {}
+    for row in rows:
+        groups.setdefault(group_of(row["name"]), []).append(row)
+    lines = ["## The library beside the roof\n",
+             f"{len(rows)} rows of `tally bench`, {sum(map(misses, rows))} of them below the floor that the project asks "
+             "of itself. All rows: [tally.txt](tally.txt).\n",
+             "| group | rows | ratio: least, median, greatest | below the floor |", "|---|---:|---|---:|"]
+    for group, members in groups.items():
+        ratios = sorted(r.get("plain_ratio", r.get("roof_ratio", 0)) for r in members
+                        if "ceiling_ns" not in r and not r.get("error_occurred"))
+        shown = f"{ratios[0]:.2f}, {ratios[len(ratios) // 2]:.2f}, {ratios[-1]:.2f}" if ratios else "-"
+        shown += " (of the plain sum)" if group == "exact" else ""
+        lines.append(f"| {group} | {len(members)} | {shown} | {sum(map(misses, members))} |")
+    below = [r for r in rows if misses(r)]
+    if below:
+        lines += ["", "Below the floor:", "", "| row | got | floor |", "|---|---:|---:|"]
+    for r in below:
+        got = "failed" if r.get("error_occurred") else f"{r['real_time']:.0f} ns" if "ceiling_ns" in r else \
+            f"{r.get('plain_ratio', r.get('roof_ratio', 0)):.2f}"
+        floor = f"{r['ceiling_ns']:g} ns" if "ceiling_ns" in r else f"{r['floor']:.2f}"
+        lines.append(f"| {r['name']} | {got} | {floor} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    folder = sys.argv[1]
+    peers, library = load(folder, "peers.json"), load(folder, "tally.json")
+    if not peers:
+        sys.exit(f"bench/page.py: no peers.json in {folder}; run bench/run --docs")
+    parts = ["# Measured: tally and its peers\n",
+             "*This page is written by `bench/run --docs`; edit `bench/page.py` instead.*\n",
+             "![Throughput against the number of values, for tally, its peers and the roof of memory](chart.svg)\n",
+             machine(peers, library)]
+    if library:
+        parts.append(summary(library))
+    parts += [side_by_side(peers), HOW]
+    with open(os.path.join(folder, "README.md"), "w") as f:
+        f.write("\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()
