@@ -35,7 +35,7 @@ static double read_f32(const void *x, size_t n, void *out, size_t calls) {
     (void)out;
     start_team_once();
     bench_roof roof;
-    bench_roof_of(&(bench_span){(void *)(uintptr_t)x, n * sizeof(float)}, 1, NULL, 0, &roof);
+    bench_roof_of(&(bench_span){(void *)x, n * sizeof(float)}, 1, NULL, 0, &roof);
     return seconds_of(&roof, calls);
 }
 
@@ -46,8 +46,7 @@ static double read_f64(const void *x, size_t n, void *out, size_t calls) {
 static double copy_f32(const void *x, size_t n, void *out, size_t calls) {
     start_team_once();
     bench_roof roof;
-    bench_roof_of(&(bench_span){(void *)(uintptr_t)x, n * sizeof(float)}, 1, &(bench_span){out, n * sizeof(float)}, 1,
-                  &roof);
+    bench_roof_of(&(bench_span){(void *)x, n * sizeof(float)}, 1, &(bench_span){out, n * sizeof(float)}, 1, &roof);
     return seconds_of(&roof, calls);
 }
 

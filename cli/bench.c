@@ -57,6 +57,7 @@ static int read_arguments(int argc, char **argv, settings *s) {
     double min_time = -1;
     char *end;
     optind = 0; /* the command may have used getopt already */
+    opterr = 0; /* its messages would not name the command */
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         switch (c) {
         case 'd':
@@ -83,7 +84,7 @@ static int read_arguments(int argc, char **argv, settings *s) {
             fputs(usage, stdout);
             return -1;
         default:
-            return usage_error("bad option", NULL);
+            return usage_error("unknown option, or one that lacks its value", argv[optind - 1]);
         }
     }
     if (optind < argc)

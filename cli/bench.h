@@ -64,9 +64,8 @@ typedef enum bench_data {
     BENCH_NORMAL = 0, /* floats: near normal, mean 0, variance 1; integers: every bit random */
     BENCH_SPREAD_20,  /* floats: uniform exponents from 2^-20 to 2^20, both signs */
     BENCH_SPREAD_100,
-    BENCH_BITS,  /* floats: random bits, every finite number possible */
-    BENCH_GIVEN, /* what the caller has put into the pools */
-    BENCH_DATA_COUNT
+    BENCH_BITS, /* floats: random bits, every finite number possible */
+    BENCH_GIVEN /* what the caller has put into the pools */
 } bench_data;
 
 typedef enum bench_lengths {

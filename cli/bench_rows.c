@@ -203,9 +203,9 @@ static bool add_keys(bench_rows *rows) {
 
 static bool add_exact(bench_rows *rows) {
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_F16};
-    static const char *const data_names[BENCH_DATA_COUNT] = {"normal", "spread_20", "spread_100", "random_bits"};
+    static const char *const data_names[] = {"normal", "spread_20", "spread_100", "random_bits"};
     for (int t = 0; t < 3; t++)
-        for (int data = 0; data < BENCH_DATA_COUNT; data++) {
+        for (int data = 0; data <= BENCH_BITS; data++) {
             if (types[t] == TALLY_F16 && data == BENCH_SPREAD_100)
                 continue; /* a half has no such exponents */
             bench_row *row = add(rows, "Exact sums beside the plain sum", TALLY_SUM, types[t], two_to_26,

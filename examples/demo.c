@@ -12,7 +12,7 @@
 #endif
 #include "../cli/bench.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,7 +182,7 @@ static int demo_large(void) {
         else if (works[i].form != TALLY_REDUCE)
             printf("ends at %.9g\n", (double)((const float *)bench_pool(BENCH_OUT, 0))[n - 1]);
         else if (works[i].shape.outer * works[i].shape.inner > 1)
-            printf("%llu sums\n", (unsigned long long)(works[i].shape.outer * works[i].shape.inner));
+            printf("%" PRIu64 " sums\n", works[i].shape.outer * works[i].shape.inner);
         else
             printf("%.9g\n", (double)value);
     }
@@ -193,9 +193,10 @@ static int demo_large(void) {
 
 /* The header of format 1.0: the text is padded so that the data start at a multiple of 64. */
 static bool write_npy(const char *path, const float *x, size_t n) {
+    static const unsigned char magic[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0}; /* 118 bytes of text follow */
     char header[128];
     memset(header, ' ', sizeof header);
-    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
+    memcpy(header, magic, sizeof magic);
     int used =
         snprintf(header + 10, sizeof header - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu,), }", n);
     header[10 + used] = ' ';
