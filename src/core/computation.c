@@ -40,6 +40,7 @@ static tally_dtype default_acc(const tally_operator *entry, tally_dtype in) {
     case TALLY_MONOID_nonzero:
         return TALLY_I64;
     case TALLY_MONOID_moments:
+        return tally_dtype_is_float(in) && in != TALLY_F64 ? TALLY_F32 : TALLY_F64;
     case TALLY_MONOID_logsumexp:
         return TALLY_F64;
     case TALLY_MONOID_sum:

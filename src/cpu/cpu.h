@@ -19,6 +19,8 @@ enum {
     TALLY_CPU_SCAN_BYTES = 256 * 1024,
     /* Scans with more output than this store past the caches. */
     TALLY_CPU_STREAM_BYTES = 8 * 1024 * 1024,
+    /* Rows of so few elements are scanned many at a call. */
+    TALLY_CPU_SHORT_ROW = 256,
     /* Results that are lowered at a time. */
     TALLY_CPU_BATCH = 256,
     /* Bytes of accumulators that a tile of columns may have: half of a first cache. */

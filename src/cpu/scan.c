@@ -52,7 +52,9 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
                         uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
     if (plan->direct) {
-        plan->direct->scan(x, n, c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, stream, acc, out);
+        /* a fence for every short run would cost more than streaming saves */
+        tally_cpu_how how = {c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, stream && n >= 4096};
+        plan->direct->scan(x, n, how, acc, out);
         return;
     }
     for (uint64_t done = 0; done < n;) {
@@ -100,6 +102,15 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
     uint64_t end = tally_min_u64((task + 1) * s->tile, s->outer);
+    if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
+        const tally_computation *c = &s->plan->base.computation;
+        uint64_t first = task * s->tile;
+        tally_cpu_start(s->plan, s->initial, acc);
+        s->plan->direct->rows(input(s, s->x, first * s->extent), end - first, s->extent,
+                              (tally_cpu_how){c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, s->stream}, acc,
+                              output(s, first * s->extent));
+        return;
+    }
     for (uint64_t group = task * s->tile; group < end; group++) {
         tally_cpu_start(s->plan, s->initial, acc);
         scan_elements(s, group, 0, s->extent, worker, acc);
@@ -161,8 +172,8 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     uint64_t element = (group * s->extent + first) * s->inner + column;
     if (plan->direct) {
-        plan->direct->columns(input(s, s->x, element), rows, width, s->inner, c->reverse, exclusive, acc,
-                              output(s, element));
+        plan->direct->columns(input(s, s->x, element), rows, width, s->inner,
+                              (tally_cpu_how){c->reverse, exclusive, s->stream}, acc, output(s, element));
         return;
     }
     void *lowered = acc;

@@ -12,6 +12,9 @@
 
 struct tally_exact_type_kernels;
 
+/* Rows that the lanes of every type take without being emptied. */
+enum { TALLY_CPU_BLOCK_ROWS = 128 };
+
 /* What some kernels need to know of their plan; those that come from the operator table look at none of it. */
 typedef struct tally_cpu_context {
     tally_user_op op; /* a user's operator */
@@ -42,6 +45,9 @@ typedef struct tally_cpu_kernels {
      * number 'index' of its group */
     void (*fold_columns)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
                          size_t stride, uint64_t index, void *acc);
+    /* acc[j] = element j of up to TALLY_CPU_BLOCK_ROWS rows, combined; at least one row. NULL: identity and fold_columns
+     * are as good */
+    void (*fold_block)(const void *x, size_t rows, size_t width, size_t stride, void *acc);
     /* prefixes[i] = *acc combined with elements 0 .. i (exclusive: 0 .. i - 1), or from the last one down if reverse;
      * *acc ends as the whole */
     void (*prefixes)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
@@ -50,17 +56,20 @@ typedef struct tally_cpu_kernels {
     void (*combine)(const tally_cpu_context *context, size_t count, const void *other, void *acc);
 } tally_cpu_kernels;
 
-/* A scan straight from input to output elements, for monoids whose accumulator is the result. *acc (of the monoid's
- * accumulator type) is the value before the first element. 'stream' asks for stores that bypass the cache. */
-typedef void tally_cpu_scan(const void *x, size_t n, bool reverse, bool exclusive, bool stream, const void *acc,
-                            void *out);
-/* The same for 'rows' rows of 'width' columns that begin 'stride' elements apart; acc[width] in and out. */
-typedef void tally_cpu_scan_columns(const void *x, size_t rows, size_t width, size_t stride, bool reverse,
-                                    bool exclusive, void *acc, void *out);
+/* Scans straight from input to output elements, for monoids whose accumulator is the result. 'stream' asks for stores
+ * that bypass the cache. */
+typedef struct tally_cpu_how {
+    bool reverse, exclusive, stream;
+} tally_cpu_how;
 
 typedef struct tally_cpu_direct_scan {
-    tally_cpu_scan *scan;
-    tally_cpu_scan_columns *columns;
+    /* n elements; *acc (of the monoid's accumulator type) is the value before the first of them */
+    void (*scan)(const void *x, size_t n, tally_cpu_how how, const void *acc, void *out);
+    /* 'rows' short packed rows of 'extent' elements, each from *acc */
+    void (*rows)(const void *x, size_t rows, size_t extent, tally_cpu_how how, const void *acc, void *out);
+    /* 'width' columns of 'rows' rows that begin 'stride' elements apart; acc[width] is what came before and becomes
+     * what comes after */
+    void (*columns)(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_how how, void *acc, void *out);
 } tally_cpu_direct_scan;
 
 /* The kernels of one element type. */

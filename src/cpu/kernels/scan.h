@@ -19,7 +19,7 @@
 #define SPLAT(value)   ((L_T)(value) - (L_V){0}) /* adding 0 would lose the sign of -0 */
 #define SHIFT_UP       PASTE2(shift_up_, LANE)
 #define REVERSED       PASTE2(reversed_, LANE)
-#define STREAM         PASTE2(stream_, LANE)
+#define LAST           PASTE2(last_, LANE)
 
 #define HIGHEST   PASTE2(HIGHEST_, LANE)
 #define LOWEST    PASTE2(LOWEST_, LANE)
@@ -84,93 +84,214 @@ ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V 
         NAME(scan_combine_)(m, SHIFT_UP(x, identity, shift), x);
     L_V after = NAME(scan_combine_)(m, *before, x);
     L_V result = exclusive ? NAME(scan_combine_)(m, *before, SHIFT_UP(x, identity, 1)) : after;
-    *before = SPLAT(after[LANES - 1]);
+    *before = LAST(after);
     return result;
 }
 
-ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, bool reverse, bool exclusive,
-                                       bool stream, L_V *before, O_T *out) {
+ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_how how, L_V *before,
+                                       O_T *out) {
     for (size_t k = 0; k < vectors; k++) {
-        size_t i = (reverse ? vectors - 1 - k : k) * LANES;
+        size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
         L_V v = LOAD(x + i);
-        v = NAME(scan_vector_)(m, reverse ? REVERSED(v) : v, exclusive, before);
-        if (reverse)
+        v = NAME(scan_vector_)(m, how.reverse ? REVERSED(v) : v, how.exclusive, before);
+        if (how.reverse)
             v = REVERSED(v);
-        if (stream)
-            STREAM(out + i, v);
-        else
-            memcpy(out + i, &v, sizeof v);
+        memcpy(out + i, &v, sizeof v);
     }
 }
 
-/* Elements until the output is aligned, whole vectors, and the rest; backwards for a reverse scan. */
-ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, bool reverse, bool exclusive, bool stream,
-                               L_T start, O_T *out) {
-    size_t head = (VECTOR_BYTES - (uintptr_t)out % VECTOR_BYTES) % VECTOR_BYTES / sizeof(L_T);
-    if (head > n || (uintptr_t)out % sizeof(L_T))
-        head = stream = 0;
-    size_t body = (n - head) / LANES, tail = n - head - body * LANES;
-    size_t first = reverse ? tail : head, last = reverse ? head : tail;
-    size_t first_at = reverse ? n - first : 0, last_at = reverse ? 0 : n - last;
-    L_V before = SPLAT(NAME(scan_scalars_)(m, x + first_at, first, reverse, exclusive, start, out + first_at));
-    if (stream)
-        NAME(scan_vectors_)(m, x + head, body, reverse, exclusive, true, &before, out + head);
+/* The same by way of a buffer in the first cache, from where the output is streamed: it may begin at any address, while
+ * the elements of a vector are told by their place in the group alone, so that the bits do not depend on addresses. */
+enum { NAME(BUFFER_) = 4096 / sizeof(L_T) };
+
+ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_how how, L_V *before,
+                                         O_T *out) {
+    const size_t most = NAME(BUFFER_) / LANES;
+    L_V buffer[NAME(BUFFER_) / LANES];
+    for (size_t done = 0; done < vectors; done += most) {
+        size_t block = vectors - done < most ? vectors - done : most;
+        size_t at = (how.reverse ? vectors - done - block : done) * LANES;
+        NAME(scan_vectors_)(m, x + at, block, how, before, (O_T *)buffer);
+        stream_bytes(out + at, buffer, block * sizeof *buffer);
+    }
+    end_stream();
+}
+
+/* Whole vectors from where the scan begins, then the rest one by one. */
+ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu_how how, L_T start, O_T *out) {
+    size_t vectors = n / LANES, rest = n % LANES;
+    size_t vectors_at = how.reverse ? rest : 0, rest_at = how.reverse ? 0 : n - rest;
+    L_V before = SPLAT(start);
+    if (how.stream)
+        NAME(stream_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
     else
-        NAME(scan_vectors_)(m, x + head, body, reverse, exclusive, false, &before, out + head);
-    NAME(scan_scalars_)(m, x + last_at, last, reverse, exclusive, before[0], out + last_at);
+        NAME(scan_vectors_)(m, x + vectors_at, vectors, how, &before, out + vectors_at);
+    NAME(scan_scalars_)(m, x + rest_at, rest, how.reverse, how.exclusive, before[0], out + rest_at);
+}
+
+ALWAYS_INLINE void NAME(write_out_)(bool stream, O_T *out, const L_T *from, size_t n) {
     if (stream)
+        stream_bytes(out, from, n * sizeof *from);
+    else
+        memcpy(out, from, n * sizeof *from);
+}
+
+/* 'extent' is a constant where this is inlined. */
+ALWAYS_INLINE void NAME(scan_rows_of_)(tally_monoid m, const E_T *x, size_t rows, size_t extent, tally_cpu_how how,
+                                       L_T start, L_T *out) {
+    for (size_t r = 0; r < rows; r++)
+        NAME(scan_scalars_)(m, x + r * extent, extent, how.reverse, how.exclusive, start, (O_T *)out + r * extent);
+}
+
+ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, size_t extent, tally_cpu_how how,
+                                    L_T start, O_T *out) {
+    L_T buffer[NAME(BUFFER_)];
+    const tally_cpu_how cached = {how.reverse, how.exclusive, false};
+    const size_t most = NAME(BUFFER_) / extent;
+    for (size_t done = 0; done < rows; done += most) {
+        size_t block = rows - done < most ? rows - done : most;
+        const E_T *from = x + done * extent;
+        if (extent == 2)
+            NAME(scan_rows_of_)(m, from, block, 2, how, start, buffer);
+        else if (extent == 3)
+            NAME(scan_rows_of_)(m, from, block, 3, how, start, buffer);
+        else if (extent < LANES)
+            NAME(scan_rows_of_)(m, from, block, extent, how, start, buffer);
+        else
+            for (size_t r = 0; r < block; r++)
+                NAME(scan_)(m, from + r * extent, extent, cached, start, (O_T *)buffer + r * extent);
+        NAME(write_out_)(how.stream, out + done * extent, buffer, block * extent);
+    }
+    if (how.stream)
         end_stream();
 }
 
-enum { NAME(COLUMN_TILE_) = 4096 / sizeof(L_T) };
-
 ALWAYS_INLINE void NAME(scan_column_row_)(tally_monoid m, const E_T *x, size_t width, bool exclusive,
-                                          L_T *restrict before, O_T *out) {
+                                          L_T *restrict before, L_T *restrict out) {
     for (size_t j = 0; j < width; j++) {
-        L_T value = LOAD_ONE(x + j);
-        L_T after = NAME(scan_combine_one_)(m, before[j], value);
+        L_T after = NAME(scan_combine_one_)(m, before[j], LOAD_ONE(x + j));
         out[j] = exclusive ? before[j] : after;
         before[j] = after;
     }
 }
 
-/* Rows of tiles that stay in the first cache with their running values. */
-ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                       bool reverse, bool exclusive, A_T *acc, O_T *out) {
-    L_T before[NAME(COLUMN_TILE_)];
-    for (size_t first = 0; first < width; first += NAME(COLUMN_TILE_)) {
-        size_t tile = width - first < NAME(COLUMN_TILE_) ? width - first : (size_t)NAME(COLUMN_TILE_);
+/* Rows of at least a vector: tiles that stay in the first cache with their running values, and as many rows of them as
+ * the buffer has room for, if they are neighbours. */
+ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                            tally_cpu_how how, A_T *acc, O_T *out) {
+    L_T before[NAME(BUFFER_)], buffer[NAME(BUFFER_)];
+    for (size_t first = 0; first < width; first += NAME(BUFFER_)) {
+        size_t tile = width - first < NAME(BUFFER_) ? width - first : (size_t)NAME(BUFFER_);
+        size_t most = tile == stride ? NAME(BUFFER_) / tile : 1;
         for (size_t j = 0; j < tile; j++)
             before[j] = (L_T)acc[first + j];
-        for (size_t k = 0; k < rows; k++) {
-            size_t at = (reverse ? rows - 1 - k : k) * stride + first;
-            NAME(scan_column_row_)(m, x + at, tile, exclusive, before, out + at);
+        for (size_t done = 0; done < rows; done += most) {
+            size_t block = rows - done < most ? rows - done : most;
+            size_t at = (how.reverse ? rows - done - block : done) * stride + first;
+            for (size_t k = 0; k < block; k++) {
+                size_t row = how.reverse ? block - 1 - k : k;
+                NAME(scan_column_row_)(m, x + at + row * stride, tile, how.exclusive, before, buffer + row * tile);
+            }
+            NAME(write_out_)(how.stream, out + at, buffer, block * tile);
         }
         for (size_t j = 0; j < tile; j++)
             acc[first + j] = (A_T)before[j];
     }
 }
 
+/* Rows narrower than a vector are taken apart into columns, a block at a time; each is scanned as neighbours, and the
+ * block put together again. 'width' is a constant where this is inlined. */
+ALWAYS_INLINE void NAME(scan_narrow_of_)(tally_monoid m, const E_T *x, size_t rows, size_t width, tally_cpu_how how,
+                                         L_T *before, L_T *out) {
+    L_T columns[NAME(BUFFER_)], scanned[NAME(BUFFER_)];
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < width; j++)
+            columns[j * rows + r] = LOAD_ONE(x + r * width + j);
+    for (size_t j = 0; j < width; j++) {
+        const L_T *column = columns + j * rows;
+        L_T *result = scanned + j * rows;
+        size_t vectors = rows / LANES, rest = rows % LANES, at = how.reverse ? rest : 0;
+        L_V running = SPLAT(before[j]);
+        for (size_t k = 0; k < vectors; k++) {
+            size_t i = at + (how.reverse ? vectors - 1 - k : k) * LANES;
+            L_V v;
+            memcpy(&v, column + i, sizeof v);
+            v = NAME(scan_vector_)(m, how.reverse ? REVERSED(v) : v, how.exclusive, &running);
+            v = how.reverse ? REVERSED(v) : v;
+            memcpy(result + i, &v, sizeof v);
+        }
+        L_T value = running[0];
+        for (size_t k = 0; k < rest; k++) {
+            size_t i = how.reverse ? rest - 1 - k : rows - rest + k;
+            L_T after = NAME(scan_combine_one_)(m, value, column[i]);
+            result[i] = how.exclusive ? value : after;
+            value = after;
+        }
+        before[j] = value;
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < width; j++)
+            out[r * width + j] = scanned[j * rows + r];
+}
+
+ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
+                                              tally_cpu_how how, A_T *acc, O_T *out) {
+    L_T before[LANES], buffer[NAME(BUFFER_)];
+    const size_t most = NAME(BUFFER_) / width / LANES * LANES;
+    for (size_t j = 0; j < width; j++)
+        before[j] = (L_T)acc[j];
+    for (size_t done = 0; done < rows; done += most) {
+        size_t block = rows - done < most ? rows - done : most;
+        size_t at = (how.reverse ? rows - done - block : done) * width;
+        if (width == 2)
+            NAME(scan_narrow_of_)(m, x + at, block, 2, how, before, buffer);
+        else if (width == 3)
+            NAME(scan_narrow_of_)(m, x + at, block, 3, how, before, buffer);
+        else
+            NAME(scan_narrow_of_)(m, x + at, block, width, how, before, buffer);
+        NAME(write_out_)(how.stream, out + at, buffer, block * width);
+    }
+    for (size_t j = 0; j < width; j++)
+        acc[j] = (A_T)before[j];
+}
+
+ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                       tally_cpu_how how, A_T *acc, O_T *out) {
+    if (width == stride && width < LANES)
+        NAME(scan_narrow_columns_)(m, x, rows, width, how, acc, out);
+    else
+        NAME(scan_wide_columns_)(m, x, rows, width, stride, how, acc, out);
+    if (how.stream)
+        end_stream();
+}
+
+/* The forward scans are worth code of their own; reverse ones decide in the loop. */
 #define DEFINE_SCAN(name)                                                                                              \
-    static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, bool reverse, bool exclusive, bool stream,      \
-                                              const void *acc, void *out) {                                            \
+    static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, tally_cpu_how how, const void *acc,             \
+                                              void *out) {                                                             \
         const L_T start = (L_T) * (const A_T *)acc;                                                                    \
-        if (reverse)                                                                                                   \
-            NAME(scan_)(TALLY_MONOID_##name, x, n, true, exclusive, stream, start, out);                               \
-        else if (exclusive)                                                                                            \
-            NAME(scan_)(TALLY_MONOID_##name, x, n, false, true, stream, start, out);                                   \
+        if (how.reverse)                                                                                               \
+            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){true, how.exclusive, how.stream}, start, out);      \
+        else if (how.exclusive)                                                                                        \
+            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, true, how.stream}, start, out);              \
         else                                                                                                           \
-            NAME(scan_)(TALLY_MONOID_##name, x, n, false, false, stream, start, out);                                  \
+            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, false, how.stream}, start, out);             \
+    }                                                                                                                  \
+    static void PASTE4(scan_rows_, name, _, WIDTH)(const void *x, size_t rows, size_t extent, tally_cpu_how how,       \
+                                                   const void *acc, void *out) {                                       \
+        const L_T start = (L_T) * (const A_T *)acc;                                                                    \
+        if (how.reverse || how.exclusive)                                                                              \
+            NAME(scan_rows_)(TALLY_MONOID_##name, x, rows, extent, how, start, out);                                   \
+        else                                                                                                           \
+            NAME(scan_rows_)                                                                                           \
+            (TALLY_MONOID_##name, x, rows, extent, (tally_cpu_how){false, false, how.stream}, start, out);             \
     }                                                                                                                  \
     static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
-                                                      bool reverse, bool exclusive, void *acc, void *out) {            \
-        if (exclusive)                                                                                                 \
-            NAME(scan_columns_)(TALLY_MONOID_##name, x, rows, width, stride, reverse, true, acc, out);                 \
-        else                                                                                                           \
-            NAME(scan_columns_)(TALLY_MONOID_##name, x, rows, width, stride, reverse, false, acc, out);                \
+                                                      tally_cpu_how how, void *acc, void *out) {                       \
+        NAME(scan_columns_)(TALLY_MONOID_##name, x, rows, width, stride, how, acc, out);                               \
     }                                                                                                                  \
-    static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {PASTE4(scan_, name, _, WIDTH),          \
-                                                                               PASTE4(scan_columns_, name, _, WIDTH)};
+    static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \
+        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_rows_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH)};
 
 /* Of the class' monoids those whose accumulator is the result and whose lift is the element. */
 #define SCAN_sum  DEFINE_SCAN(sum)
@@ -201,7 +322,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 #undef SCAN_nonzero
 #undef SCAN_maxabs
 #undef DEFINE_SCAN
-#undef STREAM
+#undef LAST
 #undef REVERSED
 #undef SHIFT_UP
 #undef SPLAT

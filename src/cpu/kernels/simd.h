@@ -437,75 +437,156 @@ DEFINE_LOAD_F64_FROM_HALF(bf16)
 
 /* ------------------------------------------------------------------------------------ moving lanes ------- */
 
-/* Lane l takes lane l - by of x, the lowest ones take fill's; and the lanes from last to first. 'by' is a constant
- * where these are inlined, and so is the permutation. */
-#if defined(__clang__)
-#define DEFINE_MOVES(tag, index_tag)                                                                                   \
-    ALWAYS_INLINE v_##tag shift_up_##tag(v_##tag x, v_##tag fill, size_t by) {                                         \
-        v_##tag moved = fill;                                                                                          \
-        _Pragma("clang loop unroll(full)") for (size_t l = 0; l < LANES_OF(s_##tag); l++) if (l >= by) moved[l] =      \
-            x[l - by];                                                                                                 \
-        return moved;                                                                                                  \
-    }                                                                                                                  \
-    ALWAYS_INLINE v_##tag reversed_##tag(v_##tag x) {                                                                  \
-        v_##tag moved = x;                                                                                             \
-        _Pragma("clang loop unroll(full)") for (size_t l = 0; l < LANES_OF(s_##tag); l++) moved[l] =                   \
-            x[LANES_OF(s_##tag) - 1 - l];                                                                              \
-        return moved;                                                                                                  \
+/* move_up(x, fill, units): every 32-bit unit takes the one 'units' below it, the lowest ones take fill's, which are all
+ * the same. 'units' is a power of two and a constant where this is inlined. gcc 12 builds the index vector of a
+ * __builtin_shuffle anew in every step of a loop, so the instructions are named. */
+#if defined(__AVX512F__)
+ALWAYS_INLINE v_u32 move_up(v_u32 x, v_u32 fill, size_t units) {
+    const __m512i v = (__m512i)x, f = (__m512i)fill;
+    switch (units) {
+    case 1:
+        return (v_u32)_mm512_alignr_epi32(v, f, 15);
+    case 2:
+        return (v_u32)_mm512_alignr_epi32(v, f, 14);
+    case 4:
+        return (v_u32)_mm512_alignr_epi32(v, f, 12);
+    default:
+        return (v_u32)_mm512_alignr_epi32(v, f, 8);
     }
+}
+ALWAYS_INLINE v_u32 reversed_32(v_u32 x) {
+    const __m512i from = _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return (v_u32)_mm512_permutexvar_epi32(from, (__m512i)x);
+}
+ALWAYS_INLINE v_u32 reversed_64(v_u32 x) {
+    return (v_u32)_mm512_permutexvar_epi64(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), (__m512i)x);
+}
+ALWAYS_INLINE v_u32 last_32(v_u32 x) {
+    return (v_u32)_mm512_permutexvar_epi32(_mm512_set1_epi32(15), (__m512i)x);
+}
+ALWAYS_INLINE v_u32 last_64(v_u32 x) {
+    return (v_u32)_mm512_permutexvar_epi64(_mm512_set1_epi64(7), (__m512i)x);
+}
+#elif defined(__AVX2__)
+ALWAYS_INLINE v_u32 move_up(v_u32 x, v_u32 fill, size_t units) {
+    const __m256i v = (__m256i)x, f = (__m256i)fill;
+    switch (units) {
+    case 1:
+        return (v_u32)_mm256_blend_epi32(_mm256_permutevar8x32_epi32(v, _mm256_set_epi32(6, 5, 4, 3, 2, 1, 0, 0)), f,
+                                         1);
+    case 2:
+        return (v_u32)_mm256_blend_epi32(_mm256_permute4x64_epi64(v, 0x90), f, 3);
+    default:
+        return (v_u32)_mm256_permute2x128_si256(v, f, 0x02);
+    }
+}
+ALWAYS_INLINE v_u32 reversed_32(v_u32 x) {
+    return (v_u32)_mm256_permutevar8x32_epi32((__m256i)x, _mm256_set_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+ALWAYS_INLINE v_u32 reversed_64(v_u32 x) {
+    return (v_u32)_mm256_permute4x64_epi64((__m256i)x, 0x1b);
+}
+ALWAYS_INLINE v_u32 last_32(v_u32 x) {
+    return (v_u32)_mm256_permutevar8x32_epi32((__m256i)x, _mm256_set1_epi32(7));
+}
+ALWAYS_INLINE v_u32 last_64(v_u32 x) {
+    return (v_u32)_mm256_permute4x64_epi64((__m256i)x, 0xff);
+}
+#elif defined(__SSE2__)
+ALWAYS_INLINE v_u32 move_up(v_u32 x, v_u32 fill, size_t units) {
+    const __m128i v = (__m128i)x, f = (__m128i)fill;
+    if (units == 1)
+        return (v_u32)_mm_or_si128(_mm_slli_si128(v, 4), _mm_srli_si128(f, 12));
+    return (v_u32)_mm_unpacklo_epi64(f, v);
+}
+ALWAYS_INLINE v_u32 reversed_32(v_u32 x) {
+    return (v_u32)_mm_shuffle_epi32((__m128i)x, 0x1b);
+}
+ALWAYS_INLINE v_u32 reversed_64(v_u32 x) {
+    return (v_u32)_mm_shuffle_epi32((__m128i)x, 0x4e);
+}
+ALWAYS_INLINE v_u32 last_32(v_u32 x) {
+    return (v_u32)_mm_shuffle_epi32((__m128i)x, 0xff);
+}
+ALWAYS_INLINE v_u32 last_64(v_u32 x) {
+    return (v_u32)_mm_unpackhi_epi64((__m128i)x, (__m128i)x);
+}
 #else
-#define DEFINE_MOVES(tag, index_tag)                                                                                   \
+ALWAYS_INLINE v_u32 move_up(v_u32 x, v_u32 fill, size_t units) {
+    v_u32 moved = fill;
+    for (size_t l = units; l < LANES_OF(s_u32); l++)
+        moved[l] = x[l - units];
+    return moved;
+}
+ALWAYS_INLINE v_u32 reversed_32(v_u32 x) {
+    return (v_u32){x[3], x[2], x[1], x[0]};
+}
+ALWAYS_INLINE v_u32 reversed_64(v_u32 x) {
+    return (v_u32){x[2], x[3], x[0], x[1]};
+}
+ALWAYS_INLINE v_u32 last_32(v_u32 x) {
+    return (v_u32){x[3], x[3], x[3], x[3]};
+}
+ALWAYS_INLINE v_u32 last_64(v_u32 x) {
+    return (v_u32){x[2], x[3], x[2], x[3]};
+}
+#endif
+
+/* By lane type: lane l takes lane l - by; the lanes from last to first; the last lane everywhere. */
+#define DEFINE_MOVES(tag, bits)                                                                                        \
     ALWAYS_INLINE v_##tag shift_up_##tag(v_##tag x, v_##tag fill, size_t by) {                                         \
-        v_##index_tag from;                                                                                            \
-        for (size_t l = 0; l < LANES_OF(s_##tag); l++)                                                                 \
-            from[l] = (s_##index_tag)(l < by ? l : LANES_OF(s_##tag) + l - by);                                        \
-        return __builtin_shuffle(fill, x, from);                                                                       \
+        return (v_##tag)move_up((v_u32)x, (v_u32)fill, by * (bits / 32));                                              \
     }                                                                                                                  \
     ALWAYS_INLINE v_##tag reversed_##tag(v_##tag x) {                                                                  \
-        v_##index_tag from;                                                                                            \
-        for (size_t l = 0; l < LANES_OF(s_##tag); l++)                                                                 \
-            from[l] = (s_##index_tag)(LANES_OF(s_##tag) - 1 - l);                                                      \
-        return __builtin_shuffle(x, from);                                                                             \
+        return (v_##tag)reversed_##bits((v_u32)x);                                                                     \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag last_##tag(v_##tag x) {                                                                      \
+        return (v_##tag)last_##bits((v_u32)x);                                                                         \
     }
-#endif
-DEFINE_MOVES(i32, i32)
-DEFINE_MOVES(u32, i32)
-DEFINE_MOVES(f32, i32)
-DEFINE_MOVES(i64, i64)
-DEFINE_MOVES(u64, i64)
-DEFINE_MOVES(f64, i64)
+DEFINE_MOVES(i32, 32)
+DEFINE_MOVES(u32, 32)
+DEFINE_MOVES(f32, 32)
+DEFINE_MOVES(i64, 64)
+DEFINE_MOVES(u64, 64)
+DEFINE_MOVES(f64, 64)
 
 /* ------------------------------------------------------------------------------------ streaming stores --- */
 
-/* Stores an aligned vector past the caches: the line is not read first, which saves a third of a scan's traffic when
- * the output will not be read again soon. */
+/* Stores past the caches: the line is not read first, which saves a third of a scan's traffic when the output will not
+ * be read again soon. */
 #if defined(__AVX512F__)
-#define DEFINE_STREAM(tag)                                                                                             \
-    ALWAYS_INLINE void stream_##tag(void *p, v_##tag v) {                                                              \
-        _mm512_stream_si512(p, (__m512i)v);                                                                            \
-    }
+ALWAYS_INLINE void stream_vector(void *p, v_u8 v) {
+    _mm512_stream_si512(p, (__m512i)v);
+}
 #elif defined(__AVX2__)
-#define DEFINE_STREAM(tag)                                                                                             \
-    ALWAYS_INLINE void stream_##tag(void *p, v_##tag v) {                                                              \
-        _mm256_stream_si256(p, (__m256i)v);                                                                            \
-    }
+ALWAYS_INLINE void stream_vector(void *p, v_u8 v) {
+    _mm256_stream_si256(p, (__m256i)v);
+}
 #elif defined(__SSE2__)
-#define DEFINE_STREAM(tag)                                                                                             \
-    ALWAYS_INLINE void stream_##tag(void *p, v_##tag v) {                                                              \
-        _mm_stream_si128(p, (__m128i)v);                                                                               \
-    }
+ALWAYS_INLINE void stream_vector(void *p, v_u8 v) {
+    _mm_stream_si128(p, (__m128i)v);
+}
 #else
-#define DEFINE_STREAM(tag)                                                                                             \
-    ALWAYS_INLINE void stream_##tag(void *p, v_##tag v) {                                                              \
-        memcpy(p, &v, sizeof v);                                                                                       \
-    }
+ALWAYS_INLINE void stream_vector(void *p, v_u8 v) {
+    memcpy(p, &v, sizeof v);
+}
 #endif
-DEFINE_STREAM(i32)
-DEFINE_STREAM(u32)
-DEFINE_STREAM(f32)
-DEFINE_STREAM(i64)
-DEFINE_STREAM(u64)
-DEFINE_STREAM(f64)
+
+/* Copies to any address. */
+ALWAYS_INLINE void stream_bytes(void *to, const void *from, size_t bytes) {
+    char *target = to;
+    const char *source = from;
+    size_t head = (size_t)(-(uintptr_t)target) % VECTOR_BYTES;
+    if (head > bytes)
+        head = bytes;
+    memcpy(target, source, head);
+    for (; head + VECTOR_BYTES <= bytes; head += VECTOR_BYTES) {
+        v_u8 v;
+        memcpy(&v, source + head, sizeof v);
+        stream_vector(target + head, v);
+    }
+    memcpy(target + head, source + head, bytes - head);
+}
 
 /* Streaming stores are not ordered with the flag that tells another thread that they are done. */
 ALWAYS_INLINE void end_stream(void) {
