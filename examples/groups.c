@@ -1,0 +1,68 @@
+/* The same values by segments and by keys. */
+#include "example.h"
+
+static const float x[] = {1, 2, 3, 4, 5, 6};
+
+static void by_segments(tally_device *device) {
+    const int32_t offsets[] = {0, 2, 2, 6}; /* three segments; the second is empty */
+    float sums[3];
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.grouping = TALLY_SEGMENTS;
+    desc.in = TALLY_F32;
+    desc.index = TALLY_I32;
+    tally_plan *plan;
+    must(tally_plan_create(device, &desc, &plan));
+
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape.extent = 6;
+    args.shape.segments = 3;
+    args.x = x;
+    args.offsets = offsets;
+    args.out = sums;
+    args.out_bytes = sizeof sums;
+    must(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    print_f32("segments:", sums, 3);
+    tally_plan_destroy(plan);
+}
+
+static void by_keys(tally_device *device) {
+    const uint8_t keys[] = {7, 7, 9, 7, 7, 7}; /* three runs; 7 comes twice */
+    float sums[6];
+    uint8_t keys_of_runs[6];
+    uint64_t runs;
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.grouping = TALLY_KEYS;
+    desc.in = TALLY_F32;
+    desc.index = TALLY_U8;
+    tally_plan *plan;
+    must(tally_plan_create(device, &desc, &plan));
+
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape.extent = 6;
+    args.x = x;
+    args.keys = keys;
+    args.out = sums;
+    args.out_bytes = sizeof sums;
+    args.keys_out = keys_of_runs;
+    args.keys_out_bytes = sizeof keys_of_runs;
+    args.count = &runs;
+    must(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    print_f32("keys:", sums, runs);
+    for (uint64_t i = 0; i < runs; i++)
+        printf("run %llu has key %d\n", (unsigned long long)i, keys_of_runs[i]);
+
+    /* Room for too few: nothing is written but the number of runs. */
+    args.out_bytes = sizeof *sums;
+    if (tally_run(plan, &args, TALLY_SYNCHRONOUS) == TALLY_OUTPUT_TOO_SMALL)
+        printf("%s\n", tally_last_error());
+    tally_plan_destroy(plan);
+}
+
+int main(void) {
+    tally_device *device;
+    must(tally_open("cpu", &device));
+    by_segments(device);
+    by_keys(device);
+    tally_close(device);
+    return 0;
+}

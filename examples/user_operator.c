@@ -1,0 +1,70 @@
+/* A monoid of one's own: the longest run of zeros. An accumulator knows its length, the zeros at both ends, and the
+ * longest run inside; combining two joins the left one's last zeros with the right one's first. */
+#include "example.h"
+
+typedef struct run {
+    uint64_t length, leading, trailing, longest;
+} run;
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static void identity(void *context, void *acc) {
+    (void)context;
+    *(run *)acc = (run){0, 0, 0, 0};
+}
+
+static void lift(void *context, const void *x, uint64_t index, void *acc) {
+    (void)context, (void)index;
+    const uint64_t zero = *(const int32_t *)x == 0;
+    *(run *)acc = (run){1, zero, zero, zero};
+}
+
+static void combine(void *context, const void *left, const void *right, void *acc) {
+    (void)context;
+    const run a = *(const run *)left, b = *(const run *)right; /* copies: acc may be left or right */
+    *(run *)acc = (run){a.length + b.length, a.leading == a.length ? a.length + b.leading : a.leading,
+                        b.trailing == b.length ? b.length + a.trailing : b.trailing,
+                        larger(larger(a.longest, b.longest), a.trailing + b.leading)};
+}
+
+static void lower(void *context, const void *acc, uint64_t count, void *out) {
+    (void)context, (void)count;
+    *(int64_t *)out = (int64_t)((const run *)acc)->longest;
+}
+
+int main(void) {
+    const int32_t x[] = {0, 0, 5, 0, 0, 0, 1, 0};
+    int64_t longest[8];
+    const tally_user_op longest_zeros = {.struct_size = sizeof(tally_user_op),
+                                         .name = "longest run of zeros",
+                                         .acc_bytes = sizeof(run),
+                                         .identity = identity,
+                                         .lift = lift,
+                                         .combine = combine,
+                                         .lower = lower};
+    tally_device *device;
+    tally_plan *plan;
+    must(tally_open("cpu", &device));
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.op = TALLY_USER;
+    desc.form = TALLY_INCLUSIVE_SCAN;
+    desc.in = TALLY_I32;
+    desc.out = TALLY_I64; /* has no default here */
+    desc.user = &longest_zeros;
+    must(tally_plan_create(device, &desc, &plan));
+
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape.extent = 8;
+    args.x = x;
+    args.out = longest;
+    args.out_bytes = sizeof longest;
+    must(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    for (int i = 0; i < 8; i++)
+        printf("%s%lld", i ? " " : "", (long long)longest[i]);
+    printf("\n");
+    tally_plan_destroy(plan);
+    tally_close(device);
+    return 0;
+}
