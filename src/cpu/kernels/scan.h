@@ -236,7 +236,7 @@ ALWAYS_INLINE void NAME(scan_narrow_of_)(tally_monoid m, const E_T *x, size_t ro
 
 ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
                                               tally_cpu_how how, A_T *acc, O_T *out) {
-    L_T before[LANES], buffer[NAME(BUFFER_)];
+    L_T before[LANES] = {0}, buffer[NAME(BUFFER_)];
     const size_t most = NAME(BUFFER_) / width / LANES * LANES;
     for (size_t j = 0; j < width; j++)
         before[j] = (L_T)acc[j];
