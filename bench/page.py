@@ -64,6 +64,9 @@ def machine(peers, library):
              f"- tally {device.get('tally_version', '')}: {device.get('tally_device_name', '')} "
              f"({device.get('tally_device_detail', '')}), built by {context['compiler']}",
              f"- date: {context['date'][:10]}; load of other programs at the start: {context['load_avg'][0]}"]
+    seconds = device.get("min_time")
+    lines.append(f"- peers: best of {context['rounds']} turns; `tally bench`: "
+                 f"at least {seconds:g} s and five rounds a row" if seconds else "- `tally bench` was not run")
     lines += [f"- {name}: {version}" for name, version in context["versions"].items() if name not in ("tally", "roof")]
     return "## The machine\n\n" + "\n".join(lines) + "\n"
 

@@ -233,7 +233,7 @@ static int bench_device(const settings *s, tally_device *device, const bench_row
     measure_rows(s, device, rows, &all);
     fprintf(s->table, "\n%zu row%s, %zu below the floor\n", all.count, all.count == 1 ? "" : "s", all.below);
 
-    bench_context context = {info.spec, info.name, info.detail, bench_team_threads()};
+    bench_context context = {info.spec, info.name, info.detail, bench_team_threads(), s->measure.min_time};
     int code = 0;
     if (s->json && !bench_json_write(s->json, &context, all.results, all.count)) {
         fprintf(stderr, "tally bench: cannot write %s: %s\n", s->json, strerror(errno));

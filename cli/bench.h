@@ -148,6 +148,7 @@ typedef struct bench_context {
     const char *device_name;
     const char *device_detail;
     unsigned threads;
+    double min_time;
 } bench_context;
 
 bool bench_json_write(const char *path, const bench_context *context, const bench_result *results, size_t count);

@@ -38,7 +38,7 @@ static void put_context(FILE *file, const bench_context *context) {
     fputs("{\n  \"context\": {\n", file);
     put_field(file, "date", date);
     put_field(file, "executable", "tally bench");
-    fprintf(file, "    \"num_cpus\": %u,\n", context->threads);
+    fprintf(file, "    \"num_cpus\": %u,\n    \"min_time\": %g,\n", context->threads, context->min_time);
     put_field(file, "tally_version", tally_version());
     put_field(file, "tally_device", context->device_spec);
     put_field(file, "tally_device_name", context->device_name);
