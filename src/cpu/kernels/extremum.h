@@ -3,7 +3,7 @@
  * makes the result NaN at the end. Included in fold.h for the class VALUE of floats (FAST_VECTORS). */
 
 #if defined(__AVX512F__)
-#define DEFINE_EXTREMUM(name, suffix)                                                                     \
+#define DEFINE_EXTREMUM(name, suffix)                                                                                  \
     ALWAYS_INLINE A_T NAME(name)(tally_monoid m, const E_T *x, size_t vectors, A_T acc) {                              \
         L_V lanes[8];                                                                                                  \
         __mmask16 nan = 0;                                                                                             \
@@ -18,11 +18,13 @@
                                                      : _mm512_max_##suffix(second, lanes[j + 1]);                      \
             }                                                                                                          \
         }                                                                                                              \
-        UNROLL_8 for (int j = 0; j < 8; j++) acc = NAME(combine_acc)(m, acc, NAME(horizontal)(m, lanes[j]));           \
+        UNROLL_8 for (int j = 1; j < 8; j++) lanes[0] =                                                                \
+            m == TALLY_MONOID_min ? _mm512_min_##suffix(lanes[j], lanes[0]) : _mm512_max_##suffix(lanes[j], lanes[0]); \
+        acc = NAME(combine_acc)(m, acc, NAME(horizontal)(m, lanes[0]));                                                \
         return nan ? NAN : acc;                                                                                        \
     }
 #else
-#define DEFINE_EXTREMUM(name, suffix)                                                                     \
+#define DEFINE_EXTREMUM(name, suffix)                                                                                  \
     ALWAYS_INLINE A_T NAME(name)(tally_monoid m, const E_T *x, size_t vectors, A_T acc) {                              \
         L_V lanes[8], nan = SPLAT(0);                                                                                  \
         UNROLL_8 for (int j = 0; j < 8; j++) lanes[j] = SPLAT(m == TALLY_MONOID_min ? INFINITY : -INFINITY);           \
@@ -36,7 +38,9 @@
                                                      : _mm256_max_##suffix(second, lanes[j + 1]);                      \
             }                                                                                                          \
         }                                                                                                              \
-        UNROLL_8 for (int j = 0; j < 8; j++) acc = NAME(combine_acc)(m, acc, NAME(horizontal)(m, lanes[j]));           \
+        UNROLL_8 for (int j = 1; j < 8; j++) lanes[0] =                                                                \
+            m == TALLY_MONOID_min ? _mm256_min_##suffix(lanes[j], lanes[0]) : _mm256_max_##suffix(lanes[j], lanes[0]); \
+        acc = NAME(combine_acc)(m, acc, NAME(horizontal)(m, lanes[0]));                                                \
         return _mm256_movemask_##suffix(nan) ? NAN : acc;                                                              \
     }
 #endif

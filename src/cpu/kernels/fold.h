@@ -5,7 +5,9 @@
  *   LANE, ACC   type tags of vector lanes and of the accumulator
  *   FLUSH       how many elements a lane may take before it is emptied into the accumulator
  *   LANE_ABS    prefix of the function for ABS: abs or magnitude
+ *   NARROW_PRODUCTS   defined if elements have at most half the bits of a lane
  *   FAST_VECTORS   optional: a file with a faster way for some of the class' monoids
+ *   FAST_ROWS      optional: a file with faster ways for their short rows and segments
  *   ON_<class>  defined for every class as KEEP or DROP
  *
  * The algorithms are ordinary functions that take the monoid as their first argument; each is inlined into one small
@@ -115,6 +117,14 @@ ALWAYS_INLINE L_T NAME(element)(tally_monoid m, const E_T *x, const E_T *y) {
 }
 
 ALWAYS_INLINE L_V NAME(elements)(tally_monoid m, const E_T *x, const E_T *y) {
+#ifdef NARROW_PRODUCTS /* what the table says, by a cheaper multiplication */
+    if (m == TALLY_MONOID_dot)
+        return PASTE2(product_, LANE)(LOAD(x), LOAD(y));
+    if (m == TALLY_MONOID_sumsq) {
+        const L_V value = LOAD(x);
+        return PASTE2(product_, LANE)(value, value);
+    }
+#endif
     return NAME(lift_lanes)(m, LOAD(x), m == TALLY_MONOID_dot ? LOAD(y) : SPLAT(0));
 }
 
@@ -193,10 +203,29 @@ ALWAYS_INLINE void NAME(fold_rows_of)(tally_monoid m, const E_T *restrict x, con
 /* The monoid's fold as a function of its own, which the ones below call instead of repeating it. */
 typedef A_T NAME(fold_function)(const E_T *x, const E_T *y, size_t n, A_T acc);
 
+#ifdef FAST_ROWS
+#include FAST_ROWS
+#else
+/* Where a class has faster ways for some of its monoids, these are true and have done it. */
+ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,
+                                   A_T *acc) {
+    (void)m, (void)fold, (void)x, (void)rows, (void)extent, (void)acc;
+    return false;
+}
+ALWAYS_INLINE bool NAME(fast_segments)(tally_monoid m, NAME(fold_function) * fold, const E_T *x,
+                                       const uint64_t *offsets, size_t count, A_T *acc) {
+    (void)m, (void)fold, (void)x, (void)offsets, (void)count, (void)acc;
+    return false;
+}
+#define FOLD_BLOCK(name) NULL
+#endif
+
 /* Rows of the commonest short lengths are worth code of their own for the commonest monoids; others are few enough
  * elements to a call as they are. */
 ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, const E_T *y, size_t rows,
                                    size_t extent, A_T *acc) {
+    if (NAME(fast_rows)(m, fold, x, rows, extent, acc))
+        return;
     if (m == TALLY_MONOID_sum || m == TALLY_MONOID_min || m == TALLY_MONOID_max) {
         switch (extent) {
         case 1:
@@ -231,6 +260,8 @@ ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fol
         NAME(fold_rows)(m, fold, x + offsets[0], m == TALLY_MONOID_dot ? y + offsets[0] : y, count, length, acc);
         return;
     }
+    if (NAME(fast_segments)(m, fold, x, offsets, count, acc))
+        return;
     for (size_t i = 0; i < count; i++) {
         const uint64_t first = offsets[i], n = offsets[i + 1] - first;
         acc[i] = fold(x + first, m == TALLY_MONOID_dot ? y + first : y, n, (A_T)NAME(identity_of)(m));
@@ -324,6 +355,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
         .fold_rows = PASTE4(fold_rows_, CLASS, _, name),                                                               \
         .fold_segments = PASTE4(fold_segments_, CLASS, _, name),                                                       \
         .fold_columns = PASTE4(fold_columns_, CLASS, _, name),                                                         \
+        .fold_block = FOLD_BLOCK(name),                                                                                \
         .prefixes = PASTE4(prefixes_, CLASS, _, name),                                                                 \
         .combine = PASTE4(combine_, CLASS, _, name),                                                                   \
     };
@@ -332,6 +364,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
 #include "core/monoids.def"
 
 #undef DEFINE_KERNELS
+#undef FOLD_BLOCK
 #undef SPLAT
 #undef LOAD_ONE
 #undef LOAD

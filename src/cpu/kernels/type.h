@@ -15,6 +15,7 @@
 
 #include "core/operator.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/kernels/lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/simd.h"
 
@@ -66,8 +67,10 @@
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 16 && defined(__SSE2__)
 #define FAST_VECTORS "cpu/kernels/packed.h"
 #endif
+#define FAST_ROWS "cpu/kernels/rows.h"
 #include "cpu/kernels/fold.h"
 #undef FAST_VECTORS
+#undef FAST_ROWS
 #undef CLASS
 #undef LANE
 #undef FLUSH
@@ -80,7 +83,11 @@
 #define FLUSH SUM_FLUSH
 #undef ON_SQUARE
 #define ON_SQUARE KEEP
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
+#define NARROW_PRODUCTS
+#endif
 #include "cpu/kernels/fold.h"
+#undef NARROW_PRODUCTS
 #undef CLASS
 #undef LANE
 #undef FLUSH
@@ -111,8 +118,10 @@
 #undef ON_SQUARE
 #define ON_SQUARE KEEP
 #undef ON_TOTAL
-#define ON_TOTAL KEEP
+#define ON_TOTAL  KEEP
+#define FAST_ROWS "cpu/kernels/rows.h"
 #include "cpu/kernels/fold.h"
+#undef FAST_ROWS
 #undef CLASS
 #undef LANE
 #undef ACC

@@ -1,0 +1,63 @@
+/* Lanes of two vectors sorted by place, and masks of the first lanes: what sums of short rows need. */
+#ifndef TALLY_CPU_LANES_H
+#define TALLY_CPU_LANES_H
+
+#include "cpu/kernels/simd.h"
+
+#if defined(__clang__)
+#define UNROLL_16 UNROLL_8
+#else
+#define UNROLL_16 _Pragma("GCC unroll 16")
+#endif
+
+/* Lanes first, first + 2, first + 4 ... of a and b side by side; first is 0 or 1. */
+#if defined(__clang__)
+#define DEFINE_EVERY_SECOND(tag, index_tag)                                                                            \
+    ALWAYS_INLINE v_##tag every_second_##tag(v_##tag a, v_##tag b, size_t first) {                                     \
+        v_##tag picked = a;                                                                                            \
+        _Pragma("clang loop unroll(full)") for (size_t l = 0; l < LANES_OF(s_##tag); l++) picked[l] =                  \
+            2 * l < LANES_OF(s_##tag) ? a[2 * l + first] : b[2 * l + first - LANES_OF(s_##tag)];                       \
+        return picked;                                                                                                 \
+    }
+#else
+#define DEFINE_EVERY_SECOND(tag, index_tag)                                                                            \
+    ALWAYS_INLINE v_##tag every_second_##tag(v_##tag a, v_##tag b, size_t first) {                                     \
+        v_##index_tag from;                                                                                            \
+        for (size_t l = 0; l < LANES_OF(s_##tag); l++)                                                                 \
+            from[l] = (s_##index_tag)(2 * l + first);                                                                  \
+        return __builtin_shuffle(a, b, from);                                                                          \
+    }
+#endif
+DEFINE_EVERY_SECOND(i32, i32)
+DEFINE_EVERY_SECOND(u32, i32)
+DEFINE_EVERY_SECOND(f32, i32)
+DEFINE_EVERY_SECOND(i64, i64)
+DEFINE_EVERY_SECOND(u64, i64)
+DEFINE_EVERY_SECOND(f64, i64)
+
+/* Ones and then zeros, to be read from the middle on: one load gives the mask of any number of lanes, where a
+ * comparison takes two of the uops that shuffles need (AVX-512). */
+#define ONES_16 -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1
+static const s_i8 ones_then_zeros[2 * VECTOR_BYTES] = {ONES_16,
+#if VECTOR_BYTES >= 32
+                                                       ONES_16,
+#endif
+#if VECTOR_BYTES >= 64
+                                                       ONES_16, ONES_16
+#endif
+};
+
+#define DEFINE_FIRST_LANES(tag)                                                                                        \
+    /* x in the first n lanes, zero in the others */                                                                   \
+    ALWAYS_INLINE v_##tag first_lanes_##tag(v_##tag x, size_t n) {                                                     \
+        v_i8 mask;                                                                                                     \
+        memcpy(&mask, ones_then_zeros + VECTOR_BYTES - n * sizeof(s_##tag), sizeof mask);                              \
+        return (v_##tag)((v_i8)x & mask);                                                                              \
+    }
+DEFINE_FIRST_LANES(i32)
+DEFINE_FIRST_LANES(u32)
+DEFINE_FIRST_LANES(f32)
+DEFINE_FIRST_LANES(i64)
+DEFINE_FIRST_LANES(u64)
+DEFINE_FIRST_LANES(f64)
+#endif

@@ -1,0 +1,154 @@
+/* Sums of short rows, of short segments and of blocks of few rows. Included in fold.h for the classes that have the sum
+ * (FAST_ROWS).
+ *
+ * As many rows as a vector has lanes are summed together: each is loaded into a vector of its own, what does not belong
+ * to it is masked away, and a tree that adds neighbouring lanes of neighbouring vectors leaves one vector of results.
+ * That takes three instructions a row, where the sum of one vector's lanes takes four times as many. */
+
+/* Longer segments go to the fold by themselves, which costs about 10 ns each. */
+#define SHORT_SEGMENT 64
+
+/* Half as many vectors, of the sums of neighbouring lanes. */
+ALWAYS_INLINE void NAME(add_neighbours)(L_V *v, size_t vectors) {
+    UNROLL_8 for (size_t i = 0; i < vectors / 2; i++) {
+        L_V even = PASTE2(every_second_, LANE)(v[2 * i], v[2 * i + 1], 0);
+        v[i] = even + PASTE2(every_second_, LANE)(v[2 * i], v[2 * i + 1], 1);
+    }
+}
+
+/* acc[0 .. LANES - 1] = sums of so many rows that lie side by side in 'vectors' vectors; a power of two, up to LANES.
+ * Zero is added as in the fold, to which a sum of nothing but -0 is 0. */
+ALWAYS_INLINE void NAME(add_rows)(L_V *v, size_t vectors, A_T *acc) {
+    if (vectors >= 16)
+        NAME(add_neighbours)(v, 16);
+    if (vectors >= 8)
+        NAME(add_neighbours)(v, 8);
+    if (vectors >= 4)
+        NAME(add_neighbours)(v, 4);
+    if (vectors >= 2)
+        NAME(add_neighbours)(v, 2);
+    L_T sum[LANES];
+    memcpy(sum, &v[0], sizeof sum);
+    for (size_t l = 0; l < LANES; l++)
+        acc[l] = (A_T)sum[l] + 0;
+}
+
+/* 'extent' is a constant where this is inlined: a power of two, up to LANES. Returns how many rows it took. */
+ALWAYS_INLINE size_t NAME(packed_rows)(const E_T *x, size_t rows, size_t extent, A_T *acc) {
+    size_t done = 0;
+    for (; done + LANES <= rows; done += LANES, x += LANES * extent) {
+        L_V v[LANES];
+        UNROLL_16 for (size_t i = 0; i < extent; i++) v[i] = LOAD(x + i * LANES);
+        NAME(add_rows)(v, extent, acc + done);
+    }
+    return done;
+}
+
+/* LANES segments of up to SHORT_SEGMENT elements; 'lengths' is at least the longest. Reads up to LANES elements past
+ * the last one. */
+ALWAYS_INLINE void NAME(short_segments)(const E_T *x, const uint64_t *offsets, uint64_t lengths, A_T *acc) {
+    L_V v[LANES];
+    if (lengths <= LANES) {
+        UNROLL_16 for (size_t r = 0; r < LANES; r++) v[r] =
+            PASTE2(first_lanes_, LANE)(LOAD(x + offsets[r]), offsets[r + 1] - offsets[r]);
+        NAME(add_rows)(v, LANES, acc);
+        return;
+    }
+    for (size_t r = 0; r < LANES; r++) {
+        uint64_t from = offsets[r], end = offsets[r + 1];
+        L_V sum = SPLAT(0);
+        for (; end - from > LANES; from += LANES)
+            sum += LOAD(x + from);
+        v[r] = sum + PASTE2(first_lanes_, LANE)(LOAD(x + from), end - from);
+    }
+    NAME(add_rows)(v, LANES, acc);
+}
+
+/* Where less than LANES elements follow the segments, they are summed from a copy. */
+static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const uint64_t *offsets, size_t count,
+                               A_T *acc) {
+    const uint64_t end = offsets[count];
+    for (size_t i = 0; i < count;) {
+        const size_t group = count - i < LANES ? count - i : LANES;
+        const uint64_t *o = offsets + i;
+        const E_T *from = x;
+        E_T copy[LANES * (SHORT_SEGMENT + 1)];
+        uint64_t copied[LANES + 1], lengths = group < LANES ? SHORT_SEGMENT + 1 : 0;
+        for (size_t r = 0; r < group; r++)
+            lengths |= o[r + 1] - o[r];
+        if (lengths <= SHORT_SEGMENT && end - o[LANES] < LANES) {
+            for (size_t r = 0; r <= LANES; r++)
+                copied[r] = o[r] - o[0];
+            memcpy(copy, x + o[0], copied[LANES] * sizeof(E_T));
+            memset(copy + copied[LANES], 0, LANES * sizeof(E_T));
+            from = copy, o = copied;
+        }
+        if (lengths <= SHORT_SEGMENT)
+            NAME(short_segments)(from, o, lengths, acc + i);
+        else
+            for (size_t r = 0; r < group; r++)
+                acc[i + r] = fold(x + o[r], x, o[r + 1] - o[r], 0);
+        i += group;
+    }
+}
+
+/* Rows of one length; true if it is one that this is good at. */
+ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,
+                                   A_T *acc) {
+    if (m != TALLY_MONOID_sum || extent > SHORT_SEGMENT || extent == 3 || extent == 1)
+        return false;
+    size_t done = 0;
+    if (extent == 2)
+        done = NAME(packed_rows)(x, rows, 2, acc);
+    else if (extent == 4 && LANES >= 4)
+        done = NAME(packed_rows)(x, rows, 4, acc);
+    else if (extent == 8 && LANES >= 8)
+        done = NAME(packed_rows)(x, rows, 8, acc);
+    else if (extent == 16 && LANES >= 16)
+        done = NAME(packed_rows)(x, rows, 16, acc);
+    uint64_t offsets[8 * LANES + 1];
+    for (size_t r = 0; done < rows && r <= 8 * LANES; r++)
+        offsets[r] = r * extent;
+    for (size_t batch; done < rows; done += batch) {
+        batch = rows - done < 8 * LANES ? rows - done : 8 * LANES;
+        NAME(add_segments)(fold, x + done * extent, offsets, batch, acc + done);
+    }
+    return true;
+}
+
+/* Segments of any lengths, likewise. */
+ALWAYS_INLINE bool NAME(fast_segments)(tally_monoid m, NAME(fold_function) * fold, const E_T *x,
+                                       const uint64_t *offsets, size_t count, A_T *acc) {
+    if (m != TALLY_MONOID_sum)
+        return false;
+    NAME(add_segments)(fold, x, offsets, count, acc);
+    return true;
+}
+
+/* A few vectors of columns, whose sums stay in lanes until the last row. */
+ALWAYS_INLINE void NAME(add_columns)(const E_T *x, size_t rows, size_t stride, size_t vectors, A_T *acc) {
+    L_V v[4];
+    UNROLL_8 for (size_t k = 0; k < vectors; k++) v[k] = LOAD(x + k * LANES);
+    for (size_t r = 1; r < rows; r++) {
+        UNROLL_8 for (size_t k = 0; k < vectors; k++) v[k] += LOAD(x + r * stride + k * LANES);
+    }
+    UNROLL_8 for (size_t k = 0; k < vectors; k++) NAME(add_rows)(v + k, 1, acc + k * LANES);
+}
+
+static void NAME(sum_block)(const void *block, size_t rows, size_t width, size_t stride, void *sums) {
+    const E_T *x = block;
+    A_T *acc = sums;
+    size_t j = 0;
+    for (; j + 4 * LANES <= width; j += 4 * LANES)
+        NAME(add_columns)(x + j, rows, stride, 4, acc + j);
+    for (; j + LANES <= width; j += LANES)
+        NAME(add_columns)(x + j, rows, stride, 1, acc + j);
+    for (; j < width; j++) {
+        A_T sum = 0;
+        for (size_t r = 0; r < rows; r++)
+            sum += (A_T)LOAD_ONE(x + r * stride + j);
+        acc[j] = sum;
+    }
+}
+#define FOLD_BLOCK(name) (TALLY_MONOID_##name == TALLY_MONOID_sum ? NAME(sum_block) : NULL)
+#undef SHORT_SEGMENT
