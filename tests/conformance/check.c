@@ -13,6 +13,7 @@ enum { FAILURES_SHOWN = 60 };
 void checker_open(checker *c, tally_device *device) {
     memset(c, 0, sizeof *c);
     c->device = device;
+    c->most_shown = FAILURES_SHOWN;
     c->exact = malloc(sizeof *c->exact);
 }
 
@@ -26,7 +27,7 @@ void checker_release(checker *c) {
 
 void checker_fail(checker *c, const char *format, ...) {
     c->failures++;
-    if (c->failures_shown++ >= FAILURES_SHOWN)
+    if (c->failures_shown++ >= c->most_shown)
         return;
     va_list list;
     va_start(list, format);

@@ -14,7 +14,7 @@ typedef struct checker {
     guarded x, y, index, initial, out, keys_out;
     exact_sum *exact;
     uint64_t cases, elements, failures;
-    unsigned failures_shown;
+    unsigned failures_shown, most_shown;
 } checker;
 
 void checker_open(checker *c, tally_device *device);

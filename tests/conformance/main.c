@@ -1,6 +1,7 @@
 /* The conformance suite: any back end, by its device spec, through every operator x grouping x form x type x mode.
  *
- *     conformance --device cpu:avx2:threads=2 [--only PART] [--filter TEXT] [--quick] [--seed N] [--golden FILE]
+ *     conformance --device cpu:avx2:threads=2 [--only PART] [--filter TEXT] [--quick] [--seed N] [--show N]
+ *                 [--golden FILE]
  *     conformance --device SPEC --refused | --table
  *
  * A failure names its combination, layout, data and seed; --filter with that name runs the same cases again. Exit
@@ -142,7 +143,7 @@ static void run_part(suite *s, part which, const char *golden) {
 
 static int usage(void) {
     fprintf(stderr, "usage: conformance [--device SPEC] [--only PART] [--filter TEXT] [--quick] [--seed N] "
-                    "[--golden FILE] [--refused | --table]\nparts:");
+                    "[--show N] [--golden FILE] [--refused | --table]\nparts:");
     for (int k = 0; k < PART_COUNT; k++)
         fprintf(stderr, " %s", part_names[k]);
     fprintf(stderr, "\n");
@@ -153,6 +154,7 @@ int main(int argc, char **argv) {
     suite s = {.o.device = getenv("TALLY_TEST_DEVICE")};
     const char *only = NULL, *golden = NULL;
     bool table = false, refused = false;
+    unsigned most_shown = 0;
     for (int k = 1; k < argc; k++) {
         const char *value = k + 1 < argc ? argv[k + 1] : NULL;
         if (!strcmp(argv[k], "--quick"))
@@ -171,6 +173,8 @@ int main(int argc, char **argv) {
             s.o.filter = argv[++k];
         else if (!strcmp(argv[k], "--seed"))
             s.o.seed = strtoull(argv[++k], NULL, 0);
+        else if (!strcmp(argv[k], "--show"))
+            most_shown = (unsigned)strtoul(argv[++k], NULL, 0);
         else if (!strcmp(argv[k], "--golden"))
             golden = argv[++k];
         else
@@ -195,6 +199,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     checker_open(&s.c, device);
+    if (most_shown)
+        s.c.most_shown = most_shown;
     if (table) {
         refused_table(&s.c, s.o.device);
     } else if (refused) {

@@ -21,14 +21,12 @@ static inline double random_unit(uint64_t *state) {
     return (double)(random_bits(state) >> 11) * 0x1p-53;
 }
 
-/* Roughly normal: mean 0, variance 1 (the sum of twelve uniform values less six). */
+/* Roughly normal: mean 0, variance 1 (the sum of twelve uniform values less six). All 53 bits are random: numbers with
+ * few bits have squares whose roundings are all ties, and go one way. */
 static inline double random_normal(uint64_t *state) {
     double sum = -6;
-    for (int k = 0; k < 4; k++) {
-        uint64_t bits = random_bits(state);
-        sum +=
-            ((double)(bits & 0x1fffff) + (double)((bits >> 21) & 0x1fffff) + (double)(bits >> 42 & 0x1fffff)) * 0x1p-21;
-    }
+    for (int k = 0; k < 12; k++)
+        sum += random_unit(state);
     return sum;
 }
 

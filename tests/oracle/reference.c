@@ -9,6 +9,11 @@ bool reference_has_value_of_nothing(tally_op op) {
     return op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX && op != TALLY_MINMAX;
 }
 
+/* All bits set, as the type has them: -1, or its largest value. */
+static uint64_t ones(tally_dtype type) {
+    return kind_of(type) == KIND_UNSIGNED ? highest_cell(type).u : UINT64_MAX;
+}
+
 void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc, tally_dtype out, tally_mode mode,
                      bool is_scan, exact_sum *exact) {
     memset(r, 0, sizeof *r);
@@ -22,7 +27,7 @@ void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc,
     r->only_negative_zeros = true;
     r->minimum = highest_cell(in);
     r->maximum = lowest_cell(in);
-    r->wrapped = op == TALLY_PROD ? 1 : op == TALLY_BAND ? UINT64_MAX : 0;
+    r->wrapped = op == TALLY_PROD ? 1 : op == TALLY_BAND ? ones(in) : 0;
     if (op == TALLY_PROD)
         r->sum = 1;
     if (op == TALLY_LOGSUMEXP)
@@ -403,7 +408,9 @@ int reference_value(const reference *r, int ddof, expected e[2]) {
                             : r->positive_infinity ? (long double)INFINITY
                             : isinf(r->largest)    ? -(long double)INFINITY
                                                    : r->largest + logl(r->sum + r->compensation);
-        give_real(e, value, isfinite(value) ? allowance(r) * u * (1 + r->magnitude) : 0);
+        /* Of integers there are few different exponentials, and equal terms round the same way each time. */
+        long double k = allowance(r) + (r->is_scan ? n : 0);
+        give_real(e, value, isfinite(value) ? k * u * (1 + r->magnitude) : 0);
         return 1;
     }
     default:

@@ -20,7 +20,8 @@
  *     variance          k u sigma sqrt(sigma^2 + mean^2) + (k u mean)^2 with k as for sums: the bound of a stable
  *                       one-pass or a two-pass algorithm (Chan, Golub and LeVeque 1983); sum of squares less squared
  *                       mean, with its u mean^2, fails where the mean is large
- *     logsumexp         k u (1 + max |x|): the subtraction of the maximum, the sum of at least 1, the logarithm */
+ *     logsumexp         k u (1 + max |x|): the subtraction of the maximum, the sum of at least 1, the logarithm; in
+ *                       scans k + n for k, since equal terms round the same way each time */
 #ifndef TALLY_ORACLE_REFERENCE_H
 #define TALLY_ORACLE_REFERENCE_H
 
