@@ -138,6 +138,20 @@ static void fold_column_tile(const reduction *r, uint64_t group, uint64_t first,
                                    r->inner, r->index + first, acc);
 }
 
+/* Columns of a whole tile, with nothing in acc before. Few rows are not worth filling accumulators for, only to read
+ * them again: 0.71 of the roof with, 0.9 without for a sum of three rows. */
+static void fold_fresh_tile(const reduction *r, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
+                            uint64_t width, void *acc) {
+    const tally_cpu_kernels *kernels = r->plan->kernels;
+    if (kernels->fold_block && rows > 0 && rows <= TALLY_CPU_BLOCK_ROWS) {
+        kernels->fold_block(input(r, r->x, (group * r->extent + first) * r->inner + column), rows, width, r->inner,
+                            acc);
+        return;
+    }
+    identity(r, width, acc);
+    fold_column_tile(r, group, first, rows, column, width, acc);
+}
+
 /* Narrow columns would leave most of a vector empty, so several rows are taken as one wide row, whose accumulators are
  * combined at the end. That changes the order of the combination and hides an element's row, so only monoids that need
  * neither are treated so. Returns how many rows; 1 if it does not pay. */
@@ -184,8 +198,7 @@ static void column_task(void *job, size_t task, unsigned worker) {
         tally_cpu_fold_whole_rows(r->plan, input(r, r->x, element), input(r, r->y, element), rows, r->inner,
                                   r->index + first, acc);
     } else {
-        identity(r, width, acc);
-        fold_column_tile(r, group, first, rows, column, width, acc);
+        fold_fresh_tile(r, group, first, rows, column, width, acc);
     }
     if (r->chunks == 1)
         emit(r, group * r->inner + column, width, acc);
@@ -202,10 +215,8 @@ static void blocks_task(void *job, size_t task, unsigned worker) {
     uint64_t batch = tally_max_u64(TALLY_CPU_BATCH / r->inner, 1);
     while (group < end) {
         uint64_t count = tally_min_u64(batch, end - group);
-        identity(r, count * r->inner, acc);
         for (uint64_t i = 0; i < count; i++)
-            fold_column_tile(r, group + i, 0, r->extent, 0, r->inner,
-                             tally_at_mutable(acc, i * r->inner, acc_bytes(r)));
+            fold_fresh_tile(r, group + i, 0, r->extent, 0, r->inner, tally_at_mutable(acc, i * r->inner, acc_bytes(r)));
         emit(r, group * r->inner, count * r->inner, acc);
         group += count;
     }

@@ -152,7 +152,10 @@ static tally_stretch cut(const segments *s, size_t task) {
     tally_stretch t = {.offsets = s->offsets, .offsets_type = s->type};
     uint64_t last;
     locate(s, (uint64_t)task * PATH_STEPS, &t.first_result, &t.begin);
-    locate(s, ((uint64_t)task + 1) * PATH_STEPS, &last, &t.end);
+    if (task + 1 < s->tasks)
+        locate(s, ((uint64_t)task + 1) * PATH_STEPS, &last, &t.end);
+    else /* unchecked offsets might end the path too early */
+        last = s->count, t.end = s->last;
     t.boundaries = last - t.first_result;
     t.first_offset = t.first_result + 1;
     t.group_start = t.first_result < s->count ? offset_at(s, t.first_result) : t.begin;

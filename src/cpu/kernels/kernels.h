@@ -45,8 +45,8 @@ typedef struct tally_cpu_kernels {
      * number 'index' of its group */
     void (*fold_columns)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
                          size_t stride, uint64_t index, void *acc);
-    /* acc[j] = element j of up to TALLY_CPU_BLOCK_ROWS rows, combined; at least one row. NULL: identity and fold_columns
-     * are as good */
+    /* acc[j] = element j of up to TALLY_CPU_BLOCK_ROWS rows, combined; at least one row. NULL: identity and
+     * fold_columns are as good */
     void (*fold_block)(const void *x, size_t rows, size_t width, size_t stride, void *acc);
     /* prefixes[i] = *acc combined with elements 0 .. i (exclusive: 0 .. i - 1), or from the last one down if reverse;
      * *acc ends as the whole */
