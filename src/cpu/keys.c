@@ -27,44 +27,19 @@ typedef struct keys {
 
 /* ---- heads ---- */
 
-/* Branch-free: the position is always written, and kept if the keys differ. */
-#define FIND_HEADS(type)                                                                                               \
-    do {                                                                                                               \
-        type before, key;                                                                                              \
-        memcpy(&before, chunk - sizeof(type), sizeof before);                                                          \
-        for (uint32_t i = 0; i < n; i++, before = key) {                                                               \
-            memcpy(&key, chunk + i * sizeof(type), sizeof key);                                                        \
-            heads[count] = i;                                                                                          \
-            count += key != before;                                                                                    \
-        }                                                                                                              \
-    } while (0)
+static const tally_cpu_heads *kernels_of(const keys *k) {
+    const size_t bytes = k->key_bytes;
+    return &k->runs.plan->device->level->heads[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3];
+}
 
-/* The heads among elements first .. first + n - 1, relative to first; element 0 is none. heads has room for n + 1. */
+/* The heads among elements first .. first + n - 1, relative to first; element 0 is none. */
 static uint64_t find_heads(const keys *k, uint64_t first, uint32_t n, uint32_t *heads) {
-    uint64_t count = 0;
-    if (first == 0) {
-        if (n <= 1)
-            return 0;
-        count = find_heads(k, 1, n - 1, heads);
-        for (uint64_t i = 0; i < count; i++)
-            heads[i]++;
-        return count;
-    }
     const char *chunk = k->keys + first * k->key_bytes;
-    switch (k->key_bytes) {
-    case 1:
-        FIND_HEADS(uint8_t);
-        break;
-    case 2:
-        FIND_HEADS(uint16_t);
-        break;
-    case 4:
-        FIND_HEADS(uint32_t);
-        break;
-    default:
-        FIND_HEADS(uint64_t);
-        break;
-    }
+    if (first > 0)
+        return kernels_of(k)->find(chunk, n, heads);
+    uint64_t count = n ? kernels_of(k)->find(chunk + k->key_bytes, n - 1, heads) : 0;
+    for (uint64_t i = 0; i < count; i++)
+        heads[i]++;
     return count;
 }
 
@@ -75,7 +50,7 @@ static uint32_t *heads_of(const keys *k, unsigned worker) {
 }
 
 static size_t worker_bytes(const tally_cpu_plan *plan) {
-    return tally_stretch_bytes(plan) + 64 + (TALLY_CPU_KEYS_CHUNK + 1) * sizeof(uint32_t);
+    return tally_stretch_bytes(plan) + 64 + (TALLY_CPU_KEYS_CHUNK + 16) * sizeof(uint32_t);
 }
 
 static tally_stretch look(const keys *k, uint64_t chunk, unsigned worker) {
@@ -95,8 +70,14 @@ static uint64_t last_head(const tally_stretch *s) {
 /* ---- how many runs there are, and where they begin ---- */
 
 static void count_task(void *job, size_t task, unsigned worker) {
+    (void)worker;
     keys *k = job;
-    __atomic_fetch_add(&k->heads_seen, look(k, task, worker).boundaries, __ATOMIC_RELAXED);
+    uint64_t first = tally_max_u64(task * (uint64_t)TALLY_CPU_KEYS_CHUNK, 1);
+    uint64_t end = tally_min_u64((task + 1) * (uint64_t)TALLY_CPU_KEYS_CHUNK, k->elements);
+    if (first < end)
+        __atomic_fetch_add(&k->heads_seen,
+                           kernels_of(k)->count(k->keys + first * k->key_bytes, (uint32_t)(end - first)),
+                           __ATOMIC_RELAXED);
 }
 
 static uint64_t count_runs(keys *k) {
@@ -128,9 +109,9 @@ static void find_starts(keys *k) {
 /* ---- the work ---- */
 
 static void write_keys(const keys *k, const tally_stretch *s) {
-    char *out = k->keys_out ? k->keys_out + (s->first_result + 1) * k->key_bytes : NULL;
-    for (uint64_t i = 0; out && i < s->boundaries; i++)
-        memcpy(out + i * k->key_bytes, k->keys + (s->heads[i] + s->heads_base) * k->key_bytes, k->key_bytes);
+    if (k->keys_out)
+        kernels_of(k)->pick(k->keys + s->heads_base * k->key_bytes, s->heads, s->boundaries,
+                            k->keys_out + (s->first_result + 1) * k->key_bytes);
 }
 
 static void chunk_task(void *job, size_t task, unsigned worker) {

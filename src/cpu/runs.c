@@ -11,14 +11,25 @@ static uint64_t boundary(const tally_stretch *s, uint64_t k) {
     return number;
 }
 
-/* Boundaries first .. first + count - 1, as numbers. */
-static void read_boundaries(const tally_stretch *s, uint64_t first, size_t count, uint64_t *numbers) {
-    if (!s->heads) {
-        tally_cpu_read_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, numbers);
-        return;
+/* Boundaries first .. first + count - 1, as numbers: where they lie, if they are such, else in 'room'. */
+static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, size_t count, uint64_t *room) {
+    if (s->heads) {
+        for (size_t k = 0; k < count; k++)
+            room[k] = s->heads[first + k] + s->heads_base;
+        return room;
     }
-    for (size_t k = 0; k < count; k++)
-        numbers[k] = s->heads[first + k] + s->heads_base;
+    const void *at = tally_at(s->offsets, s->first_offset + first, sizeof *room);
+    bool is_64_bit = s->offsets_type == TALLY_I64 || s->offsets_type == TALLY_U64;
+    if (is_64_bit && (uintptr_t)at % sizeof *room == 0)
+        return at;
+    tally_cpu_read_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, room);
+    return room;
+}
+
+/* Whether results are formed from the number of their elements too. */
+static bool needs_lengths(const tally_cpu_plan *plan) {
+    const tally_op op = plan->base.computation.desc.op;
+    return op == TALLY_MEAN || op == TALLY_ALL || op == TALLY_USER;
 }
 
 static const void *input(const tally_runs *r, const void *base, uint64_t element) {
@@ -65,14 +76,15 @@ void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned 
                   s->begin - s->group_start, carry);
     tally_runs_emit(r, s->first_result, 1, &length, carry);
     void *acc = tally_cpu_worker(r->plan, worker);
-    uint64_t numbers[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
+    uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
+    const uint64_t *each = needs_lengths(r->plan) ? lengths : NULL;
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = tally_min_u64(s->boundaries - done, TALLY_CPU_BATCH);
-        read_boundaries(s, done - 1, batch + 1, numbers);
-        for (size_t i = 0; i < batch; i++)
+        const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);
+        for (size_t i = 0; each && i < batch; i++)
             lengths[i] = numbers[i + 1] - numbers[i];
         kernels->fold_segments(&r->plan->context, r->x, r->y, numbers, batch, acc);
-        tally_runs_emit(r, s->first_result + done, batch, lengths, acc);
+        tally_runs_emit(r, s->first_result + done, batch, each, acc);
         done += batch;
     }
 }

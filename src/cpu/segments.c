@@ -20,7 +20,7 @@ typedef struct segments {
     uint64_t first; /* where the first segment begins */
     uint64_t last;  /* where the last one ends */
     uint64_t tasks;
-    bool checked;
+    bool checked, empty_is_error;
     uint64_t bad;   /* the first segment that is known to be bad; count if none is */
     uint64_t empty; /* the first empty one, where that is an error */
     tally_turn turn;
@@ -66,6 +66,12 @@ static void lower_to(uint64_t *least, uint64_t value) {
     }
 }
 
+/* The top bit is set if the second offset is smaller, or one of them too large for any array; a vector of differences
+ * is formed faster than one of unsigned comparisons. */
+static uint64_t decrease(uint64_t offset, uint64_t next) {
+    return (next - offset) | offset | next;
+}
+
 static void check_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     segments *s = job;
@@ -74,10 +80,11 @@ static void check_task(void *job, size_t task, unsigned worker) {
         uint64_t numbers[TALLY_CPU_BATCH + 1], decreases = 0, empties = 0;
         size_t batch = tally_min_u64(end - i, TALLY_CPU_BATCH);
         tally_cpu_read_offsets(s->offsets, s->type, i, batch + 1, numbers);
-        for (size_t k = 0; k < batch; k++) {
-            decreases |= numbers[k + 1] < numbers[k];
+        for (size_t k = 0; k < batch; k++)
+            decreases |= decrease(numbers[k], numbers[k + 1]);
+        decreases >>= 63;
+        for (size_t k = 0; s->empty_is_error && k < batch; k++)
             empties |= numbers[k + 1] == numbers[k];
-        }
         for (size_t k = 0; (decreases || empties) && k < batch; k++) {
             if (numbers[k + 1] < numbers[k])
                 lower_to(&s->bad, i + k);
@@ -118,15 +125,15 @@ static tally_status check(segments *s) {
     const tally_computation *c = &s->runs.plan->base.computation;
     tally_status status = check_ends(s);
     s->bad = s->empty = s->count;
-    bool empty_is_error = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
-    bool while_running = (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) && !empty_is_error && !c->reverse;
+    s->empty_is_error = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
+    bool while_running = (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) && !s->empty_is_error && !c->reverse;
     s->checked = !while_running;
     if (status != TALLY_OK || while_running)
         return status;
     tally_pool_run(s->runs.plan->device->pool, tally_ceil_div(s->count, CHECKED_AT_A_TIME), check_task, s);
     if ((status = bad_offsets(s)) != TALLY_OK)
         return status;
-    if (empty_is_error && s->empty < s->count)
+    if (s->empty_is_error && s->empty < s->count)
         return tally_fail(TALLY_EMPTY, "segment %llu is empty, and %s of nothing has no value",
                           (unsigned long long)s->empty, c->entry->name);
     return TALLY_OK;
@@ -170,11 +177,11 @@ static bool is_sound(segments *s, const tally_stretch *t) {
     for (uint64_t k = 0; sound && k < t->boundaries;) {
         size_t batch = tally_min_u64(t->boundaries - k, TALLY_CPU_BATCH);
         tally_cpu_read_offsets(s->offsets, s->type, t->first_offset + k, batch, numbers);
-        uint64_t decreases = numbers[0] < before;
+        uint64_t decreases = decrease(before, numbers[0]);
         for (size_t i = 1; i < batch; i++)
-            decreases |= numbers[i] < numbers[i - 1];
+            decreases |= decrease(numbers[i - 1], numbers[i]);
         before = numbers[batch - 1];
-        sound = !decreases;
+        sound = !(decreases >> 63);
         k += batch;
     }
     sound = sound && before <= t->end;

@@ -83,12 +83,22 @@ typedef struct tally_cpu_type {
 /* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
 typedef void tally_cpu_convert(const void *from, size_t n, void *to);
 
+/* Where runs of equal neighbouring keys begin, for keys of one width. Element -1 is read. */
+typedef struct tally_cpu_heads {
+    /* heads[0 ..] = numbers of those of n elements whose key differs from the one before; room for n + 16 */
+    uint32_t (*find)(const void *keys, uint32_t n, uint32_t *heads);
+    uint32_t (*count)(const void *keys, uint32_t n);
+    /* to[i] = keys[heads[i]] */
+    void (*pick)(const void *keys, const uint32_t *heads, size_t count, void *to);
+} tally_cpu_heads;
+
 /* The kernels of one instruction-set level, by input type. */
 typedef struct tally_cpu_level {
     const char *name;
     const tally_cpu_type *types[TALLY_DTYPE_COUNT];
     /* [from][to]; from integers to everything, from floats to floats */
     tally_cpu_convert *const (*convert)[TALLY_DTYPE_COUNT];
+    const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
 } tally_cpu_level;
 
 extern const tally_cpu_level tally_cpu_level_baseline;

@@ -21,8 +21,12 @@ TYPES(DECLARE)
 
 extern tally_cpu_convert *const PASTE4(tally_cpu_converts, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT][TALLY_DTYPE_COUNT];
 
+extern const tally_cpu_heads PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )[4];
+
 #define TEXT_(x)          #x
 #define TEXT(x)           TEXT_(x)
 #define ENTRY(dtype, tag) [dtype] = &PASTE4(tally_cpu_type_, tag, _, TALLY_LEVEL),
-const tally_cpu_level PASTE4(tally_cpu_level, _, TALLY_LEVEL, ) = {
-    TEXT(TALLY_LEVEL), {TYPES(ENTRY)}, PASTE4(tally_cpu_converts, _, TALLY_LEVEL, )};
+const tally_cpu_level PASTE4(tally_cpu_level, _, TALLY_LEVEL, ) = {TEXT(TALLY_LEVEL),
+                                                                   {TYPES(ENTRY)},
+                                                                   PASTE4(tally_cpu_converts, _, TALLY_LEVEL, ),
+                                                                   PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )};
