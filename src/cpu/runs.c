@@ -67,14 +67,20 @@ void tally_stretch_hand_on(const tally_runs *r, const tally_stretch *s, const vo
     r->plan->kernels->combine(&r->plan->context, 1, own, carry);
 }
 
-void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
-    if (s->boundaries == 0)
-        return;
+/* The part of the group that ends at the first boundary. */
+static void fold_first(const tally_runs *r, const tally_stretch *s, void *acc) {
+    r->plan->kernels->fold(&r->plan->context, input(r, r->x, s->begin), input(r, r->y, s->begin),
+                           boundary(s, 0) - s->begin, s->begin - s->group_start, acc);
+}
+
+void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *first) {
+    r->plan->kernels->identity(&r->plan->context, 1, first);
+    if (s->boundaries)
+        fold_first(r, s, first);
+}
+
+void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
     const tally_cpu_kernels *kernels = r->plan->kernels;
-    uint64_t first_end = boundary(s, 0), length = first_end - s->group_start;
-    kernels->fold(&r->plan->context, input(r, r->x, s->begin), input(r, r->y, s->begin), first_end - s->begin,
-                  s->begin - s->group_start, carry);
-    tally_runs_emit(r, s->first_result, 1, &length, carry);
     void *acc = tally_cpu_worker(r->plan, worker);
     uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
     const uint64_t *each = needs_lengths(r->plan) ? lengths : NULL;
@@ -87,6 +93,15 @@ void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned 
         tally_runs_emit(r, s->first_result + done, batch, each, acc);
         done += batch;
     }
+}
+
+void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
+    if (s->boundaries == 0)
+        return;
+    uint64_t length = boundary(s, 0) - s->group_start;
+    fold_first(r, s, carry);
+    tally_runs_emit(r, s->first_result, 1, &length, carry);
+    tally_stretch_inner(r, s, worker);
 }
 
 /* Piece k of the stretch; *acc is the value before it in the direction of the scan. */

@@ -33,6 +33,12 @@ void tally_stretch_fold(const tally_runs *runs, const tally_stretch *stretch, un
 /* *carry, the value of the open group before the stretch, becomes the one after it. */
 void tally_stretch_hand_on(const tally_runs *runs, const tally_stretch *stretch, const void *own, void *carry);
 
+/* *first = what the stretch adds to the group that was open before it and ends in it. */
+void tally_stretch_first(const tally_runs *runs, const tally_stretch *stretch, void *first);
+
+/* Results of the groups that lie in the stretch as a whole. */
+void tally_stretch_inner(const tally_runs *runs, const tally_stretch *stretch, unsigned worker);
+
 /* Results of all groups that end at a boundary of the stretch. *carry is what came before, and is clobbered. */
 void tally_stretch_reduce(const tally_runs *runs, const tally_stretch *stretch, unsigned worker, void *carry);
 
