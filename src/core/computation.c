@@ -69,6 +69,7 @@ static bool may_accumulate_in_f64(const tally_operator *entry) {
     case TALLY_MONOID_prod:
     case TALLY_MONOID_sumsq:
     case TALLY_MONOID_dot:
+    case TALLY_MONOID_moments:
         return true;
     default:
         return false;
@@ -159,13 +160,13 @@ static tally_status decide_exact(tally_computation *c) {
             return TALLY_OK; /* comparisons, bits and counts are exact as they are */
         }
     }
+    if (d->acc != TALLY_DEFAULT)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "exact mode chooses its own accumulator; leave desc.acc TALLY_DEFAULT");
     if (integer)
         return TALLY_OK; /* wrapping 64-bit sums have one value */
     if (d->form != TALLY_REDUCE)
         return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s: exact mode is for reductions", name);
-    if (d->acc != TALLY_DEFAULT)
-        return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "exact mode chooses its own accumulator; leave desc.acc TALLY_DEFAULT");
     c->exact = true;
     return TALLY_OK;
 }
@@ -312,6 +313,10 @@ static tally_status check_inputs(const tally_computation *c, const tally_args *a
     if (a->initial && !(tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_TAKES_INITIAL)))
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "args.initial is for scans of sum, prod, min, max, band, bor and bxor");
+    if (a->initial && tally_dtype_is_float(c->desc.out) && !tally_dtype_is_float(c->desc.acc))
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "args.initial of type %s for a scan in integers: choose an integer desc.out",
+                          tally_dtype_name(c->desc.out));
     return TALLY_OK;
 }
 

@@ -45,20 +45,24 @@ tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream st
     return plan->device->interface->run(plan, args, results, stream);
 }
 
+/* Pieces are for all values and along an axis, forward. */
+static tally_status check_takes_pieces(const tally_computation *c, const char *call) {
+    tally_grouping grouping = c->desc.grouping;
+    if (grouping != TALLY_ALL_VALUES && grouping != TALLY_AXIS)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "%s: pieces are for all values and along an axis; %s need all of their input at once", call,
+                          tally_grouping_name(grouping));
+    if (c->reverse)
+        return tally_fail(TALLY_UNSUPPORTED, "%s: a reverse scan begins at the end, which has not come yet", call);
+    return TALLY_OK;
+}
+
 tally_status tally_push(tally_plan *plan, const tally_args *args) {
     if (!plan || !args)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: NULL where a plan and its arguments are due");
-    const tally_desc *desc = &plan->computation.desc;
-    if (desc->grouping != TALLY_ALL_VALUES && desc->grouping != TALLY_AXIS)
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "tally_push: pieces are for all values and along an axis; %s need all of "
-                          "their input at once",
-                          tally_grouping_name(desc->grouping));
-    if (plan->computation.reverse)
-        return tally_fail(TALLY_UNSUPPORTED, "tally_push: a reverse scan begins at the end, which has not come yet");
+    tally_status status = check_takes_pieces(&plan->computation, "tally_push");
     uint64_t results;
-    tally_status status = tally_args_check(&plan->computation, args, true, &results);
-    if (status != TALLY_OK)
+    if (status != TALLY_OK || (status = tally_args_check(&plan->computation, args, true, &results)) != TALLY_OK)
         return status;
     return plan->device->interface->push(plan, args);
 }
@@ -66,6 +70,9 @@ tally_status tally_push(tally_plan *plan, const tally_args *args) {
 tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes) {
     if (!plan || (!out && plan->computation.desc.form == TALLY_REDUCE))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_finish: NULL where a plan and its output are due");
+    tally_status status = check_takes_pieces(&plan->computation, "tally_finish");
+    if (status != TALLY_OK)
+        return status;
     return plan->device->interface->finish(plan, out, out_bytes);
 }
 

@@ -198,8 +198,6 @@ void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc)
     tally_cpu_convert *function = plan->device->level->convert[from][to];
     if (from == to)
         memcpy(acc, element, plan->acc_bytes);
-    else if (function)
+    else /* there is none only from floats to integers, which tally_args_check refuses */
         function(element, 1, acc);
-    else /* a float initial value for an integer scan given as float */
-        plan->kernels->identity(&plan->context, 1, acc);
 }

@@ -152,7 +152,9 @@ static uint64_t inner_of(const tally_computation *c, const tally_args *args) {
 }
 
 static tally_status make_pieces(tally_cpu_plan *plan, uint64_t inner, const void *initial) {
-    size_t bytes = inner * plan->acc_bytes;
+    size_t bytes;
+    if (__builtin_mul_overflow(inner, plan->acc_bytes, &bytes) || bytes > PTRDIFF_MAX)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %llu accumulators", (unsigned long long)inner);
     void *pieces = aligned_alloc(64, (bytes + 64) / 64 * 64);
     if (!pieces)
         return no_memory(bytes);
@@ -182,6 +184,7 @@ static tally_status begin_pieces(tally_cpu_plan *plan, const tally_args *args) {
 }
 
 static tally_status push(tally_cpu_plan *plan, const tally_args *args) {
+    bool first = !plan->has_pieces;
     tally_status status = begin_pieces(plan, args);
     if (status != TALLY_OK)
         return status;
@@ -192,6 +195,8 @@ static tally_status push(tally_cpu_plan *plan, const tally_args *args) {
         status = tally_cpu_reduce(plan, args, plan->piece_rows, plan->pieces);
     if (status == TALLY_OK)
         plan->piece_rows += args->shape.extent;
+    else if (first)
+        plan->has_pieces = false; /* as if it had not been tried */
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* All kernels of one element type: a text that type_<tag>.c includes with
  *
  *   ELEMENT                the type's tag; ELEMENT_IS_FLOAT, ELEMENT_IS_SIGNED 0 or 1; ELEMENT_BITS
- *   SUM_LANE, SUM_FLUSH    lanes of sums, and how many elements one may take
+ *   SUM_LANE, SUM_FLUSH    lanes of sums, and how many elements one may take, seeing that eight are added at the end
  *   SQUARE_LANE            lanes of sums of squares, likewise with SUM_FLUSH
  *   TOTAL_LANE             lanes of products
  *   TOTAL_ACC              the accumulator of sums and products
@@ -257,8 +257,15 @@
 #define ON_FLOATS3 KEEP
 #define FAST_FOLD  "cpu/kernels/moments.h"
 #include "cpu/kernels/pairs.h"
-#undef FAST_FOLD
 #undef CLASS
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32 /* and once more with deviations in f64 */
+#define CLASS MOMENTS_F64
+#undef DEVIATION_LANE
+#define DEVIATION_LANE f64
+#include "cpu/kernels/pairs.h"
+#undef CLASS
+#endif
+#undef FAST_FOLD
 #undef LANE
 #undef COMPONENTS
 #undef C0
@@ -361,6 +368,9 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
 #define ON_TOTAL                       KEEP
 #define TALLY_MONOID(name, class, ...) ON_##class([TALLY_MONOID_##name] = &kernels_F64_##name, )
 #include "core/monoids.def"
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
+            [TALLY_MONOID_moments] = &kernels_MOMENTS_F64_moments,
+#endif
         },
 #endif
 #ifdef SAME_LANE
