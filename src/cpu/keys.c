@@ -9,6 +9,12 @@
 #include "cpu/cpu.h"
 #include "cpu/runs.h"
 
+/* What a chunk of a reduction leaves: how many heads it has, where the first and the last of them are, and the number
+ * of the run that is open before it. */
+typedef struct remains {
+    uint64_t heads, first_head, last_head, run;
+} remains;
+
 typedef struct keys {
     tally_runs runs;
     const char *keys;
@@ -16,11 +22,12 @@ typedef struct keys {
     uint64_t elements;
     uint64_t tasks;
     char *keys_out;
-    uint64_t *starts;    /* reverse scans: where the group begins that a chunk's first element belongs to */
-    uint64_t run;        /* handed on: the number of the open group */
-    uint64_t run_start;  /* handed on: where it begins */
-    uint64_t run_end;    /* handed on in reverse scans: where it ends */
-    uint64_t heads_seen; /* while counting */
+    uint64_t *starts;   /* reverse scans: where the group begins that a chunk's first element belongs to */
+    uint64_t run;       /* handed on: the number of the open group */
+    uint64_t run_start; /* handed on: where it begins */
+    uint64_t run_end;   /* handed on in reverse scans: where it ends */
+    remains *remains;   /* reductions whose runs were counted */
+    void *partials;     /* two accumulators a chunk: of the run that ends in it first, and of its last one */
     tally_turn turn;
     _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
 } keys;
@@ -74,18 +81,26 @@ static void count_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
     uint64_t first = tally_max_u64(task * (uint64_t)TALLY_CPU_KEYS_CHUNK, 1);
     uint64_t end = tally_min_u64((task + 1) * (uint64_t)TALLY_CPU_KEYS_CHUNK, k->elements);
-    if (first < end)
-        __atomic_fetch_add(&k->heads_seen,
-                           kernels_of(k)->count(k->keys + first * k->key_bytes, (uint32_t)(end - first)),
-                           __ATOMIC_RELAXED);
+    uint32_t n = first < end ? (uint32_t)(end - first) : 0;
+    k->remains[task].heads = n ? kernels_of(k)->count(k->keys + first * k->key_bytes, n) : 0;
 }
 
-static uint64_t count_runs(keys *k) {
-    if (k->elements == 0)
-        return 0;
-    k->heads_seen = 0;
-    tally_pool_run(k->runs.plan->device->pool, k->tasks, count_task, k);
-    return k->heads_seen + 1;
+static tally_status count_runs(tally_cpu_plan *plan, keys *k, uint64_t *runs) {
+    const size_t partials = (2 * k->tasks * plan->acc_bytes + 63) / 64 * 64;
+    void *scratch;
+    tally_status status = tally_cpu_scratch(plan, partials + k->tasks * sizeof *k->remains, &scratch);
+    if (status != TALLY_OK)
+        return status;
+    k->partials = scratch;
+    k->remains = tally_at_mutable(scratch, partials, 1);
+    tally_pool_run(plan->device->pool, k->tasks, count_task, k);
+    uint64_t run = 0;
+    for (uint64_t task = 0; task < k->tasks; task++) {
+        k->remains[task].run = run;
+        run += k->remains[task].heads;
+    }
+    *runs = k->elements ? run + 1 : 0;
+    return TALLY_OK;
 }
 
 static void starts_task(void *job, size_t task, unsigned worker) {
@@ -114,6 +129,11 @@ static void write_keys(const keys *k, const tally_stretch *s) {
                             k->keys_out + (s->first_result + 1) * k->key_bytes);
 }
 
+/* Indices count from where a run begins, which only the chunks before can tell. */
+static bool needs_start(const tally_computation *c) {
+    return c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax || c->monoid == TALLY_MONOID_user;
+}
+
 static void chunk_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
     const tally_cpu_plan *plan = k->runs.plan;
@@ -129,7 +149,7 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
         tally_stretch_fold(&k->runs, &s, worker, own);
     else {
         s.group_start = s.begin;
-        if (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax || c->monoid == TALLY_MONOID_user)
+        if (needs_start(c))
             tally_turn_wait(&k->turn, task), s.group_start = k->run_start;
         tally_stretch_fold(&k->runs, &s, worker, own);
     }
@@ -156,15 +176,55 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     }
 }
 
+/* Where the runs were counted, a chunk's results have their places and no task waits for another: what reaches over the
+ * chunks' ends is put together afterwards. */
+static void reduce_task(void *job, size_t task, unsigned worker) {
+    keys *k = job;
+    const size_t bytes = k->runs.plan->acc_bytes;
+    tally_stretch s = look(k, task, worker);
+    remains *left = &k->remains[task];
+    s.group_start = s.begin;
+    s.first_result = left->run;
+    tally_stretch_first(&k->runs, &s, tally_at_mutable(k->partials, 2 * task, bytes));
+    tally_stretch_fold(&k->runs, &s, worker, tally_at_mutable(k->partials, 2 * task + 1, bytes));
+    if (s.boundaries == 0)
+        return;
+    left->first_head = s.heads[0] + s.heads_base;
+    left->last_head = last_head(&s);
+    write_keys(k, &s);
+    tally_stretch_inner(&k->runs, &s, worker);
+}
+
+static void join_chunks(keys *k) {
+    const tally_cpu_plan *plan = k->runs.plan;
+    for (size_t task = 0; task < k->tasks; task++) {
+        const remains *left = &k->remains[task];
+        const void *first = tally_at(k->partials, 2 * task, plan->acc_bytes);
+        const void *last = tally_at(k->partials, 2 * task + 1, plan->acc_bytes);
+        if (left->heads) {
+            uint64_t length = left->first_head - k->run_start;
+            plan->kernels->combine(&plan->context, 1, first, k->carry);
+            tally_runs_emit(&k->runs, left->run, 1, &length, k->carry);
+            plan->kernels->identity(&plan->context, 1, k->carry);
+            k->run_start = left->last_head;
+        }
+        plan->kernels->combine(&plan->context, 1, last, k->carry);
+        k->run = left->run + left->heads;
+    }
+}
+
 /* Buffers that would hold a result an element need no count. */
-static tally_status check_room(keys *k, const tally_args *args) {
+static tally_status check_room(tally_cpu_plan *plan, keys *k, const tally_args *args) {
     const tally_computation *c = &k->runs.plan->base.computation;
     size_t result = c->out_bytes * c->per_result;
     bool surely = args->out_bytes / result >= k->elements &&
                   (!args->keys_out || args->keys_out_bytes / k->key_bytes >= k->elements);
     if (surely)
         return TALLY_OK;
-    uint64_t runs = count_runs(k);
+    uint64_t runs;
+    tally_status status = count_runs(plan, k, &runs);
+    if (status != TALLY_OK)
+        return status;
     if (args->count)
         *args->count = runs;
     if (args->out_bytes / result < runs)
@@ -181,10 +241,15 @@ static tally_status check_room(keys *k, const tally_args *args) {
 }
 
 static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args *args) {
-    tally_status status = check_room(k, args);
+    tally_status status = check_room(plan, k, args);
     if (status != TALLY_OK)
         return status;
-    tally_pool_run_in_order(plan->device->pool, k->tasks, chunk_task, k);
+    if (k->remains && !needs_start(&plan->base.computation)) {
+        tally_pool_run(plan->device->pool, k->tasks, reduce_task, k);
+        join_chunks(k);
+    } else {
+        tally_pool_run_in_order(plan->device->pool, k->tasks, chunk_task, k);
+    }
     if (k->elements) {
         uint64_t length = k->elements - k->run_start;
         tally_runs_emit(&k->runs, k->run, 1, &length, k->carry);

@@ -67,16 +67,12 @@ void tally_stretch_hand_on(const tally_runs *r, const tally_stretch *s, const vo
     r->plan->kernels->combine(&r->plan->context, 1, own, carry);
 }
 
-/* The part of the group that ends at the first boundary. */
-static void fold_first(const tally_runs *r, const tally_stretch *s, void *acc) {
-    r->plan->kernels->fold(&r->plan->context, input(r, r->x, s->begin), input(r, r->y, s->begin),
-                           boundary(s, 0) - s->begin, s->begin - s->group_start, acc);
-}
-
 void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *first) {
-    r->plan->kernels->identity(&r->plan->context, 1, first);
+    const tally_cpu_kernels *kernels = r->plan->kernels;
+    kernels->identity(&r->plan->context, 1, first);
     if (s->boundaries)
-        fold_first(r, s, first);
+        kernels->fold(&r->plan->context, input(r, r->x, s->begin), input(r, r->y, s->begin), boundary(s, 0) - s->begin,
+                      s->begin - s->group_start, first);
 }
 
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
@@ -98,8 +94,10 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
 void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
     if (s->boundaries == 0)
         return;
+    _Alignas(64) unsigned char first[TALLY_CPU_ACC_MOST];
     uint64_t length = boundary(s, 0) - s->group_start;
-    fold_first(r, s, carry);
+    tally_stretch_first(r, s, first);
+    r->plan->kernels->combine(&r->plan->context, 1, first, carry);
     tally_runs_emit(r, s->first_result, 1, &length, carry);
     tally_stretch_inner(r, s, worker);
 }
