@@ -148,5 +148,14 @@ void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const 
 
 /* Offsets of any index type as numbers. A negative one becomes a very large one. */
 void tally_cpu_read_offsets(const void *offsets, tally_dtype type, uint64_t first, size_t count, uint64_t *numbers);
+/* The same, where they lie if that is as numbers already, else in 'room'. */
+static inline const uint64_t *tally_cpu_see_offsets(const void *offsets, tally_dtype type, uint64_t first, size_t count,
+                                                    uint64_t *room) {
+    const void *at = tally_at(offsets, first, sizeof *room);
+    if ((type == TALLY_I64 || type == TALLY_U64) && (uintptr_t)at % sizeof *room == 0)
+        return at;
+    tally_cpu_read_offsets(offsets, type, first, count, room);
+    return room;
+}
 
 #endif

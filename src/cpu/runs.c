@@ -18,12 +18,7 @@ static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, s
             room[k] = s->heads[first + k] + s->heads_base;
         return room;
     }
-    const void *at = tally_at(s->offsets, s->first_offset + first, sizeof *room);
-    bool is_64_bit = s->offsets_type == TALLY_I64 || s->offsets_type == TALLY_U64;
-    if (is_64_bit && (uintptr_t)at % sizeof *room == 0)
-        return at;
-    tally_cpu_read_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, room);
-    return room;
+    return tally_cpu_see_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, room);
 }
 
 /* Whether results are formed from the number of their elements too. */

@@ -85,9 +85,9 @@ static void check_task(void *job, size_t task, unsigned worker) {
     segments *s = job;
     uint64_t end = tally_min_u64((task + 1) * (uint64_t)CHECKED_AT_A_TIME, s->count);
     for (uint64_t i = task * (uint64_t)CHECKED_AT_A_TIME; i < end;) {
-        uint64_t numbers[TALLY_CPU_BATCH + 1], decreases = 0, empties = 0;
+        uint64_t room[TALLY_CPU_BATCH + 1], decreases = 0, empties = 0;
         size_t batch = tally_min_u64(end - i, TALLY_CPU_BATCH);
-        tally_cpu_read_offsets(s->offsets, s->type, i, batch + 1, numbers);
+        const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, i, batch + 1, room);
         for (size_t k = 0; k < batch; k++)
             decreases |= decrease(numbers[k], numbers[k + 1]);
         decreases >>= 63;
@@ -180,11 +180,11 @@ static tally_stretch cut(const segments *s, size_t task) {
 
 /* Unchecked offsets: whether this stretch's may be followed without leaving the stretch. */
 static bool is_sound(segments *s, const tally_stretch *t) {
-    uint64_t before = t->begin, numbers[TALLY_CPU_BATCH];
+    uint64_t before = t->begin, room[TALLY_CPU_BATCH];
     bool sound = t->begin <= t->end && t->group_start <= t->begin && t->end <= s->elements;
     for (uint64_t k = 0; sound && k < t->boundaries;) {
         size_t batch = tally_min_u64(t->boundaries - k, TALLY_CPU_BATCH);
-        tally_cpu_read_offsets(s->offsets, s->type, t->first_offset + k, batch, numbers);
+        const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, t->first_offset + k, batch, room);
         uint64_t decreases = decrease(before, numbers[0]);
         for (size_t i = 1; i < batch; i++)
             decreases |= decrease(numbers[i - 1], numbers[i]);
