@@ -44,6 +44,20 @@ ALWAYS_INLINE size_t NAME(packed_rows)(const E_T *x, size_t rows, size_t extent,
     return done;
 }
 
+/* The same for rows of a whole number of vectors. */
+ALWAYS_INLINE size_t NAME(whole_rows)(const E_T *x, size_t rows, size_t extent, A_T *acc) {
+    size_t done = 0;
+    for (; done + LANES <= rows; done += LANES, x += LANES * extent) {
+        L_V v[LANES];
+        UNROLL_16 for (size_t i = 0; i < LANES; i++) v[i] = LOAD(x + i * extent);
+        for (size_t first = LANES; first < extent; first += LANES) {
+            UNROLL_16 for (size_t i = 0; i < LANES; i++) v[i] += LOAD(x + i * extent + first);
+        }
+        NAME(add_rows)(v, LANES, acc + done);
+    }
+    return done;
+}
+
 /* LANES segments of up to SHORT_SEGMENT elements; 'lengths' is at least the longest. Reads up to LANES elements past
  * the last one. */
 ALWAYS_INLINE void NAME(short_segments)(const E_T *x, const uint64_t *offsets, uint64_t lengths, A_T *acc) {
@@ -100,12 +114,12 @@ ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, c
     size_t done = 0;
     if (extent == 2)
         done = NAME(packed_rows)(x, rows, 2, acc);
-    else if (extent == 4 && LANES >= 4)
+    else if (extent == 4 && LANES > 4)
         done = NAME(packed_rows)(x, rows, 4, acc);
-    else if (extent == 8 && LANES >= 8)
+    else if (extent == 8 && LANES > 8)
         done = NAME(packed_rows)(x, rows, 8, acc);
-    else if (extent == 16 && LANES >= 16)
-        done = NAME(packed_rows)(x, rows, 16, acc);
+    else if (extent % LANES == 0)
+        done = NAME(whole_rows)(x, rows, extent, acc);
     uint64_t offsets[8 * LANES + 1];
     for (size_t r = 0; done < rows && r <= 8 * LANES; r++)
         offsets[r] = r * extent;
