@@ -142,13 +142,14 @@ TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *dtyp
 
 TALLY_API size_t tally_dtype_size(tally_dtype dtype); /* bytes; 0 for TALLY_DEFAULT and what is no type */
 
-/* "0.1.0": the version of the library that runs, which may be newer than this header. */
+/* "0.1.0": the version of the library that runs. */
 TALLY_API const char *tally_version(void);
 
 /* ------------------------------------------------------------------------------------ 2. Simple layer ----- */
 
 /* Host memory, all threads of the CPU, any thread may call. n = 0 is fine where the operator has a value for it.
- * The typed calls are the generic ones with the types filled in; x may be NULL when n is 0.
+ * The typed calls are the generic ones with the types filled in; x may be NULL when n is 0. Every operator but DOT,
+ * which has typed calls, and USER, which needs a plan.
  *
  * tally_reduce: out receives one result of the operator's default output type (minmax: two).
  * tally_scan:   inclusive; out has n elements of the operator's default output type and may be x itself when the
@@ -224,18 +225,19 @@ TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *fr
 /* ------------------------------------------------------------------------------------------- 4. Plans ----- */
 
 /* A user's own operator: a monoid over accumulators of acc_bytes bytes, with a way in and a way out. combine must
- * be associative, and identity neutral for it; tally never reorders elements, so it need not commute (set
- * 'commutes' if it does: some back ends are faster then). The functions may be called from several threads at once
- * and see accumulators aligned to 16 bytes. 'index' counts elements from the group's first. The texts are the same
- * expressions for back ends that compile at run time; the CPU does not read them and they may be NULL. */
+ * be associative, and identity neutral for it; tally never reorders elements (a reverse scan combines them in the
+ * order in which it meets them), so it need not commute (set 'commutes' if it does: some back ends are faster then).
+ * The functions may be called from several threads at once and see accumulators aligned to 16 bytes. 'index' counts
+ * elements from the group's first. The texts are the same expressions for back ends that compile at run time; the CPU
+ * does not read them and they may be NULL. */
 typedef struct tally_user_op {
-    size_t struct_size;                                                       /* sizeof(tally_user_op) */
-    const char *name;                                                         /* for messages; may be NULL */
-    size_t acc_bytes;                                                         /* 1 to 256 */
-    void (*identity)(void *context, void *acc);                               /* *acc = identity */
-    void (*lift)(void *context, const void *x, uint64_t index, void *acc);    /* *acc = lift(*x) */
+    size_t struct_size;                                                             /* sizeof(tally_user_op) */
+    const char *name;                                                               /* for messages; may be NULL */
+    size_t acc_bytes;                                                               /* 1 to 256 */
+    void (*identity)(void *context, void *acc);                                     /* *acc = identity */
+    void (*lift)(void *context, const void *x, uint64_t index, void *acc);          /* *acc = lift(*x) */
     void (*combine)(void *context, const void *left, const void *right, void *acc); /* acc may be left or right */
-    void (*lower)(void *context, const void *acc, uint64_t count, void *out); /* count: elements in acc */
+    void (*lower)(void *context, const void *acc, uint64_t count, void *out);       /* count: elements in acc */
     void *context;
     int commutes;
     const char *acc_source;      /* the accumulator's declaration */
@@ -246,8 +248,8 @@ typedef struct tally_user_op {
 } tally_user_op;
 
 enum {
-    /* SEGMENTS: check offsets while running instead of in a pass before it. Never reads or writes out of bounds;
-     * but when TALLY_BAD_OFFSETS is returned, outputs may already have been written. */
+    /* SEGMENTS: check offsets while running instead of in a pass before it, where the back end can. Never reads or
+     * writes out of bounds; but when TALLY_BAD_OFFSETS is returned, outputs may already have been written. */
     TALLY_CHECK_WHILE_RUNNING = 1u << 0,
     /* Scans: from the last element of each group to the first. */
     TALLY_REVERSE = 1u << 1
@@ -260,13 +262,13 @@ typedef struct tally_desc {
     tally_form form;
     tally_grouping grouping;
     tally_mode mode;
-    tally_dtype in;             /* required */
-    tally_dtype acc;            /* TALLY_DEFAULT; or TALLY_F64 where the default is narrower (float sums, dots, means) */
-    tally_dtype out;            /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
-    tally_dtype index;          /* SEGMENTS: of offsets, KEYS: of keys. TALLY_DEFAULT is i64; offsets: i32 i64 u32 u64 */
-    unsigned flags;             /* of the enumeration above */
-    int ddof;                   /* var, std: divide by n - ddof */
-    const tally_user_op *user;  /* TALLY_USER: copied by tally_plan_create */
+    tally_dtype in;            /* required */
+    tally_dtype acc;           /* TALLY_DEFAULT; or TALLY_F64 for sum, prod, sumsq, norm1, norm2, mean, var, std, dot */
+    tally_dtype out;           /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
+    tally_dtype index;         /* SEGMENTS: of offsets, KEYS: of keys. TALLY_DEFAULT is i64; offsets: i32 i64 u32 u64 */
+    unsigned flags;            /* of the enumeration above */
+    int ddof;                  /* var, std: divide by n - ddof */
+    const tally_user_op *user; /* TALLY_USER: copied by tally_plan_create */
 } tally_desc;
 
 #define TALLY_DESC_INIT                                                                                                \
@@ -289,7 +291,7 @@ typedef struct tally_shape {
  *   REDUCE AXIS          outer x inner, in C order
  *   REDUCE SEGMENTS      segments
  *   REDUCE KEYS          one a run, in order; keys_out (may be NULL) receives the keys, count the number of runs
- *   scans                one an element
+ *   scans                one an element; elements in no segment keep what was in 'out'
  *
  * minmax writes two elements a result. out_bytes and keys_out_bytes are what the buffers hold; for KEYS a buffer
  * that turns out too small gives TALLY_OUTPUT_TOO_SMALL with the number of runs in *count and nothing else
@@ -303,20 +305,18 @@ typedef struct tally_args {
     const void *offsets; /* SEGMENTS: segments + 1 offsets into x */
     const void *keys;    /* KEYS: one key an element; keys are equal when their bits are */
     const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min,
-                            max, band, bor, bxor */
+                            max, band, bor, bxor; no float where the scan runs in integers */
     void *out;
     size_t out_bytes;
     void *keys_out;
     size_t keys_out_bytes;
-    uint64_t *count;     /* KEYS: the number of runs; may be NULL */
-    void *workspace;     /* of tally_plan_workspace bytes, or NULL: the plan has its own */
+    uint64_t *count; /* REDUCE KEYS: the number of runs; may be NULL */
+    void *workspace; /* of tally_plan_workspace bytes, or NULL: the plan has its own */
     size_t workspace_bytes;
 } tally_args;
 
 #define TALLY_ARGS_INIT                                                                                                \
-    {                                                                                                                  \
-        sizeof(tally_args), {1, 0, 1, 0}, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0                \
-    }
+    { sizeof(tally_args), {1, 0, 1, 0}, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0 }
 
 typedef struct tally_plan tally_plan;
 
@@ -330,7 +330,8 @@ typedef void *tally_stream;
 TALLY_API tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan);
 TALLY_API void tally_plan_destroy(tally_plan *plan);
 
-/* The descriptor with every default filled in; and the number of output elements a result has (2 for minmax). */
+/* The descriptor with every default filled in (desc->user points into the plan), and the number of output elements a
+ * result has (2 for minmax). Either may be NULL. */
 TALLY_API tally_status tally_plan_describe(const tally_plan *plan, tally_desc *desc, size_t *elements_per_result);
 
 /* Bytes of workspace for runs of this shape; 0 when none is needed (always so on the CPU). */

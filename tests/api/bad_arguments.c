@@ -188,21 +188,43 @@ static void an_initial_value_where_there_is_none(void **state) {
     expect(*state, &desc, &args, TALLY_INVALID_ARGUMENT);
     desc = describe(TALLY_ARGMAX, TALLY_INCLUSIVE_SCAN, TALLY_F32);
     expect(*state, &desc, &args, TALLY_INVALID_ARGUMENT);
+    desc = describe(TALLY_ANY, TALLY_INCLUSIVE_SCAN, TALLY_F32);
+    expect(*state, &desc, &args, TALLY_INVALID_ARGUMENT);
+    /* a scan in integers cannot start from a float */
+    desc = describe(TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_I32);
+    desc.out = TALLY_F32;
+    expect(*state, &desc, &args, TALLY_UNSUPPORTED);
 }
 
 static void initial_values_as_the_header_lists_them(void **state) {
-    static const tally_op ops[] = {TALLY_SUM, TALLY_PROD, TALLY_MIN, TALLY_MAX, TALLY_ANY,
-                                   TALLY_ALL, TALLY_BAND, TALLY_BOR, TALLY_BXOR};
+    static const bool takes[TALLY_USER] = {
+        [TALLY_SUM] = true,  [TALLY_PROD] = true, [TALLY_MIN] = true, [TALLY_MAX] = true,
+        [TALLY_BAND] = true, [TALLY_BOR] = true,  [TALLY_BXOR] = true};
     static const int32_t values[4] = {0, 0, 0, 0};
-    for (size_t k = 0; k < COUNT_OF(ops); k++) {
-        int64_t initial = 0;
+    for (int op = 0; op < TALLY_USER; op++) {
+        double initial = 0;
         tally_args args = arguments(values, 4, out, sizeof out);
         args.initial = &initial;
-        tally_desc desc = describe(ops[k], TALLY_INCLUSIVE_SCAN, TALLY_I32);
+        if (op == TALLY_DOT)
+            args.y = values;
+        tally_desc desc = describe((tally_op)op, TALLY_INCLUSIVE_SCAN, TALLY_I32);
+        memset(out, POISON, sizeof out);
         tally_status status = run_desc(*state, &desc, &args);
+        if ((status == TALLY_OK) != takes[op])
+            fail_msg("an initial value for %s gave %s", tally_op_name((tally_op)op), tally_status_name(status));
         if (status != TALLY_OK)
-            fail_msg("an initial value for %s: %s", tally_op_name(ops[k]), tally_last_error());
+            assert_true(is_poison(out, sizeof out));
     }
+    /* A float has no place in a scan that runs in integers. */
+    float initial = 1;
+    tally_args args = arguments(values, 4, out, sizeof out);
+    args.initial = &initial;
+    tally_desc desc = describe(TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_I32);
+    desc.out = TALLY_F32;
+    memset(out, POISON, sizeof out);
+    tally_status status = run_desc(*state, &desc, &args);
+    assert_true(status == TALLY_UNSUPPORTED || status == TALLY_INVALID_ARGUMENT);
+    assert_true(is_poison(out, sizeof out));
 }
 
 /* The device must be as good as new after all of that. */

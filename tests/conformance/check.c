@@ -84,8 +84,6 @@ static size_t misalignment(uint64_t *state, size_t element) {
 /* A small value that both the input's and the output's type hold. */
 static cell small_initial(const test_case *t, uint64_t *state) {
     int64_t value = 1 + (int64_t)random_below(state, 3);
-    if (t->what->op == TALLY_ANY || t->what->op == TALLY_ALL)
-        value = (int64_t)random_below(state, 2);
     if (is_float(t->desc.out))
         return (cell){.d = (double)value};
     return (cell){.i = value};
@@ -341,7 +339,9 @@ bool check_case(checker *c, const combination *what, tally_plan *plan, const lay
     t.reduces_keys = l->grouping == TALLY_KEYS && !t.is_scan;
     t.results = t.is_scan ? l->elements : l->groups;
     t.in_place = t.is_scan && t.in_bytes == t.out_bytes * t.per_result && random_below(&state, 3) == 0;
-    t.with_initial = t.is_scan && op_takes_initial(what->op) && random_below(&state, 3) == 0;
+    /* a float has no place in a scan that runs in integers; tests/api has the refusal */
+    bool initial_fits = t.desc.out < TALLY_F16 || t.desc.acc >= TALLY_F16;
+    t.with_initial = t.is_scan && initial_fits && op_takes_initial(what->op) && random_below(&state, 3) == 0;
     t.args.shape = l->shape;
     c->cases++;
     c->elements += l->elements;

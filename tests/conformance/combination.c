@@ -116,8 +116,6 @@ bool op_takes_initial(tally_op op) {
     case TALLY_PROD:
     case TALLY_MIN:
     case TALLY_MAX:
-    case TALLY_ANY:
-    case TALLY_ALL:
     case TALLY_BAND:
     case TALLY_BOR:
     case TALLY_BXOR:

@@ -284,7 +284,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
             NAME(scan_rows_)(TALLY_MONOID_##name, x, rows, extent, how, start, out);                                   \
         else                                                                                                           \
             NAME(scan_rows_)                                                                                           \
-            (TALLY_MONOID_##name, x, rows, extent, (tally_cpu_how){false, false, how.stream}, start, out);             \
+        (TALLY_MONOID_##name, x, rows, extent, (tally_cpu_how){false, false, how.stream}, start, out);                 \
     }                                                                                                                  \
     static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_how how, void *acc, void *out) {                       \

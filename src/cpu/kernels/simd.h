@@ -439,13 +439,23 @@ DEFINE_LOAD_F64_FROM_HALF(bf16)
 
 /* The product of lanes that hold numbers of at most 32 bits: one multiplication instead of three. */
 #define DEFINE_PRODUCT(tag)                                                                                            \
-    ALWAYS_INLINE v_##tag product_##tag(v_##tag x, v_##tag y) { return x * y; }
+    ALWAYS_INLINE v_##tag product_##tag(v_##tag x, v_##tag y) {                                                        \
+        return x * y;                                                                                                  \
+    }
 #if defined(__AVX512F__)
-ALWAYS_INLINE v_i64 product_i64(v_i64 x, v_i64 y) { return (v_i64)_mm512_mul_epi32((__m512i)x, (__m512i)y); }
-ALWAYS_INLINE v_u64 product_u64(v_u64 x, v_u64 y) { return (v_u64)_mm512_mul_epu32((__m512i)x, (__m512i)y); }
+ALWAYS_INLINE v_i64 product_i64(v_i64 x, v_i64 y) {
+    return (v_i64)_mm512_mul_epi32((__m512i)x, (__m512i)y);
+}
+ALWAYS_INLINE v_u64 product_u64(v_u64 x, v_u64 y) {
+    return (v_u64)_mm512_mul_epu32((__m512i)x, (__m512i)y);
+}
 #elif defined(__AVX2__)
-ALWAYS_INLINE v_i64 product_i64(v_i64 x, v_i64 y) { return (v_i64)_mm256_mul_epi32((__m256i)x, (__m256i)y); }
-ALWAYS_INLINE v_u64 product_u64(v_u64 x, v_u64 y) { return (v_u64)_mm256_mul_epu32((__m256i)x, (__m256i)y); }
+ALWAYS_INLINE v_i64 product_i64(v_i64 x, v_i64 y) {
+    return (v_i64)_mm256_mul_epi32((__m256i)x, (__m256i)y);
+}
+ALWAYS_INLINE v_u64 product_u64(v_u64 x, v_u64 y) {
+    return (v_u64)_mm256_mul_epu32((__m256i)x, (__m256i)y);
+}
 #else
 DEFINE_PRODUCT(i64)
 DEFINE_PRODUCT(u64)

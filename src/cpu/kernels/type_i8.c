@@ -5,7 +5,7 @@
 #define ELEMENT_IS_SIGNED 1
 #define SUM_LANE          i32
 /* Eight lanes of 2^12 elements come together: 31 bits of 16-bit values or of squares of 8-bit ones. */
-#define SUM_FLUSH (1u << 12)
+#define SUM_FLUSH      (1u << 12)
 #define SQUARE_LANE    i32
 #define TOTAL_LANE     i64
 #define TOTAL_ACC      i64
