@@ -220,15 +220,6 @@ void reference_push(reference *r, cell x, cell y, uint64_t index) {
 void reference_initial(reference *r, cell initial) {
     uint64_t count = r->count;
     number_kind given = kind_of(r->out);
-    if (r->op == TALLY_ANY || r->op == TALLY_ALL) {
-        /* Booleans: an initial 1 makes any true, an initial 0 makes all false. */
-        bool truth = given == KIND_FLOAT ? initial.d != 0 : initial.u != 0;
-        if (r->op == TALLY_ANY)
-            r->nonzero += truth;
-        else
-            r->wrapped += !truth;
-        return;
-    }
     if (given == KIND_FLOAT && r->in_kind != KIND_FLOAT)
         initial.i = (int64_t)initial.d;
     else if (given != KIND_FLOAT && r->in_kind == KIND_FLOAT)
@@ -369,7 +360,7 @@ int reference_value(const reference *r, int ddof, expected e[2]) {
         give_integer(e, KIND_UNSIGNED, r->nonzero != 0);
         return 1;
     case TALLY_ALL:
-        give_integer(e, KIND_UNSIGNED, r->nonzero == r->count && r->wrapped == 0);
+        give_integer(e, KIND_UNSIGNED, r->nonzero == r->count);
         return 1;
     case TALLY_COUNT_NONZERO:
         give_integer(e, KIND_SIGNED, r->nonzero);
