@@ -16,10 +16,10 @@ static bool always(void) {
 
 #if defined(__x86_64__)
 /* Every processor with AVX2 has F16C, which clang 14 cannot ask for. */
-static bool processor_has_avx2(void) {
+__attribute__((unused)) static bool processor_has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
 }
-static bool processor_has_avx512(void) {
+__attribute__((unused)) static bool processor_has_avx512(void) {
     return processor_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
@@ -27,13 +27,13 @@ static bool processor_has_avx512(void) {
 
 /* Best first. */
 static const choice choices[] = {
-#if TALLY_HAS_LEVEL_avx512 && defined(__x86_64__)
+#if defined(TALLY_HAS_LEVEL_avx512) && defined(__x86_64__)
     {&tally_cpu_level_avx512, &tally_exact_kernels_avx512, processor_has_avx512},
 #endif
-#if TALLY_HAS_LEVEL_avx2 && defined(__x86_64__)
+#if defined(TALLY_HAS_LEVEL_avx2) && defined(__x86_64__)
     {&tally_cpu_level_avx2, &tally_exact_kernels_avx2, processor_has_avx2},
 #endif
-#if TALLY_HAS_LEVEL_baseline
+#if defined(TALLY_HAS_LEVEL_baseline)
     {&tally_cpu_level_baseline, &tally_exact_kernels_baseline, always},
 #endif
 };
