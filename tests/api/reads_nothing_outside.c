@@ -52,7 +52,8 @@ static void run_fenced(const fenced_run *r, int before) {
     if (!keys_bytes)
         args.keys_out = NULL;
     tally_status status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
-    if (status != TALLY_OK)
+    bool has_no_value = status == TALLY_EMPTY && r->elements == 0;
+    if (status != TALLY_OK && !has_no_value)
         fail_msg("%s of %zu %s: %s", tally_op_name(r->desc.op), r->elements, tally_dtype_name(r->desc.in),
                  tally_last_error());
     tally_plan_destroy(plan);
@@ -89,7 +90,8 @@ static void all_values(void **state) {
 
 static void along_an_axis(void **state) {
     static const tally_shape shapes[] = {{1, 300, 3, 0}, {3, 300, 1, 0}, {300, 3, 1, 0}, {1, 3, 300, 0},
-                                         {5, 7, 9, 0},   {2, 33, 17, 0}, {40, 1, 5, 0},  {1, 70, 70, 0}};
+                                         {70, 0, 1, 0},  {3, 0, 5, 0},   {5, 7, 9, 0},   {2, 33, 17, 0},
+                                         {40, 1, 5, 0},  {1, 70, 70, 0}};
     for (size_t k = 0; k < COUNT_OF(shapes); k++) {
         size_t n = shapes[k].outer * shapes[k].extent * shapes[k].inner;
         fenced_run r = {.device = *state, .elements = n, .shape = shapes[k], .desc.grouping = TALLY_AXIS};
