@@ -10,7 +10,7 @@ typedef struct choice {
     bool (*processor_has)(void);
 } choice;
 
-static bool always(void) {
+__attribute__((unused)) static bool always(void) {
     return true;
 }
 

@@ -81,7 +81,9 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     bool is_short = r->extent * r->plan->base.computation.in_bytes <= 256;
     while (group < end) {
         uint64_t batch = tally_min_u64(end - group, TALLY_CPU_BATCH);
-        if (is_short)
+        if (r->extent == 0)
+            identity(r, batch, acc);
+        else if (is_short)
             r->plan->kernels->fold_rows(&r->plan->context, input(r, r->x, group * r->extent),
                                         input(r, r->y, group * r->extent), batch, r->extent, acc);
         else

@@ -53,7 +53,11 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
     const tally_computation *c = &plan->base.computation;
     if (plan->direct) {
         /* a fence for every short run would cost more than streaming saves */
-        tally_cpu_how how = {c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, stream && n >= 4096};
+        ptrdiff_t ahead = (ptrdiff_t)plan->device->threads * TALLY_CPU_SCAN_BYTES;
+        tally_cpu_how how = {c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, stream && n >= 4096,
+                             n * c->in_bytes < TALLY_CPU_SCAN_BYTES ? 0
+                             : c->reverse                           ? -ahead
+                                                                    : ahead};
         plan->direct->scan(x, n, how, acc, out);
         return;
     }
@@ -107,7 +111,7 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         uint64_t first = task * s->tile;
         tally_cpu_start(s->plan, s->initial, acc);
         s->plan->direct->rows(input(s, s->x, first * s->extent), end - first, s->extent,
-                              (tally_cpu_how){c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, s->stream}, acc,
+                              (tally_cpu_how){c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, s->stream, 0}, acc,
                               output(s, first * s->extent));
         return;
     }
@@ -173,7 +177,7 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     uint64_t element = (group * s->extent + first) * s->inner + column;
     if (plan->direct) {
         plan->direct->columns(input(s, s->x, element), rows, width, s->inner,
-                              (tally_cpu_how){c->reverse, exclusive, s->stream}, acc, output(s, element));
+                              (tally_cpu_how){c->reverse, exclusive, s->stream, 0}, acc, output(s, element));
         return;
     }
     void *lowered = acc;

@@ -35,7 +35,7 @@ typedef struct tally_cpu_kernels {
     void (*identity)(const tally_cpu_context *context, size_t count, void *acc);
     /* *acc = *acc combined with n elements */
     void (*fold)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, void *acc);
-    /* acc[r] = row r of 'extent' packed elements, for short rows */
+    /* acc[r] = row r of 'extent' packed elements, at least one, for short rows */
     void (*fold_rows)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t extent,
                       void *acc);
     /* acc[i] = elements offsets[i] .. offsets[i + 1] - 1, for i < count; no offset is below offsets[0] */
@@ -57,9 +57,11 @@ typedef struct tally_cpu_kernels {
 } tally_cpu_kernels;
 
 /* Scans straight from input to output elements, for monoids whose accumulator is the result. 'stream' asks for stores
- * that bypass the cache. */
+ * that bypass the cache; 'ahead' is how many bytes further (or back) the thread will probably scan next, and is fetched
+ * meanwhile, so that reading does not wait until writing is done; 0 if that is not known. */
 typedef struct tally_cpu_how {
     bool reverse, exclusive, stream;
+    ptrdiff_t ahead;
 } tally_cpu_how;
 
 typedef struct tally_cpu_direct_scan {

@@ -82,9 +82,9 @@ ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V 
     const L_V identity = SPLAT(NAME(scan_identity_)(m));
     UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x =
         NAME(scan_combine_)(m, SHIFT_UP(x, identity, shift), x);
-    L_V after = NAME(scan_combine_)(m, *before, x);
-    L_V result = exclusive ? NAME(scan_combine_)(m, *before, SHIFT_UP(x, identity, 1)) : after;
-    *before = LAST(after);
+    L_V result = NAME(scan_combine_)(m, *before, exclusive ? SHIFT_UP(x, identity, 1) : x);
+    /* not the last lane of the result, though it is the same: this way the next vector waits for one operation only */
+    *before = NAME(scan_combine_)(m, *before, LAST(x));
     return result;
 }
 
@@ -111,6 +111,8 @@ ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t ve
     for (size_t done = 0; done < vectors; done += most) {
         size_t block = vectors - done < most ? vectors - done : most;
         size_t at = (how.reverse ? vectors - done - block : done) * LANES;
+        if (how.ahead)
+            fetch_bytes((const char *)(x + at) + how.ahead, block * LANES * sizeof(E_T));
         NAME(scan_vectors_)(m, x + at, block, how, before, (O_T *)buffer);
         stream_bytes(out + at, buffer, block * sizeof *buffer);
     }
@@ -146,7 +148,7 @@ ALWAYS_INLINE void NAME(scan_rows_of_)(tally_monoid m, const E_T *x, size_t rows
 ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, size_t extent, tally_cpu_how how,
                                     L_T start, O_T *out) {
     L_T buffer[NAME(BUFFER_)];
-    const tally_cpu_how cached = {how.reverse, how.exclusive, false};
+    const tally_cpu_how cached = {how.reverse, how.exclusive, false, 0};
     const size_t most = NAME(BUFFER_) / extent;
     for (size_t done = 0; done < rows; done += most) {
         size_t block = rows - done < most ? rows - done : most;
@@ -271,11 +273,12 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
                                               void *out) {                                                             \
         const L_T start = (L_T) * (const A_T *)acc;                                                                    \
         if (how.reverse)                                                                                               \
-            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){true, how.exclusive, how.stream}, start, out);      \
+            NAME(scan_)                                                                                                \
+            (TALLY_MONOID_##name, x, n, (tally_cpu_how){true, how.exclusive, how.stream, how.ahead}, start, out);      \
         else if (how.exclusive)                                                                                        \
-            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, true, how.stream}, start, out);              \
+            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, true, how.stream, how.ahead}, start, out);   \
         else                                                                                                           \
-            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, false, how.stream}, start, out);             \
+            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, false, how.stream, how.ahead}, start, out);  \
     }                                                                                                                  \
     static void PASTE4(scan_rows_, name, _, WIDTH)(const void *x, size_t rows, size_t extent, tally_cpu_how how,       \
                                                    const void *acc, void *out) {                                       \
@@ -284,7 +287,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
             NAME(scan_rows_)(TALLY_MONOID_##name, x, rows, extent, how, start, out);                                   \
         else                                                                                                           \
             NAME(scan_rows_)                                                                                           \
-        (TALLY_MONOID_##name, x, rows, extent, (tally_cpu_how){false, false, how.stream}, start, out);                 \
+        (TALLY_MONOID_##name, x, rows, extent, (tally_cpu_how){false, false, how.stream, how.ahead}, start, out);      \
     }                                                                                                                  \
     static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_how how, void *acc, void *out) {                       \

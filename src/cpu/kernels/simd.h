@@ -602,6 +602,12 @@ ALWAYS_INLINE void stream_vector(void *p, v_u8 v) {
 }
 #endif
 
+/* Asks for bytes to be brought to the second cache; any address will do. */
+ALWAYS_INLINE void fetch_bytes(const char *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(from + i, 0, 2);
+}
+
 /* Copies to any address. */
 ALWAYS_INLINE void stream_bytes(void *to, const void *from, size_t bytes) {
     char *target = to;
