@@ -274,11 +274,10 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
         const L_T start = (L_T) * (const A_T *)acc;                                                                    \
         if (how.reverse)                                                                                               \
             NAME(scan_)                                                                                                \
-            (TALLY_MONOID_##name, x, n, (tally_cpu_how){true, how.exclusive, how.stream, how.ahead}, start, out);      \
+        (TALLY_MONOID_##name, x, n, (tally_cpu_how){true, how.exclusive, how.stream, how.ahead}, start, out);          \
         else if (how.exclusive)                                                                                        \
             NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, true, how.stream, how.ahead}, start, out);   \
-        else                                                                                                           \
-            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, false, how.stream, how.ahead}, start, out);  \
+        else NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, false, how.stream, how.ahead}, start, out); \
     }                                                                                                                  \
     static void PASTE4(scan_rows_, name, _, WIDTH)(const void *x, size_t rows, size_t extent, tally_cpu_how how,       \
                                                    const void *acc, void *out) {                                       \
