@@ -121,23 +121,28 @@ static int threads_of_this_process(void) {
     return threads;
 }
 
+static void open_use_and_close(int k) {
+    static float x[300000];
+    tally_device *device;
+    float sum;
+    char spec[32];
+    snprintf(spec, sizeof spec, "cpu:threads=%d", 1 + k % 5);
+    assert_ok(tally_open(spec, &device));
+    if (k % 2) {
+        tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+        tally_args args = arguments(x, COUNT_OF(x), &sum, sizeof sum);
+        assert_ok(run_desc(device, &desc, &args));
+    }
+    tally_close(device);
+}
+
 static void many_devices_open_and_close(void **state) {
     (void)state;
-    static float x[300000];
+    /* The first thread of a process may bring one of the run time's own with it: count after it. */
+    open_use_and_close(1);
     int before = threads_of_this_process();
-    for (int k = 0; k < 200; k++) {
-        tally_device *device;
-        float sum;
-        char spec[32];
-        snprintf(spec, sizeof spec, "cpu:threads=%d", 1 + k % 5);
-        assert_ok(tally_open(spec, &device));
-        if (k % 2) {
-            tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
-            tally_args args = arguments(x, COUNT_OF(x), &sum, sizeof sum);
-            assert_ok(run_desc(device, &desc, &args));
-        }
-        tally_close(device);
-    }
+    for (int k = 0; k < 200; k++)
+        open_use_and_close(k);
     tally_device *open[40];
     for (size_t k = 0; k < COUNT_OF(open); k++)
         assert_ok(tally_open("cpu:threads=2", &open[k]));
