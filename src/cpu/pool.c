@@ -39,9 +39,10 @@ struct tally_pool {
     atomic_uint sleepers;
     atomic_bool ending;
 
+    /* What a thread that enters reads lies in the line that it enters by: each line more that has to come from the
+     * caller's core delays the start by about 0.1 us. */
     _Alignas(64) atomic_uint inside;
     atomic_uint open; /* the generation whose job takes workers; 0: none */
-
     tally_task *task;
     void *job;
     unsigned share_count; /* 1: in order */

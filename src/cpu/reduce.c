@@ -57,6 +57,18 @@ static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
     return other_tasks >= TALLY_CPU_MOST_TASKS / 4 ? r->extent : tally_min_u64(rows, r->extent);
 }
 
+/* Little input is read sooner by one thread than a second one is there to help; the cut is the same. */
+static void run_tasks(reduction *r, size_t tasks, tally_task *task) {
+    const tally_computation *c = &r->plan->base.computation;
+    uint64_t bytes = r->outer * r->extent * r->inner * c->in_bytes * (r->y ? 2 : 1);
+    bool reads_fast = !c->exact && c->monoid != TALLY_MONOID_user;
+    if (reads_fast && bytes <= TALLY_CPU_ALONE_BYTES)
+        for (size_t i = 0; i < tasks; i++)
+            task(r, i, 0);
+    else
+        tally_pool_run(r->plan->device->pool, tasks, task, r);
+}
+
 /* ---- the axis is the last one: groups are contiguous ---- */
 
 static void fold_chunk(const reduction *r, uint64_t group, uint64_t chunk, void *acc) {
@@ -115,7 +127,7 @@ static tally_status reduce_groups(tally_cpu_plan *plan, reduction *r) {
         tally_status status = tally_cpu_scratch(plan, r->outer * r->chunks * plan->acc_bytes, &r->partials);
         if (status != TALLY_OK)
             return status;
-        tally_pool_run(plan->device->pool, r->outer * r->chunks, chunk_task, r);
+        run_tasks(r, r->outer * r->chunks, chunk_task);
         for (uint64_t group = 0; group < r->outer; group++)
             combine_partials(r, group);
         return TALLY_OK;
@@ -126,7 +138,7 @@ static tally_status reduce_groups(tally_cpu_plan *plan, reduction *r) {
     uint64_t group_bytes = tally_max_u64(r->extent * plan->base.computation.in_bytes, 1);
     r->tile = tally_max_u64(tally_ceil_div(TALLY_CPU_TASK_BYTES, group_bytes),
                             tally_ceil_div(r->outer, 16 * TALLY_CPU_MOST_TASKS));
-    tally_pool_run(plan->device->pool, tally_ceil_div(r->outer, r->tile), groups_task, r);
+    run_tasks(r, tally_ceil_div(r->outer, r->tile), groups_task);
     return TALLY_OK;
 }
 
@@ -234,7 +246,7 @@ static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
     uint64_t block_bytes = r->extent * r->inner * in_bytes;
     if (block_bytes < 16384 && r->inner <= tile_most && r->outer > 1) {
         r->tile = tally_max_u64(TALLY_CPU_TASK_BYTES / tally_max_u64(block_bytes, 1), 1);
-        tally_pool_run(plan->device->pool, tally_ceil_div(r->outer, r->tile), blocks_task, r);
+        run_tasks(r, tally_ceil_div(r->outer, r->tile), blocks_task);
         return TALLY_OK;
     }
     r->tile = tally_min_u64(r->inner, tile_most);
@@ -247,7 +259,7 @@ static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
             return status;
     }
     r->chunks = tally_max_u64(r->chunks, 1);
-    tally_pool_run(plan->device->pool, r->outer * r->chunks * r->tiles, column_task, r);
+    run_tasks(r, r->outer * r->chunks * r->tiles, column_task);
     for (uint64_t group = 0; r->chunks > 1 && group < r->outer; group++)
         combine_partials(r, group);
     return TALLY_OK;
