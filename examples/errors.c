@@ -17,7 +17,7 @@ int main(void) {
     report(tally_reduce(TALLY_MAX, TALLY_F32, x, 0, &out));
     report(tally_reduce(TALLY_BAND, TALLY_F32, x, 3, &out));
     report(tally_reduce(TALLY_SUM, TALLY_F32, NULL, 3, &out));
-    report(tally_open("cuda:0", &device));
+    report(tally_open("tpu:0", &device));
 
     if (tally_open("cpu", &device) != TALLY_OK)
         return 1;

@@ -41,6 +41,7 @@ typedef struct tally_backend {
 } tally_backend;
 
 /* Adding a back end: one line in device.c's table. Earlier ones are preferred by "auto" when they have a device. */
+extern const tally_backend tally_cuda_backend;
 extern const tally_backend tally_cpu_backend;
 
 #endif

@@ -1,19 +1,31 @@
 /* The registry of back ends and the public calls on devices. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/backend.h"
 #include "core/status.h"
 
 static const tally_backend *const backends[] = {
+    &tally_cuda_backend,
     &tally_cpu_backend,
 };
 enum { BACKEND_COUNT = sizeof backends / sizeof *backends };
 
+/* A device that is there but does not open, a GPU without its compiler, say, leaves the choice to the next. */
 static tally_status open_auto(tally_device **device) {
-    for (size_t i = 0; i < BACKEND_COUNT; i++)
+    tally_status status = tally_fail(TALLY_NO_DEVICE, "no back end finds a device on this machine");
+    for (size_t i = 0; i < BACKEND_COUNT && status != TALLY_OK; i++)
         if (backends[i]->device_count() > 0)
-            return backends[i]->open("", device);
-    return tally_fail(TALLY_NO_DEVICE, "no back end finds a device on this machine");
+            status = backends[i]->open("", device);
+    return status;
+}
+
+static tally_status refuse_spec(const char *spec) {
+    char known[128] = "'auto'";
+    for (size_t i = 0, length = strlen(known); i < BACKEND_COUNT && length < sizeof known; i++)
+        length += (size_t)snprintf(known + length, sizeof known - length, "%s'%s'",
+                                   i + 1 < BACKEND_COUNT ? ", " : " and ", backends[i]->name);
+    return tally_fail(TALLY_NO_DEVICE, "no device '%.64s': this library knows %s", spec, known);
 }
 
 tally_status tally_open(const char *spec, tally_device **device) {
@@ -25,7 +37,7 @@ tally_status tally_open(const char *spec, tally_device **device) {
     for (size_t i = 0; i < BACKEND_COUNT; i++)
         if (strlen(backends[i]->name) == length && memcmp(backends[i]->name, spec, length) == 0)
             return backends[i]->open(spec + length + (spec[length] == ':'), device);
-    return tally_fail(TALLY_NO_DEVICE, "no device '%.64s': this library knows 'auto' and 'cpu'", spec);
+    return refuse_spec(spec);
 }
 
 void tally_close(tally_device *device) {

@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static _Thread_local char last_error[4096] = "no error";
+/* Long enough for the errors of a compiler that come first. */
+static _Thread_local char last_error[16384] = "no error";
 
 tally_status tally_fail(tally_status status, const char *format, ...) {
     va_list arguments;

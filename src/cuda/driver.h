@@ -38,9 +38,11 @@ typedef enum CUresult {
     CUDA_ERROR_ILLEGAL_ADDRESS = 700,
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
     CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+    CUDA_ERROR_MISALIGNED_ADDRESS = 716,
     CUDA_ERROR_LAUNCH_FAILED = 719,
     CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
-    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+    CUDA_ERROR_STREAM_CAPTURE_FIRST = 900, /* as _UNSUPPORTED, to _WRONG_THREAD */
+    CUDA_ERROR_STREAM_CAPTURE_LAST = 908,
     CUDA_ERROR_UNKNOWN = 999
 } CUresult;
 
@@ -123,8 +125,9 @@ typedef struct tally_cuda_api {
 tally_status tally_cuda_driver(const tally_cuda_api **api);
 
 /* A result of the driver as a status, with a message that begins with 'what' ("copying 100 bytes"):
- * TALLY_OUT_OF_MEMORY, TALLY_INVALID_ARGUMENT for a context, stream or handle that is none, and TALLY_DEVICE_FAILED
- * for all else. Costs nothing when the result is CUDA_SUCCESS. */
+ * TALLY_OUT_OF_MEMORY, TALLY_INVALID_ARGUMENT for a context, stream or handle that is none and for what a stream does
+ * not allow while it is captured, and TALLY_DEVICE_FAILED for all else. Costs nothing when the result is CUDA_SUCCESS.
+ */
 tally_status tally_cuda_check(CUresult result, const char *what);
 
 #endif

@@ -1,0 +1,54 @@
+/* tally on CUDA: for programs that use CUDA themselves.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
+ *
+ * Others need tally/tally.h alone: tally_open("cuda:0", ...) and what follows there. This header names no type of
+ * CUDA's and needs none of its headers; contexts and streams are passed as the pointers that they are.
+ *
+ *   Contexts    "cuda:N" uses device N's primary context, which is that of the CUDA run time (cudaMalloc, PyTorch,
+ * CuPy, Numba) as well: memory and streams of such programs fit it. A program with a context that it made by
+ *               cuCtxCreate opens its device by tally_cuda_open. Whatever context is current on a thread when it calls
+ *               tally is current again when the call returns.
+ *   Streams     The tally_stream given to tally_run is a CUstream (or cudaStream_t) of the device's context. The
+ *               result is there when the work in the stream is; inputs, outputs and workspace must stay until then. A
+ *               call with a workspace of tally_plan_workspace bytes and a stream only enqueues: it allocates nothing
+ * and waits for nothing, so that it may stand in a stream that is being captured into a graph. Without a workspace it
+ * may allocate, and wait for that. TALLY_SYNCHRONOUS (NULL) runs after all that is in the default stream and returns
+ * when the result is there. The default stream itself is given as TALLY_CUDA_STREAM_LEGACY or
+ *               TALLY_CUDA_STREAM_PER_THREAD.
+ *   Memory      Pointers in tally_args are to memory of the device, or to any other that it can read and write:
+ *               managed, or host memory that was allocated or registered for it. args.count is host memory.
+ *   Kernels     are compiled for the device when a plan first needs them, which takes some ten milliseconds each, and
+ *               are kept for other processes in $XDG_CACHE_HOME/tally (~/.cache/tally).
+ *   Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
+ *
+ * Environment
+ *   TALLY_NVRTC       the path of libnvrtc; else the system's libraries, /usr/local/cuda and Python's packages
+ *   TALLY_LIBCUDA     the path of the driver's library; else libcuda.so.1
+ *   TALLY_CACHE_DIR   another folder for kernels
+ *   TALLY_CACHE       0: keep none on disk
+ */
+#ifndef TALLY_CUDA_H
+#define TALLY_CUDA_H
+
+#include "tally/tally.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The two default streams, under the values by which CUDA itself takes them for a stream. */
+#define TALLY_CUDA_STREAM_LEGACY     ((tally_stream)0x1)
+#define TALLY_CUDA_STREAM_PER_THREAD ((tally_stream)0x2)
+
+/* Opens the device of a CUcontext. The context remains the caller's: it must be valid until after tally_close, which
+ * does not destroy it. It may be current on any thread, several, or none. One context may be opened several times.
+ *
+ * TALLY_INVALID_ARGUMENT for NULL and for what the driver does not take for a context; TALLY_NO_DEVICE where the driver
+ * or the compiler is missing, or the library was built without CUDA. Any thread may call. */
+TALLY_API tally_status tally_cuda_open(void *context, tally_device **device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,177 @@
+/* The kernel cache's files. An entry is a header that names its key, its size and its checksum, and the image. It is
+ * written beside its place under a name of its own and then renamed, so that any number of processes may write the
+ * same entry; the last one stays. What was left half written by a crash is nobody's entry. */
+#define _GNU_SOURCE
+#include "cuda/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    FORMAT_VERSION = 1,
+    LARGEST_IMAGE = 256 << 20 /* bytes; kernels have some hundred thousand. More is no entry of ours */
+};
+
+static const char magic[8] = "tallycu"; /* with its zero */
+
+/* In this machine's byte order: another's key would differ anyway. */
+typedef struct entry_header {
+    char magic[8];
+    uint64_t format;
+    tally_cuda_key key;
+    uint64_t size; /* of the image, which follows */
+    tally_cuda_key checksum;
+} entry_header;
+
+static tally_cuda_key checksum_of(const void *bytes, size_t size) {
+    tally_cuda_hash hash;
+    tally_cuda_hash_begin(&hash);
+    tally_cuda_hash_add(&hash, bytes, size);
+    return tally_cuda_hash_end(&hash);
+}
+
+static entry_header header_of(tally_cuda_key key, const tally_cuda_image *image) {
+    entry_header header = {.format = FORMAT_VERSION, .key = key, .size = image->size};
+    memcpy(header.magic, magic, sizeof magic);
+    header.checksum = checksum_of(image->bytes, image->size);
+    return header;
+}
+
+/* ---- names ---- */
+
+static bool print_path(char path[PATH_MAX], const char *folder, const char *rest) {
+    int length = snprintf(path, PATH_MAX, "%s%s", folder, rest);
+    return length > 0 && length < PATH_MAX;
+}
+
+static bool cache_folder(char folder[PATH_MAX]) {
+    const char *wanted = getenv("TALLY_CACHE"), *own = getenv("TALLY_CACHE_DIR");
+    const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (wanted && strcmp(wanted, "0") == 0)
+        return false;
+    if (own && own[0])
+        return print_path(folder, own, "");
+    if (caches && caches[0] == '/') /* the XDG rules: a relative path is ignored */
+        return print_path(folder, caches, "/tally");
+    return home && home[0] == '/' && print_path(folder, home, "/.cache/tally");
+}
+
+static bool entry_path(char path[PATH_MAX], const char *folder, tally_cuda_key key) {
+    char name[64];
+    snprintf(name, sizeof name, "/%016" PRIx64 "%016" PRIx64 ".kernel", key.high, key.low);
+    return print_path(path, folder, name);
+}
+
+/* The folder with all above it that is missing; for this user alone. */
+static bool make_folder(const char *folder) {
+    char path[PATH_MAX];
+    if (!print_path(path, folder, ""))
+        return false;
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+            return false;
+        *slash = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* ---- reading ---- */
+
+static bool read_all(int file, void *to, size_t bytes) {
+    for (char *at = to; bytes > 0;) {
+        ssize_t got = read(file, at, bytes);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        if (got > 0) {
+            at += got;
+            bytes -= (size_t)got;
+        }
+    }
+    return true;
+}
+
+/* Machine code is run, so it must come from this user and nobody else may have been able to write it. */
+static bool is_trusted(const struct stat *status) {
+    return S_ISREG(status->st_mode) && status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool read_entry(int file, tally_cuda_key key, tally_cuda_image *image) {
+    struct stat status;
+    entry_header header;
+    if (fstat(file, &status) != 0 || !is_trusted(&status) || !read_all(file, &header, sizeof header))
+        return false;
+    if (memcmp(header.magic, magic, sizeof magic) != 0 || header.format != FORMAT_VERSION ||
+        !tally_cuda_key_equal(header.key, key) || header.size == 0 || header.size > LARGEST_IMAGE ||
+        (uint64_t)status.st_size != sizeof header + header.size)
+        return false;
+    tally_cuda_image found = {malloc(header.size), header.size};
+    if (!found.bytes)
+        return false;
+    if (!read_all(file, found.bytes, found.size) ||
+        !tally_cuda_key_equal(checksum_of(found.bytes, found.size), header.checksum)) {
+        tally_cuda_image_free(&found);
+        return false;
+    }
+    *image = found;
+    return true;
+}
+
+bool tally_cuda_cache_load(tally_cuda_key key, tally_cuda_image *image) {
+    char folder[PATH_MAX], path[PATH_MAX];
+    if (!cache_folder(folder) || !entry_path(path, folder, key))
+        return false;
+    /* O_NONBLOCK: a pipe in the entry's place must not stop us. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    bool found = read_entry(file, key, image);
+    close(file);
+    return found;
+}
+
+/* ---- writing ---- */
+
+static bool write_all(int file, const void *from, size_t bytes) {
+    for (const char *at = from; bytes > 0;) {
+        ssize_t done = write(file, at, bytes);
+        if (done == 0 || (done < 0 && errno != EINTR))
+            return false;
+        if (done > 0) {
+            at += done;
+            bytes -= (size_t)done;
+        }
+    }
+    return true;
+}
+
+/* Writing past the limit on files' sizes would end the process by a signal. */
+static bool is_within_limit(uint64_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+void tally_cuda_cache_store(tally_cuda_key key, const tally_cuda_image *image) {
+    char folder[PATH_MAX], path[PATH_MAX], temporary[PATH_MAX];
+    if (image->size == 0 || image->size > LARGEST_IMAGE || !is_within_limit(sizeof(entry_header) + image->size))
+        return;
+    if (!cache_folder(folder) || !entry_path(path, folder, key) || !print_path(temporary, folder, "/new-XXXXXX") ||
+        !make_folder(folder))
+        return;
+    int file = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
+    if (file < 0)
+        return;
+    const entry_header header = header_of(key, image);
+    bool written = write_all(file, &header, sizeof header) && write_all(file, image->bytes, image->size);
+    written = close(file) == 0 && written;
+    if (!written || rename(temporary, path) != 0)
+        unlink(temporary);
+}
