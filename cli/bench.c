@@ -33,7 +33,7 @@ static const char usage[] =
     "Measures this machine's roofs (the best plain read and copy of memory), then the library, and prints the ratio\n"
     "of the two: 1.00 is the speed of memory. The floor beside it is what the project asks of itself.\n"
     "\n"
-    "  --device SPEC   the device, as 'tally devices' lists them (default: auto)\n"
+    "  --device SPEC   the device, as 'tally devices' lists them (default: cpu)\n"
     "  --filter RE     only rows whose name matches this extended regular expression (see --list)\n"
     "  --quick         five short rounds a row: rougher, several times faster\n"
     "  --min-time S    measure each row for at least S seconds (default: 0.25)\n"
@@ -246,7 +246,7 @@ static int bench_device(const settings *s, tally_device *device, const bench_row
 }
 
 int tally_cmd_bench(int argc, char **argv) {
-    settings s = {.device = "auto"};
+    settings s = {.device = "cpu"};
     bench_rows rows;
     tally_device *device = NULL;
     int code = read_arguments(argc, argv, &s);

@@ -255,9 +255,9 @@ static int demo_cancel(const char *path) {
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     int code = 2;
-    if (tally_open("auto", &device) != TALLY_OK)
+    if (tally_open("cpu", &device) != TALLY_OK)
         return fail(tally_last_error());
-    if (!bench_team_start(bench_threads_of("auto")))
+    if (!bench_team_start(bench_threads_of("cpu")))
         return fail("no threads");
     if (strcmp(what, "table") == 0 && argc == 3)
         code = demo_table(argv[2]);

@@ -12,7 +12,7 @@ int main(void) {
     desc.op = TALLY_NORM2;
     desc.in = TALLY_F32;
 
-    tally_status status = tally_open("auto", &device);
+    tally_status status = tally_open("cpu", &device);
     if (status == TALLY_OK)
         status = tally_plan_create(device, &desc, &plan);
 

@@ -2,7 +2,8 @@
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
  *
- * This header is the manual. It is plain C11 (and C++17) and names no type of any device interface.
+ * This header is the manual. It is plain C11 (and C++17) and names no type of any device interface. Programs that use
+ * CUDA themselves find the rest in tally/cuda.h.
  *
  *   1. Names           status, data types, operators, forms, groupings, modes
  *   2. Simple layer    host memory, the CPU, one call
@@ -193,7 +194,8 @@ typedef struct tally_device tally_device;
 
 /* Opens a device by its spec:
  *
- *   auto              the best device present (today: cpu)
+ *   auto              the first GPU, if there is one that opens, else cpu
+ *   cuda, cuda:1      an NVIDIA GPU by its number; cuda is cuda:0 (more in tally/cuda.h)
  *   cpu               every core that this process may run on, the best instruction set of the processor
  *   cpu:avx2          that instruction set or an error; also baseline, avx512
  *   cpu:threads=4     that many threads; joins with the above: cpu:avx2:threads=4
@@ -207,8 +209,8 @@ typedef struct tally_device_info {
     size_t struct_size;    /* set by the caller to sizeof(tally_device_info) before the call */
     char spec[64];         /* what to give to tally_open */
     char name[128];        /* for people */
-    char detail[128];      /* instruction set, threads */
-    uint64_t memory_bytes; /* physical memory; 0 if unknown */
+    char detail[128];      /* instruction set, threads; of a GPU its compute capability and driver */
+    uint64_t memory_bytes; /* physical memory of the host or the GPU; 0 if unknown */
 } tally_device_info;
 
 /* Describes an open device; or device number 'index' of this machine, counted over all back ends from 0, without
@@ -216,8 +218,9 @@ typedef struct tally_device_info {
 TALLY_API tally_status tally_device_describe(const tally_device *device, tally_device_info *info);
 TALLY_API tally_status tally_device_at(size_t index, tally_device_info *info);
 
-/* Memory of the device, for callers who have none of their own. On the CPU this is host memory aligned to 64 bytes.
- * tally_copy is synchronous; either side may be device memory or host memory. */
+/* Memory of the device, for callers who have none of their own. On the CPU this is host memory aligned to 64 bytes, on
+ * a GPU its own memory, which the program itself cannot read: a program that works on any device takes it from here and
+ * copies. After TALLY_OUT_OF_MEMORY the device stays usable. Nothing that runs may still use what is freed. tally_copy is synchronous; either side may be device memory or host memory. */
 TALLY_API tally_status tally_alloc(tally_device *device, size_t bytes, void **memory);
 TALLY_API void tally_free(tally_device *device, void *memory);
 TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *from, size_t bytes);
