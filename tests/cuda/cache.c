@@ -1,0 +1,313 @@
+/* The kernel cache gives back what was stored, nothing that is damaged or another's, and never stands in the way. */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "support.h"
+
+#include "cuda/cache.h"
+
+static int writes_fail; /* with ENOSPC */
+ssize_t __real_write(int file, const void *from, size_t bytes);
+ssize_t __wrap_write(int file, const void *from, size_t bytes);
+ssize_t __wrap_write(int file, const void *from, size_t bytes) {
+    if (writes_fail) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return __real_write(file, from, bytes);
+}
+
+static const tally_cuda_key key = {0x0123456789abcdefu, 42}, other_key = {42, 0x0123456789abcdefu};
+static char kernel[3000];
+
+static void store(void) {
+    tally_cuda_cache_store(key, &(tally_cuda_image){kernel, sizeof kernel});
+}
+
+static bool is_there(void) {
+    tally_cuda_image image = {0};
+    if (!tally_cuda_cache_load(key, &image)) {
+        assert_null(image.bytes);
+        return false;
+    }
+    assert_int_equal(image.size, sizeof kernel);
+    assert_memory_equal(image.bytes, kernel, sizeof kernel);
+    tally_cuda_image_free(&image);
+    assert_null(image.bytes);
+    return true;
+}
+
+static int begin(void **state) {
+    for (size_t k = 0; k < sizeof kernel; k++)
+        kernel[k] = (char)(k * k >> 3);
+    if (make_folder(state) != 0)
+        return -1;
+    unsetenv("TALLY_CACHE");
+    return setenv("TALLY_CACHE_DIR", *state, 1);
+}
+
+static int end(void **state) {
+    return remove_folder(state);
+}
+
+static void what_is_stored_comes_back(void **state) {
+    assert_false(is_there());
+    store();
+    assert_true(is_there());
+    store();
+    assert_true(is_there());
+    assert_int_equal(files_in(*state, ""), 1);
+    tally_cuda_image image;
+    assert_false(tally_cuda_cache_load(other_key, &image));
+}
+
+static void the_environment_says_where(void **state) {
+    char path[PATH_MAX], folder[PATH_MAX];
+    struct stat status;
+    snprintf(folder, sizeof folder, "%.200s/a", (char *)*state);
+    unsetenv("TALLY_CACHE_DIR");
+    setenv("XDG_CACHE_HOME", folder, 1);
+    store();
+    assert_true(is_there());
+    snprintf(path, sizeof path, "%.300s/tally", folder);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+    assert_int_equal(files_in(path, ""), 1);
+
+    setenv("XDG_CACHE_HOME", "relative", 1); /* ignored, as XDG's rules say */
+    setenv("HOME", *state, 1);
+    assert_false(is_there());
+    store();
+    assert_true(is_there());
+    setenv("TALLY_CACHE", "0", 1);
+    assert_false(is_there());
+    unsetenv("TALLY_CACHE");
+    unsetenv("HOME");
+    store();
+    assert_false(is_there());
+    char command[600];
+    snprintf(command, sizeof command, "rm -r '%.200s/a' '%.200s/.cache'", (char *)*state, (char *)*state);
+    assert_int_equal(system(command), 0);
+}
+
+static void change(const char *path, long at, int bits) {
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    fseek(file, at, SEEK_SET);
+    int byte = getc(file);
+    fseek(file, at, SEEK_SET);
+    putc(byte ^ bits, file);
+    fclose(file);
+}
+
+static void a_flipped_bit_is_noticed_and_mended(void **state) {
+    char path[PATH_MAX];
+    struct stat status;
+    store();
+    only_file(*state, path);
+    assert_int_equal(stat(path, &status), 0);
+    for (long at = 0; at < status.st_size; at += at < 80 ? 1 : 97)
+        for (int bit = 0; bit < 8; bit += 3) {
+            change(path, at, 1 << bit);
+            if (is_there())
+                fail_msg("byte %ld, bit %d", at, bit);
+            change(path, at, 1 << bit);
+        }
+    assert_true(is_there());
+    change(path, status.st_size - 1, 1);
+    store();
+    assert_true(is_there());
+}
+
+static void a_file_that_was_cut_is_noticed_and_mended(void **state) {
+    char path[PATH_MAX];
+    struct stat status;
+    store();
+    only_file(*state, path);
+    assert_int_equal(stat(path, &status), 0);
+    for (off_t size = 0; size < status.st_size; size += size < 80 ? 1 : 97) {
+        assert_int_equal(truncate(path, size), 0);
+        assert_false(is_there());
+        store();
+        assert_true(is_there());
+    }
+    assert_int_equal(truncate(path, status.st_size + 1), 0); /* too long is wrong as well */
+    assert_false(is_there());
+}
+
+static void anothers_entry_under_this_name_is_not_read(void **state) {
+    char path[PATH_MAX], foreign[PATH_MAX];
+    store();
+    only_file(*state, path);
+    snprintf(foreign, sizeof foreign, "%.300s/kept", (char *)*state);
+    assert_int_equal(rename(path, foreign), 0);
+    tally_cuda_cache_store(other_key, &(tally_cuda_image){kernel, sizeof kernel});
+    remove(foreign);
+    only_file(*state, foreign);
+    assert_int_equal(rename(foreign, path), 0); /* the other key's entry in this one's place */
+    assert_false(is_there());
+    store();
+    assert_true(is_there());
+}
+
+static void what_others_could_have_written_is_not_read(void **state) {
+    char path[PATH_MAX], target[PATH_MAX];
+    store();
+    only_file(*state, path);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_false(is_there());
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_true(is_there());
+    if (geteuid() == 0) { /* only root gives files away */
+        assert_int_equal(chown(path, 12345, 12345), 0);
+        assert_false(is_there());
+        assert_int_equal(chown(path, 0, 0), 0);
+    }
+    snprintf(target, sizeof target, "%.300s/target", (char *)*state);
+    assert_int_equal(rename(path, target), 0);
+    assert_int_equal(symlink(target, path), 0);
+    assert_false(is_there());
+    remove(target);
+    store(); /* replaces the link, and does not follow it */
+    assert_true(is_there());
+    assert_int_equal(files_in(*state, ""), 1);
+}
+
+static void odd_things_in_its_place_do_no_harm(void **state) {
+    char path[PATH_MAX];
+    store();
+    only_file(*state, path);
+    remove(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_false(is_there());
+    remove(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_false(is_there());
+    store();
+    assert_false(is_there());
+    assert_int_equal(files_in(*state, "new-"), 0);
+    rmdir(path);
+}
+
+static void a_folder_that_cannot_be_does_no_harm(void **state) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.300s/file", (char *)*state);
+    fclose(fopen(path, "w"));
+    setenv("TALLY_CACHE_DIR", path, 1); /* a file where a folder is due */
+    store();
+    assert_false(is_there());
+    strcat(path, "/below");
+    setenv("TALLY_CACHE_DIR", path, 1);
+    store();
+    assert_false(is_there());
+    setenv("TALLY_CACHE_DIR", "/proc/no/such", 1);
+    store();
+    assert_false(is_there());
+    char *long_path = malloc(2 * PATH_MAX);
+    memset(long_path, '/', 2 * PATH_MAX);
+    long_path[2 * PATH_MAX - 1] = 0;
+    setenv("TALLY_CACHE_DIR", long_path, 1);
+    store();
+    assert_false(is_there());
+    free(long_path);
+    if (geteuid() != 0) {
+        setenv("TALLY_CACHE_DIR", *state, 1);
+        chmod(*state, 0500);
+        store();
+        assert_false(is_there());
+        chmod(*state, 0700);
+    }
+}
+
+static void a_full_disk_does_no_harm(void **state) {
+    writes_fail = 1;
+    store();
+    writes_fail = 0;
+    assert_false(is_there());
+    assert_int_equal(files_in(*state, ""), 0);
+
+    struct rlimit limit, before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 1000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    store(); /* the signal SIGXFSZ would end this program */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(is_there());
+    assert_int_equal(files_in(*state, ""), 0);
+}
+
+/* In its own process: 0 if whatever was found was whole. */
+static int store_and_load(int process) {
+    enum { KEYS = 4, ROUNDS = 100 };
+    for (int round = 0; round < ROUNDS; round++) {
+        int which = (process + round) % KEYS;
+        size_t size = 500 + 600 * (size_t)which;
+        tally_cuda_key shared = {7, (uint64_t)which};
+        tally_cuda_cache_store(shared, &(tally_cuda_image){kernel, size});
+        tally_cuda_image image;
+        if (!tally_cuda_cache_load(shared, &image) || image.size != size || memcmp(image.bytes, kernel, size) != 0)
+            return 1;
+        tally_cuda_image_free(&image);
+    }
+    return 0;
+}
+
+static void sixteen_processes_at_once(void **state) {
+    pid_t children[16];
+    fflush(NULL);
+    for (size_t k = 0; k < COUNT_OF(children); k++) {
+        children[k] = fork();
+        if (children[k] == 0)
+            _exit(store_and_load((int)k));
+    }
+    for (size_t k = 0; k < COUNT_OF(children); k++) {
+        int code = -1;
+        assert_int_equal(waitpid(children[k], &code, 0), children[k]);
+        assert_int_equal(code, 0);
+    }
+    assert_int_equal(files_in(*state, ""), 4);
+    assert_int_equal(files_in(*state, "new-"), 0);
+}
+
+/* Computed by OpenSSL's SipHash for the bytes 0, 1, 2, ... under the key 0, 1, ... 15. */
+static void the_hash_is_siphash(void **state) {
+    (void)state;
+    static const struct {
+        size_t bytes;
+        tally_cuda_key hash;
+    } known[] = {
+        {0, {0xe6a825ba047f81a3u, 0x930255c71472f66du}},  {1, {0x44af996bd8c187dau, 0x45fc229b11597634u}},
+        {2, {0xc75da4a48d227781u, 0xe4ff0af6de8ba3fcu}},  {15, {0x11a8b03399e99354u, 0xd9c3cf970fec087eu}},
+        {63, {0x4a83502f77d15051u, 0x7cbd3f979a063e50u}},
+    };
+    unsigned char bytes[64];
+    for (size_t k = 0; k < sizeof bytes; k++)
+        bytes[k] = (unsigned char)k;
+    for (size_t k = 0; k < COUNT_OF(known); k++)
+        for (size_t cut = 0; cut <= known[k].bytes; cut++) {
+            tally_cuda_hash hash;
+            tally_cuda_hash_begin_keyed(&hash, 0x0706050403020100u, 0x0f0e0d0c0b0a0908u);
+            tally_cuda_hash_add(&hash, bytes, cut);
+            tally_cuda_hash_add(&hash, bytes + cut, known[k].bytes - cut);
+            assert_true(tally_cuda_key_equal(tally_cuda_hash_end(&hash), known[k].hash));
+        }
+}
+
+int main(void) {
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(what_is_stored_comes_back),
+        IN_A_FOLDER(the_environment_says_where),
+        IN_A_FOLDER(a_flipped_bit_is_noticed_and_mended),
+        IN_A_FOLDER(a_file_that_was_cut_is_noticed_and_mended),
+        IN_A_FOLDER(anothers_entry_under_this_name_is_not_read),
+        IN_A_FOLDER(what_others_could_have_written_is_not_read),
+        IN_A_FOLDER(odd_things_in_its_place_do_no_harm),
+        IN_A_FOLDER(a_folder_that_cannot_be_does_no_harm),
+        IN_A_FOLDER(a_full_disk_does_no_harm),
+        IN_A_FOLDER(sixteen_processes_at_once),
+        cmocka_unit_test(the_hash_is_siphash),
+    };
+    return cmocka_run_group_tests_name("the kernel cache", tests, NULL, NULL);
+}

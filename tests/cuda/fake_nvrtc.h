@@ -1,0 +1,14 @@
+/* A stand-in for libnvrtc: its machine code is the options and the source, and a source with "#error" does not
+ * compile. */
+#ifndef TALLY_TEST_CUDA_FAKE_NVRTC_H
+#define TALLY_TEST_CUDA_FAKE_NVRTC_H
+
+typedef struct fake_nvrtc_state {
+    int milliseconds; /* that a compilation takes; to be set by the test */
+    int compilations; /* counted */
+    int ptx;          /* of these, ended as PTX */
+} fake_nvrtc_state;
+
+typedef fake_nvrtc_state *fake_nvrtc_function(void);
+
+#endif

@@ -1,0 +1,214 @@
+/* A kernel is compiled once, for all threads and all processes, and again only where what was kept is of no use: on the
+ * stand-ins for driver and compiler. */
+#include <pthread.h>
+
+#include "support.h"
+
+#include "cuda/module.h"
+
+static fake_driver_state *driver;
+static fake_nvrtc_state *compiler;
+static tally_device *device;
+
+static tally_cuda_device *cuda(void) {
+    return (tally_cuda_device *)device;
+}
+
+static int begin(void **state) {
+    if (make_folder(state) != 0)
+        return -1;
+    unsetenv("TALLY_CACHE");
+    setenv("TALLY_CACHE_DIR", *state, 1);
+    *compiler = (fake_nvrtc_state){0};
+    driver->loads = 0;
+    return tally_open("cuda:0", &device) == TALLY_OK ? 0 : -1;
+}
+
+static int end(void **state) {
+    tally_close(device);
+    device = NULL;
+    remove_folder(state);
+    return driver->modules == 0 && driver->primary_contexts == 0 ? 0 : -1;
+}
+
+static void open_again(void) {
+    tally_close(device);
+    assert_ok(tally_open("cuda:0", &device));
+}
+
+static const char *const options[] = {"-DA=1", "-DB=2"};
+
+static const tally_cuda_module *get(const char *source, size_t count) {
+    const tally_cuda_module *module = NULL;
+    assert_ok(tally_cuda_module_get(cuda(), source, options, count, &module));
+    assert_non_null(module);
+    return module;
+}
+
+static void kept_in_memory(void **state) {
+    (void)state;
+    const tally_cuda_module *first = get("x", 2);
+    assert_ptr_equal(get("x", 2), first);
+    assert_int_equal(compiler->compilations, 1);
+    assert_ptr_not_equal(get("x", 1), first);
+    assert_ptr_not_equal(get("x", 0), first);
+    assert_ptr_not_equal(get("y", 2), first);
+    assert_ptr_equal(get("x", 2), first);
+    assert_int_equal(compiler->compilations, 4);
+    assert_int_equal(driver->modules, 4);
+}
+
+static void kept_on_disk(void **state) {
+    get("x", 2);
+    assert_int_equal(files_in(*state, ""), 1);
+    open_again();
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 1);
+    assert_int_equal(driver->loads, 2);
+}
+
+static void another_architecture_is_another_kernel(void **state) {
+    get("x", 2);
+    driver->capability = 80;
+    open_again();
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 2);
+    assert_int_equal(compiler->ptx, 0);
+    assert_int_equal(files_in(*state, ""), 2);
+    driver->capability = 90;
+}
+
+static void a_gpu_newer_than_the_compiler_gets_ptx(void **state) {
+    (void)state;
+    driver->capability = 121;
+    open_again();
+    get("x", 2);
+    driver->capability = 90;
+    assert_int_equal(compiler->ptx, 1);
+}
+
+static void a_gpu_older_than_the_compiler_is_refused(void **state) {
+    (void)state;
+    const tally_cuda_module *module = NULL;
+    driver->capability = 52;
+    open_again();
+    driver->capability = 90;
+    assert_fails(tally_cuda_module_get(cuda(), "x", NULL, 0, &module), TALLY_UNSUPPORTED);
+    assert_non_null(strstr(tally_last_error(), "5.2"));
+    assert_null(module);
+}
+
+static void a_damaged_file_is_compiled_again(void **state) {
+    char path[PATH_MAX];
+    get("x", 2);
+    only_file(*state, path);
+    assert_int_equal(truncate(path, 70), 0);
+    open_again();
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 2);
+    open_again();
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 2);
+}
+
+static void what_the_driver_refuses_is_compiled_once_more(void **state) {
+    (void)state;
+    get("x", 2);
+    open_again();
+    driver->images_to_refuse = 1;
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 2);
+    open_again();
+    driver->images_to_refuse = 2;
+    const tally_cuda_module *module = NULL;
+    assert_fails(tally_cuda_module_get(cuda(), "x", options, 2, &module), TALLY_DEVICE_FAILED);
+    assert_null(module);
+    assert_int_equal(compiler->compilations, 3);
+    get("x", 2); /* a failure is not remembered */
+}
+
+static void without_a_folder_all_goes_on(void **state) {
+    (void)state;
+    setenv("TALLY_CACHE_DIR", "/proc/no/such", 1);
+    get("x", 2);
+    open_again();
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 2);
+}
+
+static void what_does_not_compile_says_why(void **state) {
+    const tally_cuda_module *module = NULL;
+    assert_fails(tally_cuda_module_get(cuda(), "#error", NULL, 0, &module), TALLY_INVALID_ARGUMENT);
+    assert_non_null(strstr(tally_last_error(), "tally.cu(1): error: #error as it was told"));
+    assert_null(module);
+    assert_int_equal(files_in(*state, ""), 0);
+    get("x", 2);
+}
+
+static void functions_have_names(void **state) {
+    (void)state;
+    CUfunction function = NULL;
+    const tally_cuda_module *module = get("x", 2);
+    assert_fails(tally_cuda_function(module, "absent", &function), TALLY_DEVICE_FAILED);
+    assert_non_null(strstr(tally_last_error(), "'absent'"));
+    assert_null(function);
+    assert_ok(tally_cuda_function(module, "sum", &function));
+    assert_non_null(function);
+}
+
+static void *get_in_thread(void *source) {
+    const tally_cuda_module *module = NULL;
+    return tally_cuda_module_get(cuda(), source, options, 2, &module) == TALLY_OK ? (void *)(uintptr_t)module : NULL;
+}
+
+static void of_many_threads_one_compiles(void **state) {
+    (void)state;
+    static char text[] = "threads";
+    pthread_t threads[8];
+    void *modules[8];
+    compiler->milliseconds = 30;
+    for (size_t k = 0; k < COUNT_OF(threads); k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, get_in_thread, text), 0);
+    for (size_t k = 0; k < COUNT_OF(threads); k++)
+        assert_int_equal(pthread_join(threads[k], &modules[k]), 0);
+    assert_non_null(modules[0]);
+    for (size_t k = 1; k < COUNT_OF(threads); k++)
+        assert_ptr_equal(modules[k], modules[0]);
+    assert_int_equal(compiler->compilations, 1);
+}
+
+static void of_many_threads_none_waits_for_a_failure(void **state) {
+    (void)state;
+    static char text[] = "#error";
+    pthread_t threads[4];
+    compiler->milliseconds = 10;
+    for (size_t k = 0; k < COUNT_OF(threads); k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, get_in_thread, text), 0);
+    for (size_t k = 0; k < COUNT_OF(threads); k++) {
+        void *module;
+        assert_int_equal(pthread_join(threads[k], &module), 0);
+        assert_null(module);
+    }
+}
+
+int main(void) {
+    use_the_stand_ins();
+    driver = driver_state();
+    compiler = compiler_state();
+#define ON_A_DEVICE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        ON_A_DEVICE(kept_in_memory),
+        ON_A_DEVICE(kept_on_disk),
+        ON_A_DEVICE(another_architecture_is_another_kernel),
+        ON_A_DEVICE(a_gpu_newer_than_the_compiler_gets_ptx),
+        ON_A_DEVICE(a_gpu_older_than_the_compiler_is_refused),
+        ON_A_DEVICE(a_damaged_file_is_compiled_again),
+        ON_A_DEVICE(what_the_driver_refuses_is_compiled_once_more),
+        ON_A_DEVICE(without_a_folder_all_goes_on),
+        ON_A_DEVICE(what_does_not_compile_says_why),
+        ON_A_DEVICE(functions_have_names),
+        ON_A_DEVICE(of_many_threads_one_compiles),
+        ON_A_DEVICE(of_many_threads_none_waits_for_a_failure),
+    };
+    return cmocka_run_group_tests_name("CUDA modules", tests, NULL, NULL);
+}
