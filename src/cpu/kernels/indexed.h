@@ -1,19 +1,35 @@
-/* The fold of argmin and argmax: the extremum of each block at the speed of min and max; only the block that holds the
- * best is searched for its place, once, at the end. Included in pairs.h. */
+/* The fold of argmin and argmax: the extremum at the speed of min and max. After each block it is asked whether the
+ * best value has changed, which is rare; only the block that holds it is searched for its place, once, at the end.
+ * Included in pairs.h. */
 
-/* A block's extremum costs a few dozen cycles besides its reading, and the one search half a block. */
-enum { NAME(BLOCK) = 16384 / sizeof(E_T), NAME(STRIP) = 256 / sizeof(E_T) };
+#define L_V     PASTE2(v_, LANE)
+#define LANES   LANES_OF(L_T)
+#define LOAD(p) PASTE4(load_, LANE, _from_, ELEMENT)(p)
+
+/* The question costs a dozen instructions, and the search half a block. */
+enum { NAME(BLOCK) = 8192 / sizeof(E_T) };
+
+ALWAYS_INLINE L_V NAME(extreme)(tally_monoid m, L_V x, L_V running) {
+    return m == TALLY_MONOID_argmin ? PASTE2(smaller_, LANE)(x, running) : PASTE2(larger_, LANE)(x, running);
+}
+
+ALWAYS_INLINE bool NAME(is_better)(tally_monoid m, L_T value, L_T best) {
+    return (m == TALLY_MONOID_argmin ? value < best : value > best) || (IS_NAN(value) && !IS_NAN(best));
+}
 
 /* Where the value stands first in the block (NaN: the first NaN); it does stand there. */
 ALWAYS_INLINE size_t NAME(place_of)(const E_T *x, size_t n, L_T value) {
     size_t i = 0;
-    for (; i + NAME(STRIP) <= n; i += NAME(STRIP)) {
-        unsigned found = 0;
-        for (size_t k = 0; k < NAME(STRIP); k++) {
-            const L_T v = LOAD_ONE(x + i + k);
-            found |= (v == value) | (IS_NAN(v) & IS_NAN(value));
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        v_u64 found = {0};
+        UNROLL_8 for (size_t j = 0; j < 4; j++) {
+            const L_V v = LOAD(x + i + j * LANES);
+            found |= (v_u64)(v == value);
+#if ELEMENT_IS_FLOAT
+            found |= IS_NAN(value) ? (v_u64)(v != v) : (v_u64){0};
+#endif
         }
-        if (found)
+        if (any_bit(found))
             break;
     }
     for (; i < n; i++) {
@@ -24,23 +40,70 @@ ALWAYS_INLINE size_t NAME(place_of)(const E_T *x, size_t n, L_T value) {
     return i;
 }
 
+/* Eight vectors a round; the lanes become the best of their own and of the elements. False if there was a NaN. */
+ALWAYS_INLINE bool NAME(extremes_of)(tally_monoid m, const E_T *x, size_t rounds, L_V *lanes) {
+#if ELEMENT_IS_FLOAT
+    ordered_lanes ordered[4] = {all_ordered, all_ordered, all_ordered, all_ordered};
+#endif
+    for (size_t i = 0; i < rounds; i++, x += 8 * LANES) {
+        UNROLL_8 for (size_t j = 0; j < 8; j += 2) {
+            L_V first = LOAD(x + j * LANES), second = LOAD(x + (j + 1) * LANES);
+#if ELEMENT_IS_FLOAT
+            LOADED_ONCE(first);
+            LOADED_ONCE(second);
+            ordered[j / 2] = PASTE2(ordered_, LANE)(ordered[j / 2], first, second);
+#endif
+            lanes[j] = NAME(extreme)(m, first, lanes[j]);
+            lanes[j + 1] = NAME(extreme)(m, second, lanes[j + 1]);
+        }
+    }
+#if ELEMENT_IS_FLOAT
+    return is_ordered(ordered[0] & ordered[1] & ordered[2] & ordered[3], LANES);
+#else
+    return true;
+#endif
+}
+
+/* The best of eight vectors, if it is better than 'best', else 'best'. */
+ALWAYS_INLINE L_T NAME(best_of)(tally_monoid m, const L_V *lanes, L_T best) {
+    const L_V splat = best - (L_V){0};
+    L_V top[4];
+    UNROLL_8 for (int j = 0; j < 4; j++) top[j] = NAME(extreme)(m, lanes[j], lanes[j + 4]);
+    top[0] = NAME(extreme)(m, NAME(extreme)(m, top[0], top[2]), NAME(extreme)(m, top[1], top[3]));
+    if (!any_bit((v_u64)NAME(extreme)(m, top[0], splat) ^ (v_u64)splat))
+        return best;
+    for (size_t l = 0; l < LANES; l++)
+        best = NAME(is_better)(m, top[0][l], best) ? top[0][l] : best;
+    return best;
+}
+
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     if (n == 0)
         return acc;
     A_T best = NAME(identity_of)(m);
-    size_t best_block = 0;
-    for (size_t done = 0; done < n; done += NAME(BLOCK)) {
-        size_t block = n - done < NAME(BLOCK) ? n - done : (size_t)NAME(BLOCK);
-        L_T value = m == TALLY_MONOID_argmin ? fold_values_VALUE_min(x + done, x + done, block, best.c0)
-                                             : fold_values_VALUE_max(x + done, x + done, block, best.c0);
-        bool better = m == TALLY_MONOID_argmin ? value < best.c0 : value > best.c0;
-        if (better || (IS_NAN(value) && !IS_NAN(best.c0))) {
-            best.c0 = value;
-            best_block = done;
-        }
+    size_t best_block = 0, whole = n / (8 * LANES) * (8 * LANES);
+    L_V lanes[8];
+    UNROLL_8 for (int j = 0; j < 8; j++) lanes[j] = best.c0 - (L_V){0};
+    for (size_t done = 0; done < whole; done += NAME(BLOCK)) {
+        const size_t block = whole - done < NAME(BLOCK) ? whole - done : (size_t)NAME(BLOCK);
+        const bool ordered = NAME(extremes_of)(m, x + done, block / (8 * LANES), lanes);
+        const L_T value = ordered ? NAME(best_of)(m, lanes, best.c0) : NOT_A_NUMBER;
+        if (NAME(is_better)(m, value, best.c0))
+            best.c0 = value, best_block = done;
+        if (!ordered)
+            break;
     }
-    size_t length = n - best_block < NAME(BLOCK) ? n - best_block : (size_t)NAME(BLOCK);
+    if (!IS_NAN(best.c0)) {
+        const L_T value = m == TALLY_MONOID_argmin ? fold_values_VALUE_min(x + whole, x + whole, n - whole, best.c0)
+                                                   : fold_values_VALUE_max(x + whole, x + whole, n - whole, best.c0);
+        if (NAME(is_better)(m, value, best.c0))
+            best.c0 = value, best_block = whole;
+    }
+    const size_t length = n - best_block < NAME(BLOCK) ? n - best_block : (size_t)NAME(BLOCK);
     best.c1 = (int64_t)(index + best_block + NAME(place_of)(x + best_block, length, best.c0));
     return NAME(combine)(m, acc, best);
 }
+#undef L_V
+#undef LANES
+#undef LOAD
 #define FOLD NAME(fold_in_blocks)

@@ -36,13 +36,13 @@ ALWAYS_INLINE void NAME(deviations)(const E_T *x, size_t n, D_T shift, s_f64 *su
         UNROLL_8 for (int j = 0; j < 4; j++) {
             D_V d = D_LOAD(x + i + (size_t)j * D_LANES) - shifts;
             first[j] += d;
-            second[j] += d * d;
+            second[j] = PASTE2(add_product_, DEVIATION_LANE)(second[j], d, d);
         }
     }
     for (; i + D_LANES <= n; i += D_LANES) {
         D_V d = D_LOAD(x + i) - shifts;
         first[0] += d;
-        second[0] += d * d;
+        second[0] = PASTE2(add_product_, DEVIATION_LANE)(second[0], d, d);
     }
     first[0] += first[1] + (first[2] + first[3]);
     second[0] += second[1] + (second[2] + second[3]);

@@ -36,9 +36,11 @@
 #define COUNT_SHIFT ELEMENT_IS_FLOAT
 
 #if ELEMENT_IS_FLOAT
-#define IS_NAN(v) ((v) != (v))
+#define IS_NAN(v)    ((v) != (v))
+#define NOT_A_NUMBER NAN
 #else
-#define IS_NAN(v) 0
+#define IS_NAN(v)    0
+#define NOT_A_NUMBER 0 /* never comes about */
 #endif
 
 #define KEEP(...) __VA_ARGS__
@@ -64,8 +66,8 @@
 #define LANE_ABS abs
 #undef ON_SUM
 #define ON_SUM KEEP
-#if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 16 && defined(__SSE2__)
-#define FAST_VECTORS "cpu/kernels/packed.h"
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32 && defined(__SSE2__)
+#define FAST_VECTORS "cpu/kernels/packed_sum.h"
 #endif
 #define FAST_ROWS "cpu/kernels/rows.h"
 #include "cpu/kernels/fold.h"
@@ -86,7 +88,11 @@
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
 #define NARROW_PRODUCTS
 #endif
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32 && !(ELEMENT_BITS == 16 && !ELEMENT_IS_SIGNED) && defined(__AVX2__)
+#define FAST_VECTORS "cpu/kernels/packed_square.h"
+#endif
 #include "cpu/kernels/fold.h"
+#undef FAST_VECTORS
 #undef NARROW_PRODUCTS
 #undef CLASS
 #undef LANE
