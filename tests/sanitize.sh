@@ -32,10 +32,10 @@ export TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1
 case $which in
 address) variant build-asan address,undefined ;;
 # What the thread sanitizer looks for is in the threads: leave the rest to the other.
-thread) variant build-tsan thread -L 'conformance|property|api' ;;
+thread) variant build-tsan thread -L 'conformance|property|api|cuda' ;;
 both)
     variant build-asan address,undefined
-    variant build-tsan thread -L 'conformance|property|api'
+    variant build-tsan thread -L 'conformance|property|api|cuda'
     ;;
 *)
     echo "usage: tests/sanitize.sh [address|thread]" >&2

@@ -96,8 +96,10 @@ static void devices_are_listed(void **state) {
     assert_ok(tally_device_at(0, &info));
     size_t count = 0;
     while (tally_device_at(count, &info) == TALLY_OK) {
-        tally_device *device;
-        assert_ok(tally_open(info.spec, &device));
+        tally_device *device = NULL;
+        tally_status status = tally_open(info.spec, &device);
+        if (status != TALLY_NO_DEVICE || strncmp(info.spec, "cpu", 3) == 0) /* a GPU may lack its compiler */
+            assert_int_equal(status, TALLY_OK);
         tally_close(device);
         assert_true(++count < 1000);
     }
