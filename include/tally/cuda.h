@@ -6,16 +6,16 @@
  * CUDA's and needs none of its headers; contexts and streams are passed as the pointers that they are.
  *
  *   Contexts    "cuda:N" uses device N's primary context, which is that of the CUDA run time (cudaMalloc, PyTorch,
- * CuPy, Numba) as well: memory and streams of such programs fit it. A program with a context that it made by
- *               cuCtxCreate opens its device by tally_cuda_open. Whatever context is current on a thread when it calls
- *               tally is current again when the call returns.
+ *               CuPy, Numba) as well: memory and streams of such programs fit it. A program with a context that it
+ *               made by cuCtxCreate opens its device by tally_cuda_open. Whatever context is current on a thread when
+ *               it calls tally is current again when the call returns.
  *   Streams     The tally_stream given to tally_run is a CUstream (or cudaStream_t) of the device's context. The
- *               result is there when the work in the stream is; inputs, outputs and workspace must stay until then. A
- *               call with a workspace of tally_plan_workspace bytes and a stream only enqueues: it allocates nothing
- * and waits for nothing, so that it may stand in a stream that is being captured into a graph. Without a workspace it
- * may allocate, and wait for that. TALLY_SYNCHRONOUS (NULL) runs after all that is in the default stream and returns
- * when the result is there. The default stream itself is given as TALLY_CUDA_STREAM_LEGACY or
- *               TALLY_CUDA_STREAM_PER_THREAD.
+ *               result is there when the work in the stream is; inputs, outputs, workspace, plan and device must stay
+ *               until then. A call with a workspace of tally_plan_workspace bytes and a stream only enqueues: it
+ *               allocates nothing and waits for nothing, so that it may stand in a stream that is being captured
+ *               into a graph. Without a workspace it may allocate, and wait for that. TALLY_SYNCHRONOUS (NULL) runs
+ *               after all that is in the default stream and returns when the result is there. The default stream
+ *               itself is given as TALLY_CUDA_STREAM_LEGACY or TALLY_CUDA_STREAM_PER_THREAD.
  *   Memory      Pointers in tally_args are to memory of the device, or to any other that it can read and write:
  *               managed, or host memory that was allocated or registered for it. args.count is host memory.
  *   Kernels     are compiled for the device when a plan first needs them, which takes some ten milliseconds each, and

@@ -26,6 +26,7 @@ struct tally_cuda_device {
     size_t shared_bytes_per_block; /* the most that a kernel can have which opts in */
     size_t shared_bytes_per_sm;
     uint64_t memory_bytes;
+    bool reads_any_memory; /* of the host, without being told */
 
     pthread_mutex_t mutex;      /* guards what follows */
     pthread_cond_t built;       /* a module's state has changed */

@@ -41,6 +41,7 @@ static void read_properties(tally_cuda_device *cuda) {
         (size_t)attribute(api, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     cuda->shared_bytes_per_sm =
         (size_t)attribute(api, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    cuda->reads_any_memory = attribute(api, device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
     if (api->cuDeviceTotalMem(&memory, device) == CUDA_SUCCESS)
         cuda->memory_bytes = memory;
 }
@@ -212,6 +213,8 @@ static tally_status cuda_alloc(tally_device *device, size_t bytes, void **memory
         return status;
     CUresult result = cuda->api->cuMemAlloc(&address, bytes ? bytes : 1);
     tally_cuda_leave(cuda);
+    if (result == CUDA_ERROR_INVALID_VALUE) /* a size that no address reaches */
+        result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS)
         *memory = tally_cuda_pointer(address);
     snprintf(what, sizeof what, "allocating %zu bytes on cuda:%d", bytes, cuda->ordinal);

@@ -121,6 +121,8 @@ static tally_status status_of(CUresult result) {
 /* What the caller can do, where the driver's own words do not say. */
 static const char *advice_for(CUresult result) {
     switch ((int)result) {
+    case CUDA_ERROR_NOT_INITIALIZED:
+        return "; a GPU that was opened before a fork serves the parent alone: open it in the child";
     case CUDA_ERROR_INVALID_CONTEXT:
     case CUDA_ERROR_CONTEXT_IS_DESTROYED:
         return "; the context must outlive the device that was opened on it";
