@@ -2,6 +2,8 @@
  * on working. The library looks once in a process, so each case is a process of its own. */
 #include "support.h"
 
+#include "cuda/nvrtc.h"
+
 typedef struct outcome {
     tally_status status;
     char said[2000];
@@ -120,6 +122,40 @@ static void without_a_compiler(void **state) {
     assert_says(seen, TALLY_NO_DEVICE, "no NVRTC of CUDA 11.2");
 }
 
+/* A process that finds its compiler by itself, in a Python package of the user's: its version, or 0. */
+static int version_where(const char *home, const char *fake) {
+    int version = 0, code;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("TALLY_LIBCUDA", FAKE_DRIVER, 1);
+        unsetenv("TALLY_NVRTC");
+        setenv("FAKE_CUDA", fake, 1);
+        setenv("HOME", home, 1);
+        _exit(tally_cuda_compiler_version(&version) == TALLY_OK ? version / 1000 : 0);
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code));
+    return WEXITSTATUS(code);
+}
+
+/* The system's compiler comes first, unless it is newer than the driver. The stand-in is of CUDA 12. */
+static void a_compiler_in_a_package(void **state) {
+    char folder[300], path[400], command[1000];
+    snprintf(folder, sizeof folder, "%.100s/.local/lib/python3.9/site-packages/nvidia/cuda_nvrtc/lib", (char *)*state);
+    snprintf(path, sizeof path, "%s/libnvrtc.so.12", folder);
+    snprintf(command, sizeof command, "mkdir -p '%s'", folder);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(symlink(FAKE_NVRTC, path), 0);
+    int without = version_where("/nonexistent", "twelve"), with = version_where(*state, "twelve");
+    assert_true(with > 0 && with <= 12);
+    if (without > 0 && without <= 12)
+        assert_int_equal(with, without);
+    assert_true(version_where(*state, "thirteen") > 0);
+    snprintf(command, sizeof command, "rm -r '%.100s/.local'", (char *)*state);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_driver),
@@ -129,6 +165,7 @@ int main(void) {
         cmocka_unit_test(a_driver_that_does_not_start),
         cmocka_unit_test(a_device_that_is_not_there),
         cmocka_unit_test(without_a_compiler),
+        cmocka_unit_test_setup_teardown(a_compiler_in_a_package, make_folder, remove_folder),
     };
     return cmocka_run_group_tests_name("CUDA's driver", tests, NULL, NULL);
 }

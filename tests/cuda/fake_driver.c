@@ -60,7 +60,7 @@ CUresult cuInit(unsigned flags) {
 }
 
 CUresult cuDriverGetVersion(int *version) {
-    *version = told("old") ? 10020 : 13000;
+    *version = told("old") ? 10020 : told("twelve") ? 12080 : 13000;
     return CUDA_SUCCESS;
 }
 
