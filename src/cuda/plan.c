@@ -1,41 +1,357 @@
-/* Plans on CUDA devices: none yet. */
+/* Plans of CUDA devices: kernels made for the computation, scratch memory, and runs as launches. */
 #include "cuda/plan.h"
 
-#include "core/status.h"
+#include <stdlib.h>
+#include <string.h>
 
-static tally_status refuse(void) {
-    return tally_fail(TALLY_UNSUPPORTED, "CUDA devices run no plans yet");
+#include "cuda/launch.h"
+
+/* ---- creation ---- */
+
+static const struct {
+    const char *name;
+    size_t member;
+} kernels[] = {
+    {"reduce", offsetof(tally_cuda_kernels, reduce)},
+    {"scan_tiles", offsetof(tally_cuda_kernels, scan_tiles)},
+    {"place_segments", offsetof(tally_cuda_kernels, place_segments)},
+    {"check_segments", offsetof(tally_cuda_kernels, check_segments)},
+    {"count_runs", offsetof(tally_cuda_kernels, count_runs)},
+    {"refuse_more_runs", offsetof(tally_cuda_kernels, refuse_more_runs)},
+    {"fold_columns", offsetof(tally_cuda_kernels, fold_columns)},
+    {"fold_chunks", offsetof(tally_cuda_kernels, fold_chunks)},
+    {"scan_chunks", offsetof(tally_cuda_kernels, scan_chunks)},
+    {"scan_columns", offsetof(tally_cuda_kernels, scan_columns)},
+    {"clear_totals", offsetof(tally_cuda_kernels, clear_totals)},
+    {"lower_totals", offsetof(tally_cuda_kernels, lower_totals)},
+};
+
+static tally_status load_kernels(tally_cuda_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    char *source;
+    tally_status status = tally_cuda_specialize(c, plan->device->architecture, &source);
+    if (status != TALLY_OK)
+        return status;
+    const tally_cuda_module *module;
+    status = tally_cuda_module_get(plan->device, source, tally_cuda_options, tally_cuda_option_count, &module);
+    for (size_t k = 0; status == TALLY_OK && k < sizeof kernels / sizeof *kernels; k++)
+        if (strstr(source, kernels[k].name))
+            status = tally_cuda_function(module, kernels[k].name,
+                                         (CUfunction *)((char *)&plan->kernels + kernels[k].member));
+    free(source);
+    return status;
 }
 
-tally_status tally_cuda_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan) {
-    (void)device, (void)computation, (void)plan;
-    return refuse();
+/* What the tiles' one pass cannot know in time: where a group starts that is met from its other end. */
+static tally_status check_supported(const tally_computation *c) {
+    if (c->exact)
+        return tally_fail(TALLY_UNSUPPORTED, "exact %s on CUDA: not yet; the CPU has it", c->entry->name);
+    tally_grouping grouping = c->desc.grouping;
+    bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
+    if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
+        return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on CUDA: a group's first element comes last",
+                          c->entry->name, tally_grouping_name(grouping));
+    if (grouped && !c->entry && c->user.lift_source && strstr(c->user.lift_source, "index"))
+        return tally_fail(TALLY_UNSUPPORTED, "a user operator by %s on CUDA: its lift may not depend on the index",
+                          tally_grouping_name(grouping));
+    return TALLY_OK;
 }
 
-void tally_cuda_plan_destroy(tally_plan *plan) {
-    (void)plan;
+tally_status tally_cuda_plan_create(tally_device *device, const tally_computation *c, tally_plan **out) {
+    tally_status status = check_supported(c);
+    if (status != TALLY_OK)
+        return status;
+    tally_cuda_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a plan");
+    plan->base.device = device;
+    plan->device = (tally_cuda_device *)device;
+    tally_computation_copy(c, &plan->base.computation);
+    tally_cuda_sizes_of(c, &plan->sizes);
+    status = tally_cuda_enter(plan->device);
+    if (status == TALLY_OK) {
+        status = load_kernels(plan);
+        tally_cuda_leave(plan->device);
+    }
+    if (status != TALLY_OK) {
+        free(plan);
+        return status;
+    }
+    *out = &plan->base;
+    return TALLY_OK;
 }
 
-tally_status tally_cuda_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes) {
-    (void)plan, (void)shape, (void)bytes;
-    return refuse();
+void tally_cuda_plan_destroy(tally_plan *base) {
+    tally_cuda_plan *plan = (tally_cuda_plan *)base;
+    if (tally_cuda_enter(plan->device) == TALLY_OK) {
+        plan->device->api->cuMemFree(plan->scratch.address);
+        plan->device->api->cuMemFree(plan->totals[0].address);
+        plan->device->api->cuMemFree(plan->totals[1].address);
+        tally_cuda_leave(plan->device);
+    }
+    free(plan);
 }
 
-tally_status tally_cuda_plan_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream) {
-    (void)plan, (void)args, (void)results, (void)stream;
-    return refuse();
+tally_status tally_cuda_plan_workspace(const tally_plan *base, const tally_shape *shape, size_t *bytes) {
+    const tally_cuda_plan *plan = (const tally_cuda_plan *)base;
+    tally_cuda_cut cut;
+    tally_cuda_cut_make(plan->device, &base->computation, &plan->sizes, shape, &cut);
+    *bytes = cut.bytes;
+    return TALLY_OK;
 }
 
-tally_status tally_cuda_plan_push(tally_plan *plan, const tally_args *args) {
-    (void)plan, (void)args;
-    return refuse();
+/* ---- memory ---- */
+
+/* At least 'bytes' of the plan's own memory. What it held is lost when it grows. */
+static tally_status grow(tally_cuda_plan *plan, tally_cuda_memory *memory, size_t bytes) {
+    if (bytes <= memory->bytes)
+        return TALLY_OK;
+    const tally_cuda_api *api = plan->device->api;
+    CUdeviceptr address;
+    tally_status status = tally_cuda_check(api->cuMemAlloc(&address, bytes), "allocating a plan's scratch memory");
+    if (status != TALLY_OK)
+        return status;
+    api->cuMemFree(memory->address); /* waits for what still uses it */
+    memory->address = address;
+    memory->bytes = bytes;
+    return TALLY_OK;
 }
 
-tally_status tally_cuda_plan_finish(tally_plan *plan, void *out, size_t out_bytes) {
-    (void)plan, (void)out, (void)out_bytes;
-    return refuse();
+static tally_status workspace_of(tally_cuda_plan *plan, const tally_args *args, const tally_cuda_cut *cut,
+                                 CUdeviceptr *workspace) {
+    if (args->workspace && cut->bytes) {
+        if (args->workspace_bytes < cut->bytes)
+            return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace_bytes is %zu; this shape needs %zu",
+                              args->workspace_bytes, cut->bytes);
+        if ((uintptr_t)args->workspace % 256)
+            return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace must be aligned to 256 bytes");
+        *workspace = tally_cuda_address(args->workspace);
+        return TALLY_OK;
+    }
+    tally_status status = grow(plan, &plan->scratch, cut->bytes);
+    *workspace = plan->scratch.address;
+    return status;
 }
 
-void tally_cuda_plan_reset(tally_plan *plan) {
-    (void)plan;
+/* ---- runs ---- */
+
+static tally_status check_pointer(const tally_cuda_plan *plan, const char *name, const void *pointer) {
+    if (!pointer || plan->device->reads_any_memory)
+        return TALLY_OK;
+    unsigned type = 0;
+    CUresult result =
+        plan->device->api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, tally_cuda_address(pointer));
+    if (result == CUDA_ERROR_INVALID_VALUE)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "args.%s is host memory, which the device cannot reach; copy it with tally_alloc and "
+                          "tally_copy",
+                          name);
+    return tally_cuda_check(result, "asking what memory a pointer is of");
+}
+
+static tally_status check_pointers(const tally_cuda_plan *plan, const tally_args *a, uint64_t elements) {
+    const struct {
+        const char *name;
+        const void *pointer;
+    } all[] = {{"x", elements ? a->x : NULL},
+               {"y", elements ? a->y : NULL},
+               {"offsets", a->offsets},
+               {"keys", elements ? a->keys : NULL},
+               {"initial", a->initial},
+               {"out", elements ? a->out : NULL},
+               {"keys_out", elements ? a->keys_out : NULL}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        tally_status status = check_pointer(plan, all[k].name, all[k].pointer);
+        if (status != TALLY_OK)
+            return status;
+    }
+    return TALLY_OK;
+}
+
+static tally_status refuse_empty(const tally_computation *c, const tally_args *args) {
+    tally_grouping grouping = c->desc.grouping;
+    bool concerned = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) &&
+                     (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS);
+    if (!concerned || args->shape.extent || (grouping == TALLY_AXIS && !(args->shape.outer && args->shape.inner)))
+        return TALLY_OK;
+    return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+}
+
+/* What the kernels found wrong, once they are done. */
+static tally_status outcome_of(const tally_computation *c, const tally_args *args, const tally_cuda_control *control) {
+    if (control->refused & TALLY_CUDA_REFUSED_BAD)
+        return tally_fail(TALLY_BAD_OFFSETS,
+                          "segment %llu: offsets may not decrease or pass the end of the values, %llu",
+                          (unsigned long long)~control->not_bad, (unsigned long long)args->shape.extent);
+    if (control->refused & TALLY_CUDA_REFUSED_EMPTY)
+        return tally_fail(TALLY_EMPTY, "segment %llu is empty, and %s of nothing has no value",
+                          (unsigned long long)~control->not_empty, c->entry->name);
+    if (control->refused & TALLY_CUDA_REFUSED_RUNS)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
+                          "there are %llu runs of keys, which need %llu bytes of out and %llu of keys_out; "
+                          "args.out_bytes is %zu, args.keys_out_bytes %zu",
+                          (unsigned long long)control->runs,
+                          (unsigned long long)(control->runs * c->out_bytes * c->per_result),
+                          (unsigned long long)(control->runs * c->index_bytes), args->out_bytes, args->keys_out_bytes);
+    return TALLY_OK;
+}
+
+/* Waits for a synchronous run and fetches what it has to say. */
+static tally_status conclude(tally_cuda_plan *plan, const tally_args *args, const tally_cuda_cut *cut,
+                             CUdeviceptr workspace) {
+    const tally_cuda_api *api = plan->device->api;
+    const tally_computation *c = &plan->base.computation;
+    tally_cuda_control control = {0};
+    bool tells =
+        cut->path == TALLY_CUDA_TILES && (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS);
+    tally_status status = TALLY_OK;
+    if (tells)
+        status = tally_cuda_check(api->cuMemcpyAsync(tally_cuda_address(&control), workspace + cut->control,
+                                                     sizeof control, plan->device->stream),
+                                  "reading a run's outcome");
+    if (status == TALLY_OK)
+        status = tally_cuda_check(api->cuStreamSynchronize(plan->device->stream), "running a plan");
+    if (status != TALLY_OK)
+        return status;
+    if (c->desc.grouping == TALLY_KEYS && !tally_is_scan(c) && args->count)
+        *args->count = control.runs;
+    return outcome_of(c, args, &control);
+}
+
+static tally_status count_later(const tally_cuda_plan *plan, const tally_args *args, const tally_cuda_cut *cut,
+                                CUdeviceptr workspace, CUstream stream) {
+    if (plan->base.computation.desc.grouping != TALLY_KEYS || tally_is_scan(&plan->base.computation) || !args->count)
+        return TALLY_OK;
+    if (cut->path == TALLY_CUDA_NOTHING) {
+        *args->count = 0;
+        return TALLY_OK;
+    }
+    return tally_cuda_check(
+        plan->device->api->cuMemcpyAsync(tally_cuda_address(args->count),
+                                         workspace + cut->control + offsetof(tally_cuda_control, runs),
+                                         sizeof *args->count, stream),
+        "copying the number of runs");
+}
+
+static tally_status run(tally_cuda_plan *plan, const tally_args *args, tally_cuda_pieces pieces, CUstream stream) {
+    const tally_computation *c = &plan->base.computation;
+    tally_cuda_cut cut;
+    tally_cuda_cut_make(plan->device, c, &plan->sizes, &args->shape, &cut);
+    CUdeviceptr workspace = 0;
+    tally_status status = refuse_empty(c, args);
+    if (status == TALLY_OK)
+        status = check_pointers(plan, args, cut.elements);
+    if (status == TALLY_OK)
+        status = workspace_of(plan, args, &cut, &workspace);
+    if (status != TALLY_OK)
+        return status;
+    tally_cuda_launch launch = {plan, args, &cut, workspace, pieces, stream ? stream : plan->device->stream};
+    status = tally_cuda_launch_all(&launch);
+    if (status == TALLY_OK)
+        status = stream ? count_later(plan, args, &cut, workspace, stream) : conclude(plan, args, &cut, workspace);
+    return status;
+}
+
+tally_status tally_cuda_plan_run(tally_plan *base, const tally_args *args, uint64_t results, tally_stream stream) {
+    (void)results;
+    tally_cuda_plan *plan = (tally_cuda_plan *)base;
+    tally_status status = tally_cuda_enter(plan->device);
+    if (status != TALLY_OK)
+        return status;
+    status = run(plan, args, (tally_cuda_pieces){0, 0, 0}, (CUstream)stream);
+    tally_cuda_leave(plan->device);
+    return status;
+}
+
+/* ---- pieces ---- */
+
+static uint64_t columns_of(const tally_computation *c, const tally_shape *shape) {
+    return c->desc.grouping == TALLY_AXIS ? shape->inner : 1;
+}
+
+static tally_status begin_pieces(tally_cuda_plan *plan, uint64_t columns, const void *initial) {
+    size_t bytes;
+    if (__builtin_mul_overflow(columns, plan->sizes.slot_bytes, &bytes))
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %llu accumulators", (unsigned long long)columns);
+    tally_status status = grow(plan, &plan->totals[0], bytes ? bytes : 1);
+    if (status == TALLY_OK)
+        status = grow(plan, &plan->totals[1], bytes ? bytes : 1);
+    if (status == TALLY_OK)
+        status = tally_cuda_clear_totals(plan, plan->totals[0].address, initial, columns);
+    if (status != TALLY_OK)
+        return status;
+    plan->current = 0;
+    plan->piece_columns = columns;
+    plan->piece_rows = 0;
+    plan->has_pieces = true;
+    return TALLY_OK;
+}
+
+static tally_status push(tally_cuda_plan *plan, const tally_args *args) {
+    uint64_t columns = columns_of(&plan->base.computation, &args->shape);
+    bool first = !plan->has_pieces;
+    if (!first && columns != plan->piece_columns)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: inner is %llu, but was %llu in the pieces before",
+                          (unsigned long long)columns, (unsigned long long)plan->piece_columns);
+    tally_status status = first ? begin_pieces(plan, columns, args->initial) : TALLY_OK;
+    if (status != TALLY_OK || !args->shape.extent || !columns)
+        return status;
+    tally_cuda_pieces pieces = {plan->totals[plan->current].address, plan->totals[!plan->current].address,
+                                plan->piece_rows};
+    status = run(plan, args, pieces, NULL);
+    if (status == TALLY_OK) {
+        plan->piece_rows += args->shape.extent;
+        plan->current = !plan->current;
+    } else if (first) {
+        plan->has_pieces = false; /* as if it had not been tried */
+    }
+    return status;
+}
+
+tally_status tally_cuda_plan_push(tally_plan *base, const tally_args *args) {
+    tally_cuda_plan *plan = (tally_cuda_plan *)base;
+    tally_status status = tally_cuda_enter(plan->device);
+    if (status != TALLY_OK)
+        return status;
+    status = push(plan, args);
+    tally_cuda_leave(plan->device);
+    return status;
+}
+
+/* A tally_finish without a push is the reduction of nothing. */
+static tally_status finish(tally_cuda_plan *plan, void *out, size_t out_bytes) {
+    const tally_computation *c = &plan->base.computation;
+    if (tally_is_scan(c))
+        return TALLY_OK;
+    uint64_t columns = plan->has_pieces ? plan->piece_columns : 1;
+    if (plan->piece_rows == 0 && columns && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR))
+        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
+    uint64_t needed = columns * c->out_bytes * c->per_result;
+    if (out_bytes < needed)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %llu", out_bytes,
+                          (unsigned long long)needed);
+    tally_status status = check_pointer(plan, "out", out);
+    if (status == TALLY_OK && !plan->has_pieces)
+        status = begin_pieces(plan, 1, NULL);
+    if (status == TALLY_OK)
+        status = tally_cuda_lower_totals(plan, plan->totals[plan->current].address, columns, plan->piece_rows, out);
+    return status;
+}
+
+tally_status tally_cuda_plan_finish(tally_plan *base, void *out, size_t out_bytes) {
+    tally_cuda_plan *plan = (tally_cuda_plan *)base;
+    tally_status status = tally_cuda_enter(plan->device);
+    if (status != TALLY_OK)
+        return status;
+    status = finish(plan, out, out_bytes);
+    tally_cuda_leave(plan->device);
+    if (status == TALLY_OK)
+        tally_cuda_plan_reset(base);
+    return status;
+}
+
+void tally_cuda_plan_reset(tally_plan *base) {
+    tally_cuda_plan *plan = (tally_cuda_plan *)base;
+    plan->has_pieces = false;
+    plan->piece_rows = plan->piece_columns = 0;
 }

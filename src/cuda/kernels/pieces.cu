@@ -1,0 +1,11 @@
+/* What input in pieces needs besides: accumulators without elements, and the results of accumulators. */
+extern "C" __global__ void __launch_bounds__(BLOCK) clear_totals(slot *totals, const out_t *initial, uint64 count) {
+    for (uint64 i = blockIdx.x * (uint64)BLOCK + threadIdx.x; i < count; i += gridDim.x * (uint64)BLOCK)
+        totals[i].write(initial ? raise(load(initial)) : identity_as<acc_t>());
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) lower_totals(const slot *totals, uint64 count, uint64 elements,
+                                                               result_t *out) {
+    for (uint64 i = blockIdx.x * (uint64)BLOCK + threadIdx.x; i < count; i += gridDim.x * (uint64)BLOCK)
+        store(out + i, lower(totals[i].read(), elements, 0));
+}

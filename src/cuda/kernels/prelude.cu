@@ -1,0 +1,300 @@
+/* What every kernel of this folder starts from: types, elements in memory, and the vocabulary of core/monoids.def.
+ * Nothing is included, so that a kernel compiles in milliseconds. Functions are device functions by the option
+ * --device-as-default-execution-space. Before this text stand the choices that are preprocessor symbols, after it the
+ * types and functions of one computation, which specialize.c writes:
+ *
+ *   in_t, value_t    an element as it lies in memory, and as it is computed with
+ *   acc_t            an accumulator; lane_t, a narrower one for a bounded number of elements (LANE_LIMIT)
+ *   out_t            an output element
+ *   index_t          an offset or a key
+ *   result_t         a result: an output element, or two
+ *   identity_as<A>(), lift_as<A>(x, y, i), combine(a, b), widen(lane), lower(acc, n, start), raise(initial) */
+typedef signed char int8;
+typedef short int16;
+typedef int int32;
+typedef long long int64;
+typedef unsigned char uint8;
+typedef unsigned short uint16;
+typedef unsigned int uint32;
+typedef unsigned long long uint64;
+
+struct f16 {
+    uint16 bits;
+};
+struct bf16 {
+    uint16 bits;
+};
+
+enum { WARP = 32 };
+constexpr uint32 ALL_LANES = 0xffffffffu;
+
+/* ---- elements ---- */
+
+inline float value_of(f16 x) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(x.bits));
+    return value;
+}
+inline float value_of(bf16 x) {
+    return __uint_as_float((uint32)x.bits << 16);
+}
+template <class T> inline T value_of(T x) {
+    return x;
+}
+
+/* An element at any address: memory operations of the device need natural alignment. */
+template <class T> inline T load(const T *from) {
+    if (((uint64)from & (sizeof(T) - 1)) == 0)
+        return *from;
+    T value;
+    for (int b = 0; b < (int)sizeof(T); b++)
+        ((uint8 *)&value)[b] = ((const uint8 *)from)[b];
+    return value;
+}
+
+template <class T> inline void store(T *to, T value) {
+    if (((uint64)to & (sizeof(T) - 1)) == 0) {
+        *to = value;
+        return;
+    }
+    for (int b = 0; b < (int)sizeof(T); b++)
+        ((uint8 *)to)[b] = ((const uint8 *)&value)[b];
+}
+
+/* Conversions to an output type, rounded once to nearest, ties to even. */
+inline float odd_float(float toward_zero, bool inexact) {
+    return inexact ? __uint_as_float(__float_as_uint(toward_zero) | 1) : toward_zero;
+}
+inline float to_odd_float(double x) {
+    float z = __double2float_rz(x);
+    return odd_float(z, x == x && (double)z != x);
+}
+inline float to_odd_float(int64 x) {
+    float z = __ll2float_rz(x);
+    return odd_float(z, (int64)z != x);
+}
+inline float to_odd_float(uint64 x) {
+    float z = __ull2float_rz(x);
+    return odd_float(z, (uint64)z != x);
+}
+inline float to_odd_float(float x) {
+    return x;
+}
+
+template <class Out> struct output {
+    template <class V> static Out of(V x) {
+        return (Out)x;
+    }
+};
+template <> struct output<f16> {
+    static f16 of(float x) {
+        f16 r;
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+        return r;
+    }
+    static f16 of(double x) {
+        f16 r;
+        asm("cvt.rn.f16.f64 %0, %1;" : "=h"(r.bits) : "d"(x));
+        return r;
+    }
+    static f16 of(int64 x) {
+        f16 r;
+        asm("cvt.rn.f16.s64 %0, %1;" : "=h"(r.bits) : "l"(x));
+        return r;
+    }
+    static f16 of(uint64 x) {
+        f16 r;
+        asm("cvt.rn.f16.u64 %0, %1;" : "=h"(r.bits) : "l"(x));
+        return r;
+    }
+};
+template <> struct output<bf16> {
+    template <class V> static bf16 of(V x) {
+        uint32 bits = __float_as_uint(to_odd_float(x));
+        bf16 r;
+        if ((bits & 0x7fffffff) > 0x7f800000)
+            r.bits = (uint16)(bits >> 16 | 0x40);
+        else
+            r.bits = (uint16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+        return r;
+    }
+};
+
+/* The widest type of a kind: what results are converted from. */
+inline int64 widest(int8 x) {
+    return x;
+}
+inline int64 widest(int16 x) {
+    return x;
+}
+inline int64 widest(int32 x) {
+    return x;
+}
+inline int64 widest(int64 x) {
+    return x;
+}
+inline uint64 widest(uint8 x) {
+    return x;
+}
+inline uint64 widest(uint16 x) {
+    return x;
+}
+inline uint64 widest(uint32 x) {
+    return x;
+}
+inline uint64 widest(uint64 x) {
+    return x;
+}
+inline float widest(float x) {
+    return x;
+}
+inline double widest(double x) {
+    return x;
+}
+
+/* ---- the vocabulary ---- */
+
+template <class T> struct range;
+#define RANGE(T, lowest_value, highest_value)                                                                          \
+    template <> struct range<T> {                                                                                      \
+        static T lowest() {                                                                                            \
+            return lowest_value;                                                                                       \
+        }                                                                                                              \
+        static T highest() {                                                                                           \
+            return highest_value;                                                                                      \
+        }                                                                                                              \
+    };
+RANGE(int8, -128, 127)
+RANGE(int16, -32768, 32767)
+RANGE(int32, -2147483647 - 1, 2147483647)
+RANGE(int64, -9223372036854775807ll - 1, 9223372036854775807ll)
+RANGE(uint8, 0, 255)
+RANGE(uint16, 0, 65535)
+RANGE(uint32, 0, 4294967295u)
+RANGE(uint64, 0, 18446744073709551615ull)
+RANGE(float, -__int_as_float(0x7f800000), __int_as_float(0x7f800000))
+RANGE(double, -__longlong_as_double(0x7ff0000000000000ll), __longlong_as_double(0x7ff0000000000000ll))
+
+/* T is the type of the component that an expression is for. */
+#define HIGHEST  range<T>::highest()
+#define LOWEST   range<T>::lowest()
+#define NO_INDEX 18446744073709551615ull
+
+template <class T> inline bool is_nan(T x) {
+    return x != x;
+}
+template <class T> inline T smaller(T a, T b) {
+    return a < b || is_nan(a) ? a : b;
+}
+template <class T> inline T larger(T a, T b) {
+    return a > b || is_nan(a) ? a : b;
+}
+#if TALLY_ARCHITECTURE >= 80
+inline float smaller(float a, float b) {
+    float r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+inline float larger(float a, float b) {
+    float r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+#endif
+/* Whether v at index i goes before w at j: a NaN before all, equals by index. */
+template <class T> inline bool goes_first(bool beats, bool loses, T v, uint64 i, T w, uint64 j) {
+    bool a = is_nan(v), b = is_nan(w);
+    return a != b ? a : beats || (!loses && i < j);
+}
+
+inline float absolute(float x) {
+    return fabsf(x);
+}
+inline double absolute(double x) {
+    return fabs(x);
+}
+inline uint8 absolute(int8 x) {
+    return (uint8)(x < 0 ? 0 - (uint8)x : x);
+}
+inline uint16 absolute(int16 x) {
+    return (uint16)(x < 0 ? 0 - (uint16)x : x);
+}
+inline uint32 absolute(int32 x) {
+    return x < 0 ? 0u - (uint32)x : (uint32)x;
+}
+inline uint64 absolute(int64 x) {
+    return x < 0 ? 0ull - (uint64)x : (uint64)x;
+}
+template <class T> inline T absolute(T x) {
+    return x;
+}
+
+#define MIN(a, b)               smaller(a, b)
+#define MAX(a, b)               larger(a, b)
+#define ABS(x)                  absolute(x)
+#define IS_NONZERO(x)           ((x) != 0)
+#define EXP(x)                  exp(x)
+#define SQRT(x)                 sqrt(x)
+#define LOG(x)                  log(x)
+#define BEFORE_MIN(v, i, w, j)  goes_first((v) < (w), (w) < (v), v, i, w, j)
+#define BEFORE_MAX(v, i, w, j)  goes_first((v) > (w), (w) > (v), v, i, w, j)
+#define RATIO(p, q)             ((q) == 0 ? 0.0 : (p) / (q))
+#define SHIFTED_EXP(x, m)       ((x) == (m) ? 1.0 : exp((x) - (m)))
+
+/* ---- accumulators ---- */
+
+template <class C0> struct one_component {
+    C0 a0;
+};
+template <class C0, class C1> struct two_components {
+    C0 a0;
+    C1 a1;
+};
+template <class C0, class C1, class C2> struct three_components {
+    C0 a0;
+    C1 a1;
+    C2 a2;
+};
+
+template <class T, class Move> inline T by_words(T value, Move move) {
+    constexpr int words = (sizeof(T) + 3) / 4;
+    uint32 word[words];
+    memcpy(word, &value, sizeof(T));
+#pragma unroll
+    for (int w = 0; w < words; w++)
+        word[w] = move(word[w]);
+    memcpy(&value, word, sizeof(T));
+    return value;
+}
+template <class T> inline T from_above(T value, int distance) {
+    return by_words(value, [=](uint32 w) { return __shfl_down_sync(ALL_LANES, w, distance); });
+}
+template <class T> inline T from_below(T value, int distance) {
+    return by_words(value, [=](uint32 w) { return __shfl_up_sync(ALL_LANES, w, distance); });
+}
+template <class T> inline T from_lane(T value, int lane) {
+    return by_words(value, [=](uint32 w) { return __shfl_sync(ALL_LANES, w, lane); });
+}
+
+/* What it takes to keep an accumulator in global memory: SLOT_BYTES bytes, a multiple of 4 and of its alignment. It is
+ * read past the first-level cache, which other blocks' writes do not reach. */
+template <class T, int Bytes> struct alignas(Bytes % 16 == 0 ? 16 : Bytes % 8 == 0 ? 8 : 4) slot_of {
+    uint32 word[Bytes / 4];
+
+    T read() const {
+        uint32 copy[Bytes / 4];
+#pragma unroll
+        for (int w = 0; w < Bytes / 4; w++)
+            copy[w] = __ldcg(&word[w]);
+        T value;
+        memcpy(&value, copy, sizeof(T));
+        return value;
+    }
+    void write(T value) {
+        uint32 copy[Bytes / 4] = {};
+        memcpy(copy, &value, sizeof(T));
+#pragma unroll
+        for (int w = 0; w < Bytes / 4; w++)
+            __stcg(&word[w], copy[w]);
+    }
+};

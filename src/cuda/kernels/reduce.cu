@@ -1,0 +1,174 @@
+/* Reductions of rows of consecutive elements: an array of rows x extent, each row cut into 'blocks' chunks that a thread
+ * block folds; the block that comes last folds the chunks' results, in order, so that a result is the same bits every
+ * run. One launch, whatever the shape. */
+struct reduce_args {
+    const in_t *x, *y;
+    result_t *out;
+    slot *partials;     /* rows x blocks */
+    uint32 *arrived;    /* a row: blocks that are done. 0 before and after */
+    const slot *carry;  /* what earlier pieces gave, or NULL */
+    slot *total;        /* instead of 'out': the accumulator itself */
+    uint64 rows, extent, chunk, blocks;
+    uint64 before; /* elements in earlier pieces */
+};
+
+enum {
+    VECTOR = 16 / sizeof(in_t),    /* elements that one load brings */
+    STEP = BLOCK * VECTOR * UNROLL /* elements a block takes at a time */
+};
+constexpr int STEPS_A_LANE = LANE_LIMIT / UNROLL > 0 ? LANE_LIMIT / UNROLL : 1;
+
+/* Folds the accumulators of a block's threads in their order; thread 0 has the result. */
+inline acc_t fold_block(acc_t acc) {
+    __shared__ alignas(16) uint8 memory[BLOCK / WARP * sizeof(acc_t)];
+    acc_t *of_warp = (acc_t *)memory;
+    int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        acc_t next = from_above(acc, d);
+        if ((lane & (2 * d - 1)) == 0)
+            acc = combine(acc, next);
+    }
+    __syncthreads(); /* earlier use of the memory */
+    if (lane == 0)
+        of_warp[warp] = acc;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int w = 1; w < BLOCK / WARP; w++)
+            acc = combine(acc, of_warp[w]);
+    return acc;
+}
+
+struct row {
+    const in_t *x, *y;
+    uint64 extent, before;
+    bool aligned; /* to 16 bytes, x and y */
+};
+
+inline value_t second_of(const row &r, uint64 at) {
+    return HAS_SECOND ? value_of(load(r.y + at)) : value_t(0);
+}
+
+/* One block's step whose elements are all there, at addresses that vectors can be loaded from. */
+inline void add_vectors(const row &r, uint64 at, lane_t *lanes) {
+    uint4 x[UNROLL], y[UNROLL];
+#pragma unroll
+    for (int u = 0; u < UNROLL; u++)
+        x[u] = __ldcs((const uint4 *)(r.x + at + u * BLOCK * VECTOR));
+#pragma unroll
+    for (int u = 0; u < UNROLL && HAS_SECOND; u++)
+        y[u] = __ldcs((const uint4 *)(r.y + at + u * BLOCK * VECTOR));
+#pragma unroll
+    for (int u = 0; u < UNROLL; u++) {
+        in_t a[VECTOR], b[VECTOR];
+        memcpy(a, &x[u], 16);
+        if (HAS_SECOND)
+            memcpy(b, &y[u], 16);
+#pragma unroll
+        for (int k = 0; k < VECTOR; k++) {
+            value_t second = HAS_SECOND ? value_of(b[k]) : value_t(0);
+            uint64 index = r.before + at + u * BLOCK * VECTOR + k;
+            lanes[k] = combine(lanes[k], lift_as<lane_t>(value_of(a[k]), second, index));
+        }
+    }
+}
+
+inline void add_single(const row &r, uint64 at, uint64 end, lane_t *lanes) {
+    for (int u = 0; u < UNROLL; u++)
+        for (int k = 0; k < VECTOR; k++) {
+            uint64 i = at + u * BLOCK * VECTOR + k;
+            if (i < end)
+                lanes[k] = combine(lanes[k], lift_as<lane_t>(value_of(load(r.x + i)), second_of(r, i), r.before + i));
+        }
+}
+
+inline acc_t empty_lanes(acc_t acc, lane_t *lanes) {
+#pragma unroll
+    for (int k = 0; k < VECTOR; k++) {
+        acc = combine(acc, widen(lanes[k]));
+        lanes[k] = identity_as<lane_t>();
+    }
+    return acc;
+}
+
+/* Elements in any order. */
+inline acc_t fold_chunk_commuting(const row &r, uint64 begin, uint64 end) {
+    acc_t acc = identity_as<acc_t>();
+    lane_t lanes[VECTOR];
+#pragma unroll
+    for (int k = 0; k < VECTOR; k++)
+        lanes[k] = identity_as<lane_t>();
+    int steps = 0;
+    for (uint64 step = begin; step < end; step += STEP) {
+        uint64 at = step + threadIdx.x * VECTOR;
+        if (r.aligned && step + STEP <= end)
+            add_vectors(r, at, lanes);
+        else
+            add_single(r, at, end, lanes);
+        if (++steps == STEPS_A_LANE) {
+            acc = empty_lanes(acc, lanes);
+            steps = 0;
+        }
+    }
+    return fold_block(empty_lanes(acc, lanes));
+}
+
+/* Elements in their order: each thread takes consecutive ones. */
+inline acc_t fold_chunk_in_order(const row &r, uint64 begin, uint64 end) {
+    acc_t acc = identity_as<acc_t>();
+    for (uint64 step = begin; step < end; step += STEP) {
+        acc_t mine = identity_as<acc_t>();
+        uint64 at = step + threadIdx.x * (VECTOR * UNROLL);
+        for (uint64 i = at; i < at + VECTOR * UNROLL && i < end; i++)
+            mine = combine(mine, lift_as<acc_t>(value_of(load(r.x + i)), second_of(r, i), r.before + i));
+        mine = fold_block(mine);
+        acc = combine(acc, mine);
+    }
+    return acc;
+}
+
+inline void finish_row(const reduce_args &p, uint64 number, acc_t acc) {
+    if (p.carry)
+        acc = combine(p.carry[number].read(), acc);
+    if (p.total)
+        p.total[number].write(acc);
+    else
+        store(p.out + number, lower(acc, p.before + p.extent, 0));
+}
+
+/* The last block of a row folds what all of them found. */
+inline void fold_partials(const reduce_args &p, uint64 number, acc_t acc) {
+    __shared__ bool is_last;
+    slot *partials = p.partials + number * p.blocks;
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x].write(acc);
+        __threadfence();
+        is_last = atomicAdd(&p.arrived[number], 1) == p.blocks - 1;
+    }
+    __syncthreads();
+    if (!is_last)
+        return;
+    __threadfence();
+    uint64 each = (p.blocks + BLOCK - 1) / BLOCK, begin = threadIdx.x * each;
+    acc = identity_as<acc_t>();
+    for (uint64 b = begin; b < begin + each && b < p.blocks; b++)
+        acc = combine(acc, partials[b].read());
+    acc = fold_block(acc);
+    if (threadIdx.x == 0) {
+        p.arrived[number] = 0;
+        finish_row(p, number, acc);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) reduce(reduce_args p) {
+    for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
+        row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, false};
+        r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
+        uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
+        acc_t acc = COMMUTES ? fold_chunk_commuting(r, begin, end) : fold_chunk_in_order(r, begin, end);
+        if (p.blocks > 1)
+            fold_partials(p, number, acc);
+        else if (threadIdx.x == 0)
+            finish_row(p, number, acc);
+    }
+}

@@ -1,0 +1,56 @@
+/* Runs as launches: the kernels of a plan, their arguments and grids. */
+#ifndef TALLY_CUDA_LAUNCH_H
+#define TALLY_CUDA_LAUNCH_H
+
+#include "cuda/workspace.h"
+
+typedef struct tally_cuda_kernels {
+    CUfunction reduce, scan_tiles, place_segments, check_segments, count_runs, refuse_more_runs, fold_columns,
+        fold_chunks, scan_chunks, scan_columns, clear_totals, lower_totals;
+} tally_cuda_kernels;
+
+typedef struct tally_cuda_memory {
+    CUdeviceptr address;
+    size_t bytes;
+} tally_cuda_memory;
+
+typedef struct tally_cuda_plan {
+    tally_plan base;
+    tally_cuda_device *device;
+    tally_cuda_sizes sizes;
+    tally_cuda_kernels kernels;
+    tally_cuda_memory scratch;
+
+    /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */
+    bool has_pieces;
+    int current;
+    tally_cuda_memory totals[2];
+    uint64_t piece_rows, piece_columns;
+} tally_cuda_plan;
+
+typedef struct tally_cuda_pieces {
+    CUdeviceptr carry, total; /* 0: the input is whole */
+    uint64_t before;          /* elements, or rows, in earlier pieces */
+} tally_cuda_pieces;
+
+/* bits of tally_cuda_control.refused, as tiles.cu sets them */
+enum { TALLY_CUDA_REFUSED_BAD = 1, TALLY_CUDA_REFUSED_EMPTY = 2, TALLY_CUDA_REFUSED_RUNS = 4 };
+
+typedef struct tally_cuda_launch {
+    tally_cuda_plan *plan;
+    const tally_args *args;
+    const tally_cuda_cut *cut;
+    CUdeviceptr workspace;
+    tally_cuda_pieces pieces;
+    CUstream stream;
+} tally_cuda_launch;
+
+/* Enqueues everything that a run takes. The device's context is current. */
+tally_status tally_cuda_launch_all(const tally_cuda_launch *launch);
+
+/* Accumulators of nothing, or of the initial value; and the results of accumulators. These wait. */
+tally_status tally_cuda_clear_totals(tally_cuda_plan *plan, CUdeviceptr totals, const void *initial, uint64_t count);
+tally_status tally_cuda_lower_totals(tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count, uint64_t elements,
+                                     void *out);
+
+#endif

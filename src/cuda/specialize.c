@@ -1,0 +1,411 @@
+#include "cuda/specialize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "cuda/text.h"
+
+extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
+    tally_cuda_kernels_columns[], tally_cuda_kernels_pieces[];
+
+const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
+const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
+
+/* ---- the table as text ---- */
+
+typedef enum monoid_class {
+    CLASS_SUM,
+    CLASS_SQUARE,
+    CLASS_TOTAL,
+    CLASS_COUNT,
+    CLASS_VALUE,
+    CLASS_BITS,
+    CLASS_MAGNITUDE,
+    CLASS_VALUES,
+    CLASS_INDEXED,
+    CLASS_FLOATS2,
+    CLASS_FLOATS3
+} monoid_class;
+
+typedef struct monoid_text {
+    monoid_class kind;
+    int components;
+    const char *identity[3], *lift[3], *combine[3];
+} monoid_text;
+
+static const monoid_text monoids[] = {
+#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
+    [TALLY_MONOID_##name] = {CLASS_##class, 1, {#identity}, {#lift}, {#combine}},
+#define TALLY_MONOID2(name, class, i0, i1, l0, l1, c0, c1)                                                             \
+    [TALLY_MONOID_##name] = {CLASS_##class, 2, {#i0, #i1}, {#l0, #l1}, {#c0, #c1}},
+#define TALLY_MONOID3(name, class, i0, i1, i2, l0, l1, l2, c0, c1, c2)                                                 \
+    [TALLY_MONOID_##name] = {CLASS_##class, 3, {#i0, #i1, #i2}, {#l0, #l1, #l2}, {#c0, #c1, #c2}},
+#include "core/monoids.def"
+};
+
+static const char *const lower_texts[] = {
+#define TALLY_OPERATOR(enumerator, name, monoid, lower, result, flags, summary) [TALLY_##enumerator] = #lower,
+#include "core/operators.def"
+};
+
+/* ---- types ---- */
+
+static const char *const element_types[] = {
+    [TALLY_I8] = "int8",  [TALLY_I16] = "int16",  [TALLY_I32] = "int32",  [TALLY_I64] = "int64",
+    [TALLY_U8] = "uint8", [TALLY_U16] = "uint16", [TALLY_U32] = "uint32", [TALLY_U64] = "uint64",
+    [TALLY_F16] = "f16",  [TALLY_BF16] = "bf16",  [TALLY_F32] = "float",  [TALLY_F64] = "double",
+};
+
+static const char *value_type(tally_dtype in) {
+    return in == TALLY_F16 || in == TALLY_BF16 ? "float" : element_types[in];
+}
+
+/* Registers have 32 bits and more. */
+static const char *register_type(tally_dtype in) {
+    if (tally_dtype_is_float(in) || tally_dtype_size(in) >= 4)
+        return value_type(in);
+    return tally_dtype_is_signed(in) ? "int32" : "uint32";
+}
+
+static tally_dtype index_of(const tally_computation *c) {
+    return c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+}
+
+typedef struct components {
+    const char *acc[3], *lane[3]; /* types */
+    const char *domain;           /* the type that HIGHEST and LOWEST are of */
+    const char *lifted;           /* the type of x where an accumulator is lifted into; NULL: the component's */
+    const char *lifted_lane;
+    unsigned bytes; /* of the accumulator */
+    int lane_limit; /* elements a lane */
+} components;
+
+enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20 };
+
+/* SUM, SQUARE, TOTAL: 64-bit integers or floats, with narrower lanes for some elements at a time. */
+static void sum_components(const tally_computation *c, monoid_class kind, components *t) {
+    bool is_float = tally_dtype_is_float(c->desc.acc), is_signed = tally_dtype_is_signed(c->desc.in);
+    size_t bytes = c->in_bytes;
+    t->bytes = 8;
+    if (is_float) {
+        bool narrow = c->desc.acc == TALLY_F32 && c->desc.out != TALLY_F64;
+        t->acc[0] = narrow && tally_is_scan(c) ? "float" : "double";
+        t->bytes = narrow && tally_is_scan(c) ? 4 : 8;
+        t->lane[0] = c->desc.acc == TALLY_F32 ? "float" : "double";
+        if (kind == CLASS_TOTAL)
+            t->lane[0] = t->acc[0];
+        t->lane_limit = LANE_LIMIT;
+        return;
+    }
+    t->acc[0] = "uint64";
+    t->lifted = kind == CLASS_SUM && is_signed ? "int64" : "uint64";
+    bool fits = kind == CLASS_SUM ? bytes <= 2 : kind == CLASS_SQUARE && bytes == 1;
+    t->lane[0] = !fits ? "uint64" : is_signed && c->monoid != TALLY_MONOID_sumabs ? "int32" : "uint32";
+    t->lifted_lane = fits ? is_signed ? "int32" : "uint32" : t->lifted;
+    t->lane_limit = fits ? LANE_LIMIT : UNLIMITED;
+}
+
+static void components_of(const tally_computation *c, components *t) {
+    const monoid_text *m = &monoids[c->monoid];
+    tally_dtype in = c->desc.in;
+    const char *in_register = register_type(in);
+    unsigned register_bytes = c->in_bytes == 8 ? 8 : 4;
+    memset(t, 0, sizeof *t);
+    t->domain = value_type(in);
+    t->lane_limit = UNLIMITED;
+    t->bytes = register_bytes;
+    switch (m->kind) {
+    case CLASS_SUM:
+    case CLASS_SQUARE:
+    case CLASS_TOTAL:
+        sum_components(c, m->kind, t);
+        return;
+    case CLASS_COUNT:
+        t->acc[0] = "uint64";
+        t->lane[0] = "uint32";
+        t->lifted = t->lifted_lane = value_type(in);
+        t->bytes = 8;
+        return;
+    case CLASS_MAGNITUDE:
+        t->acc[0] = t->lane[0] = register_type(tally_dtype_to_unsigned(in));
+        t->lifted = t->lifted_lane = value_type(in);
+        return;
+    case CLASS_VALUE:
+    case CLASS_BITS:
+        t->acc[0] = t->lane[0] = in_register;
+        return;
+    case CLASS_VALUES:
+        t->acc[0] = t->acc[1] = t->lane[0] = t->lane[1] = in_register;
+        t->bytes = 2 * register_bytes;
+        return;
+    case CLASS_INDEXED:
+        t->acc[0] = t->lane[0] = in_register;
+        t->acc[1] = t->lane[1] = "uint64";
+        t->lifted = t->lifted_lane = in_register;
+        t->bytes = 16;
+        return;
+    case CLASS_FLOATS2:
+    case CLASS_FLOATS3:
+        for (int k = 0; k < m->components; k++)
+            t->acc[k] = t->lane[k] = "double";
+        t->domain = t->lifted = t->lifted_lane = "double";
+        t->bytes = 8 * (unsigned)m->components;
+        return;
+    }
+}
+
+static unsigned round_up(unsigned value, unsigned to) {
+    return (value + to - 1) / to * to;
+}
+
+static unsigned accumulator_bytes(const tally_computation *c) {
+    if (!c->entry)
+        return round_up((unsigned)c->user.acc_bytes, 16);
+    components t;
+    components_of(c, &t);
+    return t.bytes;
+}
+
+static bool is_reduced_by_keys(const tally_computation *c) {
+    return c->desc.grouping == TALLY_KEYS;
+}
+
+void tally_cuda_sizes_of(const tally_computation *c, tally_cuda_sizes *s) {
+    unsigned acc = accumulator_bytes(c), in = (unsigned)c->in_bytes;
+    unsigned result = (unsigned)(c->out_bytes * c->per_result);
+    unsigned smallest = in, largest = in;
+    if (tally_is_scan(c)) {
+        smallest = result < smallest ? result : smallest;
+        largest = result > largest ? result : largest;
+    }
+    if (is_reduced_by_keys(c) && c->index_bytes < smallest)
+        smallest = (unsigned)c->index_bytes;
+    unsigned items = largest >= 8 ? 8 : 16;
+    s->slot_bytes = acc <= 8 ? acc : round_up(acc, 16);
+    s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
+    s->tile_items = items > 16 / smallest ? items : 16 / smallest;
+    s->vector = 16 / in;
+    s->unroll = acc > 32 ? 1 : 4;
+}
+
+/* ---- the functions of one operator ---- */
+
+static const char *const component_names[] = {"a0", "a1", "a2"};
+
+/* template <class A> ...: for acc_t and lane_t. 'T' is the domain of HIGHEST and LOWEST. */
+static void add_monoid(tally_text *text, const tally_computation *c, const components *t) {
+    const monoid_text *m = &monoids[c->monoid];
+    static const char *const shapes[] = {"one_component", "two_components", "three_components"};
+    const char *const *types[] = {t->acc, t->lane};
+    const char *const names[] = {"acc_t", "lane_t"};
+    for (int k = 0; k < 2; k++) {
+        tally_text_print(text, "typedef %s<%s", shapes[m->components - 1], types[k][0]);
+        for (int j = 1; j < m->components; j++)
+            tally_text_print(text, ", %s", types[k][j]);
+        tally_text_print(text, "> %s;\n", names[k]);
+    }
+    tally_text_print(text, "template <class A> inline A identity_as() {\n    typedef %s T;\n    A r;\n", t->domain);
+    for (int j = 0; j < m->components; j++)
+        tally_text_print(text, "    r.a%d = (decltype(r.a%d))(T)(%s);\n", j, j,
+                         strcmp(m->identity[j], "NO_INDEX") == 0 ? "0" : m->identity[j]);
+    for (int j = 0; j < m->components; j++)
+        if (strcmp(m->identity[j], "NO_INDEX") == 0)
+            tally_text_print(text, "    r.a%d = NO_INDEX;\n", j);
+    tally_text_add(text, "    return r;\n}\n");
+    tally_text_print(text,
+                     "template <class A> struct lifted {\n    typedef %s type;\n};\n"
+                     "template <> struct lifted<acc_t> {\n    typedef %s type;\n};\n",
+                     t->lifted_lane ? t->lifted_lane : t->lane[0], t->lifted ? t->lifted : t->acc[0]);
+    tally_text_add(text, "template <class A> inline A lift_as(value_t value, value_t partner, uint64 i) {\n"
+                         "    const typename lifted<A>::type x = (typename lifted<A>::type)value, "
+                         "y = (typename lifted<A>::type)partner;\n    A r;\n");
+    for (int j = 0; j < m->components; j++)
+        tally_text_print(text, "    r.a%d = (decltype(r.a%d))(%s);\n", j, j, m->lift[j]);
+    tally_text_add(text, "    return r;\n}\ntemplate <class A> inline A combine(A left, A right) {\n    A r;\n");
+    for (int j = 0; j < m->components; j++)
+        if (m->components == 1)
+            tally_text_add(text, "    const auto a = left.a0, b = right.a0;\n");
+        else
+            tally_text_print(text, "    const auto a%d = left.a%d, b%d = right.a%d;\n", j, j, j, j);
+    for (int j = 0; j < m->components; j++)
+        tally_text_print(text, "    r.a%d = (decltype(r.a%d))(%s);\n", j, j, m->combine[j]);
+    tally_text_add(text, "    return r;\n}\ninline acc_t widen(lane_t lane) {\n    acc_t r;\n");
+    for (int j = 0; j < m->components; j++)
+        tally_text_print(text, "    r.a%d = (decltype(r.a%d))lane.a%d;\n", j, j, j);
+    tally_text_add(text, "    return r;\n}\n");
+}
+
+/* A component as the type that its bits stand for. */
+static void add_component(tally_text *text, const tally_computation *c, int component) {
+    bool is_signed =
+        tally_dtype_is_signed(c->desc.in) && c->monoid != TALLY_MONOID_sumabs && c->monoid != TALLY_MONOID_maxabs;
+    bool counts = monoids[c->monoid].kind == CLASS_COUNT;
+    const char *name = component_names[component];
+    if (monoids[c->monoid].kind == CLASS_INDEXED && component == 1)
+        tally_text_print(text, "(int64)(acc.%s - start)", name);
+    else if (monoids[c->monoid].components == 1 && !tally_dtype_is_float(c->desc.acc) && (is_signed || counts))
+        tally_text_print(text, "(int64)widest(acc.%s)", name);
+    else
+        tally_text_print(text, "widest(acc.%s)", name);
+}
+
+static int component_of(const char *lower) {
+    if (strcmp(lower, "a") == 0 || strcmp(lower, "a0") == 0)
+        return 0;
+    return strcmp(lower, "a1") == 0 ? 1 : strcmp(lower, "a2") == 0 ? 2 : -1;
+}
+
+static void add_lower(tally_text *text, const tally_computation *c) {
+    const monoid_text *m = &monoids[c->monoid];
+    const char *lower = lower_texts[c->desc.op];
+    int component = component_of(lower);
+    tally_text_add(text, "inline result_t lower(acc_t acc, uint64 count, uint64 start) {\n");
+    if (c->per_result == 2) {
+        tally_text_add(text, "    return {output<out_t>::of(widest(acc.a0)), output<out_t>::of(widest(acc.a1))};\n}\n");
+        return;
+    }
+    if (component >= 0) {
+        tally_text_add(text, "    return output<out_t>::of(");
+        add_component(text, c, component);
+        tally_text_add(text, ");\n}\n");
+        return;
+    }
+    tally_text_print(text, "    [[maybe_unused]] const double n = (double)count, ddof = %d;\n", c->desc.ddof);
+    for (int j = 0; j < m->components; j++) {
+        tally_text_print(text, "    const double %s = (double)", m->components == 1 ? "a" : component_names[j]);
+        add_component(text, c, j);
+        tally_text_add(text, ";\n");
+    }
+    if (c->monoid == TALLY_MONOID_moments) /* not of too few elements, nor of infinite ones */
+        tally_text_add(text, "    if (!(n > ddof) || a1 - a1 != 0)\n"
+                             "        return output<out_t>::of(__longlong_as_double(0x7ff8000000000000ll));\n");
+    bool whole = c->entry->result == TALLY_RESULT_FLAG || c->entry->result == TALLY_RESULT_INDEX;
+    tally_text_print(text, "    return output<out_t>::of((%s)(%s));\n}\n", whole ? "int64" : "double", lower);
+}
+
+static void add_raise(tally_text *text, const tally_computation *c) {
+    tally_text_add(text, "inline acc_t raise(out_t initial) {\n");
+    if (c->entry && (c->entry->flags & TALLY_OPERATOR_TAKES_INITIAL)) {
+        bool integer = !tally_dtype_is_float(c->desc.acc) && !tally_dtype_is_float(c->desc.out);
+        tally_text_print(text, "    acc_t r;\n    r.a0 = (decltype(r.a0))%s(value_of(initial));\n    return r;\n}\n",
+                         integer ? "widest" : "");
+    } else {
+        tally_text_add(text, "    return identity_as<acc_t>();\n}\n");
+    }
+}
+
+/* A user's operator: the header's five texts, over its names. */
+static void add_user(tally_text *text, const tally_user_op *user) {
+    tally_text_print(text, "namespace user {\n#line 1 \"acc\"\n%s\n}\n", user->acc_source);
+    tally_text_add(text, "struct alignas(16) acc_t : user::acc_t {\n    acc_t() = default;\n"
+                         "    acc_t(const user::acc_t &from) : user::acc_t(from) {}\n};\ntypedef acc_t lane_t;\n");
+    tally_text_print(text, "static_assert(sizeof(user::acc_t) <= %zu, \"the accumulator is larger than acc_bytes\");\n",
+                     user->acc_bytes);
+    tally_text_print(
+        text,
+        "namespace user {\ninline acc_t identity() {\n    return (\n#line 1 \"identity\"\n%s\n);\n}\n"
+        "inline acc_t lift(const value_t x, const uint64 index) {\n    return (\n#line 1 \"lift\"\n%s\n);\n}\n"
+        "inline acc_t combine(const acc_t left, const acc_t right) {\n"
+        "    return (\n#line 1 \"combine\"\n%s\n);\n}\n"
+        "inline auto lower(const acc_t acc, const uint64 count) {\n    return (\n#line 1 \"lower\"\n%s\n);\n}\n}\n",
+        user->identity_source, user->lift_source, user->combine_source, user->lower_source);
+    tally_text_add(
+        text, "#line 1 \"tally\"\n"
+              "template <class A> inline A identity_as() {\n    return user::identity();\n}\n"
+              "template <class A> inline A lift_as(value_t x, value_t, uint64 i) {\n    return user::lift(x, i);\n}\n"
+              "inline acc_t combine(acc_t left, acc_t right) {\n    return user::combine(left, right);\n}\n"
+              "inline acc_t widen(acc_t lane) {\n    return lane;\n}\n"
+              "inline result_t lower(acc_t acc, uint64 count, uint64) {\n"
+              "    return output<out_t>::of(widest(user::lower(acc, count)));\n}\n");
+}
+
+/* ---- the whole text ---- */
+
+static void add_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *s, int architecture,
+                        int lane_limit) {
+    bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    const struct {
+        const char *name;
+        long value;
+    } choices[] = {{"TALLY_ARCHITECTURE", architecture},
+                   {"ALL", TALLY_ALL_VALUES},
+                   {"ROWS", TALLY_AXIS},
+                   {"SEGMENTS", TALLY_SEGMENTS},
+                   {"KEYS", TALLY_KEYS},
+                   {"GROUPS", c->desc.grouping},
+                   {"IS_SCAN", tally_is_scan(c)},
+                   {"INCLUSIVE", c->desc.form == TALLY_INCLUSIVE_SCAN},
+                   {"REVERSE", c->reverse},
+                   {"HAS_SECOND", two},
+                   {"COMMUTES", c->entry ? 1 : c->user.commutes != 0},
+                   {"LANE_LIMIT", lane_limit},
+                   {"SLOT_BYTES", s->slot_bytes},
+                   {"RECORD_BYTES", s->record_bytes},
+                   {"TILE_ITEMS", s->tile_items},
+                   {"UNROLL", s->unroll},
+                   {"BLOCK", TALLY_CUDA_BLOCK}};
+    for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
+        tally_text_print(text, "#define %s %ld\n", choices[k].name, choices[k].value);
+}
+
+static void add_types(tally_text *text, const tally_computation *c) {
+    tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
+                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out],
+                     element_types[index_of(c)]);
+    if (c->per_result == 2)
+        tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
+    else
+        tally_text_add(text, "typedef out_t result_t;\n");
+}
+
+static void add_kernels(tally_text *text, const tally_computation *c) {
+    tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
+    bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
+    if (!tally_is_scan(c) && (all || axis))
+        tally_text_add(text, tally_cuda_kernels_reduce);
+    if (tally_is_scan(c) || !all)
+        tally_text_add(text, tally_cuda_kernels_tiles);
+    if (axis)
+        tally_text_add(text, tally_cuda_kernels_columns);
+    if (all || axis)
+        tally_text_add(text, tally_cuda_kernels_pieces);
+}
+
+static tally_status check_user(const tally_user_op *user) {
+    if (!user->acc_source || !user->identity_source || !user->lift_source || !user->combine_source ||
+        !user->lower_source)
+        return tally_fail(TALLY_UNSUPPORTED, "a user operator on CUDA needs its five source texts (acc_source, "
+                                             "identity_source, lift_source, combine_source, lower_source)");
+    return TALLY_OK;
+}
+
+tally_status tally_cuda_specialize(const tally_computation *c, int architecture, char **source) {
+    tally_text text = {0};
+    tally_cuda_sizes sizes;
+    components types = {.lane_limit = UNLIMITED};
+    tally_status status = c->entry ? TALLY_OK : check_user(&c->user);
+    if (status != TALLY_OK)
+        return status;
+    tally_cuda_sizes_of(c, &sizes);
+    if (c->entry)
+        components_of(c, &types);
+    add_choices(&text, c, &sizes, architecture, types.lane_limit);
+    tally_text_add(&text, tally_cuda_kernels_prelude);
+    add_types(&text, c);
+    if (c->entry) {
+        add_monoid(&text, c, &types);
+        add_lower(&text, c);
+    } else {
+        add_user(&text, &c->user);
+    }
+    add_raise(&text, c);
+    add_kernels(&text, c);
+    if (text.failed) {
+        free(text.bytes);
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");
+    }
+    *source = text.bytes;
+    return TALLY_OK;
+}

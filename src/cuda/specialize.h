@@ -1,0 +1,29 @@
+/* The source text of one computation's kernels: the vocabulary, the types and functions that the operator table gives,
+ * and the kernels that its grouping and form need. */
+#ifndef TALLY_CUDA_SPECIALIZE_H
+#define TALLY_CUDA_SPECIALIZE_H
+
+#include "core/computation.h"
+
+/* The sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
+typedef struct tally_cuda_sizes {
+    unsigned slot_bytes;   /* an accumulator in global memory */
+    unsigned record_bytes; /* what a tile hands on */
+    unsigned tile_items;   /* elements a thread of a tile; 0 where no tiles are needed */
+    unsigned vector;       /* elements in 16 bytes of input */
+    unsigned unroll;       /* vectors that a reducing thread loads at a time */
+} tally_cuda_sizes;
+
+enum { TALLY_CUDA_BLOCK = 256 /* threads a block, of every kernel */ };
+
+void tally_cuda_sizes_of(const tally_computation *computation, tally_cuda_sizes *sizes);
+
+/* Compiler options for every text from here. */
+extern const char *const tally_cuda_options[];
+extern const size_t tally_cuda_option_count;
+
+/* *source is to be freed. TALLY_OUT_OF_MEMORY, or TALLY_UNSUPPORTED with the reason. 'architecture' as 90 for compute
+ * capability 9.0. Any thread may call. */
+tally_status tally_cuda_specialize(const tally_computation *computation, int architecture, char **source);
+
+#endif

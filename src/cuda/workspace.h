@@ -1,0 +1,42 @@
+/* How a run of a plan is cut into launches, and the scratch memory that they share. Decided by the shape and the device
+ * alone, so that results are the same bits every run. */
+#ifndef TALLY_CUDA_WORKSPACE_H
+#define TALLY_CUDA_WORKSPACE_H
+
+#include "cuda/cuda.h"
+#include "cuda/specialize.h"
+
+typedef enum tally_cuda_path {
+    TALLY_CUDA_NOTHING, /* no results */
+    TALLY_CUDA_ROWS,    /* reduce.cu */
+    TALLY_CUDA_TILES,   /* tiles.cu */
+    TALLY_CUDA_COLUMNS  /* columns.cu */
+} tally_cuda_path;
+
+typedef struct tally_cuda_cut {
+    tally_cuda_path path;
+    uint64_t elements;
+    uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block */
+    uint64_t tiles;                           /* TILES */
+    uint64_t columns, column_chunks, stretch; /* COLUMNS: rows a stretch */
+
+    /* byte offsets in the workspace; what must be zero before a run comes first */
+    size_t arrived, control, status;
+    size_t zeroed_bytes;
+    size_t partials, aggregates, prefixes, first_segment;
+    size_t bytes;
+} tally_cuda_cut;
+
+/* What the kernels of tiles.cu and their caller tell each other. */
+typedef struct tally_cuda_control {
+    uint64_t runs;    /* of keys */
+    uint64_t not_bad; /* ~ the least segment whose offsets are bad, so that zero means none */
+    uint64_t not_empty;
+    uint32_t refused;
+    uint32_t ticket;
+} tally_cuda_control;
+
+void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *computation,
+                         const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
+
+#endif
