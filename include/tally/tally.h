@@ -220,7 +220,8 @@ TALLY_API tally_status tally_device_at(size_t index, tally_device_info *info);
 
 /* Memory of the device, for callers who have none of their own. On the CPU this is host memory aligned to 64 bytes, on
  * a GPU its own memory, which the program itself cannot read: a program that works on any device takes it from here and
- * copies. After TALLY_OUT_OF_MEMORY the device stays usable. Nothing that runs may still use what is freed. tally_copy is synchronous; either side may be device memory or host memory. */
+ * copies. Nothing that still runs may use what is freed. tally_copy is synchronous; either side may be device memory or
+ * host memory. */
 TALLY_API tally_status tally_alloc(tally_device *device, size_t bytes, void **memory);
 TALLY_API void tally_free(tally_device *device, void *memory);
 TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *from, size_t bytes);
