@@ -74,10 +74,8 @@ static void lower_to(uint64_t *least, uint64_t value) {
     }
 }
 
-/* The top bit is set if the second offset is smaller, or one of them too large for any array; a vector of differences
- * is formed faster than one of unsigned comparisons. */
-static uint64_t decrease(uint64_t offset, uint64_t next) {
-    return (next - offset) | offset | next;
+static bool decreases(const segments *s, const uint64_t *numbers, size_t n) {
+    return s->runs.plan->device->level->decreases(numbers, n);
 }
 
 static void check_task(void *job, size_t task, unsigned worker) {
@@ -85,15 +83,13 @@ static void check_task(void *job, size_t task, unsigned worker) {
     segments *s = job;
     uint64_t end = tally_min_u64((task + 1) * (uint64_t)CHECKED_AT_A_TIME, s->count);
     for (uint64_t i = task * (uint64_t)CHECKED_AT_A_TIME; i < end;) {
-        uint64_t room[TALLY_CPU_BATCH + 1], decreases = 0, empties = 0;
+        uint64_t room[TALLY_CPU_BATCH + 1], empties = 0;
         size_t batch = tally_min_u64(end - i, TALLY_CPU_BATCH);
         const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, i, batch + 1, room);
-        for (size_t k = 0; k < batch; k++)
-            decreases |= decrease(numbers[k], numbers[k + 1]);
-        decreases >>= 63;
+        const bool bad = decreases(s, numbers, batch);
         for (size_t k = 0; s->empty_is_error && k < batch; k++)
             empties |= numbers[k + 1] == numbers[k];
-        for (size_t k = 0; (decreases || empties) && k < batch; k++) {
+        for (size_t k = 0; (bad || empties) && k < batch; k++) {
             if (numbers[k + 1] < numbers[k])
                 lower_to(&s->bad, i + k);
             else if (numbers[k + 1] == numbers[k])
@@ -185,11 +181,8 @@ static bool is_sound(segments *s, const tally_stretch *t) {
     for (uint64_t k = 0; sound && k < t->boundaries;) {
         size_t batch = tally_min_u64(t->boundaries - k, TALLY_CPU_BATCH);
         const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, t->first_offset + k, batch, room);
-        uint64_t decreases = decrease(before, numbers[0]);
-        for (size_t i = 1; i < batch; i++)
-            decreases |= decrease(numbers[i - 1], numbers[i]);
+        sound = before <= numbers[0] && !decreases(s, numbers, batch - 1);
         before = numbers[batch - 1];
-        sound = !(decreases >> 63);
         k += batch;
     }
     sound = sound && before <= t->end;

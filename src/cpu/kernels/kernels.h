@@ -101,6 +101,8 @@ typedef struct tally_cpu_level {
     /* [from][to]; from integers to everything, from floats to floats */
     tally_cpu_convert *const (*convert)[TALLY_DTYPE_COUNT];
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
+    /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
+    bool (*decreases)(const uint64_t *offsets, size_t n);
 } tally_cpu_level;
 
 extern const tally_cpu_level tally_cpu_level_baseline;

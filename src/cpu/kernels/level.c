@@ -23,10 +23,13 @@ extern tally_cpu_convert *const PASTE4(tally_cpu_converts, _, TALLY_LEVEL, )[TAL
 
 extern const tally_cpu_heads PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )[4];
 
+bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
+
 #define TEXT_(x)          #x
 #define TEXT(x)           TEXT_(x)
 #define ENTRY(dtype, tag) [dtype] = &PASTE4(tally_cpu_type_, tag, _, TALLY_LEVEL),
 const tally_cpu_level PASTE4(tally_cpu_level, _, TALLY_LEVEL, ) = {TEXT(TALLY_LEVEL),
                                                                    {TYPES(ENTRY)},
                                                                    PASTE4(tally_cpu_converts, _, TALLY_LEVEL, ),
-                                                                   PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )};
+                                                                   PASTE4(tally_cpu_heads, _, TALLY_LEVEL, ),
+                                                                   PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )};
