@@ -19,6 +19,7 @@ typedef struct scan {
     uint64_t chunks; /* of a group */
     uint64_t tile;   /* columns of a task; or groups of a task where the axis is the last one */
     uint64_t tiles;
+    uint64_t each; /* tiles a task */
     bool stream;
     void *before; /* inner accumulators: what the pieces before came to; NULL when there are none */
     void *carry;  /* inner accumulators: the value before the chunk whose turn it is */
@@ -176,8 +177,10 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     uint64_t element = (group * s->extent + first) * s->inner + column;
     if (plan->direct) {
+        /* a fence for every small tile would cost more than streaming saves (planes of 16 x 16: 9.8 ms, 6.0 without) */
         plan->direct->columns(input(s, s->x, element), rows, width, s->inner,
-                              (tally_cpu_how){c->reverse, exclusive, s->stream, 0}, acc, output(s, element));
+                              (tally_cpu_how){c->reverse, exclusive, s->stream && rows * width >= 4096, 0}, acc,
+                              output(s, element));
         return;
     }
     void *lowered = acc;
@@ -206,15 +209,22 @@ static void start_columns(const scan *s, uint64_t column, uint64_t width, void *
 }
 
 /* A tile of columns, all rows of it. */
-static void tile_task(void *job, size_t task, unsigned worker) {
-    const scan *s = job;
-    uint64_t group = task / s->tiles, column = task % s->tiles * s->tile;
+static void scan_tile(const scan *s, uint64_t number, unsigned worker) {
+    uint64_t group = number / s->tiles, column = number % s->tiles * s->tile;
     uint64_t width = tally_min_u64(s->tile, s->inner - column);
     void *acc = tally_cpu_worker(s->plan, worker);
     start_columns(s, column, width, acc);
     scan_columns(s, group, 0, s->extent, column, width, acc);
     if (s->before)
         memcpy(tally_at_mutable(s->before, column, s->plan->acc_bytes), acc, width * s->plan->acc_bytes);
+}
+
+/* Several tiles, where they are small: a task each took 0.35 of the roof for planes of 16 x 16. */
+static void tiles_task(void *job, size_t task, unsigned worker) {
+    const scan *s = job;
+    const uint64_t end = tally_min_u64((task + 1) * s->each, s->outer * s->tiles);
+    for (uint64_t number = task * s->each; number < end; number++)
+        scan_tile(s, number, worker);
 }
 
 /* own[inner] = the chunk's own columns, in the direction of the scan. */
@@ -267,7 +277,8 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     if (status != TALLY_OK)
         return status;
     if (!few_tasks) {
-        tally_pool_run(plan->device->pool, s->outer * s->tiles, tile_task, s);
+        s->each = tally_max_u64(TALLY_CPU_TASK_BYTES / (s->extent * s->tile * in_bytes), 1);
+        tally_pool_run(plan->device->pool, tally_ceil_div(s->outer * s->tiles, s->each), tiles_task, s);
         return TALLY_OK;
     }
     s->chunk = tally_max_u64(TALLY_CPU_SCAN_BYTES / row_bytes, 1);
