@@ -9,8 +9,8 @@
 enum { NAME(BLOCK) = 4096 };
 
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 16
-ALWAYS_INLINE A_T NAME(block)(const E_T *x, size_t n, s_f64 shift) {
-    (void)shift;
+ALWAYS_INLINE A_T NAME(block)(const E_T *x, size_t n, s_f64 shift, bool far) {
+    (void)shift, (void)far;
     const int64_t count = (int64_t)n;
     const int64_t sum = (int64_t)fold_values_SUM_sum(x, x, n, 0);
     const int64_t squares = (int64_t)fold_values_SQUARE_sumsq(x, x, n, 0);
@@ -27,12 +27,14 @@ ALWAYS_INLINE A_T NAME(block)(const E_T *x, size_t n, s_f64 shift) {
 #define D_LOAD_ONE(p) PASTE4(scalar_, DEVIATION_LANE, _from_, ELEMENT)(*(p))
 
 /* Sums of d and of its square. */
-ALWAYS_INLINE void NAME(deviations)(const E_T *x, size_t n, D_T shift, s_f64 *sum, s_f64 *squares) {
+ALWAYS_INLINE void NAME(deviations)(const E_T *x, size_t n, D_T shift, bool far, s_f64 *sum, s_f64 *squares) {
     D_V first[4], second[4];
     const D_V shifts = (D_V){0} + shift;
     UNROLL_8 for (int j = 0; j < 4; j++) first[j] = second[j] = (D_V){0};
     size_t i = 0;
     for (; i + 4 * D_LANES <= n; i += 4 * D_LANES) {
+        if (far)
+            fetch_bytes((const char *)(x + i) + FETCH_AHEAD, 4 * D_LANES * sizeof(E_T));
         UNROLL_8 for (int j = 0; j < 4; j++) {
             D_V d = D_LOAD(x + i + (size_t)j * D_LANES) - shifts;
             first[j] += d;
@@ -57,11 +59,11 @@ ALWAYS_INLINE void NAME(deviations)(const E_T *x, size_t n, D_T shift, s_f64 *su
     }
 }
 
-ALWAYS_INLINE A_T NAME(block)(const E_T *x, size_t n, s_f64 shift) {
+ALWAYS_INLINE A_T NAME(block)(const E_T *x, size_t n, s_f64 shift, bool far) {
     for (int pass = 0;; pass++) {
         s_f64 sum = 0, squares = 0;
         const D_T near = (D_T)shift;
-        NAME(deviations)(x, n, near, &sum, &squares);
+        NAME(deviations)(x, n, near, far, &sum, &squares);
         const s_f64 off = sum / (s_f64)n, m2 = squares - sum * off;
         /* a NaN or infinity among the elements is there in every pass */
         if (pass > 0 || !(squares > 8 * m2))
@@ -78,10 +80,11 @@ ALWAYS_INLINE A_T NAME(block)(const E_T *x, size_t n, s_f64 shift) {
 
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     (void)index;
+    const bool far = n * sizeof(E_T) >= FAR_BYTES;
     for (size_t done = 0; done < n; done += NAME(BLOCK)) {
         size_t length = n - done < NAME(BLOCK) ? n - done : (size_t)NAME(BLOCK);
         s_f64 shift = acc.c0 > 0 && acc.c1 - acc.c1 == 0 ? acc.c1 : (s_f64)LOAD_ONE(x + done);
-        acc = NAME(combine)(m, acc, NAME(block)(x + done, length, shift));
+        acc = NAME(combine)(m, acc, NAME(block)(x + done, length, shift, far));
     }
     return acc;
 }

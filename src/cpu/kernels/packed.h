@@ -6,12 +6,15 @@ enum { NAME(PACKED_FLUSH) = 1 << 14 };
 
 ALWAYS_INLINE A_T NAME(fold_packed)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T acc) {
     const size_t step = VECTOR_BYTES / sizeof(E_T), y_step = m == TALLY_MONOID_dot ? step : 0;
+    const bool far = vectors * VECTOR_BYTES >= FAR_BYTES;
     while (vectors) {
         const size_t count = vectors < NAME(PACKED_FLUSH) ? vectors : (size_t)NAME(PACKED_FLUSH);
         NAME(sums) s[4];
         memset(s, 0, sizeof s);
         size_t i = 0;
         for (; i + 4 <= count; i += 4) {
+            if (far)
+                fetch_bytes((const char *)(x + i * step) + FETCH_AHEAD, 4 * VECTOR_BYTES);
             UNROLL_8 for (size_t j = 0; j < 4; j++) NAME(take)(m, &s[j], x + (i + j) * step, y + (i + j) * y_step);
         }
         for (; i < count; i++)

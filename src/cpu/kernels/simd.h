@@ -762,6 +762,11 @@ ALWAYS_INLINE void stream_vector(void *p, v_u8 v) {
 }
 #endif
 
+/* Loops of few instructions read memory at 0.6 to 0.8 of its speed if the processor is left to find out by itself what
+ * they will read (variance of 2^26 f32, sum of 2^27 i16), so they ask for it so many bytes ahead: 0.94 and 0.98. In
+ * cache that costs a third, so it is for folds of so many bytes, which only much larger arrays are cut into. */
+enum { FETCH_AHEAD = 2048, FAR_BYTES = 128 * 1024 };
+
 /* Asks for bytes to be brought to the second cache; any address will do. */
 ALWAYS_INLINE void fetch_bytes(const char *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i += 64)
