@@ -9,8 +9,8 @@ typedef struct reduce_args {
 
 typedef struct tiles_args {
     CUdeviceptr x, y, out, index, keys_out, initial, carry, total;
-    uint64_t n, extent, segments, before;
-    CUdeviceptr first_segment, runs, refused, ticket, status, aggregates, prefixes;
+    uint64_t n, extent, segments, before, tile, tiles;
+    CUdeviceptr first_segment, runs, refused, entries;
 } tiles_args;
 
 typedef struct columns_args {
@@ -103,8 +103,8 @@ static tally_status check_offsets(const tally_cuda_launch *l, const tiles_args *
                      &refuses_empty,       (void *)&args->refused,  &where};
     tally_status status = start(l->plan, l->plan->kernels.check_segments, blocks_for(l->plan, args->segments + 1), 1,
                                 l->stream, check, "launching the check of offsets");
-    void *place[] = {(void *)&args->index,   (void *)&args->segments,      (void *)&args->n,
-                     (void *)&l->cut->tiles, (void *)&args->first_segment, (void *)&args->refused};
+    void *place[] = {(void *)&args->index, (void *)&args->segments,      (void *)&args->n,      (void *)&args->tile,
+                     (void *)&args->tiles, (void *)&args->first_segment, (void *)&args->refused};
     if (status == TALLY_OK)
         status = start(l->plan, l->plan->kernels.place_segments, blocks_for(l->plan, l->cut->tiles), 1, l->stream,
                        place, "launching the search for segments");
@@ -150,23 +150,25 @@ static tally_status launch_tiles(const tally_cuda_launch *l) {
                        .extent = a->shape.extent,
                        .segments = a->shape.segments,
                        .before = l->pieces.before,
+                       .tile = cut->tile,
+                       .tiles = cut->tiles,
                        .first_segment = l->workspace + cut->first_segment,
                        .runs = control + offsetof(tally_cuda_control, runs),
                        .refused = control + offsetof(tally_cuda_control, refused),
-                       .ticket = control + offsetof(tally_cuda_control, ticket),
-                       .status = l->workspace + cut->status,
-                       .aggregates = l->workspace + cut->aggregates,
-                       .prefixes = l->workspace + cut->prefixes};
+                       .entries = l->workspace + cut->entries};
     tally_status status = TALLY_OK;
     if (grouping == TALLY_SEGMENTS)
         status = check_offsets(l, &args);
     else if (grouping == TALLY_KEYS && !tally_is_scan(c))
         status = check_room(l, &args);
     void *parameters[] = {&args};
-    if (status == TALLY_OK)
-        status = start(l->plan, l->plan->kernels.scan_tiles, cut->tiles, 1, l->stream, parameters,
-                       "launching a scan of tiles");
-    return status;
+    if (status != TALLY_OK)
+        return status;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    return tally_cuda_check(l->plan->device->api->cuLaunchCooperativeKernel(
+                                l->plan->kernels.scan_tiles, (unsigned)cut->tile_grid, 1, 1, sizes->tile_threads + 32,
+                                1, 1, sizes->tile_shared, l->stream, parameters),
+                            "launching a scan of tiles");
 }
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {

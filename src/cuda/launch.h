@@ -19,6 +19,7 @@ typedef struct tally_cuda_plan {
     tally_cuda_device *device;
     tally_cuda_sizes sizes;
     tally_cuda_kernels kernels;
+    uint64_t resident; /* blocks of scan_tiles that the device holds at a time */
     tally_cuda_memory scratch;
 
     /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */

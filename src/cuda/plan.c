@@ -1,6 +1,7 @@
 /* Plans of CUDA devices: kernels made for the computation, scratch memory, and runs as launches. */
 #include "cuda/plan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,26 @@ static const struct {
     {"lower_totals", offsetof(tally_cuda_kernels, lower_totals)},
 };
 
+/* scan_tiles takes more shared memory than kernels are given unasked, and all of its blocks at once. */
+static tally_status prepare_tiles(tally_cuda_plan *plan) {
+    const tally_cuda_api *api = plan->device->api;
+    int blocks = 0;
+    tally_status status = tally_cuda_check(api->cuFuncSetAttribute(plan->kernels.scan_tiles,
+                                                                   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                                   (int)plan->sizes.tile_shared),
+                                           "asking for shared memory");
+    if (status == TALLY_OK)
+        status = tally_cuda_check(api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plan->kernels.scan_tiles,
+                                                                                   (int)plan->sizes.tile_threads + 32,
+                                                                                   plan->sizes.tile_shared),
+                                  "asking how many thread blocks fit");
+    if (status == TALLY_OK && blocks < 1)
+        return tally_fail(TALLY_UNSUPPORTED, "this device has too little shared memory for a tile of %s",
+                          tally_dtype_name(plan->base.computation.desc.in));
+    plan->resident = (uint64_t)plan->device->multiprocessors * (uint64_t)blocks;
+    return status;
+}
+
 static tally_status load_kernels(tally_cuda_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     char *source;
@@ -39,7 +60,7 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
             status = tally_cuda_function(module, kernels[k].name,
                                          (CUfunction *)((char *)&plan->kernels + kernels[k].member));
     free(source);
-    return status;
+    return status == TALLY_OK && plan->kernels.scan_tiles ? prepare_tiles(plan) : status;
 }
 
 /* What the tiles' one pass cannot know in time: where a group starts that is met from its other end. */
@@ -67,7 +88,7 @@ tally_status tally_cuda_plan_create(tally_device *device, const tally_computatio
     plan->base.device = device;
     plan->device = (tally_cuda_device *)device;
     tally_computation_copy(c, &plan->base.computation);
-    tally_cuda_sizes_of(c, &plan->sizes);
+    tally_cuda_sizes_of(c, plan->device->architecture, &plan->sizes);
     status = tally_cuda_enter(plan->device);
     if (status == TALLY_OK) {
         status = load_kernels(plan);
@@ -95,7 +116,7 @@ void tally_cuda_plan_destroy(tally_plan *base) {
 tally_status tally_cuda_plan_workspace(const tally_plan *base, const tally_shape *shape, size_t *bytes) {
     const tally_cuda_plan *plan = (const tally_cuda_plan *)base;
     tally_cuda_cut cut;
-    tally_cuda_cut_make(plan->device, &base->computation, &plan->sizes, shape, &cut);
+    tally_cuda_cut_make(plan->device, &base->computation, &plan->sizes, plan->resident, shape, &cut);
     *bytes = cut.bytes;
     return TALLY_OK;
 }
@@ -179,20 +200,20 @@ static tally_status refuse_empty(const tally_computation *c, const tally_args *a
 
 /* What the kernels found wrong, once they are done. */
 static tally_status outcome_of(const tally_computation *c, const tally_args *args, const tally_cuda_control *control) {
+    const uint64_t bad = ~control->not_bad, empty = ~control->not_empty, runs = control->runs;
+    const uint64_t out = runs * c->out_bytes * c->per_result, keys_out = runs * c->index_bytes;
     if (control->refused & TALLY_CUDA_REFUSED_BAD)
         return tally_fail(TALLY_BAD_OFFSETS,
-                          "segment %llu: offsets may not decrease or pass the end of the values, %llu",
-                          (unsigned long long)~control->not_bad, (unsigned long long)args->shape.extent);
+                          "segment %" PRIu64 ": offsets may not decrease or pass the end of the values, %" PRIu64, bad,
+                          args->shape.extent);
     if (control->refused & TALLY_CUDA_REFUSED_EMPTY)
-        return tally_fail(TALLY_EMPTY, "segment %llu is empty, and %s of nothing has no value",
-                          (unsigned long long)~control->not_empty, c->entry->name);
+        return tally_fail(TALLY_EMPTY, "segment %" PRIu64 " is empty, and %s of nothing has no value", empty,
+                          c->entry->name);
     if (control->refused & TALLY_CUDA_REFUSED_RUNS)
         return tally_fail(TALLY_OUTPUT_TOO_SMALL,
-                          "there are %llu runs of keys, which need %llu bytes of out and %llu of keys_out; "
-                          "args.out_bytes is %zu, args.keys_out_bytes %zu",
-                          (unsigned long long)control->runs,
-                          (unsigned long long)(control->runs * c->out_bytes * c->per_result),
-                          (unsigned long long)(control->runs * c->index_bytes), args->out_bytes, args->keys_out_bytes);
+                          "there are %" PRIu64 " runs of keys, which need %" PRIu64 " bytes of out and %" PRIu64
+                          " of keys_out; args.out_bytes is %zu, args.keys_out_bytes %zu",
+                          runs, out, keys_out, args->out_bytes, args->keys_out_bytes);
     return TALLY_OK;
 }
 
@@ -236,7 +257,7 @@ static tally_status count_later(const tally_cuda_plan *plan, const tally_args *a
 static tally_status run(tally_cuda_plan *plan, const tally_args *args, tally_cuda_pieces pieces, CUstream stream) {
     const tally_computation *c = &plan->base.computation;
     tally_cuda_cut cut;
-    tally_cuda_cut_make(plan->device, c, &plan->sizes, &args->shape, &cut);
+    tally_cuda_cut_make(plan->device, c, &plan->sizes, plan->resident, &args->shape, &cut);
     CUdeviceptr workspace = 0;
     tally_status status = refuse_empty(c, args);
     if (status == TALLY_OK)

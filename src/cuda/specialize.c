@@ -82,7 +82,7 @@ typedef struct components {
     int lane_limit; /* elements a lane */
 } components;
 
-enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20 };
+enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20, TILE_BUFFERS = 3 /* as tiles.cu has them */ };
 
 /* SUM, SQUARE, TOTAL: 64-bit integers or floats, with narrower lanes for some elements at a time. */
 static void sum_components(const tally_computation *c, monoid_class kind, components *t) {
@@ -97,6 +97,14 @@ static void sum_components(const tally_computation *c, monoid_class kind, compon
         if (kind == CLASS_TOTAL)
             t->lane[0] = t->acc[0];
         t->lane_limit = LANE_LIMIT;
+        return;
+    }
+    bool narrow = tally_is_scan(c) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= 4;
+    if (narrow) { /* what wraps in 32 bits needs no more */
+        t->acc[0] = t->lane[0] = "uint32";
+        t->lifted = t->lifted_lane = kind == CLASS_SUM && is_signed ? "int32" : "uint32";
+        t->bytes = 4;
+        t->lane_limit = UNLIMITED;
         return;
     }
     t->acc[0] = "uint64";
@@ -168,26 +176,86 @@ static unsigned accumulator_bytes(const tally_computation *c) {
     return t.bytes;
 }
 
-static bool is_reduced_by_keys(const tally_computation *c) {
-    return c->desc.grouping == TALLY_KEYS;
+/* Whether a result depends on where its group starts: on its length, or on an index in it. */
+static bool needs_start(const tally_computation *c) {
+    tally_grouping grouping = c->desc.grouping;
+    if (grouping != TALLY_SEGMENTS && grouping != TALLY_KEYS)
+        return false;
+    if (!c->entry)
+        return strstr(c->user.lower_source ? c->user.lower_source : "", "count") != NULL;
+    switch (c->desc.op) {
+    case TALLY_ALL:
+    case TALLY_MEAN:
+    case TALLY_VAR:
+    case TALLY_STD:
+    case TALLY_ARGMIN:
+    case TALLY_ARGMAX:
+        return true;
+    default:
+        return false;
+    }
 }
 
-void tally_cuda_sizes_of(const tally_computation *c, tally_cuda_sizes *s) {
-    unsigned acc = accumulator_bytes(c), in = (unsigned)c->in_bytes;
-    unsigned result = (unsigned)(c->out_bytes * c->per_result);
-    unsigned smallest = in, largest = in;
+/* The most shared memory that a block can have. */
+static unsigned shared_limit(int architecture) {
+    switch (architecture) {
+    case 80:
+    case 87:
+        return 163 << 10;
+    case 90:
+    case 100:
+    case 103:
+        return 227 << 10;
+    default:
+        return architecture < 80 ? 64 << 10 : 99 << 10;
+    }
+}
+
+/* tiles.cu's struct scratch, and some to spare. */
+static unsigned shared_bytes(const tally_computation *c, const tally_cuda_sizes *s, unsigned threads, unsigned widest,
+                             unsigned acc) {
+    unsigned tile = threads * s->tile_items;
+    unsigned vectors = tile * widest / 16, bytes = TILE_BUFFERS * 16 * (vectors + vectors / 8 + 1);
+    if (c->desc.grouping == TALLY_KEYS) {
+        unsigned keys = tile * (unsigned)c->index_bytes / 16;
+        bytes += 16 * (keys + keys / 8 + 1);
+    }
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        bytes += 2 * (tile / 8 + 4) + 4 * TILE_BUFFERS;
+    bytes += 2 * (threads / 32) * round_up(acc + 8, 16) + 2 * s->record_bytes;
+    return round_up(bytes + 64, 128);
+}
+
+static void tile_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
+    unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
+    unsigned smallest = in, widest = in;
     if (tally_is_scan(c)) {
         smallest = result < smallest ? result : smallest;
-        largest = result > largest ? result : largest;
+        widest = result > widest ? result : widest;
     }
-    if (is_reduced_by_keys(c) && c->index_bytes < smallest)
+    if (c->desc.grouping == TALLY_KEYS && c->index_bytes < smallest)
         smallest = (unsigned)c->index_bytes;
-    unsigned items = largest >= 8 ? 8 : 16;
+    unsigned items = widest >= 8 ? 8 : widest >= 4 || !tally_is_scan(c) ? 16 : 32;
+    s->tile_items = items > 16 / smallest ? items : 16 / smallest;
+    /* Two blocks that wait at different times are faster than one, if the registers do: measured on an H200. */
+    bool whole = c->desc.grouping == TALLY_ALL_VALUES && acc <= 8;
+    bool crowded = s->tile_items == 32 && tally_dtype_is_float(c->desc.in);
+    s->tile_threads = whole ? crowded ? 256 : 384 : 512;
+    while (s->tile_threads > 64 && shared_bytes(c, s, s->tile_threads, widest, acc) > limit)
+        s->tile_threads /= 2;
+    s->tile_shared = shared_bytes(c, s, s->tile_threads, widest, acc);
+    s->tile_blocks = whole ? 2 : 1;
+    bool one_access = s->slot_bytes <= 8 && !needs_start(c);
+    s->entry_bytes = one_access ? 16 : s->record_bytes + 16;
+}
+
+void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
+    unsigned acc = accumulator_bytes(c), in = (unsigned)c->in_bytes;
     s->slot_bytes = acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
-    s->tile_items = items > 16 / smallest ? items : 16 / smallest;
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
+    tile_sizes(c, architecture, acc, s);
 }
 
 /* ---- the functions of one operator ---- */
@@ -343,7 +411,12 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"LANE_LIMIT", lane_limit},
                    {"SLOT_BYTES", s->slot_bytes},
                    {"RECORD_BYTES", s->record_bytes},
+                   {"ENTRY_BYTES", s->entry_bytes},
                    {"TILE_ITEMS", s->tile_items},
+                   {"TILE_THREADS", s->tile_threads},
+                   {"TILE_BLOCKS", s->tile_blocks},
+                   {"TILE_SHARED_BYTES", s->tile_shared},
+                   {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
                    {"BLOCK", TALLY_CUDA_BLOCK}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
@@ -388,7 +461,7 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
     tally_status status = c->entry ? TALLY_OK : check_user(&c->user);
     if (status != TALLY_OK)
         return status;
-    tally_cuda_sizes_of(c, &sizes);
+    tally_cuda_sizes_of(c, architecture, &sizes);
     if (c->entry)
         components_of(c, &types);
     add_choices(&text, c, &sizes, architecture, types.lane_limit);

@@ -8,15 +8,19 @@
 /* The sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
     unsigned slot_bytes;   /* an accumulator in global memory */
-    unsigned record_bytes; /* what a tile hands on */
-    unsigned tile_items;   /* elements a thread of a tile; 0 where no tiles are needed */
+    unsigned record_bytes; /* what a tile adds up to, in full */
+    unsigned entry_bytes;  /* the same as other blocks read it */
     unsigned vector;       /* elements in 16 bytes of input */
     unsigned unroll;       /* vectors that a reducing thread loads at a time */
+    unsigned tile_items;   /* elements a thread of a tile */
+    unsigned tile_threads; /* that work on a tile; a warp more carries messages */
+    unsigned tile_blocks;  /* a multiprocessor, for which registers must do */
+    unsigned tile_shared;  /* bytes of shared memory */
 } tally_cuda_sizes;
 
 enum { TALLY_CUDA_BLOCK = 256 /* threads a block, of every kernel */ };
 
-void tally_cuda_sizes_of(const tally_computation *computation, tally_cuda_sizes *sizes);
+void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);
 
 /* Compiler options for every text from here. */
 extern const char *const tally_cuda_options[];

@@ -3,9 +3,11 @@
 #include <string.h>
 
 enum {
-    SHORT_ROW = 2048,        /* rows up to here are reduced by tiles */
-    BLOCKS_A_PROCESSOR = 16, /* thread blocks for a long reduction: two waves */
-    LEAST_STRETCH = 32,      /* rows of a column that one thread takes */
+    SHORT_ROW = 2048,       /* rows up to here are reduced by tiles */
+    BLOCKS_A_PROCESSOR = 4, /* thread blocks for a long reduction */
+    LEAST_TILE = 512,       /* elements */
+    RING = 6,               /* waves, as in tiles.cu */
+    LEAST_STRETCH = 32,     /* rows of a column that one thread takes */
     ALIGNMENT = 256
 };
 
@@ -42,15 +44,17 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
     }
 }
 
-static void cut_tiles(const tally_cuda_sizes *sizes, bool has_segments, tally_cuda_cut *cut) {
-    uint64_t tile = (uint64_t)TALLY_CUDA_BLOCK * sizes->tile_items;
+/* Little input is cut into smaller tiles, so that all processors have one. */
+static void cut_tiles(const tally_cuda_sizes *sizes, uint64_t resident, bool has_segments, tally_cuda_cut *cut) {
+    uint64_t whole = (uint64_t)sizes->tile_threads * sizes->tile_items;
+    uint64_t fair = divide_up(divide_up(cut->elements, resident), LEAST_TILE) * LEAST_TILE;
     cut->path = TALLY_CUDA_TILES;
-    cut->tiles = most(1, divide_up(cut->elements, tile));
+    cut->tile = least(whole, most(LEAST_TILE, fair));
+    cut->tiles = most(1, divide_up(cut->elements, cut->tile));
+    cut->tile_grid = least(cut->tiles, resident);
     cut->control = place(cut, sizeof(tally_cuda_control));
-    cut->status = place(cut, cut->tiles * sizeof(uint32_t));
+    cut->entries = place(cut, RING * cut->tile_grid * sizes->entry_bytes);
     cut->zeroed_bytes = cut->bytes;
-    cut->aggregates = place(cut, cut->tiles * sizes->record_bytes);
-    cut->prefixes = place(cut, cut->tiles * sizes->record_bytes);
     if (has_segments)
         cut->first_segment = place(cut, cut->tiles * sizeof(uint64_t));
 }
@@ -67,7 +71,7 @@ static void cut_columns(const tally_cuda_device *device, const tally_cuda_sizes 
 }
 
 static void cut_axis(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                     const tally_shape *shape, tally_cuda_cut *cut) {
+                     uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     bool scan = tally_is_scan(c);
     cut->rows = shape->outer * shape->inner;
     cut->elements = cut->rows * shape->extent;
@@ -77,18 +81,18 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
         cut->columns = cut->rows;
         cut_columns(device, sizes, shape->extent, cut);
     } else if (scan || (shape->extent && shape->extent < SHORT_ROW && cut->rows > 1)) {
-        cut_tiles(sizes, false, cut);
+        cut_tiles(sizes, resident, false, cut);
     } else {
         cut_rows(device, sizes, shape->extent, cut);
     }
 }
 
 void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                         const tally_shape *shape, tally_cuda_cut *cut) {
+                         uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     memset(cut, 0, sizeof *cut);
     tally_grouping grouping = c->desc.grouping;
     if (grouping == TALLY_AXIS) {
-        cut_axis(device, c, sizes, shape, cut);
+        cut_axis(device, c, sizes, resident, shape, cut);
         return;
     }
     cut->elements = shape->extent;
@@ -96,5 +100,5 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         cut_rows(device, sizes, shape->extent, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
-        cut_tiles(sizes, grouping == TALLY_SEGMENTS, cut);
+        cut_tiles(sizes, resident, grouping == TALLY_SEGMENTS, cut);
 }

@@ -17,13 +17,14 @@ typedef struct tally_cuda_cut {
     tally_cuda_path path;
     uint64_t elements;
     uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block */
-    uint64_t tiles;                           /* TILES */
+    uint64_t tile, tiles;                     /* TILES: elements a tile */
+    uint64_t tile_grid;                       /* thread blocks, all resident together */
     uint64_t columns, column_chunks, stretch; /* COLUMNS: rows a stretch */
 
     /* byte offsets in the workspace; what must be zero before a run comes first */
-    size_t arrived, control, status;
+    size_t arrived, control, entries;
     size_t zeroed_bytes;
-    size_t partials, aggregates, prefixes, first_segment;
+    size_t partials, first_segment;
     size_t bytes;
 } tally_cuda_cut;
 
@@ -33,10 +34,12 @@ typedef struct tally_cuda_control {
     uint64_t not_bad; /* ~ the least segment whose offsets are bad, so that zero means none */
     uint64_t not_empty;
     uint32_t refused;
-    uint32_t ticket;
+    uint32_t unused;
 } tally_cuda_control;
 
+/* 'resident': blocks of scan_tiles that the device holds at a time. */
 void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *computation,
-                         const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
+                         const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+                         tally_cuda_cut *cut);
 
 #endif

@@ -1,6 +1,6 @@
-/* Reductions of rows of consecutive elements: an array of rows x extent, each row cut into 'blocks' chunks that a thread
- * block folds; the block that comes last folds the chunks' results, in order, so that a result is the same bits every
- * run. One launch, whatever the shape. */
+/* Reductions of rows of consecutive elements: an array of rows x extent, each row shared by 'blocks' thread blocks. The
+ * block that comes last folds what all of them found, in their order, so that a result is the same bits every run. One
+ * launch, whatever the shape. */
 struct reduce_args {
     const in_t *x, *y;
     result_t *out;
@@ -91,15 +91,16 @@ inline acc_t empty_lanes(acc_t acc, lane_t *lanes) {
     return acc;
 }
 
-/* Elements in any order. */
-inline acc_t fold_chunk_commuting(const row &r, uint64 begin, uint64 end) {
+/* Elements in any order: the blocks of a row take turns, step by step. */
+inline acc_t fold_steps(const row &r, uint64 blocks) {
+    uint64 end = r.extent;
     acc_t acc = identity_as<acc_t>();
     lane_t lanes[VECTOR];
 #pragma unroll
     for (int k = 0; k < VECTOR; k++)
         lanes[k] = identity_as<lane_t>();
     int steps = 0;
-    for (uint64 step = begin; step < end; step += STEP) {
+    for (uint64 step = blockIdx.x * (uint64)STEP; step < end; step += blocks * STEP) {
         uint64 at = step + threadIdx.x * VECTOR;
         if (r.aligned && step + STEP <= end)
             add_vectors(r, at, lanes);
@@ -113,8 +114,8 @@ inline acc_t fold_chunk_commuting(const row &r, uint64 begin, uint64 end) {
     return fold_block(empty_lanes(acc, lanes));
 }
 
-/* Elements in their order: each thread takes consecutive ones. */
-inline acc_t fold_chunk_in_order(const row &r, uint64 begin, uint64 end) {
+/* Elements in their order: each block has a chunk, and each thread takes consecutive ones. */
+inline acc_t fold_chunk(const row &r, uint64 begin, uint64 end) {
     acc_t acc = identity_as<acc_t>();
     for (uint64 step = begin; step < end; step += STEP) {
         acc_t mine = identity_as<acc_t>();
@@ -165,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) reduce(reduce_args p) {
         row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, false};
         r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
         uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
-        acc_t acc = COMMUTES ? fold_chunk_commuting(r, begin, end) : fold_chunk_in_order(r, begin, end);
+        acc_t acc = COMMUTES ? fold_steps(r, p.blocks) : fold_chunk(r, begin, end);
         if (p.blocks > 1)
             fold_partials(p, number, acc);
         else if (threadIdx.x == 0)
