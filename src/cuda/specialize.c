@@ -241,6 +241,7 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     bool whole = c->desc.grouping == TALLY_ALL_VALUES && acc <= 8;
     bool crowded = s->tile_items == 32 && tally_dtype_is_float(c->desc.in);
     s->tile_threads = whole ? crowded ? 256 : 384 : 512;
+    const unsigned limit = shared_limit(architecture) / (whole ? 2 : 1);
     while (s->tile_threads > 64 && shared_bytes(c, s, s->tile_threads, widest, acc) > limit)
         s->tile_threads /= 2;
     s->tile_shared = shared_bytes(c, s, s->tile_threads, widest, acc);
