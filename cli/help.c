@@ -50,7 +50,7 @@ static const char compute_help[] =
     "  --out-dtype T           type of the results\n"
     "  --acc-dtype T           type to accumulate in: f64 where the default is narrower\n"
     "  --ddof N                var, std: divide by n - N\n"
-    "  --device SPEC           'tally devices' lists them; auto by default\n"
+    "  --device SPEC           'tally devices' lists them; cpu by default\n"
     "\n"
     "Output:\n"
     "  -o, --output OUT.npy    to a file, which appears when it is whole; - is standard output\n"

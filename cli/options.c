@@ -267,7 +267,7 @@ int options_parse(options *o, command_kind command, int argc, char **argv, fault
     memset(known, 0, sizeof known);
     o->command = command;
     o->op = TALLY_SUM;
-    o->device = "auto";
+    o->device = "cpu";
     o->inputs[0].rank = o->inputs[1].rank = -1;
     for (size_t i = 0; i < TABLE_SIZE; i++)
         if ((table[i].commands & command) != 0)
