@@ -30,7 +30,8 @@ typedef struct share {
 
 struct tally_pool {
     pthread_mutex_t busy; /* held by the caller whose job runs */
-    unsigned threads;     /* workers, the caller included */
+    bool alone;           /* there are to be no threads but the caller's: never changes */
+    unsigned threads;     /* workers, the caller included; guarded, as what follows, by 'busy' */
     unsigned started;     /* of them, how many exist; the caller is the first */
     pthread_t *handles;
     share *shares;
@@ -153,7 +154,7 @@ tally_pool *tally_pool_create(unsigned threads) {
         free(handles);
         return NULL;
     }
-    *pool = (tally_pool){.threads = threads, .started = 1, .handles = handles, .shares = shares};
+    *pool = (tally_pool){.alone = threads < 2, .threads = threads, .started = 1, .handles = handles, .shares = shares};
     pthread_mutex_init(&pool->busy, NULL);
     return pool;
 }
@@ -182,7 +183,7 @@ static void share_out(tally_pool *pool, size_t tasks, bool in_order) {
 }
 
 static void run(tally_pool *pool, size_t tasks, tally_task *task, void *job, bool in_order) {
-    if (tasks < 2 || pool->threads < 2 || pthread_mutex_trylock(&pool->busy) != 0) {
+    if (tasks < 2 || pool->alone || pthread_mutex_trylock(&pool->busy) != 0) {
         for (size_t i = 0; i < tasks; i++)
             task(job, i, 0);
         return;
