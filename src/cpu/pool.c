@@ -30,8 +30,7 @@ typedef struct share {
 
 struct tally_pool {
     pthread_mutex_t busy; /* held by the caller whose job runs */
-    bool alone;           /* there are to be no threads but the caller's: never changes */
-    unsigned threads;     /* workers, the caller included; guarded, as what follows, by 'busy' */
+    unsigned threads;     /* workers, the caller included; guarded, as what follows it, by 'busy' */
     unsigned started;     /* of them, how many exist; the caller is the first */
     pthread_t *handles;
     share *shares;
@@ -39,6 +38,7 @@ struct tally_pool {
     _Alignas(64) atomic_uint generation; /* a new value is a new job; sleepers wait on it */
     atomic_uint sleepers;
     atomic_bool ending;
+    bool alone; /* there are to be no threads but the caller's: never changes */
 
     /* What a thread that enters reads lies in the line that it enters by: each line more that has to come from the
      * caller's core delays the start by about 0.1 us. */
