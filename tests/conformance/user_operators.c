@@ -193,6 +193,32 @@ static const struct {
                  OPERATOR(parity, 1, 1, TALLY_U8)};
 enum { OPERATORS = sizeof operators / sizeof *operators };
 
+/* The same operators as texts, for back ends that compile: accumulator, identity, lift, combine, lower. */
+static const char *const texts[OPERATORS][5] = {
+    {"struct acc_t { unsigned a, b; };", "acc_t{1, 0}",
+     "acc_t{(unsigned)x * 2 + 1, (unsigned)(x >> 32) + (unsigned)x + (unsigned)index * 7}",
+     "acc_t{left.a * right.a, left.b * right.a + right.b}", "((unsigned long long)acc.a << 32 | acc.b) + count"},
+    {"struct acc_t { unsigned m[4]; };", "acc_t{{1, 0, 0, 1}}", "acc_t{{(unsigned)x, 1, (unsigned)index, 1}}",
+     "acc_t{{left.m[0] * right.m[0] + left.m[1] * right.m[2], left.m[0] * right.m[1] + left.m[1] * right.m[3], "
+     "left.m[2] * right.m[0] + left.m[3] * right.m[2], left.m[2] * right.m[1] + left.m[3] * right.m[3]}}",
+     "(acc.m[0] ^ (unsigned long long)acc.m[1] << 13 ^ (unsigned long long)acc.m[2] << 27 ^ "
+     "(unsigned long long)acc.m[3] << 32) - count"},
+    {"struct acc_t { unsigned char a[3]; };", "acc_t{}",
+     "acc_t{{1, (unsigned char)(x + index), (unsigned char)(x + index)}}",
+     "acc_t{{(unsigned char)(left.a[0] | right.a[0]), left.a[0] ? left.a[1] : right.a[1], "
+     "right.a[0] ? right.a[2] : left.a[2]}}",
+     "(unsigned)(acc.a[0] + 3 * acc.a[1] + 1000 * acc.a[2]) + (unsigned)count"},
+    {"struct acc_t { unsigned long long largest, count; };", "acc_t{0, 0}", "acc_t{(unsigned long long)(x & 7), 1}",
+     "left.largest > right.largest ? left : right.largest > left.largest ? right : "
+     "acc_t{left.largest, left.count + right.count}",
+     "(double)acc.largest * 1e9 + (double)acc.count"},
+    {"struct acc_t { unsigned char n[256]; };", "acc_t{}", "[&] { acc_t a{}; a.n[x & 255] = 1; return a; }()",
+     "[&] { acc_t a; for (int k = 0; k < 256; k++) a.n[k] = left.n[k] + right.n[k]; return a; }()",
+     "[&] { unsigned short hash = count; for (int k = 0; k < 256; k++) hash = hash * 31 + acc.n[k]; return hash; }()"},
+    {"struct acc_t { unsigned char bits; };", "acc_t{0}", "acc_t{(unsigned char)(__float_as_uint(x) ^ (index & 1))}",
+     "acc_t{(unsigned char)(left.bits ^ right.bits)}", "acc.bits"},
+};
+
 typedef struct user_case {
     checker *c;
     const tally_user_op *op;
@@ -305,7 +331,12 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
                         .combine = operators[number].combine,
                         .lower = operators[number].lower,
                         .context = &ctx,
-                        .commutes = operators[number].commutes};
+                        .commutes = operators[number].commutes,
+                        .acc_source = texts[number][0],
+                        .identity_source = texts[number][1],
+                        .lift_source = texts[number][2],
+                        .combine_source = texts[number][3],
+                        .lower_source = texts[number][4]};
     tally_desc desc = TALLY_DESC_INIT;
     bool reverse;
     desc.op = TALLY_USER;
@@ -357,7 +388,7 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
 }
 
 bool user_operators(checker *c, const options *o) {
-    static const tally_dtype types[OPERATORS] = {TALLY_U64, TALLY_I32, TALLY_U8, TALLY_F16, TALLY_U16, TALLY_F32};
+    static const tally_dtype types[OPERATORS] = {TALLY_U64, TALLY_I32, TALLY_U8, TALLY_I16, TALLY_U16, TALLY_F32};
     bool any = false;
     for (int number = 0; number < OPERATORS; number++)
         for (int form = 0; form < FORM_COUNT; form++)

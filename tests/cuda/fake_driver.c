@@ -212,6 +212,18 @@ CUresult cuStreamSynchronize(CUstream stream) {
 }
 
 /* What the host's part does not call: there, and that is all. */
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+    (void)function, (void)attribute, (void)value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int block_threads,
+                                                     size_t dynamic_shared_bytes) {
+    (void)function, (void)block_threads, (void)dynamic_shared_bytes;
+    *blocks = 1;
+    return CUDA_SUCCESS;
+}
+
 #define NOTHING(name)                                                                                                  \
     CUresult name(void) {                                                                                              \
         return CUDA_ERROR_UNKNOWN;                                                                                     \
@@ -226,8 +238,6 @@ NOTHING(cuPointerGetAttribute)
 NOTHING(cuPointerGetAttributes)
 NOTHING(cuModuleGetGlobal_v2)
 NOTHING(cuFuncGetAttribute)
-NOTHING(cuFuncSetAttribute)
-NOTHING(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 NOTHING(cuLaunchKernel)
 NOTHING(cuLaunchCooperativeKernel)
 NOTHING(cuStreamQuery)

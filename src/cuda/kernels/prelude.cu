@@ -257,10 +257,10 @@ template <class C0, class C1, class C2> struct three_components {
 };
 
 template <class T, class Move> inline T by_words(T value, Move move) {
-    constexpr int words = (sizeof(T) + 3) / 4;
+    constexpr int words = (sizeof(T) + 3) / 4, at_once = words <= 16 ? words : 1;
     uint32 word[words];
     memcpy(word, &value, sizeof(T));
-#pragma unroll
+#pragma unroll at_once
     for (int w = 0; w < words; w++)
         word[w] = move(word[w]);
     memcpy(&value, word, sizeof(T));
