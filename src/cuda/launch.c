@@ -13,14 +13,26 @@ typedef struct tiles_args {
     CUdeviceptr first_segment, runs, refused, entries;
 } tiles_args;
 
+typedef struct slabs_args {
+    CUdeviceptr x, y, out;
+    uint64_t slabs, tiles;
+    uint32_t slabs_a_tile, extent, inner, part_bits;
+} slabs_args;
+
 typedef struct columns_args {
+    CUdeviceptr x, y, out, partials, arrived, carry, total;
+    uint64_t outer, extent, inner, before, panels, chunks, chunk;
+    uint32_t width, panel, groups;
+} columns_args;
+
+typedef struct scan_columns_args {
     CUdeviceptr x, y, out, initial, partials, carry, total;
     uint64_t outer, extent, inner, chunk, chunks, before;
-} columns_args;
+} scan_columns_args;
 
 /* ---- launching ---- */
 
-enum { MOST_GRID_Y = 65535 };
+enum { MOST_GRID_Y = 65535, MOST_GRID_X = 1 << 30, THIN_BLOCKS = 4 /* a processor */ };
 
 static uint64_t blocks_for(const tally_cuda_plan *plan, uint64_t threads) {
     uint64_t blocks = threads / TALLY_CUDA_BLOCK + (threads % TALLY_CUDA_BLOCK != 0);
@@ -63,34 +75,77 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
     return start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
 }
 
+static tally_status launch_slabs(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    slabs_args args = {.x = tally_cuda_address(a->x),
+                       .y = tally_cuda_address(a->y),
+                       .out = tally_cuda_address(a->out),
+                       .slabs = a->shape.outer,
+                       .tiles = cut->tiles,
+                       .slabs_a_tile = (uint32_t)cut->slabs_a_tile,
+                       .extent = (uint32_t)a->shape.extent,
+                       .inner = (uint32_t)a->shape.inner,
+                       .part_bits = cut->part_bits};
+    void *parameters[] = {&args};
+    return start(l->plan, l->plan->kernels.fold_slabs, cut->slab_grid, 1, l->stream, parameters,
+                 "launching a reduction of slabs");
+}
+
 static tally_status launch_columns(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    const tally_cuda_kernels *k = &l->plan->kernels;
     columns_args args = {.x = tally_cuda_address(a->x),
                          .y = tally_cuda_address(a->y),
                          .out = tally_cuda_address(a->out),
-                         .initial = tally_cuda_address(a->initial),
                          .partials = l->workspace + cut->partials,
+                         .arrived = l->workspace + cut->arrived,
                          .carry = l->pieces.carry,
                          .total = l->pieces.total,
                          .outer = a->shape.outer,
                          .extent = a->shape.extent,
                          .inner = a->shape.inner,
+                         .before = l->pieces.before,
+                         .panels = cut->panels,
                          .chunk = cut->stretch,
                          .chunks = cut->column_chunks,
-                         .before = l->pieces.before};
+                         .width = cut->width,
+                         .panel = cut->panel,
+                         .groups = cut->groups};
     void *parameters[] = {&args};
-    bool scan = tally_is_scan(&l->plan->base.computation);
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    uint64_t parts = a->shape.outer * cut->panels * cut->column_chunks;
+    uint64_t most = cut->is_thin ? (uint64_t)l->plan->device->multiprocessors * THIN_BLOCKS : MOST_GRID_X;
+    return start(l->plan, cut->is_thin ? k->fold_thin_columns : k->fold_columns, parts < most ? parts : most, 1,
+                 l->stream, parameters, "launching a reduction of columns");
+}
+
+static tally_status launch_stretches(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    scan_columns_args args = {.x = tally_cuda_address(a->x),
+                              .y = tally_cuda_address(a->y),
+                              .out = tally_cuda_address(a->out),
+                              .initial = tally_cuda_address(a->initial),
+                              .partials = l->workspace + cut->partials,
+                              .carry = l->pieces.carry,
+                              .total = l->pieces.total,
+                              .outer = a->shape.outer,
+                              .extent = a->shape.extent,
+                              .inner = a->shape.inner,
+                              .chunk = cut->stretch,
+                              .chunks = cut->column_chunks,
+                              .before = l->pieces.before};
+    void *parameters[] = {&args};
     uint64_t stretches = blocks_for(l->plan, cut->columns * cut->column_chunks);
     uint64_t warps = blocks_for(l->plan, cut->columns * 32);
     tally_status status = TALLY_OK;
-    if (!scan || cut->column_chunks > 1)
-        status = start(l->plan, k->fold_columns, stretches, 1, l->stream, parameters, "launching sums of columns");
+    if (cut->column_chunks > 1)
+        status = start(l->plan, k->sum_stretches, stretches, 1, l->stream, parameters, "launching sums of stretches");
     if (status == TALLY_OK && cut->column_chunks > 1)
-        status = start(l->plan, scan ? k->scan_chunks : k->fold_chunks, warps, 1, l->stream, parameters,
-                       "launching sums of stretches");
-    if (status == TALLY_OK && scan)
+        status = start(l->plan, k->scan_stretches, warps, 1, l->stream, parameters, "launching a scan of their sums");
+    if (status == TALLY_OK)
         status = start(l->plan, k->scan_columns, stretches, 1, l->stream, parameters, "launching a scan of columns");
     return status;
 }
@@ -180,8 +235,12 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_rows(l);
     case TALLY_CUDA_TILES:
         return launch_tiles(l);
+    case TALLY_CUDA_SLABS:
+        return launch_slabs(l);
     case TALLY_CUDA_COLUMNS:
         return launch_columns(l);
+    case TALLY_CUDA_STRETCHES:
+        return launch_stretches(l);
     default:
         return TALLY_OK;
     }

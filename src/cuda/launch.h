@@ -5,8 +5,8 @@
 #include "cuda/workspace.h"
 
 typedef struct tally_cuda_kernels {
-    CUfunction reduce, scan_tiles, place_segments, check_segments, count_runs, refuse_more_runs, fold_columns,
-        fold_chunks, scan_chunks, scan_columns, clear_totals, lower_totals;
+    CUfunction reduce, scan_tiles, place_segments, check_segments, count_runs, refuse_more_runs, fold_slabs,
+        fold_columns, fold_thin_columns, sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {

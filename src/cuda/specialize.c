@@ -8,7 +8,8 @@
 #include "cuda/text.h"
 
 extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
-    tally_cuda_kernels_columns[], tally_cuda_kernels_pieces[];
+    tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
+    tally_cuda_kernels_pieces[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -82,6 +83,7 @@ typedef struct components {
     int lane_limit; /* elements a lane */
 } components;
 
+enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /* bytes a block */ };
 enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20, TILE_BUFFERS = 3 /* as tiles.cu has them */ };
 
 /* SUM, SQUARE, TOTAL: 64-bit integers or floats, with narrower lanes for some elements at a time. */
@@ -250,12 +252,22 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     s->entry_bytes = one_access ? 16 : s->record_bytes + 16;
 }
 
+static void column_sizes(tally_cuda_sizes *s) {
+    s->column_width = s->vector;
+    while (s->column_width > 1 && s->column_width * s->slot_bytes > COLUMN_BYTES)
+        s->column_width /= 2;
+    s->column_spots = TALLY_CUDA_BLOCK * s->column_width;
+    while (s->column_spots * s->slot_bytes > COLUMN_SHARED)
+        s->column_spots /= 2;
+}
+
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = accumulator_bytes(c), in = (unsigned)c->in_bytes;
     s->slot_bytes = acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
+    column_sizes(s);
     tile_sizes(c, architecture, acc, s);
 }
 
@@ -413,6 +425,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SLOT_BYTES", s->slot_bytes},
                    {"RECORD_BYTES", s->record_bytes},
                    {"ENTRY_BYTES", s->entry_bytes},
+                   {"COLUMN_WIDTH", s->column_width},
+                   {"COLUMN_SPOTS", s->column_spots},
                    {"TILE_ITEMS", s->tile_items},
                    {"TILE_THREADS", s->tile_threads},
                    {"TILE_BLOCKS", s->tile_blocks},
@@ -439,10 +453,14 @@ static void add_kernels(tally_text *text, const tally_computation *c) {
     bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
     if (!tally_is_scan(c) && (all || axis))
         tally_text_add(text, tally_cuda_kernels_reduce);
-    if (tally_is_scan(c) || !all)
+    else
         tally_text_add(text, tally_cuda_kernels_tiles);
-    if (axis)
+    if (axis && tally_is_scan(c)) {
+        tally_text_add(text, tally_cuda_kernels_scan_columns);
+    } else if (axis) {
+        tally_text_add(text, tally_cuda_kernels_slabs);
         tally_text_add(text, tally_cuda_kernels_columns);
+    }
     if (all || axis)
         tally_text_add(text, tally_cuda_kernels_pieces);
 }

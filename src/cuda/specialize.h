@@ -12,6 +12,8 @@ typedef struct tally_cuda_sizes {
     unsigned entry_bytes;  /* the same as other blocks read it */
     unsigned vector;       /* elements in 16 bytes of input */
     unsigned unroll;       /* vectors that a reducing thread loads at a time */
+    unsigned column_width; /* neighbouring columns that a thread reduces, if they can be loaded together */
+    unsigned column_spots; /* accumulators of a block of reduced columns */
     unsigned tile_items;   /* elements a thread of a tile */
     unsigned tile_threads; /* that work on a tile; a warp more carries messages */
     unsigned tile_blocks;  /* a multiprocessor, for which registers must do */

@@ -3,7 +3,15 @@
 #include <string.h>
 
 enum {
-    SHORT_ROW = 2048,       /* rows up to here are reduced by tiles */
+    SHORT_ROW = 2048,    /* rows up to here are reduced many at a time */
+    SLAB_VECTORS = 1024, /* of 16 bytes a tile, as in slabs.cu */
+    SLAB_BLOCKS = 4,     /* a processor */
+    PART = 32,           /* rows of a slab's column a thread, up to a warp's threads */
+    SEGMENT = 512,       /* consecutive bytes of a panel, at least */
+    ROWS_A_THREAD = 16,  /* of a panel, at least */
+    COLUMN_BLOCKS = 4,   /* a processor, for panels: what it holds at a time */
+    THIN = 4,            /* rows, as in columns.cu */
+    PARTIAL_BYTES = 900 << 10,
     BLOCKS_A_PROCESSOR = 4, /* thread blocks for a long reduction */
     LEAST_TILE = 512,       /* elements */
     RING = 6,               /* waves, as in tiles.cu */
@@ -59,11 +67,77 @@ static void cut_tiles(const tally_cuda_sizes *sizes, uint64_t resident, bool has
         cut->first_segment = place(cut, cut->tiles * sizeof(uint64_t));
 }
 
-static void cut_columns(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
-                        tally_cuda_cut *cut) {
+/* Whole slabs whose vectors fit in a tile, wherever it starts. */
+static uint64_t slabs_that_fit(const tally_cuda_sizes *sizes, const tally_shape *shape) {
+    uint64_t elements = (uint64_t)(SLAB_VECTORS - 1) * sizes->vector + 1;
+    return shape->inner > elements / shape->extent ? 0 : elements / (shape->extent * shape->inner);
+}
+
+static void cut_slabs(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                      tally_cuda_cut *cut) {
+    uint64_t slabs = slabs_that_fit(sizes, shape), slab = shape->extent * shape->inner;
+    uint64_t whole = sizes->vector / least(sizes->vector, slab & (~slab + 1)); /* slabs that are whole vectors */
+    cut->path = TALLY_CUDA_SLABS;
+    cut->slabs_a_tile = slabs > whole ? slabs / whole * whole : slabs;
+    cut->tiles = divide_up(shape->outer, cut->slabs_a_tile);
+    cut->slab_grid = least(cut->tiles, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
+    while (cut->part_bits < 5 && shape->extent > (uint64_t)PART << cut->part_bits)
+        cut->part_bits++;
+}
+
+/* A panel that is as wide as the rows, if a block can have a whole number of vectors of whole rows. */
+static bool cut_narrow(const tally_cuda_sizes *sizes, uint64_t inner, tally_cuda_cut *cut) {
+    uint64_t width = sizes->column_width, common = inner & (~inner + 1); /* the powers of two in inner */
+    uint64_t line = inner * (width / least(width, common)), lines = sizes->column_spots / line;
+    if (!lines || (common >= width && lines * line < sizes->column_spots / 4 * 3))
+        return false;
+    cut->width = (unsigned)width;
+    cut->panel = (unsigned)inner;
+    cut->groups = (unsigned)(lines * line / inner);
+    return true;
+}
+
+static void cut_wide(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                     tally_cuda_cut *cut) {
+    cut->width = shape->inner % sizes->column_width ? 1 : sizes->column_width;
+    uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / cut->width), across = shape->inner / cut->width;
+    uint64_t wide = SEGMENT / (cut->width * c->in_bytes);
+    while (wide < threads && shape->extent * wide / threads < ROWS_A_THREAD)
+        wide *= 2;
+    wide = least(most(1, wide), least(threads, across));
+    cut->panel = (unsigned)(wide * cut->width);
+    cut->groups = (unsigned)(threads / wide);
+}
+
+/* Enough blocks for all processors, unless what they find takes too much memory. */
+static void cut_columns(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                        const tally_shape *shape, tally_cuda_cut *cut) {
+    bool commutes = c->entry || c->user.commutes;
+    cut->path = TALLY_CUDA_COLUMNS;
+    cut->columns = cut->rows;
+    if (!commutes || !cut_narrow(sizes, shape->inner, cut))
+        cut_wide(c, sizes, shape, cut);
+    cut->panels = divide_up(shape->inner, cut->panel);
+    uint64_t panels = shape->outer * cut->panels;
+    cut->is_thin = cut->groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
+    uint64_t wanted = (uint64_t)device->multiprocessors * COLUMN_BLOCKS / panels;
+    uint64_t chunks = least(wanted, shape->extent / ((uint64_t)cut->groups * ROWS_A_THREAD));
+    chunks = most(1, least(chunks, PARTIAL_BYTES / sizes->slot_bytes / cut->columns));
+    cut->stretch = divide_up(divide_up(shape->extent, chunks), cut->groups) * cut->groups;
+    cut->column_chunks = divide_up(shape->extent, cut->stretch);
+    if (cut->column_chunks > 1) {
+        cut->arrived = place(cut, panels * sizeof(uint32_t));
+        cut->zeroed_bytes = cut->bytes;
+        cut->partials = place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
+    }
+}
+
+static void cut_stretches(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
+                          tally_cuda_cut *cut) {
+    cut->columns = cut->rows;
     uint64_t wanted = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm * 2;
     uint64_t chunks = least(divide_up(wanted, cut->columns), divide_up(extent, LEAST_STRETCH));
-    cut->path = TALLY_CUDA_COLUMNS;
+    cut->path = TALLY_CUDA_STRETCHES;
     cut->stretch = most(1, divide_up(extent, most(1, chunks)));
     cut->column_chunks = most(1, divide_up(extent, cut->stretch));
     if (cut->column_chunks > 1)
@@ -77,11 +151,15 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
     cut->elements = cut->rows * shape->extent;
     if (!cut->rows || (scan && !cut->elements))
         return;
-    if (shape->inner > 1 && shape->extent) {
-        cut->columns = cut->rows;
-        cut_columns(device, sizes, shape->extent, cut);
-    } else if (scan || (shape->extent && shape->extent < SHORT_ROW && cut->rows > 1)) {
+    bool is_short = shape->outer > 1 && shape->extent && shape->extent < SHORT_ROW;
+    if (scan && shape->inner > 1)
+        cut_stretches(device, sizes, shape->extent, cut);
+    else if (scan)
         cut_tiles(sizes, resident, false, cut);
+    else if (is_short && slabs_that_fit(sizes, shape))
+        cut_slabs(device, sizes, shape, cut);
+    else if (shape->inner > 1 && shape->extent) {
+        cut_columns(device, c, sizes, shape, cut);
     } else {
         cut_rows(device, sizes, shape->extent, cut);
     }

@@ -7,10 +7,12 @@
 #include "cuda/specialize.h"
 
 typedef enum tally_cuda_path {
-    TALLY_CUDA_NOTHING, /* no results */
-    TALLY_CUDA_ROWS,    /* reduce.cu */
-    TALLY_CUDA_TILES,   /* tiles.cu */
-    TALLY_CUDA_COLUMNS  /* columns.cu */
+    TALLY_CUDA_NOTHING,  /* no results */
+    TALLY_CUDA_ROWS,     /* reduce.cu */
+    TALLY_CUDA_TILES,    /* tiles.cu */
+    TALLY_CUDA_SLABS,    /* slabs.cu */
+    TALLY_CUDA_COLUMNS,  /* columns.cu */
+    TALLY_CUDA_STRETCHES /* scan_columns.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
@@ -19,7 +21,12 @@ typedef struct tally_cuda_cut {
     uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block */
     uint64_t tile, tiles;                     /* TILES: elements a tile */
     uint64_t tile_grid;                       /* thread blocks, all resident together */
-    uint64_t columns, column_chunks, stretch; /* COLUMNS: rows a stretch */
+    uint64_t slabs_a_tile, slab_grid;         /* SLABS */
+    unsigned part_bits;                       /* 2^part_bits threads a column */
+    uint64_t columns, column_chunks, stretch; /* COLUMNS and STRETCHES: of all slabs; rows a chunk */
+    uint64_t panels;                          /* COLUMNS: a slab */
+    bool is_thin;                             /* few rows */
+    unsigned width, panel, groups;            /* columns a thread and a panel; rows a step */
 
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t arrived, control, entries;

@@ -1,65 +1,193 @@
-/* Along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner > 1. A thread
- * takes a stretch of 'chunk' rows of one column, neighbouring threads take neighbouring columns. With one chunk that is
- * all; else the chunks' sums are folded, or scanned, in a launch of their own, and scans go over the input again. */
+/* Reductions along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner > 1.
+ * A block has a panel of columns and a chunk of the rows; in each step it takes 'groups' rows of the panel, each thread
+ * 'width' neighbouring elements, the same columns every time, and the blocks of a panel take turns. A panel that is as wide as the rows is a stretch of
+ * consecutive elements, and a thread's elements may then be of two rows. At the end the threads of a column are folded
+ * in their order, and the last block of a panel folds the chunks in theirs, so that a result is the same bits every run.
+ * Operators that do not commute have a chunk of consecutive rows in each block, and a part of it in each thread. */
 struct columns_args {
     const in_t *x, *y;
     result_t *out;
-    const out_t *initial;
     slot *partials;    /* chunks x outer x inner */
+    uint32 *arrived;   /* a panel: blocks that are done. 0 before and after */
     const slot *carry; /* a column: what earlier pieces gave, or NULL */
     slot *total;       /* a column: receives what this and earlier pieces give, or NULL */
-    uint64 outer, extent, inner, chunk, chunks;
+    uint64 outer, extent, inner;
     uint64 before; /* rows in earlier pieces */
+    uint64 panels; /* a slab */
+    uint64 chunks, chunk; /* blocks a panel; rows each, if the operator does not commute */
+    uint32 width;  /* COLUMN_WIDTH, or 1 */
+    uint32 panel;  /* columns a panel */
+    uint32 groups; /* rows a step */
 };
 
-enum { AHEAD = sizeof(acc_t) > 32 ? 1 : 8 };
+/* Blocks a processor, for which registers must do. */
+constexpr int COLUMN_RESIDENT = COLUMN_WIDTH * sizeof(acc_t) <= 32 ? 4 : sizeof(acc_t) <= 32 ? 2 : 1;
 
-struct stretch {
-    uint64 column; /* of outer x inner */
+/* One block's work. */
+struct panel_part {
+    uint64 number; /* of all panels */
     uint64 chunk;
-    uint64 first, count; /* rows, logical */
-    uint64 at;           /* element of row 0 */
+    uint64 slab;    /* its first element */
+    uint64 column;  /* the panel's first, of outer x inner */
+    uint64 in_slab; /* the same, of inner */
+    uint32 columns;
 };
 
-/* The stretches of a launch, numbered with the columns running fastest. */
-inline bool stretch_at(const columns_args &p, uint64 number, stretch *s) {
-    uint64 columns = p.outer * p.inner;
-    if (number >= columns * p.chunks)
-        return false;
-    s->chunk = number / columns;
-    s->column = number % columns;
-    s->first = s->chunk * p.chunk;
-    s->count = p.extent - s->first < p.chunk ? p.extent - s->first : p.chunk;
-    s->at = s->column / p.inner * p.inner * p.extent + s->column % p.inner;
-    return true;
+inline panel_part panel_part_at(const columns_args &p, uint64 number) {
+    panel_part b;
+    uint64 all = p.outer * p.panels;
+    b.chunk = number / all;
+    b.number = number % all;
+    uint64 outer = b.number / p.panels;
+    b.slab = outer * p.extent * p.inner;
+    b.in_slab = b.number % p.panels * p.panel;
+    b.column = outer * p.inner + b.in_slab;
+    b.columns = p.inner - b.in_slab < p.panel ? (uint32)(p.inner - b.in_slab) : p.panel;
+    return b;
 }
 
-inline uint64 row_of(const columns_args &p, uint64 logical) {
-    return REVERSE ? p.extent - 1 - logical : logical;
+/* ---- a thread's elements ---- */
+
+template <int Bytes> struct word_of;
+template <> struct word_of<1> {
+    typedef uint8 type;
+};
+template <> struct word_of<2> {
+    typedef uint16 type;
+};
+template <> struct word_of<4> {
+    typedef uint32 type;
+};
+template <> struct word_of<8> {
+    typedef uint2 type;
+};
+template <> struct word_of<16> {
+    typedef uint4 type;
+};
+
+/* Rows whose loads are under way together: 64 bytes a thread or so. */
+constexpr int rows_ahead(int width) {
+    return UNROLL == 1 ? 1 : width * (int)sizeof(in_t) >= 16 ? 4 : 8;
 }
 
-inline acc_t lift_at(const columns_args &p, const stretch &s, uint64 row) {
-    uint64 at = s.at + row * p.inner;
-    value_t y = HAS_SECOND ? value_of(load(p.y + at)) : value_t(0);
-    return lift_as<acc_t>(value_of(load(p.x + at)), y, p.before + row);
-}
+template <int Width> struct few {
+    in_t element[Width];
+};
 
-inline acc_t fold_stretch(const columns_args &p, const stretch &s) {
-    acc_t sum = identity_as<acc_t>();
-    uint64 k = 0;
-    for (; k + AHEAD <= s.count; k += AHEAD) {
-        acc_t few[AHEAD];
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++)
-            few[j] = lift_at(p, s, row_of(p, s.first + k + j));
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++)
-            sum = combine(sum, few[j]);
+template <int Width> struct stretch {
+    const in_t *x, *y;
+    uint64 at, end;      /* elements: the next, the bound */
+    uint64 step, stride; /* elements: between the rows that are loaded together, and to the next such */
+    uint64 row[Width];   /* of the next elements, in all pieces */
+    uint64 rows_a_step, rows_a_stride;
+    bool aligned; /* to Width elements, x and y */
+
+    few<Width> load_whole(const in_t *from) const {
+        typedef typename word_of<Width * sizeof(in_t)>::type word;
+        few<Width> f;
+        word bits = __ldcs((const word *)from);
+        memcpy(&f, &bits, sizeof f);
+        return f;
     }
-    for (; k < s.count; k++)
-        sum = combine(sum, lift_at(p, s, row_of(p, s.first + k)));
-    return sum;
+    few<Width> load_any(const in_t *from, uint64 i) const {
+        if (aligned && i + Width <= end)
+            return load_whole(from + i);
+        few<Width> f = {};
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            if (i + k < end)
+                f.element[k] = load(from + i + k);
+        return f;
+    }
+};
+
+/* The next rows, all there or not. */
+template <int Width, bool Whole> inline void add_rows(const stretch<Width> &s, lane_t *lanes) {
+    constexpr int AHEAD = rows_ahead(Width);
+    few<Width> x[AHEAD], y[AHEAD];
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+        uint64 i = s.at + u * s.step;
+        x[u] = Whole ? s.load_whole(s.x + i) : s.load_any(s.x, i);
+        if (HAS_SECOND)
+            y[u] = Whole ? s.load_whole(s.y + i) : s.load_any(s.y, i);
+    }
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++)
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            if (Whole || s.at + u * s.step + k < s.end) {
+                value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
+                lanes[k] = combine(lanes[k], lift_as<lane_t>(value_of(x[u].element[k]), second,
+                                                             s.row[k] + u * s.rows_a_step));
+            }
 }
+
+template <int Width> inline void empty_columns(lane_t *lanes, acc_t *acc) {
+#pragma unroll
+    for (int k = 0; k < Width; k++) {
+        acc[k] = combine(acc[k], widen(lanes[k]));
+        lanes[k] = identity_as<lane_t>();
+    }
+}
+
+template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
+    constexpr int AHEAD = rows_ahead(Width), MOST = LANE_LIMIT / AHEAD;
+    lane_t lanes[Width];
+#pragma unroll
+    for (int k = 0; k < Width; k++) {
+        acc[k] = identity_as<acc_t>();
+        lanes[k] = identity_as<lane_t>();
+    }
+    int steps = 0;
+    while (s.at < s.end) {
+        if (s.aligned && s.at + (AHEAD - 1) * s.step + Width <= s.end)
+            add_rows<Width, true>(s, lanes);
+        else
+            add_rows<Width, false>(s, lanes);
+        s.at += s.stride;
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            s.row[k] += s.rows_a_stride;
+        if (++steps == MOST) {
+            empty_columns<Width>(lanes, acc);
+            steps = 0;
+        }
+    }
+    empty_columns<Width>(lanes, acc);
+}
+
+/* The part of the thread whose first element is the panel's at 'spot', counted row after row. */
+template <int Width> inline stretch<Width> stretch_of(const columns_args &p, const panel_part &b, uint32 spot) {
+    stretch<Width> s;
+    uint32 group = spot / p.panel, column = spot % p.panel;
+    constexpr int AHEAD = rows_ahead(Width);
+    uint64 first = b.chunk * AHEAD * p.groups + group, end = p.extent;
+    s.rows_a_step = p.groups;
+    s.rows_a_stride = AHEAD * p.groups * p.chunks;
+    if (!COMMUTES) {
+        first = b.chunk * p.chunk;
+        end = p.extent - first < p.chunk ? p.extent : first + p.chunk;
+        uint64 each = (end - first + p.groups - 1) / p.groups;
+        first += group * each;
+        end = first + each < end ? first + each : end;
+        s.rows_a_step = 1;
+        s.rows_a_stride = AHEAD;
+    }
+    s.x = p.x + b.slab;
+    s.y = HAS_SECOND ? p.y + b.slab : nullptr;
+    s.step = s.rows_a_step * p.inner;
+    s.stride = s.rows_a_stride * p.inner;
+    s.at = first * p.inner + b.in_slab + column;
+    s.end = column < b.columns ? end * p.inner : 0;
+    s.aligned = (((uint64)(s.x + s.at) | (uint64)(HAS_SECOND ? s.y + s.at : nullptr)) & (Width * sizeof(in_t) - 1)) == 0;
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        s.row[k] = p.before + first + (column + k) / p.panel;
+    return s;
+}
+
+/* ---- what becomes of it ---- */
 
 inline void give_column(const columns_args &p, uint64 column, acc_t sum) {
     if (p.carry)
@@ -70,91 +198,188 @@ inline void give_column(const columns_args &p, uint64 column, acc_t sum) {
         store(p.out + column, lower(sum, p.before + p.extent, 0));
 }
 
-/* What each stretch adds up to; a reduction's result where there is one chunk. */
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_columns(columns_args p) {
-    stretch s;
-    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, k, &s);
-         k += gridDim.x * (uint64)BLOCK) {
-        acc_t sum = fold_stretch(p, s);
-        if (p.chunks == 1)
-            give_column(p, s.column, sum);
+/* The results of neighbouring columns, in vectors where they lie so. */
+template <int Width> inline void give_columns(const columns_args &p, uint64 column, const acc_t *acc) {
+    constexpr int bytes = Width * sizeof(result_t);
+    if (bytes % 16 == 0 && !p.carry && !p.total && ((uint64)(p.out + column) & 15) == 0) {
+        result_t results[Width];
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            results[k] = lower(acc[k], p.before + p.extent, 0);
+#pragma unroll
+        for (int v = 0; v < bytes / 16; v++) {
+            uint4 bits;
+            memcpy(&bits, (const uint8 *)results + 16 * v, 16);
+            __stcs((uint4 *)(p.out + column) + v, bits);
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            give_column(p, column + k, acc[k]);
+    }
+}
+
+/* Folds 'groups' accumulators of each column, which lie a panel apart, into the first. */
+inline void fold_groups(acc_t *spots, uint32 panel, uint32 groups) {
+    __syncthreads();
+    for (uint32 d = 1; d < groups; d *= 2) {
+        uint32 pairs = (groups - d + 2 * d - 1) / (2 * d);
+        for (uint32 i = threadIdx.x; i < pairs * panel; i += BLOCK) {
+            uint32 at = i / panel * 2 * d * panel + i % panel;
+            spots[at] = combine(spots[at], spots[at + d * panel]);
+        }
+        __syncthreads();
+    }
+}
+
+/* The sums of chunks [first, end) of one column. */
+inline acc_t fold_chunks(const columns_args &p, uint64 column, uint64 first, uint64 end) {
+    constexpr int AHEAD = UNROLL == 1 ? 1 : 8;
+    uint64 columns = p.outer * p.inner;
+    acc_t sum = identity_as<acc_t>();
+    for (uint64 c = first; c < end; c += AHEAD) {
+        acc_t next[AHEAD];
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++)
+            next[j] = c + j < end ? p.partials[(c + j) * columns + column].read() : identity_as<acc_t>();
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++)
+            sum = combine(sum, next[j]);
+    }
+    return sum;
+}
+
+/* Leaves the panel's sums in 'spots' with the last of its blocks, which alone gets true. */
+inline bool fold_partials(const columns_args &p, const panel_part &b, acc_t *spots) {
+    __shared__ bool is_last;
+    uint64 columns = p.outer * p.inner;
+    for (uint32 j = threadIdx.x; j < b.columns; j += BLOCK)
+        p.partials[b.chunk * columns + b.column + j].write(spots[j]);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        is_last = atomicAdd(&p.arrived[b.number], 1) == p.chunks - 1;
+    __syncthreads();
+    if (!is_last)
+        return false;
+    __threadfence();
+    if (threadIdx.x == 0)
+        p.arrived[b.number] = 0;
+    uint32 shares = b.columns < BLOCK ? BLOCK / b.columns : 1;
+    if (shares * b.columns > COLUMN_SPOTS)
+        shares = COLUMN_SPOTS / b.columns;
+    uint64 each = (p.chunks + shares - 1) / shares;
+    for (uint32 i = threadIdx.x; i < shares * b.columns; i += BLOCK) {
+        uint64 first = i / b.columns * each, end = first + each < p.chunks ? first + each : p.chunks;
+        spots[i] = fold_chunks(p, b.column + i % b.columns, first, end);
+    }
+    fold_groups(spots, b.columns, shares);
+    return true;
+}
+
+template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, acc_t *spots) {
+    uint32 spot = threadIdx.x * Width;
+    bool works = spot < p.groups * p.panel;
+    acc_t acc[Width];
+    if (works)
+        fold_stretch(stretch_of<Width>(p, b, spot), acc);
+    if (p.groups == 1 && p.chunks == 1) {
+        if (works && spot < b.columns)
+            give_columns<Width>(p, b.column + spot, acc);
+        return;
+    }
+    __syncthreads(); /* earlier use of the memory */
+    if (works)
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            spots[spot + k] = acc[k];
+    fold_groups(spots, p.panel, p.groups);
+    if (p.chunks > 1 && !fold_partials(p, b, spots))
+        return;
+    for (uint32 j = threadIdx.x; j < b.columns; j += BLOCK)
+        give_column(p, b.column + j, spots[j]);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_columns(columns_args p) {
+    __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
+    uint64 parts = p.outer * p.panels * p.chunks;
+    for (uint64 number = blockIdx.x; number < parts; number += gridDim.x) {
+        panel_part b = panel_part_at(p, number);
+        if (p.width == 1)
+            fold_panel<1>(p, b, (acc_t *)memory);
         else
-            p.partials[k].write(sum);
+            fold_panel<COLUMN_WIDTH>(p, b, (acc_t *)memory);
     }
 }
 
-/* The threads of a warp share a column: each takes consecutive chunks. */
-struct share {
-    uint64 first, end;
+/* ---- a few rows ---- */
+
+/* A thread's rows of a panel where there are at most THIN. */
+enum { THIN = 4 };
+
+template <int Width> struct thin_rows {
+    few<Width> x[THIN], y[THIN];
+
+    static uint64 column_of(const columns_args &p, uint32 number, uint32 *outer) {
+        *outer = number / (uint32)p.panels;
+        return (uint64)(number - *outer * (uint32)p.panels) * p.panel + threadIdx.x * Width;
+    }
+    void load_from(const columns_args &p, uint32 number) {
+        stretch<Width> s;
+        uint32 outer;
+        uint64 column = column_of(p, number, &outer), slab = outer * p.extent * p.inner;
+        if (threadIdx.x * Width >= p.panel || column >= p.inner)
+            return;
+        s.x = p.x + slab;
+        s.y = HAS_SECOND ? p.y + slab : nullptr;
+        s.end = p.extent * p.inner;
+        s.aligned = (((uint64)(s.x + column) | (uint64)(HAS_SECOND ? s.y + column : nullptr)) &
+                     (Width * sizeof(in_t) - 1)) == 0;
+#pragma unroll
+        for (int r = 0; r < THIN; r++)
+            if (r < p.extent) {
+                x[r] = s.load_any(s.x, column + r * p.inner);
+                if (HAS_SECOND)
+                    y[r] = s.load_any(s.y, column + r * p.inner);
+            }
+    }
+    void give(const columns_args &p, uint32 number) const {
+        uint32 outer;
+        uint64 column = column_of(p, number, &outer);
+        if (threadIdx.x * Width >= p.panel || column >= p.inner)
+            return;
+        acc_t acc[Width];
+#pragma unroll
+        for (int k = 0; k < Width; k++) {
+            lane_t sum = identity_as<lane_t>();
+#pragma unroll
+            for (int r = 0; r < THIN; r++)
+                if (r < p.extent) {
+                    value_t second = HAS_SECOND ? value_of(y[r].element[k]) : value_t(0);
+                    sum = combine(sum, lift_as<lane_t>(value_of(x[r].element[k]), second, p.before + r));
+                }
+            acc[k] = widen(sum);
+        }
+        give_columns<Width>(p, outer * p.inner + column, acc);
+    }
 };
-inline share share_of(uint64 chunks) {
-    uint64 each = (chunks + WARP - 1) / WARP, first = threadIdx.x % WARP * each;
-    return {first < chunks ? first : chunks, first + each < chunks ? first + each : chunks};
-}
 
-/* Folds the chunks of each column to its result. */
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_chunks(columns_args p) {
-    uint64 columns = p.outer * p.inner, warps = gridDim.x * (uint64)(BLOCK / WARP);
-    share mine = share_of(p.chunks);
-    for (uint64 c = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP; c < columns; c += warps) {
-        acc_t sum = identity_as<acc_t>();
-        for (uint64 k = mine.first; k < mine.end; k++)
-            sum = combine(sum, p.partials[k * columns + c].read());
-#pragma unroll
-        for (int d = 1; d < WARP; d *= 2) {
-            acc_t next = from_above(sum, d);
-            if ((threadIdx.x % WARP & (2 * d - 1)) == 0)
-                sum = combine(sum, next);
-        }
-        if (threadIdx.x % WARP == 0)
-            give_column(p, c, sum);
+template <int Width> inline void fold_thin(const columns_args &p) {
+    uint32 panels = (uint32)(p.outer * p.panels);
+    thin_rows<Width> now, next;
+    now.load_from(p, blockIdx.x);
+    for (uint32 number = blockIdx.x; number < panels; number += gridDim.x) {
+        if (number + gridDim.x < panels)
+            next.load_from(p, number + gridDim.x);
+        now.give(p, number);
+        now = next;
     }
 }
 
-/* Turns the chunks' sums into those of all chunks before. */
-extern "C" __global__ void __launch_bounds__(BLOCK) scan_chunks(columns_args p) {
-    uint64 columns = p.outer * p.inner, warps = gridDim.x * (uint64)(BLOCK / WARP);
-    share mine = share_of(p.chunks);
-    int lane = threadIdx.x % WARP;
-    for (uint64 c = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP; c < columns; c += warps) {
-        acc_t sum = identity_as<acc_t>();
-        for (uint64 k = mine.first; k < mine.end; k++)
-            sum = combine(sum, p.partials[k * columns + c].read());
-#pragma unroll
-        for (int d = 1; d < WARP; d *= 2) {
-            acc_t left = from_below(sum, d);
-            if (lane >= d)
-                sum = combine(left, sum);
-        }
-        acc_t before = from_below(sum, 1);
-        if (lane == 0)
-            before = identity_as<acc_t>();
-        for (uint64 k = mine.first; k < mine.end; k++) {
-            acc_t next = combine(before, p.partials[k * columns + c].read());
-            p.partials[k * columns + c].write(before);
-            before = next;
-        }
-    }
-}
-
-/* Scans each stretch from what came before it. */
-extern "C" __global__ void __launch_bounds__(BLOCK) scan_columns(columns_args p) {
-    stretch s;
-    bool has_base = p.carry || p.initial;
-    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, k, &s);
-         k += gridDim.x * (uint64)BLOCK) {
-        acc_t run = p.chunks > 1 ? p.partials[k].read() : identity_as<acc_t>();
-        acc_t base = p.carry ? p.carry[s.column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
-        for (uint64 j = 0; j < s.count; j++) {
-            uint64 logical = s.first + j, row = row_of(p, logical);
-            acc_t next = combine(run, lift_at(p, s, row));
-            acc_t told = INCLUSIVE ? next : run;
-            if (has_base)
-                told = combine(base, told);
-            store(p.out + s.at + row * p.inner, lower(told, p.before + logical + INCLUSIVE, 0));
-            run = next;
-        }
-        if (p.total && s.first + s.count == p.extent)
-            p.total[s.column].write(has_base ? combine(base, run) : run);
-    }
+/* The same where a thread's few rows are soon done: those of its next panel are on their way meanwhile. */
+extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_thin_columns(columns_args p) {
+    if (p.width == 1)
+        fold_thin<1>(p);
+    else
+        fold_thin<COLUMN_WIDTH>(p);
 }

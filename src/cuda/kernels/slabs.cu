@@ -1,0 +1,158 @@
+/* Reductions of many small slabs, each of extent x inner consecutive elements: short rows (inner == 1) and short columns.
+ * A tile of whole slabs passes through shared memory, so that memory is read in whole vectors whatever the extent; each
+ * column is then folded by one thread or by a few that lie side by side. The next tile is on its way meanwhile. */
+struct slabs_args {
+    const in_t *x, *y;
+    result_t *out;
+    uint64 slabs, tiles;
+    uint32 slabs_a_tile;
+    uint32 extent, inner;
+    uint32 part_bits; /* 2^part_bits threads a column, at most a warp */
+};
+
+enum {
+    SLAB_LOADS = 4,                              /* vectors a thread */
+    SLAB_TILE = BLOCK * SLAB_LOADS * 16,         /* bytes */
+    PAD = sizeof(in_t) > 4 ? sizeof(in_t) : 4,   /* bytes left out after each line of all banks: powers of two meet else */
+    STAGED = SLAB_TILE + SLAB_TILE / 128 * PAD,
+};
+
+inline uint8 *staged_at(uint8 *memory, uint32 byte) {
+    return memory + byte + byte / 128 * PAD;
+}
+
+struct slab_tile {
+    uint64 first; /* slab */
+    uint32 slabs;
+    uint32 count; /* elements */
+};
+
+inline slab_tile slab_tile_at(const slabs_args &p, uint64 number) {
+    slab_tile t = {number * p.slabs_a_tile, p.slabs_a_tile, 0};
+    if (t.first + t.slabs > p.slabs)
+        t.slabs = (uint32)(p.slabs - t.first);
+    t.count = t.slabs * p.extent * p.inner;
+    return t;
+}
+
+/* A thread's part of a tile on its way. Vectors are those of the memory: the first and the last may belong to the tile
+ * only in part, and 'shift' elements of the first do not. */
+struct flight {
+    uint4 vector[SLAB_LOADS];
+
+    static uint32 shift_of(const in_t *from) {
+        return (uint64)from % sizeof(in_t) == 0 ? (uint32)((uint64)from % 16 / sizeof(in_t)) : 0;
+    }
+    void load_from(const in_t *from, uint32 count) {
+        uint32 shift = shift_of(from);
+        bool whole = ((uint64)(from - shift) & 15) == 0;
+#pragma unroll
+        for (int v = 0; v < SLAB_LOADS; v++) {
+            int first = (int)((threadIdx.x + v * BLOCK) * VECTOR) - (int)shift;
+            if (whole && first >= 0 && first + VECTOR <= (int)count)
+                vector[v] = __ldcs((const uint4 *)(from + first));
+            else if (first < (int)count)
+                vector[v] = load_some(from, first, (int)count);
+        }
+    }
+    static uint4 load_some(const in_t *from, int first, int count) {
+        in_t few[VECTOR] = {};
+#pragma unroll
+        for (int k = 0; k < VECTOR; k++)
+            if (first + k >= 0 && first + k < count)
+                few[k] = load(from + first + k);
+        uint4 bits;
+        memcpy(&bits, few, 16);
+        return bits;
+    }
+    void put(uint8 *memory) const {
+#pragma unroll
+        for (int v = 0; v < SLAB_LOADS; v++) {
+            uint32 *to = (uint32 *)staged_at(memory, (threadIdx.x + v * BLOCK) * 16);
+            to[0] = vector[v].x;
+            to[1] = vector[v].y;
+            to[2] = vector[v].z;
+            to[3] = vector[v].w;
+        }
+    }
+};
+
+struct staged_tile {
+    uint8 *x, *y;
+    uint32 shift_x, shift_y;
+};
+
+/* Rows [row, end) of a column that starts at element 'at' of the tile. They are few enough for one lane. */
+template <bool Rows> inline acc_t fold_part(const slabs_args &p, const staged_tile &s, uint32 at, uint32 row, uint32 end) {
+    lane_t sum = identity_as<lane_t>();
+#pragma unroll 4
+    for (; row < end; row++) {
+        uint32 e = at + row * (Rows ? 1 : p.inner);
+        in_t x = *(const in_t *)staged_at(s.x, (s.shift_x + e) * (uint32)sizeof(in_t));
+        value_t y = value_t(0);
+        if (HAS_SECOND)
+            y = value_of(*(const in_t *)staged_at(s.y, (s.shift_y + e) * (uint32)sizeof(in_t)));
+        sum = combine(sum, lift_as<lane_t>(value_of(x), y, row));
+    }
+    return widen(sum);
+}
+
+/* Rows: inner == 1. Alone: one thread a column. */
+template <bool Rows, bool Alone>
+inline void fold_slab_tile(const slabs_args &p, const slab_tile &t, const staged_tile &s) {
+    uint32 inner = Rows ? 1 : p.inner, part_bits = Alone ? 0 : p.part_bits, parts = 1u << part_bits;
+    uint32 columns = t.slabs * inner, each = (p.extent + parts - 1) >> part_bits;
+    result_t *out = p.out + t.first * inner;
+    for (uint32 base = 0; base < columns << part_bits; base += BLOCK) { /* all threads: they meet in the fold */
+        uint32 column = (base + threadIdx.x) >> part_bits, part = threadIdx.x & (parts - 1);
+        uint32 slab = Rows ? column : column / inner, at = slab * p.extent * inner + column - slab * inner;
+        uint32 row = part * each, end = row + each < p.extent ? row + each : p.extent;
+        acc_t acc = identity_as<acc_t>();
+        if (column < columns)
+            acc = fold_part<Rows>(p, s, at, row, end);
+        for (uint32 d = 1; d < parts; d *= 2) {
+            acc_t next = from_above(acc, d);
+            if ((part & (2 * d - 1)) == 0)
+                acc = combine(acc, next);
+        }
+        if (part == 0 && column < columns)
+            store(out + column, lower(acc, p.extent, 0));
+    }
+}
+
+inline void fold_any_slab_tile(const slabs_args &p, const slab_tile &t, const staged_tile &s) {
+    if (p.inner > 1)
+        fold_slab_tile<false, false>(p, t, s);
+    else if (p.part_bits)
+        fold_slab_tile<true, false>(p, t, s);
+    else
+        fold_slab_tile<true, true>(p, t, s);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) fold_slabs(slabs_args p) {
+    __shared__ alignas(16) uint8 memory[1 + HAS_SECOND][STAGED];
+    const uint64 slab = (uint64)p.extent * p.inner;
+    flight x, y;
+    auto load_tile = [&](uint64 number) {
+        if (number >= p.tiles)
+            return;
+        slab_tile t = slab_tile_at(p, number);
+        x.load_from(p.x + t.first * slab, t.count);
+        if (HAS_SECOND)
+            y.load_from(p.y + t.first * slab, t.count);
+    };
+    load_tile(blockIdx.x);
+    for (uint64 number = blockIdx.x; number < p.tiles; number += gridDim.x) {
+        slab_tile t = slab_tile_at(p, number);
+        staged_tile s = {memory[0], memory[HAS_SECOND], flight::shift_of(p.x + t.first * slab), 0};
+        x.put(s.x);
+        if (HAS_SECOND) {
+            s.shift_y = flight::shift_of(p.y + t.first * slab);
+            y.put(s.y);
+        }
+        __syncthreads();
+        load_tile(number + gridDim.x);
+        fold_any_slab_tile(p, t, s);
+        __syncthreads();
+    }
+}
