@@ -27,7 +27,7 @@ typedef struct columns_args {
 
 typedef struct scan_columns_args {
     CUdeviceptr x, y, out, initial, partials, carry, total;
-    uint64_t outer, extent, inner, chunk, chunks, before;
+    uint64_t outer, extent, inner, chunk, chunks, before, width;
 } scan_columns_args;
 
 /* ---- launching ---- */
@@ -136,9 +136,10 @@ static tally_status launch_stretches(const tally_cuda_launch *l) {
                               .inner = a->shape.inner,
                               .chunk = cut->stretch,
                               .chunks = cut->column_chunks,
-                              .before = l->pieces.before};
+                              .before = l->pieces.before,
+                              .width = cut->width};
     void *parameters[] = {&args};
-    uint64_t stretches = blocks_for(l->plan, cut->columns * cut->column_chunks);
+    uint64_t stretches = blocks_for(l->plan, cut->columns / cut->width * cut->column_chunks);
     uint64_t warps = blocks_for(l->plan, cut->columns * 32);
     tally_status status = TALLY_OK;
     if (cut->column_chunks > 1)

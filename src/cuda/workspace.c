@@ -132,14 +132,19 @@ static void cut_columns(const tally_cuda_device *device, const tally_computation
     }
 }
 
-static void cut_stretches(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
+/* Columns enough for all processors are scanned in one pass, several by each thread if there are more than enough. */
+static void cut_stretches(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
                           tally_cuda_cut *cut) {
-    cut->columns = cut->rows;
-    uint64_t wanted = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm * 2;
-    uint64_t chunks = least(divide_up(wanted, cut->columns), divide_up(extent, LEAST_STRETCH));
+    uint64_t threads = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm;
+    bool many = cut->rows / sizes->column_width >= threads && shape->inner % sizes->column_width == 0;
     cut->path = TALLY_CUDA_STRETCHES;
-    cut->stretch = most(1, divide_up(extent, most(1, chunks)));
-    cut->column_chunks = most(1, divide_up(extent, cut->stretch));
+    cut->columns = cut->rows;
+    cut->width = many ? sizes->column_width : 1;
+    uint64_t chunks = 1;
+    if (cut->columns < threads / 3)
+        chunks = most(1, least(divide_up(2 * threads, cut->columns), shape->extent / LEAST_STRETCH));
+    cut->stretch = divide_up(shape->extent, chunks);
+    cut->column_chunks = divide_up(shape->extent, cut->stretch);
     if (cut->column_chunks > 1)
         cut->partials = place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
 }
@@ -153,7 +158,7 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
         return;
     bool is_short = shape->outer > 1 && shape->extent && shape->extent < SHORT_ROW;
     if (scan && shape->inner > 1)
-        cut_stretches(device, sizes, shape->extent, cut);
+        cut_stretches(device, sizes, shape, cut);
     else if (scan)
         cut_tiles(sizes, resident, false, cut);
     else if (is_short && slabs_that_fit(sizes, shape))

@@ -48,31 +48,10 @@ inline panel_part panel_part_at(const columns_args &p, uint64 number) {
 
 /* ---- a thread's elements ---- */
 
-template <int Bytes> struct word_of;
-template <> struct word_of<1> {
-    typedef uint8 type;
-};
-template <> struct word_of<2> {
-    typedef uint16 type;
-};
-template <> struct word_of<4> {
-    typedef uint32 type;
-};
-template <> struct word_of<8> {
-    typedef uint2 type;
-};
-template <> struct word_of<16> {
-    typedef uint4 type;
-};
-
 /* Rows whose loads are under way together: 64 bytes a thread or so. */
 constexpr int rows_ahead(int width) {
     return UNROLL == 1 ? 1 : width * (int)sizeof(in_t) >= 16 ? 4 : 8;
 }
-
-template <int Width> struct few {
-    in_t element[Width];
-};
 
 template <int Width> struct stretch {
     const in_t *x, *y;
@@ -82,17 +61,10 @@ template <int Width> struct stretch {
     uint64 rows_a_step, rows_a_stride;
     bool aligned; /* to Width elements, x and y */
 
-    few<Width> load_whole(const in_t *from) const {
-        typedef typename word_of<Width * sizeof(in_t)>::type word;
-        few<Width> f;
-        word bits = __ldcs((const word *)from);
-        memcpy(&f, &bits, sizeof f);
-        return f;
-    }
-    few<Width> load_any(const in_t *from, uint64 i) const {
+    few<in_t, Width> load_any(const in_t *from, uint64 i) const {
         if (aligned && i + Width <= end)
-            return load_whole(from + i);
-        few<Width> f = {};
+            return load_few<Width>(from + i);
+        few<in_t, Width> f = {};
 #pragma unroll
         for (int k = 0; k < Width; k++)
             if (i + k < end)
@@ -104,13 +76,13 @@ template <int Width> struct stretch {
 /* The next rows, all there or not. */
 template <int Width, bool Whole> inline void add_rows(const stretch<Width> &s, lane_t *lanes) {
     constexpr int AHEAD = rows_ahead(Width);
-    few<Width> x[AHEAD], y[AHEAD];
+    few<in_t, Width> x[AHEAD], y[AHEAD];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
         uint64 i = s.at + u * s.step;
-        x[u] = Whole ? s.load_whole(s.x + i) : s.load_any(s.x, i);
+        x[u] = Whole ? load_few<Width>(s.x + i) : s.load_any(s.x, i);
         if (HAS_SECOND)
-            y[u] = Whole ? s.load_whole(s.y + i) : s.load_any(s.y, i);
+            y[u] = Whole ? load_few<Width>(s.y + i) : s.load_any(s.y, i);
     }
 #pragma unroll
     for (int u = 0; u < AHEAD; u++)
@@ -198,25 +170,18 @@ inline void give_column(const columns_args &p, uint64 column, acc_t sum) {
         store(p.out + column, lower(sum, p.before + p.extent, 0));
 }
 
-/* The results of neighbouring columns, in vectors where they lie so. */
 template <int Width> inline void give_columns(const columns_args &p, uint64 column, const acc_t *acc) {
-    constexpr int bytes = Width * sizeof(result_t);
-    if (bytes % 16 == 0 && !p.carry && !p.total && ((uint64)(p.out + column) & 15) == 0) {
-        result_t results[Width];
-#pragma unroll
-        for (int k = 0; k < Width; k++)
-            results[k] = lower(acc[k], p.before + p.extent, 0);
-#pragma unroll
-        for (int v = 0; v < bytes / 16; v++) {
-            uint4 bits;
-            memcpy(&bits, (const uint8 *)results + 16 * v, 16);
-            __stcs((uint4 *)(p.out + column) + v, bits);
-        }
-    } else {
+    if (p.carry || p.total) {
 #pragma unroll
         for (int k = 0; k < Width; k++)
             give_column(p, column + k, acc[k]);
+        return;
     }
+    few<result_t, Width> results;
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        results.element[k] = lower(acc[k], p.before + p.extent, 0);
+    store_few(p.out + column, results);
 }
 
 /* Folds 'groups' accumulators of each column, which lie a panel apart, into the first. */
@@ -318,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_column
 enum { THIN = 4 };
 
 template <int Width> struct thin_rows {
-    few<Width> x[THIN], y[THIN];
+    few<in_t, Width> x[THIN], y[THIN];
 
     static uint64 column_of(const columns_args &p, uint32 number, uint32 *outer) {
         *outer = number / (uint32)p.panels;

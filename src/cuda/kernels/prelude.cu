@@ -61,6 +61,51 @@ template <class T> inline void store(T *to, T value) {
         ((uint8 *)to)[b] = ((const uint8 *)&value)[b];
 }
 
+/* Neighbouring elements, up to 16 bytes, that are loaded together; the address is aligned to all of them. */
+template <class T, int Width> struct few {
+    T element[Width];
+};
+template <int Bytes> struct word_of;
+template <> struct word_of<1> {
+    typedef uint8 type;
+};
+template <> struct word_of<2> {
+    typedef uint16 type;
+};
+template <> struct word_of<4> {
+    typedef uint32 type;
+};
+template <> struct word_of<8> {
+    typedef uint2 type;
+};
+template <> struct word_of<16> {
+    typedef uint4 type;
+};
+template <int Width, class T> inline few<T, Width> load_few(const T *from) {
+    typedef typename word_of<Width * sizeof(T)>::type word;
+    few<T, Width> f;
+    word bits = __ldcs((const word *)from);
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* Neighbouring results at any address, in vectors where they lie so. */
+template <class T, int Width> inline void store_few(T *to, const few<T, Width> &f) {
+    constexpr int vectors = sizeof f / 16;
+    if (sizeof f % 16 == 0 && ((uint64)to & 15) == 0) {
+#pragma unroll
+        for (int v = 0; v < vectors; v++) {
+            uint4 bits;
+            memcpy(&bits, (const uint8 *)&f + 16 * v, 16);
+            __stcs((uint4 *)to + v, bits);
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            store(to + k, f.element[k]);
+    }
+}
+
 /* Conversions to an output type, rounded once to nearest, ties to even. */
 inline float odd_float(float toward_zero, bool inexact) {
     return inexact ? __uint_as_float(__float_as_uint(toward_zero) | 1) : toward_zero;

@@ -1,5 +1,5 @@
 /* Scans along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner > 1. A
- * thread takes a stretch of 'chunk' rows of one column, neighbouring threads take neighbouring columns. With one chunk
+ * thread takes a stretch of 'chunk' rows of 'width' columns, neighbouring threads take neighbouring ones. With one chunk
  * that is all; else the chunks' sums are taken and scanned in launches of their own, which go over the input twice. */
 struct scan_columns_args {
     const in_t *x, *y;
@@ -10,27 +10,30 @@ struct scan_columns_args {
     slot *total;       /* a column: receives what this and earlier pieces give, or NULL */
     uint64 outer, extent, inner, chunk, chunks;
     uint64 before; /* rows in earlier pieces */
+    uint64 width;  /* columns a thread: COLUMN_WIDTH, or 1 */
 };
 
-enum { AHEAD = sizeof(acc_t) > 32 ? 1 : 8 };
-
-struct stretch {
-    uint64 column; /* of outer x inner */
+template <int Width> struct stretch {
+    enum { AHEAD = sizeof(acc_t) > 32 ? 1 : Width > 1 ? 4 : 8 }; /* rows whose loads are under way together */
+    uint64 column; /* the first, of outer x inner */
     uint64 chunk;
     uint64 first, count; /* rows, logical */
     uint64 at;           /* element of row 0 */
+    bool aligned;        /* to Width elements, x and y */
 };
 
 /* The stretches of a launch, numbered with the columns running fastest. */
-inline bool stretch_at(const scan_columns_args &p, uint64 number, stretch *s) {
-    uint64 columns = p.outer * p.inner;
-    if (number >= columns * p.chunks)
+template <int Width> inline bool stretch_at(const scan_columns_args &p, uint64 number, stretch<Width> *s) {
+    uint64 columns = p.outer * p.inner, across = columns / Width;
+    if (number >= across * p.chunks)
         return false;
-    s->chunk = number / columns;
-    s->column = number % columns;
+    s->chunk = p.chunks > 1 ? number / across : 0;
+    s->column = (number - s->chunk * across) * Width;
     s->first = s->chunk * p.chunk;
     s->count = p.extent - s->first < p.chunk ? p.extent - s->first : p.chunk;
-    s->at = s->column / p.inner * p.inner * p.extent + s->column % p.inner;
+    s->at = p.outer > 1 ? s->column / p.inner * p.inner * p.extent + s->column % p.inner : s->column;
+    s->aligned = (((uint64)(p.x + s->at) | (uint64)(HAS_SECOND ? p.y + s->at : nullptr)) &
+                  (Width * sizeof(in_t) - 1)) == 0;
     return true;
 }
 
@@ -38,35 +41,66 @@ inline uint64 row_of(const scan_columns_args &p, uint64 logical) {
     return REVERSE ? p.extent - 1 - logical : logical;
 }
 
-inline acc_t lift_at(const scan_columns_args &p, const stretch &s, uint64 row) {
-    uint64 at = s.at + row * p.inner;
-    value_t y = HAS_SECOND ? value_of(load(p.y + at)) : value_t(0);
-    return lift_as<acc_t>(value_of(load(p.x + at)), y, p.before + row);
+template <int Width> inline few<in_t, Width> load_row(bool aligned, const in_t *from) {
+    if (aligned)
+        return load_few<Width>(from);
+    few<in_t, Width> f;
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        f.element[k] = load(from + k);
+    return f;
 }
 
-inline acc_t fold_stretch(const scan_columns_args &p, const stretch &s) {
-    acc_t sum = identity_as<acc_t>();
-    uint64 k = 0;
-    for (; k + AHEAD <= s.count; k += AHEAD) {
-        acc_t few[AHEAD];
+/* The next rows of a stretch, from its j-th. */
+template <int Width> struct rows {
+    enum { AHEAD = stretch<Width>::AHEAD };
+    few<in_t, Width> x[AHEAD], y[AHEAD];
+
+    void load_from(const scan_columns_args &p, const stretch<Width> &s, uint64 j) {
 #pragma unroll
-        for (int j = 0; j < AHEAD; j++)
-            few[j] = lift_at(p, s, row_of(p, s.first + k + j));
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++)
-            sum = combine(sum, few[j]);
+        for (int u = 0; u < AHEAD; u++)
+            if (j + u < s.count) {
+                uint64 at = s.at + row_of(p, s.first + j + u) * p.inner;
+                x[u] = load_row<Width>(s.aligned, p.x + at);
+                if (HAS_SECOND)
+                    y[u] = load_row<Width>(s.aligned, p.y + at);
+            }
     }
-    for (; k < s.count; k++)
-        sum = combine(sum, lift_at(p, s, row_of(p, s.first + k)));
-    return sum;
+    acc_t lift(const scan_columns_args &p, int u, int k, uint64 row) const {
+        value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
+        return lift_as<acc_t>(value_of(x[u].element[k]), second, p.before + row);
+    }
+};
+
+template <int Width> inline void sum_all(const scan_columns_args &p) {
+    stretch<Width> s;
+    for (uint64 n = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, n, &s); n += gridDim.x * (uint64)BLOCK) {
+        acc_t sum[Width];
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            sum[k] = identity_as<acc_t>();
+        for (uint64 j = 0; j < s.count; j += s.AHEAD) {
+            rows<Width> r;
+            r.load_from(p, s, j);
+#pragma unroll
+            for (int u = 0; u < s.AHEAD; u++)
+                if (j + u < s.count)
+#pragma unroll
+                    for (int k = 0; k < Width; k++)
+                        sum[k] = combine(sum[k], r.lift(p, u, k, row_of(p, s.first + j + u)));
+        }
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            p.partials[s.chunk * p.outer * p.inner + s.column + k].write(sum[k]);
+    }
 }
 
 /* What each stretch adds up to. */
 extern "C" __global__ void __launch_bounds__(BLOCK) sum_stretches(scan_columns_args p) {
-    stretch s;
-    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, k, &s);
-         k += gridDim.x * (uint64)BLOCK)
-        p.partials[k].write(fold_stretch(p, s));
+    if (p.width == 1)
+        sum_all<1>(p);
+    else
+        sum_all<COLUMN_WIDTH>(p);
 }
 
 /* The threads of a warp share a column: each takes consecutive chunks. */
@@ -104,34 +138,49 @@ extern "C" __global__ void __launch_bounds__(BLOCK) scan_stretches(scan_columns_
     }
 }
 
-/* Scans each stretch from what came before it. */
-extern "C" __global__ void __launch_bounds__(BLOCK) scan_columns(scan_columns_args p) {
-    stretch s;
+template <int Width> inline void scan_all(const scan_columns_args &p) {
+    stretch<Width> s;
     bool has_base = p.carry || p.initial;
-    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, k, &s);
-         k += gridDim.x * (uint64)BLOCK) {
-        acc_t run = p.chunks > 1 ? p.partials[k].read() : identity_as<acc_t>();
-        acc_t base = p.carry ? p.carry[s.column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
-        for (uint64 j = 0; j < s.count; j += AHEAD) {
-            acc_t few[AHEAD];
+    for (uint64 n = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, n, &s); n += gridDim.x * (uint64)BLOCK) {
+        acc_t run[Width], base[Width];
 #pragma unroll
-            for (int u = 0; u < AHEAD; u++)
-                if (j + u < s.count)
-                    few[u] = lift_at(p, s, row_of(p, s.first + j + u));
+        for (int k = 0; k < Width; k++) {
+            uint64 column = s.column + k;
+            run[k] = p.chunks > 1 ? p.partials[s.chunk * p.outer * p.inner + column].read() : identity_as<acc_t>();
+            base[k] = p.carry ? p.carry[column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
+        }
+        for (uint64 j = 0; j < s.count; j += s.AHEAD) {
+            rows<Width> r;
+            r.load_from(p, s, j);
 #pragma unroll
-            for (int u = 0; u < AHEAD; u++) {
+            for (int u = 0; u < s.AHEAD; u++) {
                 if (j + u >= s.count)
                     break;
-                uint64 logical = s.first + j + u;
-                acc_t next = combine(run, few[u]);
-                acc_t told = INCLUSIVE ? next : run;
-                if (has_base)
-                    told = combine(base, told);
-                store(p.out + s.at + row_of(p, logical) * p.inner, lower(told, p.before + logical + INCLUSIVE, 0));
-                run = next;
+                uint64 logical = s.first + j + u, row = row_of(p, logical);
+                few<result_t, Width> results;
+#pragma unroll
+                for (int k = 0; k < Width; k++) {
+                    acc_t next = combine(run[k], r.lift(p, u, k, row));
+                    acc_t told = INCLUSIVE ? next : run[k];
+                    if (has_base)
+                        told = combine(base[k], told);
+                    results.element[k] = lower(told, p.before + logical + INCLUSIVE, 0);
+                    run[k] = next;
+                }
+                store_few(p.out + s.at + row * p.inner, results);
             }
         }
-        if (p.total && s.first + s.count == p.extent)
-            p.total[s.column].write(has_base ? combine(base, run) : run);
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            if (p.total && s.first + s.count == p.extent)
+                p.total[s.column + k].write(has_base ? combine(base[k], run[k]) : run[k]);
     }
+}
+
+/* Scans each stretch from what came before it. */
+extern "C" __global__ void __launch_bounds__(BLOCK) scan_columns(scan_columns_args p) {
+    if (p.width == 1)
+        scan_all<1>(p);
+    else
+        scan_all<COLUMN_WIDTH>(p);
 }
