@@ -1,5 +1,7 @@
 #include "cuda/launch.h"
 
+#include "cuda/exact.h"
+
 /* ---- arguments, as the kernels declare them ---- */
 
 typedef struct reduce_args {
@@ -242,6 +244,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_columns(l);
     case TALLY_CUDA_STRETCHES:
         return launch_stretches(l);
+    case TALLY_CUDA_EXACT:
+        return tally_cuda_exact_launch(l);
     default:
         return TALLY_OK;
     }

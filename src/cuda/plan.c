@@ -2,9 +2,11 @@
 #include "cuda/plan.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/exact.h"
 #include "cuda/launch.h"
 
 /* ---- creation ---- */
@@ -27,6 +29,11 @@ static const struct {
     {"scan_columns", offsetof(tally_cuda_kernels, scan_columns)},
     {"clear_totals", offsetof(tally_cuda_kernels, clear_totals)},
     {"lower_totals", offsetof(tally_cuda_kernels, lower_totals)},
+    {"exact_rows", offsetof(tally_cuda_kernels, exact_rows)},
+    {"exact_groups", offsetof(tally_cuda_kernels, exact_groups)},
+    {"count_heads", offsetof(tally_cuda_kernels, count_heads)},
+    {"rank_heads", offsetof(tally_cuda_kernels, rank_heads)},
+    {"exact_runs", offsetof(tally_cuda_kernels, exact_runs)},
 };
 
 /* scan_tiles takes more shared memory than kernels are given unasked, and all of its blocks at once. */
@@ -49,6 +56,13 @@ static tally_status prepare_tiles(tally_cuda_plan *plan) {
     return status;
 }
 
+/* Whether a text defines it: "__global__ void ... NAME(". */
+static bool has_kernel(const char *source, const char *name) {
+    char definition[32];
+    snprintf(definition, sizeof definition, " %s(", name);
+    return strstr(source, definition) != NULL;
+}
+
 static tally_status load_kernels(tally_cuda_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     char *source;
@@ -58,17 +72,17 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     const tally_cuda_module *module;
     status = tally_cuda_module_get(plan->device, source, tally_cuda_options, tally_cuda_option_count, &module);
     for (size_t k = 0; status == TALLY_OK && k < sizeof kernels / sizeof *kernels; k++)
-        if (strstr(source, kernels[k].name))
+        if (has_kernel(source, kernels[k].name))
             status = tally_cuda_function(module, kernels[k].name,
                                          (CUfunction *)((char *)&plan->kernels + kernels[k].member));
     free(source);
+    if (status == TALLY_OK && plan->base.computation.exact)
+        status = tally_cuda_exact_prepare(plan);
     return status == TALLY_OK && plan->kernels.scan_tiles ? prepare_tiles(plan) : status;
 }
 
 /* What the tiles' one pass cannot know in time: where a group starts that is met from its other end. */
 static tally_status check_supported(const tally_computation *c) {
-    if (c->exact)
-        return tally_fail(TALLY_UNSUPPORTED, "exact %s on CUDA: not yet; the CPU has it", c->entry->name);
     tally_grouping grouping = c->desc.grouping;
     bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
     if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
@@ -226,7 +240,7 @@ static tally_status conclude(tally_cuda_plan *plan, const tally_args *args, cons
     const tally_computation *c = &plan->base.computation;
     tally_cuda_control control = {0};
     bool tells =
-        cut->path == TALLY_CUDA_TILES && (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS);
+        cut->path != TALLY_CUDA_NOTHING && (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS);
     tally_status status = TALLY_OK;
     if (tells)
         status = tally_cuda_check(api->cuMemcpyAsync(tally_cuda_address(&control), workspace + cut->control,
@@ -311,6 +325,9 @@ static tally_status begin_pieces(tally_cuda_plan *plan, uint64_t columns, const 
 }
 
 static tally_status push(tally_cuda_plan *plan, const tally_args *args) {
+    if (plan->base.computation.exact)
+        return tally_fail(TALLY_UNSUPPORTED, "exact %s in pieces on CUDA: not yet; the CPU has it",
+                          plan->base.computation.entry->name);
     uint64_t columns = columns_of(&plan->base.computation, &args->shape);
     bool first = !plan->has_pieces;
     if (!first && columns != plan->piece_columns)

@@ -5,11 +5,12 @@
 
 #include "core/dtype.h"
 #include "core/status.h"
+#include "cuda/exact.h"
 #include "cuda/text.h"
 
 extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
-    tally_cuda_kernels_pieces[];
+    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -449,8 +450,14 @@ static void add_types(tally_text *text, const tally_computation *c) {
 }
 
 static void add_kernels(tally_text *text, const tally_computation *c) {
-    tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
     bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        tally_text_add(text, tally_cuda_kernels_offsets);
+    if (c->exact) {
+        tally_cuda_exact_kernels(text, c);
+        return;
+    }
+    tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
     if (!tally_is_scan(c) && (all || axis))
         tally_text_add(text, tally_cuda_kernels_reduce);
     else
@@ -486,13 +493,16 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
     add_choices(&text, c, &sizes, architecture, types.lane_limit);
     tally_text_add(&text, tally_cuda_kernels_prelude);
     add_types(&text, c);
-    if (c->entry) {
+    if (c->exact) {
+        tally_cuda_exact_choices(&text, c);
+    } else if (c->entry) {
         add_monoid(&text, c, &types);
         add_lower(&text, c);
     } else {
         add_user(&text, &c->user);
     }
-    add_raise(&text, c);
+    if (!c->exact)
+        add_raise(&text, c);
     add_kernels(&text, c);
     if (text.failed) {
         free(text.bytes);

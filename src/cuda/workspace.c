@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "cuda/exact.h"
+
 enum {
     SHORT_ROW = 2048,    /* rows up to here are reduced many at a time */
     SLAB_VECTORS = 1024, /* of 16 bytes a tile, as in slabs.cu */
@@ -31,7 +33,7 @@ static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static size_t place(tally_cuda_cut *cut, uint64_t bytes) {
+size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes) {
     size_t at = cut->bytes;
     cut->bytes += (size_t)divide_up(bytes, ALIGNMENT) * ALIGNMENT;
     return at;
@@ -46,9 +48,9 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
     cut->chunk = divide_up(divide_up(extent, blocks), step) * step;
     cut->blocks = cut->chunk ? divide_up(extent, cut->chunk) : 1;
     if (cut->blocks > 1) {
-        cut->arrived = place(cut, cut->rows * sizeof(uint32_t));
+        cut->arrived = tally_cuda_place(cut, cut->rows * sizeof(uint32_t));
         cut->zeroed_bytes = cut->bytes;
-        cut->partials = place(cut, cut->rows * cut->blocks * sizes->slot_bytes);
+        cut->partials = tally_cuda_place(cut, cut->rows * cut->blocks * sizes->slot_bytes);
     }
 }
 
@@ -60,11 +62,11 @@ static void cut_tiles(const tally_cuda_sizes *sizes, uint64_t resident, bool has
     cut->tile = least(whole, most(LEAST_TILE, fair));
     cut->tiles = most(1, divide_up(cut->elements, cut->tile));
     cut->tile_grid = least(cut->tiles, resident);
-    cut->control = place(cut, sizeof(tally_cuda_control));
-    cut->entries = place(cut, RING * cut->tile_grid * sizes->entry_bytes);
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    cut->entries = tally_cuda_place(cut, RING * cut->tile_grid * sizes->entry_bytes);
     cut->zeroed_bytes = cut->bytes;
     if (has_segments)
-        cut->first_segment = place(cut, cut->tiles * sizeof(uint64_t));
+        cut->first_segment = tally_cuda_place(cut, cut->tiles * sizeof(uint64_t));
 }
 
 /* Whole slabs whose vectors fit in a tile, wherever it starts. */
@@ -126,9 +128,9 @@ static void cut_columns(const tally_cuda_device *device, const tally_computation
     cut->stretch = divide_up(divide_up(shape->extent, chunks), cut->groups) * cut->groups;
     cut->column_chunks = divide_up(shape->extent, cut->stretch);
     if (cut->column_chunks > 1) {
-        cut->arrived = place(cut, panels * sizeof(uint32_t));
+        cut->arrived = tally_cuda_place(cut, panels * sizeof(uint32_t));
         cut->zeroed_bytes = cut->bytes;
-        cut->partials = place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
+        cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
     }
 }
 
@@ -146,7 +148,7 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
     cut->stretch = divide_up(shape->extent, chunks);
     cut->column_chunks = divide_up(shape->extent, cut->stretch);
     if (cut->column_chunks > 1)
-        cut->partials = place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
+        cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
 }
 
 static void cut_axis(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
@@ -174,6 +176,10 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
                          uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     memset(cut, 0, sizeof *cut);
     tally_grouping grouping = c->desc.grouping;
+    if (c->exact) {
+        tally_cuda_exact_cut(c, resident, shape, cut);
+        return;
+    }
     if (grouping == TALLY_AXIS) {
         cut_axis(device, c, sizes, resident, shape, cut);
         return;

@@ -7,12 +7,13 @@
 #include "cuda/specialize.h"
 
 typedef enum tally_cuda_path {
-    TALLY_CUDA_NOTHING,  /* no results */
-    TALLY_CUDA_ROWS,     /* reduce.cu */
-    TALLY_CUDA_TILES,    /* tiles.cu */
-    TALLY_CUDA_SLABS,    /* slabs.cu */
-    TALLY_CUDA_COLUMNS,  /* columns.cu */
-    TALLY_CUDA_STRETCHES /* scan_columns.cu */
+    TALLY_CUDA_NOTHING,   /* no results */
+    TALLY_CUDA_ROWS,      /* reduce.cu */
+    TALLY_CUDA_TILES,     /* tiles.cu */
+    TALLY_CUDA_SLABS,     /* slabs.cu */
+    TALLY_CUDA_COLUMNS,   /* columns.cu */
+    TALLY_CUDA_STRETCHES, /* scan_columns.cu */
+    TALLY_CUDA_EXACT      /* exact.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
@@ -43,6 +44,9 @@ typedef struct tally_cuda_control {
     uint32_t refused;
     uint32_t unused;
 } tally_cuda_control;
+
+/* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
+size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes);
 
 /* 'resident': blocks of scan_tiles that the device holds at a time. */
 void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *computation,

@@ -1,0 +1,15 @@
+/* Exact mode: short rows, columns and segments, a warp for each. */
+extern "C" __global__ void __launch_bounds__(BLOCK) exact_groups(exact_args p) {
+    __shared__ alignas(16) int32 words[WARPS][WORDS];
+    int warp = threadIdx.x / WARP;
+    if (p.refused && *p.refused)
+        return;
+    for (uint64 g = blockIdx.x * (uint64)WARPS + warp; g < p.rows; g += gridDim.x * (uint64)WARPS) {
+        uint64 first = g / p.inner * p.inner * p.extent + g % p.inner, count = p.extent;
+#if GROUPS == SEGMENTS
+        first = (uint64)load(p.index + g);
+        count = (uint64)load(p.index + g + 1) - first;
+#endif
+        add_group(p, words[warp], first, count, p.inner, p.out + g);
+    }
+}
