@@ -34,7 +34,12 @@ typedef struct scan_columns_args {
 
 /* ---- launching ---- */
 
-enum { MOST_GRID_Y = 65535, MOST_GRID_X = 1 << 30, THIN_BLOCKS = 4 /* a processor */ };
+enum {
+    MOST_GRID_Y = 65535,
+    MOST_GRID_X = 1 << 30,
+    THIN_BLOCKS = 4 /* a processor */,
+    MANY_CHUNKS = 256 /* as in scan_columns.cu */
+};
 
 static uint64_t blocks_for(const tally_cuda_plan *plan, uint64_t threads) {
     uint64_t blocks = threads / TALLY_CUDA_BLOCK + (threads % TALLY_CUDA_BLOCK != 0);
@@ -142,12 +147,13 @@ static tally_status launch_stretches(const tally_cuda_launch *l) {
                               .width = cut->width};
     void *parameters[] = {&args};
     uint64_t stretches = blocks_for(l->plan, cut->columns / cut->width * cut->column_chunks);
-    uint64_t warps = blocks_for(l->plan, cut->columns * 32);
+    uint64_t sharing = cut->column_chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : 32; /* threads a column */
     tally_status status = TALLY_OK;
     if (cut->column_chunks > 1)
         status = start(l->plan, k->sum_stretches, stretches, 1, l->stream, parameters, "launching sums of stretches");
     if (status == TALLY_OK && cut->column_chunks > 1)
-        status = start(l->plan, k->scan_stretches, warps, 1, l->stream, parameters, "launching a scan of their sums");
+        status = start(l->plan, k->scan_stretches, blocks_for(l->plan, cut->columns * sharing), 1, l->stream,
+                       parameters, "launching a scan of their sums");
     if (status == TALLY_OK)
         status = start(l->plan, k->scan_columns, stretches, 1, l->stream, parameters, "launching a scan of columns");
     return status;

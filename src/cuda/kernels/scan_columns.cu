@@ -42,7 +42,7 @@ inline uint64 row_of(const scan_columns_args &p, uint64 logical) {
 }
 
 template <int Width> inline few<in_t, Width> load_row(bool aligned, const in_t *from) {
-    if (aligned)
+    if (Width > 1 && aligned) /* single ones may come again: the lines of narrow arrays serve many rows */
         return load_few<Width>(from);
     few<in_t, Width> f;
 #pragma unroll
@@ -103,24 +103,51 @@ extern "C" __global__ void __launch_bounds__(BLOCK) sum_stretches(scan_columns_a
         sum_all<COLUMN_WIDTH>(p);
 }
 
-/* The threads of a warp share a column: each takes consecutive chunks. */
-struct share {
-    uint64 first, end;
-};
-inline share share_of(uint64 chunks) {
-    uint64 each = (chunks + WARP - 1) / WARP, first = threadIdx.x % WARP * each;
-    return {first < chunks ? first : chunks, first + each < chunks ? first + each : chunks};
+/* ---- from the sums of stretches to those of all stretches before ---- */
+
+/* Calls use(chunk, sum) for the chunks [first, end) of a column in their order, with several sums under way. */
+template <class Use> inline void for_chunks(const scan_columns_args &p, uint64 column, uint64 first, uint64 end,
+                                            Use use) {
+    constexpr int AHEAD = sizeof(acc_t) > 32 ? 1 : 8;
+    const uint64 columns = p.outer * p.inner;
+    for (uint64 c = first; c < end; c += AHEAD) {
+        acc_t sums[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++)
+            if (c + u < end)
+                sums[u] = p.partials[(c + u) * columns + column].read();
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++)
+            if (c + u < end)
+                use(c + u, sums[u]);
+    }
 }
 
-/* Turns the chunks' sums into those of all chunks before. */
-extern "C" __global__ void __launch_bounds__(BLOCK) scan_stretches(scan_columns_args p) {
-    uint64 columns = p.outer * p.inner, warps = gridDim.x * (uint64)(BLOCK / WARP);
-    share mine = share_of(p.chunks);
-    int lane = threadIdx.x % WARP;
-    for (uint64 c = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP; c < columns; c += warps) {
+/* What the threads of a block have, those of the warps before added up. */
+inline acc_t sum_of_warps_before(acc_t total) {
+    __shared__ alignas(16) uint8 memory[BLOCK / WARP * sizeof(acc_t)];
+    acc_t *of_warp = (acc_t *)memory, sum = identity_as<acc_t>();
+    __syncthreads(); /* earlier use of the memory */
+    if (threadIdx.x % WARP == WARP - 1)
+        of_warp[threadIdx.x / WARP] = total;
+    __syncthreads();
+    for (int w = 0; w < (int)(threadIdx.x / WARP); w++)
+        sum = combine(sum, of_warp[w]);
+    return sum;
+}
+
+enum { MANY_CHUNKS = 256 /* for a warp */ };
+
+/* A column is shared by 'Threads' threads, a warp's or a block's: each takes consecutive chunks. */
+template <int Threads> inline void scan_sums(const scan_columns_args &p) {
+    const uint64 columns = p.outer * p.inner;
+    const uint64 each = (p.chunks + Threads - 1) / Threads, begin = threadIdx.x % Threads * each;
+    const uint64 end = begin + each < p.chunks ? begin + each : p.chunks;
+    const int lane = threadIdx.x % WARP;
+    for (uint64 column = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / Threads; column < columns;
+         column += gridDim.x * (uint64)(BLOCK / Threads)) {
         acc_t sum = identity_as<acc_t>();
-        for (uint64 k = mine.first; k < mine.end; k++)
-            sum = combine(sum, p.partials[k * columns + c].read());
+        for_chunks(p, column, begin, end, [&](uint64, acc_t chunk) { sum = combine(sum, chunk); });
 #pragma unroll
         for (int d = 1; d < WARP; d *= 2) {
             acc_t left = from_below(sum, d);
@@ -130,13 +157,23 @@ extern "C" __global__ void __launch_bounds__(BLOCK) scan_stretches(scan_columns_
         acc_t before = from_below(sum, 1);
         if (lane == 0)
             before = identity_as<acc_t>();
-        for (uint64 k = mine.first; k < mine.end; k++) {
-            acc_t next = combine(before, p.partials[k * columns + c].read());
-            p.partials[k * columns + c].write(before);
-            before = next;
-        }
+        if (Threads > WARP)
+            before = combine(sum_of_warps_before(sum), before);
+        for_chunks(p, column, begin, end, [&](uint64 c, acc_t chunk) {
+            p.partials[c * columns + column].write(before);
+            before = combine(before, chunk);
+        });
     }
 }
+
+extern "C" __global__ void __launch_bounds__(BLOCK) scan_stretches(scan_columns_args p) {
+    if (p.chunks > MANY_CHUNKS)
+        scan_sums<BLOCK>(p);
+    else
+        scan_sums<WARP>(p);
+}
+
+/* ---- scans ---- */
 
 template <int Width> inline void scan_all(const scan_columns_args &p) {
     stretch<Width> s;
@@ -149,6 +186,7 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
             run[k] = p.chunks > 1 ? p.partials[s.chunk * p.outer * p.inner + column].read() : identity_as<acc_t>();
             base[k] = p.carry ? p.carry[column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
         }
+        /* Fetching the next rows while these are written took registers, and 10% more time, on an H200. */
         for (uint64 j = 0; j < s.count; j += s.AHEAD) {
             rows<Width> r;
             r.load_from(p, s, j);
