@@ -243,7 +243,7 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     /* Two blocks that wait at different times are faster than one, if the registers do: measured on an H200. */
     bool whole = c->desc.grouping == TALLY_ALL_VALUES && acc <= 8;
     bool crowded = s->tile_items == 32 && tally_dtype_is_float(c->desc.in);
-    s->tile_threads = whole ? crowded ? 256 : 384 : 512;
+    s->tile_threads = whole ? crowded ? 256 : 384 : c->desc.grouping == TALLY_SEGMENTS ? 512 : 480;
     const unsigned limit = shared_limit(architecture) / (whole ? 2 : 1);
     while (s->tile_threads > 64 && shared_bytes(c, s, s->tile_threads, widest, acc) > limit)
         s->tile_threads /= 2;
@@ -385,13 +385,15 @@ static void add_user(tally_text *text, const tally_user_op *user) {
                          "    acc_t(const user::acc_t &from) : user::acc_t(from) {}\n};\ntypedef acc_t lane_t;\n");
     tally_text_print(text, "static_assert(sizeof(user::acc_t) <= %zu, \"the accumulator is larger than acc_bytes\");\n",
                      user->acc_bytes);
+    /* Large ones inlined everywhere would take minutes to compile. */
+    tally_text_print(text, "#define USER %s\n", user->acc_bytes > 32 ? "__noinline__" : "inline");
     tally_text_print(
         text,
-        "namespace user {\ninline acc_t identity() {\n    return (\n#line 1 \"identity\"\n%s\n);\n}\n"
-        "inline acc_t lift(const value_t x, const uint64 index) {\n    return (\n#line 1 \"lift\"\n%s\n);\n}\n"
-        "inline acc_t combine(const acc_t left, const acc_t right) {\n"
+        "namespace user {\nUSER acc_t identity() {\n    return (\n#line 1 \"identity\"\n%s\n);\n}\n"
+        "USER acc_t lift(const value_t x, const uint64 index) {\n    return (\n#line 1 \"lift\"\n%s\n);\n}\n"
+        "USER acc_t combine(const acc_t left, const acc_t right) {\n"
         "    return (\n#line 1 \"combine\"\n%s\n);\n}\n"
-        "inline auto lower(const acc_t acc, const uint64 count) {\n    return (\n#line 1 \"lower\"\n%s\n);\n}\n}\n",
+        "USER auto lower(const acc_t acc, const uint64 count) {\n    return (\n#line 1 \"lower\"\n%s\n);\n}\n}\n",
         user->identity_source, user->lift_source, user->combine_source, user->lower_source);
     tally_text_add(
         text, "#line 1 \"tally\"\n"

@@ -40,6 +40,10 @@ enum {
     RING = 2 * LEAD + 2
 };
 
+/* Large accumulators would make the unrolled code take minutes to compile. */
+constexpr bool SMALL = sizeof(acc_t) <= 32;
+constexpr int AT_ONCE = SMALL ? ITEMS : 1;
+
 /* ---- what a stretch of elements adds up to: since its last head, if it has one ---- */
 
 constexpr uint32 HAS_HEAD = 1u << 31;
@@ -382,11 +386,11 @@ inline groups find_segments(scratch &s, const tiles_args &p, const tile &t, uint
     uint64 from = segments_from(p, t);
     /* in a reverse scan the tile above is the one before */
     uint64 to = high == p.n ? p.segments : p.first_segment[REVERSE ? t.number - 1 : t.number + 1];
-    constexpr int AT_ONCE = 8;
-    for (uint64 base = from + threadIdx.x; base < to; base += AT_ONCE * TILE_THREADS) {
-        uint64 begin[AT_ONCE], end[AT_ONCE];
+    constexpr int BATCH = 8;
+    for (uint64 base = from + threadIdx.x; base < to; base += BATCH * TILE_THREADS) {
+        uint64 begin[BATCH], end[BATCH];
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < BATCH; k++) {
             uint64 g = base + k * TILE_THREADS;
             begin[k] = end[k] = 0;
             if (g < to) {
@@ -395,7 +399,7 @@ inline groups find_segments(scratch &s, const tiles_args &p, const tile &t, uint
             }
         }
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < BATCH; k++) {
             uint64 g = base + k * TILE_THREADS;
             if (g >= to)
                 continue;
@@ -517,7 +521,7 @@ inline state scan_block(uint8 *memory, state mine, state *total) {
         before = no_state();
     sync_workers();
     state warps = no_state(), all = no_state();
-#pragma unroll
+#pragma unroll SMALL ? WARPS : 1
     for (int w = 0; w < WARPS; w++) {
         if (w == warp)
             warps = all;
@@ -547,7 +551,7 @@ inline void first_visit(scratch &s, const tiles_args &p, visit *v, int at_buffer
     read_stretch(s.tile[at_buffer].vector, items);
     lane_t sum = identity_as<lane_t>();
     uint64 column = v->column;
-#pragma unroll
+#pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         bool is_head = GROUPS != ALL && v->g.heads >> k & 1;
         if (is_head)
@@ -692,7 +696,7 @@ inline void second_visit(scratch &s, const tiles_args &p, const visit &v, int at
     if (!IS_SCAN || sizeof(result_t) != sizeof(in_t))
         sync_workers(); /* all have read their items, results take their place */
     uint64 column = v.column;
-#pragma unroll
+#pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         if (GROUPS != ALL && v.g.heads >> k & 1) {
             column = p.before;
