@@ -106,7 +106,7 @@ static void cut_wide(const tally_computation *c, const tally_cuda_sizes *sizes, 
     uint64_t wide = SEGMENT / (cut->width * c->in_bytes);
     while (wide < threads && shape->extent * wide / threads < ROWS_A_THREAD)
         wide *= 2;
-    wide = least(most(1, wide), least(threads, across));
+    wide = most(1, least(wide, least(threads, across)));
     cut->panel = (unsigned)(wide * cut->width);
     cut->groups = (unsigned)(threads / wide);
 }

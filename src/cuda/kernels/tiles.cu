@@ -310,9 +310,12 @@ template <class T> struct ahead {
     }
 };
 
-/* A barrier of the threads that work on tiles; __syncthreads() is for them and the messenger. */
+/* A barrier of the threads that work on tiles, and one of them and the messenger, who come to it from elsewhere. */
 inline void sync_workers() {
-    asm volatile("bar.sync 1, %0;" ::"n"(TILE_THREADS) : "memory");
+    asm volatile("barrier.sync 1, %0;" ::"n"(TILE_THREADS) : "memory");
+}
+inline void sync_all() {
+    asm volatile("barrier.sync 2, %0;" ::"n"(TILE_THREADS + WARP) : "memory");
 }
 
 /* A thread's stretch of a tile, in logical order. */
@@ -656,7 +659,7 @@ inline void carry_messages(scratch &s, const tiles_args &p, uint64 waves) {
         }
         if (lane == 0)
             *(record *)s.prefix[wave & 1] = before;
-        __syncthreads();
+        sync_all();
         few = next;
         there = next_there;
     }
@@ -796,7 +799,7 @@ inline void work(scratch &s, const tiles_args &p, uint64 waves) {
         load_tile(after);
         visit_first(&visits[LEAD], turn, at_buffer);
         if (turn >= LEAD) {
-            __syncthreads(); /* the messenger has the prefix */
+            sync_all(); /* the messenger has the prefix */
             second_visit(s, p, visits[0], next_buffer, *(const record *)s.prefix[turn - LEAD & 1]);
             sync_workers();
         }
