@@ -120,12 +120,12 @@ static void cut_columns(const tally_cuda_device *device, const tally_computation
     if (!commutes || !cut_narrow(sizes, shape->inner, cut))
         cut_wide(c, sizes, shape, cut);
     cut->panels = divide_up(shape->inner, cut->panel);
-    uint64_t panels = shape->outer * cut->panels;
+    const uint64_t panels = most(1, shape->outer * cut->panels), groups = most(1, cut->groups);
     cut->is_thin = cut->groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
     uint64_t wanted = (uint64_t)device->multiprocessors * COLUMN_BLOCKS / panels;
-    uint64_t chunks = least(wanted, shape->extent / ((uint64_t)cut->groups * ROWS_A_THREAD));
-    chunks = most(1, least(chunks, PARTIAL_BYTES / sizes->slot_bytes / cut->columns));
-    cut->stretch = divide_up(divide_up(shape->extent, chunks), cut->groups) * cut->groups;
+    uint64_t chunks = least(wanted, shape->extent / (groups * ROWS_A_THREAD));
+    chunks = most(1, least(chunks, PARTIAL_BYTES / sizes->slot_bytes / most(1, cut->columns)));
+    cut->stretch = divide_up(divide_up(shape->extent, chunks), groups) * groups;
     cut->column_chunks = divide_up(shape->extent, cut->stretch);
     if (cut->column_chunks > 1) {
         cut->arrived = tally_cuda_place(cut, panels * sizeof(uint32_t));
