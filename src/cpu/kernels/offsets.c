@@ -1,6 +1,5 @@
 /* The check of offsets. It is compiled for each level since the baseline's instructions kept it from the speed of
- * memory: segments of one element take 100 ms with one thread where they took 131. (Streaming their results past the
- * caches, and a pass from the end while the last offsets checked are still cached, gained nothing.) */
+ * memory: segments of one element take 100 ms with one thread where they took 131. */
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/paste.h"
 
