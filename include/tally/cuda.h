@@ -18,7 +18,7 @@
  *               itself is given as TALLY_CUDA_STREAM_LEGACY or TALLY_CUDA_STREAM_PER_THREAD.
  *   Memory      Pointers in tally_args are to memory of the device, or to any other that it can read and write:
  *               managed, or host memory that was allocated or registered for it. args.count is host memory.
- *   Kernels     are compiled for the device when a plan first needs them, which takes some ten milliseconds each, and
+ *   Kernels     are compiled for the device when a plan first needs them, which takes up to a second each, and
  *               are kept for other processes in $XDG_CACHE_HOME/tally (~/.cache/tally).
  *   Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
  *

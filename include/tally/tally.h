@@ -244,7 +244,7 @@ typedef struct tally_user_op {
     void (*lower)(void *context, const void *acc, uint64_t count, void *out);       /* count: elements in acc */
     void *context;
     int commutes;
-    const char *acc_source;      /* the accumulator's declaration */
+    const char *acc_source;      /* the accumulator's declaration: "struct acc_t { ... };" */
     const char *identity_source; /* expressions over x, index, left, right, acc, count */
     const char *lift_source;
     const char *combine_source;
