@@ -15,6 +15,12 @@ typedef struct tiles_args {
     CUdeviceptr first_segment, runs, refused, entries;
 } tiles_args;
 
+typedef struct scan_args {
+    CUdeviceptr x, y, out, index, initial, carry, total;
+    uint64_t n, extent, segments, before, tile, tiles;
+    CUdeviceptr first_offset, refused, entries;
+} scan_args;
+
 typedef struct slabs_args {
     CUdeviceptr x, y, out;
     uint64_t slabs, tiles;
@@ -159,19 +165,22 @@ static tally_status launch_stretches(const tally_cuda_launch *l) {
     return status;
 }
 
-static tally_status check_offsets(const tally_cuda_launch *l, const tiles_args *args) {
+/* The offsets are checked, and the first of each tile is found, by 'place'. */
+static tally_status check_offsets(const tally_cuda_launch *l, CUfunction place, uint64_t places) {
     const tally_computation *c = &l->plan->base.computation;
     uint32_t refuses_empty = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
-    CUdeviceptr where = l->workspace + l->cut->control + offsetof(tally_cuda_control, not_bad);
-    void *check[] = {(void *)&args->index, (void *)&args->segments, (void *)&args->n,
-                     &refuses_empty,       (void *)&args->refused,  &where};
-    tally_status status = start(l->plan, l->plan->kernels.check_segments, blocks_for(l->plan, args->segments + 1), 1,
-                                l->stream, check, "launching the check of offsets");
-    void *place[] = {(void *)&args->index, (void *)&args->segments,      (void *)&args->n,      (void *)&args->tile,
-                     (void *)&args->tiles, (void *)&args->first_segment, (void *)&args->refused};
+    CUdeviceptr offsets = tally_cuda_address(l->args->offsets), control = l->workspace + l->cut->control;
+    CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
+    CUdeviceptr where = control + offsetof(tally_cuda_control, not_bad);
+    CUdeviceptr first = l->workspace + l->cut->first_segment;
+    uint64_t segments = l->args->shape.segments, n = l->cut->elements, tile = l->cut->tile, tiles = l->cut->tiles;
+    void *check_parameters[] = {&offsets, &segments, &n, &refuses_empty, &refused, &where};
+    tally_status status = start(l->plan, l->plan->kernels.check_segments, blocks_for(l->plan, segments + 1), 1,
+                                l->stream, check_parameters, "launching the check of offsets");
+    void *place_parameters[] = {&offsets, &segments, &n, &tile, &tiles, &first, &refused};
     if (status == TALLY_OK)
-        status = start(l->plan, l->plan->kernels.place_segments, blocks_for(l->plan, l->cut->tiles), 1, l->stream,
-                       place, "launching the search for segments");
+        status = start(l->plan, place, blocks_for(l->plan, places), 1, l->stream, place_parameters,
+                       "launching the search for segments");
     return status;
 }
 
@@ -222,7 +231,7 @@ static tally_status launch_tiles(const tally_cuda_launch *l) {
                        .entries = l->workspace + cut->entries};
     tally_status status = TALLY_OK;
     if (grouping == TALLY_SEGMENTS)
-        status = check_offsets(l, &args);
+        status = check_offsets(l, l->plan->kernels.place_segments, cut->tiles);
     else if (grouping == TALLY_KEYS && !tally_is_scan(c))
         status = check_room(l, &args);
     void *parameters[] = {&args};
@@ -235,6 +244,43 @@ static tally_status launch_tiles(const tally_cuda_launch *l) {
                             "launching a scan of tiles");
 }
 
+static tally_status launch_scan(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    const bool segments = l->plan->base.computation.desc.grouping == TALLY_SEGMENTS;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    scan_args args = {.x = tally_cuda_address(a->x),
+                      .y = tally_cuda_address(a->y),
+                      .out = tally_cuda_address(a->out),
+                      .index = tally_cuda_address(segments ? a->offsets : a->keys),
+                      .initial = tally_cuda_address(a->initial),
+                      .carry = l->pieces.carry,
+                      .total = l->pieces.total,
+                      .n = cut->elements,
+                      .extent = a->shape.extent,
+                      .segments = a->shape.segments,
+                      .before = l->pieces.before,
+                      .tile = cut->tile,
+                      .tiles = cut->tiles,
+                      .first_offset = l->workspace + cut->first_segment,
+                      .entries = l->workspace + cut->entries};
+    tally_status status = TALLY_OK;
+    if (segments) {
+        args.refused = l->workspace + cut->control + offsetof(tally_cuda_control, refused);
+        status = check_offsets(l, l->plan->kernels.place_offsets, cut->tiles + 1);
+    }
+    if (status != TALLY_OK)
+        return status;
+    void *parameters[] = {&args};
+    const tally_cuda_api *api = l->plan->device->api;
+    const unsigned grid = (unsigned)cut->tile_grid;
+    CUresult result = grid > 1 ? api->cuLaunchCooperativeKernel(l->plan->kernels.scan, grid, 1, 1, sizes->scan.threads,
+                                                                1, 1, sizes->scan.shared, l->stream, parameters)
+                               : api->cuLaunchKernel(l->plan->kernels.scan, grid, 1, 1, sizes->scan.threads, 1, 1,
+                                                     sizes->scan.shared, l->stream, parameters, NULL);
+    return tally_cuda_check(result, "launching a scan");
+}
+
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     tally_status status = zero(l);
     if (status != TALLY_OK)
@@ -244,6 +290,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_rows(l);
     case TALLY_CUDA_TILES:
         return launch_tiles(l);
+    case TALLY_CUDA_SCAN:
+        return launch_scan(l);
     case TALLY_CUDA_SLABS:
         return launch_slabs(l);
     case TALLY_CUDA_COLUMNS:

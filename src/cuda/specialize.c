@@ -1,6 +1,7 @@
 #include "cuda/specialize.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/dtype.h"
@@ -10,7 +11,8 @@
 
 extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
-    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[];
+    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
+    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -250,7 +252,61 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     s->tile_shared = shared_bytes(c, s, s->tile_threads, widest, acc);
     s->tile_blocks = whole ? 2 : 1;
     bool one_access = s->slot_bytes <= 8 && !needs_start(c);
-    s->entry_bytes = one_access ? 16 : s->record_bytes + 16;
+    s->entry_bytes = !one_access ? s->record_bytes + 16 : tally_is_scan(c) && s->slot_bytes == 4 ? 8 : 16;
+}
+
+/* scan.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
+static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
+                            unsigned ring) {
+    unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
+    if (c->desc.grouping == TALLY_KEYS)
+        place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        place += tile + 8;
+    unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
+    return round_up(ring * (place + s->record_bytes) + of_warps + 2 * s->scan.summers / 8 + 512, 128);
+}
+
+/* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in
+ * other banks, and as many as its registers hold. */
+static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
+    enum { STRETCH = 80 /* bytes */, MOST_ITEMS = 48, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
+    const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
+    const bool segments = c->desc.grouping == TALLY_SEGMENTS, keys = c->desc.grouping == TALLY_KEYS;
+    unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
+    if (keys && c->index_bytes < narrowest)
+        narrowest = (unsigned)c->index_bytes;
+    const unsigned vector = 16 / narrowest;
+    unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
+    while (vectors > 1 && vectors * vector > MOST_ITEMS)
+        vectors -= 2;
+    s->scan.items = vectors * vector;
+    s->scan.summers = (segments ? 2 : 4) * WARP; /* more are no faster, and markers want registers too */
+    const char *tune = getenv("TUNE"); /* TUNE */
+    unsigned tf = 0, tt = 0, ts = 0, tr = 0, tv = 0;
+    if (tune)
+        sscanf(tune, "%u,%u,%u,%u,%u", &tf, &tt, &ts, &tr, &tv);
+    if (tv)
+        s->scan.items = tv * vector;
+    s->scan.teams = 2;
+    s->scan.finishers = 8 * WARP;
+    if (tf) {
+        s->scan.finishers = tf;
+        s->scan.teams = tt;
+        s->scan.summers = ts;
+    }
+    const unsigned limit = shared_limit(architecture);
+    while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
+        s->scan.finishers /= 2;
+    s->scan.ring = MOST_RING;
+    while (s->scan.ring > 2 && scan_shared(c, s, acc, widest, s->scan.ring) > limit)
+        s->scan.ring--;
+    if (tr && tr < s->scan.ring)
+        s->scan.ring = tr;
+    s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
+    s->scan.waves = 2 * s->scan.ring + 1;
+    const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
+    s->scan.threads = loaders + WARP + s->scan.summers + (segments ? 3 * WARP : 0) + s->scan.teams * s->scan.finishers;
 }
 
 static void column_sizes(tally_cuda_sizes *s) {
@@ -270,6 +326,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->unroll = acc > 32 ? 1 : 4;
     column_sizes(s);
     tile_sizes(c, architecture, acc, s);
+    scan_sizes(c, architecture, acc, s);
 }
 
 /* ---- the functions of one operator ---- */
@@ -434,6 +491,14 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"TILE_THREADS", s->tile_threads},
                    {"TILE_BLOCKS", s->tile_blocks},
                    {"TILE_SHARED_BYTES", s->tile_shared},
+                   {"SCAN_ITEMS", s->scan.items},
+                   {"SCAN_FINISHERS", s->scan.finishers},
+                   {"SCAN_TEAMS", s->scan.teams},
+                   {"SCAN_SUMMERS", s->scan.summers},
+                   {"SCAN_RING", s->scan.ring},
+                   {"SCAN_WAVES", s->scan.waves},
+                   {"SCAN_THREADS", s->scan.threads},
+                   {"SCAN_SHARED_BYTES", s->scan.shared},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
                    {"BLOCK", TALLY_CUDA_BLOCK}};
@@ -462,8 +527,15 @@ static void add_kernels(tally_text *text, const tally_computation *c) {
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
     if (!tally_is_scan(c) && (all || axis))
         tally_text_add(text, tally_cuda_kernels_reduce);
-    else
+    else if (!tally_is_scan(c))
         tally_text_add(text, tally_cuda_kernels_tiles);
+    else {
+        if (c->desc.grouping == TALLY_SEGMENTS)
+            tally_text_add(text, tally_cuda_kernels_place_offsets);
+        tally_text_add(text, tally_cuda_kernels_pipeline);
+        tally_text_add(text, tally_cuda_kernels_waves);
+        tally_text_add(text, tally_cuda_kernels_scan);
+    }
     if (axis && tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_scan_columns);
     } else if (axis) {

@@ -18,6 +18,16 @@ typedef struct tally_cuda_sizes {
     unsigned tile_threads; /* that work on a tile; a warp more carries messages */
     unsigned tile_blocks;  /* a multiprocessor, for which registers must do */
     unsigned tile_shared;  /* bytes of shared memory */
+    struct {               /* scan.cu */
+        unsigned items;     /* elements a thread */
+        unsigned finishers; /* threads that finish a tile */
+        unsigned teams;     /* of them */
+        unsigned summers;   /* threads that add a tile up */
+        unsigned ring;      /* tiles in shared memory */
+        unsigned waves;     /* of entries */
+        unsigned threads;   /* a block, in all */
+        unsigned shared;    /* bytes of shared memory */
+    } scan;
 } tally_cuda_sizes;
 
 enum { TALLY_CUDA_BLOCK = 256 /* threads a block, of every kernel */ };

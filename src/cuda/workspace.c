@@ -69,6 +69,25 @@ static void cut_tiles(const tally_cuda_sizes *sizes, uint64_t resident, bool has
         cut->first_segment = tally_cuda_place(cut, cut->tiles * sizeof(uint64_t));
 }
 
+static void cut_scan(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
+                     tally_cuda_cut *cut) {
+    const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
+    const uint64_t fair = divide_up(divide_up(cut->elements, resident), LEAST_TILE) * LEAST_TILE;
+    cut->path = TALLY_CUDA_SCAN;
+    cut->tile = cut->elements <= whole ? whole : least(whole, fair);
+    cut->tiles = most(1, divide_up(cut->elements, cut->tile));
+    cut->tile_grid = least(cut->tiles, resident);
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    if (cut->tiles > 1) {
+        uint64_t waves = least(sizes->scan.waves, divide_up(cut->tiles, cut->tile_grid));
+        cut->entries = tally_cuda_place(cut, waves * cut->tile_grid * sizes->entry_bytes);
+    }
+    cut->zeroed_bytes = cut->bytes;
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->first_segment = tally_cuda_place(cut, (cut->tiles + 1) * sizeof(uint64_t));
+}
+
 /* Whole slabs whose vectors fit in a tile, wherever it starts. */
 static uint64_t slabs_that_fit(const tally_cuda_sizes *sizes, const tally_shape *shape) {
     uint64_t elements = (uint64_t)(SLAB_VECTORS - 1) * sizes->vector + 1;
@@ -162,7 +181,7 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
     if (scan && shape->inner > 1)
         cut_stretches(device, sizes, shape, cut);
     else if (scan)
-        cut_tiles(sizes, resident, false, cut);
+        cut_scan(c, sizes, resident, cut);
     else if (is_short && slabs_that_fit(sizes, shape))
         cut_slabs(device, sizes, shape, cut);
     else if (shape->inner > 1 && shape->extent) {
@@ -188,6 +207,8 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     cut->rows = 1;
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         cut_rows(device, sizes, shape->extent, cut);
+    else if (tally_is_scan(c) && (shape->extent || grouping == TALLY_SEGMENTS))
+        cut_scan(c, sizes, resident, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
         cut_tiles(sizes, resident, grouping == TALLY_SEGMENTS, cut);
 }

@@ -10,6 +10,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_NOTHING,   /* no results */
     TALLY_CUDA_ROWS,      /* reduce.cu */
     TALLY_CUDA_TILES,     /* tiles.cu */
+    TALLY_CUDA_SCAN,      /* scan.cu */
     TALLY_CUDA_SLABS,     /* slabs.cu */
     TALLY_CUDA_COLUMNS,   /* columns.cu */
     TALLY_CUDA_STRETCHES, /* scan_columns.cu */
@@ -20,7 +21,7 @@ typedef struct tally_cuda_cut {
     tally_cuda_path path;
     uint64_t elements;
     uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block */
-    uint64_t tile, tiles;                     /* TILES: elements a tile */
+    uint64_t tile, tiles;                     /* TILES and SCAN: elements a tile */
     uint64_t tile_grid;                       /* thread blocks, all resident together */
     uint64_t slabs_a_tile, slab_grid;         /* SLABS */
     unsigned part_bits;                       /* 2^part_bits threads a column */
@@ -48,7 +49,7 @@ typedef struct tally_cuda_control {
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
 size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes);
 
-/* 'resident': blocks of scan_tiles that the device holds at a time. */
+/* 'resident': blocks that the device holds at a time, of a kernel whose blocks wait for each other. */
 void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *computation,
                          const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                          tally_cuda_cut *cut);
