@@ -38,6 +38,12 @@ typedef struct scan_columns_args {
     uint64_t outer, extent, inner, chunk, chunks, before, width;
 } scan_columns_args;
 
+typedef struct panels_args {
+    CUdeviceptr x, y, out, initial, carry, total;
+    uint64_t outer, extent, inner, before, panels;
+    uint32_t panel, strands;
+} panels_args;
+
 /* ---- launching ---- */
 
 enum {
@@ -163,6 +169,30 @@ static tally_status launch_stretches(const tally_cuda_launch *l) {
     if (status == TALLY_OK)
         status = start(l->plan, k->scan_columns, stretches, 1, l->stream, parameters, "launching a scan of columns");
     return status;
+}
+
+static tally_status launch_panels(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    panels_args args = {.x = tally_cuda_address(a->x),
+                        .y = tally_cuda_address(a->y),
+                        .out = tally_cuda_address(a->out),
+                        .initial = tally_cuda_address(a->initial),
+                        .carry = l->pieces.carry,
+                        .total = l->pieces.total,
+                        .outer = a->shape.outer,
+                        .extent = a->shape.extent,
+                        .inner = a->shape.inner,
+                        .before = l->pieces.before,
+                        .panels = cut->panels,
+                        .panel = cut->panel,
+                        .strands = cut->groups};
+    void *parameters[] = {&args};
+    return tally_cuda_check(l->plan->device->api->cuLaunchKernel(l->plan->kernels.scan_panels, (unsigned)cut->blocks, 1,
+                                                                 1, sizes->scan.panel_threads, 1, 1,
+                                                                 sizes->scan.shared, l->stream, parameters, NULL),
+                            "launching a scan of panels");
 }
 
 /* The offsets are checked, and the first of each tile is found, by 'place'. */
@@ -298,6 +328,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_columns(l);
     case TALLY_CUDA_STRETCHES:
         return launch_stretches(l);
+    case TALLY_CUDA_PANELS:
+        return launch_panels(l);
     case TALLY_CUDA_EXACT:
         return tally_cuda_exact_launch(l);
     default:

@@ -28,6 +28,7 @@ static const struct {
     {"fold_slabs", offsetof(tally_cuda_kernels, fold_slabs)},
     {"sum_stretches", offsetof(tally_cuda_kernels, sum_stretches)},
     {"scan_stretches", offsetof(tally_cuda_kernels, scan_stretches)},
+    {"scan_panels", offsetof(tally_cuda_kernels, scan_panels)},
     {"scan_columns", offsetof(tally_cuda_kernels, scan_columns)},
     {"clear_totals", offsetof(tally_cuda_kernels, clear_totals)},
     {"lower_totals", offsetof(tally_cuda_kernels, lower_totals)},
@@ -38,16 +39,20 @@ static const struct {
     {"exact_runs", offsetof(tally_cuda_kernels, exact_runs)},
 };
 
-/* Such a kernel takes more shared memory than kernels are given unasked, and all of its blocks at once. */
+/* For a kernel that takes more shared memory than it is given unasked. */
+static tally_status allow_shared(const tally_cuda_plan *plan, CUfunction kernel, unsigned shared) {
+    return tally_cuda_check(plan->device->api->cuFuncSetAttribute(
+                                kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
+                            "asking for shared memory");
+}
+
+/* For one whose blocks are all there at once, too. */
 static tally_status prepare_resident(tally_cuda_plan *plan, CUfunction kernel, unsigned threads, unsigned shared) {
-    const tally_cuda_api *api = plan->device->api;
     int blocks = 0;
-    tally_status status =
-        tally_cuda_check(api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
-                         "asking for shared memory");
+    tally_status status = allow_shared(plan, kernel, shared);
     if (status == TALLY_OK)
         status = tally_cuda_check(
-            api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, (int)threads, shared),
+            plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, (int)threads, shared),
             "asking how many thread blocks fit");
     if (status == TALLY_OK && blocks < 1)
         return tally_fail(TALLY_UNSUPPORTED, "this device has too little shared memory for a tile of %s",
@@ -83,6 +88,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         status = prepare_resident(plan, plan->kernels.scan_tiles, sizes->tile_threads + 32, sizes->tile_shared);
     if (status == TALLY_OK && plan->kernels.scan)
         status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
+    if (status == TALLY_OK && plan->kernels.scan_panels)
+        status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.shared);
     return status;
 }
 

@@ -12,7 +12,7 @@
 extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
     tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
-    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[];
+    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[], tally_cuda_kernels_scan_panels[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -261,27 +261,27 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
     unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
     if (c->desc.grouping == TALLY_KEYS)
         place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        place += tile + 8;
+    const unsigned marks = c->desc.grouping == TALLY_SEGMENTS ? s->scan.teams * 2 * tile + 16 : 0;
     unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
-    return round_up(ring * (place + s->record_bytes) + of_warps + 2 * s->scan.summers / 8 + 512, 128);
+    return round_up(ring * (place + s->record_bytes) + marks + of_warps + 2 * s->scan.summers / 8 + 512, 128);
 }
 
 /* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in
  * other banks, and as many as its registers hold. */
 static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    enum { STRETCH = 80 /* bytes */, MOST_ITEMS = 48, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
+    enum { STRETCH = 80 /* bytes */, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    const bool segments = c->desc.grouping == TALLY_SEGMENTS, keys = c->desc.grouping == TALLY_KEYS;
+    const bool keys = c->desc.grouping == TALLY_KEYS;
     unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
     if (keys && c->index_bytes < narrowest)
         narrowest = (unsigned)c->index_bytes;
     const unsigned vector = 16 / narrowest;
     unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
-    while (vectors > 1 && vectors * vector > MOST_ITEMS)
+    const unsigned most_items = c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* heads have a bit each */
+    while (vectors > 1 && vectors * vector > most_items)
         vectors -= 2;
     s->scan.items = vectors * vector;
-    s->scan.summers = (segments ? 2 : 4) * WARP; /* more are no faster, and markers want registers too */
+    s->scan.summers = 4 * WARP;
     const char *tune = getenv("TUNE"); /* TUNE */
     unsigned tf = 0, tt = 0, ts = 0, tr = 0, tv = 0;
     if (tune)
@@ -305,8 +305,10 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         s->scan.ring = tr;
     s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
     s->scan.waves = 2 * s->scan.ring + 1;
+    s->scan.takes_panels = in == result && in >= 4 && acc <= 8 && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
     const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
-    s->scan.threads = loaders + WARP + s->scan.summers + (segments ? 3 * WARP : 0) + s->scan.teams * s->scan.finishers;
+    s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
+    s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
 }
 
 static void column_sizes(tally_cuda_sizes *s) {
@@ -498,6 +500,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_RING", s->scan.ring},
                    {"SCAN_WAVES", s->scan.waves},
                    {"SCAN_THREADS", s->scan.threads},
+                   {"SCAN_PANEL_THREADS", s->scan.panel_threads},
                    {"SCAN_SHARED_BYTES", s->scan.shared},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
@@ -516,7 +519,7 @@ static void add_types(tally_text *text, const tally_computation *c) {
         tally_text_add(text, "typedef out_t result_t;\n");
 }
 
-static void add_kernels(tally_text *text, const tally_computation *c) {
+static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
     if (c->desc.grouping == TALLY_SEGMENTS)
         tally_text_add(text, tally_cuda_kernels_offsets);
@@ -538,6 +541,8 @@ static void add_kernels(tally_text *text, const tally_computation *c) {
     }
     if (axis && tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_scan_columns);
+        if (sizes->scan.takes_panels)
+            tally_text_add(text, tally_cuda_kernels_scan_panels);
     } else if (axis) {
         tally_text_add(text, tally_cuda_kernels_slabs);
         tally_text_add(text, tally_cuda_kernels_columns);
@@ -577,7 +582,7 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
     }
     if (!c->exact)
         add_raise(&text, c);
-    add_kernels(&text, c);
+    add_kernels(&text, c, &sizes);
     if (text.failed) {
         free(text.bytes);
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");

@@ -27,6 +27,8 @@ typedef struct tally_cuda_sizes {
         unsigned waves;     /* of entries */
         unsigned threads;   /* a block, in all */
         unsigned shared;    /* bytes of shared memory */
+        bool takes_panels;  /* scan_panels.cu serves too */
+        unsigned panel_threads;
     } scan;
 } tally_cuda_sizes;
 

@@ -18,6 +18,11 @@ enum {
     LEAST_TILE = 512,       /* elements */
     RING = 6,               /* waves, as in tiles.cu */
     LEAST_STRETCH = 32,     /* rows of a column that one thread takes */
+    VECTOR_BYTES = 16,
+    MOST_PANEL = 512, /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
+    LEAST_PANEL = 128,
+    LEAST_PANEL_ROWS = 64,
+    LEAST_BUSY = 60, /* of a hundred processors, for panels to pay */
     ALIGNMENT = 256
 };
 
@@ -170,6 +175,33 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
         cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
 }
 
+/* Panels as wide as leaves every processor its share; false if there are too few columns for that. */
+static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                       const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t in = c->in_bytes, row = shape->inner * in;
+    const uint64_t places = (uint64_t)device->multiprocessors * sizes->scan.teams;
+    if (!sizes->scan.takes_panels || row % VECTOR_BYTES || row < LEAST_PANEL || shape->extent < LEAST_PANEL_ROWS)
+        return false;
+    uint64_t best = 0;
+    for (uint64_t width = MOST_PANEL; width >= LEAST_PANEL; width /= 2) {
+        uint64_t panels = divide_up(row, width), rounds = divide_up(shape->outer * panels, places);
+        uint64_t busy = shape->outer * panels * 100 / (rounds * places); /* of a hundred */
+        if (busy > best + 5) {
+            best = busy;
+            cut->panels = panels;
+        }
+    }
+    if (best < LEAST_BUSY)
+        return false;
+    const uint64_t vectors = divide_up(divide_up(row, VECTOR_BYTES), cut->panels);
+    cut->path = TALLY_CUDA_PANELS;
+    cut->panel = (unsigned)(vectors * VECTOR_BYTES / in);
+    cut->panels = divide_up(shape->inner, cut->panel);
+    cut->groups = sizes->scan.finishers / cut->panel;
+    cut->blocks = least(divide_up(shape->outer * cut->panels, sizes->scan.teams), (uint64_t)device->multiprocessors);
+    return true;
+}
+
 static void cut_axis(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                      uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     bool scan = tally_is_scan(c);
@@ -178,6 +210,8 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
     if (!cut->rows || (scan && !cut->elements))
         return;
     bool is_short = shape->outer > 1 && shape->extent && shape->extent < SHORT_ROW;
+    if (scan && shape->inner > 1 && cut_panels(device, c, sizes, shape, cut))
+        return;
     if (scan && shape->inner > 1)
         cut_stretches(device, sizes, shape, cut);
     else if (scan)

@@ -14,6 +14,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SLABS,     /* slabs.cu */
     TALLY_CUDA_COLUMNS,   /* columns.cu */
     TALLY_CUDA_STRETCHES, /* scan_columns.cu */
+    TALLY_CUDA_PANELS,    /* scan_panels.cu */
     TALLY_CUDA_EXACT      /* exact.cu */
 } tally_cuda_path;
 
@@ -26,9 +27,9 @@ typedef struct tally_cuda_cut {
     uint64_t slabs_a_tile, slab_grid;         /* SLABS */
     unsigned part_bits;                       /* 2^part_bits threads a column */
     uint64_t columns, column_chunks, stretch; /* COLUMNS and STRETCHES: of all slabs; rows a chunk */
-    uint64_t panels;                          /* COLUMNS: a slab */
+    uint64_t panels;                          /* COLUMNS and PANELS: a slab */
     bool is_thin;                             /* few rows */
-    unsigned width, panel, groups;            /* columns a thread and a panel; rows a step */
+    unsigned width, panel, groups;            /* columns a thread and a panel; rows a step, or strands */
 
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t arrived, control, entries;

@@ -66,6 +66,23 @@ struct gate {
     }
 };
 
+/* A vector of 16 bytes on its way to shared memory, past the registers where the device can; both addresses are aligned.
+ * After the last a thread arrives at a gate that way. */
+inline void copy_vector(void *to, const void *from) {
+#if HAS_MBARRIER
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+    *(uint4 *)to = __ldcs((const uint4 *)from);
+#endif
+}
+inline void arrive_after_vectors(gate *g) {
+#if HAS_MBARRIER
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(g)) : "memory");
+#else
+    g->arrive();
+#endif
+}
+
 /* A place in a ring of 'Length', and the parity of the gates there. */
 template <int Length> struct place_in_ring {
     int at;

@@ -32,14 +32,12 @@ enum {
     TILE = FINISHERS * ITEMS,
     LOADERS = COPIES_IN_BULK ? WARP : 4 * WARP,
     STORERS = COPIES_IN_BULK ? WARP : 0,
-    MARKERS = GROUPS == SEGMENTS ? 3 * WARP : 0,
 
     /* who is who, by the first thread */
     FIRST_STORER = LOADERS,
     MESSENGER = FIRST_STORER + STORERS,
     FIRST_SUMMER = MESSENGER + WARP,
-    FIRST_MARKER = FIRST_SUMMER + SUMMERS,
-    FIRST_FINISHER = FIRST_MARKER + MARKERS,
+    FIRST_FINISHER = FIRST_SUMMER + SUMMERS,
     THREADS = FIRST_FINISHER + TEAMS * FINISHERS,
 
     /* barriers */
@@ -57,8 +55,9 @@ enum {
 };
 static_assert(THREADS == SCAN_THREADS && WAVES == SCAN_WAVES);
 
-/* Large accumulators would make the unrolled code take minutes to compile; small ones are kept between two passes. */
-constexpr bool SMALL = sizeof(acc_t) <= 32, KEPT = sizeof(lane_t) <= 8;
+/* Large accumulators would make the unrolled code take minutes to compile; few and small ones are kept between two
+ * passes. */
+constexpr bool SMALL = sizeof(acc_t) <= 32, KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= 192;
 constexpr int AT_ONCE = SMALL ? ITEMS : 1;
 
 struct scratch {
@@ -68,10 +67,8 @@ struct scratch {
     index_t key_before[RING];
 #endif
 #if GROUPS == SEGMENTS
-    alignas(16) uint8 marks[RING][MARKS]; /* 1: a segment begins there, in the direction of the scan */
-    int last_head[RING];
-    uint64 written_from, written_to; /* what all segments cover */
-    gate marked[RING];
+    alignas(16) uint8 marks[TEAMS][2][MARKS]; /* 1: a segment begins there, in the direction of the scan */
+    uint64 written_from, written_to;          /* what all segments cover */
 #endif
     gate full[RING], ready[RING], done[RING], empty[RING];
     alignas(16) uint8 prefix[RING][sizeof(record)];
@@ -230,68 +227,71 @@ inline void store_tiles(scratch &s, const scan_args &p, uint64 turns) {
 }
 #endif
 
-/* ---- markers: where segments begin ---- */
+/* ---- where segments begin ---- */
 
 #if GROUPS == SEGMENTS
-/* Each warp marks tiles of its own, so that one's wait for offsets hides in another's work. */
-inline void mark_tiles(scratch &s, const scan_args &p, uint64 turns) {
-    const int lane = threadIdx.x % WARP, warp = (threadIdx.x - FIRST_MARKER) / WARP;
-    const bool aligned = ((uint64)p.index & (sizeof(index_t) - 1)) == 0;
-    place here = {0, 0};
-    here.advance(warp);
-    uint64 next = 0, next_end = 0;
-    auto find = [&](uint64 turn) {
-        if (turn < turns) {
-            uint64 rank = tile_at(p, turn).rank;
-            next = p.first_offset[rank];
-            next_end = p.first_offset[rank + 1];
-        }
-    };
-    find(warp);
-    for (uint64 turn = warp; turn < turns; turn += MARKERS / WARP, here.advance(MARKERS / WARP)) {
-        uint64 low = tile_at(p, turn).low + REVERSE, begin = next, end = next_end;
-        uint8 *marks = s.marks[here.at];
-        constexpr int MANY = 16; /* on their way at a time, the first before there is a place for them */
-        index_t few[MANY];
-        auto load_few = [&](uint64 first) {
-#pragma unroll
-            for (int k = 0; k < MANY; k++)
-                if (first + k * WARP < end)
-                    few[k] = aligned ? __ldcs(p.index + first + k * WARP) : load(p.index + first + k * WARP);
-        };
-        load_few(begin + lane);
-        find(turn + MARKERS / WARP);
-        s.empty[here.at].wait(here.parity ^ 1);
-        for (int v = lane; v < MARKS / 16; v += WARP)
-            ((uint4 *)marks)[v] = uint4{0, 0, 0, 0};
-        __syncwarp();
-        for (uint64 first = begin + lane; first < end; first += MANY * WARP) {
-            if (first != begin + lane)
-                load_few(first);
-#pragma unroll
-            for (int k = 0; k < MANY; k++)
-                if (first + k * WARP < end)
-                    marks[(uint64)few[k] - low] = 1;
-        }
-        if (lane == 0)
-            s.last_head[here.at] = begin < end ? (int)((uint64)load(p.index + (REVERSE ? begin : end - 1)) - low) : -1;
-        __syncwarp();
-        if (lane == 0)
-            s.marked[here.at].arrive();
-    }
+/* The offsets that make heads in a tile. */
+struct bounds {
+    uint64 from;
+    int count;
+};
+inline bounds bounds_at(const scan_args &p, uint64 turn, uint64 turns) {
+    if (turn >= turns)
+        return {0, 0};
+    const uint64 *first = p.first_offset + tile_at(p, turn).rank;
+    return {first[0], (int)(first[1] - first[0])};
 }
+
+/* A team marks the heads of its next tile while it works on this one: many segments begin in a tile or few, and the way
+ * to their offsets is long. */
+struct markers {
+    enum { AHEAD = 2 }; /* offsets a thread that are on their way from one tile to the next */
+    index_t few[AHEAD];
+    bounds next;
+
+    void load_few(const scan_args &p, int thread) {
+        if (((uint64)p.index & (sizeof(index_t) - 1)) == 0) {
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (thread + k * FINISHERS < next.count)
+                    few[k] = __ldcs(p.index + next.from + thread + k * FINISHERS);
+        } else {
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (thread + k * FINISHERS < next.count)
+                    few[k] = load(p.index + next.from + thread + k * FINISHERS);
+        }
+    }
+    static void clear(uint8 *marks, int thread) {
+        for (int v = thread; v < MARKS / 16; v += FINISHERS)
+            ((uint4 *)marks)[v] = uint4{0, 0, 0, 0};
+    }
+    void mark(const scan_args &p, uint8 *marks, uint64 low, int thread) const {
+        low += REVERSE;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (thread + k * FINISHERS < next.count)
+                marks[(uint64)few[k] - low] = 1;
+        const index_t *rest = p.index + next.from;
+        if (((uint64)p.index & (sizeof(index_t) - 1)) == 0) {
+#pragma unroll 8
+            for (int g = AHEAD * FINISHERS + thread; g < next.count; g += FINISHERS)
+                marks[(uint64)__ldcs(rest + g) - low] = 1;
+        } else {
+            for (int g = AHEAD * FINISHERS + thread; g < next.count; g += FINISHERS)
+                marks[(uint64)load(rest + g) - low] = 1;
+        }
+    }
+};
 #endif
 
 /* ---- summers ---- */
 
-/* The last head of a tile, in logical order, as an element of the tile; -1 if there is none. */
+/* The last head of a tile, in logical order, as an element of the tile; -1 if there is none. Of segments it is known. */
 inline int last_head(scratch &s, const scan_args &p, const tile &t, const place &here, int in_turn) {
 #if GROUPS == ROWS
     uint64 last = t.first + t.count - 1, column = remainder(last, p.extent);
     return column >= t.count ? -1 : (int)(REVERSE ? column : t.count - 1 - column);
-#elif GROUPS == SEGMENTS
-    s.marked[here.at].wait(here.parity);
-    return s.last_head[here.at];
 #elif GROUPS == KEYS
     const uint8 *memory = s.keys[here.at];
     constexpr int a_vector = 16 / sizeof(index_t);
@@ -393,10 +393,23 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
     int thread = threadIdx.x - FIRST_SUMMER, lane = thread % WARP, in_turn = 0;
     uint32 wave = 0;
     place here = {0, 0};
+#if GROUPS == SEGMENTS
+    bounds next = bounds_at(p, 0, turns), after = bounds_at(p, 1, turns);
+    auto last_of = [&](const bounds &b) { return b.count ? load(p.index + b.from + (REVERSE ? 0 : b.count - 1)) : index_t(0); };
+    index_t next_last = last_of(next);
+#endif
     for (uint64 turn = 0; turn < turns; turn++, here.advance(), in_turn ^= 1) {
         tile t = tile_at(p, turn);
+#if GROUPS == SEGMENTS
+        int head = next.count ? (int)((uint64)next_last - REVERSE - t.low) : -1;
+        next = after;
+        next_last = last_of(next);
+        after = bounds_at(p, turn + 2, turns);
+        s.full[here.at].wait(here.parity);
+#else
         s.full[here.at].wait(here.parity);
         int head = last_head(s, p, t, here, in_turn);
+#endif
         int from = !REVERSE && head >= 0 ? head : 0, to = REVERSE && head >= 0 ? head + 1 : t.count;
         lane_t sum = sum_share(p, t, s.tile[here.at], from, to);
 #pragma unroll
@@ -488,43 +501,67 @@ inline state join(const state &a, const state &b) {
     return make_state(fresh ? b.acc : combine(a.acc, b.acc), fresh || has_head(a), fresh ? start_of(b) : start_of(a));
 }
 
-/* A thread's stretch of a tile, in logical order. Stretches of an odd number of vectors meet in no bank. */
-template <class T> inline void read_stretch(const uint8 *memory, int shift, int stretch, T *items) {
-    constexpr int a_vector = 16 / sizeof(T), mine = ITEMS / a_vector;
-    if (shift == 0) {
+/* A thread's stretch of a tile. Narrow elements stay packed: apart they would take a register each. */
+template <class T> struct stretch_of {
+    enum { BYTES = sizeof(T), A_VECTOR = 16 / BYTES, VECTORS = ITEMS / A_VECTOR };
+    uint32 word[ITEMS * BYTES / 4];
+
+    /* Stretches of an odd number of vectors meet in no bank. */
+    void read(const uint8 *memory, int shift, int stretch) {
+        if (shift == 0) {
 #pragma unroll
-        for (int v = 0; v < mine; v++) {
-            T few[a_vector];
-            uint4 bits = ((const uint4 *)memory)[stretch * mine + v];
-            memcpy(few, &bits, 16);
+            for (int v = 0; v < VECTORS; v++) {
+                uint4 bits = ((const uint4 *)memory)[stretch * VECTORS + v];
+                memcpy(&word[4 * v], &bits, 16);
+            }
+        } else {
+            T items[ITEMS];
 #pragma unroll
-            for (int k = 0; k < a_vector; k++)
-                items[REVERSE ? ITEMS - 1 - (v * a_vector + k) : v * a_vector + k] = few[k];
+            for (int k = 0; k < ITEMS; k++)
+                items[k] = load((const T *)(memory + shift) + stretch * ITEMS + k);
+            memcpy(word, items, sizeof word);
         }
-    } else {
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            items[REVERSE ? ITEMS - 1 - k : k] = load((const T *)(memory + shift) + stretch * ITEMS + k);
     }
-}
+    /* in logical order */
+    T operator[](int k) const {
+        int at = (REVERSE ? ITEMS - 1 - k : k) * BYTES;
+        T item;
+        if (BYTES < 4) {
+            uint32 bits = word[at / 4] >> 8 * (at % 4);
+            memcpy(&item, &bits, BYTES);
+        } else {
+            memcpy(&item, &word[at / 4], BYTES);
+        }
+        return item;
+    }
+    /* Makes the compiler unpack items anew, rather than keep each since the last time. */
+    void forget() {
+        if (BYTES < 4)
+#pragma unroll
+            for (int w = 0; w < (int)(sizeof word / 4); w++)
+                asm volatile("" : "+r"(word[w]));
+    }
+};
 
 /* Results lie in line where elements did; wider ones would meet in the banks, and are scattered a little. */
 constexpr int vector_of_results(int v) {
     return IN_LINE ? v : v ^ (v >> 3 & 7);
 }
-inline void write_stretch(uint8 *memory, int stretch, const result_t *results) {
-    constexpr int a_vector = 16 / sizeof(result_t), mine = ITEMS / a_vector;
-#pragma unroll
-    for (int v = 0; v < mine; v++) {
-        result_t few[a_vector];
-#pragma unroll
-        for (int k = 0; k < a_vector; k++)
-            few[k] = results[REVERSE ? ITEMS - 1 - (v * a_vector + k) : v * a_vector + k];
+/* Takes a stretch's results in logical order, and writes each vector when it is whole. */
+struct results_writer {
+    enum { A_VECTOR = 16 / sizeof(result_t), VECTORS = ITEMS / A_VECTOR };
+    result_t few[A_VECTOR];
+
+    void put(uint8 *memory, int stretch, int k, result_t result) {
+        int at = REVERSE ? ITEMS - 1 - k : k;
+        few[at % A_VECTOR] = result;
+        if (at % A_VECTOR != (REVERSE ? 0 : A_VECTOR - 1))
+            return;
         uint4 bits;
         memcpy(&bits, few, 16);
-        ((uint4 *)memory)[vector_of_results(stretch * mine + v)] = bits;
+        ((uint4 *)memory)[vector_of_results(stretch * VECTORS + at / A_VECTOR)] = bits;
     }
-}
+};
 inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w) {
     constexpr int a_vector = 16 / sizeof(result_t);
     const uint4 *vectors = (const uint4 *)memory;
@@ -540,7 +577,8 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
 }
 
 /* A bit for each item that is a head, in logical order. 'column' is of the first item, in its row. */
-inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int stretch, uint64 column) {
+inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int team, int in_turn, int stretch,
+                         uint64 column) {
     bits_t heads = 0;
 #if GROUPS == ROWS
     uint64 k = column ? p.extent - column : 0;
@@ -549,7 +587,7 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
 #elif GROUPS == SEGMENTS
     constexpr int width = ITEMS % 4 == 0 ? 4 : ITEMS % 2 == 0 ? 2 : 1;
     typedef typename word_of<width>::type word;
-    const word *marks = (const word *)(s.marks[at] + stretch * ITEMS);
+    const word *marks = (const word *)(s.marks[team][in_turn] + stretch * ITEMS);
 #pragma unroll
     for (int w = 0; w < ITEMS / width; w++) /* the bytes' lowest bits, side by side */
         heads |= (bits_t)((uint32)marks[w] * 0x10204080u >> 28) << w * width;
@@ -559,8 +597,9 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
 #elif GROUPS == KEYS
     const index_t *in_memory = (const index_t *)(s.keys[at] + shift_of(p.index + t.low));
     int past = stretch * ITEMS + (REVERSE ? ITEMS : -1); /* the item before */
-    index_t keys[ITEMS], previous = past < 0 || past >= t.count ? s.key_before[at] : load(in_memory + past);
-    read_stretch(s.keys[at], shift_of(p.index + t.low), stretch, keys);
+    index_t previous = past < 0 || past >= t.count ? s.key_before[at] : load(in_memory + past);
+    stretch_of<index_t> keys;
+    keys.read(s.keys[at], shift_of(p.index + t.low), stretch);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         heads |= (bits_t)(keys[k] != previous) << k;
@@ -609,22 +648,19 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     uint64 first = REVERSE ? p.n - low - there : low;
     uint64 column = first + p.before; /* of the first item there: elements of its group before it */
     bits_t heads = 0;
-#if GROUPS == SEGMENTS
-    s.marked[here.at].wait(here.parity);
-#endif
     s.full[here.at].wait(here.parity);
     if (GROUPS == ROWS)
         column = remainder(first, p.extent);
     if (GROUPS != ALL && there) {
-        heads = find_heads(s, p, t, here.at, stretch, column);
+        heads = find_heads(s, p, t, here.at, team, in_turn, stretch, column);
         if (GROUPS == ROWS)
             heads <<= absent;
         heads &= ((bits_t)2 << (there - 1)) - 1 << absent;
     }
     if (GROUPS == ROWS)
         column += p.before;
-    in_t items[ITEMS];
-    read_stretch(s.tile[here.at], shift_of(p.x + t.low), stretch, items);
+    stretch_of<in_t> items;
+    items.read(s.tile[here.at], shift_of(p.x + t.low), stretch);
 
     auto is_there = [&](int k) { return REVERSE ? k >= absent : k < there; };
     auto is_head = [&](int k) { return GROUPS != ALL && (heads >> k & 1); };
@@ -664,10 +700,13 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     acc_t left = open ? has_base ? combine(base, prefix.acc) : prefix.acc : base;
     left = combine(left, widen(before.acc));
     uint64 start = open ? start_of(prefix) : t.first + start_of(before);
-    result_t results[ITEMS];
+    uint8 *memory = s.tile[here.at];
+    results_writer results;
     at_column = column;
-    if (!KEPT)
+    if (!KEPT) {
         run = identity_as<lane_t>();
+        items.forget();
+    }
 #pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k)) {
@@ -688,14 +727,12 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         /* elements of the group before this one */
         uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;
         uint64 group_start = GROUPS == SEGMENTS || GROUPS == KEYS ? start : 0;
-        results[k] = lower(combine(left, widen(sum)), within + INCLUSIVE, group_start);
+        results.put(memory, stretch, k, lower(combine(left, widen(sum)), within + INCLUSIVE, group_start));
         at_column += is_there(k);
     }
     if (p.total && there && first + there == p.n)
         p.total->write(combine(left, widen(run)));
 
-    uint8 *memory = s.tile[here.at];
-    write_stretch(memory, stretch, results);
     part w = written_part(s, t);
     if (!goes_in_bulk(p, t, is_whole(w, t))) {
         sync_some<FINISHERS>(OF_TEAMS + team);
@@ -718,15 +755,38 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
         base = p.carry ? p.carry->read() : raise(load(p.initial));
     place here = {0, 0};
     here.advance(team);
-    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1)
+#if GROUPS == SEGMENTS
+    markers m;
+    uint8(*marks)[MARKS] = s.marks[team];
+    m.next = bounds_at(p, team, turns);
+    m.load_few(p, thread);
+    markers::clear(marks[0], thread);
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    if (team < turns)
+        m.mark(p, marks[0], tile_at(p, team).low, thread);
+    bounds after = bounds_at(p, team + TEAMS, turns);
+#endif
+    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1) {
+#if GROUPS == SEGMENTS
+        m.next = after;
+        m.load_few(p, thread);
+        after = bounds_at(p, turn + 2 * TEAMS, turns);
+        sync_some<FINISHERS>(OF_TEAMS + team); /* the marks are there, and the others no longer looked at */
+        markers::clear(marks[in_turn ^ 1], thread);
+#endif
         finish_tile(s, p, tile_at(p, turn), here, team, thread, in_turn, has_base, base);
+#if GROUPS == SEGMENTS
+        if (turn + TEAMS < turns)
+            m.mark(p, marks[in_turn ^ 1], tile_at(p, turn + TEAMS).low, thread);
+#endif
+    }
 }
 
 /* ---- the kernel ---- */
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
-    extern __shared__ uint4 dynamic[];
-    scratch &s = *(scratch *)(((uint64)dynamic + 127) & ~127ull);
+    extern __shared__ __align__(128) uint8 ring_memory[];
+    scratch &s = *(scratch *)ring_memory;
     if (p.refused && *p.refused)
         return;
     uint64 turns = turns_of_block(p);
@@ -736,9 +796,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
             s.ready[at].init(2);
             s.done[at].init(FINISHERS / WARP);
             s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
-#if GROUPS == SEGMENTS
-            s.marked[at].init(1);
-#endif
         }
         show_gates();
 #if GROUPS == SEGMENTS
@@ -749,10 +806,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
     __syncthreads();
     if (threadIdx.x >= FIRST_FINISHER)
         finish_tiles(s, p, turns);
-#if GROUPS == SEGMENTS
-    else if (threadIdx.x >= FIRST_MARKER)
-        mark_tiles(s, p, turns);
-#endif
     else if (threadIdx.x >= FIRST_SUMMER)
         sum_tiles(s, p, turns);
     else if (threadIdx.x >= MESSENGER)
