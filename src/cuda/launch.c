@@ -90,6 +90,11 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
                         .blocks = cut->blocks,
                         .before = l->pieces.before};
     void *parameters[] = {&args};
+    if (cut->in_cluster)
+        return tally_cuda_check(
+            l->plan->device->api->cuLaunchKernel(l->plan->kernels.reduce_in_cluster, (unsigned)cut->blocks, 1, 1,
+                                                 l->plan->sizes.cluster_threads, 1, 1, 0, l->stream, parameters, NULL),
+            "launching a reduction in a cluster");
     uint64_t rows = cut->rows < MOST_GRID_Y ? cut->rows : MOST_GRID_Y;
     return start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
 }
@@ -190,8 +195,8 @@ static tally_status launch_panels(const tally_cuda_launch *l) {
                         .strands = cut->groups};
     void *parameters[] = {&args};
     return tally_cuda_check(l->plan->device->api->cuLaunchKernel(l->plan->kernels.scan_panels, (unsigned)cut->blocks, 1,
-                                                                 1, sizes->scan.panel_threads, 1, 1,
-                                                                 sizes->scan.shared, l->stream, parameters, NULL),
+                                                                 1, sizes->scan.panel_threads, 1, 1, sizes->scan.shared,
+                                                                 l->stream, parameters, NULL),
                             "launching a scan of panels");
 }
 

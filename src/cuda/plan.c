@@ -16,6 +16,7 @@ static const struct {
     size_t member;
 } kernels[] = {
     {"reduce", offsetof(tally_cuda_kernels, reduce)},
+    {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
     {"scan", offsetof(tally_cuda_kernels, scan)},
     {"place_offsets", offsetof(tally_cuda_kernels, place_offsets)},
     {"scan_tiles", offsetof(tally_cuda_kernels, scan_tiles)},
@@ -41,9 +42,9 @@ static const struct {
 
 /* For a kernel that takes more shared memory than it is given unasked. */
 static tally_status allow_shared(const tally_cuda_plan *plan, CUfunction kernel, unsigned shared) {
-    return tally_cuda_check(plan->device->api->cuFuncSetAttribute(
-                                kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
-                            "asking for shared memory");
+    return tally_cuda_check(
+        plan->device->api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
+        "asking for shared memory");
 }
 
 /* For one whose blocks are all there at once, too. */

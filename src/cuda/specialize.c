@@ -1,7 +1,6 @@
 #include "cuda/specialize.h"
 
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/dtype.h"
@@ -12,7 +11,8 @@
 extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
     tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
-    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[], tally_cuda_kernels_scan_panels[];
+    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[],
+    tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[], tally_cuda_kernels_cluster[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -282,27 +282,14 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         vectors -= 2;
     s->scan.items = vectors * vector;
     s->scan.summers = 4 * WARP;
-    const char *tune = getenv("TUNE"); /* TUNE */
-    unsigned tf = 0, tt = 0, ts = 0, tr = 0, tv = 0;
-    if (tune)
-        sscanf(tune, "%u,%u,%u,%u,%u", &tf, &tt, &ts, &tr, &tv);
-    if (tv)
-        s->scan.items = tv * vector;
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
-    if (tf) {
-        s->scan.finishers = tf;
-        s->scan.teams = tt;
-        s->scan.summers = ts;
-    }
     const unsigned limit = shared_limit(architecture);
     while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
         s->scan.finishers /= 2;
     s->scan.ring = MOST_RING;
     while (s->scan.ring > 2 && scan_shared(c, s, acc, widest, s->scan.ring) > limit)
         s->scan.ring--;
-    if (tr && tr < s->scan.ring)
-        s->scan.ring = tr;
     s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
     s->scan.waves = 2 * s->scan.ring + 1;
     s->scan.takes_panels = in == result && in >= 4 && acc <= 8 && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
@@ -326,6 +313,8 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
+    s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
+    s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     tile_sizes(c, architecture, acc, s);
     scan_sizes(c, architecture, acc, s);
@@ -519,6 +508,16 @@ static void add_types(tally_text *text, const tally_computation *c) {
         tally_text_add(text, "typedef out_t result_t;\n");
 }
 
+static void add_reduce(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    tally_text_print(text, "#define IS_ARGMIN %d\n#define IS_ARGMAX %d\n#define IS_MOMENTS %d\n",
+                     c->entry && c->monoid == TALLY_MONOID_argmin, c->entry && c->monoid == TALLY_MONOID_argmax,
+                     c->entry && c->monoid == TALLY_MONOID_moments);
+    tally_text_add(text, tally_cuda_kernels_append);
+    tally_text_add(text, tally_cuda_kernels_reduce);
+    if (sizes->has_clusters)
+        tally_text_add(text, tally_cuda_kernels_cluster);
+}
+
 static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
     if (c->desc.grouping == TALLY_SEGMENTS)
@@ -529,7 +528,7 @@ static void add_kernels(tally_text *text, const tally_computation *c, const tall
     }
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
     if (!tally_is_scan(c) && (all || axis))
-        tally_text_add(text, tally_cuda_kernels_reduce);
+        add_reduce(text, c, sizes);
     else if (!tally_is_scan(c))
         tally_text_add(text, tally_cuda_kernels_tiles);
     else {

@@ -15,9 +15,11 @@ enum {
     THIN = 4,            /* rows, as in columns.cu */
     PARTIAL_BYTES = 900 << 10,
     BLOCKS_A_PROCESSOR = 4, /* thread blocks for a long reduction */
-    LEAST_TILE = 512,       /* elements */
-    RING = 6,               /* waves, as in tiles.cu */
-    LEAST_STRETCH = 32,     /* rows of a column that one thread takes */
+    CLUSTER = 8,            /* blocks, as in reduce.cu */
+    CLUSTER_VECTORS = 1 << 17,
+    LEAST_TILE = 512,   /* elements */
+    RING = 6,           /* waves, as in tiles.cu */
+    LEAST_STRETCH = 32, /* rows of a column that one thread takes */
     VECTOR_BYTES = 16,
     MOST_PANEL = 512, /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
     LEAST_PANEL = 128,
@@ -52,6 +54,14 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
     cut->path = TALLY_CUDA_ROWS;
     cut->chunk = divide_up(divide_up(extent, blocks), step) * step;
     cut->blocks = cut->chunk ? divide_up(extent, cut->chunk) : 1;
+    if (sizes->has_clusters && cut->rows == 1 && cut->blocks > 1 &&
+        extent / sizes->vector <= CLUSTER_VECTORS) { /* no workspace, and nothing to clear */
+        step = (uint64_t)sizes->cluster_threads * sizes->vector * sizes->unroll;
+        cut->in_cluster = true;
+        cut->blocks = CLUSTER;
+        cut->chunk = divide_up(divide_up(extent, CLUSTER), step) * step;
+        return;
+    }
     if (cut->blocks > 1) {
         cut->arrived = tally_cuda_place(cut, cut->rows * sizeof(uint32_t));
         cut->zeroed_bytes = cut->bytes;

@@ -22,6 +22,7 @@ typedef struct tally_cuda_cut {
     tally_cuda_path path;
     uint64_t elements;
     uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block */
+    bool in_cluster;                          /* ROWS: one row, and its blocks are a cluster */
     uint64_t tile, tiles;                     /* TILES and SCAN: elements a tile */
     uint64_t tile_grid;                       /* thread blocks, all resident together */
     uint64_t slabs_a_tile, slab_grid;         /* SLABS */
