@@ -39,8 +39,8 @@ typedef struct scan_columns_args {
 } scan_columns_args;
 
 typedef struct panels_args {
-    CUdeviceptr x, y, out, initial, carry, total;
-    uint64_t outer, extent, inner, before, panels;
+    CUdeviceptr x, y, out, initial, partials, carry, total;
+    uint64_t outer, extent, inner, before, panels, chunk, chunks;
     uint32_t panel, strands;
 } panels_args;
 
@@ -144,60 +144,85 @@ static tally_status launch_columns(const tally_cuda_launch *l) {
                  l->stream, parameters, "launching a reduction of columns");
 }
 
-static tally_status launch_stretches(const tally_cuda_launch *l) {
+static scan_columns_args columns_scan(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
+    return (scan_columns_args){.x = tally_cuda_address(a->x),
+                               .y = tally_cuda_address(a->y),
+                               .out = tally_cuda_address(a->out),
+                               .initial = tally_cuda_address(a->initial),
+                               .partials = l->workspace + cut->partials,
+                               .carry = l->pieces.carry,
+                               .total = l->pieces.total,
+                               .outer = a->shape.outer,
+                               .extent = a->shape.extent,
+                               .inner = a->shape.inner,
+                               .chunk = cut->stretch,
+                               .chunks = cut->column_chunks,
+                               .before = l->pieces.before,
+                               .width = cut->width};
+}
+
+/* Makes the sums of chunks those of all chunks before. */
+static tally_status launch_scan_of_sums(const tally_cuda_launch *l, const scan_columns_args *args) {
+    uint64_t sharing = args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : 32; /* threads a column */
+    void *parameters[] = {(void *)args};
+    return start(l->plan, l->plan->kernels.scan_stretches, blocks_for(l->plan, l->cut->columns * sharing), 1, l->stream,
+                 parameters, "launching a scan of their sums");
+}
+
+static tally_status launch_stretches(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
-    scan_columns_args args = {.x = tally_cuda_address(a->x),
-                              .y = tally_cuda_address(a->y),
-                              .out = tally_cuda_address(a->out),
-                              .initial = tally_cuda_address(a->initial),
-                              .partials = l->workspace + cut->partials,
-                              .carry = l->pieces.carry,
-                              .total = l->pieces.total,
-                              .outer = a->shape.outer,
-                              .extent = a->shape.extent,
-                              .inner = a->shape.inner,
-                              .chunk = cut->stretch,
-                              .chunks = cut->column_chunks,
-                              .before = l->pieces.before,
-                              .width = cut->width};
+    scan_columns_args args = columns_scan(l);
     void *parameters[] = {&args};
     uint64_t stretches = blocks_for(l->plan, cut->columns / cut->width * cut->column_chunks);
-    uint64_t sharing = cut->column_chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : 32; /* threads a column */
     tally_status status = TALLY_OK;
     if (cut->column_chunks > 1)
         status = start(l->plan, k->sum_stretches, stretches, 1, l->stream, parameters, "launching sums of stretches");
     if (status == TALLY_OK && cut->column_chunks > 1)
-        status = start(l->plan, k->scan_stretches, blocks_for(l->plan, cut->columns * sharing), 1, l->stream,
-                       parameters, "launching a scan of their sums");
+        status = launch_scan_of_sums(l, &args);
     if (status == TALLY_OK)
         status = start(l->plan, k->scan_columns, stretches, 1, l->stream, parameters, "launching a scan of columns");
     return status;
 }
 
+static tally_status start_panels(const tally_cuda_launch *l, CUfunction kernel, void **parameters, const char *what) {
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    return tally_cuda_check(l->plan->device->api->cuLaunchKernel(kernel, (unsigned)l->cut->blocks, 1, 1,
+                                                                 sizes->scan.panel_threads, 1, 1, sizes->scan.shared,
+                                                                 l->stream, parameters, NULL),
+                            what);
+}
+
 static tally_status launch_panels(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
-    const tally_args *a = l->args;
-    const tally_cuda_sizes *sizes = &l->plan->sizes;
-    panels_args args = {.x = tally_cuda_address(a->x),
-                        .y = tally_cuda_address(a->y),
-                        .out = tally_cuda_address(a->out),
-                        .initial = tally_cuda_address(a->initial),
-                        .carry = l->pieces.carry,
-                        .total = l->pieces.total,
-                        .outer = a->shape.outer,
-                        .extent = a->shape.extent,
-                        .inner = a->shape.inner,
-                        .before = l->pieces.before,
+    scan_columns_args columns = columns_scan(l);
+    panels_args args = {.x = columns.x,
+                        .y = columns.y,
+                        .out = columns.out,
+                        .initial = columns.initial,
+                        .partials = columns.partials,
+                        .carry = columns.carry,
+                        .total = columns.total,
+                        .outer = columns.outer,
+                        .extent = columns.extent,
+                        .inner = columns.inner,
+                        .before = columns.before,
                         .panels = cut->panels,
+                        .chunk = cut->stretch,
+                        .chunks = cut->column_chunks,
                         .panel = cut->panel,
                         .strands = cut->groups};
     void *parameters[] = {&args};
-    return tally_cuda_check(l->plan->device->api->cuLaunchKernel(l->plan->kernels.scan_panels, (unsigned)cut->blocks, 1,
-                                                                 1, sizes->scan.panel_threads, 1, 1, sizes->scan.shared,
-                                                                 l->stream, parameters, NULL),
-                            "launching a scan of panels");
+    tally_status status = TALLY_OK;
+    if (args.chunks > 1)
+        status = start_panels(l, l->plan->kernels.sum_panels, parameters, "launching sums of panels");
+    if (status == TALLY_OK && args.chunks > 1)
+        status = launch_scan_of_sums(l, &columns);
+    if (status == TALLY_OK)
+        status = start_panels(l, l->plan->kernels.scan_panels, parameters, "launching a scan of panels");
+    return status;
 }
 
 /* The offsets are checked, and the first of each tile is found, by 'place'. */

@@ -29,6 +29,7 @@ static const struct {
     {"fold_slabs", offsetof(tally_cuda_kernels, fold_slabs)},
     {"sum_stretches", offsetof(tally_cuda_kernels, sum_stretches)},
     {"scan_stretches", offsetof(tally_cuda_kernels, scan_stretches)},
+    {"sum_panels", offsetof(tally_cuda_kernels, sum_panels)},
     {"scan_panels", offsetof(tally_cuda_kernels, scan_panels)},
     {"scan_columns", offsetof(tally_cuda_kernels, scan_columns)},
     {"clear_totals", offsetof(tally_cuda_kernels, clear_totals)},
@@ -91,6 +92,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
     if (status == TALLY_OK && plan->kernels.scan_panels)
         status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.shared);
+    if (status == TALLY_OK && plan->kernels.sum_panels)
+        status = allow_shared(plan, plan->kernels.sum_panels, sizes->scan.shared);
     return status;
 }
 

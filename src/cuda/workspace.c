@@ -24,7 +24,8 @@ enum {
     MOST_PANEL = 512, /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
     LEAST_PANEL = 128,
     LEAST_PANEL_ROWS = 64,
-    LEAST_BUSY = 60, /* of a hundred processors, for panels to pay */
+    LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */
+    CHUNKS_A_PLACE = 4, /* so that they end together */
     ALIGNMENT = 256
 };
 
@@ -185,30 +186,44 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
         cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
 }
 
-/* Panels as wide as leaves every processor its share; false if there are too few columns for that. */
+/* How many of a hundred processors work, on average, if each can have so many parts at a time. */
+static uint64_t busy(uint64_t parts, uint64_t places) {
+    return parts * 100 / (divide_up(parts, places) * places);
+}
+
+/* Panels: whole rows of narrow slabs, else as wide as leaves every processor its share; cut into chunks of rows if
+ * there are too few of them. False if there are too few rows for that. */
 static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in;
     const uint64_t places = (uint64_t)device->multiprocessors * sizes->scan.teams;
-    if (!sizes->scan.takes_panels || row % VECTOR_BYTES || row < LEAST_PANEL || shape->extent < LEAST_PANEL_ROWS)
+    if (!sizes->scan.takes_panels || shape->extent < LEAST_PANEL_ROWS)
         return false;
-    uint64_t best = 0;
-    for (uint64_t width = MOST_PANEL; width >= LEAST_PANEL; width /= 2) {
-        uint64_t panels = divide_up(row, width), rounds = divide_up(shape->outer * panels, places);
-        uint64_t busy = shape->outer * panels * 100 / (rounds * places); /* of a hundred */
-        if (busy > best + 5) {
-            best = busy;
-            cut->panels = panels;
+    uint64_t best = 0, panels = 1;
+    for (uint64_t width = MOST_PANEL; row > LEAST_PANEL && width >= LEAST_PANEL; width /= 2) {
+        uint64_t of_slab = divide_up(row, width), share = busy(shape->outer * of_slab, places);
+        if (share > best + 5) {
+            best = share;
+            panels = of_slab;
         }
     }
-    if (best < LEAST_BUSY)
-        return false;
-    const uint64_t vectors = divide_up(divide_up(row, VECTOR_BYTES), cut->panels);
-    cut->path = TALLY_CUDA_PANELS;
-    cut->panel = (unsigned)(vectors * VECTOR_BYTES / in);
+    const uint64_t vectors = divide_up(divide_up(row, VECTOR_BYTES), panels);
+    cut->panel = (unsigned)(panels > 1 ? vectors * VECTOR_BYTES / in : shape->inner);
     cut->panels = divide_up(shape->inner, cut->panel);
     cut->groups = sizes->scan.finishers / cut->panel;
-    cut->blocks = least(divide_up(shape->outer * cut->panels, sizes->scan.teams), (uint64_t)device->multiprocessors);
+    cut->columns = cut->rows;
+    const uint64_t parts = shape->outer * cut->panels, tile = (uint64_t)cut->groups * sizes->scan.items;
+    uint64_t chunks = 1;
+    if (busy(parts, places) < LEAST_BUSY)
+        chunks = divide_up(CHUNKS_A_PLACE * places, parts);
+    if (shape->extent / chunks < (chunks > 1 ? tile : tile / 2))
+        return false;
+    cut->path = TALLY_CUDA_PANELS;
+    cut->stretch = divide_up(divide_up(shape->extent, chunks), tile) * tile;
+    cut->column_chunks = divide_up(shape->extent, cut->stretch);
+    cut->blocks = least(divide_up(parts * cut->column_chunks, sizes->scan.teams), (uint64_t)device->multiprocessors);
+    if (cut->column_chunks > 1)
+        cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
     return true;
 }
 

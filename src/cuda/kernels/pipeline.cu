@@ -66,13 +66,19 @@ struct gate {
     }
 };
 
-/* A vector of 16 bytes on its way to shared memory, past the registers where the device can; both addresses are aligned.
- * After the last a thread arrives at a gate that way. */
-inline void copy_vector(void *to, const void *from) {
+/* 16, 8 or 4 bytes on their way to shared memory, past the registers where the device can; both addresses are aligned to
+ * them. After the last a thread arrives at a gate that way. */
+template <int Bytes> inline void copy_vector(void *to, const void *from) {
 #if HAS_MBARRIER
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+    if (Bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from),
+                     "n"(Bytes < 16 ? Bytes : 4)
+                     : "memory");
 #else
-    *(uint4 *)to = __ldcs((const uint4 *)from);
+    typedef typename word_of<Bytes>::type word;
+    *(word *)to = __ldcs((const word *)from);
 #endif
 }
 inline void arrive_after_vectors(gate *g) {
