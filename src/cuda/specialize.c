@@ -264,7 +264,7 @@ static void column_sizes(tally_cuda_sizes *s) {
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = accumulator_bytes(c), in = (unsigned)c->in_bytes;
-    s->slot_bytes = acc <= 8 ? acc : round_up(acc, 16);
+    s->slot_bytes = c->exact ? tally_cuda_exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
