@@ -246,7 +246,8 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     s->tile_threads = whole ? crowded ? 256 : 384 : c->desc.grouping == TALLY_SEGMENTS ? 512 : 480;
     const unsigned limit = shared_limit(architecture) / (whole ? 2 : 1);
     while (s->tile_threads > 64 && shared_bytes(c, s, s->tile_threads, widest, acc) > limit)
-        s->tile_threads /= 2;
+        s->tile_threads =
+            s->tile_threads / 64 * 32; /* whole warps: with half of one the compiler refuses the barriers */
     s->tile_shared = shared_bytes(c, s, s->tile_threads, widest, acc);
     s->tile_blocks = whole ? 2 : 1;
     bool one_access = s->slot_bytes <= 8 && !needs_start(c);
