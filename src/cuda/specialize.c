@@ -71,8 +71,21 @@ static const char *register_type(tally_dtype in) {
     return tally_dtype_is_signed(in) ? "int32" : "uint32";
 }
 
-static tally_dtype index_of(const tally_computation *c) {
-    return c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+/* Of an offset or a key. Keys are equal when their bits are, whatever type these stand for. */
+static const char *index_type(const tally_computation *c) {
+    const tally_dtype type = c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+    if (c->desc.grouping != TALLY_KEYS)
+        return element_types[type];
+    switch (tally_dtype_size(type)) {
+    case 1:
+        return "uint8";
+    case 2:
+        return "uint16";
+    case 4:
+        return "uint32";
+    default:
+        return "uint64";
+    }
 }
 
 typedef struct components {
@@ -444,8 +457,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
 
 static void add_types(tally_text *text, const tally_computation *c) {
     tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
-                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out],
-                     element_types[index_of(c)]);
+                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out], index_type(c));
     if (c->per_result == 2)
         tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
     else

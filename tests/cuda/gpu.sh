@@ -140,7 +140,7 @@ step_start() {
     for kind in cold:400 warm:20; do
         note "start ${kind%:*}" "$(started "${kind%:*}" | awk -v floor="${kind#*:}" '{
             printf "%.1f ms over the driver'\''s %.0f ms: open %.1f, plan %.1f, run %.1f; floor %d ms%s", $2, $1, $3, $4, $5,
-                   floor, $2 > floor ? "  above" : "" }')"
+                   floor, ($2 > floor) ? "  above" : "" }')"
     done
 }
 

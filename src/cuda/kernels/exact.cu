@@ -644,6 +644,7 @@ inline void give(Limb limb, void *memory, uint32 saw, uint64 count, out_t *to) {
             end = base + WARP - __clz((int32)used);
     }
     saw = join_warp(saw, [](uint32 a, uint32 b) { return a | b; });
+    __syncwarp(); /* the digits take the place of the limbs, which all lanes have looked at */
     if (lane_of() == 0)
         store(to, element_of_bits<out_t>(result_bits(magnitude_of(limb, first, end, (uint32 *)memory), saw, count)));
     __syncwarp();
