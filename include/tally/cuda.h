@@ -27,6 +27,7 @@
  *   TALLY_LIBCUDA     the path of the driver's library; else libcuda.so.1
  *   TALLY_CACHE_DIR   another folder for kernels
  *   TALLY_CACHE       0: keep none on disk
+ *   TALLY_CACHE_MIB   how large the folder may grow, 256 unless told otherwise; then what was used longest ago goes
  */
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H
