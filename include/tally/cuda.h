@@ -49,6 +49,16 @@ extern "C" {
  * or the compiler is missing, or the library was built without CUDA. Any thread may call. */
 TALLY_API tally_status tally_cuda_open(void *context, tally_device **device);
 
+/* Memory of the host that is locked in its place, so that tally_copy between it and the device goes at the speed of the
+ * bus: ordinary memory is copied through the driver's buffers first. It can be used like any other, by the device too.
+ * To be freed before the device is closed. Locked memory is taken from all other programs, so take a few MiB, two
+ * blocks to fill and to send in turns, rather than all of an input.
+ *
+ * TALLY_OUT_OF_MEMORY where the host locks no more; TALLY_INVALID_ARGUMENT for a device that is none of CUDA's. Any
+ * thread may call; tally_cuda_free_host takes NULL. */
+TALLY_API tally_status tally_cuda_alloc_host(tally_device *device, size_t bytes, void **memory);
+TALLY_API void tally_cuda_free_host(tally_device *device, void *memory);
+
 #ifdef __cplusplus
 }
 #endif
