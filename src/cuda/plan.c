@@ -348,9 +348,6 @@ static tally_status begin_pieces(tally_cuda_plan *plan, uint64_t columns, const 
 }
 
 static tally_status push(tally_cuda_plan *plan, const tally_args *args) {
-    if (plan->base.computation.exact)
-        return tally_fail(TALLY_UNSUPPORTED, "exact %s in pieces on CUDA: not yet; the CPU has it",
-                          plan->base.computation.entry->name);
     uint64_t columns = columns_of(&plan->base.computation, &args->shape);
     bool first = !plan->has_pieces;
     if (!first && columns != plan->piece_columns)

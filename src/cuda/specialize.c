@@ -73,8 +73,21 @@ static const char *register_type(tally_dtype in) {
     return tally_dtype_is_signed(in) ? "int32" : "uint32";
 }
 
-static tally_dtype index_of(const tally_computation *c) {
-    return c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+/* Of an offset or a key. Keys are equal when their bits are, whatever type these stand for. */
+static const char *index_type(const tally_computation *c) {
+    const tally_dtype type = c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+    if (c->desc.grouping != TALLY_KEYS)
+        return element_types[type];
+    switch (tally_dtype_size(type)) {
+    case 1:
+        return "uint8";
+    case 2:
+        return "uint16";
+    case 4:
+        return "uint32";
+    default:
+        return "uint64";
+    }
 }
 
 typedef struct components {
@@ -248,7 +261,8 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     s->tile_threads = whole ? crowded ? 256 : 384 : c->desc.grouping == TALLY_SEGMENTS ? 512 : 480;
     const unsigned limit = shared_limit(architecture) / (whole ? 2 : 1);
     while (s->tile_threads > 64 && shared_bytes(c, s, s->tile_threads, widest, acc) > limit)
-        s->tile_threads /= 2;
+        s->tile_threads =
+            s->tile_threads / 64 * 32; /* whole warps: with half of one the compiler refuses the barriers */
     s->tile_shared = shared_bytes(c, s, s->tile_threads, widest, acc);
     s->tile_blocks = whole ? 2 : 1;
     bool one_access = s->slot_bytes <= 8 && !needs_start(c);
@@ -309,7 +323,7 @@ static void column_sizes(tally_cuda_sizes *s) {
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = accumulator_bytes(c), in = (unsigned)c->in_bytes;
-    s->slot_bytes = acc <= 8 ? acc : round_up(acc, 16);
+    s->slot_bytes = c->exact ? tally_cuda_exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
@@ -500,8 +514,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
 
 static void add_types(tally_text *text, const tally_computation *c) {
     tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
-                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out],
-                     element_types[index_of(c)]);
+                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out], index_type(c));
     if (c->per_result == 2)
         tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
     else
