@@ -25,6 +25,7 @@ enum {
     LEAST_PANEL = 128,
     LEAST_PANEL_ROWS = 64,
     LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */
+    NARROW_ROW = 64,    /* bytes: wider ones are faster by a thread a column */
     CHUNKS_A_PLACE = 4, /* so that they end together */
     ALIGNMENT = 256
 };
@@ -214,8 +215,11 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     cut->columns = cut->rows;
     const uint64_t parts = shape->outer * cut->panels, tile = (uint64_t)cut->groups * sizes->scan.items;
     uint64_t chunks = 1;
-    if (busy(parts, places) < LEAST_BUSY)
+    if (busy(parts, places) < LEAST_BUSY) {
+        if (row > NARROW_ROW)
+            return false;
         chunks = divide_up(CHUNKS_A_PLACE * places, parts);
+    }
     if (shape->extent / chunks < (chunks > 1 ? tile : tile / 2))
         return false;
     cut->path = TALLY_CUDA_PANELS;

@@ -88,16 +88,24 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
     const bool in_one_piece = p.panel == p.inner;
     const int a_row = larger_of((p.panel + a_vector - 1) / a_vector, 1); /* threads */
     const int rows_at_once = PANEL_LOADERS / a_row, row_of_thread = thread / a_row;
+    const int column = (thread - row_of_thread * a_row) * a_vector;
+    const bool aligned = shift_of(p.x) == 0 && p.inner % a_vector == 0; /* all rows */
     for_panel_tiles(p, [&](const panel_tile &t, const panel_place &here, int) {
         in_t *memory = (in_t *)s.tile[here.at];
         const in_t *from = p.x + t.at;
         s.empty[here.at].wait(here.parity ^ 1);
         if (in_one_piece)
             fetch_ahead(memory, from, t.rows * (int)p.inner, thread, PANEL_LOADERS);
-        else if (row_of_thread < rows_at_once)
+        else if (row_of_thread < rows_at_once && aligned) {
+            if (column < t.width)
+#pragma unroll 4
+                for (int row = row_of_thread; row < t.rows; row += rows_at_once)
+                    copy_vector<16>(memory + row * p.panel + column, from + row * p.inner + column);
+        } else if (row_of_thread < rows_at_once) {
             for (int row = row_of_thread; row < t.rows; row += rows_at_once)
                 fetch_ahead(memory + row * p.panel, from + row * p.inner, t.width, thread - row_of_thread * a_row,
                             a_row);
+        }
         arrive_after_vectors(&s.full[here.at]);
     });
 }
