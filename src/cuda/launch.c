@@ -1,6 +1,7 @@
 #include "cuda/launch.h"
 
 #include "cuda/exact.h"
+#include "cuda/groups.h"
 
 /* ---- arguments, as the kernels declare them ---- */
 
@@ -160,8 +161,7 @@ static tally_status launch_stretches(const tally_cuda_launch *l) {
 }
 
 static tally_status check_offsets(const tally_cuda_launch *l, const tiles_args *args) {
-    const tally_computation *c = &l->plan->base.computation;
-    uint32_t refuses_empty = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
+    uint32_t refuses_empty = 0; /* an empty segment of a scan has no results */
     CUdeviceptr where = l->workspace + l->cut->control + offsetof(tally_cuda_control, not_bad);
     void *check[] = {(void *)&args->index, (void *)&args->segments, (void *)&args->n,
                      &refuses_empty,       (void *)&args->refused,  &where};
@@ -175,32 +175,10 @@ static tally_status check_offsets(const tally_cuda_launch *l, const tiles_args *
     return status;
 }
 
-/* An output that may turn out too small stays untouched, so the runs are counted first. */
-static tally_status check_room(const tally_cuda_launch *l, const tiles_args *args) {
-    const tally_computation *c = &l->plan->base.computation;
-    const tally_args *a = l->args;
-    uint64_t room = a->out_bytes / (c->out_bytes * c->per_result);
-    if (a->keys_out && a->keys_out_bytes / c->index_bytes < room)
-        room = a->keys_out_bytes / c->index_bytes;
-    if (room >= args->n)
-        return TALLY_OK;
-    CUdeviceptr runs = args->runs;
-    void *count[] = {(void *)&args->index, (void *)&args->n, &runs};
-    tally_status status = start(l->plan, l->plan->kernels.count_runs, blocks_for(l->plan, args->n), 1, l->stream, count,
-                                "launching the count of runs");
-    void *refuse[] = {&runs, &room, (void *)&args->refused};
-    if (status == TALLY_OK)
-        status = tally_cuda_check(l->plan->device->api->cuLaunchKernel(l->plan->kernels.refuse_more_runs, 1, 1, 1, 1, 1,
-                                                                       1, 0, l->stream, refuse, NULL),
-                                  "launching the check of the output's size");
-    return status;
-}
-
 static tally_status launch_tiles(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    const tally_computation *c = &l->plan->base.computation;
-    tally_grouping grouping = c->desc.grouping;
+    tally_grouping grouping = l->plan->base.computation.desc.grouping;
     CUdeviceptr control = l->workspace + cut->control;
     tiles_args args = {.x = tally_cuda_address(a->x),
                        .y = tally_cuda_address(a->y),
@@ -223,8 +201,6 @@ static tally_status launch_tiles(const tally_cuda_launch *l) {
     tally_status status = TALLY_OK;
     if (grouping == TALLY_SEGMENTS)
         status = check_offsets(l, &args);
-    else if (grouping == TALLY_KEYS && !tally_is_scan(c))
-        status = check_room(l, &args);
     void *parameters[] = {&args};
     if (status != TALLY_OK)
         return status;
@@ -244,6 +220,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_rows(l);
     case TALLY_CUDA_TILES:
         return launch_tiles(l);
+    case TALLY_CUDA_GROUPS:
+        return tally_cuda_groups_launch(l);
     case TALLY_CUDA_SLABS:
         return launch_slabs(l);
     case TALLY_CUDA_COLUMNS:

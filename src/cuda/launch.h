@@ -7,7 +7,7 @@
 typedef struct tally_cuda_kernels {
     CUfunction reduce, scan_tiles, place_segments, check_segments, count_runs, refuse_more_runs, fold_slabs,
         fold_columns, fold_thin_columns, sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals,
-        exact_rows, exact_groups, count_heads, rank_heads, exact_runs;
+        exact_rows, exact_groups, count_heads, rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
@@ -35,7 +35,7 @@ typedef struct tally_cuda_pieces {
     uint64_t before;          /* elements, or rows, in earlier pieces */
 } tally_cuda_pieces;
 
-/* bits of tally_cuda_control.refused, as tiles.cu sets them */
+/* bits of tally_cuda_control.refused, as offsets.cu and fold_runs.cu set them */
 enum { TALLY_CUDA_REFUSED_BAD = 1, TALLY_CUDA_REFUSED_EMPTY = 2, TALLY_CUDA_REFUSED_RUNS = 4 };
 
 typedef struct tally_cuda_launch {

@@ -34,6 +34,10 @@ static const struct {
     {"count_heads", offsetof(tally_cuda_kernels, count_heads)},
     {"rank_heads", offsetof(tally_cuda_kernels, rank_heads)},
     {"exact_runs", offsetof(tally_cuda_kernels, exact_runs)},
+    {"place_groups", offsetof(tally_cuda_kernels, place_groups)},
+    {"fold_segments", offsetof(tally_cuda_kernels, fold_segments)},
+    {"fold_runs", offsetof(tally_cuda_kernels, fold_runs)},
+    {"fold_cuts", offsetof(tally_cuda_kernels, fold_cuts)},
 };
 
 /* scan_tiles takes more shared memory than kernels are given unasked, and all of its blocks at once. */

@@ -10,7 +10,9 @@
 
 extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
-    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[];
+    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_fold_block[],
+    tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
+    tally_cuda_kernels_fold_cuts[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -71,8 +73,11 @@ static const char *register_type(tally_dtype in) {
     return tally_dtype_is_signed(in) ? "int32" : "uint32";
 }
 
-static tally_dtype index_of(const tally_computation *c) {
-    return c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+/* Keys are compared by their bits. */
+static const char *index_type(const tally_computation *c) {
+    if (c->desc.grouping == TALLY_KEYS)
+        return c->index_bytes == 1 ? "uint8" : c->index_bytes == 2 ? "uint16" : c->index_bytes == 4 ? "uint32" : "uint64";
+    return element_types[c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index];
 }
 
 typedef struct components {
@@ -253,6 +258,24 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     s->entry_bytes = one_access ? 16 : s->record_bytes + 16;
 }
 
+enum { FOLD_VECTORS = 4 /* of 16 bytes a thread */, FOLD_SHARED = 42 << 10 /* bytes a block */ };
+
+/* Reductions by segments have two tiles in shared memory, those by keys one, the keys, and where the runs begin. */
+static void fold_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    bool keys = c->desc.grouping == TALLY_KEYS;
+    bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    unsigned element = (unsigned)c->in_bytes * (two ? 2 : 1);
+    s->fold_tile = TALLY_CUDA_BLOCK * (getenv("TALLY_FV") ? atoi(getenv("TALLY_FV")) : FOLD_VECTORS) * 16 / element;
+    if (keys) {
+        element += (unsigned)c->index_bytes + 2;
+        s->fold_tile = TALLY_CUDA_BLOCK * 32;
+        while (s->fold_tile * element > FOLD_SHARED)
+            s->fold_tile /= 2;
+    }
+    s->fold_blocks = s->slot_bytes <= 8 ? (getenv("TALLY_FB") ? (unsigned)atoi(getenv("TALLY_FB")) : 5) : s->slot_bytes <= 32 ? 3 : 1;
+    s->cut_bytes = 2 * s->slot_bytes + (keys && needs_start(c) ? 16 : 0);
+}
+
 static void column_sizes(tally_cuda_sizes *s) {
     s->column_width = s->vector;
     while (s->column_width > 1 && s->column_width * s->slot_bytes > COLUMN_BYTES)
@@ -270,6 +293,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->unroll = acc > 32 ? 1 : 4;
     column_sizes(s);
     tile_sizes(c, architecture, acc, s);
+    fold_sizes(c, s);
 }
 
 /* ---- the functions of one operator ---- */
@@ -434,6 +458,9 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"TILE_THREADS", s->tile_threads},
                    {"TILE_BLOCKS", s->tile_blocks},
                    {"TILE_SHARED_BYTES", s->tile_shared},
+                   {"FOLD_TILE", s->fold_tile},
+                   {"FOLD_BLOCKS", s->fold_blocks},
+                   {"CUT_BYTES", s->cut_bytes},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
                    {"BLOCK", TALLY_CUDA_BLOCK}};
@@ -444,11 +471,18 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
 static void add_types(tally_text *text, const tally_computation *c) {
     tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
                      element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out],
-                     element_types[index_of(c)]);
+                     index_type(c));
     if (c->per_result == 2)
         tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
     else
         tally_text_add(text, "typedef out_t result_t;\n");
+}
+
+static void add_groups(tally_text *text, const tally_computation *c) {
+    tally_text_add(text, tally_cuda_kernels_fold_tile);
+    tally_text_add(text, c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs
+                                                        : tally_cuda_kernels_fold_segments);
+    tally_text_add(text, tally_cuda_kernels_fold_cuts);
 }
 
 static void add_kernels(tally_text *text, const tally_computation *c) {
@@ -460,10 +494,15 @@ static void add_kernels(tally_text *text, const tally_computation *c) {
         return;
     }
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
-    if (!tally_is_scan(c) && (all || axis))
-        tally_text_add(text, tally_cuda_kernels_reduce);
-    else
+    if (tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_tiles);
+    } else {
+        tally_text_add(text, tally_cuda_kernels_fold_block);
+        if (all || axis)
+            tally_text_add(text, tally_cuda_kernels_reduce);
+        else
+            add_groups(text, c);
+    }
     if (axis && tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_scan_columns);
     } else if (axis) {

@@ -18,6 +18,9 @@ typedef struct tally_cuda_sizes {
     unsigned tile_threads; /* that work on a tile; a warp more carries messages */
     unsigned tile_blocks;  /* a multiprocessor, for which registers must do */
     unsigned tile_shared;  /* bytes of shared memory */
+    unsigned fold_tile;    /* elements a tile of a reduction by groups */
+    unsigned fold_blocks;  /* of those a multiprocessor, for which registers must do */
+    unsigned cut_bytes;    /* what such a reduction keeps of a chunk's ends */
 } tally_cuda_sizes;
 
 enum { TALLY_CUDA_BLOCK = 256 /* threads a block, of every kernel */ };

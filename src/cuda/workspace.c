@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cuda/exact.h"
+#include "cuda/groups.h"
 
 enum {
     SHORT_ROW = 2048,    /* rows up to here are reduced many at a time */
@@ -188,6 +189,8 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     cut->rows = 1;
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         cut_rows(device, sizes, shape->extent, cut);
+    else if (!tally_is_scan(c))
+        tally_cuda_groups_cut(c, sizes, shape, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
         cut_tiles(sizes, resident, grouping == TALLY_SEGMENTS, cut);
 }

@@ -825,19 +825,6 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS + WARP, TILE_BLOCKS) s
         carry_messages(s, p, waves);
 }
 
-/* The least segment that begins at 'position' or after it; 'segments' if there is none. */
-inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 position) {
-    uint64 low = 0, high = segments;
-    while (low < high) {
-        uint64 middle = (low + high) / 2;
-        if ((uint64)load(offsets + middle) >= position)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 /* first_segment of each tile. */
 extern "C" __global__ void __launch_bounds__(BLOCK) place_segments(const index_t *offsets, uint64 segments, uint64 n,
                                                                    uint64 tile, uint64 tiles, uint64 *first_segment,
@@ -848,20 +835,4 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_segments(const index_t
         uint64 first = k * tile, count = n - first < tile ? n - first : tile;
         first_segment[k] = first_from(offsets, segments, REVERSE ? n - first - count : first);
     }
-}
-
-/* The number of runs of equal keys, added to *runs; for outputs that may be too small. */
-extern "C" __global__ void __launch_bounds__(BLOCK) count_runs(const index_t *keys, uint64 n, uint64 *runs) {
-    uint32 mine = 0;
-    for (uint64 i = blockIdx.x * (uint64)BLOCK + threadIdx.x; i < n; i += gridDim.x * (uint64)BLOCK)
-        mine += i == 0 || load(keys + i) != load(keys + i - 1);
-    for (int d = WARP / 2; d; d /= 2)
-        mine += __shfl_down_sync(ALL_LANES, mine, d);
-    if (threadIdx.x % WARP == 0 && mine)
-        atomicAdd(runs, (uint64)mine);
-}
-
-extern "C" __global__ void refuse_more_runs(const uint64 *runs, uint64 most, uint32 *refused) {
-    if (*runs > most)
-        *refused |= 4;
 }
