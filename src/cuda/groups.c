@@ -55,7 +55,7 @@ void tally_cuda_groups_cut(const tally_computation *c, const tally_cuda_sizes *s
 static tally_status start(const tally_cuda_launch *l, CUfunction kernel, uint64_t blocks, groups_args *args,
                           const char *what) {
     void *parameters[] = {args};
-    return tally_cuda_check(l->plan->device->api->cuLaunchKernel(kernel, (unsigned)blocks, 1, 1, TALLY_CUDA_BLOCK, 1, 1,
+    return tally_cuda_check(l->plan->device->api->cuLaunchKernel(kernel, (unsigned)blocks, 1, 1, TALLY_CUDA_FOLD_BLOCK, 1, 1,
                                                                  0, l->stream, parameters, NULL),
                             what);
 }
@@ -63,7 +63,7 @@ static tally_status start(const tally_cuda_launch *l, CUfunction kernel, uint64_
 /* Blocks of threads for so many items; they take turns if there are more. */
 static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t items) {
     const uint64_t enough = (uint64_t)l->plan->device->multiprocessors * MOST_BLOCKS;
-    return most(1, least(enough, divide_up(items, TALLY_CUDA_BLOCK)));
+    return most(1, least(enough, divide_up(items, TALLY_CUDA_FOLD_BLOCK)));
 }
 
 static tally_status launch_segments(const tally_cuda_launch *l, groups_args *args) {
@@ -73,7 +73,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, groups_args *arg
                                 "launching the search for segments");
     if (status == TALLY_OK)
         status = start(l, k->fold_segments, args->chunks, args, "launching a reduction of segments");
-    const uint64_t blocks = most(divide_up(args->chunks, TALLY_CUDA_BLOCK), blocks_for(l, looks));
+    const uint64_t blocks = most(divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks));
     if (status == TALLY_OK)
         status = start(l, k->fold_cuts, blocks, args, "launching the end of a reduction of segments");
     return status;
@@ -90,7 +90,7 @@ static tally_status launch_runs(const tally_cuda_launch *l, groups_args *args) {
     if (status == TALLY_OK)
         status = start(l, k->fold_runs, args->tiles, args, "launching a reduction of runs");
     if (status == TALLY_OK)
-        status = start(l, k->fold_cuts, divide_up(args->chunks, TALLY_CUDA_BLOCK), args,
+        status = start(l, k->fold_cuts, divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), args,
                        "launching the end of a reduction of runs");
     return status;
 }

@@ -258,21 +258,25 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     s->entry_bytes = one_access ? 16 : s->record_bytes + 16;
 }
 
-enum { FOLD_VECTORS = 4 /* of 16 bytes a thread */, FOLD_SHARED = 42 << 10 /* bytes a block */ };
+enum {
+    FOLD_VECTORS = 8,        /* of 16 bytes a thread of a tile */
+    FOLD_SHARED = 24 << 10,  /* bytes a block that has keys in registers */
+    MOST_FOLD_TILE = 32 * 128
+};
 
 /* Reductions by segments have two tiles in shared memory, those by keys one, the keys, and where the runs begin. */
 static void fold_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     bool keys = c->desc.grouping == TALLY_KEYS;
     bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
     unsigned element = (unsigned)c->in_bytes * (two ? 2 : 1);
-    s->fold_tile = TALLY_CUDA_BLOCK * (getenv("TALLY_FV") ? atoi(getenv("TALLY_FV")) : FOLD_VECTORS) * 16 / element;
+    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (getenv("TALLY_FV") ? (unsigned)atoi(getenv("TALLY_FV")) : FOLD_VECTORS) * 16 / element;
     if (keys) {
-        element += (unsigned)c->index_bytes + 2;
-        s->fold_tile = TALLY_CUDA_BLOCK * 32;
+        element += sizeof(uint16_t);
+        s->fold_tile = c->index_bytes > 4 ? MOST_FOLD_TILE / 2 : MOST_FOLD_TILE;
         while (s->fold_tile * element > FOLD_SHARED)
             s->fold_tile /= 2;
     }
-    s->fold_blocks = s->slot_bytes <= 8 ? (getenv("TALLY_FB") ? (unsigned)atoi(getenv("TALLY_FB")) : 5) : s->slot_bytes <= 32 ? 3 : 1;
+    s->fold_blocks = s->slot_bytes <= 8 ? (getenv("TALLY_FB") ? (unsigned)atoi(getenv("TALLY_FB")) : keys ? 8 : 5) : s->slot_bytes <= 32 ? 4 : 2;
     s->cut_bytes = 2 * s->slot_bytes + (keys && needs_start(c) ? 16 : 0);
 }
 
@@ -434,6 +438,8 @@ static void add_user(tally_text *text, const tally_user_op *user) {
 static void add_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *s, int architecture,
                         int lane_limit) {
     bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    bool grouped = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+    bool folds = grouped && !tally_is_scan(c) && !c->exact;
     const struct {
         const char *name;
         long value;
@@ -463,7 +469,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"CUT_BYTES", s->cut_bytes},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
-                   {"BLOCK", TALLY_CUDA_BLOCK}};
+                   {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
         tally_text_print(text, "#define %s %ld\n", choices[k].name, choices[k].value);
 }

@@ -23,7 +23,10 @@ typedef struct tally_cuda_sizes {
     unsigned cut_bytes;    /* what such a reduction keeps of a chunk's ends */
 } tally_cuda_sizes;
 
-enum { TALLY_CUDA_BLOCK = 256 /* threads a block, of every kernel */ };
+enum {
+    TALLY_CUDA_BLOCK = 256,     /* threads a block */
+    TALLY_CUDA_FOLD_BLOCK = 128 /* of the kernels for reductions by groups */
+};
 
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);
 

@@ -69,60 +69,115 @@ inline uint64 look_back(const groups_args &p, uint64 number) {
 struct runs_memory {
     uint16 head[TILE];
     uint32 of_warp[WARPS];
-    uint32 ends;      /* whether the last run ends where the tile does */
-    uint32 begins;    /* whether a run begins where the tile does */
-    uint64 before;    /* heads in earlier tiles */
+    uint32 ends;   /* whether the last run ends where the tile does */
+    uint64 before; /* heads in earlier tiles */
 };
 
-/* Fills in r.head; the number of heads. The keys are in shared memory. */
-inline uint32 find_heads(runs_memory &r, uint8 *keys, uint32 count, uint64 *told) {
-    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    constexpr uint32 words = TILE / BLOCK; /* of 32 elements, a warp */
-    uint32 mine = 0, heads = 0;
-#pragma unroll 4
-    for (uint32 k = 0; k < words; k++) {
-        uint32 e = (warp * words + k) * WARP + lane;
-        bool head = e < count && (e ? *place_of<index_t>(keys, e) != *place_of<index_t>(keys, e - 1) : r.begins != 0);
-        uint32 bits = __ballot_sync(ALL_LANES, head);
-        heads += __popc(bits);
+/* A warp has consecutive words of 32 elements of the tile; a thread has a key of each in its registers. */
+enum { WORDS = TILE / BLOCK, MANY_HEADS = 8 * WORDS /* a warp */ };
+static_assert(WORDS <= WARP && TILE <= 1 << 16);
+
+struct thread_keys {
+    index_t key[WORDS], before; /* lane 31: the last one of the warp before */
+
+    static uint32 first_of_warp() {
+        return threadIdx.x / WARP * WORDS * WARP;
+    }
+    template <bool Aligned> void load_from(const index_t *from, uint32 count, bool is_first) {
+        const uint32 first = first_of_warp() + threadIdx.x % WARP;
+#pragma unroll
+        for (uint32 k = 0; k < WORDS; k++)
+            if (first + k * WARP < count)
+                key[k] = Aligned ? __ldcs(from + first + k * WARP) : load_slowly(from + first + k * WARP);
+        if (threadIdx.x % WARP == WARP - 1 && first_of_warp() <= count && !(is_first && threadIdx.x < WARP))
+            before = Aligned ? from[(int)first_of_warp() - 1] : load_slowly(from + (int)first_of_warp() - 1);
+    }
+};
+
+/* A bit for each head of one word, which is lane's number. */
+inline uint32 find_bits(const thread_keys &keys, uint32 count, bool is_first) {
+    const uint32 lane = threadIdx.x % WARP, at = keys.first_of_warp() + lane * WARP;
+    uint32 mine = 0;
+#pragma unroll
+    for (uint32 k = 0; k < WORDS; k++) {
+        const index_t other = k ? keys.key[k - 1] : keys.before;
+        const index_t previous = __shfl_sync(ALL_LANES, lane == WARP - 1 ? other : keys.key[k], lane - 1);
+        const uint32 bits = __ballot_sync(ALL_LANES, keys.key[k] != previous);
         if (lane == k)
             mine = bits;
     }
-    if (lane == 0)
-        r.of_warp[warp] = heads;
+    if (is_first && threadIdx.x == 0)
+        mine |= 1;
+    return lane >= WORDS || at >= count ? 0 : count - at < WARP ? mine & ((1u << (count - at)) - 1) : mine;
+}
+
+/* Fills in r.head and tells the others; the number of heads, and *rank becomes how many come before this lane's word. */
+inline uint32 find_heads(runs_memory &r, uint32 mine, uint64 *told, uint32 *rank) {
+    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, first = thread_keys::first_of_warp();
+    uint32 sum = __popc(mine);
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        uint32 left = __shfl_up_sync(ALL_LANES, sum, d);
+        if (lane >= d)
+            sum += left;
+    }
+    if (lane == WARP - 1)
+        r.of_warp[warp] = sum;
     __syncthreads();
-    uint32 rank = 0, all = 0;
+    uint32 at = sum - __popc(mine), all = 0;
+#pragma unroll
     for (uint32 w = 0; w < WARPS; w++) {
-        if (w == warp)
-            rank = all;
+        if (w < warp)
+            at += r.of_warp[w];
         all += r.of_warp[w];
     }
+    *rank = at;
     if (threadIdx.x == 0)
         tell(told, TOLD | all);
+    if (r.of_warp[warp] < MANY_HEADS) {
+        for (uint32 bits = mine; bits; bits &= bits - 1)
+            r.head[at++] = (uint16)(first + lane * WARP + __ffs(bits) - 1);
+    } else {
 #pragma unroll 4
-    for (uint32 k = 0; k < words; k++) {
-        uint32 bits = __shfl_sync(ALL_LANES, mine, k);
-        if (bits >> lane & 1)
-            r.head[rank + __popc(bits & ((1u << lane) - 1))] = (uint16)((warp * words + k) * WARP + lane);
-        rank += __popc(bits);
+        for (uint32 k = 0; k < WORDS; k++) {
+            const uint32 bits = __shfl_sync(ALL_LANES, mine, k), from = __shfl_sync(ALL_LANES, at, k);
+            if (bits >> lane & 1)
+                r.head[from + __popc(bits & ((1u << lane) - 1))] = (uint16)(first + k * WARP + lane);
+        }
     }
     return all;
 }
 
-/* Results of the runs that begin in the tile. */
-inline void take_runs(tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint8 *keys,
-                      uint32 heads) {
-    const uint32 width = width_for(heads), whole = heads - !r.ends; /* runs that do not go on */
-    for (uint32 base = 0; base < heads; base += BLOCK / width) {
-        const uint32 i = base + threadIdx.x / width;
-        const bool exists = i < heads;
-        const uint32 begin = exists ? r.head[i] : 0, end = i < whole ? i + 1 < heads ? r.head[i + 1] : t.count : begin;
-        if (p.keys_out && exists && (threadIdx.x & (width - 1)) == 0)
-            store(p.keys_out + r.before + i, *place_of<index_t>(keys, begin));
-        fold_group(s, t, begin, end, width, p.out + r.before + i);
+/* The keys of the runs that begin in the tile. */
+inline void write_keys(const thread_keys &keys, uint32 mine, uint32 rank, index_t *to) {
+    const uint32 lane = threadIdx.x % WARP;
+    const bool aligned = is_aligned(to);
+#pragma unroll
+    for (uint32 k = 0; k < WORDS; k++) {
+        const uint32 bits = __shfl_sync(ALL_LANES, mine, k), from = __shfl_sync(ALL_LANES, rank, k);
+        if (bits >> lane & 1) {
+            index_t *at = to + from + __popc(bits & ((1u << lane) - 1));
+            if (aligned)
+                *at = keys.key[k];
+            else
+                store_slowly(at, keys.key[k]);
+        }
     }
-    if (threadIdx.x == 0 && whole < heads)
-        leave_to_warps(s, r.head[heads - 1], t.count, nullptr, GOES_ON);
+}
+
+/* Results of the runs that begin in the tile. */
+inline void take_runs(tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads) {
+    const uint32 shift = shift_for(heads), goes_on = t.count + 1;
+    result_t *out = p.out + r.before;
+    auto end_of = [&](uint32 i) { return i + 1 < heads ? r.head[i + 1] : r.ends ? t.count : goes_on; };
+    if (shift) {
+        const uint32 i = threadIdx.x >> shift;
+        if (threadIdx.x / WARP * WARP >> shift < heads)
+            fold_shared(s, t, i < heads, i < heads ? r.head[i] : 0, i < heads ? end_of(i) : 0, out + i, shift);
+        return;
+    }
+    for (uint32 i = threadIdx.x; i < heads; i += BLOCK)
+        fold_alone(s, t, r.head[i], end_of(i), out + i);
 }
 
 /* Thread 0, when everything in the tile is folded. */
@@ -149,26 +204,30 @@ inline void keep_ends(tile_memory &s, const runs_memory &r, const groups_args &p
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(groups_args p) {
-    __shared__ alignas(128) uint8 keys[TILE * sizeof(index_t)], memory[HAS_SECOND + 1][TILE * sizeof(in_t)];
+    __shared__ alignas(128) uint8 memory[HAS_SECOND + 1][TILE * sizeof(in_t)];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     const uint64 number = blockIdx.x, first = number * TILE;
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
     const tile t = {first, count, memory[0], memory[HAS_SECOND]};
-    fetch<TILE>(keys, p.index + first, count);
-    close_copies();
+    thread_keys keys;
+    if (is_aligned(p.index))
+        keys.load_from<true>(p.index + first, count, first == 0);
+    else
+        keys.load_from<false>(p.index + first, count, first == 0);
     fetch_tile(p, t);
     close_copies();
-    const uint32 refused = p.told->refused;
+    if (p.told->refused) {
+        wait_for_copies<0>();
+        return;
+    }
     if (threadIdx.x == 0) {
         s.count = s.goes_on = 0;
-        r.begins = is_head(p, first);
         r.ends = first + count == p.n || is_head(p, first + count);
     }
-    wait_for_copies<1>();
-    __syncthreads();
-    const uint32 heads = refused ? 0 : find_heads(r, keys, count, p.of_tile + number);
-    if (!refused && threadIdx.x < WARP) {
+    uint32 rank, mine = find_bits(keys, count, first == 0);
+    const uint32 heads = find_heads(r, mine, p.of_tile + number, &rank);
+    if (threadIdx.x < WARP) {
         uint64 before = look_back(p, number);
         if (threadIdx.x == 0) {
             r.before = before;
@@ -176,15 +235,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
         }
     }
     wait_for_copies<0>();
-    if (refused)
-        return;
     __syncthreads();
     acc_t whole = identity_as<acc_t>();
     if (!heads)
         whole = fold_whole(t);
-    else if (threadIdx.x == 0 && r.head[0])
-        leave_to_warps(s, 0, r.head[0], nullptr, FROM_BEFORE);
-    take_runs(s, r, p, t, keys, heads);
+    else if (r.head[0])
+        fold_open(s, t, r.head[0]);
+    if (p.keys_out && heads)
+        write_keys(keys, mine, rank, p.keys_out + r.before);
+    take_runs(s, r, p, t, heads);
     __syncthreads();
     if (s.count) {
         fold_longer(s, t);

@@ -11,111 +11,125 @@ inline uint64 begin_of(const groups_args &p, uint64 segment) {
 extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p) {
     if (p.check_before)
         tell(look_at_all(p.index, p.segments, p.n), p.refuses_empty, &p.told->refused, &p.told->not_bad);
+    else if (blockIdx.x == 0 && threadIdx.x == 0 &&
+             (begin_of(p, p.segments) > p.n || load(p.index + p.segments - 1) > load(p.index + p.segments)))
+        p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
     for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
         p.of_tile[k] = first_from(p.index, p.segments, k * TILE);
 }
 
 /* ---- offsets on their way ---- */
 
-/* Of consecutive segments, those of a thread: AHEAD of them a warp apart, or one that it shares with 'width' - 1 others.
- * They are loaded long before they are needed. */
-enum { AHEAD = 4, A_ROUND = AHEAD * BLOCK /* segments that a block takes at a time */ };
+/* Where a thread's segments of a round begin: up to AHEAD of them a warp apart, and lane 0 has where those of the next
+ * warp begin; or, where threads share segments, where its segment begins and ends. Loaded long before it is needed. */
+enum { AHEAD = 8, A_ROUND = AHEAD * BLOCK /* segments that a block takes at a time */ };
 struct offsets_ahead {
-    index_t begin[AHEAD], last; /* where the segment after the last one begins, in lane 31 or where 'width' > 1 */
+    index_t at[AHEAD + 1];
 
-    static uint32 number_of(uint32 width, int k) {
-        return width > 1 ? threadIdx.x / width : (threadIdx.x / WARP * AHEAD + k) * WARP + threadIdx.x % WARP;
+    /* of the k-th segment of a thread that has 'each' */
+    static uint32 number_of(uint32 each, int k) {
+        return (threadIdx.x / WARP * each + k) * WARP + threadIdx.x % WARP;
     }
-    template <bool Aligned> void load_from(const index_t *offsets, uint64 count, uint32 width) {
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            uint32 at = number_of(width, k);
-            if (at <= count && (k == 0 || width == 1))
-                begin[k] = Aligned ? offsets[at] : load(offsets + at);
+    static uint32 each_of(uint32 count) {
+        return count < A_ROUND ? (count + BLOCK - 1) / BLOCK : (uint32)AHEAD;
+    }
+    template <bool Aligned> static index_t load_one(const index_t *from) {
+        return Aligned ? *from : load_slowly(from);
+    }
+    template <bool Aligned> void load_from(const index_t *offsets, uint32 count, uint32 shift) {
+        if (shift) {
+            offsets += threadIdx.x >> shift < count ? threadIdx.x >> shift : count - 1;
+            at[0] = load_one<Aligned>(offsets);
+            at[1] = load_one<Aligned>(offsets + 1);
+            return;
         }
-        uint32 at = width > 1 ? number_of(width, 0) + 1 : (threadIdx.x / WARP + 1) * AHEAD * WARP;
-        if (at <= count)
-            last = Aligned ? offsets[at] : load(offsets + at);
+        const uint32 each = each_of(count), lane = threadIdx.x % WARP;
+#pragma unroll
+        for (int k = 0; k <= AHEAD; k++)
+            if (k < each + (lane == 0) && number_of(each, k) <= count)
+                at[k] = load_one<Aligned>(offsets + number_of(each, k));
     }
-    /* 'count' segments from 'first' on; the offset behind them is there, too. */
-    void load_all(const groups_args &p, uint64 first, uint64 count, uint32 width) {
-        if (((uint64)p.index & (sizeof(index_t) - 1)) == 0)
-            load_from<true>(p.index + first, count, width);
+    /* 'count' segments from 'offsets' on; the offset behind them is there, too. */
+    void load_all(const index_t *offsets, uint32 count, uint32 shift) {
+        if (is_aligned(offsets))
+            load_from<true>(offsets, count, shift);
         else
-            load_from<false>(p.index + first, count, width);
-    }
-    /* Where the k-th segment ends. The whole warp comes here. */
-    index_t end_of(int k, uint32 width) const {
-        if (width > 1)
-            return last;
-        index_t next = k + 1 < AHEAD ? __shfl_sync(ALL_LANES, begin[(k + 1) % AHEAD], 0) : last;
-        index_t above = __shfl_down_sync(ALL_LANES, begin[k], 1);
-        return threadIdx.x % WARP == WARP - 1 ? next : above;
+            load_from<false>(offsets, count, shift);
     }
 };
 
-/* ---- segments of a tile ---- */
-
-/* Bad offsets that are only now found out must lead nowhere. */
-inline bool is_good(const groups_args &p, const tile &t, index_t begin, index_t end) {
-    return (uint64)begin >= t.first && begin <= end && (uint64)end <= p.n &&
-           ((uint64)begin < t.first + t.count || begin == end);
+/* A position in the tile; count + 1 for all that lie behind it, and also for those before it: bad offsets that are only
+ * now found out must lead nowhere. */
+inline uint32 position_in(const tile &t, index_t offset) {
+    const uint64 at = (uint64)offset - t.first;
+    return at <= t.count ? (uint32)at : t.count + 1;
 }
 
-/* One that begins in the tile. The whole warp comes here, also those who have none. */
-inline void take_segment(tile_memory &s, const groups_args &p, const tile &t, bool exists, uint64 segment,
-                         index_t begin, index_t end, uint32 width, findings *f) {
-    if (p.check_while_running && exists) {
-        look_at(f, segment, begin, end, p.n);
-        exists = is_good(p, t, begin, end);
-    }
-    const uint32 low = (uint32)((uint64)begin - t.first);
-    const uint64 high = (uint64)end - t.first;
-    const bool leads = exists && (threadIdx.x & (width - 1)) == 0, goes_on = high > t.count;
-    if (leads && begin == end)
-        store(p.out + segment, lower(identity_as<acc_t>(), 0, 0));
-    else if (leads && goes_on)
-        leave_to_warps(s, low, t.count, nullptr, GOES_ON);
-    exists = exists && !goes_on;
-    fold_group(s, t, exists ? low : 0, exists ? (uint32)high : 0, width, p.out + segment);
+/* Whether a segment begins in the tile and not behind its end. If not, the last launch says which offsets are bad. */
+inline bool is_good(const groups_args &p, const tile &t, uint32 begin, uint32 end) {
+    const bool good = begin <= t.count && begin <= end;
+    if (!good)
+        atomicOr(&p.told->crowded, 1);
+    return good;
 }
 
 /* A round of segments, 'count' of them from 'first' on. */
-inline void take_segments(tile_memory &s, const groups_args &p, const tile &t, uint64 first, uint64 count,
-                          const offsets_ahead &offsets, uint32 width) {
-    findings f = {NOT_FOUND, NOT_FOUND};
+inline void take_round(tile_memory &s, const groups_args &p, const tile &t, uint64 first, uint32 count,
+                       const offsets_ahead &offsets, uint32 shift) {
+    result_t *out = p.out + first;
+    if (shift) {
+        const uint32 number = threadIdx.x >> shift;
+        if (threadIdx.x / WARP * WARP >> shift >= count)
+            return;
+        const uint32 begin = position_in(t, offsets.at[0]), end = position_in(t, offsets.at[1]);
+        fold_shared(s, t, number < count && is_good(p, t, begin, end), begin, end, out + number, shift);
+        return;
+    }
+    const uint32 each = offsets_ahead::each_of(count), lane = threadIdx.x % WARP;
+    uint32 begin = position_in(t, offsets.at[0]);
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
-        const uint32 number = offsets.number_of(width, k);
-        if (__shfl_sync(ALL_LANES, number, 0) >= count || (k && width > 1))
+        const uint32 number = offsets_ahead::number_of(each, k), next = position_in(t, offsets.at[k + 1]);
+        if (k >= each || number - lane >= count)
             break;
-        take_segment(s, p, t, number < count, first + number, offsets.begin[k], offsets.end_of(k, width), width, &f);
+        const uint32 end = __shfl_sync(ALL_LANES, lane ? begin : next, lane + 1);
+        if (number < count && is_good(p, t, begin, end))
+            fold_alone(s, t, begin, end, out + number);
+        begin = next;
     }
-    if (p.check_while_running)
-        tell(f, false, &p.told->refused, &p.told->not_bad);
+}
+
+/* More than a round. The next one's offsets are on their way while one is folded. */
+inline void take_many(tile_memory &s, const groups_args &p, const tile &t, uint64 from, uint32 count,
+                      offsets_ahead offsets) {
+#pragma unroll 1
+    for (uint32 done = 0; done < count; done += A_ROUND) {
+        const uint32 left = count - done, after = left > A_ROUND ? left - A_ROUND : 0;
+        offsets_ahead next;
+        if (after)
+            next.load_all(p.index + from + done + A_ROUND, after, 0);
+        take_round(s, p, t, from + done, after ? (uint32)A_ROUND : left, offsets, 0);
+        offsets = next;
+    }
 }
 
 /* Where there are so many that most are empty: those that are not, by a search at each element. */
 inline void find_segments(tile_memory &s, const groups_args &p, const tile &t, uint64 from, uint64 to) {
-    findings f = {NOT_FOUND, NOT_FOUND};
     if (threadIdx.x == 0)
         atomicOr(&p.told->crowded, 1);
-    for (uint32 base = 0; base < t.count && from < to; base += BLOCK) {
-        const uint64 at = t.first + base + threadIdx.x;
+    for (uint32 e = threadIdx.x; e < t.count && from < to; e += BLOCK) {
         uint64 low = from, high = to; /* the last segment that begins here or before */
         while (low + 1 < high) {
             uint64 middle = (low + high) / 2;
-            if (begin_of(p, middle) <= at)
+            if (begin_of(p, middle) <= t.first + e)
                 low = middle;
             else
                 high = middle;
         }
-        index_t begin = load(p.index + low), end = load(p.index + low + 1);
-        bool exists = base + threadIdx.x < t.count && (uint64)begin == at && begin < end;
-        take_segment(s, p, t, exists, low, begin, end, 1, &f);
+        const uint32 begin = position_in(t, load(p.index + low)), end = position_in(t, load(p.index + low + 1));
+        if (begin == e && begin < end)
+            fold_alone(s, t, begin, end, p.out + low);
     }
-    if (p.check_while_running)
-        tell(f, false, &p.told->refused, &p.told->not_bad);
 }
 
 /* ---- from tile to tile ---- */
@@ -126,40 +140,77 @@ struct open_segment {
     bool began_here; /* in the chunk */
 };
 
-/* Which segments a tile has: [from, to) begin in it, and 'open' elements are of the one before them. */
+/* Which segments a tile has: [from, to) begin in it, and those of them that take_round is to have; 'open' elements are
+ * of the segment before them. */
 struct tile_groups {
-    uint64 from, to, begin; /* begin: of segment 'from' */
+    uint64 from, to;
+    uint32 count, shift;
+    index_t begin; /* of segment 'from' */
+    offsets_ahead offsets;
     uint32 open;
     bool ends; /* the segment before 'from' */
-    uint32 width;
 
     bool is_crowded() const {
         return to - from > CROWDED; /* or bad: less than nothing */
     }
-    uint64 round() const {
-        return is_crowded() ? 0 : to - from < A_ROUND ? to - from : A_ROUND;
+    void look_up(const groups_args &p, uint64 first, uint64 last) {
+        from = first;
+        to = last;
+        count = is_crowded() ? 0 : (uint32)(to - from);
+        shift = shift_for(count);
+        begin = offsets.at[0] = load(p.index + from);
+        if (count)
+            offsets.load_all(p.index + from, count, shift);
+    }
+    void find_open(const tile &t) {
+        open = 0;
+        if (from && (uint64)begin > t.first) {
+            ends = (uint64)begin - t.first <= t.count;
+            open = ends ? (uint32)((uint64)begin - t.first) : t.count;
+        }
+    }
+    /* Whether all of the tile is one segment's, which begins with it. */
+    bool is_single(const tile &t) const {
+        return count == 1 && (uint64)begin == t.first && position_in(t, offsets.at[1]) >= t.count && t.count;
+    }
+};
+
+/* Where a chunk's tiles find their segments, a lane a tile. */
+struct table {
+    uint64 begin, entry;
+
+    uint64 first_of(const groups_args &p, uint64 number) {
+        if (number - begin >= WARP) {
+            begin = number;
+            const uint64 mine = number + threadIdx.x % WARP;
+            entry = mine < p.tiles ? p.of_tile[mine] : p.segments;
+        }
+        return __shfl_sync(ALL_LANES, entry, (int)(number - begin));
     }
 };
 
 /* Thread 0, when everything in a tile is folded. */
 inline void go_on(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g, uint64 chunk,
-                  const acc_t &whole, open_segment *open) {
+                  bool is_single, const acc_t &whole, open_segment *open) {
     if (g.open) {
         open->acc = combine(open->acc, g.open == t.count ? whole : *(acc_t *)s.before);
         if (g.ends) {
             uint64 segment = g.from - 1;
             if (open->began_here) {
                 uint64 begin = begin_of(p, segment), end = t.first + g.open;
-                store(p.out + segment, lower(open->acc, end - begin, begin));
+                put(p.out + segment, lower(open->acc, end - begin, begin));
             } else {
                 p.cuts[chunk].before.write(open->acc);
             }
             open->acc = identity_as<acc_t>();
         }
     }
-    if (s.goes_on) {
-        open->acc = *(acc_t *)s.after;
+    const bool goes_on = is_single ? position_in(t, g.offsets.at[1]) > t.count : s.goes_on;
+    if (goes_on) {
+        open->acc = is_single ? whole : *(acc_t *)s.after;
         open->began_here = true;
+    } else if (is_single) {
+        put(p.out + g.from, lower(whole, t.count, t.first));
     }
     s.count = s.goes_on = 0;
 }
@@ -170,69 +221,56 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     const uint64 chunk = blockIdx.x, first = chunk * p.chunk;
     const uint64 last = first + p.chunk < p.tiles ? first + p.chunk : p.tiles;
     auto tile_at = [&](uint64 number) {
-        uint64 at = number * TILE;
-        uint32 count = number < last ? p.n - at < TILE ? (uint32)(p.n - at) : (uint32)TILE : 0;
-        return tile{at, count, memory[number % BUFFERS][0], memory[number % BUFFERS][HAS_SECOND]};
-    };
-    auto first_of = [&](uint64 number) { return number < p.tiles ? p.of_tile[number] : p.segments; };
-    auto groups_of = [&](uint64 from, uint64 to) {
-        return tile_groups{from, to, begin_of(p, from), 0, false, width_for(to - from)};
+        const uint64 at = number * TILE;
+        const uint32 count = number >= last ? 0 : number + 1 < p.tiles ? (uint32)TILE : (uint32)(p.n - at);
+        const uint32 buffer = (uint32)number % BUFFERS;
+        return tile{at, count, memory[buffer][0], memory[buffer][HAS_SECOND]};
     };
     const uint32 refused = p.told->refused;
-    if (threadIdx.x == 0)
-        s.count = s.goes_on = 0;
+    table where = {~0ull - WARP, 0};
     tile t = tile_at(first);
+    tile_groups g;
     fetch_tile(p, t);
     close_copies();
-    uint64 to = first_of(first + 1), next_to = first_of(first + 2);
-    tile_groups g = groups_of(first_of(first), to);
-    offsets_ahead offsets;
-    offsets.load_all(p, g.from, g.round(), g.width);
+    const uint64 from = where.first_of(p, first);
+    g.look_up(p, from, where.first_of(p, first + 1));
     open_segment open = {identity_as<acc_t>(), false};
+    if (threadIdx.x == 0)
+        s.count = s.goes_on = 0;
     if (refused) {
         wait_for_copies<0>();
         return;
     }
+#pragma unroll 1
     for (uint64 number = first; number < last; number++) {
         const tile next = tile_at(number + 1);
-        fetch_tile(p, next);
+        if (next.count)
+            fetch_tile(p, next);
         close_copies();
-        const tile_groups next_groups = groups_of(g.to, next_to);
-        next_to = first_of(number + 3);
-        if (g.from && g.begin > t.first) {
-            g.ends = g.begin - t.first <= t.count;
-            g.open = g.ends ? (uint32)(g.begin - t.first) : t.count;
-        }
+        tile_groups next_groups;
+        next_groups.look_up(p, g.to, where.first_of(p, number + 2));
         wait_for_copies<1>();
         __syncthreads();
-        uint64 from = g.from;
-        do { /* the next round's offsets are on their way while one is folded */
-            const uint64 left = g.is_crowded() ? 0 : g.to - from, count = left < A_ROUND ? left : A_ROUND;
-            const uint64 after = left - count < A_ROUND ? left - count : A_ROUND;
-            offsets_ahead ahead;
-            if (after)
-                ahead.load_all(p, from + count, after, 1);
-            else
-                ahead.load_all(p, next_groups.from, next_groups.round(), next_groups.width);
-            take_segments(s, p, t, from, count, offsets, g.width);
-            offsets = ahead;
-            from += count;
-        } while (from < g.to && !g.is_crowded());
+        g.find_open(t);
+        const bool is_single = g.is_single(t), is_whole = is_single || (g.open == t.count && t.count);
+        acc_t whole = identity_as<acc_t>();
+        if (is_whole)
+            whole = fold_whole(t);
+        else if (g.open)
+            fold_open(s, t, g.open);
         if (g.is_crowded())
             find_segments(s, p, t, g.from, g.to);
-        acc_t whole = identity_as<acc_t>();
-        if (t.count && g.open == t.count)
-            whole = fold_whole(t);
-        else if (g.open && threadIdx.x == 0)
-            leave_to_warps(s, 0, g.open, nullptr, FROM_BEFORE);
+        else if (g.count > A_ROUND)
+            take_many(s, p, t, g.from, g.count, g.offsets);
+        else if (g.count && !is_single)
+            take_round(s, p, t, g.from, g.count, g.offsets, g.shift);
         __syncthreads();
-        const bool some_are_left = s.count;
-        if (some_are_left) {
+        if (s.count) {
             fold_longer(s, t);
             __syncthreads();
         }
-        if (threadIdx.x == 0 && (some_are_left || g.open))
-            go_on(s, p, t, g, chunk, whole, &open);
+        if (threadIdx.x == 0 && (is_single || g.open || s.count || s.goes_on))
+            go_on(s, p, t, g, chunk, is_single, whole, &open);
         t = next;
         g = next_groups;
     }
@@ -260,7 +298,7 @@ inline bool find_ending(const groups_args &p, uint64 chunk, ending *e) {
     return end > low && end - low <= p.chunk * TILE && end <= p.n && e->start < low;
 }
 
-/* Results of empty segments, where tiles have too many of them. */
+/* What tiles have left: to say which offsets are bad, and the results of empty segments where there are too many. */
 inline void finish_crowds(const groups_args &p) {
     if (!p.told->crowded)
         return;

@@ -1,8 +1,11 @@
 /* What reductions by segments and by keys share. The input is cut into tiles of consecutive elements, which pass through
- * shared memory. There, groups are just stretches of the tile: a short one is folded by one thread, a longer one by a
- * warp, a tile without any bound by the whole block. Of groups that reach over several tiles the parts are kept, and
- * the last launch folds those (fold_cuts.cu). Which elements are folded in which order follows from where the groups
- * begin and end alone, so that a result is the same bits every run. */
+ * shared memory. There, groups are just stretches of the tile: a short one is folded by one thread or a few, a longer
+ * one by a warp, a very long one or a tile without any bound by the whole block. Of groups that reach over several tiles
+ * the parts are kept, and the last launch folds those (fold_cuts.cu). Which elements are folded in which order follows
+ * from where the groups begin and end alone, so that a result is the same bits every run.
+ *
+ * What bounds the speed is not the memory but the instructions that go with each tile, so a tile has few threads with
+ * many elements each: measured on an H200, 128 threads of 32 elements against 256 of 16. */
 struct control {
     uint64 runs; /* of keys */
     uint64 not_bad, not_empty;
@@ -27,7 +30,7 @@ struct groups_args {
     const index_t *index; /* offsets or keys */
     index_t *keys_out;
     uint64 n, segments;
-    uint64 room; /* KEYS: results that the outputs hold */
+    uint64 room;                 /* KEYS: results that the outputs hold */
     uint64 tiles, chunk, chunks; /* chunk: tiles that one block takes, one after the other */
     cut *cuts;                   /* a chunk */
     uint64 *of_tile;             /* SEGMENTS: the first that begins in it or after it; KEYS: what is found in it */
@@ -39,8 +42,8 @@ enum {
     TILE = FOLD_TILE, /* elements */
     NEAR = 8,         /* chunks that one thread folds, where a group reaches over several */
     WARPS = BLOCK / WARP,
-    SHORT = 64,   /* elements that a thread takes of one group */
-    LONG = 1024,  /* from here on a stretch is the whole block's */
+    SHORT = 64, /* elements that a thread takes of one group */
+    LONG = TILE / 2, /* from here on a stretch is the whole block's */
     LONGER = TILE / (SHORT + 1) + 2 /* stretches of more than SHORT elements, and the two ends */
 };
 static_assert(SHORT <= LANE_LIMIT);
@@ -66,16 +69,56 @@ struct tile {
     uint8 *x, *y;
 };
 
-/* ---- elements in shared memory ---- */
+/* ---- memory ---- */
 
-/* Vectors of 16 bytes change places within each 128 bytes, so that neither threads that work on stretches of equal
- * length nor those that copy neighbouring vectors meet in a bank. */
-template <class T> inline T *place_of(uint8 *memory, uint32 element) {
-    uint32 at = element * sizeof(T);
-    return (T *)(memory + (at ^ ((at >> 3 ^ at >> 6) & 0x70)));
+template <class T> __noinline__ T load_slowly(const T *from) {
+    return load(from);
+}
+template <class T> __noinline__ void store_slowly(T *to, T value) {
+    store(to, value);
+}
+template <class T> inline bool is_aligned(const T *at) {
+    return ((uint64)at & (sizeof(T) - 1)) == 0;
+}
+inline void put(result_t *to, result_t result) {
+    if (is_aligned(to))
+        *to = result;
+    else
+        store_slowly(to, result);
 }
 
-template <int Bytes> inline void copy_async(void *to, const void *from) {
+template <int Bytes> struct unsigned_of;
+template <> struct unsigned_of<4> {
+    typedef uint32 type;
+};
+template <> struct unsigned_of<8> {
+    typedef uint64 type;
+};
+
+/* What is wanted a while later, even where all threads load the same: that the compiler would move to a uniform register
+ * and wait for it at once. */
+inline uint32 load_ahead(const uint32 *from) {
+    uint32 value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(from));
+    return value;
+}
+inline uint64 load_ahead(const uint64 *from) {
+    uint64 value;
+    asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(from));
+    return value;
+}
+
+/* Vectors of 16 bytes change places within each 128 bytes, so that neither threads that work on stretches of equal
+ * length nor those that copy neighbouring vectors meet in a bank. The pattern repeats every 2048 bytes. */
+inline uint32 placed(uint32 at) {
+    return at ^ ((at >> 3 ^ (at >> 6 & 0x10)) & 0x70);
+}
+static_assert(BLOCK * 16 % 2048 == 0);
+template <class T> inline T *place_of(uint8 *memory, uint32 element) {
+    return (T *)(memory + placed(element * sizeof(T)));
+}
+
+template <int Bytes> inline void copy_async(uint8 *to, const void *from) {
 #if TALLY_ARCHITECTURE >= 80
     const uint32 shared = (uint32)__cvta_generic_to_shared(to);
     if (Bytes == 16)
@@ -99,29 +142,34 @@ template <int Last> inline void wait_for_copies() {
 #endif
 }
 
-template <int Most, class T> inline void fetch(uint8 *memory, const T *from, uint32 count) {
-    constexpr int a_vector = 16 / sizeof(T), single = sizeof(T) < 4 ? 4 : sizeof(T);
-    uint32 done = 0;
-    if (((uint64)from & 15) == 0) {
-        const uint32 vectors = count / a_vector;
-#pragma unroll
-        for (uint32 k = 0; k < Most / a_vector; k += BLOCK)
-            if (k + threadIdx.x < vectors)
-                copy_async<16>(place_of<uint4>(memory, k + threadIdx.x), (const uint4 *)from + k + threadIdx.x);
-        done = vectors * a_vector;
-    } else if (sizeof(T) >= 4 && ((uint64)from & (sizeof(T) - 1)) == 0) {
-        for (uint32 e = threadIdx.x; e < count; e += BLOCK)
-            copy_async<single>(place_of<T>(memory, e), from + e);
-        done = count;
-    }
+/* Elements that are not a whole tile or not aligned. */
+__noinline__ void fetch_slowly(uint8 *memory, const in_t *from, uint32 count) {
+    constexpr int single = sizeof(in_t) < 4 ? 4 : sizeof(in_t);
 #pragma unroll 4
-    for (uint32 e = done + threadIdx.x; e < count; e += BLOCK)
-        *place_of<T>(memory, e) = load(from + e);
+    for (uint32 e = threadIdx.x; e < count; e += BLOCK)
+        if (sizeof(in_t) >= 4 && is_aligned(from))
+            copy_async<single>((uint8 *)place_of<in_t>(memory, e), from + e);
+        else
+            *place_of<in_t>(memory, e) = load(from + e);
+}
+/* Starts to copy a tile of global memory to where place_of finds it. */
+inline void fetch(uint8 *memory, const in_t *from, uint32 count) {
+    constexpr uint32 bytes = TILE * sizeof(in_t);
+    if (count < TILE || ((uint64)from & 15)) {
+        fetch_slowly(memory, from, count);
+        return;
+    }
+    const uint32 mine = threadIdx.x * 16;
+    uint8 *to = memory + placed(mine);
+#pragma unroll
+    for (uint32 k = 0; k < bytes; k += BLOCK * 16)
+        if (bytes % (BLOCK * 16) == 0 || k + mine < bytes)
+            copy_async<16>(to + k, (const uint8 *)from + mine + k);
 }
 inline void fetch_tile(const groups_args &p, const tile &t) {
-    fetch<TILE>(t.x, p.x + t.first, t.count);
+    fetch(t.x, p.x + t.first, t.count);
     if (HAS_SECOND)
-        fetch<TILE>(t.y, p.y + t.first, t.count);
+        fetch(t.y, p.y + t.first, t.count);
 }
 
 /* ---- folding ---- */
@@ -136,19 +184,22 @@ constexpr int AT_ONCE = sizeof(acc_t) <= 32 ? 4 : 1;
 
 inline lane_t fold_lane(const tile &t, uint32 begin, uint32 end, uint32 step) {
     lane_t lane = identity_as<lane_t>();
-#pragma unroll AT_ONCE
-    for (uint32 e = begin; e < end; e += step)
+    uint32 e = begin;
+    if (AT_ONCE > 1 && end > 3 * step) /* several loads at once, where there are several */
+#pragma unroll 1
+        for (; e < end - 3 * step; e += 4 * step) {
+            lane_t few[4];
+#pragma unroll
+            for (uint32 k = 0; k < 4; k++)
+                few[k] = lift_at(t, e + k * step);
+#pragma unroll
+            for (uint32 k = 0; k < 4; k++)
+                lane = combine(lane, few[k]);
+        }
+#pragma unroll 1
+    for (; e < end; e += step)
         lane = combine(lane, lift_at(t, e));
     return lane;
-}
-
-/* As many as there may be. */
-inline acc_t fold_some(const tile &t, uint32 begin, uint32 end, uint32 step) {
-    const uint32 at_most = (LANE_LIMIT < TILE ? LANE_LIMIT : TILE) * step;
-    acc_t acc = identity_as<acc_t>();
-    for (uint32 e = begin; e < end; e += at_most)
-        acc = combine(acc, widen(fold_lane(t, e, e + at_most < end ? e + at_most : end, step)));
-    return acc;
 }
 
 /* Elements of a stretch that is shared by 'threads'. Where the operator does not commute they are consecutive. */
@@ -162,8 +213,19 @@ inline part part_of(uint32 begin, uint32 end, uint32 threads, uint32 number) {
     return {first, first + each < end ? first + each : end, 1};
 }
 
+/* As many elements as there may be. */
+inline acc_t fold_part(const tile &t, const part &mine) {
+    const uint32 at_most = (LANE_LIMIT < TILE ? LANE_LIMIT : TILE) * mine.step;
+    acc_t acc = identity_as<acc_t>();
+#pragma unroll 1
+    for (uint32 e = mine.begin; e < mine.end; e += at_most)
+        acc = combine(acc, widen(fold_lane(t, e, e + at_most < mine.end ? e + at_most : mine.end, mine.step)));
+    return acc;
+}
+
 /* Folds what 'width' neighbouring threads have, a power of two, in their order; the first has the result. */
 inline acc_t fold_threads(acc_t acc, uint32 width) {
+#pragma unroll 1
     for (uint32 d = 1; d < width; d *= 2) {
         acc_t next = from_above(acc, d);
         if ((threadIdx.x & (2 * d - 1)) == 0)
@@ -174,22 +236,20 @@ inline acc_t fold_threads(acc_t acc, uint32 width) {
 
 /* A warp folds a stretch. */
 inline acc_t fold_stretch(const tile &t, uint32 begin, uint32 end) {
-    const part mine = part_of(begin, end, WARP, threadIdx.x % WARP);
-    return fold_threads(fold_some(t, mine.begin, mine.end, mine.step), WARP);
+    return fold_threads(fold_part(t, part_of(begin, end, WARP, threadIdx.x % WARP)), WARP);
 }
 
 /* The block folds one; thread 0 has the result. */
 inline acc_t fold_together(const tile &t, uint32 begin, uint32 end) {
-    const part mine = part_of(begin, end, BLOCK, threadIdx.x);
-    return fold_block(fold_some(t, mine.begin, mine.end, mine.step));
+    return fold_block(fold_part(t, part_of(begin, end, BLOCK, threadIdx.x)));
 }
 
 /* The whole tile. */
 inline acc_t fold_whole(const tile &t) {
     constexpr uint32 a_vector = 16 / sizeof(in_t), mine = TILE / BLOCK / a_vector;
-    static_assert(!mine || mine * a_vector <= LANE_LIMIT);
-    if (!COMMUTES || HAS_SECOND || !mine || t.count < TILE)
+    if (!COMMUTES || HAS_SECOND || !mine || AT_ONCE == 1 || t.count < TILE)
         return fold_together(t, 0, t.count);
+    acc_t acc = identity_as<acc_t>();
     lane_t lane = identity_as<lane_t>();
 #pragma unroll
     for (uint32 v = 0; v < mine; v++) {
@@ -200,54 +260,87 @@ inline acc_t fold_whole(const tile &t) {
 #pragma unroll
         for (uint32 k = 0; k < a_vector; k++)
             lane = combine(lane, lift_as<lane_t>(value_of(items[k]), value_t(0), t.first + at * a_vector + k));
+        if (v + 1 == mine || (v + 1) * a_vector % LANE_LIMIT == 0) {
+            acc = combine(acc, widen(lane));
+            lane = identity_as<lane_t>();
+        }
     }
-    return fold_block(widen(lane));
+    return fold_block(acc);
 }
 
+/* ---- groups as stretches of a tile ---- */
+
 /* Only stretches that overlap, from bad offsets that are found out while running, are too many. */
-inline void leave_to_warps(tile_memory &s, uint32 begin, uint32 end, result_t *to, tile_end which = WITHIN) {
+inline void leave_to_warps(tile_memory &s, uint32 begin, uint32 end, uint32 count, result_t *to) {
     uint32 at = atomicAdd(&s.count, 1);
     if (at < LONGER)
-        s.longer[at] = {begin, end, to, which};
-    if (which == GOES_ON)
+        s.longer[at] = {begin, end < count ? end : count, to, end > count ? GOES_ON : WITHIN};
+    if (end > count)
         s.goes_on = 1;
 }
 
-/* The number of threads that share each of so many groups, so that most have something to do. */
-inline uint32 width_for(uint64 groups) {
-    uint32 width = 1;
-    while (width < WARP && 2 * width * groups <= BLOCK)
-        width *= 2;
-    return width;
+/* The binary logarithm of the number of threads that share each of so many groups, so that most have something to do. */
+inline uint32 shift_for(uint32 groups) {
+    int shift = __clz(groups - 1) - __clz(BLOCK - 1);
+    return shift < 0 ? 0 : shift < 5 ? shift : 5;
 }
 
-/* A group that lies within the tile, [begin, end) of it, by 'width' neighbouring threads. All of a warp come here, also
- * those who have no group: begin == end. */
-inline void fold_group(tile_memory &s, const tile &t, uint32 begin, uint32 end, uint32 width, result_t *to) {
-    const uint32 number = threadIdx.x & (width - 1);
-    const bool is_short = end - begin <= SHORT * width;
-    if (!is_short && number == 0)
-        leave_to_warps(s, begin, end, to);
-    const part mine = part_of(begin, is_short ? end : begin, width, number);
+/* What a stretch of 'count' elements comes to. */
+inline void give(tile_memory &s, const tile &t, const acc_t &acc, uint32 begin, uint32 count, result_t *to,
+                 tile_end which) {
+    if (which == WITHIN)
+        put(to, lower(acc, count, t.first + begin));
+    else
+        *(acc_t *)(which == FROM_BEFORE ? s.before : s.after) = acc;
+}
+
+/* One thread's group, [begin, end) of the tile; where it ends behind the tile, end > count. */
+inline void fold_alone(tile_memory &s, const tile &t, uint32 begin, uint32 end, result_t *to) {
+    if (end - begin <= SHORT && end <= t.count)
+        put(to, lower(widen(fold_lane(t, begin, end, 1)), end - begin, t.first + begin));
+    else
+        leave_to_warps(s, begin, end, t.count, to);
+}
+
+/* The same for 1 << shift threads that share one. All of a warp come here, also those who have none. */
+inline void fold_shared(tile_memory &s, const tile &t, bool exists, uint32 begin, uint32 end, result_t *to,
+                        uint32 shift) {
+    const uint32 width = 1u << shift, number = threadIdx.x & (width - 1), last = end < t.count ? end : t.count;
+    const tile_end which = end > t.count ? GOES_ON : WITHIN;
+    const bool is_short = exists && last - begin <= SHORT << shift, leads = number == 0;
+    if (exists && !is_short && leads)
+        leave_to_warps(s, begin, end, t.count, to);
+    const part mine = part_of(begin, is_short ? last : begin, width, number);
     const acc_t acc = fold_threads(widen(fold_lane(t, mine.begin, mine.end, mine.step)), width);
-    if (is_short && number == 0 && begin < end)
-        store(to, lower(acc, end - begin, t.first + begin));
+    if (is_short && leads) {
+        give(s, t, acc, begin, last - begin, to, which);
+        if (which == GOES_ON)
+            s.goes_on = 1;
+    }
+}
+
+/* The part of the group that is open where the tile begins, by the last warp, which has the least to do. */
+inline void fold_open(tile_memory &s, const tile &t, uint32 open) {
+    if (open <= LONG && threadIdx.x / WARP == WARPS - 1) {
+        acc_t acc = fold_stretch(t, 0, open);
+        if (threadIdx.x % WARP == 0)
+            *(acc_t *)s.before = acc;
+    } else if (threadIdx.x == 0 && open > LONG) {
+        s.longer[atomicAdd(&s.count, 1)] = {0, open, nullptr, FROM_BEFORE};
+    }
 }
 
 /* Stretches that are left, when all have come past a barrier. The whole block comes here. */
 inline void fold_longer(tile_memory &s, const tile &t) {
     const uint32 count = s.count < LONGER ? s.count : (uint32)LONGER;
+#pragma unroll 1
     for (uint32 k = 0; k < count; k++) {
         const stretch l = s.longer[k];
-        const bool is_long = l.end - l.begin > LONG;
+        const bool is_long = l.end > l.begin + LONG;
         if (!is_long && k % WARPS != threadIdx.x / WARP)
             continue;
         acc_t acc = is_long ? fold_together(t, l.begin, l.end) : fold_stretch(t, l.begin, l.end);
-        if (is_long ? threadIdx.x : threadIdx.x % WARP)
-            continue;
-        if (l.end_of_tile)
-            *(acc_t *)(l.end_of_tile == FROM_BEFORE ? s.before : s.after) = acc;
-        else
-            store(l.to, lower(acc, l.end - l.begin, t.first + l.begin));
+        if ((is_long ? threadIdx.x : threadIdx.x % WARP) == 0)
+            give(s, t, acc, l.begin, l.end - l.begin, l.to, l.end_of_tile);
     }
 }
