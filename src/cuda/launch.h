@@ -7,7 +7,8 @@
 typedef struct tally_cuda_kernels {
     CUfunction reduce, scan_tiles, place_segments, check_segments, count_runs, refuse_more_runs, fold_slabs,
         fold_columns, fold_thin_columns, sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals,
-        exact_rows, exact_groups, count_heads, rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts;
+        exact_rows, exact_groups, count_heads, rank_heads, exact_runs, place_groups, fold_segments, fold_runs,
+        fold_cuts;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {

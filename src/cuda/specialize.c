@@ -75,8 +75,9 @@ static const char *register_type(tally_dtype in) {
 
 /* Keys are compared by their bits. */
 static const char *index_type(const tally_computation *c) {
+    static const char *const bits[] = {[1] = "uint8", [2] = "uint16", [4] = "uint32", [8] = "uint64"};
     if (c->desc.grouping == TALLY_KEYS)
-        return c->index_bytes == 1 ? "uint8" : c->index_bytes == 2 ? "uint16" : c->index_bytes == 4 ? "uint32" : "uint64";
+        return bits[c->index_bytes];
     return element_types[c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index];
 }
 
@@ -259,24 +260,23 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
 }
 
 enum {
-    FOLD_VECTORS = 8,        /* of 16 bytes a thread of a tile */
-    FOLD_SHARED = 24 << 10,  /* bytes a block that has keys in registers */
-    MOST_FOLD_TILE = 32 * 128
+    FOLD_VECTORS = 8, /* of 16 bytes a thread of a tile of a reduction by segments; two tiles are in shared memory */
+    FOLD_SHARED =
+        24 << 10,  /* bytes a tile of a reduction by keys, with where its runs begin; the keys are in registers */
+    MOST_KEYS = 32 /* a thread, half as many if they are long */
 };
 
-/* Reductions by segments have two tiles in shared memory, those by keys one, the keys, and where the runs begin. */
 static void fold_sizes(const tally_computation *c, tally_cuda_sizes *s) {
-    bool keys = c->desc.grouping == TALLY_KEYS;
-    bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    bool keys = c->desc.grouping == TALLY_KEYS, two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
     unsigned element = (unsigned)c->in_bytes * (two ? 2 : 1);
-    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (getenv("TALLY_FV") ? (unsigned)atoi(getenv("TALLY_FV")) : FOLD_VECTORS) * 16 / element;
+    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * FOLD_VECTORS * 16 / element;
     if (keys) {
-        element += sizeof(uint16_t);
-        s->fold_tile = c->index_bytes > 4 ? MOST_FOLD_TILE / 2 : MOST_FOLD_TILE;
-        while (s->fold_tile * element > FOLD_SHARED)
+        s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (c->index_bytes > 4 ? MOST_KEYS / 2 : MOST_KEYS);
+        while (s->fold_tile * (element + sizeof(uint16_t)) > FOLD_SHARED)
             s->fold_tile /= 2;
     }
-    s->fold_blocks = s->slot_bytes <= 8 ? (getenv("TALLY_FB") ? (unsigned)atoi(getenv("TALLY_FB")) : keys ? 8 : 5) : s->slot_bytes <= 32 ? 4 : 2;
+    /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. */
+    s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : c->index_bytes > 4 ? 6 : 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->cut_bytes = 2 * s->slot_bytes + (keys && needs_start(c) ? 16 : 0);
 }
 
@@ -476,8 +476,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
 
 static void add_types(tally_text *text, const tally_computation *c) {
     tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
-                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out],
-                     index_type(c));
+                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out], index_type(c));
     if (c->per_result == 2)
         tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
     else
@@ -486,8 +485,8 @@ static void add_types(tally_text *text, const tally_computation *c) {
 
 static void add_groups(tally_text *text, const tally_computation *c) {
     tally_text_add(text, tally_cuda_kernels_fold_tile);
-    tally_text_add(text, c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs
-                                                        : tally_cuda_kernels_fold_segments);
+    tally_text_add(text,
+                   c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs : tally_cuda_kernels_fold_segments);
     tally_text_add(text, tally_cuda_kernels_fold_cuts);
 }
 

@@ -158,7 +158,7 @@ struct tile_groups {
         to = last;
         count = is_crowded() ? 0 : (uint32)(to - from);
         shift = shift_for(count);
-        begin = offsets.at[0] = load(p.index + from);
+        begin = load(p.index + from);
         if (count)
             offsets.load_all(p.index + from, count, shift);
     }
