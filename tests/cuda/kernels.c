@@ -240,7 +240,12 @@ static int number_before(const char *from, const char *end, const char *word) {
     return atoi(at);
 }
 
-static void print_usage(const char *what, const char *log, unsigned tile_shared) {
+static bool is_named(const char *kernel, const char *name) {
+    const size_t length = strlen(name);
+    return strncmp(kernel, name, length) == 0 && kernel[length] == '\'';
+}
+
+static void print_usage(const char *what, const char *log, unsigned scan_shared) {
     static const char begins[] = "Compiling entry function '";
     for (const char *at = strstr(log, begins), *next; at; at = next) {
         const char *kernel = at + strlen(begins), *quote = strchr(kernel, '\'');
@@ -249,12 +254,12 @@ static void print_usage(const char *what, const char *log, unsigned tile_shared)
         if (!quote)
             return;
         const char *used = strstr(kernel, "Used ");
-        const bool is_tiles =
-            strncmp(kernel, "scan_tiles'", 11) == 0; /* the only one that is given some at its launch */
+        const bool is_scan = /* they are given some at their launch */
+            is_named(kernel, "scan") || is_named(kernel, "sum_panels") || is_named(kernel, "scan_panels");
         printf("%-40s %-18.*s %5d %6d %6d %6d %7d %8u\n", what, (int)(quote - kernel), kernel,
                used && used < end ? atoi(used + 5) : -1, number_before(kernel, end, "bytes stack frame"),
                number_before(kernel, end, "bytes spill stores"), number_before(kernel, end, "bytes spill loads"),
-               number_before(kernel, end, "bytes smem"), is_tiles ? tile_shared : 0);
+               number_before(kernel, end, "bytes smem"), is_scan ? scan_shared : 0);
     }
 }
 
@@ -267,7 +272,7 @@ static int report(int architecture) {
         if (!compile(&set[k], architecture, "--ptxas-options=-v", &log, &sizes))
             return 1;
         name_of(&set[k], name);
-        print_usage(name, log ? log : "", sizes.tile_shared);
+        print_usage(name, log ? log : "", sizes.scan.shared);
         free(log);
     }
     return 0;
