@@ -65,12 +65,10 @@ template <int Threads, int Count> inline void add_vectors(const row &r, uint64 a
         uint4 bits = __ldcs((const uint4 *)(r.y + at + u * Threads * VECTOR));
         memcpy(b + u * VECTOR, &bits, 16);
     }
-    if (HAS_MANY) {
+    if (HAS_MANY)
         lanes[0] = combine(lanes[0], lift_many<Count * VECTOR>(a));
-        return;
-    }
 #pragma unroll
-    for (int u = 0; u < Count; u++)
+    for (int u = 0; u < Count && !HAS_MANY; u++)
 #pragma unroll
         for (int k = 0; k < VECTOR; k++) {
             value_t second = HAS_SECOND ? value_of(b[u * VECTOR + k]) : value_t(0);
