@@ -8,9 +8,11 @@
 #include "cuda/exact.h"
 #include "cuda/text.h"
 
-extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
+extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_fold_block[],
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
-    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_fold_block[],
+    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
+    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[],
+    tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[], tally_cuda_kernels_cluster[],
     tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
     tally_cuda_kernels_fold_cuts[];
 
@@ -73,12 +75,21 @@ static const char *register_type(tally_dtype in) {
     return tally_dtype_is_signed(in) ? "int32" : "uint32";
 }
 
-/* Keys are compared by their bits. */
+/* Of an offset or a key. Keys are equal when their bits are, whatever type these stand for. */
 static const char *index_type(const tally_computation *c) {
-    static const char *const bits[] = {[1] = "uint8", [2] = "uint16", [4] = "uint32", [8] = "uint64"};
-    if (c->desc.grouping == TALLY_KEYS)
-        return bits[c->index_bytes];
-    return element_types[c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index];
+    const tally_dtype type = c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+    if (c->desc.grouping != TALLY_KEYS)
+        return element_types[type];
+    switch (tally_dtype_size(type)) {
+    case 1:
+        return "uint8";
+    case 2:
+        return "uint16";
+    case 4:
+        return "uint32";
+    default:
+        return "uint64";
+    }
 }
 
 typedef struct components {
@@ -91,7 +102,7 @@ typedef struct components {
 } components;
 
 enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /* bytes a block */ };
-enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20, TILE_BUFFERS = 3 /* as tiles.cu has them */ };
+enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20 };
 
 /* SUM, SQUARE, TOTAL: 64-bit integers or floats, with narrower lanes for some elements at a time. */
 static void sum_components(const tally_computation *c, monoid_class kind, components *t) {
@@ -220,43 +231,47 @@ static unsigned shared_limit(int architecture) {
     }
 }
 
-/* tiles.cu's struct scratch, and some to spare. */
-static unsigned shared_bytes(const tally_computation *c, const tally_cuda_sizes *s, unsigned threads, unsigned widest,
-                             unsigned acc) {
-    unsigned tile = threads * s->tile_items;
-    unsigned vectors = tile * widest / 16, bytes = TILE_BUFFERS * 16 * (vectors + vectors / 8 + 1);
-    if (c->desc.grouping == TALLY_KEYS) {
-        unsigned keys = tile * (unsigned)c->index_bytes / 16;
-        bytes += 16 * (keys + keys / 8 + 1);
-    }
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        bytes += 2 * (tile / 8 + 4) + 4 * TILE_BUFFERS;
-    bytes += 2 * (threads / 32) * round_up(acc + 8, 16) + 2 * s->record_bytes;
-    return round_up(bytes + 64, 128);
+/* scan.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
+static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
+                            unsigned ring) {
+    unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
+    if (c->desc.grouping == TALLY_KEYS)
+        place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
+    const unsigned marks = c->desc.grouping == TALLY_SEGMENTS ? s->scan.teams * 2 * tile + 16 : 0;
+    unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
+    return round_up(ring * (place + s->record_bytes) + marks + of_warps + 2 * s->scan.summers / 8 + 512, 128);
 }
 
-static void tile_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    unsigned smallest = in, widest = in;
-    if (tally_is_scan(c)) {
-        smallest = result < smallest ? result : smallest;
-        widest = result > widest ? result : widest;
-    }
-    if (c->desc.grouping == TALLY_KEYS && c->index_bytes < smallest)
-        smallest = (unsigned)c->index_bytes;
-    unsigned items = widest >= 8 ? 8 : widest >= 4 || !tally_is_scan(c) ? 16 : 32;
-    s->tile_items = items > 16 / smallest ? items : 16 / smallest;
-    /* Two blocks that wait at different times are faster than one, if the registers do: measured on an H200. */
-    bool whole = c->desc.grouping == TALLY_ALL_VALUES && acc <= 8;
-    bool crowded = s->tile_items == 32 && tally_dtype_is_float(c->desc.in);
-    s->tile_threads = whole ? crowded ? 256 : 384 : c->desc.grouping == TALLY_SEGMENTS ? 512 : 480;
-    const unsigned limit = shared_limit(architecture) / (whole ? 2 : 1);
-    while (s->tile_threads > 64 && shared_bytes(c, s, s->tile_threads, widest, acc) > limit)
-        s->tile_threads /= 2;
-    s->tile_shared = shared_bytes(c, s, s->tile_threads, widest, acc);
-    s->tile_blocks = whole ? 2 : 1;
-    bool one_access = s->slot_bytes <= 8 && !needs_start(c);
-    s->entry_bytes = one_access ? 16 : s->record_bytes + 16;
+/* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in
+ * other banks, and as many as its registers hold. */
+static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
+    enum { STRETCH = 80 /* bytes */, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
+    const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
+    if (keys && c->index_bytes < narrowest)
+        narrowest = (unsigned)c->index_bytes;
+    const unsigned vector = 16 / narrowest;
+    unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
+    const unsigned most_items = c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* heads have a bit each */
+    while (vectors > 1 && vectors * vector > most_items)
+        vectors -= 2;
+    s->scan.items = vectors * vector;
+    s->scan.summers = 4 * WARP;
+    s->scan.teams = 2;
+    s->scan.finishers = 8 * WARP;
+    const unsigned limit = shared_limit(architecture);
+    while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
+        s->scan.finishers /= 2;
+    s->scan.ring = MOST_RING;
+    while (s->scan.ring > 2 && scan_shared(c, s, acc, widest, s->scan.ring) > limit)
+        s->scan.ring--;
+    s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
+    s->scan.waves = 2 * s->scan.ring + 1;
+    s->scan.takes_panels = in == result && in >= 4 && acc <= 8 && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
+    const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
+    s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
+    s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
 }
 
 enum {
@@ -291,12 +306,16 @@ static void column_sizes(tally_cuda_sizes *s) {
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = accumulator_bytes(c), in = (unsigned)c->in_bytes;
-    s->slot_bytes = acc <= 8 ? acc : round_up(acc, 16);
+    s->slot_bytes = c->exact ? tally_cuda_exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
+    s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
+    s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
-    tile_sizes(c, architecture, acc, s);
+    bool one_access = s->slot_bytes <= 8 && !needs_start(c);
+    s->entry_bytes = !one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
+    scan_sizes(c, architecture, acc, s);
     fold_sizes(c, s);
 }
 
@@ -460,13 +479,18 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"ENTRY_BYTES", s->entry_bytes},
                    {"COLUMN_WIDTH", s->column_width},
                    {"COLUMN_SPOTS", s->column_spots},
-                   {"TILE_ITEMS", s->tile_items},
-                   {"TILE_THREADS", s->tile_threads},
-                   {"TILE_BLOCKS", s->tile_blocks},
-                   {"TILE_SHARED_BYTES", s->tile_shared},
                    {"FOLD_TILE", s->fold_tile},
                    {"FOLD_BLOCKS", s->fold_blocks},
                    {"CUT_BYTES", s->cut_bytes},
+                   {"SCAN_ITEMS", s->scan.items},
+                   {"SCAN_FINISHERS", s->scan.finishers},
+                   {"SCAN_TEAMS", s->scan.teams},
+                   {"SCAN_SUMMERS", s->scan.summers},
+                   {"SCAN_RING", s->scan.ring},
+                   {"SCAN_WAVES", s->scan.waves},
+                   {"SCAN_THREADS", s->scan.threads},
+                   {"SCAN_PANEL_THREADS", s->scan.panel_threads},
+                   {"SCAN_SHARED_BYTES", s->scan.shared},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
@@ -483,14 +507,26 @@ static void add_types(tally_text *text, const tally_computation *c) {
         tally_text_add(text, "typedef out_t result_t;\n");
 }
 
+static void add_reduce(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    tally_text_print(text, "#define IS_ARGMIN %d\n#define IS_ARGMAX %d\n#define IS_MOMENTS %d\n",
+                     c->entry && c->monoid == TALLY_MONOID_argmin, c->entry && c->monoid == TALLY_MONOID_argmax,
+                     c->entry && c->monoid == TALLY_MONOID_moments);
+    tally_text_add(text, tally_cuda_kernels_append);
+    tally_text_add(text, tally_cuda_kernels_fold_block);
+    tally_text_add(text, tally_cuda_kernels_reduce);
+    if (sizes->has_clusters)
+        tally_text_add(text, tally_cuda_kernels_cluster);
+}
+
 static void add_groups(tally_text *text, const tally_computation *c) {
+    tally_text_add(text, tally_cuda_kernels_fold_block);
     tally_text_add(text, tally_cuda_kernels_fold_tile);
     tally_text_add(text,
                    c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs : tally_cuda_kernels_fold_segments);
     tally_text_add(text, tally_cuda_kernels_fold_cuts);
 }
 
-static void add_kernels(tally_text *text, const tally_computation *c) {
+static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
     if (c->desc.grouping == TALLY_SEGMENTS)
         tally_text_add(text, tally_cuda_kernels_offsets);
@@ -499,17 +535,21 @@ static void add_kernels(tally_text *text, const tally_computation *c) {
         return;
     }
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
-    if (tally_is_scan(c)) {
-        tally_text_add(text, tally_cuda_kernels_tiles);
-    } else {
-        tally_text_add(text, tally_cuda_kernels_fold_block);
-        if (all || axis)
-            tally_text_add(text, tally_cuda_kernels_reduce);
-        else
-            add_groups(text, c);
+    if (!tally_is_scan(c) && (all || axis))
+        add_reduce(text, c, sizes);
+    else if (!tally_is_scan(c))
+        add_groups(text, c);
+    else {
+        if (c->desc.grouping == TALLY_SEGMENTS)
+            tally_text_add(text, tally_cuda_kernels_place_offsets);
+        tally_text_add(text, tally_cuda_kernels_pipeline);
+        tally_text_add(text, tally_cuda_kernels_waves);
+        tally_text_add(text, tally_cuda_kernels_scan);
     }
     if (axis && tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_scan_columns);
+        if (sizes->scan.takes_panels)
+            tally_text_add(text, tally_cuda_kernels_scan_panels);
     } else if (axis) {
         tally_text_add(text, tally_cuda_kernels_slabs);
         tally_text_add(text, tally_cuda_kernels_columns);
@@ -549,7 +589,7 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
     }
     if (!c->exact)
         add_raise(&text, c);
-    add_kernels(&text, c);
+    add_kernels(&text, c, &sizes);
     if (text.failed) {
         free(text.bytes);
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");

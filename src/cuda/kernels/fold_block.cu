@@ -1,6 +1,6 @@
 /* Folds the accumulators of a block's threads in their order; thread 0 has the result. */
-inline acc_t fold_block(acc_t acc) {
-    __shared__ alignas(16) uint8 memory[BLOCK / WARP * sizeof(acc_t)];
+template <int Threads> inline acc_t fold_block(acc_t acc) {
+    __shared__ alignas(16) uint8 memory[Threads / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory;
     int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 #pragma unroll
@@ -14,7 +14,7 @@ inline acc_t fold_block(acc_t acc) {
         of_warp[warp] = acc;
     __syncthreads();
     if (threadIdx.x == 0)
-        for (int w = 1; w < BLOCK / WARP; w++)
+        for (int w = 1; w < Threads / WARP; w++)
             acc = combine(acc, of_warp[w]);
     return acc;
 }
