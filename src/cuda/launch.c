@@ -220,10 +220,9 @@ static tally_status launch_panels(const tally_cuda_launch *l) {
     return status;
 }
 
-/* The offsets are checked, and the first of each tile is found, by 'place'. */
-static tally_status check_offsets(const tally_cuda_launch *l, CUfunction place, uint64_t places) {
-    const tally_computation *c = &l->plan->base.computation;
-    uint32_t refuses_empty = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
+/* The offsets are checked, and the first of each tile is found. */
+static tally_status check_offsets(const tally_cuda_launch *l) {
+    uint32_t refuses_empty = 0; /* an empty segment of a scan has no results */
     CUdeviceptr offsets = tally_cuda_address(l->args->offsets), control = l->workspace + l->cut->control;
     CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
     CUdeviceptr where = control + offsetof(tally_cuda_control, not_bad);
@@ -234,8 +233,8 @@ static tally_status check_offsets(const tally_cuda_launch *l, CUfunction place, 
                                 l->stream, check_parameters, "launching the check of offsets");
     void *place_parameters[] = {&offsets, &segments, &n, &tile, &tiles, &first, &refused};
     if (status == TALLY_OK)
-        status = start(l->plan, place, blocks_for(l->plan, places), 1, l->stream, place_parameters,
-                       "launching the search for segments");
+        status = start(l->plan, l->plan->kernels.place_offsets, blocks_for(l->plan, tiles + 1), 1, l->stream,
+                       place_parameters, "launching the search for segments");
     return status;
 }
 
@@ -262,7 +261,7 @@ static tally_status launch_scan(const tally_cuda_launch *l) {
     tally_status status = TALLY_OK;
     if (segments) {
         args.refused = l->workspace + cut->control + offsetof(tally_cuda_control, refused);
-        status = check_offsets(l, l->plan->kernels.place_offsets, cut->tiles + 1);
+        status = check_offsets(l);
     }
     if (status != TALLY_OK)
         return status;

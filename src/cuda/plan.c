@@ -20,6 +20,10 @@ static const struct {
     {"scan", offsetof(tally_cuda_kernels, scan)},
     {"place_offsets", offsetof(tally_cuda_kernels, place_offsets)},
     {"check_segments", offsetof(tally_cuda_kernels, check_segments)},
+    {"place_groups", offsetof(tally_cuda_kernels, place_groups)},
+    {"fold_segments", offsetof(tally_cuda_kernels, fold_segments)},
+    {"fold_runs", offsetof(tally_cuda_kernels, fold_runs)},
+    {"fold_cuts", offsetof(tally_cuda_kernels, fold_cuts)},
     {"count_runs", offsetof(tally_cuda_kernels, count_runs)},
     {"refuse_more_runs", offsetof(tally_cuda_kernels, refuse_more_runs)},
     {"fold_columns", offsetof(tally_cuda_kernels, fold_columns)},
@@ -37,10 +41,6 @@ static const struct {
     {"count_heads", offsetof(tally_cuda_kernels, count_heads)},
     {"rank_heads", offsetof(tally_cuda_kernels, rank_heads)},
     {"exact_runs", offsetof(tally_cuda_kernels, exact_runs)},
-    {"place_groups", offsetof(tally_cuda_kernels, place_groups)},
-    {"fold_segments", offsetof(tally_cuda_kernels, fold_segments)},
-    {"fold_runs", offsetof(tally_cuda_kernels, fold_runs)},
-    {"fold_cuts", offsetof(tally_cuda_kernels, fold_cuts)},
 };
 
 /* For a kernel that takes more shared memory than it is given unasked. */

@@ -24,7 +24,7 @@ inline void finish_long_group(const groups_args &p, uint64 chunk) {
     e.first = last_fresh(p, e.first + 1);
 #endif
     uint64 each = (chunk - e.first + BLOCK - 1) / BLOCK, begin = e.first + threadIdx.x * each, end = begin + each;
-    acc_t acc = fold_block(fold_parts(p, begin, end < chunk ? end : chunk));
+    acc_t acc = fold_block<BLOCK>(fold_parts(p, begin, end < chunk ? end : chunk));
     if (threadIdx.x == 0)
         finish_group(p, chunk, e, acc);
 }

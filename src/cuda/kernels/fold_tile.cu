@@ -241,7 +241,7 @@ inline acc_t fold_stretch(const tile &t, uint32 begin, uint32 end) {
 
 /* The block folds one; thread 0 has the result. */
 inline acc_t fold_together(const tile &t, uint32 begin, uint32 end) {
-    return fold_block(fold_part(t, part_of(begin, end, BLOCK, threadIdx.x)));
+    return fold_block<BLOCK>(fold_part(t, part_of(begin, end, BLOCK, threadIdx.x)));
 }
 
 /* The whole tile. */
@@ -265,7 +265,7 @@ inline acc_t fold_whole(const tile &t) {
             lane = identity_as<lane_t>();
         }
     }
-    return fold_block(acc);
+    return fold_block<BLOCK>(acc);
 }
 
 /* ---- groups as stretches of a tile ---- */
