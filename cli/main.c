@@ -9,6 +9,7 @@
 
 #include <tally/tally.h>
 
+#include "command.h"
 #include "commands.h"
 #include "fault.h"
 #include "help.h"
@@ -47,13 +48,13 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv, fault *f);
 } commands[] = {
-    {"reduce", command_reduce},   {"scan", command_scan},         {"segments", command_segments},
-    {"keys", command_keys},       {"ops", command_ops},           {"devices", command_devices},
+    {"reduce", command_reduce}, {"scan", command_scan},       {"segments", command_segments},
+    {"keys", command_keys},     {"ops", command_ops},         {"devices", command_devices},
 #ifdef TALLY_CLI_HAS_BENCH
     {"bench", command_bench},
 #endif
-    {"help", command_help},       {"--help", command_help},       {"-h", command_help},
-    {"version", command_version}, {"--version", command_version},
+    {"ladder", command_ladder}, {"help", command_help},       {"--help", command_help},
+    {"-h", command_help},       {"version", command_version}, {"--version", command_version},
 };
 
 /* Messages of getopt begin with argv[0]. */
@@ -88,7 +89,7 @@ int main(int argc, char **argv) {
     /* A file beyond the limit on sizes is then an error of write, with a message, instead of a kill. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
-        fault_usage(&f, "a command is missing: reduce, scan, segments, keys, ops, devices, bench or help");
+        fault_usage(&f, "a command is missing: reduce, scan, segments, keys, ops, devices, bench, ladder or help");
         report(FAULT_USAGE, "", &f);
         return FAULT_USAGE;
     }
@@ -100,7 +101,7 @@ int main(int argc, char **argv) {
             report(code, commands[i].run == command_help ? "" : commands[i].name, &f);
         return code;
     }
-    fault_usage(&f, "'%s' is no command: reduce, scan, segments, keys, ops, devices, bench or help", argv[1]);
+    fault_usage(&f, "'%s' is no command: reduce, scan, segments, keys, ops, devices, bench, ladder or help", argv[1]);
     report(FAULT_USAGE, "", &f);
     return FAULT_USAGE;
 }
