@@ -100,8 +100,8 @@ static int text_of(const ladder_family *family, const ladder_step *step, char **
                              strlen(family->common) + strlen(step->file) + 128;
         *text = malloc(bytes);
         if (*text)
-            snprintf(*text, bytes, "%s#line 1 \"%s/%s\"\n%s#line 1 \"%s/%s\"\n%s", vocabulary, folder, family->common,
-                     common ? common : "", folder, step->file, source);
+            snprintf(*text, bytes, "#line 1 \"vocabulary.cu\"\n%s#line 1 \"%s/%s\"\n%s#line 1 \"%s/%s\"\n%s",
+                     vocabulary, folder, family->common, common ? common : "", folder, step->file, source);
         else
             code = fault_data(f, "out of memory");
     }

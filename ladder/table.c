@@ -51,7 +51,7 @@ void ladder_table_head(FILE *file, const ladder_report *report, int part) {
     fprintf(file, "\n  %-22s%12s %9s %9s %7s %9s %9s  ", "step", "time", "GB/s", "GFLOP/s", "roof", "speed-up",
             "error");
     if (family->published_unit[0])
-        fprintf(file, "%-15s ", "published");
+        fprintf(file, "%-17s ", "published");
     fputs("result\n", file);
 }
 
@@ -67,13 +67,13 @@ static void print_published(FILE *file, const ladder_family *family, const ladde
     if (step->published > 0)
         snprintf(text, sizeof text, "%g %s %.2fx", step->published, family->published_unit,
                  published_ratio(family, step));
-    fprintf(file, "%-15s ", text);
+    fprintf(file, "%-17s ", text);
 }
 
 void ladder_table_row(FILE *file, const ladder_report *report, const ladder_result *r) {
     const ladder_work *w = report->work;
     if (r->why[0]) {
-        fprintf(file, "  not run: %s\n", r->why);
+        fprintf(file, "  not run: %.*s\n", (int)strcspn(r->why, "\n"), r->why); /* all of it is in the files */
         return;
     }
     if (r->seconds <= 0) {

@@ -4,7 +4,7 @@ typedef VALUE value;
 typedef unsigned long long uint64;
 
 enum { WARP = 32 };
-const unsigned ALL_LANES = 0xffffffff;
+enum : unsigned { ALL_LANES = 0xffffffff };
 
 #define OP_SUM 1
 #define OP_MAX 2
