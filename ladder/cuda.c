@@ -3,6 +3,7 @@
  *
  *   grid          reduce(x, out, n), a thread for every 'items' elements; 'out' starts from the identity
  *   resident      the same with no more blocks than the device holds at once
+ *   block-sums    the grid's, but each block has a word of 'out' for its sum, and the host adds them
  *   global-tree   reduce(x, sums, n) in a copy of the input that it destroys; a sum a block, added on the host
  *   three-phase   scan_parts(x, out, totals, n), scan_totals(totals, parts) in one block, add_totals(out, totals, n);
  *                 a part is what a block takes at a time, and at most 128 blocks stride over them
@@ -60,6 +61,7 @@ static const struct {
 } rules[] = {
     {"grid", {"reduce"}},
     {"resident", {"reduce"}},
+    {"block-sums", {"reduce"}},
     {"global-tree", {"reduce"}},
     {"three-phase", {"scan_parts", "scan_totals", "add_totals"}},
     {"recursive", {"scan_parts", "add_totals"}},
@@ -67,11 +69,10 @@ static const struct {
     {"look-back", {"scan"}},
 };
 
-static const char *const rule_names[] = {"grid",      "resident",     "global-tree", "three-phase",
-                                         "recursive", "reduce-first", "look-back",   NULL};
+static const char *const rule_names[] = {LADDER_CUDA_RULES, NULL};
 
 typedef struct options {
-    char text[4][40];
+    char text[5][40];
     const char *list[8];
     size_t count;
 } options;
@@ -82,7 +83,8 @@ static void options_for(const ladder_step *step, tally_dtype dtype, tally_op op,
     snprintf(o->text[1], sizeof o->text[1], "-DOP=OP_%s", op == TALLY_SUM ? "SUM" : op == TALLY_MAX ? "MAX" : "MIN");
     snprintf(o->text[2], sizeof o->text[2], "-DBLOCK=%u", step ? step->block : (unsigned)ROOF_BLOCK);
     snprintf(o->text[3], sizeof o->text[3], "-DC=%u", step && step->factor ? step->factor : 1u);
-    for (int i = 0; i < 4; i++)
+    snprintf(o->text[4], sizeof o->text[4], "-DBLOCK_SUMS=%d", step && strcmp(step->rule, "block-sums") == 0);
+    for (int i = 0; i < 5; i++)
         o->list[o->count++] = o->text[i];
 }
 
@@ -411,6 +413,8 @@ static tally_status enqueue(ladder_work *w) {
     }
     if (has_rule(w->step, "global-tree"))
         return launch(w, 0, w->facts.blocks, s->copy, s->totals, NULL, w->n);
+    if (has_rule(w->step, "block-sums"))
+        return launch(w, 0, w->facts.blocks, (void *)x, s->totals, NULL, w->n);
     status = tally_cuda_set_words(w->device, s->out, identity_of(w), 1);
     return status == TALLY_OK ? launch(w, 0, w->facts.blocks, (void *)x, s->out, NULL, w->n) : status;
 }
@@ -445,21 +449,26 @@ static int cuda_run(ladder_work *w, double *seconds, fault *f) {
 static int finish_on_host(ladder_work *w, void *out, fault *f) {
     cuda_state *s = w->state;
     const size_t count = (size_t)w->facts.blocks;
-    int32_t *sums = malloc(count * sizeof *sums);
+    uint32_t *sums = malloc(count * sizeof *sums), integer = 0; /* which wraps, as the device's would */
+    double total = 0;
     if (!sums)
         return fault_data(f, "out of memory");
     const tally_status status = tally_copy(w->device, sums, s->totals, count * sizeof *sums);
-    uint32_t total = 0; /* as the device would: wrapping */
-    for (size_t i = 0; i < count; i++)
-        total += (uint32_t)sums[i];
-    memcpy(out, &total, sizeof total);
+    for (size_t i = 0; status == TALLY_OK && i < count; i++) {
+        float value;
+        memcpy(&value, &sums[i], sizeof value);
+        total += w->dtype == TALLY_F32 ? (double)value : 0;
+        integer += sums[i];
+    }
+    const float rounded = (float)total;
+    memcpy(out, w->dtype == TALLY_F32 ? (const void *)&rounded : &integer, 4);
     free(sums);
     return status == TALLY_OK ? 0 : failed(f);
 }
 
 static int cuda_fetch(ladder_work *w, void *out, fault *f) {
     cuda_state *s = w->state;
-    if (has_rule(w->step, "global-tree"))
+    if (has_rule(w->step, "global-tree") || has_rule(w->step, "block-sums"))
         return finish_on_host(w, out, f);
     const size_t bytes = ladder_out_count(w) * 4;
     return bytes == 0 || tally_copy(w->device, out, s->out, bytes) == TALLY_OK ? 0 : failed(f);

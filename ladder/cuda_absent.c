@@ -27,8 +27,7 @@ int ladder_cuda_architecture(const ladder_work *w) {
     return 0;
 }
 
-static const char *const rule_names[] = {"grid",      "resident",     "global-tree", "three-phase",
-                                         "recursive", "reduce-first", "look-back",   NULL};
+static const char *const rule_names[] = {LADDER_CUDA_RULES, NULL};
 
 const ladder_backend ladder_cuda = {.name = "cuda",
                                     .device = "cuda:0",

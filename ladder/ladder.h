@@ -144,6 +144,9 @@ struct ladder_backend {
 };
 
 extern const ladder_backend ladder_cpu, ladder_cuda;
+/* CUDA's launch rules; what they do stands at the head of cuda.c. */
+#define LADDER_CUDA_RULES                                                                                              \
+    "grid", "resident", "block-sums", "global-tree", "three-phase", "recursive", "reduce-first", "look-back"
 const ladder_backend *ladder_backend_find(const char *name); /* NULL: there is none */
 
 /* CUDA: the machine code of a step for an architecture (90), made without a device, and the source that is given to

@@ -147,8 +147,9 @@ static void add_launch(sums *s, const double *values) {
 typedef struct listing {
     int column[LADDER_COUNTERS]; /* -1: this ncu has no such metric */
     bool headed;
-    size_t launch;  /* so far */
-    FILE *launches; /* whose each one was: the place of its step in the family */
+    size_t launch;             /* so far */
+    const char *launches_path; /* whose each one was: the place of its step in the family */
+    FILE *launches;
     sums of_step[LADDER_STEPS];
     char complaint[300]; /* ncu's last words that were no table */
 } listing;
@@ -166,7 +167,10 @@ static void read_head(listing *l, char **cells, size_t count) {
 static void read_launch(listing *l, char **cells, size_t count) {
     double values[LADDER_COUNTERS];
     size_t step;
-    if (fscanf(l->launches, "%zu", &step) != 1 || step >= LADDER_STEPS)
+    /* Whole by now: ncu prints its table when the program has ended. */
+    if (!l->launches)
+        l->launches = fopen(l->launches_path, "r");
+    if (!l->launches || fscanf(l->launches, "%zu", &step) != 1 || step >= LADDER_STEPS)
         return;
     for (int c = 0; c < LADDER_COUNTERS; c++)
         values[c] = l->column[c] >= 0 && (size_t)l->column[c] < count ? read_value(cells[l->column[c]]) : NAN;
@@ -260,13 +264,8 @@ static int run_ncu(const ladder_report *report, const char *ncu, const char *lau
     const pid_t child = start((char **)arguments, &stream);
     if (!child)
         return fault_data(f, "--profile: %s cannot be started: %s", ncu, strerror(errno));
-    /* The program under ncu writes whose launches come, before ncu prints them at its end. */
-    while (getline(&line, &room, stream) > 0) {
-        if (!l->launches)
-            l->launches = fopen(launches, "r");
-        if (l->launches)
-            read_line(l, line);
-    }
+    while (getline(&line, &room, stream) > 0)
+        read_line(l, line);
     free(line);
     fclose(stream);
     waitpid(child, &status, 0);
@@ -286,7 +285,7 @@ int ladder_profile(ladder_report *report, fault *f) {
                           "--profile: there is no ncu in the PATH or in /usr/local/cuda/bin (NVIDIA Nsight Compute)");
     if (!make_temporary(launches, "", 0))
         return fault_data(f, "--profile: no temporary file: %s", strerror(errno));
-    l = (listing){.headed = false};
+    l = (listing){.launches_path = launches};
     const int code = run_ncu(report, ncu, launches, &l, f);
     if (l.launches)
         fclose(l.launches);

@@ -77,6 +77,16 @@ inline void atomic_combine(value *to, value v) {
 #endif
 #endif
 
+/* What a block's sum is for: one atomic a block; or, where the launch rule is block-sums, a word of its own, which the
+ * host adds up, so that the blocks do not queue for one address. */
+inline void add_block(value *sum, value of_block) {
+#if BLOCK_SUMS
+    sum[blockIdx.x] = of_block;
+#else
+    atomicAdd(sum, of_block);
+#endif
+}
+
 /* The number of this thread in the grid, and what a step does at the array's end: nothing is read there. */
 inline uint64 global_thread() {
     return (uint64)blockIdx.x * blockDim.x + threadIdx.x;

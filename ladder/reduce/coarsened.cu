@@ -27,5 +27,5 @@ extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
             own += __shfl_down_sync(ALL_LANES, own, distance);
     }
     if (t == 0)
-        atomicAdd(sum, own);
+        add_block(sum, own);
 }

@@ -29,5 +29,5 @@ extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
         }
     }
     if (t == 0)
-        atomicAdd(sum, own);
+        add_block(sum, own);
 }

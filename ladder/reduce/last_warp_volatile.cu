@@ -26,5 +26,5 @@ extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
         shared[t] += shared[t + 1];
     }
     if (t == 0)
-        atomicAdd(sum, partial[0]);
+        add_block(sum, partial[0]);
 }

@@ -18,5 +18,5 @@ extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
         __syncthreads();
     }
     if (t == 0)
-        atomicAdd(sum, partial[0]);
+        add_block(sum, partial[0]);
 }

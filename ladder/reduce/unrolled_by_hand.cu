@@ -30,5 +30,5 @@ extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     add_from<2>(partial, own);
     add_from<1>(partial, own);
     if (threadIdx.x == 0)
-        atomicAdd(sum, own);
+        add_block(sum, own);
 }

@@ -4,7 +4,7 @@
 set -eu
 tally=$1
 family=$2
-steps=$("$tally" ladder "$family" --step '?' 2>&1 | sed -n 's/.*its steps are: //p' | sed 's/ library$//; s/ /,/g')
+steps=$("$tally" ladder "$family" --step '?' 2>&1 | sed -n 's/.*its steps are: //p' | sed 's/ library[a-z-]*//g; s/ /,/g')
 [ -n "$steps" ]
 check() { "$tally" ladder "$family" --device cuda:0 --step "$steps" --check --n 5000 "$@"; }
 case $family in

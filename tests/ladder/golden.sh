@@ -1,20 +1,36 @@
 #!/bin/sh
 # What tally ladder writes, byte by byte, under a fixed clock and with the machine's name replaced:
-#     golden.sh TALLY EXPECTED            compares with the files in EXPECTED
-#     golden.sh TALLY EXPECTED --write    makes them anew: look at the difference before you take it over
+#     golden.sh TALLY EXPECTED cpu|cuda           compares with the files in EXPECTED; cuda is for the emulated device
+#     golden.sh TALLY EXPECTED cpu|cuda --write   makes them anew: look at the difference before you take it over
 set -eu
 tally=$1
 expected=$2
-write=${3:-}
+device=$3
+write=${4:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 TALLY_LADDER_CLOCK=fixed
 export TALLY_LADDER_CLOCK
 unset TALLY_THREADS TALLY_CPU
 
-"$tally" ladder cpu --n 5000 --dtype i32 --repeat 3 --device cpu:baseline:threads=2 --json "$folder/cpu.json" \
-    --csv "$folder/cpu.csv" --svg "$folder/cpu.svg" >"$folder/cpu.txt"
-"$tally" ladder cpu --show simd-wide >"$folder/show.txt"
+# usage: outputs FAMILY OPTION...
+outputs() {
+    family=$1
+    shift
+    "$tally" ladder "$family" --dtype i32 --repeat 3 --json "$folder/$family.json" --csv "$folder/$family.csv" \
+        --svg "$folder/$family.svg" "$@" >"$folder/$family.txt"
+}
+
+case $device in
+cpu)
+    outputs cpu --n 5000 --device cpu:baseline:threads=2
+    "$tally" ladder cpu --show simd-wide >"$folder/show.txt"
+    ;;
+cuda)
+    outputs reduce --n 5000 --step interleaved,last-warp-volatile,shuffle
+    outputs coarsening --n 2^18 --step segmented,coarsened
+    ;;
+esac
 
 sed -i -e 's/^[^:]* (baseline, 2 threads)/DEVICE (baseline, 2 threads)/' \
     -e 's/"small">[^<]*; \([0-9]* values of\)/"small">DEVICE; \1/' \
