@@ -177,7 +177,7 @@ int ladder_check(ladder_work *w, const void *out, ladder_verdict *verdict, fault
 /* ------------------------------------------------------------------------------------------------ figures ----- */
 
 /* Counters of a profiler, in the order of ladder_counters[] (profile.c). */
-enum { LADDER_COUNTERS = 15 };
+enum { LADDER_COUNTERS = 17 };
 
 typedef struct ladder_result {
     const ladder_step *step;

@@ -13,21 +13,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARGUMENTS = 40, CELLS = 256 };
+enum { CELLS = 2048 }; /* ncu has some hundred columns on the device and the launch before those that are asked for */
 
 /* The counters: their names for people, ncu's metric, what makes the unit of it, and whether those of several launches
  * add up (else their mean is taken, weighted by time). */
 const char *const ladder_counters[LADDER_COUNTERS] = {
     "time under the profiler, us",
     "instructions a warp",
-    "threads per instruction (of 32)",
+    "threads per instruction (of 32), not masked",
     "branch efficiency, %",
     "shared-memory bank conflicts",
     "global load requests",
     "sectors per load request",
     "global load throughput, GB/s",
     "first-level cache hits, %",
-    "second-level cache to processors, MB",
+    "first-level cache's data path busy, %",
+    "read from the second-level cache, MB",
+    "written to the second-level cache, MB",
     "memory read, MB",
     "achieved occupancy, %",
     "issue slots busy, %",
@@ -42,14 +44,16 @@ static const struct {
 } metrics[LADDER_COUNTERS] = {
     {"gpu__time_duration.sum", 1e-3, true},
     {"smsp__average_inst_executed_per_warp.ratio", 1, false},
-    {"smsp__thread_inst_executed_per_inst_executed.ratio", 1, false},
+    {"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", 1, false},
     {"smsp__sass_average_branch_targets_threads_uniform.pct", 1, false},
     {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 1, true},
     {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 1, true},
     {"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", 1, false},
     {"l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", 1e-9, false},
     {"l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", 1, false},
-    {"lts__t_bytes_srcunit_tex_op_read.sum", 1e-6, true},
+    {"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed", 1, false},
+    {"l1tex__m_xbar2l1tex_read_bytes.sum", 1e-6, true},
+    {"l1tex__m_l1tex2xbar_write_bytes.sum", 1e-6, true},
     {"dram__bytes_read.sum", 1e-6, true},
     {"sm__warps_active.avg.pct_of_peak_sustained_active", 1, false},
     {"smsp__issue_active.avg.pct_of_peak_sustained_active", 1, false},

@@ -20,7 +20,9 @@ done
 shift
 "$@" >&2
 while [ $# -gt 1 ]; do shift; done
+columns=$(seq 400) # on the device and the launch
 printf '"ID","Kernel Name"'
+for column in $columns; do printf ',"device__attribute_%s"' "$column"; done
 for name in $(echo "$metrics" | tr , ' '); do
     [ "$name" = dram__bytes_read.sum ] || printf ',"%s"' "$name"
 done
@@ -28,6 +30,7 @@ printf '\n"",""\n'
 id=0
 while read -r step; do
     printf '"%d","reduce"' "$id"
+    for column in $columns; do printf ',"%s"' "$column"; done
     value=0
     for name in $(echo "$metrics" | tr , ' '); do
         value=$((value + 1000))
