@@ -72,7 +72,7 @@ static const struct {
 static const char *const rule_names[] = {LADDER_CUDA_RULES, NULL};
 
 typedef struct options {
-    char text[5][40];
+    char text[6][40];
     const char *list[8];
     size_t count;
 } options;
@@ -84,7 +84,8 @@ static void options_for(const ladder_step *step, tally_dtype dtype, tally_op op,
     snprintf(o->text[2], sizeof o->text[2], "-DBLOCK=%u", step ? step->block : (unsigned)ROOF_BLOCK);
     snprintf(o->text[3], sizeof o->text[3], "-DC=%u", step && step->factor ? step->factor : 1u);
     snprintf(o->text[4], sizeof o->text[4], "-DBLOCK_SUMS=%d", step && strcmp(step->rule, "block-sums") == 0);
-    for (int i = 0; i < 5; i++)
+    snprintf(o->text[5], sizeof o->text[5], "-DKNOWN_BLOCK=%d", step && step->known_block);
+    for (int i = 0; i < 6; i++)
         o->list[o->count++] = o->text[i];
 }
 

@@ -15,7 +15,8 @@
  *     library KEY=VALUE...           the row of the library's own plan
  *
  * Keys: block, items (elements a thread), passes, atomics (none, n or blocks), published, sweep (C=1,2,4: one step a
- * value, items multiplied by it); and without a value: baseline, wrong-on-purpose.
+ * value, items multiplied by it); and without a value: baseline, wrong-on-purpose, known-block (CUDA: the kernel knows
+ * its block's size when it is compiled).
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
@@ -134,13 +135,16 @@ static int read_count(parser *p, const char *value, ladder_count *count) {
 
 /* One KEY=VALUE or KEY; a sweep is left to the caller. */
 static int read_key(parser *p, char *word, ladder_step *step, const char **sweep) {
-    if (strcmp(word, "baseline") == 0 || strcmp(word, "wrong-on-purpose") == 0) {
-        *(word[0] == 'b' ? &step->baseline : &step->wrong_on_purpose) = true;
-        return 0;
-    }
+    bool *const flags[] = {&step->baseline, &step->wrong_on_purpose, &step->known_block};
+    static const char *const names[] = {"baseline", "wrong-on-purpose", "known-block"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(word, names[i]) == 0) {
+            *flags[i] = true;
+            return 0;
+        }
     char *value = strchr(word, '=');
     if (!value)
-        return complain(p, "'%s': KEY=VALUE is due, or baseline, or wrong-on-purpose", word);
+        return complain(p, "'%s': KEY=VALUE is due, or baseline, wrong-on-purpose or known-block", word);
     *value++ = 0;
     if (strcmp(word, "block") == 0)
         return read_block(p, value, &step->block);

@@ -39,6 +39,7 @@ typedef struct ladder_step {
     ladder_count atomics;  /* on global memory */
     double published;      /* in the family's unit; 0: none */
     bool baseline;         /* speed-ups count from it */
+    bool known_block;      /* CUDA: the block's size is known when the kernel is compiled */
     bool wrong_on_purpose; /* its result is shown, and no failure */
 } ladder_step;
 

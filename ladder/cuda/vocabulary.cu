@@ -87,6 +87,15 @@ inline void add_block(value *sum, value of_block) {
 #endif
 }
 
+/* Threads of a block, as a kernel learns them when it runs; or, in a step with known-block, when it is compiled. */
+inline unsigned block_threads() {
+#if KNOWN_BLOCK
+    return BLOCK;
+#else
+    return blockDim.x;
+#endif
+}
+
 /* The number of this thread in the grid, and what a step does at the array's end: nothing is read there. */
 inline uint64 global_thread() {
     return (uint64)blockIdx.x * blockDim.x + threadIdx.x;

@@ -10,7 +10,7 @@ extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {
     const uint64 first = (uint64)blockIdx.x * BLOCK;
     const unsigned t = threadIdx.x, here = n - first < BLOCK ? n - first : BLOCK;
     value *part = x + first;
-    for (unsigned stride = BLOCK / 2; stride > 0; stride /= 2) {
+    for (unsigned stride = block_threads() / 2; stride > 0; stride /= 2) {
         if (t < stride && t + stride < here)
             part[t] += part[t + stride];
         __syncthreads();

@@ -8,7 +8,7 @@ extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {
     const uint64 first = (uint64)blockIdx.x * BLOCK;
     const unsigned t = threadIdx.x, here = n - first < BLOCK ? n - first : BLOCK;
     value *part = x + first;
-    for (unsigned stride = 1; stride < BLOCK; stride *= 2) {
+    for (unsigned stride = 1; stride < block_threads(); stride *= 2) {
         if (t % (2 * stride) == 0 && t + stride < here)
             part[t] += part[t + stride];
         __syncthreads();

@@ -10,7 +10,7 @@ extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {
     const uint64 first = (uint64)blockIdx.x * BLOCK;
     const unsigned t = threadIdx.x, here = n - first < BLOCK ? n - first : BLOCK;
     value *part = x + first;
-    for (unsigned stride = 1; stride < BLOCK; stride *= 2) {
+    for (unsigned stride = 1; stride < block_threads(); stride *= 2) {
         const unsigned at = 2 * stride * t;
         if (at + stride < here)
             part[at] += part[at + stride];

@@ -10,7 +10,7 @@ extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     const unsigned t = threadIdx.x;
     partial[t] = element_or(x, global_thread(), n, 0);
     __syncthreads();
-    for (unsigned stride = 1; stride < BLOCK; stride *= 2) {
+    for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
         if (t % (2 * stride) == 0)
             partial[t] += partial[t + stride];
         __syncthreads();

@@ -11,9 +11,9 @@ extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     const unsigned t = threadIdx.x;
     partial[t] = element_or(x, global_thread(), n, 0);
     __syncthreads();
-    for (unsigned stride = 1; stride < BLOCK; stride *= 2) {
+    for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
         const unsigned at = 2 * stride * t;
-        if (at < BLOCK)
+        if (at < blockDim.x)
             partial[at] += partial[at + stride];
         __syncthreads();
     }

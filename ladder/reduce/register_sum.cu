@@ -10,7 +10,7 @@ extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     value own = element_or(x, global_thread(), n, 0);
     partial[t] = own;
     __syncthreads();
-    for (unsigned stride = 1; stride < BLOCK; stride *= 2) {
+    for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
         if (t % (2 * stride) == 0) {
             own += partial[t + stride];
             partial[t] = own;
