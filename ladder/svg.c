@@ -239,10 +239,12 @@ static void draw_roofline(chart *c) {
     put_text(c, 24, c->top + 48, "start", "small",
              "GFLOP/s against additions for each byte moved; below the ridge at %.1f memory is the limit", ridge);
     draw_decades(c, &x, &y);
-    fprintf(c->file, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1f\" class=\"roof\"/>\n", x.from,
-            place(&y, roof * pow(10, x.low)), place(&x, ridge), place(&y, peak), x.to, place(&y, peak));
+    /* From where it enters the plot: at the left, or at the bottom. */
+    const double enters = fmax(pow(10, x.low), pow(10, y.low) / roof);
+    fprintf(c->file, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1f\" class=\"roof\"/>\n", place(&x, enters),
+            place(&y, roof * enters), place(&x, ridge), place(&y, peak), x.to, place(&y, peak));
     put_text(c, place(&x, ridge) + 6, place(&y, peak) - 8, "start", "name", "%.0f GFLOP/s of additions", peak);
-    const double half = sqrt(ridge * pow(10, x.low)); /* in the middle of the slope */
+    const double half = sqrt(ridge * enters); /* in the middle of the slope */
     put_text(c, place(&x, half) - 8, place(&y, half * roof) - 4, "end", "name", "%.4g GB/s", roof);
     draw_marks(c, &x, &y);
     put_text(c, (x.from + x.to) / 2, top + PLOT_HEIGHT + 36, "middle", "small", "additions a byte moved");
