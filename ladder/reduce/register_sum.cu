@@ -2,7 +2,7 @@
  * two.
  *
  * Removes: two in five of the shared-memory accesses.
- * Left: the divergence, which costs far more.
+ * Left: the remainder and the spread of the threads at work, which cost far more.
  * Look at: instructions a warp against the step before. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
