@@ -37,36 +37,32 @@ static double fixed_seconds(const ladder_work *w) {
     return roof * (1 + 8.0 / (double)(w->step - w->family->steps + 1));
 }
 
+static int time_run(ladder_work *w, double *seconds, fault *f) {
+    const int code = w->backend->run(w, seconds, f);
+    if (ladder_clock_is_fixed())
+        *seconds = fixed_seconds(w);
+    return code;
+}
+
+/* The median of many runs of one step after the other. */
 static int time_step(ladder_work *w, unsigned repeat, ladder_result *r, fault *f) {
     double seconds[LADDER_RUNS_MOST];
     int code = 0;
     for (unsigned run = 0; code == 0 && run < WARM_UPS; run++)
         code = w->backend->run(w, &seconds[0], f);
     for (unsigned run = 0; code == 0 && run < repeat; run++) {
-        code = w->backend->run(w, &seconds[run], f);
-        if (ladder_clock_is_fixed())
-            seconds[run] = fixed_seconds(w);
+        code = time_run(w, &seconds[run], f);
         r->total += seconds[run];
     }
     if (code != 0)
         return code;
     qsort(seconds, repeat, sizeof *seconds, by_size);
     r->runs = repeat;
-    r->seconds = w->backend->best ? seconds[0] : seconds[repeat / 2];
+    r->seconds = seconds[repeat / 2];
     return 0;
 }
 
 /* ------------------------------------------------------------------------------------------------- a step ----- */
-
-/* On a CPU that other programs use as well, the roof of one moment is not that of another: it is measured again beside
- * each step, and the best counts. A device of its own has one roof. */
-static int raise_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
-    double now = ladder_bytes(w, w->form) / 100e9;
-    const int code = ladder_clock_is_fixed() ? 0 : w->backend->roof(w, runs, &now, f);
-    if (code == 0 && (*seconds == 0 || now < *seconds))
-        *seconds = now;
-    return code;
-}
 
 /* Runs once over the given data and holds the result against the exact one. */
 static int run_and_check(ladder_work *w, ladder_data data, void *out, ladder_verdict *verdict, fault *f) {
@@ -78,7 +74,8 @@ static int run_and_check(ladder_work *w, ladder_data data, void *out, ladder_ver
     return code == 0 ? ladder_check(w, out, verdict, f) : code;
 }
 
-static int measure(ladder_work *w, unsigned repeat, void *out, ladder_result *r, fault *f) {
+/* Makes a step ready and checks it. Whether it is then to be timed, r says. */
+static int check_first(ladder_work *w, void *out, ladder_result *r, fault *f) {
     ladder_verdict verdict;
     int code = w->backend->prepare(w, r->step, f);
     if (code == 0)
@@ -89,47 +86,138 @@ static int measure(ladder_work *w, unsigned repeat, void *out, ladder_result *r,
     r->checked = true;
     r->right = verdict.right;
     memcpy(r->says, verdict.says, sizeof r->says);
-    if (!r->right && !r->step->wrong_on_purpose)
-        return 0;
-    w->data = DATA_GENERAL;
-    code = time_step(w, repeat, r, f);
-    if (code == 0)
-        code = w->backend->fetch(w, out, f);
+    return 0;
+}
+
+static bool is_to_be_timed(const ladder_result *r) {
+    return r->checked && (r->right || r->step->wrong_on_purpose);
+}
+
+/* The error of the last run over the general data. */
+static int find_error(ladder_work *w, void *out, ladder_result *r, fault *f) {
+    ladder_verdict verdict;
+    int code = w->backend->fetch(w, out, f);
     if (code == 0)
         code = ladder_check(w, out, &verdict, f);
     r->error = verdict.error;
     return code;
 }
 
+static void keep_reason(ladder_result *r, const fault *why) {
+    snprintf(r->why, sizeof r->why, "%.*s", (int)sizeof r->why - 1, why->text);
+}
+
+/* ------------------------------------------------------------------------------------------------- a part ----- */
+
+typedef struct part_run {
+    ladder_work *w;
+    ladder_report *report;
+    ladder_result *results; /* of this part */
+    size_t count;
+    int part;
+    void *out;
+    FILE *table;
+} part_run;
+
+static int find_roof(part_run *p, unsigned runs, fault *f) {
+    ladder_work *w = p->w;
+    double *least = &p->report->roof_seconds[p->part], now = ladder_bytes(w, w->form) / 100e9;
+    const int code = ladder_clock_is_fixed() ? 0 : w->backend->roof(w, runs, &now, f);
+    if (code == 0 && (*least == 0 || now < *least))
+        *least = now;
+    return code;
+}
+
+/* A device of its own: one step after the other, and each row is printed when its step is done. */
+static int measure_in_order(part_run *p, fault *f) {
+    const int code = find_roof(p, ROOF_RUNS, f);
+    if (code != 0)
+        return code;
+    ladder_table_head(p->table, p->report, p->part);
+    for (size_t i = 0; i < p->count; i++) {
+        ladder_result *r = &p->results[i];
+        fault why;
+        ladder_table_name(p->table, r->step);
+        int failed = check_first(p->w, p->out, r, &why);
+        p->w->data = DATA_GENERAL;
+        if (failed == 0 && is_to_be_timed(r))
+            failed = time_step(p->w, p->report->repeat, r, &why);
+        if (failed == 0 && is_to_be_timed(r))
+            failed = find_error(p->w, p->out, r, &why);
+        if (failed != 0)
+            keep_reason(r, &why);
+        ladder_table_row(p->table, p->report, r);
+    }
+    return 0;
+}
+
+/* One step in one round: a run to bring in threads and caches, and one that counts if it is the fastest so far. */
+static void run_in_round(part_run *p, ladder_result *r) {
+    double seconds;
+    fault why;
+    p->w->data = DATA_GENERAL;
+    int failed = p->w->backend->prepare(p->w, r->step, &why);
+    if (failed == 0)
+        failed = p->w->backend->run(p->w, &seconds, &why);
+    if (failed == 0)
+        failed = time_run(p->w, &seconds, &why);
+    if (failed == 0 && r->runs == 0)
+        failed = find_error(p->w, p->out, r, &why);
+    if (failed != 0) {
+        keep_reason(r, &why);
+        return;
+    }
+    r->runs++;
+    r->total += seconds;
+    if (r->seconds == 0 || seconds < r->seconds)
+        r->seconds = seconds;
+}
+
+/* A processor that other programs use as well: rounds of the roof and of all steps, so that a disturbance falls on all
+ * of them, and the best of each counts. */
+static int measure_in_rounds(part_run *p, fault *f) {
+    int code = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        fault why;
+        if (check_first(p->w, p->out, &p->results[i], &why) != 0)
+            keep_reason(&p->results[i], &why);
+    }
+    for (unsigned round = 0; code == 0 && round < p->report->repeat; round++) {
+        code = find_roof(p, 1, f);
+        for (size_t i = 0; code == 0 && i < p->count; i++)
+            if (!p->results[i].why[0] && is_to_be_timed(&p->results[i]))
+                run_in_round(p, &p->results[i]);
+    }
+    if (code != 0)
+        return code;
+    ladder_table_head(p->table, p->report, p->part);
+    for (size_t i = 0; i < p->count; i++) {
+        ladder_table_name(p->table, p->results[i].step);
+        ladder_table_row(p->table, p->report, &p->results[i]);
+    }
+    return 0;
+}
+
 static int measure_part(ladder_work *w, const char *steps, int part, void *out, ladder_report *report, FILE *table,
                         fault *f) {
-    fault why;
-    bool headed = false;
-    w->form = w->family->parts[part].form;
+    part_run p = {w, report, report->results + report->count, 0, part, out, table};
     for (size_t i = 0; i < w->family->step_count; i++) {
         const ladder_step *step = &w->family->steps[i];
         if (step->part != part || !ladder_wanted(steps, step))
             continue;
-        if (!headed) {
-            const int code = raise_roof(w, ROOF_RUNS, &report->roof_seconds[part], f);
-            if (code != 0)
-                return code;
-            ladder_table_head(table, report, part);
-            headed = true;
-        }
-        ladder_result *r = &report->results[report->count++];
+        ladder_result *r = &p.results[p.count++];
         *r = (ladder_result){.step = step};
         for (int c = 0; c < LADDER_COUNTERS; c++)
             r->counters[c] = NAN;
-        ladder_table_name(table, step);
-        if (measure(w, report->repeat, out, r, &why) != 0 ||
-            (w->backend->best && raise_roof(w, ROOF_RUNS, &report->roof_seconds[part], &why) != 0))
-            snprintf(r->why, sizeof r->why, "%.*s", (int)sizeof r->why - 1, why.text);
-        ladder_table_row(table, report, r);
     }
-    if (headed)
+    report->count += p.count;
+    w->form = w->family->parts[part].form;
+    if (p.count == 0)
+        return 0;
+    const int code = w->backend->best ? measure_in_rounds(&p, f) : measure_in_order(&p, f);
+    if (code == 0)
         ladder_table_models(table, report, part);
-    return 0;
+    return code;
 }
 
 /* The largest result of any part. */
