@@ -1,5 +1,5 @@
-/* vocabulary: what the steps on CUDA have in common; it stands before each step's text. A step is compiled for one type
- * (value), one operator, BLOCK threads a block, and one coarsening factor C. */
+/* vocabulary: what the steps on CUDA have in common; it stands before each step's text. A step is compiled for one
+ * type (value), one operator, BLOCK threads a block, and one coarsening factor C. */
 typedef VALUE value;
 typedef unsigned long long uint64;
 

@@ -1,10 +1,10 @@
-/* neighbored-less: the same additions, but the t-th of them is done by thread t: the threads at work are neighbours, and
- * whole warps fall idle.
+/* neighbored-less: the same additions, but the t-th of them is done by thread t: the threads at work are
+ * neighbours, and whole warps fall idle.
  *
- * Removes: the remainder, and divergent warps: in the first stage half of the warps skip the addition, instead of all warps
- * doing it for half of their lanes.
- * Left: the elements of a warp's addition lie 2, 4, 8, ... apart: each load touches ever more sectors of memory for the
- * same 32 words.
+ * Removes: the remainder, and divergent warps: in the first stage half of the warps skip the addition, instead of
+ * all warps doing it for half of their lanes.
+ * Left: the elements of a warp's addition lie 2, 4, 8, ... apart: each load touches ever more sectors of memory for
+ * the same 32 words.
  * Look at: instructions a warp, far fewer; sectors a request, more. */
 extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {
     const uint64 first = (uint64)blockIdx.x * BLOCK;

@@ -1,5 +1,5 @@
-/* baseline: three phases. Scan each part and keep its total; scan the totals; add to each part the total before it. Here
- * one thread of a block scans its part, element by element, in global memory.
+/* baseline: three phases. Scan each part and keep its total; scan the totals; add to each part the total before it.
+ * Here one thread of a block scans its part, element by element, in global memory.
  *
  * Removes: nothing; it is what the others are compared with.
  * Left: one lane of 1024 works, and each of its loads waits for memory.

@@ -1,6 +1,6 @@
-/* look-back: a single pass (Merrill and Garland 2016). A block publishes its part's total at once, and the sum of all up
- * to it as soon as that is known; until it finds such a sum it looks back over the totals of the parts before it, a
- * warp's width at a time.
+/* look-back: a single pass (Merrill and Garland 2016). A block publishes its part's total at once, and the sum of
+ * all up to it as soon as that is known; until it finds such a sum it looks back over the totals of the parts
+ * before it, a warp's width at a time.
  *
  * Removes: the second reading, and two launches of three: every element is read once and written once.
  * Left: the chain of sums from part to part: a block cannot write before the one before it has looked back.

@@ -1,5 +1,5 @@
-/* phases: the second and the third phase, which most steps of this family share; a step is the first. Blocks take the parts
- * in turn, and elements follow from the part's number, not from the block's. */
+/* phases: the second and the third phase, which most steps of this family share; a step is the first. Blocks take
+ * the parts in turn, and elements follow from the part's number, not from the block's. */
 
 /* One thread scans the totals. */
 extern "C" __global__ void scan_totals(value *totals, uint64 parts) {

@@ -1,5 +1,5 @@
-/* recursive: the totals of the parts are scanned by the same kernel, whose totals are scanned by the same kernel, until
- * there is one part.
+/* recursive: the totals of the parts are scanned by the same kernel, whose totals are scanned by the same kernel,
+ * until there is one part.
  *
  * Removes: the one thread that scanned the totals, whose share of the time grows with n.
  * Left: shared memory between the lanes; every element crosses the memory's bus four times: read and written by the

@@ -1,10 +1,11 @@
-/* reduce-then-scan: the other order. First only the sum of each part; then a scan of the sums; last the scan of each part,
- * beginning with the sum of all before it.
+/* reduce-then-scan: the other order. First only the sum of each part; then a scan of the sums; last the scan of
+ * each part, beginning with the sum of all before it.
  *
- * Removes: one crossing of four: the first phase writes no results, so there is nothing to be read again and mended.
+ * Removes: one crossing of four: the first phase writes no results, so there is nothing to be read again and
+ * mended.
  * Left: the input is read twice.
- * Look at: percent of the roof, at most two thirds; what the cache keeps of a small input from the first reading comes
- * on top. */
+ * Look at: percent of the roof, at most two thirds; what the cache keeps of a small input from the first reading
+ * comes on top. */
 enum { ITEMS = 4, PART = BLOCK * ITEMS };
 
 inline value scan_warp(value own, unsigned lane) {

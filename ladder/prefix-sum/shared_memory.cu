@@ -1,4 +1,5 @@
-/* shared-memory: the part is brought into shared memory by all threads, scanned there by one, and written back by all.
+/* shared-memory: the part is brought into shared memory by all threads, scanned there by one, and written back by
+ * all.
  *
  * Removes: the waits of single loads for memory: 1024 elements come in 32 wide loads.
  * Left: one thread does all the additions.

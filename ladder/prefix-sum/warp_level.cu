@@ -1,5 +1,5 @@
-/* warp-level: one lane of each warp scans the warp's 32 elements; then one thread scans the 32 totals of the warps; then all
- * add the total before their warp.
+/* warp-level: one lane of each warp scans the warp's 32 elements; then one thread scans the 32 totals of the warps;
+ * then all add the total before their warp.
  *
  * Removes: most of the chain: 32 + 32 additions one after the other, where there were 1024.
  * Left: one lane in 32 works.

@@ -1,5 +1,5 @@
-/* coarsened: no more blocks than the device holds at once; each thread first adds many elements, a whole grid apart, in
- * its register, and only then comes the tree.
+/* coarsened: no more blocks than the device holds at once; each thread first adds many elements, a whole grid
+ * apart, in its register, and only then comes the tree.
  *
  * Removes: idle threads: the tree is a vanishing part of a block's life, and the atomics are a few hundred.
  * Left: each load brings 4 bytes. Wider loads, and more of them under way in a thread, are what the library adds.

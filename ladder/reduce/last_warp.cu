@@ -1,7 +1,8 @@
-/* last-warp: the last 32 threads need no barrier of the whole block: they wait for each other alone (__syncwarp), before
- * and after each store.
+/* last-warp: the last 32 threads need no barrier of the whole block: they wait for each other alone (__syncwarp),
+ * before and after each store.
  *
- * Removes: block barriers in the last six stages, in which seven of eight warps did nothing but wait; those warps end.
+ * Removes: block barriers in the last six stages, in which seven of eight warps did nothing but wait; those warps
+ * end.
  * Left: shared memory as the way from lane to lane.
  * Look at: warps stalled on barriers, against unrolled-by-pragma. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {

@@ -1,5 +1,5 @@
-/* register-sum: a thread's own partial sum stays in a register, so that a stage loads one word of shared memory and not
- * two.
+/* register-sum: a thread's own partial sum stays in a register, so that a stage loads one word of shared memory and
+ * not two.
  *
  * Removes: two in five of the shared-memory accesses.
  * Left: the remainder and the spread of the threads at work, which cost far more.

@@ -1,8 +1,8 @@
 /* sequential: the stride begins at half the block and shrinks: thread t adds what lies half a block further, then a
  * quarter, and so on.
  *
- * Removes: bank conflicts: neighbouring threads touch neighbouring words, all in different banks. And each thread keeps
- * its sum in a register again.
+ * Removes: bank conflicts: neighbouring threads touch neighbouring words, all in different banks. And each thread
+ * keeps its sum in a register again.
  * Left: half of the threads only load; the loop itself (compare, shift, jump) in every stage; barriers.
  * Look at: bank conflicts, gone. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {

@@ -1,5 +1,5 @@
-/* unrolled-by-hand: the stages written out one by one; BLOCK is known when the kernel is compiled, so that stages which it
- * does not need vanish.
+/* unrolled-by-hand: the stages written out one by one; BLOCK is known when the kernel is compiled, so that stages
+ * which it does not need vanish.
  *
  * Removes: the loop: strides become constants in the instructions.
  * Left: a barrier after each stage, even where only one warp is still at work.
