@@ -119,7 +119,13 @@ static const struct {
      1, 1},
     {"ladder", ladder_help, 0, 0},
     {"ops", "usage: tally ops [--json]\n\nLists the operators.\n", 0, 0},
-    {"devices", "usage: tally devices [--json]\n\nLists the devices of this machine, as --device takes them.\n", 0, 0},
+    {"devices",
+     "usage: tally devices [--measure] [--json]\n"
+     "\n"
+     "Lists the devices of this machine, as --device takes them, with their memory.\n"
+     "\n"
+     "  --measure               also how fast each reads its memory: takes up to 4 GiB of it, and some seconds\n",
+     0, 0},
 };
 
 int help_print(const char *command, fault *f) {

@@ -15,7 +15,7 @@
 
 enum {
     ANY_FILES = COMMAND_REDUCE | COMMAND_SCAN | COMMAND_SEGMENTS | COMMAND_KEYS,
-    ALL_COMMANDS = ANY_FILES | COMMAND_INFO
+    ALL_COMMANDS = ANY_FILES | COMMAND_INFO | COMMAND_DEVICES
 };
 
 enum {
@@ -38,7 +38,8 @@ enum {
     OPTION_SHAPE,
     OPTION_DELIMITER,
     OPTION_HEADER,
-    OPTION_NO_HEADER
+    OPTION_NO_HEADER,
+    OPTION_MEASURE
 };
 
 static const struct {
@@ -66,6 +67,7 @@ static const struct {
     {"delimiter", required_argument, OPTION_DELIMITER, ANY_FILES},
     {"header", no_argument, OPTION_HEADER, ANY_FILES},
     {"no-header", no_argument, OPTION_NO_HEADER, ANY_FILES},
+    {"measure", no_argument, OPTION_MEASURE, COMMAND_DEVICES},
     {"json", no_argument, OPTION_JSON, ALL_COMMANDS},
     {"help", no_argument, 'h', ALL_COMMANDS},
 };
@@ -204,6 +206,9 @@ static int take_option(options *o, given *g, int code, const char *text, fault *
     case OPTION_DEVICE:
         o->device = text;
         return 0;
+    case OPTION_MEASURE:
+        o->measure = 1;
+        return 0;
     case OPTION_JSON:
         o->json = 1;
         return 0;
@@ -272,7 +277,7 @@ int options_parse(options *o, command_kind command, int argc, char **argv, fault
     for (size_t i = 0; i < TABLE_SIZE; i++)
         if ((table[i].commands & command) != 0)
             known[n++] = (struct option){table[i].name, table[i].argument, NULL, table[i].code};
-    const char *const letters = command == COMMAND_INFO ? "h" : "ho:";
+    const char *const letters = (command & ANY_FILES) == 0 ? "h" : "ho:";
     while ((found = getopt_long(argc, argv, letters, known, NULL)) != -1) {
         if (found == '?')
             return fault_usage(f, "%s", "");
@@ -281,7 +286,7 @@ int options_parse(options *o, command_kind command, int argc, char **argv, fault
     }
     if (o->help)
         return 0;
-    if (command == COMMAND_INFO)
+    if ((command & ANY_FILES) == 0)
         return optind == argc ? 0 : fault_usage(f, "'%s' is one argument too many", argv[optind]);
     if ((code = take_operands(o, argc - optind, argv + optind, f)) != 0)
         return code;

@@ -14,7 +14,8 @@ typedef enum command_kind {
     COMMAND_SCAN = 2,
     COMMAND_SEGMENTS = 4,
     COMMAND_KEYS = 8,
-    COMMAND_INFO = 16
+    COMMAND_INFO = 16,
+    COMMAND_DEVICES = 32
 } command_kind;
 
 typedef struct options {
@@ -22,7 +23,7 @@ typedef struct options {
     tally_op op;
     const char *paths[2]; /* NULL or "-": standard input */
     int path_count;
-    int axis_given, exact, exclusive, reverse, json, help;
+    int axis_given, exact, exclusive, reverse, json, help, measure;
     int axis, ddof;
     tally_dtype out_dtype, acc_dtype;
     const char *initial;

@@ -16,8 +16,9 @@ typedef struct reduction {
     geometry g;
     tally_plan *plan;
     buffer x, y, results;
-    uint64_t done; /* results written */
-    uint64_t n;    /* elements read */
+    uint64_t pushed; /* rows of the piece that is on its way */
+    uint64_t done;   /* results written */
+    uint64_t n;      /* elements read */
 } reduction;
 
 static int check_pair(work *w) {
@@ -44,13 +45,36 @@ static int emit(reduction *r, uint64_t n) {
     return code;
 }
 
-static int push(reduction *r, uint64_t extent) {
+static int push_sent(void *context, fault *f) {
+    reduction *const r = context;
+    work *const w = &r->w;
+    const size_t bytes = (size_t)(r->pushed * r->g.inner) * w->x.element_bytes;
     tally_args args = TALLY_ARGS_INIT;
-    args.shape = (tally_shape){1, extent, r->g.inner, 0};
+    args.shape = (tally_shape){1, r->pushed, r->g.inner, 0};
     args.x = r->x.device;
-    args.y = r->w.y_open ? r->y.device : NULL;
+    args.y = w->y_open ? r->y.device : NULL;
+    int code = buffer_send(w, &r->x, bytes, f);
+    if (code == 0 && w->y_open)
+        code = buffer_send(w, &r->y, bytes, f);
+    return code != 0 ? code : work_check_in(f, w->x.name, tally_push(r->plan, &args));
+}
+
+/* Sends what is in the buffers on its way, so that they can be filled again. */
+static int push(reduction *r, uint64_t extent) {
+    work *const w = &r->w;
+    int code;
+    if ((code = work_wait(w)) != 0 || (code = buffer_turn(w, &r->x)) != 0 ||
+        (w->y_open && (code = buffer_turn(w, &r->y)) != 0))
+        return code;
+    r->pushed = extent;
     r->n += extent * r->g.inner;
-    return work_check(&r->w, r->w.x.name, tally_push(r->plan, &args));
+    return work_start(w, push_sent, r);
+}
+
+static int finish_pushed(reduction *r) {
+    work *const w = &r->w;
+    const int code = work_wait(w);
+    return code != 0 ? code : work_check(w, w->x.name, tally_finish(r->plan, r->results.device, r->results.bytes));
 }
 
 /* The second input of a dot, as far as the first one went; at the end it must end, too. */
@@ -63,7 +87,7 @@ static int read_second(reduction *r, size_t got, size_t capacity) {
     if (also != got)
         return fault_data(w->f, "%s has %s elements than %s; dot needs as many of each", w->y.name,
                           also < got ? "fewer" : "more", w->x.name);
-    return buffer_to_device(w, &r->y, got * w->y.element_bytes);
+    return 0;
 }
 
 /* Everything as one group, of a length that need not be known. */
@@ -78,13 +102,10 @@ static int reduce_all(reduction *r) {
         return code;
     while (got == capacity) {
         if ((code = input_read(&w->x, r->x.host, capacity, &got, w->f)) != 0 ||
-            (code = buffer_to_device(w, &r->x, got * w->x.element_bytes)) != 0 ||
             (w->y_open && (code = read_second(r, got, capacity)) != 0) || (got > 0 && (code = push(r, got)) != 0))
             return code;
     }
-    if ((code = work_check(w, w->x.name, tally_finish(r->plan, r->results.device, r->results.bytes))) != 0)
-        return code;
-    return emit(r, 1);
+    return (code = finish_pushed(r)) != 0 ? code : emit(r, 1);
 }
 
 /* One outer block after the other, each in pieces of whole rows. */
@@ -101,11 +122,10 @@ static int reduce_large_blocks(reduction *r) {
     for (uint64_t block = 0; block < g->outer; block++) {
         for (uint64_t row = 0; row < g->extent; row += rows) {
             const uint64_t now = g->extent - row < rows ? g->extent - row : rows;
-            if ((code = work_read_exactly(w, &r->x, &r->y, now * g->inner)) != 0 || (code = push(r, now)) != 0)
+            if ((code = work_fill(w, &r->x, &r->y, now * g->inner)) != 0 || (code = push(r, now)) != 0)
                 return code;
         }
-        if ((code = work_check(w, w->x.name, tally_finish(r->plan, r->results.device, r->results.bytes))) != 0 ||
-            (code = emit(r, g->inner)) != 0)
+        if ((code = finish_pushed(r)) != 0 || (code = emit(r, g->inner)) != 0)
             return code;
     }
     return 0;
@@ -175,6 +195,7 @@ int command_reduce(int argc, char **argv, fault *f) {
     if (code != 0 || o.help)
         return code != 0 ? code : help_print("reduce", f);
     code = run(&r, &o, f);
+    work_end(&r.w);
     tally_plan_destroy(r.plan);
     buffer_free(&r.w, &r.x);
     buffer_free(&r.w, &r.y);

@@ -24,6 +24,10 @@ typedef struct scanning {
     int has_initial;
     int turned; /* pieces come from the end, turned around */
     uint64_t n; /* elements scanned */
+    struct {
+        uint64_t rows, place; /* no rows: there is none */
+        int first_of_group;
+    } sent; /* the piece that is on its way */
 } scanning;
 
 static int is_argument(tally_op op) {
@@ -110,24 +114,63 @@ static void turn_around(void *rows, uint64_t count, size_t row_bytes) {
     }
 }
 
-/* Scans the rows in the buffer as the next piece of the group, and writes them where they belong. */
+static int push_sent(void *context, fault *f) {
+    scanning *const s = context;
+    work *const w = &s->w;
+    tally_args args = arguments(s, 1, s->sent.rows);
+    int code;
+    if (!s->sent.first_of_group)
+        args.initial = NULL;
+    if ((code = buffer_send(w, &s->x, (size_t)(s->sent.rows * s->g.inner) * w->x.element_bytes, f)) != 0 ||
+        (code = work_check_in(f, w->x.name, tally_push(s->plan, &args))) != 0)
+        return code;
+    return buffer_fetch(w, &s->out, args.out_bytes, f);
+}
+
+/* Waits for the piece on its way; its results are in out.host then, and 'rows' and 'place' say which they are. */
+static int receive(scanning *s, uint64_t *rows, uint64_t *place) {
+    int code = 0;
+    *rows = s->sent.rows;
+    *place = s->sent.place;
+    if (s->sent.rows > 0 && (code = work_wait(&s->w)) == 0)
+        code = buffer_turn(&s->w, &s->out);
+    s->sent.rows = 0;
+    return code;
+}
+
+/* Writes the rows in out.host where they belong. */
+static int write_rows(scanning *s, uint64_t rows, uint64_t place) {
+    if (rows == 0)
+        return 0;
+    if (s->turned)
+        turn_around(s->out.host, rows, (size_t)s->g.inner * work_result_bytes(&s->w));
+    s->n += rows * s->g.inner;
+    return work_write(&s->w, place, s->out.host, (size_t)(rows * s->g.inner));
+}
+
+/* What is still on its way, written. */
+static int write_last(scanning *s) {
+    uint64_t rows, place;
+    const int code = receive(s, &rows, &place);
+    return code != 0 ? code : write_rows(s, rows, place);
+}
+
+/* Sends the rows in the buffer on their way as the next piece of the group, and meanwhile writes those before them. */
 static int push_piece(scanning *s, uint64_t rows, int first_of_group, uint64_t place) {
     work *const w = &s->w;
-    const size_t n = (size_t)(rows * s->g.inner);
-    tally_args args = arguments(s, 1, rows);
+    uint64_t rows_before, place_before;
     int code;
-    if (!first_of_group)
-        args.initial = NULL;
     if (s->turned)
         turn_around(s->x.host, rows, (size_t)s->g.inner * w->x.element_bytes);
-    if ((code = buffer_to_device(w, &s->x, n * w->x.element_bytes)) != 0 ||
-        (code = work_check(w, w->x.name, tally_push(s->plan, &args))) != 0 ||
-        (code = buffer_to_host(w, &s->out, args.out_bytes)) != 0)
+    if ((code = receive(s, &rows_before, &place_before)) != 0 || (code = buffer_turn(w, &s->x)) != 0 ||
+        (code = buffer_double(w, &s->out)) != 0)
         return code;
-    if (s->turned)
-        turn_around(s->out.host, rows, (size_t)s->g.inner * work_result_bytes(w));
-    s->n += n;
-    return work_write(w, place, s->out.host, n);
+    s->sent.rows = rows;
+    s->sent.place = place;
+    s->sent.first_of_group = first_of_group;
+    if ((code = work_start(w, push_sent, s)) != 0)
+        return code;
+    return w->host_memory ? write_last(s) : write_rows(s, rows_before, place_before);
 }
 
 /* One large group from front to back; its length need not be known. */
@@ -178,6 +221,8 @@ static int scan_large_groups(scanning *s) {
     for (uint64_t block = 0; code == 0 && block < g->outer; block++) {
         code = s->turned ? scan_backward(s, block, rows) : scan_forward(s, block, rows);
         if (code == 0)
+            code = write_last(s);
+        if (code == 0)
             code = work_check(w, w->x.name, tally_finish(s->plan, NULL, 0));
     }
     return code;
@@ -214,6 +259,7 @@ int command_scan(int argc, char **argv, fault *f) {
     if (code != 0 || o.help)
         return code != 0 ? code : help_print("scan", f);
     code = run(&s, &o, f);
+    work_end(&s.w);
     tally_plan_destroy(s.plan);
     buffer_free(&s.w, &s.x);
     buffer_free(&s.w, &s.out);

@@ -14,14 +14,18 @@
 #include "input.h"
 #include "options.h"
 #include "output.h"
+#include "worker.h"
 
 /* Input is read and computed in pieces of this many bytes. They stay in the cache between the read and the computation,
  * and the results of fast float sums depend on where they end, so the figure is the same on every machine. */
 enum { PIECE_BYTES = 1 << 22 };
 
-/* Memory that both the command and the device see: one block where the device computes in host memory, two else. */
+/* Memory that both the command and the device see: one block where the device computes in host memory. Else the host's
+ * block is locked, where that is to be had, and there may be two of them: one that the command fills or writes out
+ * while the other is on its way to or from the device. */
 typedef struct buffer {
-    void *host, *device;
+    void *host, *sent; /* one and the same where the device computes in host memory; sent is NULL without a second */
+    void *device;
     size_t bytes;
 } buffer;
 
@@ -30,7 +34,9 @@ typedef struct work {
     fault *f;
     tally_device *device;
     int host_memory; /* the device computes in host memory */
-    input x, y;      /* y: the second file */
+    int is_cuda;
+    worker beside; /* computes there while the command reads and writes; not used with host memory */
+    input x, y;    /* y: the second file */
     int y_open;
     tally_desc desc;            /* with every default filled in, once there is a plan */
     size_t elements_per_result; /* 2 for minmax */
@@ -45,13 +51,27 @@ void work_close(work *w);
 /* A plan for the operator and the options, with the given grouping and form; also fills in w->desc. */
 int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan);
 
-/* 0 for TALLY_OK; else the library's last error, about 'name' (a file) if there is one. */
+/* 0 for TALLY_OK; else the library's last error, about 'name' (a file) if there is one. In a job: with the job's fault.
+ */
 int work_check(work *w, const char *name, tally_status status);
+int work_check_in(fault *f, const char *name, tally_status status);
 
 int buffer_make(work *w, buffer *b, uint64_t bytes);
 void buffer_free(work *w, buffer *b);
 int buffer_to_device(work *w, buffer *b, size_t bytes);
 int buffer_to_host(work *w, buffer *b, size_t bytes);
+
+/* Work in turns. The command fills a buffer's 'host', turns it, and starts a job, which copies from 'sent' to the
+ * device or back and computes there; before it turns the buffer again it waits for the job. With host memory a job is
+ * done when work_start returns, and turning changes nothing. work_end waits, and drops the job's fault: it comes before
+ * plans and buffers are released, whatever happened. */
+int buffer_double(work *w, buffer *b); /* makes the second block, if there is none yet */
+int buffer_turn(work *w, buffer *b);
+int buffer_send(work *w, buffer *b, size_t bytes, fault *f);  /* 'sent' to the device, in a job */
+int buffer_fetch(work *w, buffer *b, size_t bytes, fault *f); /* the device's to 'sent', in a job */
+int work_start(work *w, worker_job *job, void *context);
+int work_wait(work *w);
+void work_end(work *w);
 
 /* Bytes of one result or scan element in the output. */
 size_t work_result_bytes(const work *w);
@@ -75,8 +95,9 @@ typedef struct geometry {
 /* From --axis, or the whole input as one group; the input is then brought into C order if 'ordered'. */
 int work_geometry(work *w, int ordered, geometry *g);
 
-/* Reads n elements of the first input, and of the second if there is one, into the buffers, and moves them to the
- * device. */
+/* Reads n elements of the first input, and of the second if there is one, into the buffers; work_read_exactly also
+ * moves them to the device. */
+int work_fill(work *w, buffer *x, buffer *y, uint64_t n);
 int work_read_exactly(work *w, buffer *x, buffer *y, uint64_t n);
 
 /* Multiplies dimensions first .. last - 1; they are known to fit. */

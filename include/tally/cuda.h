@@ -27,6 +27,7 @@
  *   TALLY_LIBCUDA     the path of the driver's library; else libcuda.so.1
  *   TALLY_CACHE_DIR   another folder for kernels
  *   TALLY_CACHE       0: keep none on disk
+ *   TALLY_CACHE_MIB   how large the folder may grow, 256 unless told otherwise; then what was used longest ago goes
  */
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H
@@ -47,6 +48,16 @@ extern "C" {
  * TALLY_INVALID_ARGUMENT for NULL and for what the driver does not take for a context; TALLY_NO_DEVICE where the driver
  * or the compiler is missing, or the library was built without CUDA. Any thread may call. */
 TALLY_API tally_status tally_cuda_open(void *context, tally_device **device);
+
+/* Memory of the host that is locked in its place, so that tally_copy between it and the device goes at the speed of the
+ * bus: ordinary memory is copied through the driver's buffers first. It can be used like any other, by the device too.
+ * To be freed before the device is closed. Locked memory is taken from all other programs, so take a few MiB, two
+ * blocks to fill and to send in turns, rather than all of an input.
+ *
+ * TALLY_OUT_OF_MEMORY where the host locks no more; TALLY_INVALID_ARGUMENT for a device that is none of CUDA's. Any
+ * thread may call; tally_cuda_free_host takes NULL. */
+TALLY_API tally_status tally_cuda_alloc_host(tally_device *device, size_t bytes, void **memory);
+TALLY_API void tally_cuda_free_host(tally_device *device, void *memory);
 
 #ifdef __cplusplus
 }

@@ -28,4 +28,16 @@ tally_status tally_cuda_open(void *context, tally_device **device) {
     return refuse();
 }
 
+tally_status tally_cuda_alloc_host(tally_device *device, size_t bytes, void **memory) {
+    (void)device;
+    (void)bytes;
+    (void)memory;
+    return refuse();
+}
+
+void tally_cuda_free_host(tally_device *device, void *memory) {
+    (void)device;
+    (void)memory;
+}
+
 const tally_backend tally_cuda_backend = {"cuda", absent_count, absent_describe, absent_open};

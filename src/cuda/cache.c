@@ -13,10 +13,14 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "cuda/cache_limit.h"
 
 enum {
     FORMAT_VERSION = 1,
+    NOTED_S = 3600,           /* how exactly the time of an entry's last use is known */
     LARGEST_IMAGE = 256 << 20 /* bytes; kernels have some hundred thousand. More is no entry of ours */
 };
 
@@ -104,6 +108,12 @@ static bool is_trusted(const struct stat *status) {
     return S_ISREG(status->st_mode) && status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/* The entry's time is that of its last use, by which cache_limit.c chooses. */
+static void note_use(int file, const struct stat *status) {
+    if (time(NULL) - status->st_mtime > NOTED_S)
+        (void)futimens(file, NULL); /* on a disk that is read only it stays what it was */
+}
+
 static bool read_entry(int file, tally_cuda_key key, tally_cuda_image *image) {
     struct stat status;
     entry_header header;
@@ -121,6 +131,7 @@ static bool read_entry(int file, tally_cuda_key key, tally_cuda_image *image) {
         tally_cuda_image_free(&found);
         return false;
     }
+    note_use(file, &status);
     *image = found;
     return true;
 }
@@ -174,4 +185,6 @@ void tally_cuda_cache_store(tally_cuda_key key, const tally_cuda_image *image) {
     written = close(file) == 0 && written;
     if (!written || rename(temporary, path) != 0)
         unlink(temporary);
+    else
+        tally_cuda_cache_trim(folder, tally_cuda_cache_limit());
 }

@@ -1,5 +1,6 @@
 /* Compiled kernels on disk, one file each, named by the key. The folder is TALLY_CACHE_DIR, else
- * $XDG_CACHE_HOME/tally, else ~/.cache/tally; TALLY_CACHE=0 turns the cache off. Nothing here fails: what cannot be
+ * $XDG_CACHE_HOME/tally, else ~/.cache/tally; TALLY_CACHE=0 turns the cache off. The folder is
+ * kept below TALLY_CACHE_MIB (cache_limit.h). Nothing here fails: what cannot be
  * read is not there, and what cannot be written is not kept. Any thread and any number of processes may call. */
 #ifndef TALLY_CUDA_CACHE_H
 #define TALLY_CUDA_CACHE_H

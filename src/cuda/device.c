@@ -249,6 +249,46 @@ static tally_status cuda_copy(tally_device *device, void *to, const void *from, 
     return tally_cuda_check(result, what);
 }
 
+/* ---- memory of the host ---- */
+
+/* NULL and the reason where the device is none of CUDA's. */
+static const tally_cuda_device *cuda_device_of(const tally_device *device, const char *call) {
+    if (device && device->interface == &cuda_interface)
+        return (const tally_cuda_device *)device;
+    tally_fail(TALLY_INVALID_ARGUMENT, "%s: %s", call,
+               device ? "the device is none of CUDA's; use malloc" : "NULL where a device is due");
+    return NULL;
+}
+
+tally_status tally_cuda_alloc_host(tally_device *device, size_t bytes, void **memory) {
+    const tally_cuda_device *cuda = cuda_device_of(device, "tally_cuda_alloc_host");
+    char what[64];
+    void *address = NULL;
+    if (!cuda)
+        return TALLY_INVALID_ARGUMENT;
+    if (!memory)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_cuda_alloc_host: NULL where the memory's place is due");
+    tally_status status = tally_cuda_enter(cuda);
+    if (status != TALLY_OK)
+        return status;
+    CUresult result = cuda->api->cuMemHostAlloc(&address, bytes ? bytes : 1, CU_MEMHOSTALLOC_PORTABLE);
+    tally_cuda_leave(cuda);
+    if (result == CUDA_ERROR_INVALID_VALUE) /* a size that no address reaches */
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS)
+        *memory = address;
+    snprintf(what, sizeof what, "allocating %zu bytes of locked host memory", bytes);
+    return tally_cuda_check(result, what);
+}
+
+void tally_cuda_free_host(tally_device *device, void *memory) {
+    const tally_cuda_device *cuda = memory ? cuda_device_of(device, "tally_cuda_free_host") : NULL;
+    if (!cuda || tally_cuda_enter(cuda) != TALLY_OK)
+        return;
+    cuda->api->cuMemFreeHost(memory);
+    tally_cuda_leave(cuda);
+}
+
 static const tally_device_interface cuda_interface = {
     .close = cuda_close,
     .describe = cuda_describe,

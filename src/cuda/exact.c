@@ -3,7 +3,7 @@
 #include "exact/superaccumulator.h"
 
 extern const char tally_cuda_kernels_exact[], tally_cuda_kernels_exact_rows[], tally_cuda_kernels_exact_groups[],
-    tally_cuda_kernels_exact_keys[];
+    tally_cuda_kernels_exact_keys[], tally_cuda_kernels_exact_pieces[];
 
 enum {
     KEY_CHUNK = 256, /* keys whose runs one warp adds */
@@ -36,6 +36,10 @@ static int finish_of(tally_op op) {
 
 static int limbs_of(const tally_computation *c) {
     return tally_layout_limbs(tally_exact_layout_of(c->desc.in, c->monoid != TALLY_MONOID_sum));
+}
+
+unsigned tally_cuda_exact_slot_bytes(const tally_computation *c) {
+    return (unsigned)((size_t)limbs_of(c) * sizeof(int64_t) + 2 * sizeof(uint32_t));
 }
 
 /* Of 16 bytes each, that a lane loads at a time. */
@@ -83,6 +87,8 @@ void tally_cuda_exact_kernels(tally_text *text, const tally_computation *c) {
         tally_text_add(text, tally_cuda_kernels_exact_groups);
     if (grouping == TALLY_KEYS)
         tally_text_add(text, tally_cuda_kernels_exact_keys);
+    if (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS)
+        tally_text_add(text, tally_cuda_kernels_exact_pieces);
 }
 
 /* ---- cutting ---- */
@@ -113,11 +119,6 @@ static uint64_t blocks_a_row(const tally_computation *c, uint64_t resident, uint
     return most < 1 || tiles < 1 ? 1 : tiles < most ? tiles : most;
 }
 
-/* struct row_sum of exact_rows.cu */
-static size_t row_bytes(const tally_computation *c) {
-    return (size_t)limbs_of(c) * sizeof(int64_t) + 2 * sizeof(uint32_t);
-}
-
 void tally_cuda_exact_cut(const tally_computation *c, uint64_t resident, const tally_shape *shape,
                           tally_cuda_cut *cut) {
     const tally_grouping grouping = c->desc.grouping;
@@ -129,7 +130,7 @@ void tally_cuda_exact_cut(const tally_computation *c, uint64_t resident, const t
     if (has_long_rows(c, shape)) {
         cut->blocks = blocks_a_row(c, resident, cut->rows, shape->extent);
         if (cut->blocks > 1)
-            cut->partials = tally_cuda_place(cut, cut->rows * row_bytes(c));
+            cut->partials = tally_cuda_place(cut, cut->rows * tally_cuda_exact_slot_bytes(c));
     } else if (grouping != TALLY_AXIS) {
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     }
@@ -143,7 +144,7 @@ void tally_cuda_exact_cut(const tally_computation *c, uint64_t resident, const t
 /* ---- launching ---- */
 
 typedef struct exact_args {
-    CUdeviceptr x, y, out, index, keys_out, sums, ranks, runs, refused;
+    CUdeviceptr x, y, out, index, keys_out, sums, carry, total, ranks, runs, refused;
     uint64_t rows, extent, inner, blocks, chunks, room;
 } exact_args;
 
@@ -201,6 +202,8 @@ tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
                        .index = tally_cuda_address(grouping == TALLY_KEYS ? a->keys : a->offsets),
                        .keys_out = tally_cuda_address(a->keys_out),
                        .sums = l->workspace + cut->partials,
+                       .carry = l->pieces.carry,
+                       .total = l->pieces.total,
                        .ranks = l->workspace + cut->entries,
                        .runs = control + offsetof(tally_cuda_control, runs),
                        .refused = grouped ? control + offsetof(tally_cuda_control, refused) : 0,

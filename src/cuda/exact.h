@@ -9,6 +9,9 @@
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *computation);
 void tally_cuda_exact_kernels(tally_text *text, const tally_computation *computation);
 
+/* Of a sum in global memory: struct row_sum of exact.cu. */
+unsigned tally_cuda_exact_slot_bytes(const tally_computation *computation);
+
 /* Asks what the device holds of a plan's kernels at a time. */
 tally_status tally_cuda_exact_prepare(tally_cuda_plan *plan);
 

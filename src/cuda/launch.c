@@ -15,6 +15,12 @@ typedef struct tiles_args {
     CUdeviceptr first_segment, runs, refused, entries;
 } tiles_args;
 
+typedef struct scan_args {
+    CUdeviceptr x, y, out, index, initial, carry, total;
+    uint64_t n, extent, segments, before, tile, tiles;
+    CUdeviceptr first_offset, refused, entries;
+} scan_args;
+
 typedef struct slabs_args {
     CUdeviceptr x, y, out;
     uint64_t slabs, tiles;
@@ -31,6 +37,12 @@ typedef struct scan_columns_args {
     CUdeviceptr x, y, out, initial, partials, carry, total;
     uint64_t outer, extent, inner, chunk, chunks, before, width;
 } scan_columns_args;
+
+typedef struct panels_args {
+    CUdeviceptr x, y, out, initial, partials, carry, total;
+    uint64_t outer, extent, inner, before, panels, chunk, chunks;
+    uint32_t panel, strands;
+} panels_args;
 
 /* ---- launching ---- */
 
@@ -78,6 +90,11 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
                         .blocks = cut->blocks,
                         .before = l->pieces.before};
     void *parameters[] = {&args};
+    if (cut->in_cluster)
+        return tally_cuda_check(
+            l->plan->device->api->cuLaunchKernel(l->plan->kernels.reduce_in_cluster, (unsigned)cut->blocks, 1, 1,
+                                                 l->plan->sizes.cluster_threads, 1, 1, 0, l->stream, parameters, NULL),
+            "launching a reduction in a cluster");
     uint64_t rows = cut->rows < MOST_GRID_Y ? cut->rows : MOST_GRID_Y;
     return start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
 }
@@ -127,51 +144,103 @@ static tally_status launch_columns(const tally_cuda_launch *l) {
                  l->stream, parameters, "launching a reduction of columns");
 }
 
-static tally_status launch_stretches(const tally_cuda_launch *l) {
+static scan_columns_args columns_scan(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
+    return (scan_columns_args){.x = tally_cuda_address(a->x),
+                               .y = tally_cuda_address(a->y),
+                               .out = tally_cuda_address(a->out),
+                               .initial = tally_cuda_address(a->initial),
+                               .partials = l->workspace + cut->partials,
+                               .carry = l->pieces.carry,
+                               .total = l->pieces.total,
+                               .outer = a->shape.outer,
+                               .extent = a->shape.extent,
+                               .inner = a->shape.inner,
+                               .chunk = cut->stretch,
+                               .chunks = cut->column_chunks,
+                               .before = l->pieces.before,
+                               .width = cut->width};
+}
+
+/* Makes the sums of chunks those of all chunks before. */
+static tally_status launch_scan_of_sums(const tally_cuda_launch *l, const scan_columns_args *args) {
+    uint64_t sharing = args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : 32; /* threads a column */
+    void *parameters[] = {(void *)args};
+    return start(l->plan, l->plan->kernels.scan_stretches, blocks_for(l->plan, l->cut->columns * sharing), 1, l->stream,
+                 parameters, "launching a scan of their sums");
+}
+
+static tally_status launch_stretches(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
-    scan_columns_args args = {.x = tally_cuda_address(a->x),
-                              .y = tally_cuda_address(a->y),
-                              .out = tally_cuda_address(a->out),
-                              .initial = tally_cuda_address(a->initial),
-                              .partials = l->workspace + cut->partials,
-                              .carry = l->pieces.carry,
-                              .total = l->pieces.total,
-                              .outer = a->shape.outer,
-                              .extent = a->shape.extent,
-                              .inner = a->shape.inner,
-                              .chunk = cut->stretch,
-                              .chunks = cut->column_chunks,
-                              .before = l->pieces.before,
-                              .width = cut->width};
+    scan_columns_args args = columns_scan(l);
     void *parameters[] = {&args};
     uint64_t stretches = blocks_for(l->plan, cut->columns / cut->width * cut->column_chunks);
-    uint64_t sharing = cut->column_chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : 32; /* threads a column */
     tally_status status = TALLY_OK;
     if (cut->column_chunks > 1)
         status = start(l->plan, k->sum_stretches, stretches, 1, l->stream, parameters, "launching sums of stretches");
     if (status == TALLY_OK && cut->column_chunks > 1)
-        status = start(l->plan, k->scan_stretches, blocks_for(l->plan, cut->columns * sharing), 1, l->stream,
-                       parameters, "launching a scan of their sums");
+        status = launch_scan_of_sums(l, &args);
     if (status == TALLY_OK)
         status = start(l->plan, k->scan_columns, stretches, 1, l->stream, parameters, "launching a scan of columns");
     return status;
 }
 
-static tally_status check_offsets(const tally_cuda_launch *l, const tiles_args *args) {
+static tally_status start_panels(const tally_cuda_launch *l, CUfunction kernel, void **parameters, const char *what) {
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    return tally_cuda_check(l->plan->device->api->cuLaunchKernel(kernel, (unsigned)l->cut->blocks, 1, 1,
+                                                                 sizes->scan.panel_threads, 1, 1, sizes->scan.shared,
+                                                                 l->stream, parameters, NULL),
+                            what);
+}
+
+static tally_status launch_panels(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    scan_columns_args columns = columns_scan(l);
+    panels_args args = {.x = columns.x,
+                        .y = columns.y,
+                        .out = columns.out,
+                        .initial = columns.initial,
+                        .partials = columns.partials,
+                        .carry = columns.carry,
+                        .total = columns.total,
+                        .outer = columns.outer,
+                        .extent = columns.extent,
+                        .inner = columns.inner,
+                        .before = columns.before,
+                        .panels = cut->panels,
+                        .chunk = cut->stretch,
+                        .chunks = cut->column_chunks,
+                        .panel = cut->panel,
+                        .strands = cut->groups};
+    void *parameters[] = {&args};
+    tally_status status = TALLY_OK;
+    if (args.chunks > 1)
+        status = start_panels(l, l->plan->kernels.sum_panels, parameters, "launching sums of panels");
+    if (status == TALLY_OK && args.chunks > 1)
+        status = launch_scan_of_sums(l, &columns);
+    if (status == TALLY_OK)
+        status = start_panels(l, l->plan->kernels.scan_panels, parameters, "launching a scan of panels");
+    return status;
+}
+
+/* The offsets are checked, and the first of each tile is found, by 'place'. */
+static tally_status check_offsets(const tally_cuda_launch *l, CUfunction place, uint64_t places) {
     const tally_computation *c = &l->plan->base.computation;
     uint32_t refuses_empty = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
-    CUdeviceptr where = l->workspace + l->cut->control + offsetof(tally_cuda_control, not_bad);
-    void *check[] = {(void *)&args->index, (void *)&args->segments, (void *)&args->n,
-                     &refuses_empty,       (void *)&args->refused,  &where};
-    tally_status status = start(l->plan, l->plan->kernels.check_segments, blocks_for(l->plan, args->segments + 1), 1,
-                                l->stream, check, "launching the check of offsets");
-    void *place[] = {(void *)&args->index, (void *)&args->segments,      (void *)&args->n,      (void *)&args->tile,
-                     (void *)&args->tiles, (void *)&args->first_segment, (void *)&args->refused};
+    CUdeviceptr offsets = tally_cuda_address(l->args->offsets), control = l->workspace + l->cut->control;
+    CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
+    CUdeviceptr where = control + offsetof(tally_cuda_control, not_bad);
+    CUdeviceptr first = l->workspace + l->cut->first_segment;
+    uint64_t segments = l->args->shape.segments, n = l->cut->elements, tile = l->cut->tile, tiles = l->cut->tiles;
+    void *check_parameters[] = {&offsets, &segments, &n, &refuses_empty, &refused, &where};
+    tally_status status = start(l->plan, l->plan->kernels.check_segments, blocks_for(l->plan, segments + 1), 1,
+                                l->stream, check_parameters, "launching the check of offsets");
+    void *place_parameters[] = {&offsets, &segments, &n, &tile, &tiles, &first, &refused};
     if (status == TALLY_OK)
-        status = start(l->plan, l->plan->kernels.place_segments, blocks_for(l->plan, l->cut->tiles), 1, l->stream,
-                       place, "launching the search for segments");
+        status = start(l->plan, place, blocks_for(l->plan, places), 1, l->stream, place_parameters,
+                       "launching the search for segments");
     return status;
 }
 
@@ -222,7 +291,7 @@ static tally_status launch_tiles(const tally_cuda_launch *l) {
                        .entries = l->workspace + cut->entries};
     tally_status status = TALLY_OK;
     if (grouping == TALLY_SEGMENTS)
-        status = check_offsets(l, &args);
+        status = check_offsets(l, l->plan->kernels.place_segments, cut->tiles);
     else if (grouping == TALLY_KEYS && !tally_is_scan(c))
         status = check_room(l, &args);
     void *parameters[] = {&args};
@@ -235,6 +304,43 @@ static tally_status launch_tiles(const tally_cuda_launch *l) {
                             "launching a scan of tiles");
 }
 
+static tally_status launch_scan(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    const bool segments = l->plan->base.computation.desc.grouping == TALLY_SEGMENTS;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    scan_args args = {.x = tally_cuda_address(a->x),
+                      .y = tally_cuda_address(a->y),
+                      .out = tally_cuda_address(a->out),
+                      .index = tally_cuda_address(segments ? a->offsets : a->keys),
+                      .initial = tally_cuda_address(a->initial),
+                      .carry = l->pieces.carry,
+                      .total = l->pieces.total,
+                      .n = cut->elements,
+                      .extent = a->shape.extent,
+                      .segments = a->shape.segments,
+                      .before = l->pieces.before,
+                      .tile = cut->tile,
+                      .tiles = cut->tiles,
+                      .first_offset = l->workspace + cut->first_segment,
+                      .entries = l->workspace + cut->entries};
+    tally_status status = TALLY_OK;
+    if (segments) {
+        args.refused = l->workspace + cut->control + offsetof(tally_cuda_control, refused);
+        status = check_offsets(l, l->plan->kernels.place_offsets, cut->tiles + 1);
+    }
+    if (status != TALLY_OK)
+        return status;
+    void *parameters[] = {&args};
+    const tally_cuda_api *api = l->plan->device->api;
+    const unsigned grid = (unsigned)cut->tile_grid;
+    CUresult result = grid > 1 ? api->cuLaunchCooperativeKernel(l->plan->kernels.scan, grid, 1, 1, sizes->scan.threads,
+                                                                1, 1, sizes->scan.shared, l->stream, parameters)
+                               : api->cuLaunchKernel(l->plan->kernels.scan, grid, 1, 1, sizes->scan.threads, 1, 1,
+                                                     sizes->scan.shared, l->stream, parameters, NULL);
+    return tally_cuda_check(result, "launching a scan");
+}
+
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     tally_status status = zero(l);
     if (status != TALLY_OK)
@@ -244,12 +350,16 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_rows(l);
     case TALLY_CUDA_TILES:
         return launch_tiles(l);
+    case TALLY_CUDA_SCAN:
+        return launch_scan(l);
     case TALLY_CUDA_SLABS:
         return launch_slabs(l);
     case TALLY_CUDA_COLUMNS:
         return launch_columns(l);
     case TALLY_CUDA_STRETCHES:
         return launch_stretches(l);
+    case TALLY_CUDA_PANELS:
+        return launch_panels(l);
     case TALLY_CUDA_EXACT:
         return tally_cuda_exact_launch(l);
     default:

@@ -5,9 +5,10 @@
 #include "cuda/workspace.h"
 
 typedef struct tally_cuda_kernels {
-    CUfunction reduce, scan_tiles, place_segments, check_segments, count_runs, refuse_more_runs, fold_slabs,
-        fold_columns, fold_thin_columns, sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals,
-        exact_rows, exact_groups, count_heads, rank_heads, exact_runs;
+    CUfunction reduce, reduce_in_cluster, scan, place_offsets, sum_panels, scan_panels, scan_tiles, place_segments,
+        check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns, sum_stretches,
+        scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads, rank_heads,
+        exact_runs;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
@@ -20,7 +21,7 @@ typedef struct tally_cuda_plan {
     tally_cuda_device *device;
     tally_cuda_sizes sizes;
     tally_cuda_kernels kernels;
-    uint64_t resident; /* blocks of scan_tiles that the device holds at a time */
+    uint64_t resident; /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
     tally_cuda_memory scratch;
 
     /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */

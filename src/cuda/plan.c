@@ -16,6 +16,9 @@ static const struct {
     size_t member;
 } kernels[] = {
     {"reduce", offsetof(tally_cuda_kernels, reduce)},
+    {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
+    {"scan", offsetof(tally_cuda_kernels, scan)},
+    {"place_offsets", offsetof(tally_cuda_kernels, place_offsets)},
     {"scan_tiles", offsetof(tally_cuda_kernels, scan_tiles)},
     {"place_segments", offsetof(tally_cuda_kernels, place_segments)},
     {"check_segments", offsetof(tally_cuda_kernels, check_segments)},
@@ -26,6 +29,8 @@ static const struct {
     {"fold_slabs", offsetof(tally_cuda_kernels, fold_slabs)},
     {"sum_stretches", offsetof(tally_cuda_kernels, sum_stretches)},
     {"scan_stretches", offsetof(tally_cuda_kernels, scan_stretches)},
+    {"sum_panels", offsetof(tally_cuda_kernels, sum_panels)},
+    {"scan_panels", offsetof(tally_cuda_kernels, scan_panels)},
     {"scan_columns", offsetof(tally_cuda_kernels, scan_columns)},
     {"clear_totals", offsetof(tally_cuda_kernels, clear_totals)},
     {"lower_totals", offsetof(tally_cuda_kernels, lower_totals)},
@@ -36,19 +41,21 @@ static const struct {
     {"exact_runs", offsetof(tally_cuda_kernels, exact_runs)},
 };
 
-/* scan_tiles takes more shared memory than kernels are given unasked, and all of its blocks at once. */
-static tally_status prepare_tiles(tally_cuda_plan *plan) {
-    const tally_cuda_api *api = plan->device->api;
+/* For a kernel that takes more shared memory than it is given unasked. */
+static tally_status allow_shared(const tally_cuda_plan *plan, CUfunction kernel, unsigned shared) {
+    return tally_cuda_check(
+        plan->device->api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
+        "asking for shared memory");
+}
+
+/* For one whose blocks are all there at once, too. */
+static tally_status prepare_resident(tally_cuda_plan *plan, CUfunction kernel, unsigned threads, unsigned shared) {
     int blocks = 0;
-    tally_status status = tally_cuda_check(api->cuFuncSetAttribute(plan->kernels.scan_tiles,
-                                                                   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                                   (int)plan->sizes.tile_shared),
-                                           "asking for shared memory");
+    tally_status status = allow_shared(plan, kernel, shared);
     if (status == TALLY_OK)
-        status = tally_cuda_check(api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plan->kernels.scan_tiles,
-                                                                                   (int)plan->sizes.tile_threads + 32,
-                                                                                   plan->sizes.tile_shared),
-                                  "asking how many thread blocks fit");
+        status = tally_cuda_check(
+            plan->device->api->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, (int)threads, shared),
+            "asking how many thread blocks fit");
     if (status == TALLY_OK && blocks < 1)
         return tally_fail(TALLY_UNSUPPORTED, "this device has too little shared memory for a tile of %s",
                           tally_dtype_name(plan->base.computation.desc.in));
@@ -78,7 +85,16 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     free(source);
     if (status == TALLY_OK && plan->base.computation.exact)
         status = tally_cuda_exact_prepare(plan);
-    return status == TALLY_OK && plan->kernels.scan_tiles ? prepare_tiles(plan) : status;
+    const tally_cuda_sizes *sizes = &plan->sizes;
+    if (status == TALLY_OK && plan->kernels.scan_tiles)
+        status = prepare_resident(plan, plan->kernels.scan_tiles, sizes->tile_threads + 32, sizes->tile_shared);
+    if (status == TALLY_OK && plan->kernels.scan)
+        status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
+    if (status == TALLY_OK && plan->kernels.scan_panels)
+        status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.shared);
+    if (status == TALLY_OK && plan->kernels.sum_panels)
+        status = allow_shared(plan, plan->kernels.sum_panels, sizes->scan.shared);
+    return status;
 }
 
 enum { LARGEST_USER_ACCUMULATOR = 64 };
@@ -246,8 +262,8 @@ static tally_status conclude(tally_cuda_plan *plan, const tally_args *args, cons
     const tally_cuda_api *api = plan->device->api;
     const tally_computation *c = &plan->base.computation;
     tally_cuda_control control = {0};
-    bool tells =
-        cut->path != TALLY_CUDA_NOTHING && (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS);
+    bool tells = cut->path != TALLY_CUDA_NOTHING &&
+                 (c->desc.grouping == TALLY_SEGMENTS || (c->desc.grouping == TALLY_KEYS && !tally_is_scan(c)));
     tally_status status = TALLY_OK;
     if (tells)
         status = tally_cuda_check(api->cuMemcpyAsync(tally_cuda_address(&control), workspace + cut->control,
@@ -332,9 +348,6 @@ static tally_status begin_pieces(tally_cuda_plan *plan, uint64_t columns, const 
 }
 
 static tally_status push(tally_cuda_plan *plan, const tally_args *args) {
-    if (plan->base.computation.exact)
-        return tally_fail(TALLY_UNSUPPORTED, "exact %s in pieces on CUDA: not yet; the CPU has it",
-                          plan->base.computation.entry->name);
     uint64_t columns = columns_of(&plan->base.computation, &args->shape);
     bool first = !plan->has_pieces;
     if (!first && columns != plan->piece_columns)

@@ -10,7 +10,9 @@
 
 extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_tiles[],
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
-    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[];
+    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
+    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[],
+    tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[], tally_cuda_kernels_cluster[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -71,8 +73,21 @@ static const char *register_type(tally_dtype in) {
     return tally_dtype_is_signed(in) ? "int32" : "uint32";
 }
 
-static tally_dtype index_of(const tally_computation *c) {
-    return c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+/* Of an offset or a key. Keys are equal when their bits are, whatever type these stand for. */
+static const char *index_type(const tally_computation *c) {
+    const tally_dtype type = c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
+    if (c->desc.grouping != TALLY_KEYS)
+        return element_types[type];
+    switch (tally_dtype_size(type)) {
+    case 1:
+        return "uint8";
+    case 2:
+        return "uint16";
+    case 4:
+        return "uint32";
+    default:
+        return "uint64";
+    }
 }
 
 typedef struct components {
@@ -246,11 +261,55 @@ static void tile_sizes(const tally_computation *c, int architecture, unsigned ac
     s->tile_threads = whole ? crowded ? 256 : 384 : c->desc.grouping == TALLY_SEGMENTS ? 512 : 480;
     const unsigned limit = shared_limit(architecture) / (whole ? 2 : 1);
     while (s->tile_threads > 64 && shared_bytes(c, s, s->tile_threads, widest, acc) > limit)
-        s->tile_threads /= 2;
+        s->tile_threads =
+            s->tile_threads / 64 * 32; /* whole warps: with half of one the compiler refuses the barriers */
     s->tile_shared = shared_bytes(c, s, s->tile_threads, widest, acc);
     s->tile_blocks = whole ? 2 : 1;
     bool one_access = s->slot_bytes <= 8 && !needs_start(c);
-    s->entry_bytes = one_access ? 16 : s->record_bytes + 16;
+    s->entry_bytes = !one_access ? s->record_bytes + 16 : tally_is_scan(c) && s->slot_bytes == 4 ? 8 : 16;
+}
+
+/* scan.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
+static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
+                            unsigned ring) {
+    unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
+    if (c->desc.grouping == TALLY_KEYS)
+        place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
+    const unsigned marks = c->desc.grouping == TALLY_SEGMENTS ? s->scan.teams * 2 * tile + 16 : 0;
+    unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
+    return round_up(ring * (place + s->record_bytes) + marks + of_warps + 2 * s->scan.summers / 8 + 512, 128);
+}
+
+/* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in
+ * other banks, and as many as its registers hold. */
+static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
+    enum { STRETCH = 80 /* bytes */, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
+    const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
+    if (keys && c->index_bytes < narrowest)
+        narrowest = (unsigned)c->index_bytes;
+    const unsigned vector = 16 / narrowest;
+    unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
+    const unsigned most_items = c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* heads have a bit each */
+    while (vectors > 1 && vectors * vector > most_items)
+        vectors -= 2;
+    s->scan.items = vectors * vector;
+    s->scan.summers = 4 * WARP;
+    s->scan.teams = 2;
+    s->scan.finishers = 8 * WARP;
+    const unsigned limit = shared_limit(architecture);
+    while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
+        s->scan.finishers /= 2;
+    s->scan.ring = MOST_RING;
+    while (s->scan.ring > 2 && scan_shared(c, s, acc, widest, s->scan.ring) > limit)
+        s->scan.ring--;
+    s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
+    s->scan.waves = 2 * s->scan.ring + 1;
+    s->scan.takes_panels = in == result && in >= 4 && acc <= 8 && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
+    const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
+    s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
+    s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
 }
 
 static void column_sizes(tally_cuda_sizes *s) {
@@ -264,12 +323,15 @@ static void column_sizes(tally_cuda_sizes *s) {
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = accumulator_bytes(c), in = (unsigned)c->in_bytes;
-    s->slot_bytes = acc <= 8 ? acc : round_up(acc, 16);
+    s->slot_bytes = c->exact ? tally_cuda_exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
+    s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
+    s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     tile_sizes(c, architecture, acc, s);
+    scan_sizes(c, architecture, acc, s);
 }
 
 /* ---- the functions of one operator ---- */
@@ -434,6 +496,15 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"TILE_THREADS", s->tile_threads},
                    {"TILE_BLOCKS", s->tile_blocks},
                    {"TILE_SHARED_BYTES", s->tile_shared},
+                   {"SCAN_ITEMS", s->scan.items},
+                   {"SCAN_FINISHERS", s->scan.finishers},
+                   {"SCAN_TEAMS", s->scan.teams},
+                   {"SCAN_SUMMERS", s->scan.summers},
+                   {"SCAN_RING", s->scan.ring},
+                   {"SCAN_WAVES", s->scan.waves},
+                   {"SCAN_THREADS", s->scan.threads},
+                   {"SCAN_PANEL_THREADS", s->scan.panel_threads},
+                   {"SCAN_SHARED_BYTES", s->scan.shared},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
                    {"BLOCK", TALLY_CUDA_BLOCK}};
@@ -443,15 +514,24 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
 
 static void add_types(tally_text *text, const tally_computation *c) {
     tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
-                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out],
-                     element_types[index_of(c)]);
+                     element_types[c->desc.in], value_type(c->desc.in), element_types[c->desc.out], index_type(c));
     if (c->per_result == 2)
         tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
     else
         tally_text_add(text, "typedef out_t result_t;\n");
 }
 
-static void add_kernels(tally_text *text, const tally_computation *c) {
+static void add_reduce(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    tally_text_print(text, "#define IS_ARGMIN %d\n#define IS_ARGMAX %d\n#define IS_MOMENTS %d\n",
+                     c->entry && c->monoid == TALLY_MONOID_argmin, c->entry && c->monoid == TALLY_MONOID_argmax,
+                     c->entry && c->monoid == TALLY_MONOID_moments);
+    tally_text_add(text, tally_cuda_kernels_append);
+    tally_text_add(text, tally_cuda_kernels_reduce);
+    if (sizes->has_clusters)
+        tally_text_add(text, tally_cuda_kernels_cluster);
+}
+
+static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
     if (c->desc.grouping == TALLY_SEGMENTS)
         tally_text_add(text, tally_cuda_kernels_offsets);
@@ -461,11 +541,20 @@ static void add_kernels(tally_text *text, const tally_computation *c) {
     }
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
     if (!tally_is_scan(c) && (all || axis))
-        tally_text_add(text, tally_cuda_kernels_reduce);
-    else
+        add_reduce(text, c, sizes);
+    else if (!tally_is_scan(c))
         tally_text_add(text, tally_cuda_kernels_tiles);
+    else {
+        if (c->desc.grouping == TALLY_SEGMENTS)
+            tally_text_add(text, tally_cuda_kernels_place_offsets);
+        tally_text_add(text, tally_cuda_kernels_pipeline);
+        tally_text_add(text, tally_cuda_kernels_waves);
+        tally_text_add(text, tally_cuda_kernels_scan);
+    }
     if (axis && tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_scan_columns);
+        if (sizes->scan.takes_panels)
+            tally_text_add(text, tally_cuda_kernels_scan_panels);
     } else if (axis) {
         tally_text_add(text, tally_cuda_kernels_slabs);
         tally_text_add(text, tally_cuda_kernels_columns);
@@ -505,7 +594,7 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
     }
     if (!c->exact)
         add_raise(&text, c);
-    add_kernels(&text, c);
+    add_kernels(&text, c, &sizes);
     if (text.failed) {
         free(text.bytes);
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");

@@ -15,9 +15,18 @@ enum {
     THIN = 4,            /* rows, as in columns.cu */
     PARTIAL_BYTES = 900 << 10,
     BLOCKS_A_PROCESSOR = 4, /* thread blocks for a long reduction */
-    LEAST_TILE = 512,       /* elements */
-    RING = 6,               /* waves, as in tiles.cu */
-    LEAST_STRETCH = 32,     /* rows of a column that one thread takes */
+    CLUSTER = 8,            /* blocks, as in reduce.cu */
+    CLUSTER_VECTORS = 1 << 17,
+    LEAST_TILE = 512,   /* elements */
+    RING = 6,           /* waves, as in tiles.cu */
+    LEAST_STRETCH = 32, /* rows of a column that one thread takes */
+    VECTOR_BYTES = 16,
+    MOST_PANEL = 512, /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
+    LEAST_PANEL = 128,
+    LEAST_PANEL_ROWS = 64,
+    LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */
+    NARROW_ROW = 64,    /* bytes: wider ones are faster by a thread a column */
+    CHUNKS_A_PLACE = 4, /* so that they end together */
     ALIGNMENT = 256
 };
 
@@ -47,6 +56,14 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
     cut->path = TALLY_CUDA_ROWS;
     cut->chunk = divide_up(divide_up(extent, blocks), step) * step;
     cut->blocks = cut->chunk ? divide_up(extent, cut->chunk) : 1;
+    if (sizes->has_clusters && cut->rows == 1 && cut->blocks > 1 &&
+        extent / sizes->vector <= CLUSTER_VECTORS) { /* no workspace, and nothing to clear */
+        step = (uint64_t)sizes->cluster_threads * sizes->vector * sizes->unroll;
+        cut->in_cluster = true;
+        cut->blocks = CLUSTER;
+        cut->chunk = divide_up(divide_up(extent, CLUSTER), step) * step;
+        return;
+    }
     if (cut->blocks > 1) {
         cut->arrived = tally_cuda_place(cut, cut->rows * sizeof(uint32_t));
         cut->zeroed_bytes = cut->bytes;
@@ -67,6 +84,25 @@ static void cut_tiles(const tally_cuda_sizes *sizes, uint64_t resident, bool has
     cut->zeroed_bytes = cut->bytes;
     if (has_segments)
         cut->first_segment = tally_cuda_place(cut, cut->tiles * sizeof(uint64_t));
+}
+
+static void cut_scan(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
+                     tally_cuda_cut *cut) {
+    const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
+    const uint64_t fair = divide_up(divide_up(cut->elements, resident), LEAST_TILE) * LEAST_TILE;
+    cut->path = TALLY_CUDA_SCAN;
+    cut->tile = cut->elements <= whole ? whole : least(whole, fair);
+    cut->tiles = most(1, divide_up(cut->elements, cut->tile));
+    cut->tile_grid = least(cut->tiles, resident);
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    if (cut->tiles > 1) {
+        uint64_t waves = least(sizes->scan.waves, divide_up(cut->tiles, cut->tile_grid));
+        cut->entries = tally_cuda_place(cut, waves * cut->tile_grid * sizes->entry_bytes);
+    }
+    cut->zeroed_bytes = cut->bytes;
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->first_segment = tally_cuda_place(cut, (cut->tiles + 1) * sizeof(uint64_t));
 }
 
 /* Whole slabs whose vectors fit in a tile, wherever it starts. */
@@ -151,6 +187,50 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
         cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
 }
 
+/* How many of a hundred processors work, on average, if each can have so many parts at a time. */
+static uint64_t busy(uint64_t parts, uint64_t places) {
+    return parts * 100 / (divide_up(parts, places) * places);
+}
+
+/* Panels: whole rows of narrow slabs, else as wide as leaves every processor its share; cut into chunks of rows if
+ * there are too few of them. False if there are too few rows for that. */
+static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                       const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t in = c->in_bytes, row = shape->inner * in;
+    const uint64_t places = (uint64_t)device->multiprocessors * sizes->scan.teams;
+    if (!sizes->scan.takes_panels || shape->extent < LEAST_PANEL_ROWS)
+        return false;
+    uint64_t best = 0, panels = 1;
+    for (uint64_t width = MOST_PANEL; row > LEAST_PANEL && width >= LEAST_PANEL; width /= 2) {
+        uint64_t of_slab = divide_up(row, width), share = busy(shape->outer * of_slab, places);
+        if (share > best + 5) {
+            best = share;
+            panels = of_slab;
+        }
+    }
+    const uint64_t vectors = divide_up(divide_up(row, VECTOR_BYTES), panels);
+    cut->panel = (unsigned)(panels > 1 ? vectors * VECTOR_BYTES / in : shape->inner);
+    cut->panels = divide_up(shape->inner, cut->panel);
+    cut->groups = sizes->scan.finishers / cut->panel;
+    cut->columns = cut->rows;
+    const uint64_t parts = shape->outer * cut->panels, tile = (uint64_t)cut->groups * sizes->scan.items;
+    uint64_t chunks = 1;
+    if (busy(parts, places) < LEAST_BUSY) {
+        if (row > NARROW_ROW)
+            return false;
+        chunks = divide_up(CHUNKS_A_PLACE * places, parts);
+    }
+    if (shape->extent / chunks < (chunks > 1 ? tile : tile / 2))
+        return false;
+    cut->path = TALLY_CUDA_PANELS;
+    cut->stretch = divide_up(divide_up(shape->extent, chunks), tile) * tile;
+    cut->column_chunks = divide_up(shape->extent, cut->stretch);
+    cut->blocks = least(divide_up(parts * cut->column_chunks, sizes->scan.teams), (uint64_t)device->multiprocessors);
+    if (cut->column_chunks > 1)
+        cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
+    return true;
+}
+
 static void cut_axis(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                      uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     bool scan = tally_is_scan(c);
@@ -159,10 +239,12 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
     if (!cut->rows || (scan && !cut->elements))
         return;
     bool is_short = shape->outer > 1 && shape->extent && shape->extent < SHORT_ROW;
+    if (scan && shape->inner > 1 && cut_panels(device, c, sizes, shape, cut))
+        return;
     if (scan && shape->inner > 1)
         cut_stretches(device, sizes, shape, cut);
     else if (scan)
-        cut_tiles(sizes, resident, false, cut);
+        cut_scan(c, sizes, resident, cut);
     else if (is_short && slabs_that_fit(sizes, shape))
         cut_slabs(device, sizes, shape, cut);
     else if (shape->inner > 1 && shape->extent) {
@@ -188,6 +270,8 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     cut->rows = 1;
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         cut_rows(device, sizes, shape->extent, cut);
+    else if (tally_is_scan(c) && (shape->extent || grouping == TALLY_SEGMENTS))
+        cut_scan(c, sizes, resident, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
         cut_tiles(sizes, resident, grouping == TALLY_SEGMENTS, cut);
 }

@@ -10,9 +10,11 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_NOTHING,   /* no results */
     TALLY_CUDA_ROWS,      /* reduce.cu */
     TALLY_CUDA_TILES,     /* tiles.cu */
+    TALLY_CUDA_SCAN,      /* scan.cu */
     TALLY_CUDA_SLABS,     /* slabs.cu */
     TALLY_CUDA_COLUMNS,   /* columns.cu */
     TALLY_CUDA_STRETCHES, /* scan_columns.cu */
+    TALLY_CUDA_PANELS,    /* scan_panels.cu */
     TALLY_CUDA_EXACT      /* exact.cu */
 } tally_cuda_path;
 
@@ -20,14 +22,15 @@ typedef struct tally_cuda_cut {
     tally_cuda_path path;
     uint64_t elements;
     uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block */
-    uint64_t tile, tiles;                     /* TILES: elements a tile */
+    bool in_cluster;                          /* ROWS: one row, and its blocks are a cluster */
+    uint64_t tile, tiles;                     /* TILES and SCAN: elements a tile */
     uint64_t tile_grid;                       /* thread blocks, all resident together */
     uint64_t slabs_a_tile, slab_grid;         /* SLABS */
     unsigned part_bits;                       /* 2^part_bits threads a column */
     uint64_t columns, column_chunks, stretch; /* COLUMNS and STRETCHES: of all slabs; rows a chunk */
-    uint64_t panels;                          /* COLUMNS: a slab */
+    uint64_t panels;                          /* COLUMNS and PANELS: a slab */
     bool is_thin;                             /* few rows */
-    unsigned width, panel, groups;            /* columns a thread and a panel; rows a step */
+    unsigned width, panel, groups;            /* columns a thread and a panel; rows a step, or strands */
 
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t arrived, control, entries;
@@ -48,7 +51,7 @@ typedef struct tally_cuda_control {
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
 size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes);
 
-/* 'resident': blocks of scan_tiles that the device holds at a time. */
+/* 'resident': blocks that the device holds at a time, of a kernel whose blocks wait for each other. */
 void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *computation,
                          const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                          tally_cuda_cut *cut);

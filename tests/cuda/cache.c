@@ -1,10 +1,13 @@
 /* The kernel cache gives back what was stored, nothing that is damaged or another's, and never stands in the way. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "support.h"
 
 #include "cuda/cache.h"
+#include "cuda/cache_limit.h"
 
 static int writes_fail; /* with ENOSPC */
 ssize_t __real_write(int file, const void *from, size_t bytes);
@@ -270,6 +273,136 @@ static void sixteen_processes_at_once(void **state) {
     assert_int_equal(files_in(*state, "new-"), 0);
 }
 
+/* ---- the limit ---- */
+
+enum { MIB = 1 << 20, QUARTER = MIB / 4 - 200 /* with its header less than a quarter of a MiB */ };
+static char large[QUARTER];
+
+static void store_large(uint64_t number) {
+    tally_cuda_cache_store((tally_cuda_key){number, number}, &(tally_cuda_image){large, sizeof large});
+}
+
+static bool large_is_there(uint64_t number) {
+    tally_cuda_image image = {0};
+    const bool found = tally_cuda_cache_load((tally_cuda_key){number, number}, &image);
+    assert_true(!found || image.size == sizeof large);
+    tally_cuda_image_free(&image);
+    return found;
+}
+
+/* As if it had last been used so many hours ago. */
+static void age(const char *folder, uint64_t number, int hours) {
+    char path[PATH_MAX];
+    struct timespec now, times[2];
+    clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_sec -= 3600 * hours;
+    times[0] = times[1] = now;
+    snprintf(path, sizeof path, "%.300s/%016llx%016llx.kernel", folder, (unsigned long long)number,
+             (unsigned long long)number);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void what_was_used_longest_ago_goes_first(void **state) {
+    setenv("TALLY_CACHE_MIB", "1", 1);
+    for (uint64_t k = 1; k <= 4; k++) {
+        store_large(k);
+        age(*state, k, 20 - (int)k);
+    }
+    assert_int_equal(files_in(*state, ""), 4); /* just below the limit: all stay */
+    assert_true(large_is_there(1));            /* the oldest, but it is in use */
+    store_large(5);
+    assert_int_equal(files_in(*state, ""), 3); /* seven eighths */
+    assert_true(large_is_there(1));
+    assert_false(large_is_there(2));
+    assert_false(large_is_there(3));
+    assert_true(large_is_there(4));
+    assert_true(large_is_there(5));
+    setenv("TALLY_CACHE_MIB", "0", 1); /* the youngest stays in any case */
+    store_large(6);
+    assert_true(large_is_there(6));
+    assert_int_equal(files_in(*state, ""), 1);
+    unsetenv("TALLY_CACHE_MIB");
+}
+
+static void only_entries_are_removed(void **state) {
+    static const char *const others[] = {"notes.txt", "0123.kernel", "new-folder-of-mine", "0123456789abcdef.kernel"};
+    char path[PATH_MAX];
+    setenv("TALLY_CACHE_MIB", "0", 1);
+    for (size_t k = 0; k < COUNT_OF(others); k++) {
+        snprintf(path, sizeof path, "%.300s/%s", (char *)*state, others[k]);
+        fclose(fopen(path, "w"));
+    }
+    const struct timespec long_ago[2] = {{1000000000, 0}, {1000000000, 0}};
+    snprintf(path, sizeof path, "%.300s/new-abcdef", (char *)*state);
+    fclose(fopen(path, "w")); /* another process writes it just now */
+    snprintf(path, sizeof path, "%.300s/new-ghijkl", (char *)*state);
+    fclose(fopen(path, "w")); /* and this was left by one that was ended long ago */
+    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    store_large(1);
+    store_large(2);
+    assert_int_equal(files_in(*state, ""), (int)COUNT_OF(others) + 2);
+    assert_int_equal(files_in(*state, "new-abcdef"), 1);
+    assert_int_equal(files_in(*state, "new-ghijkl"), 0);
+    unsetenv("TALLY_CACHE_MIB");
+}
+
+static void the_environment_sets_the_limit(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } known[] = {{"1", MIB},
+                 {"0", 0},
+                 {"", 256ull * MIB},
+                 {"many", 256ull * MIB},
+                 {"-1", 256ull * MIB},
+                 {"12 GB", 256ull * MIB},
+                 {"99999999999999999999999", 256ull * MIB},
+                 {"18446744073709551615", UINT64_MAX}};
+    for (size_t k = 0; k < COUNT_OF(known); k++) {
+        setenv("TALLY_CACHE_MIB", known[k].text, 1);
+        assert_true(tally_cuda_cache_limit() == known[k].bytes);
+    }
+    unsetenv("TALLY_CACHE_MIB");
+    assert_true(tally_cuda_cache_limit() == 256ull * MIB);
+}
+
+/* In its own process: whatever is found is whole, also while others remove. */
+static int store_and_load_large(uint64_t process) {
+    for (uint64_t round = 0; round < 60; round++) {
+        const uint64_t number = (process * 7 + round) % 23;
+        tally_cuda_image image = {0};
+        store_large(number);
+        if (tally_cuda_cache_load((tally_cuda_key){number, number}, &image) &&
+            (image.size != sizeof large || memcmp(image.bytes, large, sizeof large) != 0))
+            return 1;
+        tally_cuda_image_free(&image);
+    }
+    return 0;
+}
+
+static void sixteen_processes_at_the_limit(void **state) {
+    pid_t children[16];
+    for (size_t k = 0; k < sizeof large; k++)
+        large[k] = (char)(k * k >> 5);
+    setenv("TALLY_CACHE_MIB", "1", 1);
+    fflush(NULL);
+    for (size_t k = 0; k < COUNT_OF(children); k++) {
+        children[k] = fork();
+        if (children[k] == 0)
+            _exit(store_and_load_large(k));
+    }
+    for (size_t k = 0; k < COUNT_OF(children); k++) {
+        int code = -1;
+        assert_int_equal(waitpid(children[k], &code, 0), children[k]);
+        assert_int_equal(code, 0);
+    }
+    assert_true(files_in(*state, "") <= 4);
+    assert_true(files_in(*state, "") >= 1);
+    assert_int_equal(files_in(*state, "new-"), 0);
+    unsetenv("TALLY_CACHE_MIB");
+}
+
 /* Computed by OpenSSL's SipHash for the bytes 0, 1, 2, ... under the key 0, 1, ... 15. */
 static void the_hash_is_siphash(void **state) {
     (void)state;
@@ -307,6 +440,10 @@ int main(void) {
         IN_A_FOLDER(a_folder_that_cannot_be_does_no_harm),
         IN_A_FOLDER(a_full_disk_does_no_harm),
         IN_A_FOLDER(sixteen_processes_at_once),
+        IN_A_FOLDER(what_was_used_longest_ago_goes_first),
+        IN_A_FOLDER(only_entries_are_removed),
+        IN_A_FOLDER(the_environment_sets_the_limit),
+        IN_A_FOLDER(sixteen_processes_at_the_limit),
         cmocka_unit_test(the_hash_is_siphash),
     };
     return cmocka_run_group_tests_name("the kernel cache", tests, NULL, NULL);

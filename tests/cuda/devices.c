@@ -12,6 +12,7 @@ static void assert_nothing_is_held(void) {
     assert_int_equal(driver->streams, 0);
     assert_int_equal(driver->modules, 0);
     assert_int_equal(driver->allocations, 0);
+    assert_int_equal(driver->host_allocations, 0);
     assert_int_equal(thread_state().height, 0);
 }
 
@@ -79,6 +80,36 @@ static void a_full_device_stays_usable(void **state) {
     assert_ptr_equal(memory, untouched);
     assert_ok(tally_alloc(device, 1000, &memory));
     tally_free(device, memory);
+    tally_close(device);
+    assert_nothing_is_held();
+}
+
+static void locked_host_memory_is_given_and_freed(void **state) {
+    (void)state;
+    tally_device *device, *cpu;
+    void *const untouched = (void *)(uintptr_t)0x5eed, *memory = untouched;
+    char from[100], to[100] = {0};
+    memset(from, 3, sizeof from);
+    assert_ok(tally_open("cuda", &device));
+    assert_ok(tally_open("cpu", &cpu));
+    assert_fails(tally_cuda_alloc_host(cpu, 1000, &memory), TALLY_INVALID_ARGUMENT);
+    assert_non_null(strstr(tally_last_error(), "none of CUDA's"));
+    assert_fails(tally_cuda_alloc_host(NULL, 1000, &memory), TALLY_INVALID_ARGUMENT);
+    assert_fails(tally_cuda_alloc_host(device, 1000, NULL), TALLY_INVALID_ARGUMENT);
+    driver->memory_is_full = 1;
+    assert_fails(tally_cuda_alloc_host(device, 1000, &memory), TALLY_OUT_OF_MEMORY);
+    assert_non_null(strstr(tally_last_error(), "1000 bytes of locked host memory"));
+    driver->memory_is_full = 0;
+    assert_ptr_equal(memory, untouched);
+    assert_ok(tally_cuda_alloc_host(device, 0, &memory));
+    tally_cuda_free_host(device, memory);
+    assert_ok(tally_cuda_alloc_host(device, sizeof from, &memory));
+    assert_ok(tally_copy(device, memory, from, sizeof from));
+    assert_ok(tally_copy(device, to, memory, sizeof to));
+    assert_memory_equal(from, to, sizeof to);
+    tally_cuda_free_host(device, memory);
+    tally_cuda_free_host(device, NULL);
+    tally_close(cpu);
     tally_close(device);
     assert_nothing_is_held();
 }
@@ -190,13 +221,10 @@ int main(void) {
     driver = driver_state();
     find_function(FAKE_DRIVER, "fake_thread", &thread_state);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_open_devices),
-        cmocka_unit_test(devices_describe_themselves),
-        cmocka_unit_test(auto_is_the_first_gpu),
-        cmocka_unit_test(memory_comes_back_as_it_was_written),
-        cmocka_unit_test(a_full_device_stays_usable),
-        cmocka_unit_test(the_callers_own_context_serves),
-        cmocka_unit_test(the_current_context_is_left_alone),
+        cmocka_unit_test(threads_open_devices),           cmocka_unit_test(devices_describe_themselves),
+        cmocka_unit_test(auto_is_the_first_gpu),          cmocka_unit_test(memory_comes_back_as_it_was_written),
+        cmocka_unit_test(a_full_device_stays_usable),     cmocka_unit_test(locked_host_memory_is_given_and_freed),
+        cmocka_unit_test(the_callers_own_context_serves), cmocka_unit_test(the_current_context_is_left_alone),
         cmocka_unit_test(threads_share_a_device),
     };
     return cmocka_run_group_tests_name("CUDA devices", tests, NULL, NULL);

@@ -159,6 +159,22 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     return need_context();
 }
 
+CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags) {
+    (void)flags;
+    void *memory = bytes && !state.memory_is_full && bytes < (size_t)1 << 30 ? malloc(bytes) : NULL;
+    if (!current() || !memory)
+        return current() ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_CONTEXT;
+    *address = memory;
+    count(&state.host_allocations, 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeHost(void *address) {
+    free(address);
+    count(&state.host_allocations, -1);
+    return need_context();
+}
+
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     if (!current() || !stream)
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -231,8 +247,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
         return CUDA_ERROR_UNKNOWN;                                                                                     \
     }
 NOTHING(cuCtxSynchronize)
-NOTHING(cuMemHostAlloc)
-NOTHING(cuMemFreeHost)
 NOTHING(cuMemcpy)
 NOTHING(cuMemsetD8Async)
 NOTHING(cuPointerGetAttribute)

@@ -10,7 +10,7 @@ typedef struct fake_driver_state {
     int images_to_refuse; /* so many loads fail */
     int capability;       /* 90 */
     /* counted by the driver */
-    int primary_contexts, streams, modules, allocations;
+    int primary_contexts, streams, modules, allocations, host_allocations;
     int loads; /* tried */
 } fake_driver_state;
 

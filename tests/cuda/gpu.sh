@@ -1,8 +1,9 @@
 #!/bin/sh
-# Everything that needs a GPU, on a machine that has one: builds, runs the conformance suite on the device, a part of it
-# under each tool of compute-sanitizer, and the bench beside CUB and PyTorch, and ends with a short table.
+# Everything that needs a GPU, on a machine that has one: builds, runs the conformance suite on the device and the tests
+# that need one, a part of the suite under each tool of compute-sanitizer, times the start-up, runs the bench beside CUB
+# and PyTorch, and ends with a short table.
 # usage: tests/cuda/gpu.sh [DEVICE] [STEP...]
-#   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance sanitizer bench
+#   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance tests sanitizer start bench
 # BUILD names a build folder that is there already; else build-gpu is made, which takes cmocka, GMP and MPFR. The bench
 # takes nvcc and a python3 with PyTorch, and is left out without them. QUICK=1: a fraction of the suite.
 set -eu
@@ -14,78 +15,151 @@ cuda*)
     shift
     ;;
 esac
-steps=${*:-conformance sanitizer bench}
+steps=${*:-conformance tests sanitizer start bench}
 jobs=$(nproc 2>/dev/null || echo 2)
 build=${BUILD:-build-gpu}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 summary=$work/summary
 : >"$summary"
+begun=$(date +%s)
 
 if [ -z "${BUILD:-}" ]; then
     cmake -S . -B "$build" -DTALLY_CPU_LEVELS=baseline >/dev/null
-    cmake --build "$build" -j "$jobs" --target conformance tally_shared tally_cli >/dev/null
+    cmake --build "$build" -j "$jobs" >/dev/null
 fi
-conformance=$(find "$build" -name conformance -type f | head -n 1)
-library=$(find "$build" -name 'libtally.so.*.*.*' -type f | head -n 1)
+built() { find "$build" -name "$1" -type f | head -n 1; }
+conformance=$(built conformance)
+
+# usage: note NAME TEXT...: a line of the table
+note() {
+    name=$1
+    shift
+    printf '%-12s %s\n' "$name" "$*" >>"$summary"
+}
 
 # Kernels compile on the host, a process a part, so that all cores have some.
 step_conformance() {
     {
-        for op in sum prod min max argmin argmax minmax any all count_nonzero band bor bxor sumsq norm1 norm2 \
-            norm_inf mean var std dot logsumexp; do
-            for grouping in all_values axis segments keys; do
+        for grouping in all_values axis segments keys; do
+            for op in sum prod min max argmin argmax minmax any all count_nonzero band bor bxor sumsq norm1 norm2 \
+                norm_inf mean var std dot logsumexp; do
                 echo "main $op/$grouping/${QUICK:+ --quick}"
             done
+            for op in affine matrix ends often histogram parity; do
+                echo "user user_$op/$grouping/${QUICK:+ --quick}"
+            done
         done
-        echo "user user_${QUICK:+ --quick}"
-        for part in index_types pieces same_bits; do
+        for op in sum mean sumsq norm2 dot max; do
+            echo "pieces $op/${QUICK:+ --quick}"
+        done
+        for part in index_types same_bits; do
             echo "$part /${QUICK:+ --quick}"
         done
     } | xargs -P "$jobs" -L 1 sh -c '
         name=$(echo "$3-$4" | tr / _)
-        "$0" --device "$1" $5 --only "$3" --filter "$4" --show 3 >"$2/$name.log" 2>&1 || echo "$3 $4" >>"$2/failed"
+        timeout 600 "$0" --device "$1" $5 --only "$3" --filter "$4" --show 3 >"$2/$name.log" 2>&1 && exit 0
+        code=$?
+        # Accumulators that do not fit registers are refused: then nothing was run, and that is as it must be.
+        grep -q "refused by this back end" "$2/$name.log" && ! grep -q "^FAIL" "$2/$name.log" && exit 0
+        echo "$3 $4 ($code)" >>"$2/failed"
     ' "$conformance" "$device" "$work" || true
     cat "$work"/*.log | grep '^FAIL' | head -n 40 || true
-    cat "$work"/*.log | awk -v d="$device:" '$1 == d { combinations += $2; cases += $6; elements += $8; failures += $10 }
-        END { printf "conformance  %d combinations, %d cases, %d elements, %d failures\n", combinations, cases, elements,
-              failures }' >>"$summary"
+    note conformance "$(cat "$work"/*.log | awk -v d="$device:" '
+        $1 == d { combinations += $2; cases += $6; elements += $8; failures += $10 }
+        END { printf "%d combinations, %d cases, %d elements, %d failures", combinations, cases, elements, failures }')"
     if [ -s "$work/failed" ]; then
-        echo "conformance  failed: $(tr '\n' ';' <"$work/failed")" >>"$summary"
+        note conformance "failed: $(tr '\n' ';' <"$work/failed")"
     fi
 }
 
+# usage: run_test NAME
+run_test() {
+    code=0
+    TALLY_GOLDEN=tests/exact/golden.txt timeout 600 "$(built "cuda_$1")" >"$work/$1.test" 2>&1 || code=$?
+    echo $code >"$work/$1.code"
+}
+
+# One takes all memory there is, and one a lot of it: they run alone.
+step_tests() {
+    for name in gpu gpu_graphs gpu_exact gpu_user; do
+        run_test $name &
+    done
+    wait
+    run_test gpu_faults
+    run_test gpu_large
+    for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large; do
+        if [ "$(cat "$work/$name.code")" -eq 0 ]; then
+            note $name "$(grep -c '^\[ *OK' "$work/$name.test") passed," \
+                "$(grep -c '^ *skipped: ' "$work/$name.test" || true) skipped"
+        else
+            note $name "failed ($(cat "$work/$name.code")):" \
+                "$(grep '^\[  FAILED' "$work/$name.test" | sort -u | tr '\n' ';')"
+            head -n 60 "$work/$name.test"
+        fi
+    done
+}
+
+# Few cases, as each tool slows a kernel by ten to a hundred.
 step_sanitizer() {
+    if ! command -v compute-sanitizer >/dev/null 2>&1; then
+        note sanitizer "left out: compute-sanitizer is not there"
+        return
+    fi
     for tool in memcheck racecheck synccheck initcheck; do
-        result=clean
-        for part in sum/all_values sum/axis sum/segments sum/keys argmax/segments; do
-            for form in reduce inclusive; do
-                compute-sanitizer --tool $tool --error-exitcode 9 --print-limit 3 "$conformance" --device "$device" \
-                    --quick --only main --filter "$part/$form/f32/fast" >"$work/sanitizer" 2>&1 || {
-                    result="errors in $part/$form"
-                    grep -E '=========|FAIL' "$work/sanitizer" | head -n 12
-                }
-            done
+        for part in main:sum/all_values/reduce/f32/fast main:sum/all_values/inclusive/f32/fast \
+            main:sum/axis/reduce/f32/fast main:sum/axis/inclusive/f32/fast main:sum/segments/reduce/f32/fast \
+            main:sum/segments/inclusive/f32/fast main:sum/keys/reduce/f32/fast main:argmax/segments/reduce/f32/fast \
+            main:sum/all_values/reduce/f64/exact main:sum/keys/reduce/f32/exact pieces:sum/axis/reduce/f32/exact; do
+            echo "$tool ${part%%:*} ${part#*:}"
         done
-        echo "$tool: $result" >>"$summary"
+    done | xargs -P "$((jobs < 8 ? jobs : 8))" -L 1 sh -c '
+        log=$2/sanitizer-$3-$(echo "$5" | tr / _)
+        timeout 600 compute-sanitizer --tool "$3" --error-exitcode 9 --print-limit 3 "$0" --device "$1" --quick \
+            --only "$4" --filter "$5" >"$log" 2>&1 || echo "$3 $5" >>"$2/unclean"
+    ' "$conformance" "$device" "$work" || true
+    for tool in memcheck racecheck synccheck initcheck; do
+        found=$(grep "^$tool " "$work/unclean" 2>/dev/null | tr '\n' ';' || true)
+        note "$tool" "$([ -n "$found" ] && echo "errors in $found" || echo clean)"
+    done
+    if [ -s "$work/unclean" ]; then
+        grep -h -E '^=========|FAIL' "$work"/sanitizer-* | grep -v -E 'ERROR SUMMARY: 0|COMPUTE-SANITIZER' | head -n 40 || true
+    fi
+}
+
+# usage: started cold|warm; the median of five starts, in the words of start.c
+started() {
+    for run in 1 2 3 4 5; do
+        [ "$1" = warm ] || rm -rf "$work/kernels"
+        TALLY_CACHE_DIR=$work/kernels "$(built cuda_start)" || echo "run $run failed" >&2
+    done | awk '{ print $1, $2 + $3 + $4, $2, $3, $4 }' | sort -n -k 2 | sed -n 3p
+}
+
+# The driver's own start-up apart from the library's. Floors: 400 ms cold, 20 ms warm.
+step_start() {
+    for kind in cold:400 warm:20; do
+        note "start ${kind%:*}" "$(started "${kind%:*}" | awk -v floor="${kind#*:}" '{
+            printf "%.1f ms over the driver'\''s %.0f ms: open %.1f, plan %.1f, run %.1f; floor %d ms%s", $2, $1, $3, $4, $5,
+                   floor, ($2 > floor) ? "  above" : "" }')"
     done
 }
 
 step_bench() {
     if ! command -v nvcc >/dev/null 2>&1 || ! python3 -c 'import torch' 2>/dev/null; then
-        echo "bench        left out: it takes nvcc and a python3 with PyTorch" >>"$summary"
+        note bench "left out: it takes nvcc and a python3 with PyTorch"
         return
     fi
     peers=$build/libpeers.so
     [ -f "$peers" ] || nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -arch=native -o "$peers" bench/cuda/cub.cu
-    bench/cuda/run --tally "$library" --peers "$peers" ${QUICK:+--quick} | tee "$work/bench"
-    awk '/floor/ { rows++; below += /below/ } END { printf "bench        %d rows, %d below their floor\n", rows, below }' \
-        "$work/bench" >>"$summary"
+    bench/cuda/run --tally "$(built 'libtally.so.*.*.*')" --peers "$peers" ${QUICK:+--quick} | tee "$work/bench"
+    note bench "$(awk '/floor/ { rows++; below += /below/ } END { printf "%d rows, %d below their floor", rows, below }' \
+        "$work/bench")"
 }
 
 for step in $steps; do
     "step_$step"
 done
+note time "$(($(date +%s) - begun)) s"
 echo
 cat "$summary"
-! grep -q -E 'failed|errors in' "$summary"
+! grep -q -E 'failed|errors in|FAIL' "$summary"

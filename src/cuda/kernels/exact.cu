@@ -6,12 +6,21 @@
  * addition from there, so that neither order nor grid changes a bit of a result.
  *
  * Before this text specialize.c and exact.c put the choices: PRODUCTS, LEVELS, LIMBS ... and what they mean. */
+/* A sum outside of its block: of a row that several blocks share, or of a group whose elements come in pieces. */
+struct row_sum {
+    int64 limbs[LIMBS];
+    uint32 saw, arrived;
+};
+static_assert(sizeof(row_sum) == SLOT_BYTES, "launch.c counts with another size");
+
 struct exact_args {
     const in_t *x, *y;
     out_t *out;
     const index_t *index; /* offsets or keys */
     index_t *keys_out;
-    struct row_sum *sums; /* a row that several blocks share; zero at the start */
+    row_sum *sums;        /* a row that several blocks share; zero at the start */
+    const row_sum *carry; /* a group: what earlier pieces gave */
+    row_sum *total;       /* a group: instead of 'out' where that is not NULL; another memory than carry */
     uint64 *ranks;        /* a chunk of keys: heads in it, then runs before it */
     uint64 *runs;         /* receives the number of runs of keys */
     uint32 *refused;      /* not 0: the offsets are bad, or the output too small; nothing is written */
@@ -635,6 +644,7 @@ inline void give(Limb limb, void *memory, uint32 saw, uint64 count, out_t *to) {
             end = base + WARP - __clz((int32)used);
     }
     saw = join_warp(saw, [](uint32 a, uint32 b) { return a | b; });
+    __syncwarp(); /* the digits take the place of the limbs, which all lanes have looked at */
     if (lane_of() == 0)
         store(to, element_of_bits<out_t>(result_bits(magnitude_of(limb, first, end, (uint32 *)memory), saw, count)));
     __syncwarp();
@@ -644,10 +654,34 @@ inline int64 limb_of_words(const int32 *words, int i) {
     return words[2 * i] + (int64)words[2 * i + 1] * 65536;
 }
 
-/* A warp for all of a group. */
-inline void add_group(const exact_args &p, int32 *words, uint64 first, uint64 count, uint64 stride, out_t *to) {
+/* Adds the limbs in a warp's shared memory to what earlier pieces gave. A piece's limb is less than 2^60; one step of
+ * carries leaves less than 2^33 of each, so that the number of pieces does not matter. */
+template <class Limb> inline void keep(Limb limb, uint32 saw, const row_sum *carry, row_sum *total) {
+    for (int i = lane_of(); i < LIMBS; i += WARP) {
+        int64 mine = limb(i) + carry->limbs[i], below = i ? limb(i - 1) + carry->limbs[i - 1] : 0;
+        total->limbs[i] = (i < LIMBS - 1 ? (int64)(uint32)mine : mine) + (below >> 32);
+    }
+    saw = join_warp(saw, [](uint32 a, uint32 b) { return a | b; });
+    if (lane_of() == 0) {
+        total->saw = saw | carry->saw;
+        total->arrived = 0;
+    }
+    __syncwarp();
+}
+
+/* What becomes of group g's limbs: a result, or a part of what is kept for the next piece. */
+template <class Limb>
+inline void conclude(const exact_args &p, uint64 g, Limb limb, void *memory, uint32 saw, uint64 count) {
+    if (p.total)
+        keep(limb, saw, p.carry + g, p.total + g);
+    else
+        give(limb, memory, saw, count, p.out + g);
+}
+
+/* A warp for all of group g. */
+inline void add_group(const exact_args &p, int32 *words, uint64 first, uint64 count, uint64 stride, uint64 g) {
     warp_sum sum;
     sum.clear(words);
     add_tiles(sum, make_group(p, first, count, stride), 0, TILE);
-    give([=](int i) { return limb_of_words(words, i); }, words, sum.saw, count, to);
+    conclude(p, g, [=](int i) { return limb_of_words(words, i); }, words, sum.saw, count);
 }

@@ -10,6 +10,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK) exact_groups(exact_args p) {
         first = (uint64)load(p.index + g);
         count = (uint64)load(p.index + g + 1) - first;
 #endif
-        add_group(p, words[warp], first, count, p.inner, p.out + g);
+        add_group(p, words[warp], first, count, p.inner, g);
     }
 }

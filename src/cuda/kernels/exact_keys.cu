@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) exact_runs(exact_args p) {
             uint32 heads = __ballot_sync(ALL_LANES, is_head(p, base + lane_of()));
             for (; heads; heads &= heads - 1, rank++) {
                 uint64 first = base + __ffs((int32)heads) - 1;
-                add_group(p, words[warp], first, end_of_run(p, first) - first, 1, p.out + rank);
+                add_group(p, words[warp], first, end_of_run(p, first) - first, 1, rank);
                 if (p.keys_out && lane_of() == 0)
                     store(p.keys_out + rank, load(p.index + first));
             }

@@ -1,11 +1,6 @@
 /* Exact mode: long rows, each shared by 'blocks' thread blocks. They add their limbs to the row's in global memory, and
  * the last one rounds. */
 
-struct row_sum {
-    int64 limbs[LIMBS];
-    uint32 saw, arrived;
-};
-
 /* Adds up the warps of a block; the limbs of the first warp's memory receive the sum. */
 inline uint32 fold_block(int32 (*words)[WORDS], uint32 saw) {
     __shared__ uint32 all;
@@ -61,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ROW_BLOCKS) exact_rows(exact
         int64 *limbs = (int64 *)words;
         bool whole = p.blocks == 1 || fold_row(p.sums + row, p.blocks, limbs, &saw);
         if (whole && warp == 0)
-            give([=](int i) { return limbs[i]; }, limbs, saw, p.extent, p.out + row);
+            conclude(p, row, [=](int i) { return limbs[i]; }, limbs, saw, p.extent);
         __syncthreads();
     }
 }

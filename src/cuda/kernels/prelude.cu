@@ -61,6 +61,17 @@ template <class T> inline void store(T *to, T value) {
         ((uint8 *)to)[b] = ((const uint8 *)&value)[b];
 }
 
+/* A result that is not read again soon. */
+template <class T> inline void store_once(T *to, T value) {
+    if (sizeof(T) == 4 && ((uint64)to & 3) == 0) {
+        uint32 bits;
+        memcpy(&bits, &value, 4);
+        __stcs((uint32 *)to, bits);
+    } else {
+        store(to, value);
+    }
+}
+
 /* Neighbouring elements, up to 16 bytes, that are loaded together; the address is aligned to all of them. */
 template <class T, int Width> struct few {
     T element[Width];

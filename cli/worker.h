@@ -1,0 +1,37 @@
+/* worker.h: a thread that does one job at a time beside the command's own: while a device computes with one piece of
+ * the input, the command reads the next.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CLI_WORKER_H
+#define TALLY_CLI_WORKER_H
+
+#include <pthread.h>
+
+#include "fault.h"
+
+/* A job returns its exit code and leaves a fault where that is not 0. */
+typedef int worker_job(void *context, fault *f);
+
+/* Starts as all zeros. */
+typedef struct worker {
+    int has_thread;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    worker_job *job; /* NULL: nothing to do */
+    void *context;
+    int ends;
+    int code; /* of the last job */
+    fault f;
+} worker;
+
+/* Starts a job; the one before must have been waited for. Does the job at once where no thread is to be had. */
+void worker_start(worker *w, worker_job *job, void *context);
+
+/* Waits for the job and gives its code, with its fault in 'f'; 0 where there was none. */
+int worker_wait(worker *w, fault *f);
+
+/* Waits for the job and ends the thread. */
+void worker_end(worker *w);
+
+#endif

@@ -1,0 +1,262 @@
+/* How the blocks of a scan tell each other what their tiles add up to. The input is cut into tiles, and in each wave
+ * every block has one. A block publishes its tile's sum in an entry as soon as it has it; each block adds up all entries
+ * of the wave by itself, in the same order as all others, so that nobody waits for a chain of predecessors and a result
+ * is the same bits every run. The blocks must be resident together, which a cooperative launch promises.
+ *
+ * A head, the first element of a group, makes what comes before it irrelevant (Blelloch 1990). */
+struct record {
+    acc_t acc; /* since the last head, if there is one */
+#if GROUPS != ALL
+    uint32 has_head;
+#endif
+#if NEEDS_START
+    uint64 start; /* of the last head, logical */
+#endif
+};
+
+inline bool has_head(const record &r) {
+#if GROUPS != ALL
+    return r.has_head;
+#else
+    return false;
+#endif
+}
+inline uint64 start_of(const record &r) {
+#if NEEDS_START
+    return r.start;
+#else
+    return 0;
+#endif
+}
+inline record make_record(acc_t acc, bool has_head, uint64 start) {
+    record r;
+    r.acc = acc;
+#if GROUPS != ALL
+    r.has_head = has_head;
+#endif
+#if NEEDS_START
+    r.start = start;
+#endif
+    return r;
+}
+inline record no_record() {
+    return make_record(identity_as<acc_t>(), false, 0);
+}
+inline record join(const record &a, const record &b) {
+    bool fresh = has_head(b);
+    return make_record(fresh ? b.acc : combine(a.acc, b.acc), fresh || has_head(a), fresh ? start_of(b) : start_of(a));
+}
+
+/* Accumulators of up to 8 bytes travel with their tag in one access of 8 or 16 bytes, which the memory does not divide.
+ * The compiler would, were one of the words of no use to it, and fetch the tag after the value: words that carry nothing
+ * else repeat the tag. */
+#define IN_ONE_ACCESS (SLOT_BYTES <= 8 && !NEEDS_START)
+constexpr uint32 HEAD_BIT = 1u << 31; /* beside a tag */
+
+struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
+#if IN_ONE_ACCESS
+    uint32 word[ENTRY_BYTES / 4]; /* accumulator, tag and head, and of four words the tag again */
+#else
+    slot_of<record, RECORD_BYTES> what;
+    uint32 tag, unused[3];
+#endif
+};
+static_assert(sizeof(entry) == ENTRY_BYTES);
+
+inline void publish(entry *e, const record &r, uint32 tag) {
+#if IN_ONE_ACCESS
+    uint32 word[4] = {0, tag, tag, tag};
+    word[SLOT_BYTES / 4] |= has_head(r) ? HEAD_BIT : 0;
+    memcpy(word, &r.acc, sizeof(acc_t));
+    if (SLOT_BYTES == 4)
+        asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %2};" ::"l"(e), "r"(word[0]), "r"(word[1]) : "memory");
+    else
+        asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(e), "r"(word[0]), "r"(word[1]),
+                     "r"(word[2]), "r"(word[3])
+                     : "memory");
+#else
+    e->what.write(r);
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(&e->tag), "r"(tag) : "memory");
+#endif
+}
+
+/* Entries that lie a warp apart, read at once, so that their ways from memory overlap. */
+struct batch {
+#if IN_ONE_ACCESS
+    enum { MANY = 5, ALL_THERE = (1 << MANY) - 1 }; /* as many as it takes for one block a processor */
+    uint32 word[MANY][ENTRY_BYTES / 4];
+#else
+    enum { MANY = 1, ALL_THERE = 1 };
+    record whole;
+#endif
+    uint32 there = 0; /* a bit for each */
+
+    /* Of the indices first, first + WARP ... that are less than 'end', those that have not been seen yet; whether all
+     * have. */
+    bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
+        if (there == ALL_THERE)
+            return true;
+#if IN_ONE_ACCESS
+#pragma unroll
+        for (int k = 0; k < MANY; k++) {
+            const entry *from = entries + first + k * WARP;
+            uint32 *w = word[k];
+            if (there >> k & 1 || first + k * WARP >= end)
+                continue;
+            if (SLOT_BYTES == 4)
+                asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];"
+                             : "=r"(w[0]), "=r"(w[1])
+                             : "l"(from)
+                             : "memory");
+            else
+                asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                             : "=r"(w[0]), "=r"(w[1]), "=r"(w[2 % (ENTRY_BYTES / 4)]), "=r"(w[3 % (ENTRY_BYTES / 4)])
+                             : "l"(from)
+                             : "memory");
+        }
+#pragma unroll
+        for (int k = 0; k < MANY; k++) {
+            const uint32 *w = word[k];
+            bool has_tag = first + k * WARP >= end || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
+                                                       (SLOT_BYTES == 4 || w[ENTRY_BYTES / 4 - 1] == tag));
+            there |= (uint32)has_tag << k;
+        }
+#else
+        if (first >= end) {
+            there = 1;
+        } else if (!there) {
+            uint32 seen;
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(&entries[first].tag) : "memory");
+            there = seen == tag;
+            if (there)
+                whole = entries[first].what.read();
+        }
+#endif
+        return there == ALL_THERE;
+    }
+    record get(int k) const {
+#if IN_ONE_ACCESS
+        acc_t acc;
+        memcpy(&acc, word[k], sizeof(acc_t));
+        return make_record(acc, word[k][SLOT_BYTES / 4] & HEAD_BIT, 0);
+#else
+        return whole;
+#endif
+    }
+};
+
+#if !COMMUTES
+/* Adds up what a warp's lanes have, in their order: the inclusive sums. */
+inline record scan_warp(record sum) {
+    uint32 lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        record left = from_below(sum, d);
+        if (lane >= d)
+            sum = join(left, sum);
+    }
+    return sum;
+}
+#endif
+
+/* What a warp's lanes have, for all of them, where order does not matter. */
+inline acc_t fold_warp(acc_t sum) {
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        sum = combine(sum, by_words(sum, [=](uint32 w) { return __shfl_xor_sync(ALL_LANES, w, d); }));
+    return sum;
+}
+
+#if COMMUTES
+/* What the entries from the last head among those before 'end' add up to, of a batch that begins at index 'at'. */
+inline record fold_batch(const batch &few, uint32 at, uint32 end) {
+    uint32 lane = threadIdx.x % WARP, from = 0;
+    bool found = false;
+    uint64 start = 0;
+    if (GROUPS != ALL) {
+#pragma unroll
+        for (int k = 0; k < batch::MANY; k++) {
+            uint32 index = at + k * WARP;
+            bool is_head = index + lane < end && has_head(few.get(k));
+            uint32 heads = __ballot_sync(ALL_LANES, is_head);
+            if (heads) {
+                from = index + 31 - __clz(heads);
+                found = true;
+                start = from_lane(start_of(few.get(k)), 31 - __clz(heads));
+            }
+        }
+    }
+    acc_t sum = identity_as<acc_t>();
+#pragma unroll
+    for (int k = 0; k < batch::MANY; k++) {
+        uint32 index = at + k * WARP + lane;
+        if (index < end && index >= from)
+            sum = combine(sum, few.get(k).acc);
+    }
+    return make_record(fold_warp(sum), found, start);
+}
+#endif
+
+/* Adds a batch up. *before becomes what lies before this block's tile, if that is known by now, and *base what lies
+ * before the next batch. 'at' is the batch's first index, of 'needed' ones. */
+inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
+#if COMMUTES
+    if (at < blockIdx.x)
+        *before = join(*base, fold_batch(few, at, blockIdx.x < needed ? blockIdx.x : needed));
+    if (needed > blockIdx.x)
+        *base = join(*base, fold_batch(few, at, needed));
+#else
+    uint32 lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int k = 0; k < batch::MANY; k++, at += WARP) {
+        if (at >= needed)
+            break;
+        record sum = scan_warp(at + lane < needed ? few.get(k) : no_record());
+        if (at < blockIdx.x) {
+            uint32 last = blockIdx.x - at - 1;
+            *before = join(*base, from_lane(sum, last < WARP ? last : WARP - 1));
+        }
+        *base = join(*base, from_lane(sum, WARP - 1));
+    }
+#endif
+}
+
+/* One warp adds up each wave in the blocks' order. 'turns' is the number of this block's tiles; tell(turn, before) is
+ * called by all lanes with what comes before each. Of its last wave a block needs only the blocks before it. */
+template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint64 turns, Tell tell) {
+    uint32 lane = threadIdx.x % WARP;
+    record base = no_record(); /* before the wave */
+    uint32 of_wave = 0;        /* index in the ring of waves */
+    enum { AHEAD = ENTRY_BYTES == 8 ? 3 : 2 }; /* as registers do */
+    auto needed_of = [&](uint64 turn) { return turn + 1 < turns ? gridDim.x : turn + 1 == turns ? blockIdx.x : 0; };
+    batch few[AHEAD]; /* this wave's, and those that are on their way while it is added up */
+    auto entries_ahead = [&](int k) {
+        uint32 wave = of_wave + k;
+        return all + (uint64)(wave >= Waves ? wave - Waves : wave) * gridDim.x;
+    };
+#pragma unroll
+    for (int k = 0; k < AHEAD - 1; k++)
+        few[k].try_read(entries_ahead(k), lane, needed_of(k), k + 1);
+    for (uint64 turn = 0; turn < turns; turn++) {
+        uint32 needed = needed_of(turn), tag = (uint32)turn + 1;
+        few[AHEAD - 1].there = 0;
+        few[AHEAD - 1].try_read(entries_ahead(AHEAD - 1), lane, needed_of(turn + AHEAD - 1), tag + AHEAD - 1);
+        while (!few[0].try_read(entries_ahead(0), lane, needed, tag))
+            ;
+        __syncwarp();
+        record before = base;
+        add_batch(few[0], 0, needed, &base, &before);
+        for (uint32 at = batch::MANY * WARP; at < needed; at += batch::MANY * WARP) {
+            few[0].there = 0;
+            while (!few[0].try_read(entries_ahead(0), at + lane, needed, tag))
+                ;
+            __syncwarp();
+            add_batch(few[0], at, needed, &base, &before);
+        }
+        tell(turn, before);
+#pragma unroll
+        for (int k = 0; k < AHEAD - 1; k++)
+            few[k] = few[k + 1];
+        of_wave = of_wave + 1 == Waves ? 0 : of_wave + 1;
+    }
+}

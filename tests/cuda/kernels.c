@@ -1,0 +1,290 @@
+/* The kernels compile, without a word from the compiler, for every architecture that the machine's NVRTC knows: a fair
+ * set of operators, groupings, forms, types and modes. No GPU is needed; skipped where there is no NVRTC.
+ *
+ *     cuda_kernels                     the test: a part of the set for each architecture, all of it for 9.0
+ *     cuda_kernels report [sm_80...]   registers, spills and shared memory of each kernel, as ptxas tells them */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cuda/nvrtc.h"
+#include "cuda/specialize.h"
+
+enum { SKIPPED = 77 };
+
+static const int architectures[] = {75, 80, 86, 87, 89, 90, 100, 103, 120, 121};
+
+/* ---- the set ---- */
+
+/* A user's operator as text. A descriptor without the functions would be refused; nobody calls them here. */
+static void no_identity(void *context, void *acc) {
+    (void)context, (void)acc;
+}
+static void no_lift(void *context, const void *x, uint64_t index, void *acc) {
+    (void)context, (void)x, (void)index, (void)acc;
+}
+static void no_combine(void *context, const void *left, const void *right, void *acc) {
+    (void)context, (void)left, (void)right, (void)acc;
+}
+static void no_lower(void *context, const void *acc, uint64_t count, void *out) {
+    (void)context, (void)acc, (void)count, (void)out;
+}
+
+static const tally_user_op affine = {.struct_size = sizeof affine,
+                                     .name = "affine",
+                                     .acc_bytes = 8,
+                                     .identity = no_identity,
+                                     .lift = no_lift,
+                                     .combine = no_combine,
+                                     .lower = no_lower,
+                                     .acc_source = "struct acc_t { unsigned a, b; };",
+                                     .identity_source = "acc_t{1u, 0u}",
+                                     .lift_source = "acc_t{(unsigned)x * 2u + 1u, (unsigned)x}",
+                                     .combine_source = "acc_t{left.a * right.a, left.b * right.a + right.b}",
+                                     .lower_source = "(unsigned long long)acc.a << 32 | acc.b"};
+
+typedef struct entry {
+    tally_op op;
+    tally_grouping grouping;
+    tally_form form;
+    tally_mode mode;
+    tally_dtype in, index;
+    unsigned flags;
+} entry;
+
+static const entry set[] = {
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_I64, 0},
+    {TALLY_SUM, TALLY_KEYS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_I32, 0},
+    {TALLY_SUM, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_AXIS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, TALLY_F16, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, TALLY_BF16, TALLY_DEFAULT, 0},
+    {TALLY_DOT, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, TALLY_DEFAULT, 0},
+    {TALLY_NORM2, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_MEAN, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, TALLY_U32, 0},
+    {TALLY_SUM, TALLY_KEYS, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_I64, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F64, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F16, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_BF16, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_U8, TALLY_DEFAULT, 0},
+    {TALLY_PROD, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_I64, TALLY_DEFAULT, 0},
+    {TALLY_ARGMAX, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_MINMAX, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_I16, TALLY_DEFAULT, 0},
+    {TALLY_VAR, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_LOGSUMEXP, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F64, TALLY_DEFAULT, 0},
+    {TALLY_DOT, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F16, TALLY_DEFAULT, 0},
+    {TALLY_USER, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_I64, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F64, TALLY_DEFAULT, TALLY_REVERSE},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, TALLY_U8, TALLY_DEFAULT, 0},
+    {TALLY_MAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F16, TALLY_DEFAULT, 0},
+    {TALLY_ARGMIN, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_VAR, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F64, TALLY_DEFAULT, 0},
+    {TALLY_USER, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_I64, TALLY_DEFAULT, 0},
+    {TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_I32, 0},
+    {TALLY_SUM, TALLY_SEGMENTS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, TALLY_I64, 0},
+    {TALLY_MEAN, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_FAST, TALLY_BF16, TALLY_U64, 0},
+    {TALLY_MIN, TALLY_KEYS, TALLY_REDUCE, TALLY_FAST, TALLY_U16, TALLY_U8, 0},
+    {TALLY_SUM, TALLY_KEYS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_I32, TALLY_BF16, TALLY_REVERSE},
+    {TALLY_STD, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
+    {TALLY_ARGMIN, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_I8, TALLY_DEFAULT, 0},
+    {TALLY_MAX, TALLY_AXIS, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, TALLY_I16, TALLY_DEFAULT, 0},
+};
+enum {
+    ENTRIES = sizeof set / sizeof *set,
+    ARCHITECTURES = sizeof architectures / sizeof *architectures,
+    MAIN_ENTRIES = 14, /* that the report has */
+    TIGHT_ENTRIES = 7, /* that architectures with little shared memory compile besides */
+    PARTS = 10         /* each architecture takes one of so many parts of the set */
+};
+
+static void name_of(const entry *e, char name[128]) {
+    snprintf(name, 128, "%s/%s/%s%s/%s/%s", tally_op_name(e->op), tally_grouping_name(e->grouping),
+             e->flags ? "reverse_" : "", tally_form_name(e->form), tally_dtype_name(e->in), tally_mode_name(e->mode));
+}
+
+/* ---- compiling ---- */
+
+/* A failure is printed. 'log' as tally_cuda_compile gives it; sizes may be NULL. */
+static bool compile(const entry *e, int architecture, const char *more_option, char **log, tally_cuda_sizes *sizes) {
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_computation c;
+    char name[128], *source = NULL;
+    tally_cuda_image image = {0};
+    desc.op = e->op;
+    desc.grouping = e->grouping;
+    desc.form = e->form;
+    desc.mode = e->mode;
+    desc.in = e->in;
+    desc.index = e->index;
+    desc.flags = e->flags;
+    desc.out = e->op == TALLY_USER ? TALLY_U64 : TALLY_DEFAULT;
+    desc.user = e->op == TALLY_USER ? &affine : NULL;
+    name_of(e, name);
+    tally_status status = tally_computation_decide(&desc, &c);
+    if (status == TALLY_OK)
+        status = tally_cuda_specialize(&c, architecture, &source);
+    if (status == TALLY_OK) {
+        const char *options[8];
+        size_t count = 0;
+        for (; count < tally_cuda_option_count; count++)
+            options[count] = tally_cuda_options[count];
+        if (sizes)
+            tally_cuda_sizes_of(&c, architecture, sizes);
+        if (more_option)
+            options[count++] = more_option;
+        status = tally_cuda_compile(source, name, options, count, architecture, &image, log);
+    }
+    if (status != TALLY_OK)
+        printf("FAIL sm_%d %s: %s\n", architecture, name, tally_last_error());
+    free(source);
+    tally_cuda_image_free(&image);
+    return status == TALLY_OK;
+}
+
+/* How much shared memory there is decides how tiles are cut: 7.5 and 8.6 have the least. */
+static bool is_due(int k, int a) {
+    const int architecture = architectures[a];
+    return architecture == 90 || (k < TIGHT_ENTRIES && (architecture == 75 || architecture == 86)) ||
+           (k + a) % PARTS == 0;
+}
+
+static bool is_known(int architecture) {
+    char *log = NULL;
+    tally_cuda_image image = {0};
+    bool known = tally_cuda_compile("", "nothing", NULL, 0, architecture, &image, &log) == TALLY_OK && image.size > 4 &&
+                 memcmp(image.bytes, "\177ELF", 4) == 0;
+    tally_cuda_image_free(&image);
+    free(log);
+    return known;
+}
+
+/* What the test rests on: a text that gives reason for a warning compiles, and the compiler prints it. */
+static bool warnings_arrive(void) {
+    tally_cuda_image image = {0};
+    char *log = NULL;
+    bool arrived = tally_cuda_compile("extern \"C\" __global__ void untidy() { int unused; }\n", "untidy", NULL, 0, 80,
+                                      &image, &log) == TALLY_OK &&
+                   log && strstr(log, "unused");
+    tally_cuda_image_free(&image);
+    free(log);
+    if (!arrived)
+        printf("FAIL a text with an unused variable gave no warning\n");
+    return arrived;
+}
+
+/* One of 'workers' processes: the compiler takes one text at a time. */
+static int test(int worker, int workers) {
+    int failures = 0, number = 0, compiled = 0;
+    for (int a = 0; a < ARCHITECTURES; a++) {
+        if (!is_known(architectures[a])) {
+            if (worker == 0)
+                printf("sm_%d: not known to this compiler\n", architectures[a]);
+            continue;
+        }
+        for (int k = 0; k < ENTRIES; k++) {
+            char *log = NULL, name[128];
+            if (!is_due(k, a) || number++ % workers != worker)
+                continue;
+            compiled++;
+            if (!compile(&set[k], architectures[a], NULL, &log, NULL)) {
+                failures++;
+            } else if (log && log[strspn(log, " \r\n\t")]) {
+                name_of(&set[k], name);
+                printf("FAIL sm_%d %s: the compiler says\n%s\n", architectures[a], name, log);
+                failures++;
+            }
+            free(log);
+        }
+    }
+    printf("%d texts compiled in %.0f s of processor time, %d failures\n", compiled, (double)clock() / CLOCKS_PER_SEC,
+           failures);
+    fflush(stdout);
+    return failures != 0;
+}
+
+static int test_in_processes(void) {
+    long workers = sysconf(_SC_NPROCESSORS_ONLN);
+    int failed = !warnings_arrive();
+    workers = workers < 1 ? 1 : workers > 16 ? 16 : workers;
+    fflush(stdout);
+    for (int w = 0; w < workers; w++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(test(w, (int)workers));
+        failed |= child < 0;
+    }
+    for (int code; wait(&code) > 0;)
+        failed |= code != 0;
+    return failed;
+}
+
+/* ---- the report ---- */
+
+/* The number in front of a word of ptxas's, 0 if it is not said. */
+static int number_before(const char *from, const char *end, const char *word) {
+    const char *at = strstr(from, word);
+    if (!at || at > end)
+        return 0;
+    while (at > from && at[-1] == ' ')
+        at--;
+    while (at > from && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return atoi(at);
+}
+
+static void print_usage(const char *what, const char *log, unsigned tile_shared) {
+    static const char begins[] = "Compiling entry function '";
+    for (const char *at = strstr(log, begins), *next; at; at = next) {
+        const char *kernel = at + strlen(begins), *quote = strchr(kernel, '\'');
+        next = strstr(kernel, begins);
+        const char *end = next ? next : kernel + strlen(kernel);
+        if (!quote)
+            return;
+        const char *used = strstr(kernel, "Used ");
+        const bool is_tiles =
+            strncmp(kernel, "scan_tiles'", 11) == 0; /* the only one that is given some at its launch */
+        printf("%-40s %-18.*s %5d %6d %6d %6d %7d %8u\n", what, (int)(quote - kernel), kernel,
+               used && used < end ? atoi(used + 5) : -1, number_before(kernel, end, "bytes stack frame"),
+               number_before(kernel, end, "bytes spill stores"), number_before(kernel, end, "bytes spill loads"),
+               number_before(kernel, end, "bytes smem"), is_tiles ? tile_shared : 0);
+    }
+}
+
+static int report(int architecture) {
+    printf("\nsm_%d\n%-40s %-18s %5s %6s %6s %6s %7s %8s\n", architecture, "computation", "kernel", "regs", "stack",
+           "stores", "loads", "static", "dynamic");
+    for (int k = 0; k < MAIN_ENTRIES; k++) {
+        char *log = NULL, name[128];
+        tally_cuda_sizes sizes;
+        if (!compile(&set[k], architecture, "--ptxas-options=-v", &log, &sizes))
+            return 1;
+        name_of(&set[k], name);
+        print_usage(name, log ? log : "", sizes.tile_shared);
+        free(log);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    int version;
+    unsetenv("TALLY_NVRTC");
+    if (tally_cuda_compiler_version(&version) != TALLY_OK) {
+        printf("skipped: %s\n", tally_last_error());
+        return SKIPPED;
+    }
+    printf("NVRTC %d.%d\n", version / 1000, version % 1000 / 10);
+    if (argc < 2 || strcmp(argv[1], "report") != 0)
+        return test_in_processes();
+    int failed = 0;
+    for (int k = 2; k < argc && !failed; k++)
+        failed = report(atoi(argv[k] + (strncmp(argv[k], "sm_", 3) ? 0 : 3)));
+    return failed;
+}
