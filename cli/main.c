@@ -9,7 +9,6 @@
 
 #include <tally/tally.h>
 
-#include "command.h"
 #include "commands.h"
 #include "fault.h"
 #include "help.h"
@@ -48,13 +47,16 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv, fault *f);
 } commands[] = {
-    {"reduce", command_reduce}, {"scan", command_scan},       {"segments", command_segments},
-    {"keys", command_keys},     {"ops", command_ops},         {"devices", command_devices},
+    {"reduce", command_reduce},   {"scan", command_scan},         {"segments", command_segments},
+    {"keys", command_keys},       {"ops", command_ops},           {"devices", command_devices},
 #ifdef TALLY_CLI_HAS_BENCH
     {"bench", command_bench},
 #endif
-    {"ladder", command_ladder}, {"help", command_help},       {"--help", command_help},
-    {"-h", command_help},       {"version", command_version}, {"--version", command_version},
+#ifdef TALLY_CLI_HAS_LADDER
+    {"ladder", command_ladder},
+#endif
+    {"help", command_help},       {"--help", command_help},       {"-h", command_help},
+    {"version", command_version}, {"--version", command_version},
 };
 
 /* Messages of getopt begin with argv[0]. */

@@ -1,7 +1,7 @@
 /* command.c: tally ladder: its options, and what each of them does.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
-#include "command.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <getopt.h>
