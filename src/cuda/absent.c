@@ -28,4 +28,4 @@ tally_status tally_cuda_open(void *context, tally_device **device) {
     return refuse();
 }
 
-const tally_backend tally_cuda_backend = {"cuda", absent_count, absent_describe, absent_open};
+const tally_backend tally_cuda_backend = {"cuda", absent_count, absent_describe, absent_open, NULL};
