@@ -70,25 +70,29 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
     }
 }
 
+static uint32_t form_of(const tally_computation *c) {
+    return (c->desc.form == TALLY_INCLUSIVE_SCAN ? 1 : 0) | (c->reverse ? 2 : 0);
+}
+
 uint32_t tally_vulkan_types_of(const tally_computation *c) {
     return (uint32_t)c->desc.in | (uint32_t)c->desc.out << 4 | (uint32_t)c->desc.index << 8 |
-           (uint32_t)(c->desc.op + 1) << 12;
+           (uint32_t)(c->desc.op + 1) << 12 | (form_of(c) + 1) << 20;
 }
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c,
                                        tally_vulkan_kernel kernel, bool from_slots) {
     tally_vulkan_choices choices = {{device->block}};
-    /* Where kernels compile for a CPU, compiling takes longer than running: the types are told with each run. */
+    /* Where kernels compile for a CPU, compiling takes longer than running: the types and the form are told with each
+     * run. */
     if (!device->is_software) {
         choices.constant[1] = (uint32_t)c->desc.in;
         choices.constant[2] = (uint32_t)c->desc.out;
         choices.constant[3] = (uint32_t)c->desc.index;
         choices.constant[4] = (uint32_t)c->desc.op + 1;
+        choices.constant[5] = form_of(c) + 1;
     }
-    choices.constant[5] = c->reverse;
-    choices.constant[6] = c->desc.form == TALLY_INCLUSIVE_SCAN;
-    choices.constant[7] = kernel;
-    choices.constant[8] = from_slots;
+    choices.constant[6] = kernel;
+    choices.constant[7] = from_slots;
     return choices;
 }
 

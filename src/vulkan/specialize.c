@@ -171,7 +171,7 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
     }
     if (monoid == TALLY_MONOID_moments) /* not of too few elements, nor of infinite ones */
         tally_text_add(text,
-                       "    if (!(n > ddof) || is_nan(a1 - a1))\n"
+                       "    if (!(n > ddof) || !is_finite(a1))\n"
                        "        return single(infinity_bits(OUT) | uint64_t(1) << (significand_bits(OUT) - 2u));\n");
     tally_text_print(text, "    return single(output_of(%s(%s)));\n", type, lower);
 }

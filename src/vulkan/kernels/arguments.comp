@@ -1,8 +1,6 @@
 /* What a run tells a kernel: 128 bytes at most, which every device takes. Addresses that are 0 are not there. */
-layout(constant_id = 5) const bool REVERSE = false;
-layout(constant_id = 6) const bool INCLUSIVE = false;
-layout(constant_id = 7) const uint KERNEL = 0;
-layout(constant_id = 8) const bool FROM_SLOTS = false; /* reduce: the input is accumulators, chunks x columns */
+layout(constant_id = 6) const uint KERNEL = 0;
+layout(constant_id = 7) const bool FROM_SLOTS = false; /* reduce: the input is accumulators, chunks x columns */
 
 layout(push_constant) uniform arguments {
     uint64_t x, y, out_at;

@@ -19,15 +19,21 @@ layout(constant_id = 1) const uint IN_GIVEN = 0;
 layout(constant_id = 2) const uint OUT_GIVEN = 0;
 layout(constant_id = 3) const uint INDEX_GIVEN = 0;
 layout(constant_id = 4) const uint OPERATOR_GIVEN = 0; /* and 1 */
+layout(constant_id = 5) const uint FORM_GIVEN = 0;     /* FORM_ symbols, and 1 */
 
-/* What a run tells: IN + 16 * OUT + 256 * INDEX + 4096 * (OPERATOR + 1), and ddof. */
+/* What a run tells: IN + 16 * OUT + 256 * INDEX + 4096 * (OPERATOR + 1) + 2^20 * (FORM + 1), and ddof. */
 uint told_types;
 int told_ddof;
 
 #define IN       (IN_GIVEN != 0 ? IN_GIVEN : told_types & 15u)
 #define OUT      (OUT_GIVEN != 0 ? OUT_GIVEN : told_types >> 4 & 15u)
 #define INDEX    (INDEX_GIVEN != 0 ? INDEX_GIVEN : told_types >> 8 & 15u)
-#define OPERATOR ((OPERATOR_GIVEN != 0 ? OPERATOR_GIVEN : told_types >> 12) - 1u)
+#define OPERATOR ((OPERATOR_GIVEN != 0 ? OPERATOR_GIVEN : told_types >> 12 & 255u) - 1u)
+#define FORM     ((FORM_GIVEN != 0 ? FORM_GIVEN : told_types >> 20) - 1u)
+
+/* Bits of a form. */
+#define INCLUSIVE  ((FORM & 1u) != 0)
+#define REVERSE    ((FORM & 2u) != 0)
 #define BLOCK    gl_WorkGroupSize.x
 #define THREAD   gl_LocalInvocationID.x
 
@@ -247,6 +253,9 @@ double double_of(uvec2 bits, uint type) {
 bool is_nan(double x) {
     return (bits_of_double(x) & ~(uint64_t(1) << 63)) > uint64_t(0x7ff00000u) << 32;
 }
+bool is_finite(double x) {
+    return (bits_of_double(x) & ~(uint64_t(1) << 63)) < uint64_t(0x7ff00000u) << 32;
+}
 int64_t rank_of(double x) {
     const int64_t bits = int64_t(bits_of_double(x));
     return bits < 0 ? -(bits & int64_t(~(uint64_t(1) << 63))) : bits;
@@ -290,7 +299,8 @@ uint64_t output_of(uint x) {
     return output_of(uint64_t(x));
 }
 uint64_t output_of(int x) {
-    return output_of(int64_t(x));
+    return is_float(OUT) ? round_float(x < 0, uint64_t(x < 0 ? 0u - uint(x) : uint(x)), 0, OUT)
+                         : uint64_t(int64_t(x));
 }
 uint64_t output_of(float x) {
     return convert_float(uint64_t(floatBitsToUint(x)), F32, OUT);
@@ -380,10 +390,10 @@ VALUE absolute(VALUE x) {
 #endif
 
 VALUE smaller(VALUE a, VALUE b) {
-    return IS_NAN(a) || LESS(a, b) ? a : b;
+    return IS_NAN(a) || (!IS_NAN(b) && LESS(a, b)) ? a : b;
 }
 VALUE larger(VALUE a, VALUE b) {
-    return IS_NAN(a) || LESS(b, a) ? a : b;
+    return IS_NAN(a) || (!IS_NAN(b) && LESS(b, a)) ? a : b;
 }
 /* Whether v at index i goes before w at j: a NaN before all, equals by index. */
 bool goes_first(bool beats, bool loses, VALUE v, uint64_t i, VALUE w, uint64_t j) {
