@@ -105,6 +105,67 @@ static void launch_scan(const tally_vulkan_launch *l) {
              cut->scan_groups);
 }
 
+/* ---- segments and keys ---- */
+
+static uint64_t divide_up(uint64_t a, uint64_t b) {
+    return a / b + (a % b != 0);
+}
+
+/* Results that the output takes. */
+static uint64_t room_of(const tally_computation *c, const tally_args *a) {
+    uint64_t room = a->out_bytes / (c->out_bytes * c->per_result);
+    if (a->keys_out && a->keys_out_bytes / c->index_bytes < room)
+        room = a->keys_out_bytes / c->index_bytes;
+    return room;
+}
+
+static void launch_inspection(const tally_vulkan_launch *l, const arguments *groups) {
+    const tally_computation *c = &l->plan->base.computation;
+    const tally_vulkan_cut *cut = l->cut;
+    const uint64_t items = groups->columns + 1 > cut->tiles ? groups->columns + 1 : cut->tiles;
+    const uint64_t wanted = divide_up(items, l->plan->device->block);
+    arguments a = *groups;
+    a.chunk = cut->tile;
+    a.chunks = cut->tiles;
+    a.width = !tally_is_scan(c) && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
+    dispatch(l->plan, l->buffer, l->plan->kernels[TALLY_VULKAN_INSPECT_SEGMENTS], &a, wanted);
+    then(l->plan, l->buffer);
+}
+
+static void launch_groups(const tally_vulkan_launch *l) {
+    const tally_computation *c = &l->plan->base.computation;
+    const tally_vulkan_cut *cut = l->cut;
+    const VkPipeline *k = l->plan->kernels;
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    const bool counts = cut->chunks > 1 || (keys && !tally_is_scan(c));
+    arguments a = arguments_of(l);
+    a.columns = l->args->shape.segments;
+    a.index = tally_vulkan_address(keys ? l->args->keys : l->args->offsets);
+    a.inner = room_of(c, l->args);
+    a.carry = tally_vulkan_address(l->args->keys_out);
+    a.total = l->workspace + cut->control;
+    a.before = l->workspace + cut->places;
+    a.slots = counts ? l->workspace + cut->slots : 0;
+    dispatch(l->plan, l->buffer, k[TALLY_VULKAN_CLEAR_CONTROL], &a, 1);
+    then(l->plan, l->buffer);
+    if (!keys)
+        launch_inspection(l, &a);
+    if (counts) {
+        dispatch(l->plan, l->buffer, k[TALLY_VULKAN_FOLD_GROUPS], &a, cut->chunks);
+        then(l->plan, l->buffer);
+        dispatch(l->plan, l->buffer, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
+        then(l->plan, l->buffer);
+    }
+    dispatch(l->plan, l->buffer, k[TALLY_VULKAN_GIVE_GROUPS], &a, cut->chunks);
+    const VkDeviceAddress reports[] = {l->outcome, l->runs};
+    for (uint32_t r = 0; r < 2; r++)
+        if (reports[r]) {
+            a.out = reports[r];
+            a.width = r;
+            dispatch(l->plan, l->buffer, k[TALLY_VULKAN_REPORT], &a, 1);
+        }
+}
+
 void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     switch (l->cut->path) {
     case TALLY_VULKAN_FOLD:
@@ -115,6 +176,10 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     case TALLY_VULKAN_ALONG_COLUMNS:
         then(l->plan, l->buffer);
         launch_scan(l);
+        break;
+    case TALLY_VULKAN_BY_GROUPS:
+        then(l->plan, l->buffer);
+        launch_groups(l);
         break;
     default:
         break;

@@ -13,6 +13,7 @@ typedef struct tally_vulkan_plan {
     VkPipeline fold_slots; /* the reduction of accumulators */
     tally_vulkan_commands commands;
     tally_vulkan_memory scratch;
+    tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads */
 
     /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */
     bool has_pieces;
@@ -32,7 +33,9 @@ typedef struct tally_vulkan_launch {
     const tally_vulkan_cut *cut;
     VkDeviceAddress workspace;
     tally_vulkan_pieces pieces;
-    VkDeviceAddress count; /* where the number of elements lies, or 0 */
+    VkDeviceAddress count;   /* where the number of elements lies, or 0 */
+    VkDeviceAddress outcome; /* receives a tally_vulkan_control, or 0 */
+    VkDeviceAddress runs;    /* receives the number of runs of keys alone, or 0 */
     VkCommandBuffer buffer;
 } tally_vulkan_launch;
 

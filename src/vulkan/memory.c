@@ -93,52 +93,57 @@ enum {
           VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD
 };
 
-static int choose_type(const tally_vulkan_device *device, uint32_t allowed, bool staging) {
+typedef enum purpose { FOR_KERNELS, FOR_STAGING, FOR_BOTH /* of kernels and the host */ } purpose;
+
+static int choose_type(const tally_vulkan_device *device, uint32_t allowed, purpose what) {
     static const VkMemoryPropertyFlags for_staging[] = {MAPPED | CACHED, MAPPED},
                                        for_sharing[] = {LOCAL | MAPPED | CACHED, LOCAL | MAPPED}, alone[] = {LOCAL, 0};
-    const VkMemoryPropertyFlags *const wishes = staging ? for_staging : device->shares_memory ? for_sharing : alone;
+    const VkMemoryPropertyFlags *const wishes = what != FOR_KERNELS     ? for_staging
+                                                : device->shares_memory ? for_sharing
+                                                                        : alone;
     int type = -1;
     for (int k = 0; k < 2 && type < 0; k++)
         type = type_with(device, allowed, wishes[k], ODD);
     return type;
 }
 
-static VkResult bind(tally_vulkan_device *device, tally_vulkan_memory *m, bool staging) {
+static VkResult bind(tally_vulkan_device *device, tally_vulkan_memory *m, purpose what) {
     const tally_vulkan_api *api = &device->api;
     VkMemoryRequirements needs;
     api->vkGetBufferMemoryRequirements(device->device, m->buffer, &needs);
-    const int type = choose_type(device, needs.memoryTypeBits, staging);
+    const int type = choose_type(device, needs.memoryTypeBits, what);
     if (type < 0)
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                              .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
     const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                       .pNext = staging ? NULL : &flags,
+                                       .pNext = what == FOR_STAGING ? NULL : &flags,
                                        .allocationSize = needs.size,
                                        .memoryTypeIndex = (uint32_t)type};
     VkResult result = api->vkAllocateMemory(device->device, &info, NULL, &m->memory);
     if (result == VK_SUCCESS)
         result = api->vkBindBufferMemory(device->device, m->buffer, m->memory, 0);
-    if (result == VK_SUCCESS && (staging || device->shares_memory))
+    if (result == VK_SUCCESS && (what != FOR_KERNELS || device->shares_memory))
         result = api->vkMapMemory(device->device, m->memory, 0, VK_WHOLE_SIZE, 0, &m->host);
     return result;
 }
 
-static VkResult allocate(tally_vulkan_device *device, size_t bytes, bool staging, tally_vulkan_memory *m) {
+static VkResult allocate(tally_vulkan_device *device, size_t bytes, purpose what, tally_vulkan_memory *m) {
     const tally_vulkan_api *api = &device->api;
     const VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
         /* whole words: kernels read those that hold the last bytes */
         .size = (bytes + 16) / 16 * 16,
-        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                 (staging ? 0 : VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)};
+        .usage =
+            VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+            (what == FOR_STAGING ? 0 : VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)};
     *m = (tally_vulkan_memory){.bytes = info.size};
     if (bytes > PTRDIFF_MAX)
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     VkResult result = api->vkCreateBuffer(device->device, &info, NULL, &m->buffer);
     if (result == VK_SUCCESS)
-        result = bind(device, m, staging);
-    if (result == VK_SUCCESS && !staging) {
+        result = bind(device, m, what);
+    if (result == VK_SUCCESS && what != FOR_STAGING) {
         const VkBufferDeviceAddressInfo where = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                                  .buffer = m->buffer};
         m->address = api->vkGetBufferDeviceAddress(device->device, &where);
@@ -150,7 +155,12 @@ static VkResult allocate(tally_vulkan_device *device, size_t bytes, bool staging
 
 tally_status tally_vulkan_allocate(tally_vulkan_device *device, size_t bytes, const char *what,
                                    tally_vulkan_memory *memory) {
-    return tally_vulkan_check(allocate(device, bytes, false, memory), what);
+    return tally_vulkan_check(allocate(device, bytes, FOR_KERNELS, memory), what);
+}
+
+tally_status tally_vulkan_allocate_shared(tally_vulkan_device *device, size_t bytes, const char *what,
+                                          tally_vulkan_memory *memory) {
+    return tally_vulkan_check(allocate(device, bytes, FOR_BOTH, memory), what);
 }
 
 void tally_vulkan_release(tally_vulkan_device *device, const tally_vulkan_memory *memory) {
@@ -260,8 +270,8 @@ static tally_status copy_on_device(tally_vulkan_device *device, VkBuffer to, VkD
 
 static tally_status copy_through_staging(tally_vulkan_device *device, const side *to, const side *from, size_t bytes) {
     if (!device->staging.buffer) {
-        tally_status status =
-            tally_vulkan_check(allocate(device, STAGING_BYTES, true, &device->staging), "allocating a staging buffer");
+        tally_status status = tally_vulkan_check(allocate(device, STAGING_BYTES, FOR_STAGING, &device->staging),
+                                                 "allocating a staging buffer");
         if (status != TALLY_OK)
             return status;
     }

@@ -71,7 +71,8 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
 }
 
 static uint32_t form_of(const tally_computation *c) {
-    return (c->desc.form == TALLY_INCLUSIVE_SCAN ? 1 : 0) | (c->reverse ? 2 : 0);
+    return (c->desc.form == TALLY_INCLUSIVE_SCAN ? 1 : 0) | (c->reverse ? 2 : 0) | (tally_is_scan(c) ? 4 : 0) |
+           (c->desc.grouping == TALLY_KEYS ? 8 : 0);
 }
 
 uint32_t tally_vulkan_types_of(const tally_computation *c) {
@@ -211,6 +212,15 @@ tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_
     if (!packed)
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s in %s on Vulkan: there is no kernel for it", c->entry->name,
                           tally_dtype_name(c->desc.in), tally_vulkan_arithmetic_names[arithmetic]);
+    pthread_mutex_lock(&device->building);
+    const tally_status status = find_or_make(device, packed, &choices, pipeline);
+    pthread_mutex_unlock(&device->building);
+    return status;
+}
+
+tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline) {
+    const packed_module *packed = find_packed(TALLY_MONOID_nonzero, TALLY_VULKAN_bits);
+    const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, kernel, 0}};
     pthread_mutex_lock(&device->building);
     const tally_status status = find_or_make(device, packed, &choices, pipeline);
     pthread_mutex_unlock(&device->building);

@@ -25,6 +25,9 @@ uint32_t tally_vulkan_types_of(const tally_computation *c);
 tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
                                        tally_vulkan_kernel kernel, bool from_slots, VkPipeline *pipeline);
 
+/* Of a kernel that knows no monoid. */
+tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline);
+
 void tally_vulkan_pipelines_destroy(tally_vulkan_device *device);
 
 #endif

@@ -17,26 +17,36 @@ static tally_status check_supported(const tally_computation *c) {
     if (c->exact)
         return tally_fail(TALLY_UNSUPPORTED, "exact %s of %s on Vulkan: not yet; the CPU has it", c->entry->name,
                           tally_dtype_name(c->desc.in));
-    if (grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS)
-        return tally_fail(TALLY_UNSUPPORTED, "%s by %s on Vulkan: not yet; the CPU has it", c->entry->name,
-                          tally_grouping_name(grouping));
+    const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
+    if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
+        return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on Vulkan: a group's first element comes last",
+                          c->entry->name, tally_grouping_name(grouping));
     return TALLY_OK;
 }
 
 static tally_status load_kernels(tally_vulkan_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    const bool scan = tally_is_scan(c);
+    const tally_grouping grouping = c->desc.grouping;
+    const bool scan = tally_is_scan(c), grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
-        [TALLY_VULKAN_REDUCE] = true,
-        [TALLY_VULKAN_SPINE] = scan,
-        [TALLY_VULKAN_SCAN_ROWS] = scan,
-        [TALLY_VULKAN_SCAN_COLUMNS] = scan && c->desc.grouping == TALLY_AXIS,
+        [TALLY_VULKAN_REDUCE] = !grouped,
+        [TALLY_VULKAN_SPINE] = !grouped && scan,
+        [TALLY_VULKAN_SCAN_ROWS] = !grouped && scan,
+        [TALLY_VULKAN_SCAN_COLUMNS] = grouping == TALLY_AXIS && scan,
+        [TALLY_VULKAN_FOLD_GROUPS] = grouped,
+        [TALLY_VULKAN_SPINE_OF_GROUPS] = grouped,
+        [TALLY_VULKAN_GIVE_GROUPS] = grouped,
+        [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
+        [TALLY_VULKAN_INSPECT_SEGMENTS] = grouping == TALLY_SEGMENTS,
+        [TALLY_VULKAN_REPORT] = grouped,
     };
     tally_status status = TALLY_OK;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
-        if (needed[k])
+        if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL)
+            status = tally_vulkan_service_get(plan->device, (tally_vulkan_kernel)k, &plan->kernels[k]);
+        else if (needed[k])
             status = tally_vulkan_pipeline_get(plan->device, c, (tally_vulkan_kernel)k, false, &plan->kernels[k]);
-    if (status == TALLY_OK && !scan)
+    if (status == TALLY_OK && !grouped && !scan)
         status = tally_vulkan_pipeline_get(plan->device, c, TALLY_VULKAN_REDUCE, true, &plan->fold_slots);
     return status;
 }
@@ -65,6 +75,7 @@ tally_status tally_vulkan_plan_create(tally_device *device, const tally_computat
 void tally_vulkan_plan_destroy(tally_plan *base) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)base;
     tally_vulkan_release(plan->device, &plan->scratch);
+    tally_vulkan_release(plan->device, &plan->outcome);
     tally_vulkan_release(plan->device, &plan->totals[0]);
     tally_vulkan_release(plan->device, &plan->totals[1]);
     tally_vulkan_commands_destroy(plan->device, &plan->commands);
@@ -168,25 +179,76 @@ static tally_status submit(tally_vulkan_plan *plan, const char *what) {
     return tally_vulkan_submit(plan->device, &plan->commands, false, what);
 }
 
+/* What the kernels found wrong, once they are done. */
+static tally_status outcome_of(const tally_computation *c, const tally_args *args,
+                               const tally_vulkan_control *control) {
+    const uint64_t runs = control->runs;
+    if (control->refused & TALLY_VULKAN_REFUSED_BAD)
+        return tally_fail(TALLY_BAD_OFFSETS,
+                          "segment %" PRIu32 ": offsets may not decrease or pass the end of the values, %" PRIu64,
+                          ~control->not_bad, args->shape.extent);
+    if (control->refused & TALLY_VULKAN_REFUSED_EMPTY)
+        return tally_fail(TALLY_EMPTY, "segment %" PRIu32 " is empty, and %s of nothing has no value",
+                          ~control->not_empty, c->entry->name);
+    if (control->refused & TALLY_VULKAN_REFUSED_RUNS)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
+                          "there are %" PRIu64 " runs of keys, which need %" PRIu64 " bytes of out and %" PRIu64
+                          " of keys_out; args.out_bytes is %zu, args.keys_out_bytes %zu",
+                          runs, runs * c->out_bytes * c->per_result, runs * c->index_bytes, args->out_bytes,
+                          args->keys_out_bytes);
+    return TALLY_OK;
+}
+
+static bool counts_runs(const tally_computation *c) {
+    return c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
+}
+
+/* Submits a synchronous run and hears what it has to say. */
+static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, const tally_vulkan_cut *cut) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_vulkan_control *control = plan->outcome.host;
+    tally_status status = submit(plan, "running a plan");
+    if (status != TALLY_OK || cut->path != TALLY_VULKAN_BY_GROUPS) {
+        if (status == TALLY_OK && counts_runs(c) && args->count)
+            *args->count = 0;
+        return status;
+    }
+    if (counts_runs(c) && args->count)
+        *args->count = control->runs;
+    return outcome_of(c, args, control);
+}
+
 static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_vulkan_pieces pieces,
                         VkCommandBuffer stream) {
     const tally_computation *c = &plan->base.computation;
     tally_vulkan_cut cut;
     tally_vulkan_cut_make(plan->device, c, plan->slot, &args->shape, &cut);
     VkDeviceAddress workspace = 0;
+    const bool tells = !stream && cut.path == TALLY_VULKAN_BY_GROUPS;
     tally_status status = refuse_empty(c, args);
+    if (status == TALLY_OK && stream && counts_runs(c) && args->count)
+        status = tally_fail(TALLY_INVALID_ARGUMENT, "args.count is host memory, which a command buffer does not reach; "
+                                                    "leave it NULL with a stream");
     if (status == TALLY_OK)
         status = check_pointers(plan, args, cut.elements);
     if (status == TALLY_OK)
         status = workspace_of(plan, args, &cut, &workspace);
+    if (status == TALLY_OK && tells && !plan->outcome.buffer)
+        status = tally_vulkan_allocate_shared(plan->device, sizeof(tally_vulkan_control),
+                                              "allocating memory for a run's outcome", &plan->outcome);
     if (status == TALLY_OK && !stream)
         status = begin(plan);
     if (status != TALLY_OK)
         return status;
-    const tally_vulkan_launch launch = {
-        plan, args, &cut, workspace, pieces, 0, stream ? stream : plan->commands.buffer};
+    const tally_vulkan_launch launch = {.plan = plan,
+                                        .args = args,
+                                        .cut = &cut,
+                                        .workspace = workspace,
+                                        .pieces = pieces,
+                                        .outcome = tells ? plan->outcome.address : 0,
+                                        .buffer = stream ? stream : plan->commands.buffer};
     tally_vulkan_launch_all(&launch);
-    return stream ? TALLY_OK : submit(plan, "running a plan");
+    return stream ? TALLY_OK : conclude(plan, args, &cut);
 }
 
 tally_status tally_vulkan_plan_run(tally_plan *base, const tally_args *args, uint64_t results, tally_stream stream) {

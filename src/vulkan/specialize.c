@@ -4,7 +4,8 @@
 
 extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
     tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
-    tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_main[];
+    tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
+    tally_vulkan_kernels_main[];
 
 enum { LANE_LIMIT = 64 };
 
@@ -57,9 +58,13 @@ tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithme
     return slot;
 }
 
-/* Shared memory holds a workgroup's accumulators as often, and once more: 16 KB, which every device has, are enough. */
-unsigned tally_vulkan_scan_vectors(tally_vulkan_slot slot) {
+/* Shared memory holds as many, and one more a thread: with all else 16 KB, which every device has, are enough. */
+unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot) {
     return slot.bytes > 8 ? 1 : 4;
+}
+
+unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
+    return (slot.bytes + 7) / 8 * 8 + 16;
 }
 
 bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
@@ -86,10 +91,11 @@ static void add_choices(tally_text *text, tally_monoid monoid, tally_vulkan_arit
     tally_text_print(text, "#define TWO_INPUTS %s\n#define COMMUTES 1\n#define PER_RESULT %d\n",
                      monoid == TALLY_MONOID_dot ? "true" : "false",
                      tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1);
+    tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(slot));
     tally_text_print(
-        text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define SCAN_VECTORS %uu\n",
+        text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
         slot.bytes, slot.alignment, arithmetic == TALLY_VULKAN_f32w ? LANE_LIMIT : 1U << 30,
-        tally_vulkan_scan_vectors(slot));
+        tally_vulkan_tile_slots(slot));
 }
 
 /* 'A' is acc_t or lane_t; functions of the lane's have names that begin so. */
@@ -220,10 +226,10 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
 }
 
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    static const char *const kernels[] = {tally_vulkan_kernels_slots,     tally_vulkan_kernels_arguments,
-                                          tally_vulkan_kernels_reduce,    tally_vulkan_kernels_spine,
-                                          tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
-                                          tally_vulkan_kernels_main};
+    static const char *const kernels[] = {
+        tally_vulkan_kernels_slots,   tally_vulkan_kernels_arguments, tally_vulkan_kernels_reduce,
+        tally_vulkan_kernels_spine,   tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
+        tally_vulkan_kernels_control, tally_vulkan_kernels_groups,    tally_vulkan_kernels_main};
     add_choices(text, monoid, arithmetic);
     tally_text_add(text, tally_vulkan_kernels_prelude);
     add_monoid(text, monoid, arithmetic);

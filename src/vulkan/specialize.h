@@ -27,6 +27,12 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_SPINE,
     TALLY_VULKAN_SCAN_ROWS,
     TALLY_VULKAN_SCAN_COLUMNS,
+    TALLY_VULKAN_FOLD_GROUPS,
+    TALLY_VULKAN_SPINE_OF_GROUPS,
+    TALLY_VULKAN_GIVE_GROUPS,
+    TALLY_VULKAN_CLEAR_CONTROL, /* from here on the same for every monoid */
+    TALLY_VULKAN_INSPECT_SEGMENTS,
+    TALLY_VULKAN_REPORT,
     TALLY_VULKAN_KERNEL_COUNT
 } tally_vulkan_kernel;
 
@@ -38,8 +44,12 @@ typedef struct tally_vulkan_slot {
 } tally_vulkan_slot;
 tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
-/* Vectors of 16 bytes that a thread of scan_rows.comp has of a tile. */
-unsigned tally_vulkan_scan_vectors(tally_vulkan_slot slot);
+/* Accumulators of a tile in shared memory, a thread: of a vector of 16 bytes each in scan_rows.comp, of an element in
+ * groups.comp. */
+unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
+
+/* What groups.comp notes of a chunk. */
+unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);
 
 /* Whether the arithmetic or the monoid's accumulators need doubles. */
 bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);

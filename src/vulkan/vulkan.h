@@ -74,6 +74,9 @@ bool tally_vulkan_find(tally_vulkan_device *device, const void *pointer, tally_v
 
 tally_status tally_vulkan_allocate(tally_vulkan_device *device, size_t bytes, const char *what,
                                    tally_vulkan_memory *memory);
+/* The same, mapped for the host, whatever the device. */
+tally_status tally_vulkan_allocate_shared(tally_vulkan_device *device, size_t bytes, const char *what,
+                                          tally_vulkan_memory *memory);
 void tally_vulkan_release(tally_vulkan_device *device, const tally_vulkan_memory *memory);
 
 tally_status tally_vulkan_alloc(tally_device *device, size_t bytes, void **memory);

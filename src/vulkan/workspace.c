@@ -67,7 +67,7 @@ static void cut_scan(const tally_vulkan_device *device, const tally_computation 
     if (cut->inner == 1 && (cut->columns == 1 || cut->extent > SHORT_ROW)) {
         cut->path = TALLY_VULKAN_ALONG_ROWS;
         cut->width = 0;
-        cut_chunks(cut, (uint64_t)device->block * tally_vulkan_scan_vectors(slot) * (16 / c->in_bytes),
+        cut_chunks(cut, (uint64_t)device->block * tally_vulkan_tile_slots(slot) * (16 / c->in_bytes),
                    GROUPS / cut->columns);
         cut->scan_groups = cut->columns * cut->chunks;
     } else {
@@ -80,6 +80,23 @@ static void cut_scan(const tally_vulkan_device *device, const tally_computation 
     cut->fold_width = (uint32_t)power_of_two(cut->columns, most(1, device->block / power_of_two(cut->chunks, 256)));
 }
 
+/* A chunk is some tiles. Keys' runs are counted beforehand, which takes the records of chunks even of one. */
+static void cut_groups(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot,
+                       const tally_shape *shape, tally_vulkan_cut *cut) {
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    if (!cut->extent && (keys || tally_is_scan(c)) && !shape->segments)
+        return;
+    cut->path = TALLY_VULKAN_BY_GROUPS;
+    cut->tile = (uint64_t)device->block * tally_vulkan_tile_slots(slot);
+    cut->tiles = most(1, divide_up(cut->extent, cut->tile));
+    cut_chunks(cut, cut->tile, GROUPS);
+    cut->control = place(cut, sizeof(tally_vulkan_control));
+    if (cut->chunks > 1 || (keys && !tally_is_scan(c)))
+        cut->slots = place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
+    if (!keys)
+        cut->places = place(cut, cut->tiles * sizeof(uint64_t));
+}
+
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot,
                            const tally_shape *shape, tally_vulkan_cut *cut) {
     const bool axis = c->desc.grouping == TALLY_AXIS;
@@ -88,6 +105,10 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
     cut->extent = shape->extent;
     cut->inner = axis ? shape->inner : 1;
     cut->elements = cut->columns * cut->extent;
+    if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) {
+        cut_groups(device, c, slot, shape, cut);
+        return;
+    }
     if (!cut->columns || (tally_is_scan(c) && !cut->elements))
         return;
     if (tally_is_scan(c))

@@ -6,10 +6,11 @@
 #include "vulkan/pipeline.h"
 
 typedef enum tally_vulkan_path {
-    TALLY_VULKAN_NOTHING,      /* no results */
-    TALLY_VULKAN_FOLD,         /* reduce.comp */
-    TALLY_VULKAN_ALONG_ROWS,   /* scan_rows.comp */
-    TALLY_VULKAN_ALONG_COLUMNS /* scan_columns.comp */
+    TALLY_VULKAN_NOTHING,       /* no results */
+    TALLY_VULKAN_FOLD,          /* reduce.comp */
+    TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp */
+    TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
+    TALLY_VULKAN_BY_GROUPS      /* groups.comp */
 } tally_vulkan_path;
 
 typedef struct tally_vulkan_cut {
@@ -21,10 +22,19 @@ typedef struct tally_vulkan_cut {
     uint32_t fold_width;    /* in the pass over accumulators */
     uint64_t scan_groups;   /* workgroups of a scan's last pass */
 
+    uint64_t tile, tiles; /* BY_GROUPS: elements a tile */
+
     /* byte offsets in the workspace */
-    size_t slots;
+    size_t slots, control, places;
     size_t bytes;
 } tally_vulkan_cut;
+
+/* control_block of control.comp. */
+typedef struct tally_vulkan_control {
+    uint64_t runs;
+    uint32_t not_bad, not_empty, refused, unused;
+} tally_vulkan_control;
+enum { TALLY_VULKAN_REFUSED_BAD = 1, TALLY_VULKAN_REFUSED_EMPTY = 2, TALLY_VULKAN_REFUSED_RUNS = 4 };
 
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);

@@ -10,4 +10,16 @@ void main() {
         scan_rows();
     else if (KERNEL == 3)
         scan_columns();
+    else if (KERNEL == 4)
+        fold_groups();
+    else if (KERNEL == 5)
+        spine_of_groups();
+    else if (KERNEL == 6)
+        give_groups();
+    else if (KERNEL == 7)
+        clear_control();
+    else if (KERNEL == 8)
+        inspect_segments();
+    else if (KERNEL == 9)
+        report();
 }

@@ -34,6 +34,8 @@ int told_ddof;
 /* Bits of a form. */
 #define INCLUSIVE  ((FORM & 1u) != 0)
 #define REVERSE    ((FORM & 2u) != 0)
+#define IS_SCAN    ((FORM & 4u) != 0)
+#define BY_KEYS    ((FORM & 8u) != 0)
 #define BLOCK    gl_WorkGroupSize.x
 #define THREAD   gl_LocalInvocationID.x
 

@@ -1,8 +1,6 @@
 /* Scans of all values and along an axis whose elements lie next to each other: a workgroup takes a chunk of a row, tile
- * by tile. A thread has SCAN_VECTORS vectors of a tile, BLOCK vectors apart, so that neighbouring threads load
+ * by tile. A thread has TILE_SLOTS vectors of a tile, BLOCK vectors apart, so that neighbouring threads load
  * neighbours; the vectors' sums are scanned in shared memory, in the order of the elements. */
-shared acc_t vector_sums[SCAN_VECTORS * BLOCK];
-
 struct scan_tile {
     uint64_t x, y, out_at; /* addresses of the row */
     uint64_t extent;
@@ -80,38 +78,38 @@ void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint64_t logical, uint count, ac
 }
 
 acc_t scan_one_tile(scan_tile t, uint64_t end, acc_t before) {
-    uvec4 x[SCAN_VECTORS], y[SCAN_VECTORS];
-    for (uint v = 0; v < SCAN_VECTORS; v++) {
+    uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
+    for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint64_t logical = t.first + uint64_t((v * BLOCK + THREAD) * t.vector);
         x[v] = scan_load(t, t.x, logical, end);
         if (TWO_INPUTS)
             y[v] = scan_load(t, t.y, logical, end);
     }
     barrier(); /* earlier use of the memory */
-    for (uint v = 0; v < SCAN_VECTORS; v++) {
+    for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint64_t logical = t.first + uint64_t((v * BLOCK + THREAD) * t.vector);
         acc_t sum = identity();
         for (uint k = 0; k < t.vector; k++)
             if (logical + k < end)
                 sum = combine(sum, scan_lift(t, x[v], y[v], k, logical + k));
-        vector_sums[v * BLOCK + THREAD] = sum;
+        tile_slots[v * BLOCK + THREAD] = sum;
     }
     barrier();
     acc_t sum = identity(), all;
-    for (uint v = 0; v < SCAN_VECTORS; v++)
-        sum = combine(sum, vector_sums[THREAD * SCAN_VECTORS + v]);
+    for (uint v = 0; v < TILE_SLOTS; v++)
+        sum = combine(sum, tile_slots[THREAD * TILE_SLOTS + v]);
     acc_t run = combine(before, scan_block(sum, 1, all));
-    for (uint v = 0; v < SCAN_VECTORS; v++) {
-        const acc_t own = vector_sums[THREAD * SCAN_VECTORS + v];
-        vector_sums[THREAD * SCAN_VECTORS + v] = run;
+    for (uint v = 0; v < TILE_SLOTS; v++) {
+        const acc_t own = tile_slots[THREAD * TILE_SLOTS + v];
+        tile_slots[THREAD * TILE_SLOTS + v] = run;
         run = combine(run, own);
     }
     barrier();
-    for (uint v = 0; v < SCAN_VECTORS; v++) {
+    for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint64_t logical = t.first + uint64_t((v * BLOCK + THREAD) * t.vector);
         if (logical < end)
             scan_vector(t, x[v], y[v], logical, uint(min(uint64_t(t.vector), end - logical)),
-                        vector_sums[v * BLOCK + THREAD]);
+                        tile_slots[v * BLOCK + THREAD]);
     }
     return combine(before, all);
 }
@@ -119,7 +117,7 @@ acc_t scan_one_tile(scan_tile t, uint64_t end, acc_t before) {
 void scan_rows() {
     const uint64_t all = p.columns * p.chunks, extent = extent_of_run();
     const uint vector = 16u >> IN_LOG;
-    const uint64_t tile_length = uint64_t(SCAN_VECTORS * BLOCK * vector);
+    const uint64_t tile_length = uint64_t(TILE_SLOTS * BLOCK * vector);
     for (uint64_t number = group_number(); number < all; number += group_count()) {
         const uint64_t chunk = p.chunks == 1 ? uint64_t(0) : number / p.columns, row = number - chunk * p.columns;
         const uint64_t first = row * p.extent, end = min((chunk + 1) * p.chunk, extent);

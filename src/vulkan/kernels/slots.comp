@@ -10,6 +10,7 @@ void write_slot(uint64_t slots, uint64_t i, acc_t value) {
 }
 
 shared acc_t shared_slots[BLOCK];
+shared acc_t tile_slots[TILE_SLOTS * BLOCK];
 
 /* Folds what neighbours have, threads 'width' apart, in their order: thread t < width receives those of t, t + width,
  * t + 2 width ... */
