@@ -10,6 +10,7 @@ typedef struct tally_vulkan_plan {
     tally_vulkan_slot slot;
     uint32_t types;
     VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
+    VkPipeline exact[TALLY_VULKAN_EXACT_KERNEL_COUNT];
     VkPipeline fold_slots; /* the reduction of accumulators */
     tally_vulkan_commands commands;
     tally_vulkan_memory scratch;
@@ -38,6 +39,31 @@ typedef struct tally_vulkan_launch {
     VkDeviceAddress runs;    /* receives the number of runs of keys alone, or 0 */
     VkCommandBuffer buffer;
 } tally_vulkan_launch;
+
+/* As arguments.comp declares them. */
+typedef struct tally_vulkan_arguments {
+    uint64_t x, y, out, slots, carry, total, initial, index;
+    uint64_t columns, extent, inner, chunk, chunks, before;
+    uint32_t types;
+    int32_t ddof;
+    uint32_t width, unused;
+} tally_vulkan_arguments;
+
+/* The part of them that every path fills in alike. */
+tally_vulkan_arguments tally_vulkan_arguments_of(const tally_vulkan_launch *launch);
+
+enum { TALLY_VULKAN_MOST_GRID = 65535 /* workgroups a dimension, which every device takes */ };
+
+/* Records a dispatch; what comes after it in the same run takes a barrier first. Workgroups that are too many for the
+ * grid take turns, where the kernel has it so. */
+void tally_vulkan_dispatch(const tally_vulkan_launch *launch, VkPipeline kernel,
+                           const tally_vulkan_arguments *arguments, uint64_t groups);
+void tally_vulkan_then(const tally_vulkan_launch *launch);
+
+/* By segments or keys: what the kernels are told besides. */
+void tally_vulkan_group_arguments(const tally_vulkan_launch *launch, tally_vulkan_arguments *arguments);
+void tally_vulkan_inspect(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
+void tally_vulkan_tell(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
 
 /* Records everything that a run takes. */
 void tally_vulkan_launch_all(const tally_vulkan_launch *launch);

@@ -49,6 +49,8 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
 
 tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *device, const tally_computation *c) {
     const tally_dtype in = c->desc.in;
+    if (c->exact)
+        return in == TALLY_F64 ? TALLY_VULKAN_exact64 : TALLY_VULKAN_exact32;
     switch (tally_monoid_texts[c->monoid].kind) {
     case TALLY_CLASS_SUM:
     case TALLY_CLASS_SQUARE:
@@ -80,8 +82,8 @@ uint32_t tally_vulkan_types_of(const tally_computation *c) {
            (uint32_t)(c->desc.op + 1) << 12 | (form_of(c) + 1) << 20;
 }
 
-static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c,
-                                       tally_vulkan_kernel kernel, bool from_slots) {
+static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, uint32_t kernel,
+                                       bool from_slots) {
     tally_vulkan_choices choices = {{device->block}};
     /* Where kernels compile for a CPU, compiling takes longer than running: the types and the form are told with each
      * run. */
@@ -201,10 +203,11 @@ static tally_status find_or_make(tally_vulkan_device *device, const packed_modul
     return TALLY_OK;
 }
 
-tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
-                                       tally_vulkan_kernel kernel, bool from_slots, VkPipeline *pipeline) {
+tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c, uint32_t kernel,
+                                       bool from_slots, VkPipeline *pipeline) {
     const tally_vulkan_arithmetic arithmetic = tally_vulkan_arithmetic_of(device, c);
-    const packed_module *packed = find_packed(c->monoid, arithmetic);
+    const bool products = c->exact && c->monoid != TALLY_MONOID_sum;
+    const packed_module *packed = find_packed(products ? TALLY_MONOID_dot : c->monoid, arithmetic);
     const tally_vulkan_choices choices = choices_of(device, c, kernel, from_slots);
     if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vulkan/exact.h"
 #include "vulkan/launch.h"
 
 /* ---- creation ---- */
@@ -14,9 +15,6 @@ static tally_status check_supported(const tally_computation *c) {
     const tally_grouping grouping = c->desc.grouping;
     if (!c->entry)
         return tally_fail(TALLY_UNSUPPORTED, "a user operator on Vulkan: not yet; the CPU has it");
-    if (c->exact)
-        return tally_fail(TALLY_UNSUPPORTED, "exact %s of %s on Vulkan: not yet; the CPU has it", c->entry->name,
-                          tally_dtype_name(c->desc.in));
     const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
     if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on Vulkan: a group's first element comes last",
@@ -27,15 +25,16 @@ static tally_status check_supported(const tally_computation *c) {
 static tally_status load_kernels(tally_vulkan_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_grouping grouping = c->desc.grouping;
-    const bool scan = tally_is_scan(c), grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
+    const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS, fast = !c->exact;
+    const bool scan = fast && tally_is_scan(c);
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
-        [TALLY_VULKAN_REDUCE] = !grouped,
+        [TALLY_VULKAN_REDUCE] = fast && !grouped,
         [TALLY_VULKAN_SPINE] = !grouped && scan,
         [TALLY_VULKAN_SCAN_ROWS] = !grouped && scan,
         [TALLY_VULKAN_SCAN_COLUMNS] = grouping == TALLY_AXIS && scan,
-        [TALLY_VULKAN_FOLD_GROUPS] = grouped,
-        [TALLY_VULKAN_SPINE_OF_GROUPS] = grouped,
-        [TALLY_VULKAN_GIVE_GROUPS] = grouped,
+        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped,
+        [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
+        [TALLY_VULKAN_GIVE_GROUPS] = fast && grouped,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
         [TALLY_VULKAN_INSPECT_SEGMENTS] = grouping == TALLY_SEGMENTS,
         [TALLY_VULKAN_REPORT] = grouped,
@@ -46,6 +45,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
             status = tally_vulkan_service_get(plan->device, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
             status = tally_vulkan_pipeline_get(plan->device, c, (tally_vulkan_kernel)k, false, &plan->kernels[k]);
+    if (status == TALLY_OK && c->exact)
+        return tally_vulkan_exact_load(plan);
     if (status == TALLY_OK && !grouped && !scan)
         status = tally_vulkan_pipeline_get(plan->device, c, TALLY_VULKAN_REDUCE, true, &plan->fold_slots);
     return status;
@@ -61,7 +62,8 @@ tally_status tally_vulkan_plan_create(tally_device *device, const tally_computat
     plan->base.device = device;
     plan->device = (tally_vulkan_device *)device;
     tally_computation_copy(c, &plan->base.computation);
-    plan->slot = tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(plan->device, c));
+    if (!c->exact)
+        plan->slot = tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(plan->device, c));
     plan->types = tally_vulkan_types_of(c);
     status = load_kernels(plan);
     if (status != TALLY_OK) {
@@ -199,6 +201,10 @@ static tally_status outcome_of(const tally_computation *c, const tally_args *arg
     return TALLY_OK;
 }
 
+static bool is_grouped(const tally_computation *c) {
+    return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+}
+
 static bool counts_runs(const tally_computation *c) {
     return c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
 }
@@ -208,7 +214,7 @@ static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, co
     const tally_computation *c = &plan->base.computation;
     const tally_vulkan_control *control = plan->outcome.host;
     tally_status status = submit(plan, "running a plan");
-    if (status != TALLY_OK || cut->path != TALLY_VULKAN_BY_GROUPS) {
+    if (status != TALLY_OK || cut->path == TALLY_VULKAN_NOTHING || !is_grouped(c)) {
         if (status == TALLY_OK && counts_runs(c) && args->count)
             *args->count = 0;
         return status;
@@ -224,11 +230,13 @@ static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_v
     tally_vulkan_cut cut;
     tally_vulkan_cut_make(plan->device, c, plan->slot, &args->shape, &cut);
     VkDeviceAddress workspace = 0;
-    const bool tells = !stream && cut.path == TALLY_VULKAN_BY_GROUPS;
+    const bool tells = !stream && cut.path != TALLY_VULKAN_NOTHING && is_grouped(c);
     tally_status status = refuse_empty(c, args);
     if (status == TALLY_OK && stream && counts_runs(c) && args->count)
         status = tally_fail(TALLY_INVALID_ARGUMENT, "args.count is host memory, which a command buffer does not reach; "
                                                     "leave it NULL with a stream");
+    if (status == TALLY_OK && cut.too_many)
+        status = tally_fail(TALLY_UNSUPPORTED, "exact %s of more than 65535 x 65535 groups on Vulkan", c->entry->name);
     if (status == TALLY_OK)
         status = check_pointers(plan, args, cut.elements);
     if (status == TALLY_OK)
@@ -287,6 +295,9 @@ static tally_status begin_pieces(tally_vulkan_plan *plan, uint64_t columns, cons
 
 tally_status tally_vulkan_plan_push(tally_plan *base, const tally_args *args) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)base;
+    if (base->computation.exact)
+        return tally_fail(TALLY_UNSUPPORTED, "exact %s in pieces on Vulkan: not yet; the CPU has it",
+                          base->computation.entry->name);
     uint64_t columns = columns_of(&base->computation, &args->shape);
     bool first = !plan->has_pieces;
     if (!first && columns != plan->piece_columns)

@@ -2,26 +2,30 @@
 
 #include <string.h>
 
+#include "exact/superaccumulator.h"
+
 extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
     tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
     tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
-    tally_vulkan_kernels_main[];
+    tally_vulkan_kernels_exact[], tally_vulkan_kernels_main[];
 
 enum { LANE_LIMIT = 64 };
 
 /* ---- arithmetics ---- */
 
-const char *const tally_vulkan_arithmetic_names[] = {"i32", "u32", "i64", "u64", "u64d", "f32", "f32w", "f64", "bits"};
+const char *const tally_vulkan_arithmetic_names[] = {"i32",  "u32", "i64",  "u64",     "u64d",   "f32",
+                                                     "f32w", "f64", "bits", "exact32", "exact64"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
     unsigned bytes;
 } arithmetics[] = {
-    [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},        [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
-    [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},    [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
-    [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},  [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
-    [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},     [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
-    [TALLY_VULKAN_bits] = {"uint64_t", "KIND_BITS", 8},
+    [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},           [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
+    [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},       [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
+    [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},     [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
+    [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},        [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
+    [TALLY_VULKAN_bits] = {"uint64_t", "KIND_BITS", 8},    [TALLY_VULKAN_exact32] = {"uint64_t", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact64] = {"uint64_t", "KIND_BITS", 8},
 };
 
 typedef struct components {
@@ -225,12 +229,29 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
         tally_text_print(text, "    return acc_t(%s(extend(bits, OUT)));\n}\n", arithmetics[arithmetic].value);
 }
 
+static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    const bool wide = arithmetic == TALLY_VULKAN_exact64, products = monoid == TALLY_MONOID_dot;
+    const tally_exact_layout layout = tally_exact_layout_of(wide ? TALLY_F64 : TALLY_F32, products);
+    tally_text_print(text, "#define PRODUCTS %d\n#define WIDE %d\n#define LIMBS %du\n#define BOTTOM (%d)\n", products,
+                     wide, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout));
+    tally_text_print(text, "#define OPERATOR_DOT %du\n#define OPERATOR_MEAN %du\n#define OPERATOR_NORM2 %du\n",
+                     TALLY_DOT, TALLY_MEAN, TALLY_NORM2);
+    tally_text_add(text, tally_vulkan_kernels_prelude);
+    tally_text_add(text, tally_vulkan_kernels_arguments);
+    tally_text_add(text, tally_vulkan_kernels_control);
+    tally_text_add(text, tally_vulkan_kernels_exact);
+}
+
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     static const char *const kernels[] = {
-        tally_vulkan_kernels_slots,   tally_vulkan_kernels_arguments, tally_vulkan_kernels_reduce,
-        tally_vulkan_kernels_spine,   tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
-        tally_vulkan_kernels_control, tally_vulkan_kernels_groups,    tally_vulkan_kernels_main};
+        tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,     tally_vulkan_kernels_reduce,
+        tally_vulkan_kernels_spine,     tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
+        tally_vulkan_kernels_control,   tally_vulkan_kernels_groups,    tally_vulkan_kernels_main};
     add_choices(text, monoid, arithmetic);
+    if (arithmetic >= TALLY_VULKAN_exact32) {
+        add_exact(text, monoid, arithmetic);
+        return;
+    }
     tally_text_add(text, tally_vulkan_kernels_prelude);
     add_monoid(text, monoid, arithmetic);
     add_lower(text, monoid, arithmetic);

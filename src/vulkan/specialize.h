@@ -18,6 +18,8 @@ typedef enum tally_vulkan_arithmetic {
     TALLY_VULKAN_f32w,
     TALLY_VULKAN_f64,
     TALLY_VULKAN_bits,
+    TALLY_VULKAN_exact32,
+    TALLY_VULKAN_exact64,
     TALLY_VULKAN_ARITHMETIC_COUNT
 } tally_vulkan_arithmetic;
 
@@ -35,6 +37,17 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_REPORT,
     TALLY_VULKAN_KERNEL_COUNT
 } tally_vulkan_kernel;
+
+/* The same of a module for exact mode. */
+typedef enum tally_vulkan_exact_kernel {
+    TALLY_VULKAN_EXACT_ROWS,
+    TALLY_VULKAN_EXACT_MERGE,
+    TALLY_VULKAN_EXACT_SEGMENTS,
+    TALLY_VULKAN_EXACT_COUNT_HEADS,
+    TALLY_VULKAN_EXACT_RANK_HEADS,
+    TALLY_VULKAN_EXACT_RUNS,
+    TALLY_VULKAN_EXACT_KERNEL_COUNT
+} tally_vulkan_exact_kernel;
 
 extern const char *const tally_vulkan_arithmetic_names[TALLY_VULKAN_ARITHMETIC_COUNT];
 

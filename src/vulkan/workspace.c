@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "vulkan/exact.h"
+
 enum {
     GROUPS = 1024,   /* workgroups that a long reduction or scan is cut into: about what a large GPU holds at a time */
     UNROLL = 4,      /* vectors a thread, as in reduce.comp */
@@ -31,7 +33,7 @@ static uint64_t power_of_two(uint64_t n, uint64_t limit) {
     return power;
 }
 
-static size_t place(tally_vulkan_cut *cut, uint64_t bytes) {
+size_t tally_vulkan_place(tally_vulkan_cut *cut, uint64_t bytes) {
     size_t at = cut->bytes;
     cut->bytes += (size_t)divide_up(bytes, ALIGNMENT) * ALIGNMENT;
     return at;
@@ -90,11 +92,11 @@ static void cut_groups(const tally_vulkan_device *device, const tally_computatio
     cut->tile = (uint64_t)device->block * tally_vulkan_tile_slots(slot);
     cut->tiles = most(1, divide_up(cut->extent, cut->tile));
     cut_chunks(cut, cut->tile, GROUPS);
-    cut->control = place(cut, sizeof(tally_vulkan_control));
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     if (cut->chunks > 1 || (keys && !tally_is_scan(c)))
-        cut->slots = place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
+        cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
     if (!keys)
-        cut->places = place(cut, cut->tiles * sizeof(uint64_t));
+        cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
 }
 
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot,
@@ -105,6 +107,10 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
     cut->extent = shape->extent;
     cut->inner = axis ? shape->inner : 1;
     cut->elements = cut->columns * cut->extent;
+    if (c->exact) {
+        tally_vulkan_exact_cut(device, c, shape, cut);
+        return;
+    }
     if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) {
         cut_groups(device, c, slot, shape, cut);
         return;
@@ -116,5 +122,5 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
     else
         cut_fold(device, c, cut);
     if (cut->chunks > 1)
-        cut->slots = place(cut, cut->columns * cut->chunks * slot.bytes);
+        cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * slot.bytes);
 }

@@ -10,7 +10,8 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_FOLD,          /* reduce.comp */
     TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp */
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
-    TALLY_VULKAN_BY_GROUPS      /* groups.comp */
+    TALLY_VULKAN_BY_GROUPS,     /* groups.comp */
+    TALLY_VULKAN_EXACTLY        /* exact.comp */
 } tally_vulkan_path;
 
 typedef struct tally_vulkan_cut {
@@ -22,10 +23,11 @@ typedef struct tally_vulkan_cut {
     uint32_t fold_width;    /* in the pass over accumulators */
     uint64_t scan_groups;   /* workgroups of a scan's last pass */
 
+    bool too_many;        /* EXACTLY: groups for one dispatch */
     uint64_t tile, tiles; /* BY_GROUPS: elements a tile */
 
     /* byte offsets in the workspace */
-    size_t slots, control, places;
+    size_t slots, control, places, ranks;
     size_t bytes;
 } tally_vulkan_cut;
 
@@ -35,6 +37,9 @@ typedef struct tally_vulkan_control {
     uint32_t not_bad, not_empty, refused, unused;
 } tally_vulkan_control;
 enum { TALLY_VULKAN_REFUSED_BAD = 1, TALLY_VULKAN_REFUSED_EMPTY = 2, TALLY_VULKAN_REFUSED_RUNS = 4 };
+
+/* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
+size_t tally_vulkan_place(tally_vulkan_cut *cut, uint64_t bytes);
 
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);

@@ -22,24 +22,7 @@ uint64_t extent_of_run() {
     return p.index != 0 ? min(p.extent, u64_of(load_bits(p.index, 3))) : p.extent;
 }
 
-lane_t lift_bits(uvec2 x, uvec2 y, uint64_t i) {
-    return lane_lift(value_of_bits(x), TWO_INPUTS ? value_of_bits(y) : VALUE(0), i);
-}
-uvec2 partner_at(uint64_t y, uint64_t at) {
-    return TWO_INPUTS ? load_bits(y + at, IN_LOG) : uvec2(0);
-}
-
 /* The element of the array before a column's first. */
 uint64_t first_of_column(uint64_t column) {
     return p.inner == 1 ? column * p.extent : column / p.inner * p.inner * p.extent + column % p.inner;
-}
-
-/* What a scan starts from. */
-bool has_base() {
-    return p.carry != 0 || p.initial != 0;
-}
-acc_t base_of(uint64_t column) {
-    if (p.carry != 0)
-        return read_slot(p.carry, column);
-    return p.initial != 0 ? raise(load_bits(p.initial, OUT_LOG)) : identity();
 }

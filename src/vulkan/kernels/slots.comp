@@ -1,4 +1,4 @@
-/* Accumulators in global memory and in a workgroup's shared memory. Above: the monoid; SLOT_BYTES apart. */
+/* Accumulators: lifted from elements, in global memory SLOT_BYTES apart, and in a workgroup's shared memory. */
 layout(buffer_reference, std430, buffer_reference_align = SLOT_ALIGNMENT) buffer slot {
     acc_t value;
 };
@@ -7,6 +7,23 @@ acc_t read_slot(uint64_t slots, uint64_t i) {
 }
 void write_slot(uint64_t slots, uint64_t i, acc_t value) {
     slot(slots + i * SLOT_BYTES).value = value;
+}
+
+lane_t lift_bits(uvec2 x, uvec2 y, uint64_t i) {
+    return lane_lift(value_of_bits(x), TWO_INPUTS ? value_of_bits(y) : VALUE(0), i);
+}
+uvec2 partner_at(uint64_t y, uint64_t at) {
+    return TWO_INPUTS ? load_bits(y + at, IN_LOG) : uvec2(0);
+}
+
+/* What a scan starts from. */
+bool has_base() {
+    return p.carry != 0 || p.initial != 0;
+}
+acc_t base_of(uint64_t column) {
+    if (p.carry != 0)
+        return read_slot(p.carry, column);
+    return p.initial != 0 ? raise(load_bits(p.initial, OUT_LOG)) : identity();
 }
 
 shared acc_t shared_slots[BLOCK];
