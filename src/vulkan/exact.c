@@ -8,21 +8,6 @@ enum {
     LEAST_CHUNK = 16384 /* elements of theirs */
 };
 
-tally_status tally_vulkan_exact_load(tally_vulkan_plan *plan) {
-    const tally_grouping grouping = plan->base.computation.desc.grouping;
-    const bool keys = grouping == TALLY_KEYS, segments = grouping == TALLY_SEGMENTS, rows = !keys && !segments;
-    const bool needed[TALLY_VULKAN_EXACT_KERNEL_COUNT] = {
-        [TALLY_VULKAN_EXACT_ROWS] = rows,         [TALLY_VULKAN_EXACT_MERGE] = rows,
-        [TALLY_VULKAN_EXACT_SEGMENTS] = segments, [TALLY_VULKAN_EXACT_COUNT_HEADS] = keys,
-        [TALLY_VULKAN_EXACT_RANK_HEADS] = keys,   [TALLY_VULKAN_EXACT_RUNS] = keys,
-    };
-    tally_status status = TALLY_OK;
-    for (uint32_t k = 0; k < TALLY_VULKAN_EXACT_KERNEL_COUNT && status == TALLY_OK; k++)
-        if (needed[k])
-            status = tally_vulkan_pipeline_get(plan->device, &plan->base.computation, k, false, &plan->exact[k]);
-    return status;
-}
-
 static uint64_t divide_up(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
 }
@@ -69,16 +54,16 @@ static void launch_rows(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     tally_vulkan_arguments a = tally_vulkan_arguments_of(l);
     a.slots = cut->chunks > 1 ? l->workspace + cut->slots : 0;
-    tally_vulkan_dispatch(l, l->plan->exact[TALLY_VULKAN_EXACT_ROWS], &a, cut->columns * cut->chunks);
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_EXACT_ROWS], &a, cut->columns * cut->chunks);
     if (cut->chunks == 1)
         return;
     tally_vulkan_then(l);
-    tally_vulkan_dispatch(l, l->plan->exact[TALLY_VULKAN_EXACT_MERGE], &a, cut->columns);
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_EXACT_MERGE], &a, cut->columns);
 }
 
 static void launch_groups(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
-    const VkPipeline *k = l->plan->exact;
+    const VkPipeline *k = l->plan->kernels;
     tally_vulkan_arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
     tally_vulkan_inspect(l, &a);
@@ -87,9 +72,9 @@ static void launch_groups(const tally_vulkan_launch *l) {
             tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_SEGMENTS], &a, l->args->shape.segments);
     } else {
         a.before = l->workspace + cut->ranks;
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_COUNT_HEADS], &a, divide_up(cut->chunks, l->plan->device->block));
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_COUNT_HEADS], &a, divide_up(cut->chunks, l->plan->device->block));
         tally_vulkan_then(l);
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_RANK_HEADS], &a, 1);
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_RANK_HEADS], &a, 1);
         tally_vulkan_then(l);
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_RUNS], &a, cut->chunks);
     }

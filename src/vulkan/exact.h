@@ -4,8 +4,6 @@
 
 #include "vulkan/launch.h"
 
-tally_status tally_vulkan_exact_load(tally_vulkan_plan *plan);
-
 void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_computation *computation,
                             const tally_shape *shape, tally_vulkan_cut *cut);
 

@@ -10,7 +10,6 @@ typedef struct tally_vulkan_plan {
     tally_vulkan_slot slot;
     uint32_t types;
     VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
-    VkPipeline exact[TALLY_VULKAN_EXACT_KERNEL_COUNT];
     VkPipeline fold_slots; /* the reduction of accumulators */
     tally_vulkan_commands commands;
     tally_vulkan_memory scratch;

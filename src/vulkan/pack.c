@@ -1,25 +1,15 @@
-/* Part of the build, not of the library: makes the C source of modules.h's table from MONOID-ARITHMETIC.spv files. What
- * only debuggers read is left out, and words are written seven bits a byte, the lowest first, the top bit saying that
- * more follow, because most of them are small.
- * usage: pack FILE.spv... */
+/* Part of the build, not of the library: makes the C source of modules.h's table from MONOID-ARITHMETIC.spv files.
+ * Their words are written seven bits a byte, the lowest first, the top bit saying that more follow, because most of
+ * them are small. usage: pack FILE.spv... */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 1 << 20, HEADER_WORDS = 5, LINE = 24 };
-/* SPIR-V's opcodes of names and source lines */
-enum {
-    OP_SOURCE_CONTINUED = 2,
-    OP_SOURCE = 3,
-    OP_SOURCE_EXTENSION = 4,
-    OP_NAME = 5,
-    OP_MEMBER_NAME = 6,
-    OP_LINE = 8,
-    OP_NO_LINE = 317
-};
+#include "vulkan/entries.h"
 
-static uint32_t words[MOST_WORDS];
+enum { MOST_WORDS = 1 << 20, LINE = 24 };
+static uint32_t words[MOST_WORDS], entries[MOST_WORDS];
 static size_t written;
 
 static void fail(const char *path, const char *why) {
@@ -41,22 +31,13 @@ static void pack(const char *path, const char *monoid, const char *arithmetic) {
         fail(path, "cannot be read");
     const size_t count = fread(words, sizeof *words, MOST_WORDS, file);
     fclose(file);
-    if (count < HEADER_WORDS || count == MOST_WORDS || words[0] != 0x07230203)
-        fail(path, "is no SPIR-V of this machine's byte order");
+    const size_t all = tally_vulkan_add_entries(words, count, entries, MOST_WORDS);
+    if (all == 0)
+        fail(path, "is no SPIR-V, or too long");
     written = 0;
     printf("static const unsigned char %s_%s[] = {\n", monoid, arithmetic);
-    for (size_t k = 0; k < HEADER_WORDS; k++)
-        put(words[k]);
-    for (size_t at = HEADER_WORDS, length; at < count; at += length) {
-        const uint32_t opcode = words[at] & 0xffff;
-        length = words[at] >> 16;
-        if (length == 0 || at + length > count)
-            fail(path, "is cut off");
-        if ((opcode >= OP_SOURCE_CONTINUED && opcode <= OP_MEMBER_NAME) || opcode == OP_LINE || opcode == OP_NO_LINE)
-            continue;
-        for (size_t k = 0; k < length; k++)
-            put(words[at + k]);
-    }
+    for (size_t k = 0; k < all; k++)
+        put(entries[k]);
     printf("};\n");
 }
 

@@ -17,6 +17,7 @@ struct tally_vulkan_module {
 struct tally_vulkan_pipeline {
     tally_vulkan_pipeline *next;
     const packed_module *packed;
+    tally_vulkan_kernel kernel;
     tally_vulkan_choices choices;
     VkPipeline pipeline;
 };
@@ -82,8 +83,7 @@ uint32_t tally_vulkan_types_of(const tally_computation *c) {
            (uint32_t)(c->desc.op + 1) << 12 | (form_of(c) + 1) << 20;
 }
 
-static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, uint32_t kernel,
-                                       bool from_slots) {
+static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, bool from_slots) {
     tally_vulkan_choices choices = {{device->block}};
     /* Where kernels compile for a CPU, compiling takes longer than running: the types and the form are told with each
      * run. */
@@ -94,8 +94,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
         choices.constant[4] = (uint32_t)c->desc.op + 1;
         choices.constant[5] = form_of(c) + 1;
     }
-    choices.constant[6] = kernel;
-    choices.constant[7] = from_slots;
+    choices.constant[6] = from_slots;
     return choices;
 }
 
@@ -157,7 +156,7 @@ static tally_status make_module(tally_vulkan_device *device, const packed_module
 
 /* ---- pipelines ---- */
 
-static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule module,
+static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule module, tally_vulkan_kernel kernel,
                                   const tally_vulkan_choices *choices, VkPipeline *pipeline) {
     VkSpecializationMapEntry entries[TALLY_VULKAN_CONSTANTS];
     for (uint32_t k = 0; k < TALLY_VULKAN_CONSTANTS; k++)
@@ -168,7 +167,7 @@ static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule mo
                                               .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                         .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                                                         .module = module,
-                                                        .pName = "main",
+                                                        .pName = tally_vulkan_kernel_names[kernel],
                                                         .pSpecializationInfo = &constants},
                                               .layout = device->layout};
     return tally_vulkan_check(
@@ -176,10 +175,10 @@ static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule mo
         "compiling a kernel");
 }
 
-static tally_status find_or_make(tally_vulkan_device *device, const packed_module *packed,
+static tally_status find_or_make(tally_vulkan_device *device, const packed_module *packed, tally_vulkan_kernel kernel,
                                  const tally_vulkan_choices *choices, VkPipeline *pipeline) {
     for (const tally_vulkan_pipeline *p = device->pipelines; p; p = p->next)
-        if (p->packed == packed && memcmp(&p->choices, choices, sizeof *choices) == 0) {
+        if (p->packed == packed && p->kernel == kernel && memcmp(&p->choices, choices, sizeof *choices) == 0) {
             *pipeline = p->pipeline;
             return TALLY_OK;
         }
@@ -190,12 +189,13 @@ static tally_status find_or_make(tally_vulkan_device *device, const packed_modul
     tally_vulkan_pipeline *made = calloc(1, sizeof *made);
     if (!made)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    status = make_pipeline(device, module, choices, &made->pipeline);
+    status = make_pipeline(device, module, kernel, choices, &made->pipeline);
     if (status != TALLY_OK) {
         free(made);
         return status;
     }
     made->packed = packed;
+    made->kernel = kernel;
     made->choices = *choices;
     made->next = device->pipelines;
     device->pipelines = made;
@@ -203,12 +203,12 @@ static tally_status find_or_make(tally_vulkan_device *device, const packed_modul
     return TALLY_OK;
 }
 
-tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c, uint32_t kernel,
-                                       bool from_slots, VkPipeline *pipeline) {
+tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
+                                       tally_vulkan_kernel kernel, bool from_slots, VkPipeline *pipeline) {
     const tally_vulkan_arithmetic arithmetic = tally_vulkan_arithmetic_of(device, c);
     const bool products = c->exact && c->monoid != TALLY_MONOID_sum;
     const packed_module *packed = find_packed(products ? TALLY_MONOID_dot : c->monoid, arithmetic);
-    const tally_vulkan_choices choices = choices_of(device, c, kernel, from_slots);
+    const tally_vulkan_choices choices = choices_of(device, c, from_slots);
     if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",
                           c->entry->name, tally_dtype_name(c->desc.in));
@@ -216,16 +216,16 @@ tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s in %s on Vulkan: there is no kernel for it", c->entry->name,
                           tally_dtype_name(c->desc.in), tally_vulkan_arithmetic_names[arithmetic]);
     pthread_mutex_lock(&device->building);
-    const tally_status status = find_or_make(device, packed, &choices, pipeline);
+    const tally_status status = find_or_make(device, packed, kernel, &choices, pipeline);
     pthread_mutex_unlock(&device->building);
     return status;
 }
 
 tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline) {
     const packed_module *packed = find_packed(TALLY_MONOID_nonzero, TALLY_VULKAN_bits);
-    const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, kernel, 0}};
+    const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, 0}};
     pthread_mutex_lock(&device->building);
-    const tally_status status = find_or_make(device, packed, &choices, pipeline);
+    const tally_status status = find_or_make(device, packed, kernel, &choices, pipeline);
     pthread_mutex_unlock(&device->building);
     return status;
 }

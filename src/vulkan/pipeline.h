@@ -7,7 +7,7 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 8 };
+enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 7 };
 
 /* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp and arguments.comp. */
 typedef struct tally_vulkan_choices {
@@ -20,10 +20,10 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
 /* 'IN + 16 * OUT ...', as prelude.comp explains it. */
 uint32_t tally_vulkan_types_of(const tally_computation *c);
 
-/* 'kernel' is one of tally_vulkan_kernel, or, in exact mode, of tally_vulkan_exact_kernel; 'from_slots' for the
- * reduction that folds accumulators. TALLY_UNSUPPORTED names a feature that the device lacks. Any thread may call. */
-tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c, uint32_t kernel,
-                                       bool from_slots, VkPipeline *pipeline);
+/* 'from_slots': for the reduction that folds accumulators. TALLY_UNSUPPORTED names a feature that the device lacks. Any
+ * thread may call. */
+tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
+                                       tally_vulkan_kernel kernel, bool from_slots, VkPipeline *pipeline);
 
 /* Of a kernel that knows no monoid. */
 tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline);

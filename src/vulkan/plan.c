@@ -25,29 +25,25 @@ static tally_status check_supported(const tally_computation *c) {
 static tally_status load_kernels(tally_vulkan_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_grouping grouping = c->desc.grouping;
-    const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS, fast = !c->exact;
-    const bool scan = fast && tally_is_scan(c);
+    const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
+    const bool exact = c->exact, fast = !exact, scan = fast && tally_is_scan(c);
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
-        [TALLY_VULKAN_REDUCE] = fast && !grouped,
-        [TALLY_VULKAN_SPINE] = !grouped && scan,
-        [TALLY_VULKAN_SCAN_ROWS] = !grouped && scan,
-        [TALLY_VULKAN_SCAN_COLUMNS] = grouping == TALLY_AXIS && scan,
-        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped,
-        [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
-        [TALLY_VULKAN_GIVE_GROUPS] = fast && grouped,
-        [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
-        [TALLY_VULKAN_INSPECT_SEGMENTS] = grouping == TALLY_SEGMENTS,
-        [TALLY_VULKAN_REPORT] = grouped,
+        [TALLY_VULKAN_REDUCE] = fast && !grouped,          [TALLY_VULKAN_SPINE] = scan && !grouped,
+        [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped,       [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS,
+        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped,      [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
+        [TALLY_VULKAN_GIVE_GROUPS] = fast && grouped,      [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
+        [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,        [TALLY_VULKAN_REPORT] = grouped,
+        [TALLY_VULKAN_EXACT_ROWS] = exact && !grouped,     [TALLY_VULKAN_EXACT_MERGE] = exact && !grouped,
+        [TALLY_VULKAN_EXACT_SEGMENTS] = exact && segments, [TALLY_VULKAN_COUNT_HEADS] = exact && keys,
+        [TALLY_VULKAN_RANK_HEADS] = exact && keys,         [TALLY_VULKAN_EXACT_RUNS] = exact && keys,
     };
     tally_status status = TALLY_OK;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
-        if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL)
+        if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k <= TALLY_VULKAN_REPORT)
             status = tally_vulkan_service_get(plan->device, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
             status = tally_vulkan_pipeline_get(plan->device, c, (tally_vulkan_kernel)k, false, &plan->kernels[k]);
-    if (status == TALLY_OK && c->exact)
-        return tally_vulkan_exact_load(plan);
-    if (status == TALLY_OK && !grouped && !scan)
+    if (status == TALLY_OK && fast && !grouped && !scan)
         status = tally_vulkan_pipeline_get(plan->device, c, TALLY_VULKAN_REDUCE, true, &plan->fold_slots);
     return status;
 }

@@ -7,7 +7,7 @@
 extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
     tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
     tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
-    tally_vulkan_kernels_exact[], tally_vulkan_kernels_main[];
+    tally_vulkan_kernels_exact[];
 
 enum { LANE_LIMIT = 64 };
 
@@ -15,6 +15,11 @@ enum { LANE_LIMIT = 64 };
 
 const char *const tally_vulkan_arithmetic_names[] = {"i32",  "u32", "i64",  "u64",     "u64d",   "f32",
                                                      "f32w", "f64", "bits", "exact32", "exact64"};
+
+const char *const tally_vulkan_kernel_names[] = {"reduce",           "spine",           "scan_rows",   "scan_columns",
+                                                 "fold_groups",      "spine_of_groups", "give_groups", "clear_control",
+                                                 "inspect_segments", "report",          "exact_rows",  "exact_merge",
+                                                 "exact_segments",   "count_heads",     "rank_heads",  "exact_runs"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -229,6 +234,15 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
         tally_text_print(text, "    return acc_t(%s(extend(bits, OUT)));\n}\n", arithmetics[arithmetic].value);
 }
 
+/* Kernels are functions without arguments, of which entries.c makes entry points. The compiler keeps what main calls.
+ */
+static void add_main(tally_text *text, int first, int end) {
+    tally_text_add(text, "void main() {\n");
+    for (int k = first; k < end; k++)
+        tally_text_print(text, "    %s();\n", tally_vulkan_kernel_names[k]);
+    tally_text_add(text, "}\n");
+}
+
 static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const bool wide = arithmetic == TALLY_VULKAN_exact64, products = monoid == TALLY_MONOID_dot;
     const tally_exact_layout layout = tally_exact_layout_of(wide ? TALLY_F64 : TALLY_F32, products);
@@ -240,13 +254,14 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     tally_text_add(text, tally_vulkan_kernels_arguments);
     tally_text_add(text, tally_vulkan_kernels_control);
     tally_text_add(text, tally_vulkan_kernels_exact);
+    add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT);
 }
 
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    static const char *const kernels[] = {
-        tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,     tally_vulkan_kernels_reduce,
-        tally_vulkan_kernels_spine,     tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
-        tally_vulkan_kernels_control,   tally_vulkan_kernels_groups,    tally_vulkan_kernels_main};
+    static const char *const kernels[] = {tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,
+                                          tally_vulkan_kernels_reduce,    tally_vulkan_kernels_spine,
+                                          tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
+                                          tally_vulkan_kernels_control,   tally_vulkan_kernels_groups};
     add_choices(text, monoid, arithmetic);
     if (arithmetic >= TALLY_VULKAN_exact32) {
         add_exact(text, monoid, arithmetic);
@@ -258,4 +273,5 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
     add_raise(text, monoid, arithmetic);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
+    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS);
 }

@@ -23,7 +23,7 @@ typedef enum tally_vulkan_arithmetic {
     TALLY_VULKAN_ARITHMETIC_COUNT
 } tally_vulkan_arithmetic;
 
-/* The kernels of a module, which its specialization constant KERNEL tells apart. */
+/* The kernels of a module: entry points of the same names in lower case. */
 typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_REDUCE,
     TALLY_VULKAN_SPINE,
@@ -32,23 +32,19 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_FOLD_GROUPS,
     TALLY_VULKAN_SPINE_OF_GROUPS,
     TALLY_VULKAN_GIVE_GROUPS,
-    TALLY_VULKAN_CLEAR_CONTROL, /* from here on the same for every monoid */
+    TALLY_VULKAN_CLEAR_CONTROL, /* these three are the same for every monoid */
     TALLY_VULKAN_INSPECT_SEGMENTS,
     TALLY_VULKAN_REPORT,
+    TALLY_VULKAN_EXACT_ROWS, /* from here on of modules for exact mode */
+    TALLY_VULKAN_EXACT_MERGE,
+    TALLY_VULKAN_EXACT_SEGMENTS,
+    TALLY_VULKAN_COUNT_HEADS,
+    TALLY_VULKAN_RANK_HEADS,
+    TALLY_VULKAN_EXACT_RUNS,
     TALLY_VULKAN_KERNEL_COUNT
 } tally_vulkan_kernel;
 
-/* The same of a module for exact mode. */
-typedef enum tally_vulkan_exact_kernel {
-    TALLY_VULKAN_EXACT_ROWS,
-    TALLY_VULKAN_EXACT_MERGE,
-    TALLY_VULKAN_EXACT_SEGMENTS,
-    TALLY_VULKAN_EXACT_COUNT_HEADS,
-    TALLY_VULKAN_EXACT_RANK_HEADS,
-    TALLY_VULKAN_EXACT_RUNS,
-    TALLY_VULKAN_EXACT_KERNEL_COUNT
-} tally_vulkan_exact_kernel;
-
+extern const char *const tally_vulkan_kernel_names[TALLY_VULKAN_KERNEL_COUNT];
 extern const char *const tally_vulkan_arithmetic_names[TALLY_VULKAN_ARITHMETIC_COUNT];
 
 /* An accumulator as GLSL's std430 layout has it. */

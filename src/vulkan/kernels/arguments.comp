@@ -1,6 +1,5 @@
 /* What a run tells a kernel: 128 bytes at most, which every device takes. Addresses that are 0 are not there. */
-layout(constant_id = 6) const uint KERNEL = 0;
-layout(constant_id = 7) const bool FROM_SLOTS = false; /* reduce: the input is accumulators, chunks x columns */
+layout(constant_id = 6) const bool FROM_SLOTS = false; /* reduce: the input is accumulators, chunks x columns */
 
 layout(push_constant) uniform arguments {
     uint64_t x, y, out_at;
@@ -17,6 +16,12 @@ layout(push_constant) uniform arguments {
     uint width; /* columns a workgroup, a power of two; 0: one whose elements are neighbours, loaded as vectors */
     uint unused;
 } p;
+
+/* The first thing in every kernel. */
+void begin_kernel() {
+    told_types = p.types;
+    told_ddof = p.ddof;
+}
 
 uint64_t extent_of_run() {
     return p.index != 0 ? min(p.extent, u64_of(load_bits(p.index, 3))) : p.extent;

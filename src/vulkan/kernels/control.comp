@@ -21,6 +21,7 @@ uint64_t offset_at(uint64_t e) {
 }
 
 void clear_control() {
+    begin_kernel();
     if (group_number() == 0 && THREAD == 0) {
         CONTROL.runs = 0;
         CONTROL.not_bad = CONTROL.not_empty = CONTROL.refused = CONTROL.unused = 0;
@@ -42,6 +43,7 @@ uint64_t search(uint64_t bound, bool greater) {
 
 /* Checks every segment, and finds each tile's: 'chunk' elements a tile here. */
 void inspect_segments() {
+    begin_kernel();
     const uint64_t threads = group_count() * BLOCK, begin_at = group_number() * BLOCK + THREAD;
     for (uint64_t g = begin_at; g <= SEGMENTS; g += threads) {
         const uint64_t begin = offset_at(g), end = g < SEGMENTS ? offset_at(g + 1) : begin;
@@ -62,6 +64,7 @@ void inspect_segments() {
 
 /* To where the host, or the caller's kernels, can read it. */
 void report() {
+    begin_kernel();
     if (group_number() == 0 && THREAD == 0)
         control_block(p.out_at).runs = CONTROL.runs;
     if (group_number() == 0 && THREAD == 0 && p.width == 0) {

@@ -412,6 +412,7 @@ const uint CHUNK_BYTES = (WORDS + 2) * 4;
 
 /* Chunks of rows and columns: a workgroup each, of which none does two, so that loops stay short. */
 void exact_rows() {
+    begin_kernel();
     const uint64_t number = group_number();
     if (number >= p.columns * p.chunks)
         return;
@@ -435,6 +436,7 @@ void exact_rows() {
 
 /* A row's chunks, added up. */
 void exact_merge() {
+    begin_kernel();
     const uint64_t column = group_number();
     if (column >= p.columns)
         return;
@@ -458,6 +460,7 @@ void exact_merge() {
 }
 
 void exact_segments() {
+    begin_kernel();
     const uint64_t g = group_number();
     if (g >= SEGMENTS || CONTROL.refused != 0)
         return;
@@ -487,6 +490,7 @@ uint64_t rank_of_chunk(uint64_t chunk) {
 }
 
 void count_heads() {
+    begin_kernel();
     const uint64_t chunk = group_number() * BLOCK + THREAD;
     if (chunk >= p.chunks)
         return;
@@ -499,6 +503,7 @@ void count_heads() {
 /* One workgroup: from the chunks' heads to those before each. */
 shared uint64_t thread_heads[BLOCK];
 void rank_heads() {
+    begin_kernel();
     const uint64_t each = (p.chunks + BLOCK - 1) / BLOCK;
     const uint64_t first = min(THREAD * each, p.chunks), end = min(first + each, p.chunks);
     uint64_t mine = 0, before = 0;
@@ -540,6 +545,7 @@ uint64_t end_of_run(uint64_t from) {
 
 /* The runs that begin in a workgroup's chunk, to their ends. */
 void exact_runs() {
+    begin_kernel();
     const uint64_t chunk = group_number();
     if (chunk >= p.chunks || CONTROL.refused != 0)
         return;
@@ -557,20 +563,4 @@ void exact_runs() {
             store_bits(KEYS_OUT + (rank << log_bytes(INDEX)), log_bytes(INDEX), key_at(i));
         rank++;
     }
-}
-
-void main() {
-    told_types = p.types;
-    if (KERNEL == 0)
-        exact_rows();
-    else if (KERNEL == 1)
-        exact_merge();
-    else if (KERNEL == 2)
-        exact_segments();
-    else if (KERNEL == 3)
-        count_heads();
-    else if (KERNEL == 4)
-        rank_heads();
-    else
-        exact_runs();
 }

@@ -233,6 +233,7 @@ record_t pass_over(uint64_t chunk, record_t before, bool gives) {
 }
 
 void fold_groups() {
+    begin_kernel();
     if (CONTROL.refused != 0)
         return;
     for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
@@ -244,6 +245,7 @@ void fold_groups() {
 
 /* One workgroup: from the chunks' records to what comes before each. Looks whether the output takes all runs. */
 void spine_of_groups() {
+    begin_kernel();
     const uint64_t each = (p.chunks + BLOCK - 1) / BLOCK;
     const uint64_t first = min(THREAD * each, p.chunks), end = min(first + each, p.chunks);
     record_t own = no_record(), all;
@@ -266,6 +268,7 @@ void spine_of_groups() {
 }
 
 void give_groups() {
+    begin_kernel();
     if (CONTROL.refused != 0)
         return;
     for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count())

@@ -127,6 +127,7 @@ void give(acc_t acc, uint64_t column, uint64_t chunk, uint64_t extent) {
 }
 
 void reduce() {
+    begin_kernel();
     const uint width = max(p.width, 1), parts = BLOCK / width, part = THREAD / width;
     const uint64_t panels = (p.columns + width - 1) / width, all = panels * p.chunks;
     const uint64_t extent = extent_of_run();

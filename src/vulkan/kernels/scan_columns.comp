@@ -1,6 +1,7 @@
 /* Scans along an axis whose elements do not lie next to each other, and along short rows: a thread takes a chunk of a
  * column, neighbouring threads neighbouring columns. */
 void scan_columns() {
+    begin_kernel();
     const uint log = IN_LOG;
     const uint64_t all = p.columns * p.chunks, threads = group_count() * BLOCK;
     for (uint64_t number = group_number() * BLOCK + THREAD; number < all; number += threads) {

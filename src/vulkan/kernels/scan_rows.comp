@@ -115,6 +115,7 @@ acc_t scan_one_tile(scan_tile t, uint64_t end, acc_t before) {
 }
 
 void scan_rows() {
+    begin_kernel();
     const uint64_t all = p.columns * p.chunks, extent = extent_of_run();
     const uint vector = 16u >> IN_LOG;
     const uint64_t tile_length = uint64_t(TILE_SLOTS * BLOCK * vector);

@@ -1,6 +1,7 @@
 /* Between a scan's two passes: turns the chunks' accumulators into what comes before each, carry or initial value
  * included. Workgroups take 'width' columns; the threads of a column take neighbouring chunks. */
 void spine() {
+    begin_kernel();
     const uint parts = BLOCK / p.width, part = THREAD / p.width;
     const uint64_t panels = (p.columns + p.width - 1) / p.width, each = (p.chunks + parts - 1) / parts;
     for (uint64_t panel = group_number(); panel < panels; panel += group_count()) {
