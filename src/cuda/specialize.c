@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "core/dtype.h"
+#include "core/expressions.h"
 #include "core/status.h"
 #include "cuda/exact.h"
-#include "cuda/text.h"
+#include "core/text.h"
 
 extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_slabs[],
     tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[], tally_cuda_kernels_pieces[],
@@ -17,43 +18,6 @@ extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tal
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
-
-/* ---- the table as text ---- */
-
-typedef enum monoid_class {
-    CLASS_SUM,
-    CLASS_SQUARE,
-    CLASS_TOTAL,
-    CLASS_COUNT,
-    CLASS_VALUE,
-    CLASS_BITS,
-    CLASS_MAGNITUDE,
-    CLASS_VALUES,
-    CLASS_INDEXED,
-    CLASS_FLOATS2,
-    CLASS_FLOATS3
-} monoid_class;
-
-typedef struct monoid_text {
-    monoid_class kind;
-    int components;
-    const char *identity[3], *lift[3], *combine[3];
-} monoid_text;
-
-static const monoid_text monoids[] = {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    [TALLY_MONOID_##name] = {CLASS_##class, 1, {#identity}, {#lift}, {#combine}},
-#define TALLY_MONOID2(name, class, i0, i1, l0, l1, c0, c1)                                                             \
-    [TALLY_MONOID_##name] = {CLASS_##class, 2, {#i0, #i1}, {#l0, #l1}, {#c0, #c1}},
-#define TALLY_MONOID3(name, class, i0, i1, i2, l0, l1, l2, c0, c1, c2)                                                 \
-    [TALLY_MONOID_##name] = {CLASS_##class, 3, {#i0, #i1, #i2}, {#l0, #l1, #l2}, {#c0, #c1, #c2}},
-#include "core/monoids.def"
-};
-
-static const char *const lower_texts[] = {
-#define TALLY_OPERATOR(enumerator, name, monoid, lower, result, flags, summary) [TALLY_##enumerator] = #lower,
-#include "core/operators.def"
-};
 
 /* ---- types ---- */
 
@@ -95,7 +59,7 @@ enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /
 enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20 };
 
 /* SUM, SQUARE, TOTAL: 64-bit integers or floats, with narrower lanes for some elements at a time. */
-static void sum_components(const tally_computation *c, monoid_class kind, components *t) {
+static void sum_components(const tally_computation *c, tally_monoid_class kind, components *t) {
     bool is_float = tally_dtype_is_float(c->desc.acc), is_signed = tally_dtype_is_signed(c->desc.in);
     size_t bytes = c->in_bytes;
     t->bytes = 8;
@@ -104,7 +68,7 @@ static void sum_components(const tally_computation *c, monoid_class kind, compon
         t->acc[0] = narrow && tally_is_scan(c) ? "float" : "double";
         t->bytes = narrow && tally_is_scan(c) ? 4 : 8;
         t->lane[0] = c->desc.acc == TALLY_F32 ? "float" : "double";
-        if (kind == CLASS_TOTAL)
+        if (kind == TALLY_CLASS_TOTAL)
             t->lane[0] = t->acc[0];
         t->lane_limit = LANE_LIMIT;
         return;
@@ -112,21 +76,21 @@ static void sum_components(const tally_computation *c, monoid_class kind, compon
     bool narrow = tally_is_scan(c) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= 4;
     if (narrow) { /* what wraps in 32 bits needs no more */
         t->acc[0] = t->lane[0] = "uint32";
-        t->lifted = t->lifted_lane = kind == CLASS_SUM && is_signed ? "int32" : "uint32";
+        t->lifted = t->lifted_lane = kind == TALLY_CLASS_SUM && is_signed ? "int32" : "uint32";
         t->bytes = 4;
         t->lane_limit = UNLIMITED;
         return;
     }
     t->acc[0] = "uint64";
-    t->lifted = kind == CLASS_SUM && is_signed ? "int64" : "uint64";
-    bool fits = kind == CLASS_SUM ? bytes <= 2 : kind == CLASS_SQUARE && bytes == 1;
+    t->lifted = kind == TALLY_CLASS_SUM && is_signed ? "int64" : "uint64";
+    bool fits = kind == TALLY_CLASS_SUM ? bytes <= 2 : kind == TALLY_CLASS_SQUARE && bytes == 1;
     t->lane[0] = !fits ? "uint64" : is_signed && c->monoid != TALLY_MONOID_sumabs ? "int32" : "uint32";
     t->lifted_lane = fits ? is_signed ? "int32" : "uint32" : t->lifted;
     t->lane_limit = fits ? LANE_LIMIT : UNLIMITED;
 }
 
 static void components_of(const tally_computation *c, components *t) {
-    const monoid_text *m = &monoids[c->monoid];
+    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     tally_dtype in = c->desc.in;
     const char *in_register = register_type(in);
     unsigned register_bytes = c->in_bytes == 8 ? 8 : 4;
@@ -135,37 +99,37 @@ static void components_of(const tally_computation *c, components *t) {
     t->lane_limit = UNLIMITED;
     t->bytes = register_bytes;
     switch (m->kind) {
-    case CLASS_SUM:
-    case CLASS_SQUARE:
-    case CLASS_TOTAL:
+    case TALLY_CLASS_SUM:
+    case TALLY_CLASS_SQUARE:
+    case TALLY_CLASS_TOTAL:
         sum_components(c, m->kind, t);
         return;
-    case CLASS_COUNT:
+    case TALLY_CLASS_COUNT:
         t->acc[0] = "uint64";
         t->lane[0] = "uint32";
         t->lifted = t->lifted_lane = value_type(in);
         t->bytes = 8;
         return;
-    case CLASS_MAGNITUDE:
+    case TALLY_CLASS_MAGNITUDE:
         t->acc[0] = t->lane[0] = register_type(tally_dtype_to_unsigned(in));
         t->lifted = t->lifted_lane = value_type(in);
         return;
-    case CLASS_VALUE:
-    case CLASS_BITS:
+    case TALLY_CLASS_VALUE:
+    case TALLY_CLASS_BITS:
         t->acc[0] = t->lane[0] = in_register;
         return;
-    case CLASS_VALUES:
+    case TALLY_CLASS_VALUES:
         t->acc[0] = t->acc[1] = t->lane[0] = t->lane[1] = in_register;
         t->bytes = 2 * register_bytes;
         return;
-    case CLASS_INDEXED:
+    case TALLY_CLASS_INDEXED:
         t->acc[0] = t->lane[0] = in_register;
         t->acc[1] = t->lane[1] = "uint64";
         t->lifted = t->lifted_lane = in_register;
         t->bytes = 16;
         return;
-    case CLASS_FLOATS2:
-    case CLASS_FLOATS3:
+    case TALLY_CLASS_FLOATS2:
+    case TALLY_CLASS_FLOATS3:
         for (int k = 0; k < m->components; k++)
             t->acc[k] = t->lane[k] = "double";
         t->domain = t->lifted = t->lifted_lane = "double";
@@ -315,7 +279,7 @@ static const char *const component_names[] = {"a0", "a1", "a2"};
 
 /* template <class A> ...: for acc_t and lane_t. 'T' is the domain of HIGHEST and LOWEST. */
 static void add_monoid(tally_text *text, const tally_computation *c, const components *t) {
-    const monoid_text *m = &monoids[c->monoid];
+    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     static const char *const shapes[] = {"one_component", "two_components", "three_components"};
     const char *const *types[] = {t->acc, t->lane};
     const char *const names[] = {"acc_t", "lane_t"};
@@ -360,26 +324,21 @@ static void add_monoid(tally_text *text, const tally_computation *c, const compo
 static void add_component(tally_text *text, const tally_computation *c, int component) {
     bool is_signed =
         tally_dtype_is_signed(c->desc.in) && c->monoid != TALLY_MONOID_sumabs && c->monoid != TALLY_MONOID_maxabs;
-    bool counts = monoids[c->monoid].kind == CLASS_COUNT;
+    bool counts = tally_monoid_texts[c->monoid].kind == TALLY_CLASS_COUNT;
     const char *name = component_names[component];
-    if (monoids[c->monoid].kind == CLASS_INDEXED && component == 1)
+    if (tally_monoid_texts[c->monoid].kind == TALLY_CLASS_INDEXED && component == 1)
         tally_text_print(text, "(int64)(acc.%s - start)", name);
-    else if (monoids[c->monoid].components == 1 && !tally_dtype_is_float(c->desc.acc) && (is_signed || counts))
+    else if (tally_monoid_texts[c->monoid].components == 1 && !tally_dtype_is_float(c->desc.acc) &&
+             (is_signed || counts))
         tally_text_print(text, "(int64)widest(acc.%s)", name);
     else
         tally_text_print(text, "widest(acc.%s)", name);
 }
 
-static int component_of(const char *lower) {
-    if (strcmp(lower, "a") == 0 || strcmp(lower, "a0") == 0)
-        return 0;
-    return strcmp(lower, "a1") == 0 ? 1 : strcmp(lower, "a2") == 0 ? 2 : -1;
-}
-
 static void add_lower(tally_text *text, const tally_computation *c) {
-    const monoid_text *m = &monoids[c->monoid];
-    const char *lower = lower_texts[c->desc.op];
-    int component = component_of(lower);
+    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
+    const char *lower = tally_lower_texts[c->desc.op];
+    int component = tally_lower_component(lower);
     tally_text_add(text, "inline result_t lower(acc_t acc, uint64 count, uint64 start) {\n");
     if (c->per_result == 2) {
         tally_text_add(text, "    return {output<out_t>::of(widest(acc.a0)), output<out_t>::of(widest(acc.a1))};\n}\n");
