@@ -8,13 +8,12 @@
 #include "cuda/exact.h"
 #include "cuda/text.h"
 
-extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_fold_block[],
-    tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
-    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
-    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[],
-    tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[], tally_cuda_kernels_cluster[],
-    tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
-    tally_cuda_kernels_fold_cuts[];
+extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_slabs[],
+    tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[], tally_cuda_kernels_pieces[],
+    tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[], tally_cuda_kernels_waves[], tally_cuda_kernels_scan[],
+    tally_cuda_kernels_place_offsets[], tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[],
+    tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[], tally_cuda_kernels_fold_tile[],
+    tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[], tally_cuda_kernels_fold_cuts[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -75,21 +74,12 @@ static const char *register_type(tally_dtype in) {
     return tally_dtype_is_signed(in) ? "int32" : "uint32";
 }
 
-/* Of an offset or a key. Keys are equal when their bits are, whatever type these stand for. */
+/* Keys are compared by their bits. */
 static const char *index_type(const tally_computation *c) {
-    const tally_dtype type = c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
-    if (c->desc.grouping != TALLY_KEYS)
-        return element_types[type];
-    switch (tally_dtype_size(type)) {
-    case 1:
-        return "uint8";
-    case 2:
-        return "uint16";
-    case 4:
-        return "uint32";
-    default:
-        return "uint64";
-    }
+    static const char *const bits[] = {[1] = "uint8", [2] = "uint16", [4] = "uint32", [8] = "uint64"};
+    if (c->desc.grouping == TALLY_KEYS)
+        return bits[c->index_bytes];
+    return element_types[c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index];
 }
 
 typedef struct components {
@@ -267,6 +257,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     while (s->scan.ring > 2 && scan_shared(c, s, acc, widest, s->scan.ring) > limit)
         s->scan.ring--;
     s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
+    const bool in_one_access = s->slot_bytes <= 8 && !needs_start(c);
+    s->entry_bytes = !in_one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
     s->scan.waves = 2 * s->scan.ring + 1;
     s->scan.takes_panels = in == result && in >= 4 && acc <= 8 && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
     const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
@@ -313,8 +305,6 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
-    bool one_access = s->slot_bytes <= 8 && !needs_start(c);
-    s->entry_bytes = !one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
     scan_sizes(c, architecture, acc, s);
     fold_sizes(c, s);
 }
@@ -479,9 +469,6 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"ENTRY_BYTES", s->entry_bytes},
                    {"COLUMN_WIDTH", s->column_width},
                    {"COLUMN_SPOTS", s->column_spots},
-                   {"FOLD_TILE", s->fold_tile},
-                   {"FOLD_BLOCKS", s->fold_blocks},
-                   {"CUT_BYTES", s->cut_bytes},
                    {"SCAN_ITEMS", s->scan.items},
                    {"SCAN_FINISHERS", s->scan.finishers},
                    {"SCAN_TEAMS", s->scan.teams},
@@ -491,6 +478,9 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_THREADS", s->scan.threads},
                    {"SCAN_PANEL_THREADS", s->scan.panel_threads},
                    {"SCAN_SHARED_BYTES", s->scan.shared},
+                   {"FOLD_TILE", s->fold_tile},
+                   {"FOLD_BLOCKS", s->fold_blocks},
+                   {"CUT_BYTES", s->cut_bytes},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
@@ -512,18 +502,28 @@ static void add_reduce(tally_text *text, const tally_computation *c, const tally
                      c->entry && c->monoid == TALLY_MONOID_argmin, c->entry && c->monoid == TALLY_MONOID_argmax,
                      c->entry && c->monoid == TALLY_MONOID_moments);
     tally_text_add(text, tally_cuda_kernels_append);
-    tally_text_add(text, tally_cuda_kernels_fold_block);
     tally_text_add(text, tally_cuda_kernels_reduce);
     if (sizes->has_clusters)
         tally_text_add(text, tally_cuda_kernels_cluster);
 }
 
 static void add_groups(tally_text *text, const tally_computation *c) {
-    tally_text_add(text, tally_cuda_kernels_fold_block);
     tally_text_add(text, tally_cuda_kernels_fold_tile);
     tally_text_add(text,
                    c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs : tally_cuda_kernels_fold_segments);
     tally_text_add(text, tally_cuda_kernels_fold_cuts);
+}
+
+static void add_scan(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        tally_text_add(text, tally_cuda_kernels_place_offsets);
+    tally_text_add(text, tally_cuda_kernels_pipeline);
+    tally_text_add(text, tally_cuda_kernels_waves);
+    tally_text_add(text, tally_cuda_kernels_scan);
+    if (c->desc.grouping == TALLY_AXIS)
+        tally_text_add(text, tally_cuda_kernels_scan_columns);
+    if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
+        tally_text_add(text, tally_cuda_kernels_scan_panels);
 }
 
 static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
@@ -535,22 +535,16 @@ static void add_kernels(tally_text *text, const tally_computation *c, const tall
         return;
     }
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
-    if (!tally_is_scan(c) && (all || axis))
-        add_reduce(text, c, sizes);
-    else if (!tally_is_scan(c))
-        add_groups(text, c);
-    else {
-        if (c->desc.grouping == TALLY_SEGMENTS)
-            tally_text_add(text, tally_cuda_kernels_place_offsets);
-        tally_text_add(text, tally_cuda_kernels_pipeline);
-        tally_text_add(text, tally_cuda_kernels_waves);
-        tally_text_add(text, tally_cuda_kernels_scan);
+    if (tally_is_scan(c)) {
+        add_scan(text, c, sizes);
+    } else {
+        tally_text_add(text, tally_cuda_kernels_fold_block);
+        if (all || axis)
+            add_reduce(text, c, sizes);
+        else
+            add_groups(text, c);
     }
-    if (axis && tally_is_scan(c)) {
-        tally_text_add(text, tally_cuda_kernels_scan_columns);
-        if (sizes->scan.takes_panels)
-            tally_text_add(text, tally_cuda_kernels_scan_panels);
-    } else if (axis) {
+    if (axis && !tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_slabs);
         tally_text_add(text, tally_cuda_kernels_columns);
     }

@@ -8,7 +8,7 @@
 /* The sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
     unsigned slot_bytes;      /* an accumulator in global memory */
-    unsigned record_bytes;    /* what a tile adds up to, in full */
+    unsigned record_bytes;    /* what a tile of a scan adds up to, in full */
     unsigned entry_bytes;     /* the same as other blocks read it */
     unsigned vector;          /* elements in 16 bytes of input */
     unsigned unroll;          /* vectors that a reducing thread loads at a time */

@@ -71,7 +71,7 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
     }
 }
 
-/* Little input is cut into smaller tiles, so that all processors have one. */
+/* Little input is cut into smaller tiles, so that all processors have one; what fits in one tile is one. */
 static void cut_scan(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                      tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
@@ -256,8 +256,8 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     cut->rows = 1;
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         cut_rows(device, sizes, shape->extent, cut);
-    else if (tally_is_scan(c) && (shape->extent || grouping == TALLY_SEGMENTS))
-        cut_scan(c, sizes, resident, cut);
     else if (!tally_is_scan(c))
         tally_cuda_groups_cut(c, sizes, shape, cut);
+    else if (shape->extent || grouping == TALLY_SEGMENTS)
+        cut_scan(c, sizes, resident, cut);
 }

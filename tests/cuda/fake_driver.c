@@ -184,6 +184,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
     return CUDA_SUCCESS;
 }
 
+#ifndef FAKE_CUDA_RUNS_KERNELS /* else tests/ladder/emulator/kernels.c has these */
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned options, CUjit_option *names, void **values) {
     (void)image, (void)options, (void)names, (void)values;
     pthread_mutex_lock(&mutex);
@@ -208,6 +209,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     *function = (CUfunction)(void *)module;
     return strcmp(name, "absent") == 0 ? CUDA_ERROR_NOT_FOUND : need_context();
 }
+#endif
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     (void)flags;
@@ -247,22 +249,24 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
 NOTHING(cuCtxSynchronize)
 NOTHING(cuMemcpy)
 NOTHING(cuMemsetD8Async)
-NOTHING(cuMemsetD32Async)
 NOTHING(cuPointerGetAttribute)
 NOTHING(cuPointerGetAttributes)
 NOTHING(cuModuleGetGlobal_v2)
+#ifndef FAKE_CUDA_RUNS_KERNELS
+NOTHING(cuMemsetD32Async)
 NOTHING(cuFuncGetAttribute)
 NOTHING(cuLaunchKernel)
+NOTHING(cuEventCreate)
+NOTHING(cuEventDestroy_v2)
+NOTHING(cuEventRecord)
+NOTHING(cuEventSynchronize)
+NOTHING(cuEventElapsedTime)
+#endif
 NOTHING(cuLaunchCooperativeKernel)
 NOTHING(cuStreamQuery)
 NOTHING(cuStreamGetCtx)
 NOTHING(cuStreamWaitEvent)
-NOTHING(cuEventCreate)
-NOTHING(cuEventDestroy_v2)
-NOTHING(cuEventRecord)
 NOTHING(cuEventQuery)
-NOTHING(cuEventSynchronize)
-NOTHING(cuEventElapsedTime)
 #ifndef FAKE_CUDA_LACKS_A_FUNCTION
 NOTHING(cuStreamIsCapturing)
 #endif

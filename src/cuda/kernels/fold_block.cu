@@ -1,5 +1,5 @@
 /* Folds the accumulators of a block's threads in their order; thread 0 has the result. */
-template <int Threads> inline acc_t fold_block(acc_t acc) {
+template <int Threads = BLOCK> inline acc_t fold_block(acc_t acc) {
     __shared__ alignas(16) uint8 memory[Threads / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory;
     int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;

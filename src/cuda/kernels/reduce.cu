@@ -44,18 +44,18 @@ template <int Threads, int Count> inline void add_vectors(const row &r, uint64 a
         uint4 bits = __ldcs((const uint4 *)(r.y + at + u * Threads * VECTOR));
         memcpy(b + u * VECTOR, &bits, 16);
     }
-    if (HAS_MANY) {
+    if constexpr (HAS_MANY) {
         lanes[0] = combine(lanes[0], lift_many<Count * VECTOR>(a));
-        return;
+    } else {
+#pragma unroll
+        for (int u = 0; u < Count; u++)
+#pragma unroll
+            for (int k = 0; k < VECTOR; k++) {
+                value_t second = HAS_SECOND ? value_of(b[u * VECTOR + k]) : value_t(0);
+                uint64 index = r.before + at + u * Threads * VECTOR + k;
+                lanes[k] = append(lanes[k], value_of(a[u * VECTOR + k]), second, index);
+            }
     }
-#pragma unroll
-    for (int u = 0; u < Count; u++)
-#pragma unroll
-        for (int k = 0; k < VECTOR; k++) {
-            value_t second = HAS_SECOND ? value_of(b[u * VECTOR + k]) : value_t(0);
-            uint64 index = r.before + at + u * Threads * VECTOR + k;
-            lanes[k] = append(lanes[k], value_of(a[u * VECTOR + k]), second, index);
-        }
 }
 
 inline void add_singles(const row &r, uint64 from, uint64 to, lane_t *lanes) {
