@@ -164,7 +164,7 @@ template <class T> inline void fetch_in_bulk(uint8 *to, const T *from, int count
 #if COPIES_IN_BULK
     uint64 begin = (uint64)from, end = (uint64)(from + count), first = begin + 15 & ~15ull, last = end & ~15ull;
     if (first < last)
-        copy_in(to + (first - (begin & ~15ull)), (const void *)first, (uint32)(last - first), g);
+        copy_in(to + (first - (begin & ~15ull)), (const void *)first, (uint32)(last - first), &g->word);
 #endif
 }
 
@@ -192,7 +192,7 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
         __syncwarp();
         if (threadIdx.x % WARP == 0) {
 #if COPIES_IN_BULK
-            arrive_and_expect(full, in_bulk);
+            arrive_and_expect(&full->word, in_bulk);
             fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
 #if GROUPS == KEYS
             fetch_in_bulk(s.keys[here.at], p.index + t.low, t.count, full);
@@ -539,7 +539,7 @@ template <class T> struct stretch_of {
         if (BYTES < 4)
 #pragma unroll
             for (int w = 0; w < (int)(sizeof word / 4); w++)
-                asm volatile("" : "+r"(word[w]));
+                hide(word[w]);
     }
 };
 

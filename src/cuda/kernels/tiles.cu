@@ -171,12 +171,10 @@ inline void publish(entry *e, const record &r, uint32 tag) {
     uint32 marks = (uint32)tails_of(r) | (has_head(r) ? HAS_HEAD : 0);
     uint32 word[4] = {0, tag, GROUPS == ALL ? tag : marks, tag};
     memcpy(word, &r.acc, sizeof(acc_t));
-    asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(e), "r"(word[0]), "r"(word[1]),
-                 "r"(word[2]), "r"(word[3])
-                 : "memory");
+    store_relaxed(e, word[0], word[1], word[2], word[3]);
 #else
     e->what.write(r);
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(&e->tag), "r"(tag) : "memory");
+    store_release(&e->tag, tag);
 #endif
 }
 
@@ -203,18 +201,13 @@ struct batch {
 #pragma unroll
         for (int k = 0; k < MANY; k++)
             if (first + k * WARP < end)
-                asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(word[k][0]), "=r"(word[k][1]), "=r"(word[k][2]), "=r"(word[k][3])
-                             : "l"(entries + first + k * WARP)
-                             : "memory");
+                load_relaxed(entries + first + k * WARP, word[k][0], word[k][1], word[k][2], word[k][3]);
 #pragma unroll
         for (int k = 0; k < MANY; k++)
             there = there && (first + k * WARP >= end || has_tag(word[k], tag));
 #else
         if (first < end) {
-            uint32 seen;
-            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(&entries[first].tag) : "memory");
-            there = seen == tag;
+            there = load_acquire(&entries[first].tag) == tag;
             if (there)
                 whole = entries[first].what.read();
         }
@@ -312,10 +305,10 @@ template <class T> struct ahead {
 
 /* A barrier of the threads that work on tiles, and one of them and the messenger, who come to it from elsewhere. */
 inline void sync_workers() {
-    asm volatile("barrier.sync 1, %0;" ::"n"(TILE_THREADS) : "memory");
+    sync_some<1, TILE_THREADS>();
 }
 inline void sync_all() {
-    asm volatile("barrier.sync 2, %0;" ::"n"(TILE_THREADS + WARP) : "memory");
+    sync_some<2, TILE_THREADS + WARP>();
 }
 
 /* A thread's stretch of a tile, in logical order. */
