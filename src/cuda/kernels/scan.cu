@@ -287,6 +287,22 @@ struct markers {
 
 /* ---- summers ---- */
 
+#if GROUPS == KEYS
+/* The greatest of what a warp's lanes have, for all of them. */
+inline int greatest_of_warp(int x) {
+#if TALLY_ARCHITECTURE >= 80
+    return __reduce_max_sync(ALL_LANES, x);
+#else
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        int other = __shfl_xor_sync(ALL_LANES, x, d);
+        x = other > x ? other : x;
+    }
+    return x;
+#endif
+}
+#endif
+
 /* The last head of a tile, in logical order, as an element of the tile; -1 if there is none. Of segments it is known. */
 inline int last_head(scratch &s, const scan_args &p, const tile &t, const place &here, int in_turn) {
 #if GROUPS == ROWS
@@ -327,7 +343,7 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
                 found = found > logical ? found : logical;
             }
     }
-    found = __reduce_max_sync(ALL_LANES, found);
+    found = greatest_of_warp(found);
     if (threadIdx.x % WARP == 0)
         s.head_of_summers[in_turn][thread / WARP] = found;
     sync_some<SUMMERS>(OF_SUMMERS);
