@@ -91,6 +91,7 @@ CUresult cuDeviceGetName(char *name, int bytes, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
+#ifndef FAKE_CUDA_RUNS_KERNELS /* else emulator/driver.c has this */
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
     (void)device;
     *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? state.capability / 10
@@ -99,6 +100,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
                                                                          : 1024;
     return CUDA_SUCCESS;
 }
+#endif
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
     (void)device;
@@ -184,6 +186,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
     return CUDA_SUCCESS;
 }
 
+#ifndef FAKE_CUDA_RUNS_KERNELS /* else emulator/driver.c has these */
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned options, CUjit_option *names, void **values) {
     (void)image, (void)options, (void)names, (void)values;
     pthread_mutex_lock(&mutex);
@@ -208,6 +211,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     *function = (CUfunction)(void *)module;
     return strcmp(name, "absent") == 0 ? CUDA_ERROR_NOT_FOUND : need_context();
 }
+#endif
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     (void)flags;
@@ -228,6 +232,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 }
 
 /* What the host's part does not call: there, and that is all. */
+#ifndef FAKE_CUDA_RUNS_KERNELS
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
     (void)function, (void)attribute, (void)value;
     return CUDA_SUCCESS;
@@ -239,6 +244,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     *blocks = 1;
     return CUDA_SUCCESS;
 }
+#endif
 
 #define NOTHING(name)                                                                                                  \
     CUresult name(void) {                                                                                              \
@@ -247,22 +253,24 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
 NOTHING(cuCtxSynchronize)
 NOTHING(cuMemcpy)
 NOTHING(cuMemsetD8Async)
-NOTHING(cuMemsetD32Async)
-NOTHING(cuPointerGetAttribute)
 NOTHING(cuPointerGetAttributes)
 NOTHING(cuModuleGetGlobal_v2)
+#ifndef FAKE_CUDA_RUNS_KERNELS
+NOTHING(cuMemsetD32Async)
+NOTHING(cuPointerGetAttribute)
 NOTHING(cuFuncGetAttribute)
 NOTHING(cuLaunchKernel)
 NOTHING(cuLaunchCooperativeKernel)
-NOTHING(cuStreamQuery)
-NOTHING(cuStreamGetCtx)
-NOTHING(cuStreamWaitEvent)
 NOTHING(cuEventCreate)
 NOTHING(cuEventDestroy_v2)
 NOTHING(cuEventRecord)
-NOTHING(cuEventQuery)
 NOTHING(cuEventSynchronize)
 NOTHING(cuEventElapsedTime)
+#endif
+NOTHING(cuStreamQuery)
+NOTHING(cuStreamGetCtx)
+NOTHING(cuStreamWaitEvent)
+NOTHING(cuEventQuery)
 #ifndef FAKE_CUDA_LACKS_A_FUNCTION
 NOTHING(cuStreamIsCapturing)
 #endif
