@@ -13,17 +13,20 @@ trap 'rm -rf "$work"' EXIT
 # Lines of a filter and more options.
 choices() {
     cat <<'END'
-sum/all_values/reduce/i32/fast
-sum/all_values/inclusive/i32/fast
-argmin/all_values/reverse_inclusive/i32/fast
-sum/axis/reduce/i32/fast
-sum/axis/exclusive/i32/fast
-sum/segments/inclusive/i32/fast
-argmin/segments/reverse_inclusive/i32/fast
-sum/keys/inclusive/i32/fast
-sum/segments/reduce/i32/fast
+sum/all_values/reduce/f32/fast
+argmin/all_values/reduce/i32/fast
+var/all_values/reduce/f32/fast --quick
+sum/axis/reduce/f32/fast
+sum/segments/reduce/f32/fast
 argmin/keys/reduce/i32/fast
-sum/all_values/inclusive/f32/fast --quick
+sum/all_values/inclusive/f32/fast
+argmin/all_values/inclusive/i32/fast
+sum/all_values/reverse_exclusive/i32/fast
+sum/axis/inclusive/f32/fast
+max/axis/exclusive/i32/fast
+sum/segments/inclusive/f32/fast
+argmin/segments/inclusive/i32/fast
+sum/keys/exclusive/i32/fast
 mean/keys/inclusive/f16/fast
 sum/all_values/reduce/f64/exact --quick
 sum/keys/reduce/bf16/exact --quick

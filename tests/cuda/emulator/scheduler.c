@@ -323,23 +323,34 @@ static void release_barriers(block *b) {
     }
 }
 
-/* Each thread once, as far as it comes. */
-static void run_round(block *b) {
-    bool any = false;
-    for (unsigned k = 0; k < launch->block && !failed; k++) {
-        const unsigned t = reverse ? launch->block - 1 - k : k;
-        if (b->threads[t].state == READY) {
+/* A warp as far as it comes by itself: how far ahead of the others that is, no kernel may rely on. */
+static void run_warp(block *b, unsigned first) {
+    const unsigned count = launch->block - first < LANES ? launch->block - first : LANES;
+    unsigned long before;
+    do {
+        before = progress;
+        for (unsigned k = 0; k < count && !failed; k++) {
+            const unsigned t = first + (reverse ? count - 1 - k : k);
+            if (b->threads[t].state != READY)
+                continue;
             b->current = t;
             launch->kernel->thread->x = t;
             emulate_switch(&b->scheduler, b->threads[t].stack);
         }
-        any = any || b->threads[t].state != ENDED;
-    }
-    for (unsigned first = 0; first < launch->block && !failed; first += LANES)
-        release_warp(b, first);
+        if (!failed)
+            release_warp(b, first);
+    } while (progress != before && !failed);
+}
+
+static void run_warps(block *b) {
+    const unsigned warps = (launch->block + LANES - 1) / LANES;
+    b->ended = true;
+    for (unsigned k = 0; k < warps && !failed; k++)
+        run_warp(b, (reverse ? warps - 1 - k : k) * LANES);
     if (!failed)
         release_barriers(b);
-    b->ended = !any;
+    for (unsigned t = 0; t < launch->block; t++)
+        b->ended = b->ended && b->threads[t].state == ENDED;
 }
 
 static void run_turn(block *b) {
@@ -350,7 +361,7 @@ static void run_turn(block *b) {
         begin_block(b);
     do {
         before = progress;
-        run_round(b);
+        run_warps(b);
     } while (!failed && !b->ended && progress != before);
 }
 

@@ -1,8 +1,9 @@
 /* Runs a kernel's threads as coroutines of the host. A thread runs on until it must wait: at a barrier, where its warp
- * meets, or where it polls what others write. That is as strict as a GPU may be: what relies on warps in step comes out
- * wrong. Blocks that are alive together, of a cooperative launch or a cluster, run in turns, each until it can do no
- * more by itself, and each in an OS thread of its own, so that __shared__ can be thread_local; only one of these runs
- * at a time. EMULATE_ORDER=reverse lets the last thread and the last block begin.
+ * meets, or where it polls what others write; a warp runs on until it waits for others. That is as strict as a GPU may
+ * be: what relies on lanes or warps in step comes out wrong. Blocks that are alive together, of a cooperative launch or
+ * a cluster, run in turns, each until it can do no more by itself, and each in an OS thread of its own, so that
+ * __shared__ can be thread_local; only one of these runs at a time. EMULATE_ORDER=reverse lets the last thread and the
+ * last block begin.
  *
  * The interface between the stand-in for the driver, which has the scheduler, and a compiled kernel (emulate.h). */
 #ifndef TALLY_TEST_EMULATOR_SCHEDULER_H
