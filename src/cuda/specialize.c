@@ -6,15 +6,16 @@
 #include "core/dtype.h"
 #include "core/expressions.h"
 #include "core/status.h"
-#include "cuda/exact.h"
 #include "core/text.h"
+#include "cuda/exact.h"
 
-extern const char tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[], tally_cuda_kernels_slabs[],
-    tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[], tally_cuda_kernels_pieces[],
-    tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[], tally_cuda_kernels_waves[], tally_cuda_kernels_scan[],
-    tally_cuda_kernels_place_offsets[], tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[],
-    tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[], tally_cuda_kernels_fold_tile[],
-    tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[], tally_cuda_kernels_fold_cuts[];
+extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[],
+    tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
+    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
+    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[],
+    tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[], tally_cuda_kernels_cluster[],
+    tally_cuda_kernels_fold_block[], tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[],
+    tally_cuda_kernels_fold_runs[], tally_cuda_kernels_fold_cuts[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -530,6 +531,7 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
     if (c->entry)
         components_of(c, &types);
     add_choices(&text, c, &sizes, architecture, types.lane_limit);
+    tally_text_add(&text, tally_cuda_kernels_ptx);
     tally_text_add(&text, tally_cuda_kernels_prelude);
     add_types(&text, c);
     if (c->exact) {

@@ -91,6 +91,7 @@ CUresult cuDeviceGetName(char *name, int bytes, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
+#ifndef FAKE_CUDA_RUNS_KERNELS /* else emulator/driver.c has this */
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
     (void)device;
     *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? state.capability / 10
@@ -99,6 +100,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
                                                                          : 1024;
     return CUDA_SUCCESS;
 }
+#endif
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
     (void)device;
@@ -184,7 +186,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
     return CUDA_SUCCESS;
 }
 
-#ifndef FAKE_CUDA_RUNS_KERNELS /* else tests/ladder/emulator/kernels.c has these */
+#ifndef FAKE_CUDA_RUNS_KERNELS /* else emulator/driver.c has these */
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned options, CUjit_option *names, void **values) {
     (void)image, (void)options, (void)names, (void)values;
     pthread_mutex_lock(&mutex);
@@ -230,6 +232,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 }
 
 /* What the host's part does not call: there, and that is all. */
+#ifndef FAKE_CUDA_RUNS_KERNELS
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
     (void)function, (void)attribute, (void)value;
     return CUDA_SUCCESS;
@@ -241,6 +244,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     *blocks = 1;
     return CUDA_SUCCESS;
 }
+#endif
 
 #define NOTHING(name)                                                                                                  \
     CUresult name(void) {                                                                                              \
@@ -249,20 +253,20 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
 NOTHING(cuCtxSynchronize)
 NOTHING(cuMemcpy)
 NOTHING(cuMemsetD8Async)
-NOTHING(cuPointerGetAttribute)
 NOTHING(cuPointerGetAttributes)
 NOTHING(cuModuleGetGlobal_v2)
 #ifndef FAKE_CUDA_RUNS_KERNELS
 NOTHING(cuMemsetD32Async)
+NOTHING(cuPointerGetAttribute)
 NOTHING(cuFuncGetAttribute)
 NOTHING(cuLaunchKernel)
+NOTHING(cuLaunchCooperativeKernel)
 NOTHING(cuEventCreate)
 NOTHING(cuEventDestroy_v2)
 NOTHING(cuEventRecord)
 NOTHING(cuEventSynchronize)
 NOTHING(cuEventElapsedTime)
 #endif
-NOTHING(cuLaunchCooperativeKernel)
 NOTHING(cuStreamQuery)
 NOTHING(cuStreamGetCtx)
 NOTHING(cuStreamWaitEvent)

@@ -1,17 +1,4 @@
 /* A reduction of little input by one cluster of blocks (sm_90 and later): see reduce.cu. */
-inline void arrive_in_cluster() {
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-}
-inline void wait_for_cluster() {
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-/* To the same variable of the cluster's first block. */
-inline void store_at_first(uint32 *word, uint32 value) {
-    asm volatile("{\n\t.reg .u32 there;\n\tmapa.shared::cluster.u32 there, %0, 0;\n\t"
-                 "st.shared::cluster.u32 [there], %1;\n\t}" ::"r"((uint32)__cvta_generic_to_shared(word)),
-                 "r"(value)
-                 : "memory");
-}
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_BLOCK)
     reduce_in_cluster(reduce_args p) {

@@ -12,15 +12,6 @@ constexpr uint64 FRESH = 1ull << 61;  /* what is open behind the tile has begun 
 constexpr uint64 ENDS = 1ull << 60;   /* what was open before the tile ends in it */
 constexpr uint64 COUNT = (1ull << COUNT_BITS) - 1;
 
-inline uint64 see(const uint64 *word) {
-    uint64 value;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-    return value;
-}
-inline void tell(uint64 *word, uint64 value) {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
-}
-
 inline uint64 add_lanes(uint64 value) {
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2)
@@ -47,10 +38,10 @@ inline uint64 look_back(const groups_args &p, uint64 number) {
     while (number) {
         const bool exists = lane < number;
         const uint64 mine = number - 1 - lane;
-        uint64 word = exists ? see(p.of_tile + mine) : SUMMED;
+        uint64 word = exists ? load_relaxed(p.of_tile + mine) : SUMMED;
         for (int looks = 0; looks < PATIENCE && !__all_sync(ALL_LANES, word != 0); looks++)
             if (!word)
-                word = see(p.of_tile + mine);
+                word = load_relaxed(p.of_tile + mine);
         for (uint32 silent; (silent = __ballot_sync(ALL_LANES, word == 0)) != 0;) {
             uint32 which = __ffs(silent) - 1;
             uint64 count = heads_of(p, number - 1 - which);
@@ -133,7 +124,7 @@ inline uint32 find_heads(runs_memory &r, uint32 mine, uint64 *told, uint32 *rank
     }
     *rank = at;
     if (threadIdx.x == 0)
-        tell(told, TOLD | all);
+        store_relaxed(told, TOLD | all);
     if (r.of_warp[warp] < MANY_HEADS) {
         for (uint32 bits = mine; bits; bits &= bits - 1)
             r.head[at++] = (uint16)(first + lane * WARP + __ffs(bits) - 1);
@@ -197,7 +188,7 @@ inline void keep_ends(tile_memory &s, const runs_memory &r, const groups_args &p
     c.start = heads ? t.first + r.head[heads - 1] : 0;
     c.end = t.first + (heads ? r.head[0] : t.count);
 #endif
-    tell(p.of_tile + number,
+    store_relaxed(p.of_tile + number,
          TOLD | SUMMED | (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads));
     if (number + 1 == p.tiles)
         p.told->runs = r.before + heads;
@@ -231,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
         uint64 before = look_back(p, number);
         if (threadIdx.x == 0) {
             r.before = before;
-            tell(p.of_tile + number, TOLD | SUMMED | (before + heads));
+            store_relaxed(p.of_tile + number, TOLD | SUMMED | (before + heads));
         }
     }
     wait_for_copies<0>();

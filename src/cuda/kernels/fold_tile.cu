@@ -95,19 +95,6 @@ template <> struct unsigned_of<8> {
     typedef uint64 type;
 };
 
-/* What is wanted a while later, even where all threads load the same: that the compiler would move to a uniform register
- * and wait for it at once. */
-inline uint32 load_ahead(const uint32 *from) {
-    uint32 value;
-    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(from));
-    return value;
-}
-inline uint64 load_ahead(const uint64 *from) {
-    uint64 value;
-    asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(from));
-    return value;
-}
-
 /* Vectors of 16 bytes change places within each 128 bytes, so that neither threads that work on stretches of equal
  * length nor those that copy neighbouring vectors meet in a bank. The pattern repeats every 2048 bytes. */
 inline uint32 placed(uint32 at) {
@@ -120,11 +107,7 @@ template <class T> inline T *place_of(uint8 *memory, uint32 element) {
 
 template <int Bytes> inline void copy_async(uint8 *to, const void *from) {
 #if TALLY_ARCHITECTURE >= 80
-    const uint32 shared = (uint32)__cvta_generic_to_shared(to);
-    if (Bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(Bytes) : "memory");
+    copy_ahead<Bytes>(to, from);
 #else
     typedef typename word_of<Bytes>::type word;
     *(word *)to = *(const word *)from;
@@ -132,13 +115,13 @@ template <int Bytes> inline void copy_async(uint8 *to, const void *from) {
 }
 inline void close_copies() {
 #if TALLY_ARCHITECTURE >= 80
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    end_copies_ahead();
 #endif
 }
 /* Until all but the last groups of this thread's copies are there. */
 template <int Last> inline void wait_for_copies() {
 #if TALLY_ARCHITECTURE >= 80
-    asm volatile("cp.async.wait_group %0;" ::"n"(Last) : "memory");
+    wait_for_copies_ahead<Last>();
 #endif
 }
 

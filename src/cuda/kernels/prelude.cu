@@ -1,7 +1,7 @@
 /* What every kernel of this folder starts from: types, elements in memory, and the vocabulary of core/monoids.def.
  * Nothing is included, so that a kernel compiles in milliseconds. Functions are device functions by the option
- * --device-as-default-execution-space. Before this text stand the choices that are preprocessor symbols, after it the
- * types and functions of one computation, which specialize.c writes:
+ * --device-as-default-execution-space. Before this text stand the choices that are preprocessor symbols and
+ * ptx.cu, after it the types and functions of one computation, which specialize.c writes:
  *
  *   in_t, value_t    an element as it lies in memory, and as it is computed with
  *   acc_t            an accumulator; lane_t, a narrower one for a bounded number of elements (LANE_LIMIT)
@@ -31,9 +31,7 @@ constexpr uint32 ALL_LANES = 0xffffffffu;
 /* ---- elements ---- */
 
 inline float value_of(f16 x) {
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(x.bits));
-    return value;
+    return float_of_f16(x.bits);
 }
 inline float value_of(bf16 x) {
     return __uint_as_float((uint32)x.bits << 16);
@@ -143,25 +141,8 @@ template <class Out> struct output {
     }
 };
 template <> struct output<f16> {
-    static f16 of(float x) {
-        f16 r;
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
-        return r;
-    }
-    static f16 of(double x) {
-        f16 r;
-        asm("cvt.rn.f16.f64 %0, %1;" : "=h"(r.bits) : "d"(x));
-        return r;
-    }
-    static f16 of(int64 x) {
-        f16 r;
-        asm("cvt.rn.f16.s64 %0, %1;" : "=h"(r.bits) : "l"(x));
-        return r;
-    }
-    static f16 of(uint64 x) {
-        f16 r;
-        asm("cvt.rn.f16.u64 %0, %1;" : "=h"(r.bits) : "l"(x));
-        return r;
+    template <class V> static f16 of(V x) {
+        return {f16_of(x)};
     }
 };
 template <> struct output<bf16> {
@@ -247,14 +228,10 @@ template <class T> inline T larger(T a, T b) {
 }
 #if TALLY_ARCHITECTURE >= 80
 inline float smaller(float a, float b) {
-    float r;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-    return r;
+    return min_or_nan(a, b);
 }
 inline float larger(float a, float b) {
-    float r;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-    return r;
+    return max_or_nan(a, b);
 }
 #endif
 /* Whether v at index i goes before w at j: a NaN before all, equals by index. */

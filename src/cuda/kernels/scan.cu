@@ -164,7 +164,7 @@ template <class T> inline void fetch_in_bulk(uint8 *to, const T *from, int count
 #if COPIES_IN_BULK
     uint64 begin = (uint64)from, end = (uint64)(from + count), first = begin + 15 & ~15ull, last = end & ~15ull;
     if (first < last)
-        copy_in(to + (first - (begin & ~15ull)), (const void *)first, (uint32)(last - first), g);
+        copy_in(to + (first - (begin & ~15ull)), (const void *)first, (uint32)(last - first), &g->word);
 #endif
 }
 
@@ -192,7 +192,7 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
         __syncwarp();
         if (threadIdx.x % WARP == 0) {
 #if COPIES_IN_BULK
-            arrive_and_expect(full, in_bulk);
+            arrive_and_expect(&full->word, in_bulk);
             fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
 #if GROUPS == KEYS
             fetch_in_bulk(s.keys[here.at], p.index + t.low, t.count, full);
@@ -287,6 +287,22 @@ struct markers {
 
 /* ---- summers ---- */
 
+#if GROUPS == KEYS
+/* The greatest of what a warp's lanes have, for all of them. */
+inline int greatest_of_warp(int x) {
+#if TALLY_ARCHITECTURE >= 80
+    return __reduce_max_sync(ALL_LANES, x);
+#else
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        int other = __shfl_xor_sync(ALL_LANES, x, d);
+        x = other > x ? other : x;
+    }
+    return x;
+#endif
+}
+#endif
+
 /* The last head of a tile, in logical order, as an element of the tile; -1 if there is none. Of segments it is known. */
 inline int last_head(scratch &s, const scan_args &p, const tile &t, const place &here, int in_turn) {
 #if GROUPS == ROWS
@@ -327,7 +343,7 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
                 found = found > logical ? found : logical;
             }
     }
-    found = __reduce_max_sync(ALL_LANES, found);
+    found = greatest_of_warp(found);
     if (threadIdx.x % WARP == 0)
         s.head_of_summers[in_turn][thread / WARP] = found;
     sync_some<SUMMERS>(OF_SUMMERS);
@@ -539,7 +555,7 @@ template <class T> struct stretch_of {
         if (BYTES < 4)
 #pragma unroll
             for (int w = 0; w < (int)(sizeof word / 4); w++)
-                asm volatile("" : "+r"(word[w]));
+                hide(word[w]);
     }
 };
 
@@ -785,6 +801,7 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
 /* ---- the kernel ---- */
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
+    extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
     if (p.refused && *p.refused)
         return;

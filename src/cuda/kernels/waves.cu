@@ -69,14 +69,12 @@ inline void publish(entry *e, const record &r, uint32 tag) {
     word[SLOT_BYTES / 4] |= has_head(r) ? HEAD_BIT : 0;
     memcpy(word, &r.acc, sizeof(acc_t));
     if (SLOT_BYTES == 4)
-        asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %2};" ::"l"(e), "r"(word[0]), "r"(word[1]) : "memory");
+        store_relaxed(e, word[0], word[1]);
     else
-        asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(e), "r"(word[0]), "r"(word[1]),
-                     "r"(word[2]), "r"(word[3])
-                     : "memory");
+        store_relaxed(e, word[0], word[1], word[2], word[3]);
 #else
     e->what.write(r);
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(&e->tag), "r"(tag) : "memory");
+    store_release(&e->tag, tag);
 #endif
 }
 
@@ -104,15 +102,9 @@ struct batch {
             if (there >> k & 1 || first + k * WARP >= end)
                 continue;
             if (SLOT_BYTES == 4)
-                asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];"
-                             : "=r"(w[0]), "=r"(w[1])
-                             : "l"(from)
-                             : "memory");
+                load_relaxed(from, w[0], w[1]);
             else
-                asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(w[0]), "=r"(w[1]), "=r"(w[2 % (ENTRY_BYTES / 4)]), "=r"(w[3 % (ENTRY_BYTES / 4)])
-                             : "l"(from)
-                             : "memory");
+                load_relaxed(from, w[0], w[1], w[2 % (ENTRY_BYTES / 4)], w[3 % (ENTRY_BYTES / 4)]);
         }
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
@@ -125,9 +117,7 @@ struct batch {
         if (first >= end) {
             there = 1;
         } else if (!there) {
-            uint32 seen;
-            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(&entries[first].tag) : "memory");
-            there = seen == tag;
+            there = load_acquire(&entries[first].tag) == tag;
             if (there)
                 whole = entries[first].what.read();
         }

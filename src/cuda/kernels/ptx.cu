@@ -1,0 +1,229 @@
+/* The instructions that CUDA C has no words for, a function each; no other text has inline assembly. The guard lets
+ * another text that has the same functions stand before this one: tests/cuda/emulator does, to run kernels without a GPU.
+ * It comes before prelude.cu, so the types are C's own; 'long long' and 'unsigned long long' have 64 bits, and addresses
+ * in shared memory are given as ordinary pointers. */
+#ifndef TALLY_PTX
+#define TALLY_PTX
+
+/* ---- conversions, rounded to nearest, ties to even; an f16 as its bits ---- */
+
+inline float float_of_f16(unsigned short bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+inline unsigned short f16_of(float x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+inline unsigned short f16_of(double x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+    return bits;
+}
+inline unsigned short f16_of(long long x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.s64 %0, %1;" : "=h"(bits) : "l"(x));
+    return bits;
+}
+inline unsigned short f16_of(unsigned long long x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.u64 %0, %1;" : "=h"(bits) : "l"(x));
+    return bits;
+}
+
+/* ---- the smaller and the larger, NaN if one of them is ---- */
+
+#if TALLY_ARCHITECTURE >= 80
+inline float min_or_nan(float a, float b) {
+    float r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+inline float max_or_nan(float a, float b) {
+    float r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+#endif
+
+/* Takes the word out of the compiler's sight: it no longer knows what it is. */
+inline void hide(unsigned &word) {
+    asm volatile("" : "+r"(word));
+}
+
+/* ---- global memory that other blocks read and write meanwhile; several words in one access, aligned to all ---- */
+
+inline void store_relaxed(void *to, unsigned a, unsigned b) {
+    asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(a), "r"(b) : "memory");
+}
+inline void store_relaxed(void *to, unsigned a, unsigned b, unsigned c, unsigned d) {
+    asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(a), "r"(b), "r"(c), "r"(d)
+                 : "memory");
+}
+inline void load_relaxed(const void *from, unsigned &a, unsigned &b) {
+    asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "l"(from) : "memory");
+}
+inline void load_relaxed(const void *from, unsigned &a, unsigned &b, unsigned &c, unsigned &d) {
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                 : "l"(from)
+                 : "memory");
+}
+inline unsigned long long load_relaxed(const unsigned long long *from) {
+    unsigned long long value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+inline void store_relaxed(unsigned long long *to, unsigned long long value) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+}
+inline void store_release(unsigned *to, unsigned value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+inline unsigned load_acquire(const unsigned *from) {
+    unsigned value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+
+/* ---- what is wanted a while later, even where all threads load the same: that the compiler would move to a uniform
+ * register and wait for it at once ---- */
+
+inline unsigned load_ahead(const unsigned *from) {
+    unsigned value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(from));
+    return value;
+}
+inline unsigned long long load_ahead(const unsigned long long *from) {
+    unsigned long long value;
+    asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(from));
+    return value;
+}
+
+/* ---- barriers ---- */
+
+/* Of 'Threads' threads of a block, whole warps, who all name the same number from 1 to 15. */
+template <int Threads> inline void sync_some(int barrier) {
+    asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
+}
+/* The same of a barrier that is known when the kernel is compiled: where the compiler sees only a number it keeps all 16
+ * barriers for the kernel. */
+template <int Barrier, int Threads> inline void sync_some() {
+    asm volatile("barrier.sync %0, %1;" ::"n"(Barrier), "n"(Threads) : "memory");
+}
+
+inline unsigned shared_address(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+#if TALLY_ARCHITECTURE >= 80
+/* A word of shared memory as a barrier at which threads arrive without waiting. 'count' arrivals end a phase. */
+inline void init_mbarrier(unsigned long long *word, unsigned count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(word)), "r"(count) : "memory");
+}
+inline void arrive_at_mbarrier(unsigned long long *word) {
+    asm volatile("{\n\t.reg .b64 state;\n\tmbarrier.arrive.shared::cta.b64 state, [%0];\n\t}" ::"r"(
+                     shared_address(word))
+                 : "memory");
+}
+/* Whether the phase of this parity has ended. */
+inline bool has_passed(unsigned long long *word, unsigned parity) {
+    unsigned passed;
+#if TALLY_ARCHITECTURE >= 90
+    asm volatile("{\n\t.reg .pred open;\n\tmbarrier.try_wait.parity.shared::cta.b64 open, [%1], %2;\n\t"
+                 "selp.u32 %0, 1, 0, open;\n\t}"
+                 : "=r"(passed)
+                 : "r"(shared_address(word)), "r"(parity)
+                 : "memory");
+#else
+    /* without .parity before PTX 7.1; sm_80 knows it */
+    asm volatile("{\n\t.reg .pred open;\n\tmbarrier.test_wait.parity.shared::cta.b64 open, [%1], %2;\n\t"
+                 "selp.u32 %0, 1, 0, open;\n\t}"
+                 : "=r"(passed)
+                 : "r"(shared_address(word)), "r"(parity)
+                 : "memory");
+#endif
+    return passed;
+}
+
+/* ---- copies that run by themselves: 16, 8 or 4 bytes of this thread, from global to shared memory ---- */
+
+template <int Bytes> inline void copy_ahead(void *to, const void *from) {
+    if (Bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from),
+                     "n"(Bytes < 16 ? Bytes : 4)
+                     : "memory");
+}
+/* Makes a group of this thread's copies since the last. */
+inline void end_copies_ahead() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/* Until all groups but the last so many are there. */
+template <int Groups> inline void wait_for_copies_ahead() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
+}
+/* One of the barrier's arrivals, when this thread's copies so far are done. */
+inline void arrive_after_copies(unsigned long long *word) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(word)) : "memory");
+}
+#endif
+
+#if TALLY_ARCHITECTURE >= 90
+/* ---- copies in bulk: addresses and sizes are multiples of 16 ---- */
+
+/* Arrives, and lets the phase end only when so many bytes more have come. */
+inline void arrive_and_expect(unsigned long long *word, unsigned bytes) {
+    asm volatile("{\n\t.reg .b64 state;\n\tmbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n\t}" ::"r"(
+                     shared_address(word)),
+                 "r"(bytes)
+                 : "memory");
+}
+inline void copy_in(void *to, const void *from, unsigned bytes, unsigned long long *word) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(word))
+                 : "memory");
+}
+inline void copy_out(void *to, const void *from, unsigned bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
+                 "r"(bytes)
+                 : "memory");
+}
+/* Makes a group of this thread's copies out since the last. */
+inline void end_copies_out() {
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/* Until all groups but the last so many have read what they copy. */
+template <int Groups> inline void wait_for_copies_out() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Groups) : "memory");
+}
+/* What this thread wrote to shared memory is seen by the copies that are started from now on. */
+inline void show_to_copies() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+/* The same of barriers that it has initialized. */
+inline void show_mbarriers() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/* ---- clusters of blocks ---- */
+
+inline void arrive_in_cluster() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+inline void wait_for_cluster() {
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+/* To the same variable of the cluster's first block. */
+inline void store_at_first(unsigned *word, unsigned value) {
+    asm volatile("{\n\t.reg .u32 there;\n\tmapa.shared::cluster.u32 there, %0, 0;\n\t"
+                 "st.shared::cluster.u32 [there], %1;\n\t}" ::"r"(shared_address(word)),
+                 "r"(value)
+                 : "memory");
+}
+#endif
+#endif

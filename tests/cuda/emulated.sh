@@ -1,0 +1,59 @@
+#!/bin/sh
+# A part of the conformance suite on an emulated GPU, for machines without one: a text for each kind of kernel, with the
+# data of the suite's larger amounts where they take seconds.
+# usage: tests/cuda/emulated.sh CONFORMANCE [quick|long]
+# To be run in the emulator's environment (build/tests/cuda/emulate): EMULATE_CAPABILITY, EMULATE_MULTIPROCESSORS and
+# EMULATE_ORDER choose the device. 'long' takes every operator and some minutes.
+set -eu
+conformance=$1
+amount=${2:-quick}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Lines of a filter and more options.
+choices() {
+    cat <<'END'
+sum/all_values/reduce/f32/fast
+argmin/all_values/reduce/i32/fast
+var/all_values/reduce/f32/fast --quick
+sum/axis/reduce/f32/fast
+sum/segments/reduce/f32/fast
+argmin/keys/reduce/i32/fast
+sum/all_values/inclusive/f32/fast
+argmin/all_values/inclusive/i32/fast
+sum/all_values/reverse_exclusive/i32/fast
+sum/axis/inclusive/f32/fast
+max/axis/exclusive/i32/fast
+sum/segments/inclusive/f32/fast
+argmin/segments/inclusive/i32/fast
+sum/keys/exclusive/i32/fast
+mean/keys/inclusive/f16/fast
+sum/all_values/reduce/f64/exact --quick
+sum/keys/reduce/bf16/exact --quick
+END
+    if [ "$amount" = long ]; then
+        for op in sum prod min max argmin argmax minmax any all count_nonzero band bor bxor sumsq norm1 norm2 norm_inf \
+            mean var std dot logsumexp; do
+            for grouping in all_values axis segments keys; do
+                echo "$op/$grouping/ --quick"
+            done
+        done
+        echo "/ --quick --only pieces"
+        echo "user_ --quick --only user"
+        echo "/ --quick --only index_types"
+    fi
+}
+
+code=0
+choices | xargs -P "$(nproc 2>/dev/null || echo 2)" -L 1 sh -c '
+    conformance=$0 filter=$2
+    log=$1/$(echo "$2 $3 $4 $5" | tr "/ " __)
+    shift 2
+    case "$*" in *--only*) ;; *) set -- --only main "$@" ;; esac
+    "$conformance" --device cuda:0 --filter "$filter" --show 3 "$@" >"$log" 2>&1 ||
+        { echo "failed ($?): $filter $*" >>"$log"; exit 1; }
+' "$conformance" "$work" || code=1
+cat "$work"/* | grep -v ' 0 failures$' | head -n 60 || true
+cat "$work"/* | awk '/ failures$/ { combinations += $2; cases += $6; elements += $8; failures += $10 }
+    END { printf "%d combinations, %d cases, %d elements, %d failures\n", combinations, cases, elements, failures }'
+exit $code

@@ -1,0 +1,287 @@
+/* What kernels need of CUDA C, for a C++ compiler of the host: the stand-in for NVRTC (nvrtc.c) puts this before a
+ * kernel's text. Threads are coroutines (scheduler.h); a function here is what the instruction does, for one thread.
+ * What is left undefined there is refused here where that is cheap: lanes that are not together, barriers of different
+ * sizes, accesses that are not aligned (the compiler's sanitizer looks at those). What a device of the emulated compute
+ * capability lacks is not declared. */
+#include "scheduler.h"
+
+extern "C" void *memcpy(void *, const void *, size_t);
+
+/* An attribute may stand where the kernels have alignas, behind __shared__ too. */
+#define alignas(bytes) __attribute__((aligned(bytes)))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __global__
+#define __device__
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __cluster_dims__(...)
+/* Each block that is alive runs in an OS thread of its own. Dynamic shared memory: see nvrtc.c. */
+#define __shared__ __attribute__((aligned(16))) static thread_local
+
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+
+static emulate_index threadIdx, blockIdx, blockDim, gridDim;
+
+namespace emulate {
+static const emulate_scheduler *scheduler;
+static thread_local int anchor;
+
+static void *anchor_of_block() {
+    return &anchor;
+}
+
+/* Parameters are copied in their order, as braces promise. */
+template <class... Parameters> struct call_of {
+    template <class... Values> call_of(void (*kernel)(Parameters...), Values... values) { kernel(values...); }
+};
+template <class Value> Value take(void **&parameters) {
+    return *(Value *)*parameters++;
+}
+template <class... Parameters> void call(void (*kernel)(Parameters...), void **parameters) {
+    call_of<Parameters...>{kernel, take<Parameters>(parameters)...};
+}
+
+template <class T> T from_bits(emulate_word bits) {
+    T value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+template <class T> emulate_word bits_of(T value) {
+    emulate_word bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+inline unsigned lane() {
+    return threadIdx.x % 32;
+}
+/* All lanes of a warp take part in all that they do together. */
+template <class T> const emulate_word *exchange(const char *what, unsigned mask, T value) {
+    if (mask != 0xffffffffu)
+        scheduler->fault("the emulator knows exchanges of whole warps only");
+    return scheduler->exchange(what, bits_of(value));
+}
+template <class T> T shuffle(const char *what, unsigned mask, T value, unsigned from) {
+    return from_bits<T>(exchange(what, mask, value)[from % 32]);
+}
+} // namespace emulate
+
+/* A kernel as the stand-in for the driver finds it; written after the kernels by nvrtc.c. */
+#define EMULATE_KERNEL(name, blocks_a_cluster)                                                                         \
+    extern "C" __attribute__((visibility("default")))                                                                  \
+    const emulate_kernel emulate_kernel_##name = {[](void **parameters) { emulate::call(name, parameters); },          \
+                                                  blocks_a_cluster,                                                    \
+                                                  &threadIdx,                                                          \
+                                                  &blockIdx,                                                           \
+                                                  &blockDim,                                                           \
+                                                  &gridDim,                                                            \
+                                                  emulate::anchor_of_block,                                            \
+                                                  &emulate::scheduler};
+
+/* ---- barriers and fences ---- */
+
+inline void __syncthreads() {
+    emulate::scheduler->sync(0, 0);
+}
+inline void __syncwarp() {
+    emulate::exchange("__syncwarp", 0xffffffffu, 0);
+}
+/* A thread that polls has a fence in its loop: there it gives way. */
+inline void __threadfence_block() {
+    emulate::scheduler->give_way();
+}
+inline void __threadfence() {
+    emulate::scheduler->give_way();
+}
+
+/* ---- what the lanes of a warp do together ---- */
+
+template <class T> T __shfl_sync(unsigned mask, T value, unsigned from) {
+    return emulate::shuffle("__shfl_sync", mask, value, from);
+}
+template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
+    const unsigned lane = emulate::lane();
+    return emulate::shuffle("__shfl_down_sync", mask, value, lane + distance < 32 ? lane + distance : lane);
+}
+template <class T> T __shfl_up_sync(unsigned mask, T value, unsigned distance) {
+    const unsigned lane = emulate::lane();
+    return emulate::shuffle("__shfl_up_sync", mask, value, lane >= distance ? lane - distance : lane);
+}
+template <class T> T __shfl_xor_sync(unsigned mask, T value, unsigned bits) {
+    return emulate::shuffle("__shfl_xor_sync", mask, value, emulate::lane() ^ bits);
+}
+inline unsigned __ballot_sync(unsigned mask, bool vote) {
+    const emulate_word *votes = emulate::exchange("__ballot_sync", mask, vote);
+    unsigned all = 0;
+    for (unsigned lane = 0; lane < 32; lane++)
+        all |= (unsigned)votes[lane] << lane;
+    return all;
+}
+inline int __all_sync(unsigned mask, bool vote) {
+    return __ballot_sync(mask, vote) == 0xffffffffu;
+}
+#if EMULATE_ARCHITECTURE >= 80
+inline int __reduce_max_sync(unsigned mask, int value) {
+    const emulate_word *values = emulate::exchange("__reduce_max_sync", mask, value);
+    int most = value;
+    for (unsigned lane = 0; lane < 32; lane++)
+        most = (int)values[lane] > most ? (int)values[lane] : most;
+    return most;
+}
+#endif
+
+/* ---- memory ---- */
+
+template <class T> T __ldcs(const T *from) {
+    return *from;
+}
+template <class T> T __ldcg(const T *from) {
+    return *from;
+}
+template <class T> void __stcs(T *to, T value) {
+    *to = value;
+}
+template <class T> void __stcg(T *to, T value) {
+    *to = value;
+}
+
+/* Threads take turns only where they wait, so that nothing comes between these. */
+template <class T, class Change> T emulate_atomic(T *to, Change change) {
+    const T before = *to;
+    *to = change(before);
+    return before;
+}
+template <class T, class V> T atomicAdd(T *to, V value) {
+    return emulate_atomic(to, [=](T before) { return (T)(before + (T)value); });
+}
+template <class T, class V> T atomicOr(T *to, V value) {
+    return emulate_atomic(to, [=](T before) { return (T)(before | (T)value); });
+}
+template <class T, class V> T atomicMax(T *to, V value) {
+    return emulate_atomic(to, [=](T before) { return before < (T)value ? (T)value : before; });
+}
+template <class T, class V> T atomicMin(T *to, V value) {
+    return emulate_atomic(to, [=](T before) { return (T)value < before ? (T)value : before; });
+}
+
+/* ---- bits ---- */
+
+inline int __float_as_int(float x) {
+    return emulate::bits_of(x);
+}
+inline unsigned __float_as_uint(float x) {
+    return emulate::bits_of(x);
+}
+inline float __int_as_float(int bits) {
+    return emulate::from_bits<float>(bits);
+}
+inline float __uint_as_float(unsigned bits) {
+    return emulate::from_bits<float>(bits);
+}
+inline long long __double_as_longlong(double x) {
+    return emulate::bits_of(x);
+}
+inline double __longlong_as_double(long long bits) {
+    return emulate::from_bits<double>(bits);
+}
+inline int __double2hiint(double x) {
+    return emulate::bits_of(x) >> 32;
+}
+inline int __double2loint(double x) {
+    return (int)emulate::bits_of(x);
+}
+inline double __hiloint2double(int high, int low) {
+    return emulate::from_bits<double>((emulate_word)(unsigned)high << 32 | (unsigned)low);
+}
+inline int __clz(int word) {
+    return word ? __builtin_clz((unsigned)word) : 32;
+}
+inline int __clzll(long long word) {
+    return word ? __builtin_clzll((unsigned long long)word) : 64;
+}
+inline int __ffs(int word) {
+    return __builtin_ffs(word);
+}
+inline int __popc(unsigned word) {
+    return __builtin_popcount(word);
+}
+inline unsigned long long __brevll(unsigned long long word) {
+    unsigned long long reversed = 0;
+    for (int k = 0; k < 64; k++)
+        reversed |= (word >> k & 1) << (63 - k);
+    return reversed;
+}
+inline unsigned __brev(unsigned word) {
+    return (unsigned)(__brevll(word) >> 32);
+}
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+/* By halves of 16 bits. */
+template <class Each> unsigned emulate_halves(unsigned a, unsigned b, Each each) {
+    return (unsigned)(unsigned short)each((unsigned short)(a >> 16), (unsigned short)(b >> 16)) << 16 |
+           (unsigned short)each((unsigned short)a, (unsigned short)b);
+}
+inline unsigned __vmaxu2(unsigned a, unsigned b) {
+    return emulate_halves(a, b, [](unsigned x, unsigned y) { return x > y ? x : y; });
+}
+inline unsigned __vminu2(unsigned a, unsigned b) {
+    return emulate_halves(a, b, [](unsigned x, unsigned y) { return x < y ? x : y; });
+}
+inline unsigned __vsub2(unsigned a, unsigned b) {
+    return emulate_halves(a, b, [](unsigned x, unsigned y) { return x - y; });
+}
+#if EMULATE_ARCHITECTURE >= 90
+inline unsigned __viaddmin_u16x2(unsigned a, unsigned b, unsigned c) {
+    return __vminu2(emulate_halves(a, b, [](unsigned x, unsigned y) { return x + y; }), c);
+}
+#endif
+
+/* ---- arithmetic: the host rounds to nearest, and nothing is contracted (nvrtc.c) ---- */
+
+inline double __dadd_rn(double a, double b) {
+    return a + b;
+}
+inline double __dsub_rn(double a, double b) {
+    return a - b;
+}
+inline double __dmul_rn(double a, double b) {
+    return a * b;
+}
+inline double __fma_rn(double a, double b, double c) {
+    return __builtin_fma(a, b, c);
+}
+/* Towards zero: what was rounded away from it goes one back. A long double holds every integer of 64 bits. */
+inline float emulate_toward_zero(long double x) {
+    const float nearest = (float)x;
+    return __builtin_fabsl(nearest) > __builtin_fabsl(x) ? __builtin_nextafterf(nearest, 0) : nearest;
+}
+inline float __double2float_rz(double x) {
+    return emulate_toward_zero(x);
+}
+inline float __ll2float_rz(long long x) {
+    return emulate_toward_zero(x);
+}
+inline float __ull2float_rz(unsigned long long x) {
+    return emulate_toward_zero(x);
+}
+#define EMULATE_FUNCTION(name)                                                                                         \
+    inline float name(float x) {                                                                                       \
+        return __builtin_##name##f(x);                                                                                 \
+    }                                                                                                                  \
+    inline double name(double x) {                                                                                     \
+        return __builtin_##name(x);                                                                                    \
+    }
+EMULATE_FUNCTION(exp)
+EMULATE_FUNCTION(log)
+EMULATE_FUNCTION(sqrt)
+EMULATE_FUNCTION(fabs)
+inline float fabsf(float x) {
+    return __builtin_fabsf(x);
+}
+
+#include "ptx.h"

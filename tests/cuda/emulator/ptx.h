@@ -1,0 +1,208 @@
+/* In the place of src/cuda/kernels/ptx.cu, whose guard this sets: the same functions, in C++ over the scheduler. */
+#define TALLY_PTX
+
+namespace emulate {
+/* A nonnegative number that a double holds as its bits in f16, rounded to nearest, ties to even. */
+inline unsigned short f16_bits(double x) {
+    if (x >= 65520)
+        return 0x7c00;
+    int exponent = -14;
+    if (x >= 0x1p-14)
+        exponent = __builtin_ilogb(x);
+    const unsigned units = (unsigned)__builtin_rint(__builtin_ldexp(x, 10 - exponent));
+    return exponent == -14 ? units : (exponent + 14) * 1024 + units;
+}
+inline void check_alignment(const void *address, unsigned bytes) {
+    if ((size_t)address % bytes)
+        scheduler->fault("a misaligned access");
+}
+} // namespace emulate
+
+inline float float_of_f16(unsigned short bits) {
+    const int exponent = bits >> 10 & 31, significand = bits & 1023;
+    float x = exponent == 31 ? __uint_as_float(0x7f800000 | significand << 13)
+              : exponent     ? __builtin_ldexpf(significand + 1024, exponent - 25)
+                             : __builtin_ldexpf(significand, -24);
+    return bits >> 15 ? -x : x;
+}
+inline unsigned short f16_of(double x) {
+    if (x != x)
+        return 0x7fff;
+    return emulate::f16_bits(__builtin_fabs(x)) | (__builtin_signbit(x) ? 0x8000 : 0);
+}
+inline unsigned short f16_of(float x) {
+    return f16_of((double)x);
+}
+/* Integers that a double rounds are infinite in f16. */
+inline unsigned short f16_of(long long x) {
+    return f16_of((double)x);
+}
+inline unsigned short f16_of(unsigned long long x) {
+    return f16_of((double)x);
+}
+
+#if EMULATE_ARCHITECTURE >= 80
+inline float min_or_nan(float a, float b) {
+    if (a != a || b != b)
+        return __uint_as_float(0x7fffffff);
+    return a < b || (a == b && __builtin_signbit(a)) ? a : b;
+}
+inline float max_or_nan(float a, float b) {
+    return -min_or_nan(-a, -b);
+}
+#endif
+
+inline void hide(unsigned &) {}
+
+/* ---- global memory that other blocks read and write meanwhile; who reads it may be polling ---- */
+
+inline void store_relaxed(void *to, unsigned a, unsigned b) {
+    emulate::check_alignment(to, 8);
+    const unsigned words[] = {a, b};
+    memcpy(to, words, 8);
+}
+inline void store_relaxed(void *to, unsigned a, unsigned b, unsigned c, unsigned d) {
+    emulate::check_alignment(to, 16);
+    const unsigned words[] = {a, b, c, d};
+    memcpy(to, words, 16);
+}
+inline void load_relaxed(const void *from, unsigned &a, unsigned &b) {
+    emulate::check_alignment(from, 8);
+    emulate::scheduler->give_way();
+    const unsigned *words = (const unsigned *)from;
+    a = words[0];
+    b = words[1];
+}
+inline void load_relaxed(const void *from, unsigned &a, unsigned &b, unsigned &c, unsigned &d) {
+    emulate::check_alignment(from, 16);
+    emulate::scheduler->give_way();
+    const unsigned *words = (const unsigned *)from;
+    a = words[0];
+    b = words[1];
+    c = words[2];
+    d = words[3];
+}
+inline unsigned long long load_relaxed(const unsigned long long *from) {
+    emulate::scheduler->give_way();
+    return *from;
+}
+inline void store_relaxed(unsigned long long *to, unsigned long long value) {
+    *to = value;
+}
+inline void store_release(unsigned *to, unsigned value) {
+    *to = value;
+}
+inline unsigned load_acquire(const unsigned *from) {
+    emulate::scheduler->give_way();
+    return *from;
+}
+
+inline unsigned load_ahead(const unsigned *from) {
+    return *from;
+}
+inline unsigned long long load_ahead(const unsigned long long *from) {
+    return *from;
+}
+
+/* ---- barriers ---- */
+
+template <int Threads> inline void sync_some(int barrier) {
+    emulate::scheduler->sync(barrier, Threads);
+}
+template <int Barrier, int Threads> inline void sync_some() {
+    emulate::scheduler->sync(Barrier, Threads);
+}
+
+#if EMULATE_ARCHITECTURE >= 80
+namespace emulate {
+struct mbarrier {
+    unsigned short needed, pending; /* arrivals: of a phase, of this one */
+    int bytes : 31;                 /* that are still to come */
+    unsigned phase : 1;
+};
+static_assert(sizeof(mbarrier) == sizeof(emulate_word));
+
+inline void change(emulate_word *word, int arrivals, int bytes) {
+    mbarrier *barrier = (mbarrier *)word;
+    if (barrier->pending < arrivals)
+        scheduler->fault("more arrivals at an mbarrier than it is for");
+    barrier->pending -= arrivals;
+    barrier->bytes += bytes;
+    if (!barrier->pending && !barrier->bytes) {
+        barrier->phase ^= 1;
+        barrier->pending = barrier->needed;
+    }
+}
+} // namespace emulate
+
+inline void init_mbarrier(unsigned long long *word, unsigned count) {
+    *(emulate::mbarrier *)word = {(unsigned short)count, (unsigned short)count, 0, 0};
+}
+inline void arrive_at_mbarrier(unsigned long long *word) {
+    emulate::change(word, 1, 0);
+}
+inline bool has_passed(unsigned long long *word, unsigned parity) {
+    emulate::mbarrier *barrier = (emulate::mbarrier *)word;
+    if (barrier->phase == parity)
+        emulate::scheduler->give_way();
+    return barrier->phase != parity;
+}
+
+template <int Bytes> inline void copy_ahead(void *to, const void *from) {
+    static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+    emulate::check_alignment(to, Bytes);
+    emulate::check_alignment(from, Bytes);
+    const emulate_copy copy = {to, from, Bytes, nullptr, nullptr};
+    emulate::scheduler->copy(&copy);
+}
+inline void end_copies_ahead() {}
+template <int Groups> inline void wait_for_copies_ahead() {
+    emulate::scheduler->give_way(); /* all are made then */
+}
+inline void arrive_after_copies(unsigned long long *word) {
+    const emulate_copy arrival = {nullptr, nullptr, 0,
+                                  [](emulate_word *gate, unsigned) { emulate::change(gate, 1, 0); }, word};
+    emulate::scheduler->copy(&arrival);
+}
+#endif
+
+#if EMULATE_ARCHITECTURE >= 90
+inline void arrive_and_expect(unsigned long long *word, unsigned bytes) {
+    emulate::change(word, 0, (int)bytes);
+    emulate::change(word, 1, 0);
+}
+inline void copy_in(void *to, const void *from, unsigned bytes, unsigned long long *word) {
+    emulate::check_alignment(to, 16);
+    emulate::check_alignment(from, 16);
+    emulate::check_alignment((void *)(size_t)bytes, 16);
+    const emulate_copy copy = {to, from, bytes,
+                               [](emulate_word *gate, unsigned come) { emulate::change(gate, 0, -(int)come); }, word};
+    emulate::scheduler->copy(&copy);
+}
+inline void copy_out(void *to, const void *from, unsigned bytes) {
+    emulate::check_alignment(to, 16);
+    emulate::check_alignment(from, 16);
+    emulate::check_alignment((void *)(size_t)bytes, 16);
+    const emulate_copy copy = {to, from, bytes, nullptr, nullptr};
+    emulate::scheduler->copy_out(&copy);
+}
+inline void end_copies_out() {
+    const emulate_copy end = {};
+    emulate::scheduler->copy_out(&end);
+}
+template <int Groups> inline void wait_for_copies_out() {
+    emulate::scheduler->wait_for_copies_out(Groups);
+}
+inline void show_to_copies() {}
+inline void show_mbarriers() {}
+
+inline void arrive_in_cluster() {
+    emulate::scheduler->arrive_in_cluster();
+}
+inline void wait_for_cluster() {
+    emulate::scheduler->wait_for_cluster();
+}
+inline void store_at_first(unsigned *word, unsigned value) {
+    *(unsigned *)emulate::scheduler->at_first(word) = value;
+}
+#endif

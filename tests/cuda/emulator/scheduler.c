@@ -1,0 +1,450 @@
+#define _GNU_SOURCE
+#include "scheduler.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 1024, LANES = 32, STACK = 1 << 17, PAGE = 4096, SAVED_REGISTERS = 6, MOST_COPIES = 64 };
+enum { PATIENCE = 1000 /* rounds of all blocks in which nobody gets on */, BARRIERS = 16 };
+
+typedef enum thread_state { READY, AT_BARRIER, AT_WARP, ENDED } thread_state;
+
+typedef struct thread {
+    void *stack; /* where it goes on */
+    thread_state state;
+    int barrier, needed;
+    const char *what;         /* at which its warp meets */
+    unsigned long in_cluster; /* the barrier of the cluster that it has arrived at */
+    int copies, outs;
+    emulate_copy copy[MOST_COPIES], out[MOST_COPIES]; /* not yet made */
+} thread;
+
+/* What the lanes of a warp show: two, so that nobody overwrites what another has yet to read. */
+typedef struct warp {
+    emulate_word shown[2][LANES];
+    unsigned turn;
+} warp;
+
+typedef struct block {
+    pthread_t worker;
+    sem_t turn;
+    thread *threads;
+    char *stacks;
+    char *dynamic_pages;
+    size_t dynamic_room; /* whole pages, and one past them that faults */
+    warp warps[MOST_THREADS / LANES];
+    void *scheduler; /* the worker's own stack */
+    unsigned current, rank;
+    emulate_index at;
+    void *dynamic, *anchor;
+    unsigned long in_cluster; /* barriers that this block's cluster has passed; of its first block */
+    unsigned arrived;         /* at the next; of the first block */
+    bool fresh, ended;
+} block;
+
+static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
+static const emulate_launch *launch;
+static block *blocks, *now; /* those alive together; the one that runs */
+static unsigned block_count, alive;
+static sem_t back; /* posted when a block has done what it can */
+static unsigned long progress;
+static bool failed, reverse;
+
+/* ---- coroutines: the registers that a function keeps, on a stack of its own (x86-64 as System V has it) ---- */
+
+void emulate_switch(void **from, void *to);
+__asm__(".text\n"
+        ".local emulate_switch\n"
+        "emulate_switch:\n"
+        "    push %rbp\n    push %rbx\n    push %r12\n    push %r13\n    push %r14\n    push %r15\n"
+        "    mov %rsp, (%rdi)\n"
+        "    mov %rsi, %rsp\n"
+        "    pop %r15\n    pop %r14\n    pop %r13\n    pop %r12\n    pop %rbx\n    pop %rbp\n"
+        "    ret\n");
+
+static thread *running(void) {
+    return &now->threads[now->current];
+}
+
+/* ---- faults ---- */
+
+static void say(const char *why) {
+    fprintf(stderr, "emulator: %s, block %u.%u, thread %u: %s\n", launch->name, now->at.x, now->at.y, now->current,
+            why);
+}
+
+/* Ends the launch; the other threads are left where they are. */
+static void fault(const char *why) {
+    say(why);
+    failed = true;
+    emulate_switch(&running()->stack, now->scheduler);
+}
+
+/* The compiler's checks trap; what lies past the stacks and the shared memory cannot be reached. */
+static void die(int signal_number) {
+    if (now && launch)
+        say(signal_number == SIGILL || signal_number == SIGTRAP
+                ? "a misaligned access, an index or a shift out of its bounds"
+                : "an address that is none: past the shared memory, or a NULL");
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = die, .sa_flags = SA_ONSTACK};
+    const stack_t own = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
+    sigaltstack(&own, NULL);
+    const int signals[] = {SIGILL, SIGTRAP, SIGSEGV, SIGBUS};
+    for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
+        sigaction(signals[k], &action, NULL);
+}
+
+/* ---- copies ---- */
+
+static void make(const emulate_copy *c) {
+    if (c->bytes && c->to)
+        memcpy(c->to, c->from, c->bytes);
+    if (c->then)
+        c->then(c->gate, c->bytes);
+    progress++;
+}
+
+static void make_copies(thread *t) {
+    for (int k = 0; k < t->copies; k++)
+        make(&t->copy[k]);
+    t->copies = 0;
+}
+
+static void copy(const emulate_copy *c) {
+    thread *t = running();
+    if (t->copies == MOST_COPIES)
+        make_copies(t);
+    t->copy[t->copies++] = *c;
+}
+
+static void wait_for_copies_out(int but_last) {
+    thread *t = running();
+    int groups = 0, made = 0;
+    for (int k = 0; k < t->outs; k++)
+        groups += t->out[k].to == NULL;
+    for (; groups > but_last; made++) {
+        groups -= t->out[made].to == NULL;
+        make(&t->out[made]);
+    }
+    t->outs -= made;
+    memmove(t->out, t->out + made, (size_t)t->outs * sizeof *t->out);
+}
+
+static void copy_out(const emulate_copy *c) {
+    thread *t = running();
+    if (t->outs == MOST_COPIES)
+        fault("too many copies out that nobody waits for");
+    t->out[t->outs++] = *c;
+}
+
+/* ---- waiting ---- */
+
+static void stop(thread_state state) {
+    thread *t = running();
+    t->state = state;
+    make_copies(t);
+    emulate_switch(&t->stack, now->scheduler);
+}
+
+static void give_way(void) {
+    stop(READY);
+}
+
+static void sync_block(int barrier, int needed) {
+    running()->barrier = barrier;
+    running()->needed = needed;
+    progress++;
+    stop(AT_BARRIER);
+}
+
+static const emulate_word *exchange(const char *what, emulate_word mine) {
+    warp *w = &now->warps[now->current / LANES];
+    emulate_word *shown = w->shown[w->turn & 1];
+    shown[now->current % LANES] = mine;
+    running()->what = what;
+    progress++;
+    stop(AT_WARP);
+    return shown;
+}
+
+/* ---- clusters ---- */
+
+static block *first_of_cluster(void) {
+    return now - now->rank % (unsigned)launch->kernel->cluster;
+}
+
+static void arrive_in_cluster(void) {
+    block *first = first_of_cluster();
+    progress++;
+    running()->in_cluster = first->in_cluster + 1;
+    if (++first->arrived == launch->block * (unsigned)launch->kernel->cluster) {
+        first->arrived = 0;
+        first->in_cluster++;
+    }
+}
+
+static void wait_for_cluster(void) {
+    while (first_of_cluster()->in_cluster < running()->in_cluster)
+        give_way();
+}
+
+static void *at_first(void *shared) {
+    return (char *)first_of_cluster()->anchor + ((char *)shared - (char *)now->anchor);
+}
+
+static void *dynamic_shared(void) {
+    return now->dynamic;
+}
+
+static const emulate_scheduler interface = {.sync = sync_block,
+                                            .exchange = exchange,
+                                            .give_way = give_way,
+                                            .copy = copy,
+                                            .copy_out = copy_out,
+                                            .wait_for_copies_out = wait_for_copies_out,
+                                            .arrive_in_cluster = arrive_in_cluster,
+                                            .wait_for_cluster = wait_for_cluster,
+                                            .at_first = at_first,
+                                            .dynamic_shared = dynamic_shared,
+                                            .fault = fault};
+
+/* ---- one block ---- */
+
+static void body(void) {
+    launch->kernel->call(launch->parameters);
+    if (running()->outs)
+        fault("ends before its copies out are done");
+    progress++;
+    stop(ENDED);
+}
+
+static void begin_thread(block *b, unsigned t) {
+    void **top = (void **)(b->stacks + (size_t)(t + 1) * STACK);
+    *--top = NULL; /* as if called: the stack is aligned so */
+    *--top = (void *)body;
+    for (int k = 0; k < SAVED_REGISTERS; k++)
+        *--top = NULL;
+    b->threads[t].stack = top;
+    b->threads[t].state = READY;
+    b->threads[t].copies = b->threads[t].outs = 0;
+}
+
+/* Ends where a page begins that cannot be reached, and is full of what is no zero. */
+static void begin_dynamic(block *b) {
+    const size_t pages = (launch->dynamic_bytes + PAGE - 1) / PAGE * PAGE;
+    if (pages + PAGE > b->dynamic_room) {
+        if (b->dynamic_room)
+            munmap(b->dynamic_pages, b->dynamic_room);
+        b->dynamic_room = pages + PAGE;
+        b->dynamic_pages = mmap(NULL, b->dynamic_room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mprotect(b->dynamic_pages + pages, PAGE, PROT_NONE);
+    }
+    b->dynamic = b->dynamic_pages + (b->dynamic_room - PAGE - launch->dynamic_bytes) / 128 * 128;
+    memset(b->dynamic, 0xa5, launch->dynamic_bytes);
+}
+
+static void begin_block(block *b) {
+    b->anchor = launch->kernel->anchor();
+    memset(b->warps, 0, sizeof b->warps);
+    begin_dynamic(b);
+    for (unsigned t = 0; t < launch->block; t++)
+        begin_thread(b, t);
+    b->fresh = false;
+}
+
+/* Lets the threads of a warp go on if all of them are there. */
+static void release_warp(block *b, unsigned first) {
+    const char *what = NULL;
+    unsigned waiting = 0, ended = 0, count = launch->block - first < LANES ? launch->block - first : LANES;
+    for (unsigned t = first; t < first + count; t++) {
+        ended += b->threads[t].state == ENDED;
+        if (b->threads[t].state != AT_WARP)
+            continue;
+        b->current = t;
+        if (what && strcmp(what, b->threads[t].what) != 0) {
+            say("the lanes of its warp meet at different instructions");
+            failed = true;
+        }
+        what = b->threads[t].what;
+        waiting++;
+    }
+    if (!waiting || waiting + ended < count)
+        return;
+    if (ended && strcmp(what, "__syncwarp") != 0) {
+        say("a lane that has ended is called to an exchange");
+        failed = true;
+    }
+    b->warps[first / LANES].turn++;
+    for (unsigned t = first; t < first + count; t++)
+        if (b->threads[t].state == AT_WARP)
+            b->threads[t].state = READY;
+    progress++;
+}
+
+static void release_barriers(block *b) {
+    unsigned waiting[BARRIERS] = {0}, ended = 0;
+    int needed[BARRIERS] = {0};
+    for (unsigned t = 0; t < launch->block; t++) {
+        const thread *at = &b->threads[t];
+        ended += at->state == ENDED;
+        if (at->state != AT_BARRIER)
+            continue;
+        b->current = t;
+        if (waiting[at->barrier]++ && needed[at->barrier] != at->needed) {
+            say("a barrier is given different numbers of threads");
+            failed = true;
+        }
+        needed[at->barrier] = at->needed;
+    }
+    for (int k = 0; k < BARRIERS; k++) {
+        const unsigned all = needed[k] ? (unsigned)needed[k] : launch->block - ended;
+        if (!waiting[k] || waiting[k] < all)
+            continue;
+        if (waiting[k] > all) {
+            say("more threads than a barrier is for");
+            failed = true;
+        }
+        for (unsigned t = 0; t < launch->block; t++)
+            if (b->threads[t].state == AT_BARRIER && b->threads[t].barrier == k)
+                b->threads[t].state = READY;
+        progress++;
+    }
+}
+
+/* A warp as far as it comes by itself: how far ahead of the others that is, no kernel may rely on. */
+static void run_warp(block *b, unsigned first) {
+    const unsigned count = launch->block - first < LANES ? launch->block - first : LANES;
+    unsigned long before;
+    do {
+        before = progress;
+        for (unsigned k = 0; k < count && !failed; k++) {
+            const unsigned t = first + (reverse ? count - 1 - k : k);
+            if (b->threads[t].state != READY)
+                continue;
+            b->current = t;
+            launch->kernel->thread->x = t;
+            emulate_switch(&b->scheduler, b->threads[t].stack);
+        }
+        if (!failed)
+            release_warp(b, first);
+    } while (progress != before && !failed);
+}
+
+static void run_warps(block *b) {
+    const unsigned warps = (launch->block + LANES - 1) / LANES;
+    b->ended = true;
+    for (unsigned k = 0; k < warps && !failed; k++)
+        run_warp(b, (reverse ? warps - 1 - k : k) * LANES);
+    if (!failed)
+        release_barriers(b);
+    for (unsigned t = 0; t < launch->block; t++)
+        b->ended = b->ended && b->threads[t].state == ENDED;
+}
+
+static void run_turn(block *b) {
+    unsigned long before;
+    now = b;
+    *launch->kernel->block = b->at;
+    if (b->fresh)
+        begin_block(b);
+    do {
+        before = progress;
+        run_warps(b);
+    } while (!failed && !b->ended && progress != before);
+}
+
+/* ---- all blocks ---- */
+
+static void *work(void *argument) {
+    block *b = argument;
+    catch_signals();
+    for (;;) {
+        while (sem_wait(&b->turn) != 0)
+            ;
+        run_turn(b);
+        sem_post(&back);
+    }
+    return NULL;
+}
+
+static void prepare(block *b) {
+    b->threads = calloc(MOST_THREADS, sizeof *b->threads);
+    b->stacks = mmap(NULL, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    for (int t = 0; t < MOST_THREADS; t++)
+        mprotect(b->stacks + (size_t)t * STACK, PAGE, PROT_NONE);
+    sem_init(&b->turn, 0, 0);
+    pthread_create(&b->worker, NULL, work, b);
+    pthread_detach(b->worker);
+}
+
+static void run_together(unsigned first, unsigned count) {
+    unsigned long before = progress;
+    unsigned idle = 0;
+    for (unsigned k = 0; k < count; k++) {
+        block *b = &blocks[k];
+        b->rank = k;
+        b->at = (emulate_index){(first + k) % launch->grid.x, (first + k) / launch->grid.x, 0};
+        b->fresh = true;
+        b->ended = false;
+        b->in_cluster = b->arrived = 0;
+    }
+    do {
+        alive = 0;
+        for (unsigned k = 0; k < count && !failed; k++) {
+            block *b = &blocks[reverse ? count - 1 - k : k];
+            if (b->ended)
+                continue;
+            sem_post(&b->turn);
+            while (sem_wait(&back) != 0)
+                ;
+            alive += !b->ended;
+        }
+        idle = progress == before ? idle + 1 : 0;
+        before = progress;
+        if (alive && idle == PATIENCE && !failed) {
+            say("nobody can go on");
+            failed = true;
+        }
+    } while (alive && !failed);
+}
+
+bool emulate_run(const emulate_launch *due) {
+    const char *order = getenv("EMULATE_ORDER");
+    const unsigned all = due->grid.x * due->grid.y;
+    const unsigned together = due->cooperative ? all : (unsigned)due->kernel->cluster;
+    pthread_mutex_lock(&one_launch);
+    launch = due;
+    failed = all % together != 0 || due->block > MOST_THREADS;
+    reverse = order && order[0] == 'r';
+    if (together > block_count) {
+        if (!block_count)
+            sem_init(&back, 0, 0);
+        /* the old ones' workers hold on to theirs */
+        blocks = calloc(together, sizeof *blocks);
+        for (unsigned k = 0; k < together; k++)
+            prepare(&blocks[k]);
+        block_count = together;
+    }
+    *due->kernel->scheduler = &interface;
+    *due->kernel->grid_size = due->grid;
+    *due->kernel->block_size = (emulate_index){due->block, 1, 1};
+    for (unsigned first = 0; first < all && !failed; first += together)
+        run_together(reverse ? all - together - first : first, together);
+    now = NULL;
+    launch = NULL;
+    pthread_mutex_unlock(&one_launch);
+    return !failed;
+}

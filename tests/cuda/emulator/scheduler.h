@@ -1,0 +1,70 @@
+/* Runs a kernel's threads as coroutines of the host. A thread runs on until it must wait: at a barrier, where its warp
+ * meets, or where it polls what others write; a warp runs on until it waits for others. That is as strict as a GPU may
+ * be: what relies on lanes or warps in step comes out wrong. Blocks that are alive together, of a cooperative launch or
+ * a cluster, run in turns, each until it can do no more by itself, and each in an OS thread of its own, so that
+ * __shared__ can be thread_local; only one of these runs at a time. EMULATE_ORDER=reverse lets the last thread and the
+ * last block begin.
+ *
+ * The interface between the stand-in for the driver, which has the scheduler, and a compiled kernel (emulate.h). */
+#ifndef TALLY_TEST_EMULATOR_SCHEDULER_H
+#define TALLY_TEST_EMULATOR_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef unsigned long long emulate_word;
+
+typedef struct emulate_index {
+    unsigned x, y, z;
+} emulate_index;
+
+/* A copy that runs by itself. It is made when its thread next gives way, copies out of shared memory only when they are
+ * waited for: as late as the hardware may. 'then', if it is not NULL, is called after it. */
+typedef struct emulate_copy {
+    void *to;
+    const void *from;
+    unsigned bytes;
+    void (*then)(emulate_word *gate, unsigned bytes);
+    emulate_word *gate;
+} emulate_copy;
+
+/* What a kernel calls, always from the thread that is running. */
+typedef struct emulate_scheduler {
+    void (*sync)(int barrier, int threads); /* 0 threads: all of the block that have not ended */
+    /* Shows a word to the other lanes of the warp and gives what they show, 32 words. All lanes must come to the same
+     * 'what'. */
+    const emulate_word *(*exchange)(const char *what, emulate_word mine);
+    void (*give_way)(void); /* in a loop that polls */
+    void (*copy)(const emulate_copy *copy);
+    void (*copy_out)(const emulate_copy *copy); /* .to NULL ends a group */
+    void (*wait_for_copies_out)(int but_last);  /* groups */
+    void (*arrive_in_cluster)(void);
+    void (*wait_for_cluster)(void);
+    void *(*at_first)(void *shared); /* the same variable of the cluster's first block */
+    void *(*dynamic_shared)(void);
+    void (*fault)(const char *why); /* ends the launch */
+} emulate_scheduler;
+
+/* What a kernel's library tells: emulate_kernel_NAME. */
+typedef struct emulate_kernel {
+    void (*call)(void **parameters);
+    int cluster;                                            /* blocks */
+    emulate_index *thread, *block, *block_size, *grid_size; /* to be set for the running thread */
+    void *(*anchor)(void); /* a __shared__ variable, of the block in whose OS thread this is called */
+    const emulate_scheduler **scheduler;
+} emulate_kernel;
+
+typedef struct emulate_launch {
+    const char *name;
+    const emulate_kernel *kernel;
+    void **parameters;
+    emulate_index grid;
+    unsigned block; /* threads */
+    size_t dynamic_bytes;
+    bool cooperative;
+} emulate_launch;
+
+/* Any thread may call; launches run one after the other. False after a fault, which is printed. */
+bool emulate_run(const emulate_launch *launch);
+
+#endif
