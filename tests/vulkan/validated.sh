@@ -1,12 +1,13 @@
 #!/bin/sh
 # Runs parts of the conformance suite on a software device under the Khronos validation layer, synchronization validation
 # included, and fails on any message of it.
-# usage: validated.sh CONFORMANCE BROKEN THREADS FILTER...
+# usage: validated.sh CONFORMANCE BROKEN ENGINE THREADS FILTER...
 #   BROKEN   a program that the layer must complain of: else its silence would mean nothing
+#   ENGINE   a program that records into command buffers of its own
 #   THREADS  of lavapipe
 set -eu
-conformance=$1 broken=$2 threads=$3
-shift 3
+conformance=$1 broken=$2 engine=$3 threads=$4
+shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/vk_layer_settings.txt" <<'END'
@@ -33,6 +34,7 @@ grep -q VUID-VkBufferCreateInfo-size-00912 "$work/messages" || {
 }
 rm "$work/messages"
 
+"$engine"
 for filter in "$@"; do
     "$conformance" --device vulkan:0 --quick --only main --filter "$filter" || exit $?
 done
