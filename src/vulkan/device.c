@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tally/vulkan.h"
 #include "vulkan/pipeline.h"
 #include "vulkan/plan.h"
 #include "vulkan/vulkan.h"
@@ -263,6 +264,64 @@ static tally_status vulkan_open(const char *options, tally_device **device) {
         return status;
     }
     return finish_opening(v, device);
+}
+
+/* ---- a device of the caller's ---- */
+
+tally_status tally_vulkan_require(void *instance, void *physical_device, tally_vulkan_requirements *requirements) {
+    const tally_vulkan_loader *own;
+    if (!instance || !physical_device || !requirements)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_require: NULL where an instance, a physical device and a place are due");
+    if (requirements->struct_size != sizeof *requirements)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_requirements.struct_size is %zu; set it to sizeof(tally_vulkan_requirements), "
+                          "%zu",
+                          requirements->struct_size, sizeof *requirements);
+    tally_vulkan_device v = {.physical = physical_device};
+    features has;
+    tally_status status = tally_vulkan_driver(&own);
+    if (status == TALLY_OK)
+        status = tally_vulkan_instance_functions(instance, &v.loader);
+    if (status != TALLY_OK)
+        return status;
+    read_properties(&v);
+    status = check_features(&v, &has);
+    if (status != TALLY_OK)
+        return status;
+    requirements->buffer_device_address = requirements->shader_int64 = 1;
+    requirements->shader_float64 = has.base.features.shaderFloat64 ? 1 : 0;
+    return TALLY_OK;
+}
+
+tally_status tally_vulkan_open(const tally_vulkan_context *context, tally_device **device) {
+    const tally_vulkan_loader *own;
+    tally_vulkan_loader loader;
+    if (!context || !device || !context->instance || !context->physical_device || !context->device)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_open: NULL where a context with an instance, a physical "
+                          "device and a device, and a place for the device, are due");
+    if (context->struct_size != sizeof *context)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_context.struct_size is %zu; set it to sizeof(tally_vulkan_context), %zu",
+                          context->struct_size, sizeof *context);
+    tally_status status = tally_vulkan_driver(&own);
+    if (status == TALLY_OK)
+        status = tally_vulkan_instance_functions(context->instance, &loader);
+    tally_vulkan_device *v = status == TALLY_OK ? new_device(&loader) : NULL;
+    if (status != TALLY_OK || !v)
+        return status != TALLY_OK ? status : TALLY_OUT_OF_MEMORY;
+    v->physical = context->physical_device;
+    v->device = context->device;
+    v->family = context->queue_family;
+    v->has_double = context->shader_float64 != 0;
+    v->cache = (VkPipelineCache)(uintptr_t)context->pipeline_cache;
+    read_properties(v);
+    return finish_opening(v, device);
+}
+
+bool tally_vulkan_is_plan(const tally_plan *plan) {
+    return plan->device->interface == &vulkan_interface;
 }
 
 static void vulkan_close(tally_device *device) {

@@ -254,6 +254,9 @@ static tally_status side_of(tally_vulkan_device *device, const void *pointer, si
 static tally_status copy_on_device(tally_vulkan_device *device, VkBuffer to, VkDeviceSize to_offset, VkBuffer from,
                                    VkDeviceSize from_offset, size_t bytes) {
     const VkBufferCopy region = {from_offset, to_offset, bytes};
+    if (!device->owns_device)
+        return tally_fail(TALLY_UNSUPPORTED, "this device is the caller's, and the library has no queue of it to copy "
+                                             "with: copy in a command buffer of your own");
     tally_status status = tally_vulkan_begin(device, &device->copies);
     if (status != TALLY_OK)
         return status;

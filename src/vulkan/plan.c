@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tally/vulkan.h"
 #include "vulkan/exact.h"
 #include "vulkan/launch.h"
 
@@ -221,7 +222,7 @@ static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, co
 }
 
 static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_vulkan_pieces pieces,
-                        VkCommandBuffer stream) {
+                        const tally_vulkan_extra *extra, VkCommandBuffer stream) {
     const tally_computation *c = &plan->base.computation;
     tally_vulkan_cut cut;
     tally_vulkan_cut_make(plan->device, c, plan->slot, &args->shape, &cut);
@@ -249,6 +250,8 @@ static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_v
                                         .cut = &cut,
                                         .workspace = workspace,
                                         .pieces = pieces,
+                                        .count = extra ? extra->count : 0,
+                                        .runs = extra && counts_runs(c) ? extra->runs : 0,
                                         .outcome = tells ? plan->outcome.address : 0,
                                         .buffer = stream ? stream : plan->commands.buffer};
     tally_vulkan_launch_all(&launch);
@@ -257,7 +260,39 @@ static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_v
 
 tally_status tally_vulkan_plan_run(tally_plan *base, const tally_args *args, uint64_t results, tally_stream stream) {
     (void)results;
-    return run((tally_vulkan_plan *)base, args, (tally_vulkan_pieces){0, 0, 0}, (VkCommandBuffer)stream);
+    return run((tally_vulkan_plan *)base, args, (tally_vulkan_pieces){0, 0, 0}, NULL, (VkCommandBuffer)stream);
+}
+
+static tally_status check_extra(const tally_computation *c, const tally_vulkan_extra *extra) {
+    if (!extra)
+        return TALLY_OK;
+    if (extra->struct_size != sizeof *extra)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_extra.struct_size is %zu; set it to sizeof(tally_vulkan_extra), %zu",
+                          extra->struct_size, sizeof *extra);
+    if (extra->count && c->desc.grouping != TALLY_ALL_VALUES)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_extra.count is for all values; %s have their own counts",
+                          tally_grouping_name(c->desc.grouping));
+    if (extra->runs && !counts_runs(c))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_extra.runs is for reductions by keys");
+    return TALLY_OK;
+}
+
+tally_status tally_vulkan_record(tally_plan *base, const tally_args *args, const tally_vulkan_extra *extra,
+                                 void *command_buffer) {
+    uint64_t results;
+    if (!base || !args || !command_buffer)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_record: NULL where a plan, its arguments and a command buffer are due");
+    if (!tally_vulkan_is_plan(base))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_record: the plan is not of a Vulkan device");
+    tally_status status = check_extra(&base->computation, extra);
+    if (status == TALLY_OK)
+        status = tally_args_check(&base->computation, args, false, &results);
+    if (status != TALLY_OK)
+        return status;
+    return run((tally_vulkan_plan *)base, args, (tally_vulkan_pieces){0, 0, 0}, extra, (VkCommandBuffer)command_buffer);
 }
 
 /* ---- pieces ---- */
@@ -305,7 +340,7 @@ tally_status tally_vulkan_plan_push(tally_plan *base, const tally_args *args) {
         return status;
     const tally_vulkan_pieces pieces = {plan->totals[plan->current].address, plan->totals[!plan->current].address,
                                         plan->piece_rows};
-    status = run(plan, args, pieces, NULL);
+    status = run(plan, args, pieces, NULL, NULL);
     if (status == TALLY_OK) {
         plan->piece_rows += args->shape.extent;
         plan->current = !plan->current;
