@@ -3,6 +3,8 @@
 #define COPIES_IN_BULK (TALLY_ARCHITECTURE >= 90)
 #define HAS_MBARRIER   (TALLY_ARCHITECTURE >= 80)
 
+extern __shared__ __align__(128) uint8 ring_memory[]; /* what a launch gives */
+
 inline uint32 shared_address(const void *p) {
     return (uint32)__cvta_generic_to_shared(p);
 }

@@ -21,27 +21,6 @@ enum {
 };
 constexpr int STEPS_A_LANE = LANE_LIMIT / UNROLL > 0 ? LANE_LIMIT / UNROLL : 1;
 
-/* Folds the accumulators of a block's threads in their order; thread 0 has the result. */
-template <int Threads> inline acc_t fold_block(acc_t acc) {
-    __shared__ alignas(16) uint8 memory[Threads / WARP * sizeof(acc_t)];
-    acc_t *of_warp = (acc_t *)memory;
-    int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2) {
-        acc_t next = from_above(acc, d);
-        if ((lane & (2 * d - 1)) == 0)
-            acc = combine(acc, next);
-    }
-    __syncthreads(); /* earlier use of the memory */
-    if (lane == 0)
-        of_warp[warp] = acc;
-    __syncthreads();
-    if (threadIdx.x == 0)
-        for (int w = 1; w < Threads / WARP; w++)
-            acc = combine(acc, of_warp[w]);
-    return acc;
-}
-
 struct row {
     const in_t *x, *y;
     uint64 extent, before;
@@ -65,18 +44,18 @@ template <int Threads, int Count> inline void add_vectors(const row &r, uint64 a
         uint4 bits = __ldcs((const uint4 *)(r.y + at + u * Threads * VECTOR));
         memcpy(b + u * VECTOR, &bits, 16);
     }
-    if (HAS_MANY) {
+    if constexpr (HAS_MANY) {
         lanes[0] = combine(lanes[0], lift_many<Count * VECTOR>(a));
-        return;
+    } else {
+#pragma unroll
+        for (int u = 0; u < Count; u++)
+#pragma unroll
+            for (int k = 0; k < VECTOR; k++) {
+                value_t second = HAS_SECOND ? value_of(b[u * VECTOR + k]) : value_t(0);
+                uint64 index = r.before + at + u * Threads * VECTOR + k;
+                lanes[k] = append(lanes[k], value_of(a[u * VECTOR + k]), second, index);
+            }
     }
-#pragma unroll
-    for (int u = 0; u < Count; u++)
-#pragma unroll
-        for (int k = 0; k < VECTOR; k++) {
-            value_t second = HAS_SECOND ? value_of(b[u * VECTOR + k]) : value_t(0);
-            uint64 index = r.before + at + u * Threads * VECTOR + k;
-            lanes[k] = append(lanes[k], value_of(a[u * VECTOR + k]), second, index);
-        }
 }
 
 inline void add_singles(const row &r, uint64 from, uint64 to, lane_t *lanes) {

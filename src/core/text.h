@@ -1,6 +1,6 @@
 /* Text that grows. */
-#ifndef TALLY_CUDA_TEXT_H
-#define TALLY_CUDA_TEXT_H
+#ifndef TALLY_CORE_TEXT_H
+#define TALLY_CORE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "cuda/text.h"
+#include "core/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
