@@ -11,10 +11,13 @@
 #include "cuda/driver.h"
 
 struct CUfunc_st {
+    struct CUfunc_st *next;
     void *kernel;
     int arguments;
     int (*launch)(void *, int, void **, unsigned, unsigned);
 };
+
+static struct CUfunc_st *functions; /* all that were handed out, for as long as the process lives */
 
 /* Where a shared library's sections end: its size is not told. */
 static size_t elf_bytes(const unsigned char *image) {
@@ -59,6 +62,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
         return CUDA_ERROR_NOT_FOUND;
     }
     made->arguments = *arguments;
+    made->next = functions;
+    functions = made;
     *function = made;
     return CUDA_SUCCESS;
 }
