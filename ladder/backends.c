@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const ladder_backend *const backends[] = {&ladder_cpu, &ladder_cuda};
+static const ladder_backend *const backends[] = {&ladder_cpu, &ladder_cuda, &ladder_vulkan};
 
 const ladder_backend *ladder_backend_find(const char *name) {
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)

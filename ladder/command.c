@@ -15,6 +15,9 @@
 #include "output.h"
 #include "run.h"
 
+/* The default size on a device that is no GPU, where the default of a GPU takes minutes. */
+enum { SOFTWARE_N = 1 << 18 };
+
 typedef struct settings {
     const char *family, *steps, *device, *json, *csv, *svg, *show, *sass, *dtype, *op, *bare;
     uint64_t n;
@@ -287,6 +290,8 @@ static int run_bare(const settings *s, ladder_work *w, fault *f) {
 
 static int run_family(const settings *s, ladder_work *w, fault *f) {
     int code = w->backend->open(w, s->device ? s->device : w->backend->device, f);
+    if (w->software && !s->has_n && w->n > SOFTWARE_N)
+        w->n = SOFTWARE_N;
     if (code == 0 && !bench_team_start(bench_threads_of(w->info.spec)))
         code = fault_data(f, "no memory or threads for the data");
     if (code == 0)

@@ -119,6 +119,7 @@ typedef struct ladder_work {
     uint64_t n;
     void *host[DATA_COUNT]; /* the values, in host memory */
     ladder_data data;       /* that the next run takes */
+    bool software;          /* a CPU that plays a GPU: its times say nothing about GPUs */
     bool bare;              /* nothing but the steps' own launches, for a profiler */
     const ladder_step *step;
     ladder_facts facts; /* of the prepared step */
@@ -144,7 +145,7 @@ struct ladder_backend {
     int (*peak)(ladder_work *w, double *additions, fault *f);
 };
 
-extern const ladder_backend ladder_cpu, ladder_cuda;
+extern const ladder_backend ladder_cpu, ladder_cuda, ladder_vulkan;
 /* CUDA's launch rules; what they do stands at the head of cuda.c. */
 #define LADDER_CUDA_RULES                                                                                              \
     "grid", "resident", "block-sums", "global-tree", "three-phase", "recursive", "reduce-first", "look-back"

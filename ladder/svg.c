@@ -125,7 +125,8 @@ static void draw_bars(chart *c) {
     put_text(c, 24, c->top + 48, "start", "small", "%s; %" PRIu64 " values of %s, %s", w->info.name, w->n,
              tally_dtype_name(w->dtype), tally_op_name(w->op));
     const double step = tick_step(most);
-    for (double tick = 0; tick <= most * 1.02; tick += step) {
+    for (int k = 0; k * step <= most * 1.02; k++) {
+        const double tick = k * step;
         put_line(c, LEFT + tick * scale, top - 4, LEFT + tick * scale, bottom, "grid");
         put_text(c, LEFT + tick * scale, bottom + 16, "middle", "small", "%g", tick);
     }
@@ -275,7 +276,9 @@ static void draw_sweep(chart *c) {
     put_text(c, 24, c->top + 28, "start", "title", "Time against the coarsening factor C");
     put_text(c, 24, c->top + 48, "start", "small", "microseconds; a thread adds %u C elements before its block's tree",
              swept[0]->step->items);
-    for (double tick = 0, step = tick_step(most); tick <= most * 1.08; tick += step) {
+    const double step = tick_step(most);
+    for (int k = 0; k * step <= most * 1.08; k++) {
+        const double tick = k * step;
         put_line(c, PLOT_LEFT, bottom - tick * scale, WIDTH - RIGHT, bottom - tick * scale, "grid");
         put_text(c, PLOT_LEFT - 8, bottom - tick * scale + 4, "end", "small", "%g", tick);
     }

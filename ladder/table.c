@@ -41,6 +41,8 @@ void ladder_table_head(FILE *file, const ladder_report *report, int part) {
     if (part == 0)
         fprintf(file, "%s (%s); %s of %u run%s\n", w->info.name, w->info.detail, w->backend->best ? "best" : "median",
                 report->repeat, report->repeat == 1 ? "" : "s");
+    if (part == 0 && w->software)
+        fputs("a software device: whether results are right can be seen here, how fast a GPU is cannot\n", file);
     fprintf(file, "roof %.1f GB/s: %s\n", w->n ? roof * 1e-9 : 0, w->backend->roof_note);
     if (w->n)
         fprintf(file,

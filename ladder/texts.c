@@ -53,6 +53,7 @@ static int read_file(const char *path, char **text, fault *f) {
     fclose(file);
     if (!whole) {
         free(*text);
+        *text = NULL;
         return fault_data(f, "%s: cannot be read, or is longer than 1 MB", path);
     }
     (*text)[used] = 0;
@@ -60,7 +61,7 @@ static int read_file(const char *path, char **text, fault *f) {
 }
 
 int ladder_family_find(const char *name, ladder_family *family, fault *f) {
-    char shown[600], *text;
+    char shown[600], *text = NULL;
     if (strchr(name, '/')) {
         int code = strlen(name) < sizeof family->folder ? read_file(name, &text, f)
                                                         : fault_usage(f, "the path of the family is too long");

@@ -5,33 +5,35 @@
 #include "cuda/cuda.h"
 #include "cuda/plan.h"
 
-static tally_status cuda_device(tally_device *device, tally_cuda_device **cuda) {
-    if (!device || device->interface->plan_create != tally_cuda_plan_create)
-        return tally_fail(TALLY_UNSUPPORTED, "kernels of a program's own: this is no CUDA device");
-    *cuda = (tally_cuda_device *)device;
-    return TALLY_OK;
+/* NULL with a message for a device of another back end. */
+static tally_cuda_device *cuda_of(tally_device *device) {
+    if (device && device->interface->plan_create == tally_cuda_plan_create)
+        return (tally_cuda_device *)device;
+    tally_fail(TALLY_UNSUPPORTED, "kernels of a program's own: this is no CUDA device");
+    return NULL;
 }
 
-/* As cuda_device, with its context current. */
-static tally_status enter(tally_device *device, tally_cuda_device **cuda) {
-    tally_status status = cuda_device(device, cuda);
-    return status == TALLY_OK ? tally_cuda_enter(*cuda) : status;
+/* The same with its context current; NULL with a status that is not TALLY_OK. */
+static tally_cuda_device *enter(tally_device *device, tally_status *status) {
+    tally_cuda_device *cuda = cuda_of(device);
+    *status = cuda ? tally_cuda_enter(cuda) : TALLY_UNSUPPORTED;
+    return *status == TALLY_OK ? cuda : NULL;
 }
 
 tally_status tally_cuda_facts_of(tally_device *device, tally_cuda_facts *facts) {
-    tally_cuda_device *cuda = NULL;
-    tally_status status = cuda_device(device, &cuda);
-    if (status == TALLY_OK)
-        *facts = (tally_cuda_facts){cuda->architecture, cuda->multiprocessors, cuda->l2_bytes};
-    return status;
+    const tally_cuda_device *cuda = cuda_of(device);
+    if (!cuda)
+        return TALLY_UNSUPPORTED;
+    *facts = (tally_cuda_facts){cuda->architecture, cuda->multiprocessors, cuda->l2_bytes};
+    return TALLY_OK;
 }
 
 tally_status tally_cuda_stream_of(tally_device *device, tally_stream *stream) {
-    tally_cuda_device *cuda = NULL;
-    tally_status status = cuda_device(device, &cuda);
-    if (status == TALLY_OK)
-        *stream = (tally_stream)cuda->stream;
-    return status;
+    const tally_cuda_device *cuda = cuda_of(device);
+    if (!cuda)
+        return TALLY_UNSUPPORTED;
+    *stream = (tally_stream)cuda->stream;
+    return TALLY_OK;
 }
 
 /* ---- kernels ---- */
@@ -51,11 +53,11 @@ static tally_status measure(const tally_cuda_device *cuda, tally_cuda_kernel *ke
 
 tally_status tally_cuda_kernel_make(tally_device *device, const char *source, const char *const *options, size_t count,
                                     const char *name, unsigned block, tally_cuda_kernel *kernel) {
-    tally_cuda_device *cuda = NULL;
     const tally_cuda_module *module;
     CUfunction function;
-    tally_status status = enter(device, &cuda);
-    if (status != TALLY_OK)
+    tally_status status;
+    tally_cuda_device *cuda = enter(device, &status);
+    if (!cuda)
         return status;
     status = tally_cuda_module_get(cuda, source, options, count, &module);
     if (status == TALLY_OK)
@@ -70,9 +72,9 @@ tally_status tally_cuda_kernel_make(tally_device *device, const char *source, co
 
 tally_status tally_cuda_kernel_launch(tally_device *device, const tally_cuda_kernel *kernel, uint64_t grid,
                                       void **parameters) {
-    tally_cuda_device *cuda = NULL;
-    tally_status status = enter(device, &cuda);
-    if (status != TALLY_OK)
+    tally_status status;
+    tally_cuda_device *cuda = enter(device, &status);
+    if (!cuda)
         return status;
     if (grid < 1 || grid > INT32_MAX)
         status = tally_fail(TALLY_INVALID_ARGUMENT, "a grid of %llu blocks: from 1 to 2147483647 can be launched",
@@ -88,9 +90,9 @@ tally_status tally_cuda_kernel_launch(tally_device *device, const tally_cuda_ker
 /* ---- memory ---- */
 
 tally_status tally_cuda_set_words(tally_device *device, void *memory, uint32_t word, size_t words) {
-    tally_cuda_device *cuda = NULL;
-    tally_status status = words ? enter(device, &cuda) : TALLY_OK;
-    if (status != TALLY_OK || !words)
+    tally_status status = TALLY_OK;
+    tally_cuda_device *cuda = words ? enter(device, &status) : NULL;
+    if (!cuda)
         return status;
     status = tally_cuda_check(cuda->api->cuMemsetD32Async(tally_cuda_address(memory), word, words, cuda->stream),
                               "setting device memory");
@@ -99,9 +101,9 @@ tally_status tally_cuda_set_words(tally_device *device, void *memory, uint32_t w
 }
 
 tally_status tally_cuda_copy_later(tally_device *device, void *to, const void *from, size_t bytes) {
-    tally_cuda_device *cuda = NULL;
-    tally_status status = bytes ? enter(device, &cuda) : TALLY_OK;
-    if (status != TALLY_OK || !bytes)
+    tally_status status = TALLY_OK;
+    tally_cuda_device *cuda = bytes ? enter(device, &status) : NULL;
+    if (!cuda)
         return status;
     status = tally_cuda_check(
         cuda->api->cuMemcpyAsync(tally_cuda_address(to), tally_cuda_address(from), bytes, cuda->stream), "copying");
@@ -117,9 +119,9 @@ struct tally_cuda_timer {
 };
 
 tally_status tally_cuda_timer_create(tally_device *device, tally_cuda_timer **out) {
-    tally_cuda_device *cuda = NULL;
-    tally_status status = enter(device, &cuda);
-    if (status != TALLY_OK)
+    tally_status status;
+    tally_cuda_device *cuda = enter(device, &status);
+    if (!cuda)
         return status;
     tally_cuda_timer *timer = calloc(1, sizeof *timer);
     if (!timer) {

@@ -64,6 +64,15 @@ grep -q '"memory read, MB": null' "$folder/out.json" || fail "the files lack the
 grep -q 'time under the profiler, us  *3.0015$' "$folder/out" || fail "$(cat "$folder/out")"
 grep -q 'instructions a warp  *2000.5$' "$folder/out" || fail "$(cat "$folder/out")"
 
+# A mistake in a kernel of one's own: the family's line, the step, and the source's line.
+mkdir "$folder/mine"
+printf 'family mine\nbackend cuda\ndtypes f32\npart reduce "Sum"\nstep broken broken.cu grid\n' >"$folder/mine/family"
+printf '/* broken */\nextern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {\n    *sum = y;\n}\n' \
+    >"$folder/mine/broken.cu"
+"$tally" ladder "$folder/mine/family" --step broken >/dev/null 2>"$folder/err" && fail "no error"
+grep -q "family 'mine', line 5, step 'broken'" "$folder/err" || fail "$(cat "$folder/err")"
+grep -q "mine/broken.cu:3:.*'y'\|mine/broken.cu:3:.*‘y’" "$folder/err" || fail "$(cat "$folder/err")"
+
 printf '#!/bin/sh\necho "==ERROR== no permission"\nexit 3\n' >"$folder/ncu"
 "$tally" ladder reduce --n 1000 --repeat 1 --step atomic --profile >/dev/null 2>"$folder/err" && fail "no error"
 grep -q 'ncu gave no counters: ==ERROR== no permission (exit status 3)' "$folder/err" || fail "$(cat "$folder/err")"
