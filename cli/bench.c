@@ -104,7 +104,7 @@ static int read_arguments(int argc, char **argv, settings *s) {
 
 /* ---------------------------------------------------------------------------------------------- the table ----- */
 
-static void print_time(FILE *file, double seconds) {
+void bench_print_time(FILE *file, double seconds) {
     if (seconds < 1e-6)
         fprintf(file, "%9.1f ns", seconds * 1e9);
     else if (seconds < 1e-3)
@@ -123,7 +123,7 @@ static void print_result(FILE *file, const bench_result *r) {
         fprintf(file, "  %s\n", r->error);
         return;
     }
-    print_time(file, r->seconds);
+    bench_print_time(file, r->seconds);
     if (r->measure == BENCH_NANOSECONDS) {
         fprintf(file, "%37s %5.0f ns %s\n", "", r->floor, r->ratio < r->floor ? "" : "  over");
         return;
@@ -176,7 +176,7 @@ static void measure_roofs(const settings *s, outcome *all) {
                 bench_roof roof;
                 bench_roof_of(&in, 1, &out, copy ? 1 : 0, &roof);
                 bench_measure_roof(&roof, &s->measure, &r);
-                print_time(s->table, r.seconds);
+                bench_print_time(s->table, r.seconds);
                 fprintf(s->table, " %9.1f   %s\n", r.bytes / r.seconds * 1e-9, r.roof_way);
             }
             all->results[all->count++] = r;

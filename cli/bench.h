@@ -151,6 +151,8 @@ typedef struct bench_context {
     double min_time;
 } bench_context;
 
+void bench_print_time(FILE *file, double seconds); /* twelve columns, in ns, us or ms */
+
 bool bench_json_write(const char *path, const bench_context *context, const bench_result *results, size_t count);
 
 #endif

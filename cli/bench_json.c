@@ -6,26 +6,14 @@
 #define _GNU_SOURCE
 #endif
 #include "bench.h"
+#include "print.h"
 
 #include <string.h>
 #include <time.h>
 
-static void put_string(FILE *file, const char *text) {
-    fputc('"', file);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fprintf(file, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            fprintf(file, "\\u%04x", (unsigned)*text);
-        else
-            fputc(*text, file);
-    }
-    fputc('"', file);
-}
-
 static void put_field(FILE *file, const char *name, const char *text) {
     fprintf(file, "    \"%s\": ", name);
-    put_string(file, text);
+    print_json_string_to(file, text);
     fputs(",\n", file);
 }
 
@@ -55,13 +43,13 @@ static void put_context(FILE *file, const bench_context *context) {
 
 static void put_result(FILE *file, const bench_result *r, size_t index) {
     fprintf(file, "%s\n    {\n      \"name\": ", index ? "," : "");
-    put_string(file, r->name);
+    print_json_string_to(file, r->name);
     fputs(",\n      \"run_name\": ", file);
-    put_string(file, r->name);
+    print_json_string_to(file, r->name);
     fprintf(file, ",\n      \"run_type\": \"iteration\",\n      \"family_index\": %zu", index);
     if (r->error[0]) {
         fputs(",\n      \"error_occurred\": true,\n      \"error_message\": ", file);
-        put_string(file, r->error);
+        print_json_string_to(file, r->error);
     }
     fprintf(file, ",\n      \"iterations\": %llu,\n      \"real_time\": %.6g,\n      \"cpu_time\": %.6g",
             (unsigned long long)r->iterations, r->seconds * 1e9, r->cpu_seconds * 1e9);

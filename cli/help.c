@@ -17,6 +17,7 @@ static const char overview[] =
     "       tally keys OP VALUES KEYS [OPTION]...      one result a run of equal neighbouring keys\n"
     "       tally ops | devices                        lists operators | devices\n"
     "       tally bench [OPTION]...                    measures the library on this machine\n"
+    "       tally ladder [FAMILY] [OPTION]...          runs the optimisations of a reduction or a scan, step by step\n"
     "       tally help [COMMAND] | --version\n"
     "\n"
     "FILE is .npy, raw numbers (--dtype), or a column of text or CSV; - or none is standard input.\n"
@@ -56,6 +57,24 @@ static const char compute_help[] =
     "  -o, --output OUT.npy    to a file, which appears when it is whole; - is standard output\n"
     "                          without: text, one row (last dimension) a line\n"
     "  --json                  one JSON object; nan, inf and -inf are strings\n";
+
+static const char ladder_help[] =
+    "usage: tally ladder [FAMILY] [OPTION]...\n"
+    "\n"
+    "Runs each step of a family, from the naive kernel to the library's own, checks it against the exact result,\n"
+    "times it, and prints it beside the roof of this machine. Without a family: lists those that this machine can\n"
+    "run. A FAMILY with a slash is the path of a family file of your own, with its steps' sources beside it.\n"
+    "\n"
+    "  --step NAME,...         only these steps\n"
+    "  --n N                   number of values; 2^K is understood\n"
+    "  --dtype T, --op OP      f32 or i32; sum, max or min: as the family has them\n"
+    "  --repeat R              timed runs of a step (default: 20)\n"
+    "  --device SPEC           'tally devices' lists them\n"
+    "  --check                 checks the steps over awkward sizes up to --n and times nothing\n"
+    "  --show STEP             prints the source of a step\n"
+    "  --sass STEP             prints its machine code (cuobjdump); --arch sm_80 for another GPU than the one here\n"
+    "  --profile               adds the profiler's counters (ncu), and what to look at in them\n"
+    "  --json FILE, --csv FILE, --svg FILE   the figures, and charts of them; - is standard output\n";
 
 static const char two_inputs_help[] =
     "\n"
@@ -98,6 +117,7 @@ static const struct {
      "\n"
      "  --keys-out KEYS.npy     the key of each run\n",
      1, 1},
+    {"ladder", ladder_help, 0, 0},
     {"ops", "usage: tally ops [--json]\n\nLists the operators.\n", 0, 0},
     {"devices",
      "usage: tally devices [--measure] [--json]\n"

@@ -42,7 +42,8 @@ int command_ops(int argc, char **argv, fault *f) {
 
 /* How fast a device reads its memory: a sum of f32 over more than any cache holds, the best of some. A sum waits for
  * nothing but memory, and the call itself takes some microseconds of a millisecond. */
-enum { MEASURE_MIB = 4096, MEASURE_FIRST = 1 << 20, MEASURE_RUNS = 10 };
+enum { MEASURE_MIB = 4096, MEASURE_FIRST = 1 << 20, MEASURE_LEAST = 3, MEASURE_MOST = 20 /* runs */ };
+static const double measure_seconds = 0.5;
 
 static double seconds_now(void) {
     struct timespec t;
@@ -66,8 +67,11 @@ static tally_status fill_with_ones(tally_device *device, char *memory, size_t by
 
 static tally_status time_sums(tally_plan *plan, const tally_args *args, double *best) {
     tally_status status = TALLY_OK;
+    const double end = seconds_now() + measure_seconds;
     *best = 0;
-    for (int run = 0; status == TALLY_OK && run < MEASURE_RUNS; run++) {
+    for (int run = 0; status == TALLY_OK && run < MEASURE_MOST; run++) {
+        if (run >= MEASURE_LEAST && seconds_now() > end)
+            break;
         const double begin = seconds_now();
         status = tally_run(plan, args, TALLY_SYNCHRONOUS);
         const double seconds = seconds_now() - begin;

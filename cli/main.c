@@ -52,6 +52,9 @@ static const struct {
 #ifdef TALLY_CLI_HAS_BENCH
     {"bench", command_bench},
 #endif
+#ifdef TALLY_CLI_HAS_LADDER
+    {"ladder", command_ladder},
+#endif
     {"help", command_help},       {"--help", command_help},       {"-h", command_help},
     {"version", command_version}, {"--version", command_version},
 };
@@ -88,7 +91,7 @@ int main(int argc, char **argv) {
     /* A file beyond the limit on sizes is then an error of write, with a message, instead of a kill. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
-        fault_usage(&f, "a command is missing: reduce, scan, segments, keys, ops, devices, bench or help");
+        fault_usage(&f, "a command is missing: reduce, scan, segments, keys, ops, devices, bench, ladder or help");
         report(FAULT_USAGE, "", &f);
         return FAULT_USAGE;
     }
@@ -100,7 +103,7 @@ int main(int argc, char **argv) {
             report(code, commands[i].run == command_help ? "" : commands[i].name, &f);
         return code;
     }
-    fault_usage(&f, "'%s' is no command: reduce, scan, segments, keys, ops, devices, bench or help", argv[1]);
+    fault_usage(&f, "'%s' is no command: reduce, scan, segments, keys, ops, devices, bench, ladder or help", argv[1]);
     report(FAULT_USAGE, "", &f);
     return FAULT_USAGE;
 }

@@ -110,15 +110,19 @@ void print_json_array(const output_array *a, const void *elements) {
     }
 }
 
-void print_json_string(const char *text) {
-    putchar('"');
+void print_json_string_to(FILE *file, const char *text) {
+    fputc('"', file);
     for (const unsigned char *p = (const unsigned char *)text; *p != 0; p++) {
         if (*p == '"' || *p == '\\')
-            printf("\\%c", *p);
+            fprintf(file, "\\%c", *p);
         else if (*p < 0x20)
-            printf("\\u%04x", *p);
+            fprintf(file, "\\u%04x", *p);
         else
-            putchar(*p);
+            fputc(*p, file);
     }
-    putchar('"');
+    fputc('"', file);
+}
+
+void print_json_string(const char *text) {
+    print_json_string_to(stdout, text);
 }

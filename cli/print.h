@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "output.h"
 
@@ -19,5 +20,6 @@ void print_array(const output_array *array, const void *elements);
 /* JSON: nested lists; numbers as they read back exactly; nan, inf and -inf as strings. */
 void print_json_array(const output_array *array, const void *elements);
 void print_json_string(const char *text);
+void print_json_string_to(FILE *file, const char *text);
 
 #endif

@@ -38,10 +38,12 @@ typedef struct tally_backend {
     size_t (*device_count)(void);                                     /* on this machine, now */
     void (*describe)(size_t index, tally_device_info *info);          /* index < device_count() */
     tally_status (*open)(const char *options, tally_device **device); /* what follows "name:", or "" */
+    size_t (*automatic_count)(void); /* devices, the first ones, that "auto" may open; NULL: all */
 } tally_backend;
 
 /* Adding a back end: one line in device.c's table. Earlier ones are preferred by "auto" when they have a device. */
 extern const tally_backend tally_cuda_backend;
+extern const tally_backend tally_vulkan_backend;
 extern const tally_backend tally_cpu_backend;
 
 #endif

@@ -7,6 +7,7 @@
 
 static const tally_backend *const backends[] = {
     &tally_cuda_backend,
+    &tally_vulkan_backend,
     &tally_cpu_backend,
 };
 enum { BACKEND_COUNT = sizeof backends / sizeof *backends };
@@ -15,7 +16,7 @@ enum { BACKEND_COUNT = sizeof backends / sizeof *backends };
 static tally_status open_auto(tally_device **device) {
     tally_status status = tally_fail(TALLY_NO_DEVICE, "no back end finds a device on this machine");
     for (size_t i = 0; i < BACKEND_COUNT && status != TALLY_OK; i++)
-        if (backends[i]->device_count() > 0)
+        if ((backends[i]->automatic_count ? backends[i]->automatic_count : backends[i]->device_count)() > 0)
             status = backends[i]->open("", device);
     return status;
 }

@@ -183,4 +183,4 @@ static const tally_device_interface cpu_interface = {
     .reset = tally_cpu_plan_reset,
 };
 
-const tally_backend tally_cpu_backend = {"cpu", cpu_count, cpu_describe_index, cpu_open};
+const tally_backend tally_cpu_backend = {"cpu", cpu_count, cpu_describe_index, cpu_open, NULL};

@@ -40,4 +40,4 @@ void tally_cuda_free_host(tally_device *device, void *memory) {
     (void)memory;
 }
 
-const tally_backend tally_cuda_backend = {"cuda", absent_count, absent_describe, absent_open};
+const tally_backend tally_cuda_backend = {"cuda", absent_count, absent_describe, absent_open, NULL};

@@ -304,4 +304,4 @@ static const tally_device_interface cuda_interface = {
     .reset = tally_cuda_plan_reset,
 };
 
-const tally_backend tally_cuda_backend = {"cuda", cuda_count, cuda_describe_index, cuda_open};
+const tally_backend tally_cuda_backend = {"cuda", cuda_count, cuda_describe_index, cuda_open, NULL};

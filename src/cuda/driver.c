@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/status.h"
-#include "cuda/library.h"
+#include "core/library.h"
 
 /* NVRTC makes machine code (and not only PTX) since 11.2, and the driver has to take it. */
 enum { OLDEST_VERSION = 11020 };
@@ -45,9 +45,9 @@ static const char *text_of(CUresult result) {
 /* The name of the first required function that the library lacks, or NULL. */
 static const char *find_functions(void *library) {
     const char *missing = NULL;
-#define TALLY_CUDA_OPTIONAL(name, symbol, parameters) tally_cuda_library_find(library, symbol, &table.name);
+#define TALLY_CUDA_OPTIONAL(name, symbol, parameters) tally_library_find(library, symbol, &table.name);
 #define TALLY_CUDA_REQUIRED(name, symbol, parameters)                                                                  \
-    if (!tally_cuda_library_find(library, symbol, &table.name) && !missing)                                            \
+    if (!tally_library_find(library, symbol, &table.name) && !missing)                                                 \
         missing = symbol;
 #include "cuda/driver.def"
     return missing;
@@ -82,8 +82,8 @@ static void check_age(const char *path, const char *missing) {
 
 /* A library that will not do stays open, too: what a driver began in cuInit may still need its code. */
 static void open_driver(void) {
-    const char *given = tally_cuda_library_path("TALLY_LIBCUDA"), *path = given ? given : "libcuda.so.1", *reason;
-    void *library = tally_cuda_library_open(path, &reason);
+    const char *given = tally_library_path("TALLY_LIBCUDA"), *path = given ? given : "libcuda.so.1", *reason;
+    void *library = tally_library_open(path, &reason);
     if (!library) {
         refuse("no CUDA driver: %s: %s", reason, what_to_do);
         return;

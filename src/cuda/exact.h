@@ -3,7 +3,7 @@
 #define TALLY_CUDA_EXACT_H
 
 #include "cuda/launch.h"
-#include "cuda/text.h"
+#include "core/text.h"
 
 /* Preprocessor symbols of one computation, and its kernels. */
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *computation);

@@ -1,6 +1,7 @@
 #include "cuda/launch.h"
 
 #include "cuda/exact.h"
+#include "cuda/groups.h"
 
 /* ---- arguments, as the kernels declare them ---- */
 
@@ -8,12 +9,6 @@ typedef struct reduce_args {
     CUdeviceptr x, y, out, partials, arrived, carry, total;
     uint64_t rows, extent, chunk, blocks, before;
 } reduce_args;
-
-typedef struct tiles_args {
-    CUdeviceptr x, y, out, index, keys_out, initial, carry, total;
-    uint64_t n, extent, segments, before, tile, tiles;
-    CUdeviceptr first_segment, runs, refused, entries;
-} tiles_args;
 
 typedef struct scan_args {
     CUdeviceptr x, y, out, index, initial, carry, total;
@@ -225,10 +220,9 @@ static tally_status launch_panels(const tally_cuda_launch *l) {
     return status;
 }
 
-/* The offsets are checked, and the first of each tile is found, by 'place'. */
-static tally_status check_offsets(const tally_cuda_launch *l, CUfunction place, uint64_t places) {
-    const tally_computation *c = &l->plan->base.computation;
-    uint32_t refuses_empty = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
+/* The offsets are checked, and the first of each tile is found. */
+static tally_status check_offsets(const tally_cuda_launch *l) {
+    uint32_t refuses_empty = 0; /* an empty segment of a scan has no results */
     CUdeviceptr offsets = tally_cuda_address(l->args->offsets), control = l->workspace + l->cut->control;
     CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
     CUdeviceptr where = control + offsetof(tally_cuda_control, not_bad);
@@ -239,69 +233,9 @@ static tally_status check_offsets(const tally_cuda_launch *l, CUfunction place, 
                                 l->stream, check_parameters, "launching the check of offsets");
     void *place_parameters[] = {&offsets, &segments, &n, &tile, &tiles, &first, &refused};
     if (status == TALLY_OK)
-        status = start(l->plan, place, blocks_for(l->plan, places), 1, l->stream, place_parameters,
-                       "launching the search for segments");
+        status = start(l->plan, l->plan->kernels.place_offsets, blocks_for(l->plan, tiles + 1), 1, l->stream,
+                       place_parameters, "launching the search for segments");
     return status;
-}
-
-/* An output that may turn out too small stays untouched, so the runs are counted first. */
-static tally_status check_room(const tally_cuda_launch *l, const tiles_args *args) {
-    const tally_computation *c = &l->plan->base.computation;
-    const tally_args *a = l->args;
-    uint64_t room = a->out_bytes / (c->out_bytes * c->per_result);
-    if (a->keys_out && a->keys_out_bytes / c->index_bytes < room)
-        room = a->keys_out_bytes / c->index_bytes;
-    if (room >= args->n)
-        return TALLY_OK;
-    CUdeviceptr runs = args->runs;
-    void *count[] = {(void *)&args->index, (void *)&args->n, &runs};
-    tally_status status = start(l->plan, l->plan->kernels.count_runs, blocks_for(l->plan, args->n), 1, l->stream, count,
-                                "launching the count of runs");
-    void *refuse[] = {&runs, &room, (void *)&args->refused};
-    if (status == TALLY_OK)
-        status = tally_cuda_check(l->plan->device->api->cuLaunchKernel(l->plan->kernels.refuse_more_runs, 1, 1, 1, 1, 1,
-                                                                       1, 0, l->stream, refuse, NULL),
-                                  "launching the check of the output's size");
-    return status;
-}
-
-static tally_status launch_tiles(const tally_cuda_launch *l) {
-    const tally_cuda_cut *cut = l->cut;
-    const tally_args *a = l->args;
-    const tally_computation *c = &l->plan->base.computation;
-    tally_grouping grouping = c->desc.grouping;
-    CUdeviceptr control = l->workspace + cut->control;
-    tiles_args args = {.x = tally_cuda_address(a->x),
-                       .y = tally_cuda_address(a->y),
-                       .out = tally_cuda_address(a->out),
-                       .index = tally_cuda_address(grouping == TALLY_KEYS ? a->keys : a->offsets),
-                       .keys_out = tally_cuda_address(a->keys_out),
-                       .initial = tally_cuda_address(a->initial),
-                       .carry = l->pieces.carry,
-                       .total = l->pieces.total,
-                       .n = cut->elements,
-                       .extent = a->shape.extent,
-                       .segments = a->shape.segments,
-                       .before = l->pieces.before,
-                       .tile = cut->tile,
-                       .tiles = cut->tiles,
-                       .first_segment = l->workspace + cut->first_segment,
-                       .runs = control + offsetof(tally_cuda_control, runs),
-                       .refused = control + offsetof(tally_cuda_control, refused),
-                       .entries = l->workspace + cut->entries};
-    tally_status status = TALLY_OK;
-    if (grouping == TALLY_SEGMENTS)
-        status = check_offsets(l, l->plan->kernels.place_segments, cut->tiles);
-    else if (grouping == TALLY_KEYS && !tally_is_scan(c))
-        status = check_room(l, &args);
-    void *parameters[] = {&args};
-    if (status != TALLY_OK)
-        return status;
-    const tally_cuda_sizes *sizes = &l->plan->sizes;
-    return tally_cuda_check(l->plan->device->api->cuLaunchCooperativeKernel(
-                                l->plan->kernels.scan_tiles, (unsigned)cut->tile_grid, 1, 1, sizes->tile_threads + 32,
-                                1, 1, sizes->tile_shared, l->stream, parameters),
-                            "launching a scan of tiles");
 }
 
 static tally_status launch_scan(const tally_cuda_launch *l) {
@@ -327,7 +261,7 @@ static tally_status launch_scan(const tally_cuda_launch *l) {
     tally_status status = TALLY_OK;
     if (segments) {
         args.refused = l->workspace + cut->control + offsetof(tally_cuda_control, refused);
-        status = check_offsets(l, l->plan->kernels.place_offsets, cut->tiles + 1);
+        status = check_offsets(l);
     }
     if (status != TALLY_OK)
         return status;
@@ -348,10 +282,10 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     switch (l->cut->path) {
     case TALLY_CUDA_ROWS:
         return launch_rows(l);
-    case TALLY_CUDA_TILES:
-        return launch_tiles(l);
     case TALLY_CUDA_SCAN:
         return launch_scan(l);
+    case TALLY_CUDA_GROUPS:
+        return tally_cuda_groups_launch(l);
     case TALLY_CUDA_SLABS:
         return launch_slabs(l);
     case TALLY_CUDA_COLUMNS:

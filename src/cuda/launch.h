@@ -5,10 +5,10 @@
 #include "cuda/workspace.h"
 
 typedef struct tally_cuda_kernels {
-    CUfunction reduce, reduce_in_cluster, scan, place_offsets, sum_panels, scan_panels, scan_tiles, place_segments,
-        check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns, sum_stretches,
-        scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads, rank_heads,
-        exact_runs;
+    CUfunction reduce, reduce_in_cluster, scan, place_offsets, sum_panels, scan_panels, check_segments, count_runs,
+        refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns, sum_stretches, scan_stretches, scan_columns,
+        clear_totals, lower_totals, exact_rows, exact_groups, count_heads, rank_heads, exact_runs, place_groups,
+        fold_segments, fold_runs, fold_cuts;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
@@ -36,7 +36,7 @@ typedef struct tally_cuda_pieces {
     uint64_t before;          /* elements, or rows, in earlier pieces */
 } tally_cuda_pieces;
 
-/* bits of tally_cuda_control.refused, as tiles.cu sets them */
+/* bits of tally_cuda_control.refused, as offsets.cu and fold_runs.cu set them */
 enum { TALLY_CUDA_REFUSED_BAD = 1, TALLY_CUDA_REFUSED_EMPTY = 2, TALLY_CUDA_REFUSED_RUNS = 4 };
 
 typedef struct tally_cuda_launch {

@@ -11,7 +11,7 @@
 
 #include "core/status.h"
 #include "cuda/driver.h"
-#include "cuda/library.h"
+#include "core/library.h"
 
 /* ---- the library ---- */
 
@@ -57,17 +57,17 @@ static void refuse(const char *format, ...) {
 }
 
 static void close_compiler(compiler *c) {
-    tally_cuda_library_close(c->library);
+    tally_library_close(c->library);
     *c = (compiler){0};
 }
 
 /* Opens a library and fills in *c if it is a compiler that will do. */
 static bool try_library(const char *path, compiler *c, const char **reason) {
-    *c = (compiler){.library = tally_cuda_library_open(path, reason)};
+    *c = (compiler){.library = tally_library_open(path, reason)};
     if (!c->library)
         return false;
     bool whole = true;
-#define FIND(name, parameters) whole = tally_cuda_library_find(c->library, #name, &c->name) && whole;
+#define FIND(name, parameters) whole = tally_library_find(c->library, #name, &c->name) && whole;
     FUNCTIONS(FIND)
 #undef FIND
     int major, minor;
@@ -150,7 +150,7 @@ enum { PLACE_COUNT = sizeof places / sizeof *places };
 
 static bool consider_place(const place *p, int major) {
     char pattern[1024];
-    const char *beginning = p->variable ? tally_cuda_library_path(p->variable) : "";
+    const char *beginning = p->variable ? tally_library_path(p->variable) : "";
     if (!beginning)
         return false;
     int length = snprintf(pattern, sizeof pattern, "%s%s", beginning, p->pattern);
@@ -170,7 +170,7 @@ static bool search(void) {
 }
 
 static void open_compiler(void) {
-    const char *path = tally_cuda_library_path("TALLY_NVRTC"), *reason = NULL;
+    const char *path = tally_library_path("TALLY_NVRTC"), *reason = NULL;
     if (path) {
         if (!try_library(path, &chosen, &reason))
             refuse("TALLY_NVRTC is '%.300s', which does not open as CUDA's run-time compiler: %.500s", path, reason);

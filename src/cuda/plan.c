@@ -19,9 +19,11 @@ static const struct {
     {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
     {"scan", offsetof(tally_cuda_kernels, scan)},
     {"place_offsets", offsetof(tally_cuda_kernels, place_offsets)},
-    {"scan_tiles", offsetof(tally_cuda_kernels, scan_tiles)},
-    {"place_segments", offsetof(tally_cuda_kernels, place_segments)},
     {"check_segments", offsetof(tally_cuda_kernels, check_segments)},
+    {"place_groups", offsetof(tally_cuda_kernels, place_groups)},
+    {"fold_segments", offsetof(tally_cuda_kernels, fold_segments)},
+    {"fold_runs", offsetof(tally_cuda_kernels, fold_runs)},
+    {"fold_cuts", offsetof(tally_cuda_kernels, fold_cuts)},
     {"count_runs", offsetof(tally_cuda_kernels, count_runs)},
     {"refuse_more_runs", offsetof(tally_cuda_kernels, refuse_more_runs)},
     {"fold_columns", offsetof(tally_cuda_kernels, fold_columns)},
@@ -86,8 +88,6 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     if (status == TALLY_OK && plan->base.computation.exact)
         status = tally_cuda_exact_prepare(plan);
     const tally_cuda_sizes *sizes = &plan->sizes;
-    if (status == TALLY_OK && plan->kernels.scan_tiles)
-        status = prepare_resident(plan, plan->kernels.scan_tiles, sizes->tile_threads + 32, sizes->tile_shared);
     if (status == TALLY_OK && plan->kernels.scan)
         status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
     if (status == TALLY_OK && plan->kernels.scan_panels)

@@ -4,56 +4,21 @@
 #include <string.h>
 
 #include "core/dtype.h"
+#include "core/expressions.h"
 #include "core/status.h"
+#include "core/text.h"
 #include "cuda/exact.h"
-#include "cuda/text.h"
 
 extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[],
-    tally_cuda_kernels_tiles[], tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[],
-    tally_cuda_kernels_scan_columns[], tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[],
-    tally_cuda_kernels_pipeline[], tally_cuda_kernels_waves[], tally_cuda_kernels_scan[],
-    tally_cuda_kernels_place_offsets[], tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[],
-    tally_cuda_kernels_cluster[];
+    tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
+    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
+    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[],
+    tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[], tally_cuda_kernels_cluster[],
+    tally_cuda_kernels_fold_block[], tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[],
+    tally_cuda_kernels_fold_runs[], tally_cuda_kernels_fold_cuts[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
-
-/* ---- the table as text ---- */
-
-typedef enum monoid_class {
-    CLASS_SUM,
-    CLASS_SQUARE,
-    CLASS_TOTAL,
-    CLASS_COUNT,
-    CLASS_VALUE,
-    CLASS_BITS,
-    CLASS_MAGNITUDE,
-    CLASS_VALUES,
-    CLASS_INDEXED,
-    CLASS_FLOATS2,
-    CLASS_FLOATS3
-} monoid_class;
-
-typedef struct monoid_text {
-    monoid_class kind;
-    int components;
-    const char *identity[3], *lift[3], *combine[3];
-} monoid_text;
-
-static const monoid_text monoids[] = {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    [TALLY_MONOID_##name] = {CLASS_##class, 1, {#identity}, {#lift}, {#combine}},
-#define TALLY_MONOID2(name, class, i0, i1, l0, l1, c0, c1)                                                             \
-    [TALLY_MONOID_##name] = {CLASS_##class, 2, {#i0, #i1}, {#l0, #l1}, {#c0, #c1}},
-#define TALLY_MONOID3(name, class, i0, i1, i2, l0, l1, l2, c0, c1, c2)                                                 \
-    [TALLY_MONOID_##name] = {CLASS_##class, 3, {#i0, #i1, #i2}, {#l0, #l1, #l2}, {#c0, #c1, #c2}},
-#include "core/monoids.def"
-};
-
-static const char *const lower_texts[] = {
-#define TALLY_OPERATOR(enumerator, name, monoid, lower, result, flags, summary) [TALLY_##enumerator] = #lower,
-#include "core/operators.def"
-};
 
 /* ---- types ---- */
 
@@ -74,21 +39,12 @@ static const char *register_type(tally_dtype in) {
     return tally_dtype_is_signed(in) ? "int32" : "uint32";
 }
 
-/* Of an offset or a key. Keys are equal when their bits are, whatever type these stand for. */
+/* Keys are compared by their bits. */
 static const char *index_type(const tally_computation *c) {
-    const tally_dtype type = c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index;
-    if (c->desc.grouping != TALLY_KEYS)
-        return element_types[type];
-    switch (tally_dtype_size(type)) {
-    case 1:
-        return "uint8";
-    case 2:
-        return "uint16";
-    case 4:
-        return "uint32";
-    default:
-        return "uint64";
-    }
+    static const char *const bits[] = {[1] = "uint8", [2] = "uint16", [4] = "uint32", [8] = "uint64"};
+    if (c->desc.grouping == TALLY_KEYS)
+        return bits[c->index_bytes];
+    return element_types[c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index];
 }
 
 typedef struct components {
@@ -101,10 +57,10 @@ typedef struct components {
 } components;
 
 enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /* bytes a block */ };
-enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20, TILE_BUFFERS = 3 /* as tiles.cu has them */ };
+enum { LANE_LIMIT = 64, UNLIMITED = 1 << 20 };
 
 /* SUM, SQUARE, TOTAL: 64-bit integers or floats, with narrower lanes for some elements at a time. */
-static void sum_components(const tally_computation *c, monoid_class kind, components *t) {
+static void sum_components(const tally_computation *c, tally_monoid_class kind, components *t) {
     bool is_float = tally_dtype_is_float(c->desc.acc), is_signed = tally_dtype_is_signed(c->desc.in);
     size_t bytes = c->in_bytes;
     t->bytes = 8;
@@ -113,7 +69,7 @@ static void sum_components(const tally_computation *c, monoid_class kind, compon
         t->acc[0] = narrow && tally_is_scan(c) ? "float" : "double";
         t->bytes = narrow && tally_is_scan(c) ? 4 : 8;
         t->lane[0] = c->desc.acc == TALLY_F32 ? "float" : "double";
-        if (kind == CLASS_TOTAL)
+        if (kind == TALLY_CLASS_TOTAL)
             t->lane[0] = t->acc[0];
         t->lane_limit = LANE_LIMIT;
         return;
@@ -121,21 +77,21 @@ static void sum_components(const tally_computation *c, monoid_class kind, compon
     bool narrow = tally_is_scan(c) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= 4;
     if (narrow) { /* what wraps in 32 bits needs no more */
         t->acc[0] = t->lane[0] = "uint32";
-        t->lifted = t->lifted_lane = kind == CLASS_SUM && is_signed ? "int32" : "uint32";
+        t->lifted = t->lifted_lane = kind == TALLY_CLASS_SUM && is_signed ? "int32" : "uint32";
         t->bytes = 4;
         t->lane_limit = UNLIMITED;
         return;
     }
     t->acc[0] = "uint64";
-    t->lifted = kind == CLASS_SUM && is_signed ? "int64" : "uint64";
-    bool fits = kind == CLASS_SUM ? bytes <= 2 : kind == CLASS_SQUARE && bytes == 1;
+    t->lifted = kind == TALLY_CLASS_SUM && is_signed ? "int64" : "uint64";
+    bool fits = kind == TALLY_CLASS_SUM ? bytes <= 2 : kind == TALLY_CLASS_SQUARE && bytes == 1;
     t->lane[0] = !fits ? "uint64" : is_signed && c->monoid != TALLY_MONOID_sumabs ? "int32" : "uint32";
     t->lifted_lane = fits ? is_signed ? "int32" : "uint32" : t->lifted;
     t->lane_limit = fits ? LANE_LIMIT : UNLIMITED;
 }
 
 static void components_of(const tally_computation *c, components *t) {
-    const monoid_text *m = &monoids[c->monoid];
+    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     tally_dtype in = c->desc.in;
     const char *in_register = register_type(in);
     unsigned register_bytes = c->in_bytes == 8 ? 8 : 4;
@@ -144,37 +100,37 @@ static void components_of(const tally_computation *c, components *t) {
     t->lane_limit = UNLIMITED;
     t->bytes = register_bytes;
     switch (m->kind) {
-    case CLASS_SUM:
-    case CLASS_SQUARE:
-    case CLASS_TOTAL:
+    case TALLY_CLASS_SUM:
+    case TALLY_CLASS_SQUARE:
+    case TALLY_CLASS_TOTAL:
         sum_components(c, m->kind, t);
         return;
-    case CLASS_COUNT:
+    case TALLY_CLASS_COUNT:
         t->acc[0] = "uint64";
         t->lane[0] = "uint32";
         t->lifted = t->lifted_lane = value_type(in);
         t->bytes = 8;
         return;
-    case CLASS_MAGNITUDE:
+    case TALLY_CLASS_MAGNITUDE:
         t->acc[0] = t->lane[0] = register_type(tally_dtype_to_unsigned(in));
         t->lifted = t->lifted_lane = value_type(in);
         return;
-    case CLASS_VALUE:
-    case CLASS_BITS:
+    case TALLY_CLASS_VALUE:
+    case TALLY_CLASS_BITS:
         t->acc[0] = t->lane[0] = in_register;
         return;
-    case CLASS_VALUES:
+    case TALLY_CLASS_VALUES:
         t->acc[0] = t->acc[1] = t->lane[0] = t->lane[1] = in_register;
         t->bytes = 2 * register_bytes;
         return;
-    case CLASS_INDEXED:
+    case TALLY_CLASS_INDEXED:
         t->acc[0] = t->lane[0] = in_register;
         t->acc[1] = t->lane[1] = "uint64";
         t->lifted = t->lifted_lane = in_register;
         t->bytes = 16;
         return;
-    case CLASS_FLOATS2:
-    case CLASS_FLOATS3:
+    case TALLY_CLASS_FLOATS2:
+    case TALLY_CLASS_FLOATS3:
         for (int k = 0; k < m->components; k++)
             t->acc[k] = t->lane[k] = "double";
         t->domain = t->lifted = t->lifted_lane = "double";
@@ -230,46 +186,6 @@ static unsigned shared_limit(int architecture) {
     }
 }
 
-/* tiles.cu's struct scratch, and some to spare. */
-static unsigned shared_bytes(const tally_computation *c, const tally_cuda_sizes *s, unsigned threads, unsigned widest,
-                             unsigned acc) {
-    unsigned tile = threads * s->tile_items;
-    unsigned vectors = tile * widest / 16, bytes = TILE_BUFFERS * 16 * (vectors + vectors / 8 + 1);
-    if (c->desc.grouping == TALLY_KEYS) {
-        unsigned keys = tile * (unsigned)c->index_bytes / 16;
-        bytes += 16 * (keys + keys / 8 + 1);
-    }
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        bytes += 2 * (tile / 8 + 4) + 4 * TILE_BUFFERS;
-    bytes += 2 * (threads / 32) * round_up(acc + 8, 16) + 2 * s->record_bytes;
-    return round_up(bytes + 64, 128);
-}
-
-static void tile_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    unsigned smallest = in, widest = in;
-    if (tally_is_scan(c)) {
-        smallest = result < smallest ? result : smallest;
-        widest = result > widest ? result : widest;
-    }
-    if (c->desc.grouping == TALLY_KEYS && c->index_bytes < smallest)
-        smallest = (unsigned)c->index_bytes;
-    unsigned items = widest >= 8 ? 8 : widest >= 4 || !tally_is_scan(c) ? 16 : 32;
-    s->tile_items = items > 16 / smallest ? items : 16 / smallest;
-    /* Two blocks that wait at different times are faster than one, if the registers do: measured on an H200. */
-    bool whole = c->desc.grouping == TALLY_ALL_VALUES && acc <= 8;
-    bool crowded = s->tile_items == 32 && tally_dtype_is_float(c->desc.in);
-    s->tile_threads = whole ? crowded ? 256 : 384 : c->desc.grouping == TALLY_SEGMENTS ? 512 : 480;
-    const unsigned limit = shared_limit(architecture) / (whole ? 2 : 1);
-    while (s->tile_threads > 64 && shared_bytes(c, s, s->tile_threads, widest, acc) > limit)
-        s->tile_threads =
-            s->tile_threads / 64 * 32; /* whole warps: with half of one the compiler refuses the barriers */
-    s->tile_shared = shared_bytes(c, s, s->tile_threads, widest, acc);
-    s->tile_blocks = whole ? 2 : 1;
-    bool one_access = s->slot_bytes <= 8 && !needs_start(c);
-    s->entry_bytes = !one_access ? s->record_bytes + 16 : tally_is_scan(c) && s->slot_bytes == 4 ? 8 : 16;
-}
-
 /* scan.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
 static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
                             unsigned ring) {
@@ -306,11 +222,34 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     while (s->scan.ring > 2 && scan_shared(c, s, acc, widest, s->scan.ring) > limit)
         s->scan.ring--;
     s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
+    const bool in_one_access = s->slot_bytes <= 8 && !needs_start(c);
+    s->entry_bytes = !in_one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
     s->scan.waves = 2 * s->scan.ring + 1;
     s->scan.takes_panels = in == result && in >= 4 && acc <= 8 && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
     const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
     s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
     s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
+}
+
+enum {
+    FOLD_VECTORS = 8, /* of 16 bytes a thread of a tile of a reduction by segments; two tiles are in shared memory */
+    FOLD_SHARED =
+        24 << 10,  /* bytes a tile of a reduction by keys, with where its runs begin; the keys are in registers */
+    MOST_KEYS = 32 /* a thread, half as many if they are long */
+};
+
+static void fold_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    bool keys = c->desc.grouping == TALLY_KEYS, two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    unsigned element = (unsigned)c->in_bytes * (two ? 2 : 1);
+    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * FOLD_VECTORS * 16 / element;
+    if (keys) {
+        s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (c->index_bytes > 4 ? MOST_KEYS / 2 : MOST_KEYS);
+        while (s->fold_tile * (element + sizeof(uint16_t)) > FOLD_SHARED)
+            s->fold_tile /= 2;
+    }
+    /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. */
+    s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : c->index_bytes > 4 ? 6 : 8 : s->slot_bytes <= 32 ? 4 : 2;
+    s->cut_bytes = 2 * s->slot_bytes + (keys && needs_start(c) ? 16 : 0);
 }
 
 static void column_sizes(tally_cuda_sizes *s) {
@@ -331,8 +270,8 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
-    tile_sizes(c, architecture, acc, s);
     scan_sizes(c, architecture, acc, s);
+    fold_sizes(c, s);
 }
 
 /* ---- the functions of one operator ---- */
@@ -341,7 +280,7 @@ static const char *const component_names[] = {"a0", "a1", "a2"};
 
 /* template <class A> ...: for acc_t and lane_t. 'T' is the domain of HIGHEST and LOWEST. */
 static void add_monoid(tally_text *text, const tally_computation *c, const components *t) {
-    const monoid_text *m = &monoids[c->monoid];
+    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     static const char *const shapes[] = {"one_component", "two_components", "three_components"};
     const char *const *types[] = {t->acc, t->lane};
     const char *const names[] = {"acc_t", "lane_t"};
@@ -386,26 +325,21 @@ static void add_monoid(tally_text *text, const tally_computation *c, const compo
 static void add_component(tally_text *text, const tally_computation *c, int component) {
     bool is_signed =
         tally_dtype_is_signed(c->desc.in) && c->monoid != TALLY_MONOID_sumabs && c->monoid != TALLY_MONOID_maxabs;
-    bool counts = monoids[c->monoid].kind == CLASS_COUNT;
+    bool counts = tally_monoid_texts[c->monoid].kind == TALLY_CLASS_COUNT;
     const char *name = component_names[component];
-    if (monoids[c->monoid].kind == CLASS_INDEXED && component == 1)
+    if (tally_monoid_texts[c->monoid].kind == TALLY_CLASS_INDEXED && component == 1)
         tally_text_print(text, "(int64)(acc.%s - start)", name);
-    else if (monoids[c->monoid].components == 1 && !tally_dtype_is_float(c->desc.acc) && (is_signed || counts))
+    else if (tally_monoid_texts[c->monoid].components == 1 && !tally_dtype_is_float(c->desc.acc) &&
+             (is_signed || counts))
         tally_text_print(text, "(int64)widest(acc.%s)", name);
     else
         tally_text_print(text, "widest(acc.%s)", name);
 }
 
-static int component_of(const char *lower) {
-    if (strcmp(lower, "a") == 0 || strcmp(lower, "a0") == 0)
-        return 0;
-    return strcmp(lower, "a1") == 0 ? 1 : strcmp(lower, "a2") == 0 ? 2 : -1;
-}
-
 static void add_lower(tally_text *text, const tally_computation *c) {
-    const monoid_text *m = &monoids[c->monoid];
-    const char *lower = lower_texts[c->desc.op];
-    int component = component_of(lower);
+    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
+    const char *lower = tally_lower_texts[c->desc.op];
+    int component = tally_lower_component(lower);
     tally_text_add(text, "inline result_t lower(acc_t acc, uint64 count, uint64 start) {\n");
     if (c->per_result == 2) {
         tally_text_add(text, "    return {output<out_t>::of(widest(acc.a0)), output<out_t>::of(widest(acc.a1))};\n}\n");
@@ -473,6 +407,8 @@ static void add_user(tally_text *text, const tally_user_op *user) {
 static void add_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *s, int architecture,
                         int lane_limit) {
     bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    bool grouped = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+    bool folds = grouped && !tally_is_scan(c) && !c->exact;
     const struct {
         const char *name;
         long value;
@@ -493,10 +429,6 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"ENTRY_BYTES", s->entry_bytes},
                    {"COLUMN_WIDTH", s->column_width},
                    {"COLUMN_SPOTS", s->column_spots},
-                   {"TILE_ITEMS", s->tile_items},
-                   {"TILE_THREADS", s->tile_threads},
-                   {"TILE_BLOCKS", s->tile_blocks},
-                   {"TILE_SHARED_BYTES", s->tile_shared},
                    {"SCAN_ITEMS", s->scan.items},
                    {"SCAN_FINISHERS", s->scan.finishers},
                    {"SCAN_TEAMS", s->scan.teams},
@@ -506,9 +438,12 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_THREADS", s->scan.threads},
                    {"SCAN_PANEL_THREADS", s->scan.panel_threads},
                    {"SCAN_SHARED_BYTES", s->scan.shared},
+                   {"FOLD_TILE", s->fold_tile},
+                   {"FOLD_BLOCKS", s->fold_blocks},
+                   {"CUT_BYTES", s->cut_bytes},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
-                   {"BLOCK", TALLY_CUDA_BLOCK}};
+                   {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
         tally_text_print(text, "#define %s %ld\n", choices[k].name, choices[k].value);
 }
@@ -532,6 +467,25 @@ static void add_reduce(tally_text *text, const tally_computation *c, const tally
         tally_text_add(text, tally_cuda_kernels_cluster);
 }
 
+static void add_groups(tally_text *text, const tally_computation *c) {
+    tally_text_add(text, tally_cuda_kernels_fold_tile);
+    tally_text_add(text,
+                   c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs : tally_cuda_kernels_fold_segments);
+    tally_text_add(text, tally_cuda_kernels_fold_cuts);
+}
+
+static void add_scan(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        tally_text_add(text, tally_cuda_kernels_place_offsets);
+    tally_text_add(text, tally_cuda_kernels_pipeline);
+    tally_text_add(text, tally_cuda_kernels_waves);
+    tally_text_add(text, tally_cuda_kernels_scan);
+    if (c->desc.grouping == TALLY_AXIS)
+        tally_text_add(text, tally_cuda_kernels_scan_columns);
+    if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
+        tally_text_add(text, tally_cuda_kernels_scan_panels);
+}
+
 static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
     if (c->desc.grouping == TALLY_SEGMENTS)
@@ -541,22 +495,16 @@ static void add_kernels(tally_text *text, const tally_computation *c, const tall
         return;
     }
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
-    if (!tally_is_scan(c) && (all || axis))
-        add_reduce(text, c, sizes);
-    else if (!tally_is_scan(c))
-        tally_text_add(text, tally_cuda_kernels_tiles);
-    else {
-        if (c->desc.grouping == TALLY_SEGMENTS)
-            tally_text_add(text, tally_cuda_kernels_place_offsets);
-        tally_text_add(text, tally_cuda_kernels_pipeline);
-        tally_text_add(text, tally_cuda_kernels_waves);
-        tally_text_add(text, tally_cuda_kernels_scan);
+    if (tally_is_scan(c)) {
+        add_scan(text, c, sizes);
+    } else {
+        tally_text_add(text, tally_cuda_kernels_fold_block);
+        if (all || axis)
+            add_reduce(text, c, sizes);
+        else
+            add_groups(text, c);
     }
-    if (axis && tally_is_scan(c)) {
-        tally_text_add(text, tally_cuda_kernels_scan_columns);
-        if (sizes->scan.takes_panels)
-            tally_text_add(text, tally_cuda_kernels_scan_panels);
-    } else if (axis) {
+    if (axis && !tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_slabs);
         tally_text_add(text, tally_cuda_kernels_columns);
     }

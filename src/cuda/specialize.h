@@ -8,7 +8,7 @@
 /* The sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
     unsigned slot_bytes;      /* an accumulator in global memory */
-    unsigned record_bytes;    /* what a tile adds up to, in full */
+    unsigned record_bytes;    /* what a tile of a scan adds up to, in full */
     unsigned entry_bytes;     /* the same as other blocks read it */
     unsigned vector;          /* elements in 16 bytes of input */
     unsigned unroll;          /* vectors that a reducing thread loads at a time */
@@ -16,10 +16,9 @@ typedef struct tally_cuda_sizes {
     unsigned cluster_threads; /* a block of a cluster */
     unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned column_spots;    /* accumulators of a block of reduced columns */
-    unsigned tile_items;      /* elements a thread of a tile */
-    unsigned tile_threads;    /* that work on a tile; a warp more carries messages */
-    unsigned tile_blocks;     /* a multiprocessor, for which registers must do */
-    unsigned tile_shared;     /* bytes of shared memory */
+    unsigned fold_tile;       /* elements a tile of a reduction by groups */
+    unsigned fold_blocks;     /* of those a multiprocessor, for which registers must do */
+    unsigned cut_bytes;       /* what such a reduction keeps of a chunk's ends */
     struct {                  /* scan.cu */
         unsigned items;       /* elements a thread */
         unsigned finishers;   /* threads that finish a tile */
@@ -34,7 +33,10 @@ typedef struct tally_cuda_sizes {
     } scan;
 } tally_cuda_sizes;
 
-enum { TALLY_CUDA_BLOCK = 256 /* threads a block, of every kernel */ };
+enum {
+    TALLY_CUDA_BLOCK = 256,     /* threads a block */
+    TALLY_CUDA_FOLD_BLOCK = 128 /* of the kernels for reductions by groups */
+};
 
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cuda/exact.h"
+#include "cuda/groups.h"
 
 enum {
     SHORT_ROW = 2048,    /* rows up to here are reduced many at a time */
@@ -18,7 +19,6 @@ enum {
     CLUSTER = 8,            /* blocks, as in reduce.cu */
     CLUSTER_VECTORS = 1 << 17,
     LEAST_TILE = 512,   /* elements */
-    RING = 6,           /* waves, as in tiles.cu */
     LEAST_STRETCH = 32, /* rows of a column that one thread takes */
     VECTOR_BYTES = 16,
     MOST_PANEL = 512, /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
@@ -71,21 +71,7 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
     }
 }
 
-/* Little input is cut into smaller tiles, so that all processors have one. */
-static void cut_tiles(const tally_cuda_sizes *sizes, uint64_t resident, bool has_segments, tally_cuda_cut *cut) {
-    uint64_t whole = (uint64_t)sizes->tile_threads * sizes->tile_items;
-    uint64_t fair = divide_up(divide_up(cut->elements, resident), LEAST_TILE) * LEAST_TILE;
-    cut->path = TALLY_CUDA_TILES;
-    cut->tile = least(whole, most(LEAST_TILE, fair));
-    cut->tiles = most(1, divide_up(cut->elements, cut->tile));
-    cut->tile_grid = least(cut->tiles, resident);
-    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    cut->entries = tally_cuda_place(cut, RING * cut->tile_grid * sizes->entry_bytes);
-    cut->zeroed_bytes = cut->bytes;
-    if (has_segments)
-        cut->first_segment = tally_cuda_place(cut, cut->tiles * sizeof(uint64_t));
-}
-
+/* Little input is cut into smaller tiles, so that all processors have one; what fits in one tile is one. */
 static void cut_scan(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                      tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
@@ -270,8 +256,8 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     cut->rows = 1;
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         cut_rows(device, sizes, shape->extent, cut);
-    else if (tally_is_scan(c) && (shape->extent || grouping == TALLY_SEGMENTS))
-        cut_scan(c, sizes, resident, cut);
+    else if (!tally_is_scan(c))
+        tally_cuda_groups_cut(c, sizes, shape, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
-        cut_tiles(sizes, resident, grouping == TALLY_SEGMENTS, cut);
+        cut_scan(c, sizes, resident, cut);
 }

@@ -9,8 +9,8 @@
 typedef enum tally_cuda_path {
     TALLY_CUDA_NOTHING,   /* no results */
     TALLY_CUDA_ROWS,      /* reduce.cu */
-    TALLY_CUDA_TILES,     /* tiles.cu */
     TALLY_CUDA_SCAN,      /* scan.cu */
+    TALLY_CUDA_GROUPS,    /* fold_segments.cu, fold_runs.cu */
     TALLY_CUDA_SLABS,     /* slabs.cu */
     TALLY_CUDA_COLUMNS,   /* columns.cu */
     TALLY_CUDA_STRETCHES, /* scan_columns.cu */
@@ -23,7 +23,8 @@ typedef struct tally_cuda_cut {
     uint64_t elements;
     uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block */
     bool in_cluster;                          /* ROWS: one row, and its blocks are a cluster */
-    uint64_t tile, tiles;                     /* TILES and SCAN: elements a tile */
+    uint64_t tile, tiles;                     /* SCAN and GROUPS: elements a tile */
+    uint64_t chunk_tiles, chunks;             /* GROUPS: tiles a thread block */
     uint64_t tile_grid;                       /* thread blocks, all resident together */
     uint64_t slabs_a_tile, slab_grid;         /* SLABS */
     unsigned part_bits;                       /* 2^part_bits threads a column */
@@ -35,17 +36,17 @@ typedef struct tally_cuda_cut {
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t arrived, control, entries;
     size_t zeroed_bytes;
-    size_t partials, first_segment;
+    size_t partials, first_segment, of_tile;
     size_t bytes;
 } tally_cuda_cut;
 
-/* What the kernels of tiles.cu and their caller tell each other. */
+/* What the kernels of segments and keys and their caller tell each other. */
 typedef struct tally_cuda_control {
     uint64_t runs;    /* of keys */
     uint64_t not_bad; /* ~ the least segment whose offsets are bad, so that zero means none */
     uint64_t not_empty;
     uint32_t refused;
-    uint32_t unused;
+    uint32_t crowded; /* fold_tile.cu's */
 } tally_cuda_control;
 
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */

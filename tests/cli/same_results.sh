@@ -1,6 +1,6 @@
 #!/bin/sh
-# Two commands, or one on two devices, give the same bytes for files of many pieces, what does not depend on where pieces
-# end: whole numbers, and exact sums.
+# Two commands, or one on two devices, give the same bytes for files of many pieces, in what does not depend on where
+# pieces end: whole numbers, and exact sums.
 # usage: same_results.sh TALLY DEVICE OTHER_TALLY OTHER_DEVICE
 set -u
 one=$1 one_device=$2 other=$3 other_device=$4

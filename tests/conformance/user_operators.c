@@ -52,6 +52,62 @@ static void affine_lower(void *c, const void *acc, uint64_t count, void *out) {
     memcpy(out, &value, sizeof value);
 }
 
+/* The same without the index, which back ends need not know within segments and runs: one, and eight at a time. */
+typedef struct chain {
+    uint32_t a, b;
+} chain;
+typedef struct chains {
+    chain of[8];
+} chains;
+
+static chain chain_of(uint64_t value, uint32_t which) {
+    return (chain){(uint32_t)value * 2 + 1 + 2 * which, (uint32_t)value + which};
+}
+static chain chain_join(chain l, chain r) {
+    return (chain){l.a * r.a, l.b * r.a + r.b};
+}
+static void chain_identity(void *c, void *acc) {
+    check_alignment(c, acc);
+    *(chain *)acc = (chain){1, 0};
+}
+static void chain_lift(void *c, const void *x, uint64_t index, void *acc) {
+    (void)index;
+    *(chain *)acc = chain_of(element(c, x), 0);
+}
+static void chain_combine(void *c, const void *left, const void *right, void *acc) {
+    (void)c;
+    *(chain *)acc = chain_join(*(const chain *)left, *(const chain *)right);
+}
+static void chain_lower(void *c, const void *acc, uint64_t count, void *out) {
+    (void)c;
+    const chain *a = acc;
+    uint64_t value = ((uint64_t)a->a << 32 | a->b) + count;
+    memcpy(out, &value, sizeof value);
+}
+
+static void chains_identity(void *c, void *acc) {
+    check_alignment(c, acc);
+    for (int k = 0; k < 8; k++)
+        ((chains *)acc)->of[k] = (chain){1, 0};
+}
+static void chains_lift(void *c, const void *x, uint64_t index, void *acc) {
+    (void)index;
+    for (uint32_t k = 0; k < 8; k++)
+        ((chains *)acc)->of[k] = chain_of(element(c, x), k);
+}
+static void chains_combine(void *c, const void *left, const void *right, void *acc) {
+    (void)c;
+    for (int k = 0; k < 8; k++)
+        ((chains *)acc)->of[k] = chain_join(((const chains *)left)->of[k], ((const chains *)right)->of[k]);
+}
+static void chains_lower(void *c, const void *acc, uint64_t count, void *out) {
+    (void)c;
+    uint32_t hash = (uint32_t)count;
+    for (int k = 0; k < 8; k++)
+        hash = hash * 31 + (((const chains *)acc)->of[k].a ^ ((const chains *)acc)->of[k].b);
+    memcpy(out, &hash, sizeof hash);
+}
+
 /* 2 x 2 matrices modulo 2^32. */
 typedef struct matrix {
     uint32_t m[4];
@@ -190,7 +246,9 @@ static const struct {
                  OPERATOR(ends, 3, 0, TALLY_U32),
                  OPERATOR(often, sizeof(often), 1, TALLY_F64),
                  OPERATOR(histogram, 256, 1, TALLY_U16),
-                 OPERATOR(parity, 1, 1, TALLY_U8)};
+                 OPERATOR(parity, 1, 1, TALLY_U8),
+                 OPERATOR(chain, sizeof(chain), 0, TALLY_U64),
+                 OPERATOR(chains, sizeof(chains), 0, TALLY_U32)};
 enum { OPERATORS = sizeof operators / sizeof *operators };
 
 /* The same operators as texts, for back ends that compile: accumulator, identity, lift, combine, lower. */
@@ -217,6 +275,17 @@ static const char *const texts[OPERATORS][5] = {
      "[&] { unsigned short hash = count; for (int k = 0; k < 256; k++) hash = hash * 31 + acc.n[k]; return hash; }()"},
     {"struct acc_t { unsigned char bits; };", "acc_t{0}", "acc_t{(unsigned char)(__float_as_uint(x) ^ (index & 1))}",
      "acc_t{(unsigned char)(left.bits ^ right.bits)}", "acc.bits"},
+    {"struct acc_t { unsigned a, b; };", "acc_t{1, 0}", "acc_t{(unsigned)x * 2 + 1, (unsigned)x}",
+     "acc_t{left.a * right.a, left.b * right.a + right.b}", "((unsigned long long)acc.a << 32 | acc.b) + count"},
+    {"struct acc_t { unsigned a[8], b[8]; };",
+     "[&] { acc_t r; for (int k = 0; k < 8; k++) { r.a[k] = 1; r.b[k] = 0; } return r; }()",
+     "[&] { acc_t r; for (unsigned k = 0; k < 8; k++) { r.a[k] = (unsigned)x * 2 + 1 + 2 * k; r.b[k] = (unsigned)x + "
+     "k; } "
+     "return r; }()",
+     "[&] { acc_t r; for (int k = 0; k < 8; k++) { r.a[k] = left.a[k] * right.a[k]; "
+     "r.b[k] = left.b[k] * right.a[k] + right.b[k]; } return r; }()",
+     "[&] { unsigned hash = count; for (int k = 0; k < 8; k++) hash = hash * 31 + (acc.a[k] ^ acc.b[k]); "
+     "return hash; }()"},
 };
 
 typedef struct user_case {
@@ -388,7 +457,8 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
 }
 
 bool user_operators(checker *c, const options *o) {
-    static const tally_dtype types[OPERATORS] = {TALLY_U64, TALLY_I32, TALLY_U8, TALLY_I16, TALLY_U16, TALLY_F32};
+    static const tally_dtype types[OPERATORS] = {TALLY_U64, TALLY_I32, TALLY_U8,  TALLY_I16,
+                                                 TALLY_U16, TALLY_F32, TALLY_U32, TALLY_U8};
     bool any = false;
     for (int number = 0; number < OPERATORS; number++)
         for (int form = 0; form < FORM_COUNT; form++)

@@ -80,6 +80,18 @@ run_test() {
     echo $code >"$work/$1.code"
 }
 
+# The command on the device beside the command on the CPU.
+run_command() {
+    code=0
+    sh tests/cli/same_results.sh "$(built tally)" cpu "$(built tally)" "$device" >"$work/command" 2>&1 || code=$?
+    if [ $code -eq 0 ]; then
+        note command "$(tail -n 1 "$work/command")"
+    else
+        note command "failed ($code): $(tail -n 1 "$work/command")"
+        head -n 20 "$work/command"
+    fi
+}
+
 # One takes all memory there is, and one a lot of it: they run alone.
 step_tests() {
     for name in gpu gpu_graphs gpu_exact gpu_user; do
@@ -88,6 +100,7 @@ step_tests() {
     wait
     run_test gpu_faults
     run_test gpu_large
+    run_command
     for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large; do
         if [ "$(cat "$work/$name.code")" -eq 0 ]; then
             note $name "$(grep -c '^\[ *OK' "$work/$name.test") passed," \
@@ -127,21 +140,28 @@ step_sanitizer() {
     fi
 }
 
-# usage: started cold|warm; the median of five starts, in the words of start.c
+# usage: started cold|warm reduce|scan; the median of five starts, in the words of start.c. NVRTC keeps what it has
+# compiled where the driver does, which would make every start but the machine's first a warm one.
 started() {
     for run in 1 2 3 4 5; do
         [ "$1" = warm ] || rm -rf "$work/kernels"
-        TALLY_CACHE_DIR=$work/kernels "$(built cuda_start)" || echo "run $run failed" >&2
+        CUDA_CACHE_DISABLE=1 TALLY_CACHE_DIR=$work/kernels "$(built cuda_start)" "$2" || echo "run $run failed" >&2
     done | awk '{ print $1, $2 + $3 + $4, $2, $3, $4 }' | sort -n -k 2 | sed -n 3p
 }
 
 # The driver's own start-up apart from the library's. Floors: 400 ms cold, 20 ms warm.
 step_start() {
-    for kind in cold:400 warm:20; do
-        note "start ${kind%:*}" "$(started "${kind%:*}" | awk -v floor="${kind#*:}" '{
-            printf "%.1f ms over the driver'\''s %.0f ms: open %.1f, plan %.1f, run %.1f; floor %d ms%s", $2, $1, $3, $4, $5,
-                   floor, ($2 > floor) ? "  above" : "" }')"
+    for form in reduce scan; do
+        note_start $form cold 400
+        note_start $form warm 20
     done
+}
+
+# usage: note_start FORM cold|warm FLOOR
+note_start() {
+    note start "$(started "$2" "$1" | awk -v form="$1" -v kind="$2" -v floor="$3" '{
+        printf "%s, %s: %.1f ms over the driver'\''s %.0f ms: open %.1f, plan %.1f, run %.1f; floor %d ms%s", form, kind, $2,
+               $1, $3, $4, $5, floor, ($2 > floor) ? "  above" : "" }')"
 }
 
 step_bench() {

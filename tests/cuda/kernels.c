@@ -241,7 +241,16 @@ static int number_before(const char *from, const char *end, const char *word) {
     return atoi(at);
 }
 
-static void print_usage(const char *what, const char *log, unsigned tile_shared) {
+/* What a kernel is given at its launch; its name ends with a quote. */
+static unsigned dynamic_shared(const char *kernel, const tally_cuda_sizes *sizes) {
+    static const char *const scans[] = {"scan'", "scan_panels'", "sum_panels'"};
+    for (size_t k = 0; k < sizeof scans / sizeof *scans; k++)
+        if (strncmp(kernel, scans[k], strlen(scans[k])) == 0)
+            return sizes->scan.shared;
+    return 0;
+}
+
+static void print_usage(const char *what, const char *log, const tally_cuda_sizes *sizes) {
     static const char begins[] = "Compiling entry function '";
     for (const char *at = strstr(log, begins), *next; at; at = next) {
         const char *kernel = at + strlen(begins), *quote = strchr(kernel, '\'');
@@ -250,12 +259,10 @@ static void print_usage(const char *what, const char *log, unsigned tile_shared)
         if (!quote)
             return;
         const char *used = strstr(kernel, "Used ");
-        const bool is_tiles =
-            strncmp(kernel, "scan_tiles'", 11) == 0; /* the only one that is given some at its launch */
         printf("%-40s %-18.*s %5d %6d %6d %6d %7d %8u\n", what, (int)(quote - kernel), kernel,
                used && used < end ? atoi(used + 5) : -1, number_before(kernel, end, "bytes stack frame"),
                number_before(kernel, end, "bytes spill stores"), number_before(kernel, end, "bytes spill loads"),
-               number_before(kernel, end, "bytes smem"), is_tiles ? tile_shared : 0);
+               number_before(kernel, end, "bytes smem"), dynamic_shared(kernel, sizes));
     }
 }
 
@@ -268,7 +275,7 @@ static int report(int architecture) {
         if (!compile(&set[k], architecture, "--ptxas-options=-v", &log, &sizes))
             return 1;
         name_of(&set[k], name);
-        print_usage(name, log ? log : "", sizes.tile_shared);
+        print_usage(name, log ? log : "", &sizes);
         free(log);
     }
     return 0;

@@ -1,7 +1,7 @@
 /* How long a program waits for its first result: the driver's own start-up (cuInit and the context) first, timed by
- * itself, then the library's: opening the device, making a plan, a sum of 2^20 values. With an empty folder for kernels
- * that is the cold start, in a new process after that the warm one. Prints milliseconds: driver, open, plan, run. Exits
- * with 77 where there is no GPU. gpu.sh calls it. */
+ * itself, then the library's: opening the device, making a plan, a sum of 2^20 values or, with the argument "scan",
+ * their running sums. With an empty folder for kernels that is the cold start, in a new process after that the warm
+ * one. Prints milliseconds: driver, open, plan, run. Exits with 77 where there is no GPU. gpu.sh calls it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +37,11 @@ static int check(tally_status status) {
     return status == TALLY_OK;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static float ones[COUNT];
-    float sum = 0;
+    float last = 0;
+    const int scans = argc > 1 && strcmp(argv[1], "scan") == 0;
+    const size_t results = scans ? COUNT : 1;
     tally_device *device;
     tally_plan *plan;
     tally_desc desc = TALLY_DESC_INIT;
@@ -57,17 +59,19 @@ int main(void) {
         return 1;
     const double opened = milliseconds();
     desc.in = TALLY_F32;
+    desc.form = scans ? TALLY_INCLUSIVE_SCAN : TALLY_REDUCE;
     if (!check(tally_plan_create(device, &desc, &plan)))
         return 1;
     const double planned = milliseconds();
-    if (!check(tally_alloc(device, sizeof ones, &x)) || !check(tally_alloc(device, sizeof sum, &out)) ||
+    if (!check(tally_alloc(device, sizeof ones, &x)) || !check(tally_alloc(device, results * sizeof last, &out)) ||
         !check(tally_copy(device, x, ones, sizeof ones)))
         return 1;
     args.x = x;
     args.shape.extent = COUNT;
     args.out = out;
-    args.out_bytes = sizeof sum;
-    if (!check(tally_run(plan, &args, TALLY_SYNCHRONOUS)) || !check(tally_copy(device, &sum, out, sizeof sum)))
+    args.out_bytes = results * sizeof last;
+    if (!check(tally_run(plan, &args, TALLY_SYNCHRONOUS)) ||
+        !check(tally_copy(device, &last, (float *)out + results - 1, sizeof last)))
         return 1;
     const double end = milliseconds();
     printf("%.1f %.1f %.1f %.1f\n", driver - begin, opened - driver, planned - opened, end - planned);
@@ -75,5 +79,5 @@ int main(void) {
     tally_free(device, x);
     tally_free(device, out);
     tally_close(device);
-    return sum == COUNT ? 0 : 1;
+    return last == COUNT ? 0 : 1;
 }

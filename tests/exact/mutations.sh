@@ -80,13 +80,13 @@ build "$work/unchanged"
 passes "$work/unchanged"
 rm -rf "${work:?}/unchanged"
 
-kernels=cpu/kernels/exact.c
-mutation window_one_bit_narrower $kernels 's/HEADROOM = LANE_BITS + 1,/HEADROOM = LANE_BITS,/'
-mutation inexact_flag_ignored $kernels 's/return !tally_fpenv_inexact(out) &&/return/'
-mutation lost_products_ignored $kernels 's/return !tally_fpenv_inexact(pairs);/return true;/'
-mutation bins_overflow $kernels 's/all >> 62 != 0/all >> 63 != 0/'
-mutation unit_off_by_one $kernels 's/BITS_PER_LEVEL \* level - 52/BITS_PER_LEVEL * level - 51/'
-mutation small_sum_forgets $kernels 's/exact &= lost == 0;/exact \&= true;/'
+kernels=cpu/kernels
+mutation window_one_bit_narrower $kernels/exact_stream.h 's/HEADROOM = LANE_BITS + 1,/HEADROOM = LANE_BITS,/'
+mutation inexact_flag_ignored $kernels/exact_stream.h 's/return !tally_fpenv_inexact(out) &&/return/'
+mutation lost_products_ignored $kernels/exact_products.h 's/return !tally_fpenv_inexact(pairs);/return true;/'
+mutation bins_overflow $kernels/exact_stream.h 's/all >> 62 != 0/all >> 63 != 0/'
+mutation unit_off_by_one $kernels/exact_stream.h 's/BITS_PER_LEVEL \* level - 52/BITS_PER_LEVEL * level - 51/'
+mutation small_sum_forgets $kernels/exact_few.h 's/exact &= lost == 0;/exact \&= true;/'
 mutation caller_flushes_to_zero cpu/fpenv.h 's/UINT32_C(0x1f80)/UINT32_C(0x9fc0)/'
 mutation caller_rounds_down cpu/fpenv.h 's/UINT32_C(0x1f80)/UINT32_C(0x3f80)/'
 mutation ties_away_from_zero exact/round.c 's/u.more || (kept & 1) != 0/u.more || true/'

@@ -1,22 +1,85 @@
-/* What is wrong with offsets: bit 0 decreasing or past the end, bit 1 an empty segment where the operator has no value
- * of nothing. where[] receives the complement of the least segment concerned, of each kind. */
+/* Offsets before they are used: what is wrong with them, and where each tile of elements finds its segments. */
+
+/* The least segment concerned, of each kind: decreasing or past the end; empty where the operator has no value of
+ * nothing. */
+struct findings {
+    uint64 bad, empty;
+};
+constexpr uint64 NOT_FOUND = ~0ull;
+
+inline void look_at(findings *f, uint64 segment, index_t begin, index_t end, uint64 n) {
+    if (begin > end || (uint64)begin > n || (uint64)end > n)
+        f->bad = segment < f->bad ? segment : f->bad;
+    else if (begin == end)
+        f->empty = segment < f->empty ? segment : f->empty;
+}
+
+/* *refused: bit 0 bad, bit 1 empty. where[] receives the complement of the least segment, of each kind. */
+inline void tell(const findings &f, bool refuses_empty, uint32 *refused, uint64 *where) {
+    if (f.bad != NOT_FOUND) {
+        atomicOr(refused, 1);
+        atomicMax(&where[0], ~f.bad);
+    }
+    if (refuses_empty && f.empty != NOT_FOUND) {
+        atomicOr(refused, 2);
+        atomicMax(&where[1], ~f.empty);
+    }
+}
+
+/* The offsets of a vector of 16 bytes, and the one behind them. */
+enum { OFFSETS = 16 / sizeof(index_t), OFFSETS_AHEAD = 4 /* vectors that a thread loads at a time */ };
+
+inline void look_at_vectors(findings *f, const index_t *offsets, uint64 vectors, uint64 n, uint64 first) {
+    index_t offset[OFFSETS_AHEAD][OFFSETS + 1];
+    uint64 vector[OFFSETS_AHEAD];
+#pragma unroll
+    for (int k = 0; k < OFFSETS_AHEAD; k++) {
+        uint64 wanted = first + k * (gridDim.x * (uint64)BLOCK);
+        vector[k] = wanted < vectors ? wanted : first;
+        uint4 bits = __ldcs((const uint4 *)offsets + vector[k]);
+        memcpy(offset[k], &bits, 16);
+        offset[k][OFFSETS] = offsets[(vector[k] + 1) * OFFSETS];
+    }
+#pragma unroll
+    for (int k = 0; k < OFFSETS_AHEAD; k++)
+#pragma unroll
+        for (int j = 0; j < OFFSETS; j++)
+            look_at(f, vector[k] * OFFSETS + j, offset[k][j], offset[k][j + 1], n);
+}
+
+/* All blocks look at all offsets. */
+inline findings look_at_all(const index_t *offsets, uint64 segments, uint64 n) {
+    findings f = {NOT_FOUND, NOT_FOUND};
+    const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
+    uint64 first = 0;
+    if (((uint64)offsets & 15) == 0) {
+        const uint64 vectors = segments / OFFSETS;
+        for (uint64 v = me; v < vectors; v += OFFSETS_AHEAD * stride)
+            look_at_vectors(&f, offsets, vectors, n, v);
+        first = vectors * OFFSETS;
+    }
+    for (uint64 g = first + me; g < segments; g += stride)
+        look_at(&f, g, load(offsets + g), load(offsets + g + 1), n);
+    if (me == 0 && (uint64)load(offsets + segments) > n)
+        f.bad = segments < f.bad ? segments : f.bad;
+    return f;
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK) check_segments(const index_t *offsets, uint64 segments, uint64 n,
                                                                    uint32 refuses_empty, uint32 *refused,
                                                                    uint64 *where) {
-    uint64 bad = ~0ull, empty = ~0ull;
-    for (uint64 g = blockIdx.x * (uint64)BLOCK + threadIdx.x; g <= segments; g += gridDim.x * (uint64)BLOCK) {
-        index_t begin = load(offsets + g), end = g < segments ? load(offsets + g + 1) : begin;
-        if (begin > end || (uint64)begin > n || (uint64)end > n)
-            bad = g < bad ? g : bad;
-        else if (refuses_empty && g < segments && begin == end)
-            empty = g < empty ? g : empty;
+    tell(look_at_all(offsets, segments, n), refuses_empty, refused, where);
+}
+
+/* The least segment that begins at 'position' or after it; 'segments' if there is none. */
+inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 position) {
+    uint64 low = 0, high = segments;
+    while (low < high) {
+        uint64 middle = (low + high) / 2;
+        if ((uint64)load(offsets + middle) >= position)
+            high = middle;
+        else
+            low = middle + 1;
     }
-    if (bad != ~0ull) {
-        atomicOr(refused, 1);
-        atomicMax(&where[0], ~bad);
-    }
-    if (empty != ~0ull) {
-        atomicOr(refused, 2);
-        atomicMax(&where[1], ~empty);
-    }
+    return low;
 }

@@ -71,12 +71,34 @@ inline void load_relaxed(const void *from, unsigned &a, unsigned &b, unsigned &c
                  : "l"(from)
                  : "memory");
 }
+inline unsigned long long load_relaxed(const unsigned long long *from) {
+    unsigned long long value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+inline void store_relaxed(unsigned long long *to, unsigned long long value) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+}
 inline void store_release(unsigned *to, unsigned value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
 }
 inline unsigned load_acquire(const unsigned *from) {
     unsigned value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+
+/* ---- what is wanted a while later, even where all threads load the same: that the compiler would move to a uniform
+ * register and wait for it at once ---- */
+
+inline unsigned load_ahead(const unsigned *from) {
+    unsigned value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(from));
+    return value;
+}
+inline unsigned long long load_ahead(const unsigned long long *from) {
+    unsigned long long value;
+    asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(from));
     return value;
 }
 
@@ -135,6 +157,14 @@ template <int Bytes> inline void copy_ahead(void *to, const void *from) {
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from),
                      "n"(Bytes < 16 ? Bytes : 4)
                      : "memory");
+}
+/* Makes a group of this thread's copies since the last. */
+inline void end_copies_ahead() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/* Until all groups but the last so many are there. */
+template <int Groups> inline void wait_for_copies_ahead() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 }
 /* One of the barrier's arrivals, when this thread's copies so far are done. */
 inline void arrive_after_copies(unsigned long long *word) {

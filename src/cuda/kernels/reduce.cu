@@ -21,27 +21,6 @@ enum {
 };
 constexpr int STEPS_A_LANE = LANE_LIMIT / UNROLL > 0 ? LANE_LIMIT / UNROLL : 1;
 
-/* Folds the accumulators of a block's threads in their order; thread 0 has the result. */
-template <int Threads> inline acc_t fold_block(acc_t acc) {
-    __shared__ alignas(16) uint8 memory[Threads / WARP * sizeof(acc_t)];
-    acc_t *of_warp = (acc_t *)memory;
-    int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2) {
-        acc_t next = from_above(acc, d);
-        if ((lane & (2 * d - 1)) == 0)
-            acc = combine(acc, next);
-    }
-    __syncthreads(); /* earlier use of the memory */
-    if (lane == 0)
-        of_warp[warp] = acc;
-    __syncthreads();
-    if (threadIdx.x == 0)
-        for (int w = 1; w < Threads / WARP; w++)
-            acc = combine(acc, of_warp[w]);
-    return acc;
-}
-
 struct row {
     const in_t *x, *y;
     uint64 extent, before;
@@ -52,49 +31,49 @@ inline value_t second_of(const row &r, uint64 at) {
     return HAS_SECOND ? value_of(load(r.y + at)) : value_t(0);
 }
 
-/* One block's step, at addresses that vectors can be loaded from; unless it is whole, of the elements before 'end'. */
-template <int Threads, bool IsWhole> inline void add_vectors(const row &r, uint64 at, uint64 end, lane_t *lanes) {
-    in_t a[A_THREAD], b[A_THREAD];
-    auto is_there = [&](int u) { return IsWhole || at + u * Threads * VECTOR + VECTOR <= end; };
+/* This thread's 'Count' vectors of a step, from addresses that vectors can be loaded from. */
+template <int Threads, int Count> inline void add_vectors(const row &r, uint64 at, lane_t *lanes) {
+    in_t a[Count * VECTOR], b[Count * VECTOR];
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++)
-        if (is_there(u)) {
-            uint4 bits = __ldcs((const uint4 *)(r.x + at + u * Threads * VECTOR));
-            memcpy(a + u * VECTOR, &bits, 16);
-        }
-#pragma unroll
-    for (int u = 0; u < UNROLL && HAS_SECOND; u++)
-        if (is_there(u)) {
-            uint4 bits = __ldcs((const uint4 *)(r.y + at + u * Threads * VECTOR));
-            memcpy(b + u * VECTOR, &bits, 16);
-        }
-    if (IsWhole && HAS_MANY) {
-        lanes[0] = combine(lanes[0], lift_many<A_THREAD>(a));
-        return;
+    for (int u = 0; u < Count; u++) {
+        uint4 bits = __ldcs((const uint4 *)(r.x + at + u * Threads * VECTOR));
+        memcpy(a + u * VECTOR, &bits, 16);
     }
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++)
-        if (is_there(u))
+    for (int u = 0; u < Count && HAS_SECOND; u++) {
+        uint4 bits = __ldcs((const uint4 *)(r.y + at + u * Threads * VECTOR));
+        memcpy(b + u * VECTOR, &bits, 16);
+    }
+    if constexpr (HAS_MANY) {
+        lanes[0] = combine(lanes[0], lift_many<Count * VECTOR>(a));
+    } else {
+#pragma unroll
+        for (int u = 0; u < Count; u++)
 #pragma unroll
             for (int k = 0; k < VECTOR; k++) {
                 value_t second = HAS_SECOND ? value_of(b[u * VECTOR + k]) : value_t(0);
                 uint64 index = r.before + at + u * Threads * VECTOR + k;
                 lanes[k] = append(lanes[k], value_of(a[u * VECTOR + k]), second, index);
             }
+    }
 }
 
-inline void add_single(const row &r, uint64 from, uint64 to, lane_t *lanes) {
+inline void add_singles(const row &r, uint64 from, uint64 to, lane_t *lanes) {
+#pragma unroll
     for (int k = 0; k < VECTOR; k++)
         if (from + k < to)
             lanes[k] = append(lanes[k], value_of(load(r.x + from + k)), second_of(r, from + k), r.before + from + k);
 }
 
-/* The same where vectors cannot be loaded, or of the elements that make none. */
+/* A step that is not whole or not aligned, with few registers: the whole ones want them. */
 template <int Threads> inline void add_rest(const row &r, uint64 at, uint64 end, lane_t *lanes) {
+#pragma unroll 1
     for (int u = 0; u < UNROLL; u++) {
         uint64 from = at + u * Threads * VECTOR;
-        if (!r.aligned || from + VECTOR > end)
-            add_single(r, from, end, lanes);
+        if (r.aligned && from + VECTOR <= end)
+            add_vectors<Threads, 1>(r, from, lanes);
+        else
+            add_singles(r, from, end, lanes);
     }
 }
 
@@ -119,13 +98,10 @@ template <int Threads> inline acc_t fold_steps(const row &r, uint64 blocks) {
     int steps = 0;
     for (uint64 step = blockIdx.x * STEP; step < end; step += blocks * STEP) {
         uint64 at = step + threadIdx.x * VECTOR;
-        if (r.aligned && step + STEP <= end) {
-            add_vectors<Threads, true>(r, at, end, lanes);
-        } else {
-            if (r.aligned)
-                add_vectors<Threads, false>(r, at, end, lanes);
+        if (r.aligned && step + STEP <= end)
+            add_vectors<Threads, UNROLL>(r, at, lanes);
+        else
             add_rest<Threads>(r, at, end, lanes);
-        }
         if (++steps == STEPS_A_LANE) {
             acc = empty_lanes(acc, lanes);
             steps = 0;
@@ -189,7 +165,10 @@ template <int Threads> inline acc_t fold_row(const reduce_args &p, uint64 number
     return COMMUTES ? fold_steps<Threads>(r, p.blocks) : fold_chunk<Threads>(r, begin, end);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, sizeof(acc_t) <= 16 ? 4 : 1) reduce(reduce_args p) {
+/* The grid has four blocks a processor, all there at once; large accumulators would let their registers forbid it. */
+enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
+
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
         acc_t acc = fold_row<BLOCK>(p, number);
         if (p.blocks > 1)

@@ -204,8 +204,8 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
 }
 
 template <bool IsSum> inline void pass_panels(const panels_args &p) {
-    extern __shared__ __align__(128) uint8 ring_memory[];
-    panel_scratch &s = *(panel_scratch *)ring_memory;
+    extern __shared__ __align__(128) uint8 panel_memory[];
+    panel_scratch &s = *(panel_scratch *)panel_memory;
     if (threadIdx.x == 0) {
         for (int at = 0; at < PANEL_RING; at++) {
             s.full[at].init(PANEL_LOADERS);

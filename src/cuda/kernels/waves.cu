@@ -51,7 +51,7 @@ inline record join(const record &a, const record &b) {
  * The compiler would, were one of the words of no use to it, and fetch the tag after the value: words that carry nothing
  * else repeat the tag. */
 #define IN_ONE_ACCESS (SLOT_BYTES <= 8 && !NEEDS_START)
-constexpr uint32 HEAD_BIT = 1u << 31; /* beside a tag */
+enum : uint32 { HEAD_BIT = 1u << 31 }; /* beside a tag */
 
 struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
 #if IN_ONE_ACCESS

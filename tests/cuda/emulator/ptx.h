@@ -82,11 +82,25 @@ inline void load_relaxed(const void *from, unsigned &a, unsigned &b, unsigned &c
     c = words[2];
     d = words[3];
 }
+inline unsigned long long load_relaxed(const unsigned long long *from) {
+    emulate::scheduler->give_way();
+    return *from;
+}
+inline void store_relaxed(unsigned long long *to, unsigned long long value) {
+    *to = value;
+}
 inline void store_release(unsigned *to, unsigned value) {
     *to = value;
 }
 inline unsigned load_acquire(const unsigned *from) {
     emulate::scheduler->give_way();
+    return *from;
+}
+
+inline unsigned load_ahead(const unsigned *from) {
+    return *from;
+}
+inline unsigned long long load_ahead(const unsigned long long *from) {
     return *from;
 }
 
@@ -140,6 +154,10 @@ template <int Bytes> inline void copy_ahead(void *to, const void *from) {
     emulate::check_alignment(from, Bytes);
     const emulate_copy copy = {to, from, Bytes, nullptr, nullptr};
     emulate::scheduler->copy(&copy);
+}
+inline void end_copies_ahead() {}
+template <int Groups> inline void wait_for_copies_ahead() {
+    emulate::scheduler->give_way(); /* all are made then */
 }
 inline void arrive_after_copies(unsigned long long *word) {
     const emulate_copy arrival = {nullptr, nullptr, 0,

@@ -1,0 +1,22 @@
+/* naive: a workgroup loads one element a thread, adds them in shared memory with the stride shrinking from half the
+ * workgroup, and adds its sum to the result by one atomic.
+ *
+ * Removes: nothing; it is what the others are compared with.
+ * Left: half of the threads do nothing after loading; the atomics queue for one address.
+ * Look at: percent of the roof, and what two-loads gains by half as many workgroups. */
+shared float partial[BLOCK];
+
+void main() {
+    const uint t = gl_LocalInvocationID.x, group = my_group();
+    if (group >= groups)
+        return; /* all threads of the workgroup together */
+    partial[t] = element_or_0(group * BLOCK + t);
+    barrier();
+    for (uint stride = BLOCK / 2; stride > 0; stride /= 2) {
+        if (t < stride)
+            partial[t] += partial[t + stride];
+        barrier();
+    }
+    if (t == 0)
+        atomic_add(partial[0]);
+}

@@ -1,0 +1,18 @@
+/* simd: sixteen sums in the lanes of one vector.
+ *
+ * Removes: instructions: one addition does sixteen values (in one register or in several, as the processor has them).
+ * Left: the chain again, now of vectors: each addition still waits for the one before it.
+ * Look at: the gain over accumulators, and how it depends on the width of the processor's registers: with narrow ones
+ * the vector is several registers, which are several chains. */
+#include "step.h"
+
+STEP(simd) {
+    vector sum = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        sum += load(x + i);
+    value total = sum_of(sum);
+    for (; i < n; i++)
+        total += x[i];
+    *out = total;
+}

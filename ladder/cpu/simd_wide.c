@@ -1,0 +1,20 @@
+/* simd-wide: four vectors of sixteen sums.
+ *
+ * Removes: both the chain and the instructions: wide additions that do not wait for each other.
+ * Left: one core. It can have only so many cache lines under way from memory, and that is less than memory can deliver.
+ * Look at: percent of the roof: what one core alone can draw from memory; run it with a smaller --n, which stays in the
+ * cache, and the additions show. */
+#include "step.h"
+
+STEP(simd_wide) {
+    vector a = {0}, b = {0}, c = {0}, d = {0};
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        a += load(x + i), b += load(x + i + LANES);
+        c += load(x + i + 2 * LANES), d += load(x + i + 3 * LANES);
+    }
+    value total = sum_of((a + b) + (c + d));
+    for (; i < n; i++)
+        total += x[i];
+    *out = total;
+}

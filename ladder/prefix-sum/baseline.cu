@@ -1,0 +1,17 @@
+/* baseline: three phases. Scan each part and keep its total; scan the totals; add to each part the total before it.
+ * Here one thread of a block scans its part, element by element, in global memory.
+ *
+ * Removes: nothing; it is what the others are compared with.
+ * Left: one lane of 1024 works, and each of its loads waits for memory.
+ * Look at: threads per instruction: 1. */
+extern "C" __global__ void scan_parts(const value *x, value *out, value *totals, uint64 n) {
+    for (uint64 part = blockIdx.x; part * BLOCK < n; part += gridDim.x) {
+        if (threadIdx.x == 0) {
+            const uint64 first = part * BLOCK, end = n < first + BLOCK ? n : first + BLOCK;
+            value sum = 0;
+            for (uint64 i = first; i < end; i++)
+                out[i] = sum += x[i];
+            totals[part] = sum;
+        }
+    }
+}

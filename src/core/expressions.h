@@ -1,0 +1,39 @@
+/* The operator table as text: the expressions of monoids.def and operators.def, for back ends whose kernels are
+ * compiled from source. */
+#ifndef TALLY_CORE_EXPRESSIONS_H
+#define TALLY_CORE_EXPRESSIONS_H
+
+#include "core/operator.h"
+
+/* As monoids.def explains them. */
+typedef enum tally_monoid_class {
+    TALLY_CLASS_SUM,
+    TALLY_CLASS_SQUARE,
+    TALLY_CLASS_TOTAL,
+    TALLY_CLASS_COUNT,
+    TALLY_CLASS_VALUE,
+    TALLY_CLASS_BITS,
+    TALLY_CLASS_MAGNITUDE,
+    TALLY_CLASS_VALUES,
+    TALLY_CLASS_INDEXED,
+    TALLY_CLASS_FLOATS2,
+    TALLY_CLASS_FLOATS3
+} tally_monoid_class;
+
+typedef struct tally_monoid_text {
+    const char *name;
+    tally_monoid_class kind;
+    int components;
+    const char *identity[3], *lift[3], *combine[3];
+} tally_monoid_text;
+
+/* Without the user's, which has texts of its own. */
+extern const tally_monoid_text tally_monoid_texts[TALLY_MONOID_user];
+
+/* The 'lower' column of an operator. */
+extern const char *const tally_lower_texts[TALLY_USER];
+
+/* Which component a 'lower' expression is, if it is no more than that; else -1. */
+int tally_lower_component(const char *lower);
+
+#endif

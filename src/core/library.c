@@ -1,0 +1,31 @@
+/* Shared libraries by the POSIX calls; the only file that uses them. */
+#define _GNU_SOURCE
+#include "core/library.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tally_library_path(const char *variable) {
+    const char *path = secure_getenv(variable);
+    return path && path[0] ? path : NULL;
+}
+
+void *tally_library_open(const char *path, const char **reason) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *error = library ? NULL : dlerror();
+    *reason = error ? error : path;
+    return library;
+}
+
+void tally_library_close(void *library) {
+    if (library)
+        dlclose(library);
+}
+
+bool tally_library_find(void *library, const char *symbol, void *function) {
+    /* C has no conversion from void * to a function pointer; POSIX promises that the bits are the same. */
+    void *address = dlsym(library, symbol);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}

@@ -1,0 +1,17 @@
+/* Text that grows. */
+#ifndef TALLY_CORE_TEXT_H
+#define TALLY_CORE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tally_text {
+    char *bytes; /* ends with a zero; from malloc, or NULL */
+    size_t length, capacity;
+    bool failed; /* there was no memory; what is added later is dropped */
+} tally_text;
+
+void tally_text_add(tally_text *text, const char *string);
+__attribute__((format(printf, 2, 3))) void tally_text_print(tally_text *text, const char *format, ...);
+
+#endif

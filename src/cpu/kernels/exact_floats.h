@@ -1,0 +1,112 @@
+/* Exact sums of f64 and f32.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CPU_KERNELS_EXACT_FLOATS_H
+#define TALLY_CPU_KERNELS_EXACT_FLOATS_H
+
+#include "cpu/kernels/exact_stream.h"
+
+/* ------------------------------------------------------------------------------------ sums of f64 -------- */
+
+/* A handful of values, for which the kernels' beginning and end cost more than integer deposits. */
+static bool add_few(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type) {
+    if (n > FEW_VALUES)
+        return false;
+    count_elements(accumulator, x, n, type);
+    for (size_t i = 0; i < n; i++)
+        tally_superaccumulator_deposit_value(accumulator, value_at(x, i, type));
+    return true;
+}
+
+static bool add_few_products(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n,
+                             tally_dtype type) {
+    if (n > FEW_PRODUCTS)
+        return false;
+    count_products(accumulator, x, y, n, type);
+    for (size_t i = 0; i < n; i++)
+        tally_superaccumulator_deposit_product(accumulator, value_at(x, i, type), value_at(y, i, type));
+    return true;
+}
+
+static void add_f64(tally_superaccumulator *accumulator, const void *x, size_t n) {
+    if (add_few(accumulator, x, n, TALLY_F64))
+        return;
+    stream s;
+    const tally_fpenv caller = tally_fpenv_enter();
+    begin(&s, accumulator, 53);
+    count_elements(accumulator, x, n, TALLY_F64);
+    const e_f64 *p = x;
+    for (; n >= BLOCK64; n -= BLOCK64, p += BLOCK64)
+        add_block(&s, p, NULL, DOUBLES, BLOCK64);
+    const size_t whole = n / STEP64 * STEP64;
+    if (whole > 0)
+        add_block(&s, p, NULL, DOUBLES, whole);
+    if (n > whole) {
+        const size_t padded = pad(s.scratch, p + whole, n - whole, STEP64, sizeof(double));
+        add_block(&s, s.scratch, NULL, DOUBLES, padded);
+    }
+    empty_bins(&s);
+    tally_fpenv_leave(&caller);
+}
+
+/* ------------------------------------------------------------------------------------ sums of f32 -------- */
+
+/* Doubles have 29 bits more than floats: mostly their plain sum is exact. n is a multiple of STEP64. */
+static __attribute__((noinline)) bool sum_floats(const e_f32 *x, size_t n, double *sum) {
+    outcome out;
+    v_f64 r[CHAINS];
+    tally_fpenv_clear();
+    UNROLL_8 for (int j = 0; j < CHAINS; j++) r[j] = (v_f64){0};
+    for (size_t i = 0; i < n; i += STEP64)
+        UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            prefetch(x + i + j * W64, j * W64 * sizeof(float));
+            r[j] += load_wide(x + i + j * W64);
+        }
+    out.rest = sum_lanes_f64(r);
+    *sum = out.rest;
+    return was_exact(&out);
+}
+
+/* Floats that their plain sum did not take, through the windows of doubles. */
+static void add_floats_by_windows(stream *s, const e_f32 *x, size_t n) {
+    for (size_t done = 0; done < n; done += BLOCK64)
+        add_block(s, x + done, NULL, FLOATS, n - done < BLOCK64 ? n - done : BLOCK64);
+}
+
+typedef struct shortcut {
+    int wait; /* blocks until it is tried again */
+} shortcut;
+
+static void add_block_f32(stream *s, shortcut *plain, const e_f32 *x, size_t n) {
+    double sum;
+    if (s->flags_work && --plain->wait < 0) {
+        if (sum_floats(x, n, &sum)) {
+            plain->wait = 0;
+            tally_superaccumulator_deposit_value(s->accumulator, sum);
+            return;
+        }
+        plain->wait = BLOCKS_PER_LOOK;
+    }
+    add_floats_by_windows(s, x, n);
+}
+
+static void add_f32(tally_superaccumulator *accumulator, const void *x, size_t n) {
+    if (add_few(accumulator, x, n, TALLY_F32))
+        return;
+    stream s;
+    shortcut plain = {0};
+    const tally_fpenv caller = tally_fpenv_enter();
+    begin(&s, accumulator, 24);
+    count_elements(accumulator, x, n, TALLY_F32);
+    const e_f32 *p = x;
+    for (; n >= BLOCK32; n -= BLOCK32, p += BLOCK32)
+        add_block_f32(&s, &plain, p, BLOCK32);
+    if (n > 0) {
+        float last[BLOCK32];
+        add_block_f32(&s, &plain, last, pad(last, p, n, STEP64, sizeof(float)));
+    }
+    empty_bins(&s);
+    tally_fpenv_leave(&caller);
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* Exact sums of f16 and bf16.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CPU_KERNELS_EXACT_HALVES_H
+#define TALLY_CPU_KERNELS_EXACT_HALVES_H
+
+#include "cpu/kernels/exact_stream.h"
+
+ALWAYS_INLINE v_f32 load_half(const e_u16 *x, const bool brain) {
+    return brain ? load_f32_from_bf16(x) : load_f32_from_f16(x);
+}
+
+/* As units_f64; a lane stays below 2^22 units, so eight of them fit 32 bits. */
+ALWAYS_INLINE bool units_f32(const v_f32 *level, v_f32 sigma, int64_t *units) {
+    v_u32 sum = {0}, strayed = {0};
+    UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+        sum += (v_u32)level[j] - (v_u32)sigma;
+        strayed |= (v_u32)level[j] ^ (v_u32)sigma;
+    }
+    int64_t total = 0;
+    uint32_t exponents = 0;
+    for (int l = 0; l < W32; l++) {
+        total += (int32_t)sum[l];
+        exponents |= strayed[l];
+    }
+    *units = total;
+    return exponents >> 23 == 0;
+}
+
+/* The lanes of floats have no bits to spare for each other: they meet as doubles. */
+ALWAYS_INLINE double sum_lanes_f32(const v_f32 *r) {
+    float lanes[CHAINS * W32];
+    v_f64 wide[CHAINS];
+    memcpy(lanes, r, sizeof lanes);
+    UNROLL_8 for (int j = 0; j < CHAINS; j++) wide[j] =
+        load_wide(lanes + j * W64) + load_wide(lanes + (j + CHAINS) * W64);
+    return sum_lanes_f64(wide);
+}
+
+/* Two levels in floats; n is a multiple of STEP32. */
+ALWAYS_INLINE bool sum_halves(const e_u16 *x, size_t n, int top, const bool brain, outcome *out) {
+    v_f32 r[CHAINS], s[CHAINS];
+    const v_f32 sigma = splat_f32(sigma_f32(top));
+    UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+        s[j] = sigma;
+        r[j] = (v_f32){0};
+    }
+#if QUIET_ADDITION
+    tally_fpenv_clear();
+    for (size_t i = 0; i < n; i += STEP32)
+        UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            prefetch(x + i + j * W32, j * W32 * sizeof(uint16_t));
+            const v_f32 v = load_half(x + i + j * W32, brain);
+            const v_f32 t = add_quietly_f32(s[j], v);
+            r[j] += v - (t - s[j]);
+            s[j] = t;
+        }
+    const v_f32 *last = s;
+#else
+    v_f32 sums[CHAINS + BLOCK16 / W32];
+    const size_t vectors = n / W32;
+    memcpy(sums, s, sizeof s);
+    for (size_t i = 0; i < vectors; i += CHAINS)
+        UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            prefetch(x + (i + j) * W32, j * W32 * sizeof(uint16_t));
+            s[j] += load_half(x + (i + j) * W32, brain);
+            sums[CHAINS + i + j] = s[j];
+        }
+    __asm__ volatile("" : : "r"(sums) : "memory");
+    tally_fpenv_clear();
+    for (size_t i = 0; i < vectors; i += CHAINS)
+        UNROLL_8 for (int j = 0; j < CHAINS; j++) {
+            const v_f32 v = load_half(x + (i + j) * W32, brain);
+            r[j] += v - (sums[CHAINS + i + j] - sums[i + j]);
+        }
+    const v_f32 *last = sums + vectors;
+#endif
+    out->rest = sum_lanes_f32(r);
+    const bool exact = was_exact(out);
+    return units_f32(last, sigma, &out->units[0]) && exact;
+}
+
+static __attribute__((noinline)) bool sum_f16(const e_u16 *x, size_t n, int top, outcome *out) {
+    return sum_halves(x, n, top, false, out);
+}
+
+static __attribute__((noinline)) bool sum_bf16(const e_u16 *x, size_t n, int top, outcome *out) {
+    return sum_halves(x, n, top, true, out);
+}
+
+ALWAYS_INLINE void widen_halves(const e_u16 *x, size_t n, const bool brain, float *wide) {
+    for (size_t i = 0; i < n; i += W32) {
+        const v_f32 v = load_half(x + i, brain);
+        memcpy(wide + i, &v, sizeof v);
+    }
+}
+
+/* The window in floats, and whether the data last looked at fits one. */
+typedef struct half_window {
+    bool fits;
+    int top;
+    int wait;
+} half_window;
+
+/* Units are 2^(top - 23), residuals at most half of one, and 24 bits of last sum are to reach down to 'lowest' while it
+ * grows by three bits or so. Lanes want six bits above the largest value; four do for mixed signs. */
+static void choose_half_window(const stream *s, half_window *w) {
+    const int from_above = s->highest + LANE_BITS + 1, from_below = s->lowest + 24 + 24 - 3;
+    w->top = from_below < from_above ? from_below : from_above + (from_below - from_above) / 2;
+    w->fits = w->top >= s->highest + 4;
+    if (w->top < from_above && w->fits)
+        w->top = s->highest + 4 > from_below ? s->highest + 4 : from_below;
+    if (w->top > from_above + 8)
+        w->top = from_above + 8;
+    if (w->top > 126 || w->top < -100)
+        w->fits = false;
+    w->wait = BLOCKS_PER_LOOK;
+}
+
+static void add_halves_wide(stream *s, const e_u16 *x, size_t n, bool brain) {
+    float wide[BLOCK64] __attribute__((aligned(64)));
+    for (size_t done = 0; done < n; done += BLOCK64) {
+        const size_t part = n - done < BLOCK64 ? n - done : BLOCK64;
+        if (brain)
+            widen_halves(x + done, part, true, wide);
+        else
+            widen_halves(x + done, part, false, wide);
+        add_floats_by_windows(s, wide, part);
+    }
+}
+
+static void add_block_16(stream *s, half_window *w, const e_u16 *x, size_t n, bool brain) {
+    outcome out;
+    if (w->fits && (brain ? sum_bf16(x, n, w->top, &out) : sum_f16(x, n, w->top, &out))) {
+        tally_superaccumulator_deposit(s->accumulator, out.units[0], w->top - 23);
+        tally_superaccumulator_deposit_value(s->accumulator, out.rest);
+        return;
+    }
+    const bool choose = s->flags_work && (w->fits || --w->wait < 0);
+    if (choose)
+        s->levels = 0; /* so that the block is looked at */
+    add_halves_wide(s, x, n, brain);
+    if (choose)
+        choose_half_window(s, w);
+}
+
+static void add_16(tally_superaccumulator *accumulator, const void *x, size_t n, bool brain) {
+    if (add_few(accumulator, x, n, brain ? TALLY_BF16 : TALLY_F16))
+        return;
+    stream s;
+    half_window w = {false, 0, 0};
+    const tally_fpenv caller = tally_fpenv_enter();
+    begin(&s, accumulator, brain ? 8 : 11);
+    count_elements(accumulator, x, n, brain ? TALLY_BF16 : TALLY_F16);
+    const e_u16 *p = x;
+    for (; n >= BLOCK16; n -= BLOCK16, p += BLOCK16)
+        add_block_16(&s, &w, p, BLOCK16, brain);
+    if (n > 0) {
+        uint16_t last[BLOCK16];
+        add_block_16(&s, &w, last, pad(last, p, n, STEP32, sizeof(uint16_t)), brain);
+    }
+    empty_bins(&s);
+    tally_fpenv_leave(&caller);
+}
+
+static void add_f16(tally_superaccumulator *accumulator, const void *x, size_t n) {
+    add_16(accumulator, x, n, false);
+}
+
+static void add_bf16(tally_superaccumulator *accumulator, const void *x, size_t n) {
+    add_16(accumulator, x, n, true);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* Reductions by segments and by keys on CUDA: how a run is cut, and its launches. */
+#ifndef TALLY_CUDA_GROUPS_H
+#define TALLY_CUDA_GROUPS_H
+
+#include "cuda/launch.h"
+
+void tally_cuda_groups_cut(const tally_computation *computation, const tally_cuda_sizes *sizes,
+                           const tally_shape *shape, tally_cuda_cut *cut);
+
+/* The workspace has been cleared. */
+tally_status tally_cuda_groups_launch(const tally_cuda_launch *launch);
+
+#endif

@@ -1,0 +1,54 @@
+/* The last launch of a reduction by groups: results of the groups that reach over several chunks, folded from the parts
+ * that those have kept, in order. A group of few chunks is one thread's, a longer one the whole block's. */
+inline acc_t fold_parts(const groups_args &p, uint64 begin, uint64 end) {
+    acc_t acc = identity_as<acc_t>();
+#pragma unroll AT_ONCE
+    for (uint64 k = begin; k < end; k++)
+        acc = combine(acc, p.cuts[k].after.read());
+    return acc;
+}
+
+inline void finish_group(const groups_args &p, uint64 chunk, ending e, acc_t before) {
+#if GROUPS == KEYS && NEEDS_START
+    e.start = p.cuts[e.first].start;
+    e.count = p.cuts[chunk].end - e.start;
+#endif
+    store(p.out + e.group, lower(combine(before, p.cuts[chunk].before.read()), e.count, e.start));
+}
+
+/* By the whole block. */
+inline void finish_long_group(const groups_args &p, uint64 chunk) {
+    ending e;
+    find_ending(p, chunk, &e);
+#if GROUPS == KEYS
+    e.first = last_fresh(p, e.first + 1);
+#endif
+    uint64 each = (chunk - e.first + BLOCK - 1) / BLOCK, begin = e.first + threadIdx.x * each, end = begin + each;
+    acc_t acc = fold_block<BLOCK>(fold_parts(p, begin, end < chunk ? end : chunk));
+    if (threadIdx.x == 0)
+        finish_group(p, chunk, e, acc);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p) {
+    __shared__ uint64 longer[BLOCK];
+    __shared__ uint32 count;
+    if (p.told->refused)
+        return;
+    if (threadIdx.x == 0)
+        count = 0;
+    __syncthreads();
+    const uint64 chunk = blockIdx.x * (uint64)BLOCK + threadIdx.x;
+    ending e;
+    if (chunk < p.chunks && find_ending(p, chunk, &e)) {
+        if (chunk - e.first <= NEAR)
+            finish_group(p, chunk, e, fold_parts(p, e.first, chunk));
+        else
+            longer[atomicAdd(&count, 1)] = chunk;
+    }
+    __syncthreads();
+    for (uint32 k = 0; k < count; k++)
+        finish_long_group(p, longer[k]);
+#if GROUPS == SEGMENTS
+    finish_crowds(p);
+#endif
+}

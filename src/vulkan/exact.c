@@ -1,0 +1,90 @@
+#include "vulkan/exact.h"
+
+#include "exact/superaccumulator.h"
+
+enum {
+    KEY_CHUNK = 32,     /* keys whose runs one workgroup adds, as in exact.comp */
+    CHUNKS = 1024,      /* workgroups that share a row */
+    LEAST_CHUNK = 16384 /* elements of theirs */
+};
+
+static uint64_t divide_up(uint64_t a, uint64_t b) {
+    return a / b + (a % b != 0);
+}
+
+/* What exact_rows leaves of a chunk. */
+static uint64_t chunk_bytes(const tally_computation *c) {
+    const tally_exact_layout layout = tally_exact_layout_of(c->desc.in, c->monoid != TALLY_MONOID_sum);
+    return (2 * (uint64_t)tally_layout_limbs(layout) + 2) * sizeof(uint32_t);
+}
+
+static void cut_rows(const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t most = CHUNKS / cut->columns, wanted = divide_up(cut->extent, LEAST_CHUNK);
+    const uint64_t chunks = most < 1 || wanted < 1 ? 1 : wanted < most ? wanted : most;
+    /* whole vectors */
+    cut->chunk = divide_up(divide_up(cut->extent, chunks), LEAST_CHUNK) * LEAST_CHUNK;
+    cut->chunks = cut->extent ? divide_up(cut->extent, cut->chunk) : 1;
+    if (cut->chunks > 1)
+        cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * chunk_bytes(c));
+}
+
+void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_computation *c, const tally_shape *shape,
+                            tally_vulkan_cut *cut) {
+    (void)device;
+    const tally_grouping grouping = c->desc.grouping;
+    const bool rows = grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS;
+    if ((rows && !cut->columns) || (grouping == TALLY_SEGMENTS && !shape->segments && !shape->extent) ||
+        (grouping == TALLY_KEYS && !shape->extent))
+        return;
+    cut->path = TALLY_VULKAN_EXACTLY;
+    if (rows) {
+        cut_rows(c, cut);
+        cut->too_many = cut->columns > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID / cut->chunks;
+        return;
+    }
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    cut->chunks = grouping == TALLY_KEYS ? divide_up(cut->extent, KEY_CHUNK) : 0;
+    if (grouping == TALLY_KEYS)
+        cut->ranks = tally_vulkan_place(cut, cut->chunks * sizeof(uint64_t));
+    const uint64_t groups = grouping == TALLY_KEYS ? cut->chunks : shape->segments;
+    cut->too_many = groups > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID;
+}
+
+static void launch_rows(const tally_vulkan_launch *l) {
+    const tally_vulkan_cut *cut = l->cut;
+    tally_vulkan_arguments a = tally_vulkan_arguments_of(l);
+    a.slots = cut->chunks > 1 ? l->workspace + cut->slots : 0;
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_EXACT_ROWS], &a, cut->columns * cut->chunks);
+    if (cut->chunks == 1)
+        return;
+    tally_vulkan_then(l);
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_EXACT_MERGE], &a, cut->columns);
+}
+
+static void launch_groups(const tally_vulkan_launch *l) {
+    const tally_vulkan_cut *cut = l->cut;
+    const VkPipeline *k = l->plan->kernels;
+    tally_vulkan_arguments a = tally_vulkan_arguments_of(l);
+    tally_vulkan_group_arguments(l, &a);
+    tally_vulkan_inspect(l, &a);
+    if (l->plan->base.computation.desc.grouping == TALLY_SEGMENTS) {
+        if (l->args->shape.segments)
+            tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_SEGMENTS], &a, l->args->shape.segments);
+    } else {
+        a.before = l->workspace + cut->ranks;
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_COUNT_HEADS], &a, divide_up(cut->chunks, l->plan->device->block));
+        tally_vulkan_then(l);
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_RANK_HEADS], &a, 1);
+        tally_vulkan_then(l);
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_RUNS], &a, cut->chunks);
+    }
+    tally_vulkan_tell(l, &a);
+}
+
+void tally_vulkan_exact_launch(const tally_vulkan_launch *l) {
+    const tally_grouping grouping = l->plan->base.computation.desc.grouping;
+    if (grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS)
+        launch_groups(l);
+    else
+        launch_rows(l);
+}

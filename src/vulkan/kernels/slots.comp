@@ -1,0 +1,66 @@
+/* Accumulators: lifted from elements, in global memory SLOT_BYTES apart, and in a workgroup's shared memory. */
+layout(buffer_reference, std430, buffer_reference_align = SLOT_ALIGNMENT) buffer slot {
+    acc_t value;
+};
+acc_t read_slot(uint64_t slots, uint64_t i) {
+    return slot(slots + i * SLOT_BYTES).value;
+}
+void write_slot(uint64_t slots, uint64_t i, acc_t value) {
+    slot(slots + i * SLOT_BYTES).value = value;
+}
+
+lane_t lift_bits(uvec2 x, uvec2 y, uint64_t i) {
+    return lane_lift(value_of_bits(x), TWO_INPUTS ? value_of_bits(y) : VALUE(0), i);
+}
+uvec2 partner_at(uint64_t y, uint64_t at) {
+    return TWO_INPUTS ? load_bits(y + at, IN_LOG) : uvec2(0);
+}
+
+/* What a scan starts from. */
+bool has_base() {
+    return p.carry != 0 || p.initial != 0;
+}
+acc_t base_of(uint64_t column) {
+    if (p.carry != 0)
+        return read_slot(p.carry, column);
+    return p.initial != 0 ? raise(load_bits(p.initial, OUT_LOG)) : identity();
+}
+
+shared acc_t shared_slots[BLOCK];
+shared acc_t tile_slots[TILE_SLOTS * BLOCK];
+
+/* Folds what neighbours have, threads 'width' apart, in their order: thread t < width receives those of t, t + width,
+ * t + 2 width ... */
+acc_t fold_block(acc_t acc, uint width) {
+    const uint part = THREAD / width;
+    barrier(); /* earlier use of the memory */
+    shared_slots[THREAD] = acc;
+    for (uint d = 1; d * width < BLOCK; d *= 2) {
+        barrier();
+        if ((part & (2 * d - 1)) == 0 && THREAD + d * width < BLOCK) {
+            acc = combine(acc, shared_slots[THREAD + d * width]);
+            shared_slots[THREAD] = acc;
+        }
+    }
+    return acc;
+}
+
+/* What the threads before have, 'width' apart, folded; and *all* of them. */
+acc_t scan_block(acc_t acc, uint width, out acc_t all) {
+    barrier();
+    shared_slots[THREAD] = acc;
+    for (uint d = width; d < BLOCK; d *= 2) {
+        barrier();
+        acc_t left;
+        if (THREAD >= d)
+            left = shared_slots[THREAD - d];
+        barrier();
+        if (THREAD >= d) {
+            acc = combine(left, acc);
+            shared_slots[THREAD] = acc;
+        }
+    }
+    barrier();
+    all = shared_slots[BLOCK - width + THREAD % width];
+    return THREAD >= width ? shared_slots[THREAD - width] : identity();
+}

@@ -1,0 +1,229 @@
+#include "vulkan/launch.h"
+
+#include "vulkan/exact.h"
+
+typedef tally_vulkan_arguments arguments;
+_Static_assert(sizeof(arguments) == TALLY_VULKAN_ARGUMENT_BYTES, "the kernels' arguments");
+
+static void dispatch(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkPipeline kernel, const arguments *a,
+                     uint64_t groups) {
+    const tally_vulkan_api *api = &plan->device->api;
+    const uint64_t x = groups < TALLY_VULKAN_MOST_GRID ? groups : TALLY_VULKAN_MOST_GRID;
+    const uint64_t rows = groups / x + (groups % x != 0);
+    api->vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, kernel);
+    api->vkCmdPushConstants(buffer, plan->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof *a, a);
+    api->vkCmdDispatch(buffer, (uint32_t)x, (uint32_t)(rows < TALLY_VULKAN_MOST_GRID ? rows : TALLY_VULKAN_MOST_GRID),
+                       1);
+}
+
+void tally_vulkan_dispatch(const tally_vulkan_launch *l, VkPipeline kernel, const arguments *a, uint64_t groups) {
+    dispatch(l->plan, l->buffer, kernel, a, groups);
+}
+
+void tally_vulkan_then(const tally_vulkan_launch *l) {
+    tally_vulkan_barrier(l->plan->device, l->buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+}
+
+arguments tally_vulkan_arguments_of(const tally_vulkan_launch *l) {
+    const tally_args *a = l->args;
+    const tally_vulkan_cut *cut = l->cut;
+    return (arguments){.x = tally_vulkan_address(a->x),
+                       .y = tally_vulkan_address(a->y),
+                       .out = tally_vulkan_address(a->out),
+                       .initial = tally_vulkan_address(a->initial),
+                       .index = l->count,
+                       .columns = cut->columns,
+                       .extent = cut->extent,
+                       .inner = cut->inner,
+                       .chunk = cut->chunk,
+                       .chunks = cut->chunks,
+                       .before = l->pieces.before,
+                       .types = l->plan->types,
+                       .ddof = l->plan->base.computation.desc.ddof,
+                       .width = cut->width};
+}
+
+static uint64_t panels(uint64_t columns, uint32_t width) {
+    const uint64_t w = width ? width : 1;
+    return columns / w + (columns % w != 0);
+}
+
+/* Elements to results, or to an accumulator a chunk and those to results. */
+static void launch_fold(const tally_vulkan_launch *l) {
+    const tally_vulkan_cut *cut = l->cut;
+    arguments a = tally_vulkan_arguments_of(l);
+    const bool at_once = cut->chunks == 1;
+    a.carry = at_once ? l->pieces.carry : 0;
+    a.total = at_once ? l->pieces.total : 0;
+    a.slots = at_once ? 0 : l->workspace + cut->slots;
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &a, panels(cut->columns, cut->width) * cut->chunks);
+    if (at_once)
+        return;
+    tally_vulkan_then(l);
+    a.x = a.slots;
+    a.slots = 0;
+    a.carry = l->pieces.carry;
+    a.total = l->pieces.total;
+    /* 'before' and 'extent' add up to the elements that there are, for means */
+    a.chunk = cut->chunks;
+    a.chunks = 1;
+    a.width = cut->fold_width;
+    tally_vulkan_dispatch(l, l->plan->fold_slots, &a, panels(cut->columns, cut->fold_width));
+}
+
+/* With several chunks: their accumulators, what comes before each, and the scan of each from there. */
+static void launch_scan(const tally_vulkan_launch *l) {
+    const tally_vulkan_cut *cut = l->cut;
+    arguments a = tally_vulkan_arguments_of(l);
+    const bool along_rows = cut->path == TALLY_VULKAN_ALONG_ROWS;
+    a.carry = l->pieces.carry;
+    if (a.carry)
+        a.initial = 0;
+    if (cut->chunks > 1) {
+        arguments sums = a;
+        sums.slots = l->workspace + cut->slots;
+        sums.carry = 0;
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &sums,
+                              panels(cut->columns, cut->width) * cut->chunks);
+        tally_vulkan_then(l);
+        sums.carry = a.carry;
+        sums.total = l->pieces.total;
+        sums.width = cut->fold_width;
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SPINE], &sums, panels(cut->columns, cut->fold_width));
+        tally_vulkan_then(l);
+        a.slots = sums.slots;
+    } else {
+        a.total = l->pieces.total;
+    }
+    tally_vulkan_dispatch(l, l->plan->kernels[along_rows ? TALLY_VULKAN_SCAN_ROWS : TALLY_VULKAN_SCAN_COLUMNS], &a,
+                          cut->scan_groups);
+}
+
+/* ---- segments and keys ---- */
+
+static uint64_t divide_up(uint64_t a, uint64_t b) {
+    return a / b + (a % b != 0);
+}
+
+/* Results that the output takes. */
+static uint64_t room_of(const tally_computation *c, const tally_args *a) {
+    uint64_t room = a->out_bytes / (c->out_bytes * c->per_result);
+    if (a->keys_out && a->keys_out_bytes / c->index_bytes < room)
+        room = a->keys_out_bytes / c->index_bytes;
+    return room;
+}
+
+void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
+    const tally_computation *c = &l->plan->base.computation;
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    a->columns = l->args->shape.segments;
+    a->index = tally_vulkan_address(keys ? l->args->keys : l->args->offsets);
+    a->inner = room_of(c, l->args);
+    a->carry = tally_vulkan_address(l->args->keys_out);
+    a->total = l->workspace + l->cut->control;
+}
+
+void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups) {
+    const tally_computation *c = &l->plan->base.computation;
+    const tally_vulkan_cut *cut = l->cut;
+    const VkPipeline *k = l->plan->kernels;
+    const uint64_t items = groups->columns + 1 > cut->tiles ? groups->columns + 1 : cut->tiles;
+    arguments a = *groups;
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLEAR_CONTROL], &a, 1);
+    tally_vulkan_then(l);
+    if (c->desc.grouping != TALLY_SEGMENTS)
+        return;
+    a.chunk = cut->tile;
+    a.chunks = cut->tiles;
+    a.width = !tally_is_scan(c) && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a, divide_up(items, l->plan->device->block));
+    tally_vulkan_then(l);
+}
+
+void tally_vulkan_tell(const tally_vulkan_launch *l, const arguments *groups) {
+    const VkDeviceAddress to[] = {l->outcome, l->runs};
+    arguments a = *groups;
+    for (uint32_t k = 0; k < 2; k++)
+        if (to[k]) {
+            a.out = to[k];
+            a.width = k;
+            tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REPORT], &a, 1);
+        }
+}
+
+static void launch_groups(const tally_vulkan_launch *l) {
+    const tally_computation *c = &l->plan->base.computation;
+    const tally_vulkan_cut *cut = l->cut;
+    const VkPipeline *k = l->plan->kernels;
+    const bool counts = cut->chunks > 1 || (c->desc.grouping == TALLY_KEYS && !tally_is_scan(c));
+    arguments a = tally_vulkan_arguments_of(l);
+    tally_vulkan_group_arguments(l, &a);
+    a.before = l->workspace + cut->places;
+    a.slots = counts ? l->workspace + cut->slots : 0;
+    tally_vulkan_inspect(l, &a);
+    if (counts) {
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_FOLD_GROUPS], &a, cut->chunks);
+        tally_vulkan_then(l);
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
+        tally_vulkan_then(l);
+    }
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_GIVE_GROUPS], &a, cut->chunks);
+    tally_vulkan_tell(l, &a);
+}
+
+void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
+    switch (l->cut->path) {
+    case TALLY_VULKAN_FOLD:
+        tally_vulkan_then(l); /* whoever used the workspace before is done with it */
+        launch_fold(l);
+        break;
+    case TALLY_VULKAN_ALONG_ROWS:
+    case TALLY_VULKAN_ALONG_COLUMNS:
+        tally_vulkan_then(l);
+        launch_scan(l);
+        break;
+    case TALLY_VULKAN_BY_GROUPS:
+        tally_vulkan_then(l);
+        launch_groups(l);
+        break;
+    case TALLY_VULKAN_EXACTLY:
+        tally_vulkan_then(l);
+        tally_vulkan_exact_launch(l);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- pieces ---- */
+
+static arguments totals_arguments(const tally_vulkan_plan *plan, uint64_t count) {
+    return (arguments){.columns = count,
+                       .inner = 1,
+                       .chunk = 1,
+                       .chunks = 1,
+                       .types = plan->types,
+                       .ddof = plan->base.computation.desc.ddof,
+                       .width = plan->device->block};
+}
+
+void tally_vulkan_clear_totals(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,
+                               const void *initial, uint64_t count) {
+    arguments a = totals_arguments(plan, count);
+    const bool scans = plan->kernels[TALLY_VULKAN_SPINE] != VK_NULL_HANDLE;
+    a.total = totals;
+    a.initial = tally_vulkan_address(initial);
+    a.chunks = scans ? 0 : 1;
+    dispatch(plan, buffer, scans ? plan->kernels[TALLY_VULKAN_SPINE] : plan->fold_slots, &a, panels(count, a.width));
+}
+
+void tally_vulkan_lower_totals(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,
+                               uint64_t count, uint64_t elements, void *out) {
+    arguments a = totals_arguments(plan, count);
+    a.x = totals;
+    a.out = tally_vulkan_address(out);
+    a.extent = 1;
+    a.before = elements - 1;
+    dispatch(plan, buffer, plan->fold_slots, &a, panels(count, a.width));
+}

@@ -1,0 +1,244 @@
+#include "vulkan/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dtype.h"
+#include "vulkan/modules.h"
+
+typedef tally_vulkan_packed_module packed_module;
+
+struct tally_vulkan_module {
+    tally_vulkan_module *next;
+    const packed_module *packed;
+    VkShaderModule module;
+};
+
+struct tally_vulkan_pipeline {
+    tally_vulkan_pipeline *next;
+    const packed_module *packed;
+    tally_vulkan_kernel kernel;
+    tally_vulkan_choices choices;
+    VkPipeline pipeline;
+};
+
+/* ---- which variant ---- */
+
+static tally_vulkan_arithmetic of_value(tally_dtype in) {
+    if (tally_dtype_is_float(in))
+        return in == TALLY_F64 ? TALLY_VULKAN_f64 : TALLY_VULKAN_f32;
+    if (tally_dtype_size(in) == 8)
+        return tally_dtype_is_signed(in) ? TALLY_VULKAN_i64 : TALLY_VULKAN_u64;
+    return tally_dtype_is_signed(in) ? TALLY_VULKAN_i32 : TALLY_VULKAN_u32;
+}
+
+/* Results that are computed in floats, such as a mean. */
+static bool lowers_in_floats(const tally_computation *c) {
+    return tally_lower_component(tally_lower_texts[c->desc.op]) < 0 && c->entry->result != TALLY_RESULT_FLAG;
+}
+
+/* Sums of floats: in doubles where the device has them. A scan of f32 has a result an element, and rounds each. */
+static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, const tally_computation *c) {
+    if (c->desc.acc == TALLY_F64 || c->desc.out == TALLY_F64)
+        return TALLY_VULKAN_f64;
+    if (!device->has_double || (tally_is_scan(c) && !lowers_in_floats(c)))
+        return TALLY_VULKAN_f32;
+    const bool in_lanes = !tally_is_scan(c) && c->monoid != TALLY_MONOID_prod &&
+                          (c->desc.grouping == TALLY_ALL_VALUES || c->desc.grouping == TALLY_AXIS);
+    return in_lanes ? TALLY_VULKAN_f32w : TALLY_VULKAN_f64;
+}
+
+tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *device, const tally_computation *c) {
+    const tally_dtype in = c->desc.in;
+    if (c->exact)
+        return in == TALLY_F64 ? TALLY_VULKAN_exact64 : TALLY_VULKAN_exact32;
+    switch (tally_monoid_texts[c->monoid].kind) {
+    case TALLY_CLASS_SUM:
+    case TALLY_CLASS_SQUARE:
+    case TALLY_CLASS_TOTAL:
+        if (tally_dtype_is_float(c->desc.acc))
+            return of_float_sum(device, c);
+        return lowers_in_floats(c) ? TALLY_VULKAN_u64d : TALLY_VULKAN_u64;
+    case TALLY_CLASS_COUNT:
+        return TALLY_VULKAN_bits;
+    case TALLY_CLASS_BITS:
+        return c->in_bytes == 8 ? TALLY_VULKAN_u64 : TALLY_VULKAN_u32;
+    case TALLY_CLASS_MAGNITUDE:
+        return of_value(tally_dtype_to_unsigned(in));
+    case TALLY_CLASS_FLOATS2:
+    case TALLY_CLASS_FLOATS3:
+        return TALLY_VULKAN_f64;
+    default:
+        return of_value(in);
+    }
+}
+
+static uint32_t form_of(const tally_computation *c) {
+    return (c->desc.form == TALLY_INCLUSIVE_SCAN ? 1 : 0) | (c->reverse ? 2 : 0) | (tally_is_scan(c) ? 4 : 0) |
+           (c->desc.grouping == TALLY_KEYS ? 8 : 0);
+}
+
+uint32_t tally_vulkan_types_of(const tally_computation *c) {
+    return (uint32_t)c->desc.in | (uint32_t)c->desc.out << 4 | (uint32_t)c->desc.index << 8 |
+           (uint32_t)(c->desc.op + 1) << 12 | (form_of(c) + 1) << 20;
+}
+
+static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, bool from_slots) {
+    tally_vulkan_choices choices = {{device->block}};
+    /* Where kernels compile for a CPU, compiling takes longer than running: the types and the form are told with each
+     * run. */
+    if (!device->is_software) {
+        choices.constant[1] = (uint32_t)c->desc.in;
+        choices.constant[2] = (uint32_t)c->desc.out;
+        choices.constant[3] = (uint32_t)c->desc.index;
+        choices.constant[4] = (uint32_t)c->desc.op + 1;
+        choices.constant[5] = form_of(c) + 1;
+    }
+    choices.constant[6] = from_slots;
+    return choices;
+}
+
+/* ---- modules ---- */
+
+static const packed_module *find_packed(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    for (size_t k = 0; k < tally_vulkan_module_count; k++)
+        if (tally_vulkan_modules[k].monoid == monoid && tally_vulkan_modules[k].arithmetic == arithmetic)
+            return &tally_vulkan_modules[k];
+    return NULL;
+}
+
+/* Words of seven bits a byte, the lowest first; the top bit says that more follow. pack.c writes them. */
+static size_t unpack(const packed_module *packed, uint32_t *words) {
+    size_t count = 0;
+    for (size_t at = 0; at < packed->count; count++) {
+        uint32_t word = 0;
+        unsigned shift = 0;
+        do {
+            word |= (uint32_t)(packed->bytes[at] & 127) << shift;
+            shift += 7;
+        } while (packed->bytes[at++] & 128);
+        if (words)
+            words[count] = word;
+    }
+    return count;
+}
+
+static tally_status make_module(tally_vulkan_device *device, const packed_module *packed, VkShaderModule *module) {
+    for (const tally_vulkan_module *m = device->modules; m; m = m->next)
+        if (m->packed == packed) {
+            *module = m->module;
+            return TALLY_OK;
+        }
+    const size_t count = unpack(packed, NULL);
+    tally_vulkan_module *made = calloc(1, sizeof *made);
+    uint32_t *words = malloc(count * sizeof *words);
+    tally_status status = TALLY_OUT_OF_MEMORY;
+    if (made && words) {
+        unpack(packed, words);
+        const VkShaderModuleCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = count * sizeof *words, .pCode = words};
+        status = tally_vulkan_check(device->api.vkCreateShaderModule(device->device, &info, NULL, &made->module),
+                                    "loading a kernel");
+    } else {
+        tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    }
+    free(words);
+    if (status != TALLY_OK) {
+        free(made);
+        return status;
+    }
+    made->packed = packed;
+    made->next = device->modules;
+    device->modules = made;
+    *module = made->module;
+    return TALLY_OK;
+}
+
+/* ---- pipelines ---- */
+
+static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule module, tally_vulkan_kernel kernel,
+                                  const tally_vulkan_choices *choices, VkPipeline *pipeline) {
+    VkSpecializationMapEntry entries[TALLY_VULKAN_CONSTANTS];
+    for (uint32_t k = 0; k < TALLY_VULKAN_CONSTANTS; k++)
+        entries[k] = (VkSpecializationMapEntry){k, k * (uint32_t)sizeof(uint32_t), sizeof(uint32_t)};
+    const VkSpecializationInfo constants = {TALLY_VULKAN_CONSTANTS, entries, sizeof choices->constant,
+                                            choices->constant};
+    const VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+                                              .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                        .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                                                        .module = module,
+                                                        .pName = tally_vulkan_kernel_names[kernel],
+                                                        .pSpecializationInfo = &constants},
+                                              .layout = device->layout};
+    return tally_vulkan_check(
+        device->api.vkCreateComputePipelines(device->device, device->cache, 1, &info, NULL, pipeline),
+        "compiling a kernel");
+}
+
+static tally_status find_or_make(tally_vulkan_device *device, const packed_module *packed, tally_vulkan_kernel kernel,
+                                 const tally_vulkan_choices *choices, VkPipeline *pipeline) {
+    for (const tally_vulkan_pipeline *p = device->pipelines; p; p = p->next)
+        if (p->packed == packed && p->kernel == kernel && memcmp(&p->choices, choices, sizeof *choices) == 0) {
+            *pipeline = p->pipeline;
+            return TALLY_OK;
+        }
+    VkShaderModule module;
+    tally_status status = make_module(device, packed, &module);
+    if (status != TALLY_OK)
+        return status;
+    tally_vulkan_pipeline *made = calloc(1, sizeof *made);
+    if (!made)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    status = make_pipeline(device, module, kernel, choices, &made->pipeline);
+    if (status != TALLY_OK) {
+        free(made);
+        return status;
+    }
+    made->packed = packed;
+    made->kernel = kernel;
+    made->choices = *choices;
+    made->next = device->pipelines;
+    device->pipelines = made;
+    *pipeline = made->pipeline;
+    return TALLY_OK;
+}
+
+tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
+                                       tally_vulkan_kernel kernel, bool from_slots, VkPipeline *pipeline) {
+    const tally_vulkan_arithmetic arithmetic = tally_vulkan_arithmetic_of(device, c);
+    const bool products = c->exact && c->monoid != TALLY_MONOID_sum;
+    const packed_module *packed = find_packed(products ? TALLY_MONOID_dot : c->monoid, arithmetic);
+    const tally_vulkan_choices choices = choices_of(device, c, from_slots);
+    if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",
+                          c->entry->name, tally_dtype_name(c->desc.in));
+    if (!packed)
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s in %s on Vulkan: there is no kernel for it", c->entry->name,
+                          tally_dtype_name(c->desc.in), tally_vulkan_arithmetic_names[arithmetic]);
+    pthread_mutex_lock(&device->building);
+    const tally_status status = find_or_make(device, packed, kernel, &choices, pipeline);
+    pthread_mutex_unlock(&device->building);
+    return status;
+}
+
+tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline) {
+    const packed_module *packed = find_packed(TALLY_MONOID_nonzero, TALLY_VULKAN_bits);
+    const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, 0}};
+    pthread_mutex_lock(&device->building);
+    const tally_status status = find_or_make(device, packed, kernel, &choices, pipeline);
+    pthread_mutex_unlock(&device->building);
+    return status;
+}
+
+void tally_vulkan_pipelines_destroy(tally_vulkan_device *device) {
+    for (tally_vulkan_pipeline *p = device->pipelines, *next; p; p = next) {
+        next = p->next;
+        device->api.vkDestroyPipeline(device->device, p->pipeline, NULL);
+        free(p);
+    }
+    for (tally_vulkan_module *m = device->modules, *next; m; m = next) {
+        next = m->next;
+        device->api.vkDestroyShaderModule(device->device, m->module, NULL);
+        free(m);
+    }
+}

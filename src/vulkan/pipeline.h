@@ -1,0 +1,33 @@
+/* Pipelines: a kernel of a variant's module with its specialization constants. Made when a plan is created, and kept by
+ * the device. */
+#ifndef TALLY_VULKAN_PIPELINE_H
+#define TALLY_VULKAN_PIPELINE_H
+
+#include "core/computation.h"
+#include "vulkan/specialize.h"
+#include "vulkan/vulkan.h"
+
+enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 7 };
+
+/* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp and arguments.comp. */
+typedef struct tally_vulkan_choices {
+    uint32_t constant[TALLY_VULKAN_CONSTANTS];
+} tally_vulkan_choices;
+
+/* A computation's way through variants.def. */
+tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *device, const tally_computation *c);
+
+/* 'IN + 16 * OUT ...', as prelude.comp explains it. */
+uint32_t tally_vulkan_types_of(const tally_computation *c);
+
+/* 'from_slots': for the reduction that folds accumulators. TALLY_UNSUPPORTED names a feature that the device lacks. Any
+ * thread may call. */
+tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
+                                       tally_vulkan_kernel kernel, bool from_slots, VkPipeline *pipeline);
+
+/* Of a kernel that knows no monoid. */
+tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline);
+
+void tally_vulkan_pipelines_destroy(tally_vulkan_device *device);
+
+#endif

@@ -1,0 +1,388 @@
+/* Plans of Vulkan devices: pipelines for the computation, scratch memory, and runs as recordings. */
+#include "vulkan/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tally/vulkan.h"
+#include "vulkan/exact.h"
+#include "vulkan/launch.h"
+
+/* ---- creation ---- */
+
+static tally_status check_supported(const tally_computation *c) {
+    const tally_grouping grouping = c->desc.grouping;
+    if (!c->entry)
+        return tally_fail(TALLY_UNSUPPORTED, "a user operator on Vulkan: not yet; the CPU has it");
+    const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
+    if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
+        return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on Vulkan: a group's first element comes last",
+                          c->entry->name, tally_grouping_name(grouping));
+    return TALLY_OK;
+}
+
+static tally_status load_kernels(tally_vulkan_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_grouping grouping = c->desc.grouping;
+    const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
+    const bool exact = c->exact, fast = !exact, scan = fast && tally_is_scan(c);
+    const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
+        [TALLY_VULKAN_REDUCE] = fast && !grouped,          [TALLY_VULKAN_SPINE] = scan && !grouped,
+        [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped,       [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS,
+        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped,      [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
+        [TALLY_VULKAN_GIVE_GROUPS] = fast && grouped,      [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
+        [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,        [TALLY_VULKAN_REPORT] = grouped,
+        [TALLY_VULKAN_EXACT_ROWS] = exact && !grouped,     [TALLY_VULKAN_EXACT_MERGE] = exact && !grouped,
+        [TALLY_VULKAN_EXACT_SEGMENTS] = exact && segments, [TALLY_VULKAN_COUNT_HEADS] = exact && keys,
+        [TALLY_VULKAN_RANK_HEADS] = exact && keys,         [TALLY_VULKAN_EXACT_RUNS] = exact && keys,
+    };
+    tally_status status = TALLY_OK;
+    for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
+        if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k <= TALLY_VULKAN_REPORT)
+            status = tally_vulkan_service_get(plan->device, (tally_vulkan_kernel)k, &plan->kernels[k]);
+        else if (needed[k])
+            status = tally_vulkan_pipeline_get(plan->device, c, (tally_vulkan_kernel)k, false, &plan->kernels[k]);
+    if (status == TALLY_OK && fast && !grouped && !scan)
+        status = tally_vulkan_pipeline_get(plan->device, c, TALLY_VULKAN_REDUCE, true, &plan->fold_slots);
+    return status;
+}
+
+tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *c, tally_plan **out) {
+    tally_status status = check_supported(c);
+    if (status != TALLY_OK)
+        return status;
+    tally_vulkan_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a plan");
+    plan->base.device = device;
+    plan->device = (tally_vulkan_device *)device;
+    tally_computation_copy(c, &plan->base.computation);
+    if (!c->exact)
+        plan->slot = tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(plan->device, c));
+    plan->types = tally_vulkan_types_of(c);
+    status = load_kernels(plan);
+    if (status != TALLY_OK) {
+        free(plan);
+        return status;
+    }
+    *out = &plan->base;
+    return TALLY_OK;
+}
+
+void tally_vulkan_plan_destroy(tally_plan *base) {
+    tally_vulkan_plan *plan = (tally_vulkan_plan *)base;
+    tally_vulkan_release(plan->device, &plan->scratch);
+    tally_vulkan_release(plan->device, &plan->outcome);
+    tally_vulkan_release(plan->device, &plan->totals[0]);
+    tally_vulkan_release(plan->device, &plan->totals[1]);
+    tally_vulkan_commands_destroy(plan->device, &plan->commands);
+    free(plan);
+}
+
+tally_status tally_vulkan_plan_workspace(const tally_plan *base, const tally_shape *shape, size_t *bytes) {
+    const tally_vulkan_plan *plan = (const tally_vulkan_plan *)base;
+    tally_vulkan_cut cut;
+    tally_vulkan_cut_make(plan->device, &base->computation, plan->slot, shape, &cut);
+    *bytes = cut.bytes;
+    return TALLY_OK;
+}
+
+/* ---- memory ---- */
+
+/* At least 'bytes' of the plan's own memory. What it held is lost when it grows. */
+static tally_status grow(tally_vulkan_plan *plan, tally_vulkan_memory *memory, size_t bytes) {
+    if (bytes <= memory->bytes)
+        return TALLY_OK;
+    tally_vulkan_memory larger;
+    tally_status status = tally_vulkan_allocate(plan->device, bytes, "allocating a plan's scratch memory", &larger);
+    if (status != TALLY_OK)
+        return status;
+    tally_vulkan_release(plan->device, memory);
+    *memory = larger;
+    return TALLY_OK;
+}
+
+static tally_status workspace_of(tally_vulkan_plan *plan, const tally_args *args, const tally_vulkan_cut *cut,
+                                 VkDeviceAddress *workspace) {
+    if (args->workspace && cut->bytes) {
+        if (args->workspace_bytes < cut->bytes)
+            return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace_bytes is %zu; this shape needs %zu",
+                              args->workspace_bytes, cut->bytes);
+        if ((uintptr_t)args->workspace % 16)
+            return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace must be aligned to 16 bytes");
+        *workspace = tally_vulkan_address(args->workspace);
+        return TALLY_OK;
+    }
+    tally_status status = grow(plan, &plan->scratch, cut->bytes);
+    *workspace = plan->scratch.address;
+    return status;
+}
+
+/* ---- runs ---- */
+
+/* Of a caller's device the library does not know what lies where. */
+static tally_status check_pointer(const tally_vulkan_plan *plan, const char *name, const void *pointer) {
+    tally_vulkan_memory memory;
+    if (!pointer || !plan->device->owns_device || tally_vulkan_find(plan->device, pointer, &memory))
+        return TALLY_OK;
+    return tally_fail(TALLY_INVALID_ARGUMENT,
+                      "args.%s is no memory of this device; allocate it with tally_alloc and fill it with tally_copy",
+                      name);
+}
+
+static tally_status check_pointers(const tally_vulkan_plan *plan, const tally_args *a, uint64_t elements) {
+    const struct {
+        const char *name;
+        const void *pointer;
+    } all[] = {{"x", elements ? a->x : NULL},
+               {"y", elements ? a->y : NULL},
+               {"offsets", a->offsets},
+               {"keys", elements ? a->keys : NULL},
+               {"initial", a->initial},
+               {"out", elements ? a->out : NULL},
+               {"keys_out", elements ? a->keys_out : NULL},
+               {"workspace", a->workspace}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        tally_status status = check_pointer(plan, all[k].name, all[k].pointer);
+        if (status != TALLY_OK)
+            return status;
+    }
+    return TALLY_OK;
+}
+
+static tally_status refuse_empty(const tally_computation *c, const tally_args *args) {
+    tally_grouping grouping = c->desc.grouping;
+    bool concerned = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) &&
+                     (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS);
+    if (!concerned || args->shape.extent || (grouping == TALLY_AXIS && !(args->shape.outer && args->shape.inner)))
+        return TALLY_OK;
+    return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+}
+
+/* The plan's own command buffer, recording. */
+static tally_status begin(tally_vulkan_plan *plan) {
+    tally_status status = TALLY_OK;
+    if (!plan->device->owns_device)
+        return tally_fail(TALLY_UNSUPPORTED, "this device is the caller's, and the library has no queue of it: give a "
+                                             "command buffer as the stream");
+    if (!plan->commands.buffer)
+        status = tally_vulkan_commands_create(plan->device, &plan->commands);
+    return status == TALLY_OK ? tally_vulkan_begin(plan->device, &plan->commands) : status;
+}
+
+static tally_status submit(tally_vulkan_plan *plan, const char *what) {
+    tally_vulkan_barrier(plan->device, plan->commands.buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                         VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    return tally_vulkan_submit(plan->device, &plan->commands, false, what);
+}
+
+/* What the kernels found wrong, once they are done. */
+static tally_status outcome_of(const tally_computation *c, const tally_args *args,
+                               const tally_vulkan_control *control) {
+    const uint64_t runs = control->runs;
+    if (control->refused & TALLY_VULKAN_REFUSED_BAD)
+        return tally_fail(TALLY_BAD_OFFSETS,
+                          "segment %" PRIu32 ": offsets may not decrease or pass the end of the values, %" PRIu64,
+                          ~control->not_bad, args->shape.extent);
+    if (control->refused & TALLY_VULKAN_REFUSED_EMPTY)
+        return tally_fail(TALLY_EMPTY, "segment %" PRIu32 " is empty, and %s of nothing has no value",
+                          ~control->not_empty, c->entry->name);
+    if (control->refused & TALLY_VULKAN_REFUSED_RUNS)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
+                          "there are %" PRIu64 " runs of keys, which need %" PRIu64 " bytes of out and %" PRIu64
+                          " of keys_out; args.out_bytes is %zu, args.keys_out_bytes %zu",
+                          runs, runs * c->out_bytes * c->per_result, runs * c->index_bytes, args->out_bytes,
+                          args->keys_out_bytes);
+    return TALLY_OK;
+}
+
+static bool is_grouped(const tally_computation *c) {
+    return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+}
+
+static bool counts_runs(const tally_computation *c) {
+    return c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
+}
+
+/* Submits a synchronous run and hears what it has to say. */
+static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, const tally_vulkan_cut *cut) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_vulkan_control *control = plan->outcome.host;
+    tally_status status = submit(plan, "running a plan");
+    if (status != TALLY_OK || cut->path == TALLY_VULKAN_NOTHING || !is_grouped(c)) {
+        if (status == TALLY_OK && counts_runs(c) && args->count)
+            *args->count = 0;
+        return status;
+    }
+    if (counts_runs(c) && args->count)
+        *args->count = control->runs;
+    return outcome_of(c, args, control);
+}
+
+static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_vulkan_pieces pieces,
+                        const tally_vulkan_extra *extra, VkCommandBuffer stream) {
+    const tally_computation *c = &plan->base.computation;
+    tally_vulkan_cut cut;
+    tally_vulkan_cut_make(plan->device, c, plan->slot, &args->shape, &cut);
+    VkDeviceAddress workspace = 0;
+    const bool tells = !stream && cut.path != TALLY_VULKAN_NOTHING && is_grouped(c);
+    tally_status status = refuse_empty(c, args);
+    if (status == TALLY_OK && stream && counts_runs(c) && args->count)
+        status = tally_fail(TALLY_INVALID_ARGUMENT, "args.count is host memory, which a command buffer does not reach; "
+                                                    "leave it NULL with a stream");
+    if (status == TALLY_OK && cut.too_many)
+        status = tally_fail(TALLY_UNSUPPORTED, "exact %s of more than 65535 x 65535 groups on Vulkan", c->entry->name);
+    if (status == TALLY_OK)
+        status = check_pointers(plan, args, cut.elements);
+    if (status == TALLY_OK)
+        status = workspace_of(plan, args, &cut, &workspace);
+    if (status == TALLY_OK && tells && !plan->outcome.buffer)
+        status = tally_vulkan_allocate_shared(plan->device, sizeof(tally_vulkan_control),
+                                              "allocating memory for a run's outcome", &plan->outcome);
+    if (status == TALLY_OK && !stream)
+        status = begin(plan);
+    if (status != TALLY_OK)
+        return status;
+    const tally_vulkan_launch launch = {.plan = plan,
+                                        .args = args,
+                                        .cut = &cut,
+                                        .workspace = workspace,
+                                        .pieces = pieces,
+                                        .count = extra ? extra->count : 0,
+                                        .runs = extra && counts_runs(c) ? extra->runs : 0,
+                                        .outcome = tells ? plan->outcome.address : 0,
+                                        .buffer = stream ? stream : plan->commands.buffer};
+    tally_vulkan_launch_all(&launch);
+    return stream ? TALLY_OK : conclude(plan, args, &cut);
+}
+
+tally_status tally_vulkan_plan_run(tally_plan *base, const tally_args *args, uint64_t results, tally_stream stream) {
+    (void)results;
+    return run((tally_vulkan_plan *)base, args, (tally_vulkan_pieces){0, 0, 0}, NULL, (VkCommandBuffer)stream);
+}
+
+static tally_status check_extra(const tally_computation *c, const tally_vulkan_extra *extra) {
+    if (!extra)
+        return TALLY_OK;
+    if (extra->struct_size != sizeof *extra)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_extra.struct_size is %zu; set it to sizeof(tally_vulkan_extra), %zu",
+                          extra->struct_size, sizeof *extra);
+    if (extra->count && c->desc.grouping != TALLY_ALL_VALUES)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_extra.count is for all values; %s have their own counts",
+                          tally_grouping_name(c->desc.grouping));
+    if (extra->runs && !counts_runs(c))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_extra.runs is for reductions by keys");
+    return TALLY_OK;
+}
+
+tally_status tally_vulkan_record(tally_plan *base, const tally_args *args, const tally_vulkan_extra *extra,
+                                 void *command_buffer) {
+    uint64_t results;
+    if (!base || !args || !command_buffer)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_vulkan_record: NULL where a plan, its arguments and a command buffer are due");
+    if (!tally_vulkan_is_plan(base))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_record: the plan is not of a Vulkan device");
+    tally_status status = check_extra(&base->computation, extra);
+    if (status == TALLY_OK)
+        status = tally_args_check(&base->computation, args, false, &results);
+    if (status != TALLY_OK)
+        return status;
+    return run((tally_vulkan_plan *)base, args, (tally_vulkan_pieces){0, 0, 0}, extra, (VkCommandBuffer)command_buffer);
+}
+
+/* ---- pieces ---- */
+
+static uint64_t columns_of(const tally_computation *c, const tally_shape *shape) {
+    return c->desc.grouping == TALLY_AXIS ? shape->inner : 1;
+}
+
+static tally_status begin_pieces(tally_vulkan_plan *plan, uint64_t columns, const void *initial) {
+    size_t bytes;
+    if (__builtin_mul_overflow(columns, plan->slot.bytes, &bytes))
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " accumulators", columns);
+    tally_status status = check_pointer(plan, "initial", initial);
+    for (int k = 0; k < 2 && status == TALLY_OK; k++)
+        status = grow(plan, &plan->totals[k], bytes ? bytes : 1);
+    if (status == TALLY_OK && columns) {
+        status = begin(plan);
+        if (status == TALLY_OK) {
+            tally_vulkan_clear_totals(plan, plan->commands.buffer, plan->totals[0].address, initial, columns);
+            status = submit(plan, "beginning with pieces");
+        }
+    }
+    if (status != TALLY_OK)
+        return status;
+    plan->current = 0;
+    plan->piece_columns = columns;
+    plan->piece_rows = 0;
+    plan->has_pieces = true;
+    return TALLY_OK;
+}
+
+tally_status tally_vulkan_plan_push(tally_plan *base, const tally_args *args) {
+    tally_vulkan_plan *plan = (tally_vulkan_plan *)base;
+    if (base->computation.exact)
+        return tally_fail(TALLY_UNSUPPORTED, "exact %s in pieces on Vulkan: not yet; the CPU has it",
+                          base->computation.entry->name);
+    uint64_t columns = columns_of(&base->computation, &args->shape);
+    bool first = !plan->has_pieces;
+    if (!first && columns != plan->piece_columns)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_push: inner is %" PRIu64 ", but was %" PRIu64 " in the pieces before", columns,
+                          plan->piece_columns);
+    tally_status status = first ? begin_pieces(plan, columns, args->initial) : TALLY_OK;
+    if (status != TALLY_OK || !args->shape.extent || !columns)
+        return status;
+    const tally_vulkan_pieces pieces = {plan->totals[plan->current].address, plan->totals[!plan->current].address,
+                                        plan->piece_rows};
+    status = run(plan, args, pieces, NULL, NULL);
+    if (status == TALLY_OK) {
+        plan->piece_rows += args->shape.extent;
+        plan->current = !plan->current;
+    } else if (first) {
+        plan->has_pieces = false; /* as if it had not been tried */
+    }
+    return status;
+}
+
+/* A tally_finish without a push is the reduction of nothing. */
+static tally_status finish(tally_vulkan_plan *plan, void *out, size_t out_bytes) {
+    const tally_computation *c = &plan->base.computation;
+    if (tally_is_scan(c))
+        return TALLY_OK;
+    uint64_t columns = plan->has_pieces ? plan->piece_columns : 1;
+    if (plan->piece_rows == 0 && columns && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR))
+        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
+    uint64_t needed = columns * c->out_bytes * c->per_result;
+    if (out_bytes < needed)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %" PRIu64,
+                          out_bytes, needed);
+    tally_status status = check_pointer(plan, "out", out);
+    if (status == TALLY_OK && !plan->has_pieces)
+        status = begin_pieces(plan, 1, NULL);
+    if (status == TALLY_OK && columns)
+        status = begin(plan);
+    if (status != TALLY_OK || !columns)
+        return status;
+    tally_vulkan_lower_totals(plan, plan->commands.buffer, plan->totals[plan->current].address, columns,
+                              plan->piece_rows, out);
+    return submit(plan, "finishing pieces");
+}
+
+tally_status tally_vulkan_plan_finish(tally_plan *base, void *out, size_t out_bytes) {
+    tally_status status = finish((tally_vulkan_plan *)base, out, out_bytes);
+    if (status == TALLY_OK)
+        tally_vulkan_plan_reset(base);
+    return status;
+}
+
+void tally_vulkan_plan_reset(tally_plan *base) {
+    tally_vulkan_plan *plan = (tally_vulkan_plan *)base;
+    plan->has_pieces = false;
+    plan->piece_rows = plan->piece_columns = 0;
+}

@@ -1,0 +1,20 @@
+/* The Vulkan back end's part of the interface that concerns plans. */
+#ifndef TALLY_VULKAN_PLAN_H
+#define TALLY_VULKAN_PLAN_H
+
+#include <stdbool.h>
+
+#include "core/backend.h"
+
+tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
+void tally_vulkan_plan_destroy(tally_plan *plan);
+tally_status tally_vulkan_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
+tally_status tally_vulkan_plan_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
+tally_status tally_vulkan_plan_push(tally_plan *plan, const tally_args *args);
+tally_status tally_vulkan_plan_finish(tally_plan *plan, void *out, size_t out_bytes);
+void tally_vulkan_plan_reset(tally_plan *plan);
+
+/* Whether a plan is of this back end. */
+bool tally_vulkan_is_plan(const tally_plan *plan);
+
+#endif

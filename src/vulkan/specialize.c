@@ -1,0 +1,277 @@
+#include "vulkan/specialize.h"
+
+#include <string.h>
+
+#include "exact/superaccumulator.h"
+
+extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
+    tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
+    tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
+    tally_vulkan_kernels_exact[];
+
+enum { LANE_LIMIT = 64 };
+
+/* ---- arithmetics ---- */
+
+const char *const tally_vulkan_arithmetic_names[] = {"i32",  "u32", "i64",  "u64",     "u64d",   "f32",
+                                                     "f32w", "f64", "bits", "exact32", "exact64"};
+
+const char *const tally_vulkan_kernel_names[] = {"reduce",           "spine",           "scan_rows",   "scan_columns",
+                                                 "fold_groups",      "spine_of_groups", "give_groups", "clear_control",
+                                                 "inspect_segments", "report",          "exact_rows",  "exact_merge",
+                                                 "exact_segments",   "count_heads",     "rank_heads",  "exact_runs"};
+
+static const struct {
+    const char *value, *kind; /* the type of values, and the symbol for it */
+    unsigned bytes;
+} arithmetics[] = {
+    [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},           [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
+    [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},       [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
+    [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},     [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
+    [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},        [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
+    [TALLY_VULKAN_bits] = {"uint64_t", "KIND_BITS", 8},    [TALLY_VULKAN_exact32] = {"uint64_t", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact64] = {"uint64_t", "KIND_BITS", 8},
+};
+
+typedef struct components {
+    const char *type[3];
+    unsigned bytes[3];
+} components;
+
+static components components_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    const tally_monoid_text *m = &tally_monoid_texts[monoid];
+    components t = {{NULL}, {0}};
+    for (int k = 0; k < m->components; k++) {
+        t.type[k] = arithmetics[arithmetic].value;
+        t.bytes[k] = arithmetics[arithmetic].bytes;
+    }
+    if (arithmetic == TALLY_VULKAN_f32w) {
+        t.type[0] = "double";
+        t.bytes[0] = 8;
+    }
+    if (m->kind == TALLY_CLASS_INDEXED) {
+        t.type[1] = "uint64_t";
+        t.bytes[1] = 8;
+    }
+    return t;
+}
+
+tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    const components t = components_of(monoid, arithmetic);
+    tally_vulkan_slot slot = {0, 4};
+    for (int k = 0; k < tally_monoid_texts[monoid].components; k++) {
+        slot.bytes = (slot.bytes + t.bytes[k] - 1) / t.bytes[k] * t.bytes[k] + t.bytes[k];
+        slot.alignment = t.bytes[k] > slot.alignment ? t.bytes[k] : slot.alignment;
+    }
+    slot.bytes = (slot.bytes + slot.alignment - 1) / slot.alignment * slot.alignment;
+    return slot;
+}
+
+/* Shared memory holds as many, and one more a thread: with all else 16 KB, which every device has, are enough. */
+unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot) {
+    return slot.bytes > 8 ? 1 : 4;
+}
+
+unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
+    return (slot.bytes + 7) / 8 * 8 + 16;
+}
+
+bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    (void)monoid;
+    return arithmetic == TALLY_VULKAN_u64d || arithmetic == TALLY_VULKAN_f32w || arithmetic == TALLY_VULKAN_f64;
+}
+
+/* ---- the text ---- */
+
+static void add_choices(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    static const char *const types[] = {"NO_TYPE", "I8",  "I16", "I32",  "I64", "U8", "U16",
+                                        "U32",     "U64", "F16", "BF16", "F32", "F64"};
+    static const char *const kinds[] = {"BITS", "I32", "U32", "I64", "U64", "F32", "F64"};
+    const tally_vulkan_slot slot = tally_vulkan_slot_of(monoid, arithmetic);
+    tally_text_add(text, "#version 450\n#extension GL_EXT_buffer_reference : require\n"
+                         "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n");
+    for (int k = 1; k < TALLY_DTYPE_COUNT; k++)
+        tally_text_print(text, "#define %s %du\n", types[k], k);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        tally_text_print(text, "#define KIND_%s %zu\n", kinds[k], k);
+    tally_text_print(text, "#define VALUE %s\n#define VALUE_KIND %s\n#define HAS_DOUBLE %d\n",
+                     arithmetics[arithmetic].value, arithmetics[arithmetic].kind,
+                     tally_vulkan_has_double(monoid, arithmetic));
+    tally_text_print(text, "#define TWO_INPUTS %s\n#define COMMUTES 1\n#define PER_RESULT %d\n",
+                     monoid == TALLY_MONOID_dot ? "true" : "false",
+                     tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1);
+    tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(slot));
+    tally_text_print(
+        text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
+        slot.bytes, slot.alignment, arithmetic == TALLY_VULKAN_f32w ? LANE_LIMIT : 1U << 30,
+        tally_vulkan_tile_slots(slot));
+}
+
+/* 'A' is acc_t or lane_t; functions of the lane's have names that begin so. */
+static void add_functions(tally_text *text, const tally_monoid_text *m, const components *t, const char *A,
+                          const char *prefix) {
+    tally_text_print(text, "struct %s {\n", A);
+    for (int k = 0; k < m->components; k++)
+        tally_text_print(text, "    %s a%d;\n", t->type[k], k);
+    tally_text_print(text, "};\n%s %sidentity() {\n    return %s(", A, prefix, A);
+    for (int k = 0; k < m->components; k++)
+        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->identity[k]);
+    tally_text_print(text, ");\n}\n%s %slift(VALUE x, VALUE y, uint64_t i) {\n    return %s(", A, prefix, A);
+    for (int k = 0; k < m->components; k++)
+        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->lift[k]);
+    tally_text_print(text, ");\n}\n%s combine(%s left, %s right) {\n", A, A, A);
+    for (int k = 0; k < m->components; k++) {
+        const char *const digit = m->components == 1 ? "" : &"0\0001\0002"[2 * k];
+        tally_text_print(text, "    const %s a%s = left.a%d, b%s = right.a%d;\n", t->type[k], digit, k, digit, k);
+    }
+    tally_text_print(text, "    return %s(", A);
+    for (int k = 0; k < m->components; k++)
+        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->combine[k]);
+    tally_text_add(text, ");\n}\n");
+}
+
+static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    const tally_monoid_text *m = &tally_monoid_texts[monoid];
+    const components t = components_of(monoid, arithmetic);
+    if (arithmetic != TALLY_VULKAN_f32w) {
+        add_functions(text, m, &t, "acc_t", "");
+        tally_text_add(text, "#define lane_t acc_t\n#define lane_identity identity\n#define lane_lift lift\n"
+                             "#define widen(lane) (lane)\n");
+        return;
+    }
+    const components narrow = components_of(monoid, TALLY_VULKAN_f32);
+    add_functions(text, m, &narrow, "lane_t", "lane_");
+    tally_text_print(text,
+                     "struct acc_t {\n    double a0;\n};\nacc_t identity() {\n    return acc_t(double(%s));\n}\n"
+                     "acc_t combine(acc_t left, acc_t right) {\n    const double a = left.a0, b = right.a0;\n"
+                     "    return acc_t(%s);\n}\nacc_t widen(lane_t lane) {\n    return acc_t(double(lane.a0));\n}\n",
+                     m->identity[0], m->combine[0]);
+}
+
+/* Component k as a number of the kind that it stands for. */
+static void add_component(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic, int k,
+                          bool is_signed) {
+    const bool wide = arithmetic == TALLY_VULKAN_u64 || arithmetic == TALLY_VULKAN_u64d;
+    if (tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED && k == 1)
+        tally_text_add(text, "int64_t(acc.a1 - start)");
+    else if (monoid == TALLY_MONOID_nonzero || (wide && is_signed))
+        tally_text_print(text, "int64_t(acc.a%d)", k);
+    else
+        tally_text_print(text, "acc.a%d", k);
+}
+
+/* The result of an operator whose accumulators these are. */
+static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tally_vulkan_arithmetic arithmetic,
+                        bool is_signed) {
+    const tally_monoid_text *m = &tally_monoid_texts[monoid];
+    const char *lower = tally_lower_texts[op];
+    const int component = tally_lower_component(lower);
+    if (m->kind == TALLY_CLASS_VALUES) {
+        tally_text_add(text, "    return result_t(output_of(acc.a0), output_of(acc.a1));\n");
+        return;
+    }
+    if (component >= 0) {
+        tally_text_add(text, "    return single(output_of(");
+        add_component(text, monoid, arithmetic, component, is_signed);
+        tally_text_add(text, "));\n");
+        return;
+    }
+    const bool flag = tally_operator_of(op)->result == TALLY_RESULT_FLAG;
+    const char *const type = flag ? "int64_t" : arithmetic == TALLY_VULKAN_f32 ? "float" : "double";
+    tally_text_print(text, "    const %s n = %s(count), ddof = %s(told_ddof);\n", type, type, type);
+    for (int k = 0; k < m->components; k++) {
+        tally_text_print(text, "    const %s a%s = %s(", type, m->components == 1 ? "" : &"0\0001\0002"[2 * k], type);
+        add_component(text, monoid, arithmetic, k, is_signed);
+        tally_text_add(text, ");\n");
+    }
+    if (monoid == TALLY_MONOID_moments) /* not of too few elements, nor of infinite ones */
+        tally_text_add(text,
+                       "    if (!(n > ddof) || !is_finite(a1))\n"
+                       "        return single(infinity_bits(OUT) | uint64_t(1) << (significand_bits(OUT) - 2u));\n");
+    tally_text_print(text, "    return single(output_of(%s(%s)));\n", type, lower);
+}
+
+/* Integer sums know whether they are signed by the type of the input. */
+static bool depends_on_sign(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    return (arithmetic == TALLY_VULKAN_u64 || arithmetic == TALLY_VULKAN_u64d) && monoid != TALLY_MONOID_sumabs &&
+           monoid != TALLY_MONOID_maxabs;
+}
+
+static void add_lower(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    tally_text_add(text, "result_t lower(acc_t acc, uint64_t count, uint64_t start) {\n");
+    for (int op = 0; op < TALLY_USER; op++) {
+        const tally_operator *entry = tally_operator_of((tally_op)op);
+        const bool in_floats = tally_lower_component(tally_lower_texts[op]) < 0 && entry->result != TALLY_RESULT_FLAG;
+        if (entry->monoid != monoid || (in_floats && arithmetic == TALLY_VULKAN_u64))
+            continue;
+        tally_text_print(text, "    if (OPERATOR == %du) {\n", op);
+        if (depends_on_sign(monoid, arithmetic)) {
+            tally_text_add(text, "    if (is_signed(IN)) {\n");
+            add_way_out(text, (tally_op)op, monoid, arithmetic, true);
+            tally_text_add(text, "    }\n");
+        }
+        add_way_out(text, (tally_op)op, monoid, arithmetic, false);
+        tally_text_add(text, "    }\n");
+    }
+    tally_text_add(text, "    return single(0);\n}\n");
+}
+
+static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    bool takes_initial = false;
+    for (int op = 0; op < TALLY_USER; op++) {
+        const tally_operator *entry = tally_operator_of((tally_op)op);
+        takes_initial |= entry->monoid == monoid && (entry->flags & TALLY_OPERATOR_TAKES_INITIAL);
+    }
+    tally_text_add(text, "acc_t raise(uvec2 bits) {\n");
+    if (!takes_initial || arithmetic == TALLY_VULKAN_f32w)
+        tally_text_add(text, "    return identity();\n}\n");
+    else if (arithmetic == TALLY_VULKAN_f32)
+        tally_text_add(text,
+                       "    return acc_t(uintBitsToFloat(words_of(convert_float(u64_of(bits), OUT, F32)).x));\n}\n");
+    else if (arithmetic == TALLY_VULKAN_f64)
+        tally_text_add(text, "    return acc_t(double_of_bits(convert_float(u64_of(bits), OUT, F64)));\n}\n");
+    else
+        tally_text_print(text, "    return acc_t(%s(extend(bits, OUT)));\n}\n", arithmetics[arithmetic].value);
+}
+
+/* Kernels are functions without arguments, of which entries.c makes entry points. The compiler keeps what main calls.
+ */
+static void add_main(tally_text *text, int first, int end) {
+    tally_text_add(text, "void main() {\n");
+    for (int k = first; k < end; k++)
+        tally_text_print(text, "    %s();\n", tally_vulkan_kernel_names[k]);
+    tally_text_add(text, "}\n");
+}
+
+static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    const bool wide = arithmetic == TALLY_VULKAN_exact64, products = monoid == TALLY_MONOID_dot;
+    const tally_exact_layout layout = tally_exact_layout_of(wide ? TALLY_F64 : TALLY_F32, products);
+    tally_text_print(text, "#define PRODUCTS %d\n#define WIDE %d\n#define LIMBS %du\n#define BOTTOM (%d)\n", products,
+                     wide, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout));
+    tally_text_print(text, "#define OPERATOR_DOT %du\n#define OPERATOR_MEAN %du\n#define OPERATOR_NORM2 %du\n",
+                     TALLY_DOT, TALLY_MEAN, TALLY_NORM2);
+    tally_text_add(text, tally_vulkan_kernels_prelude);
+    tally_text_add(text, tally_vulkan_kernels_arguments);
+    tally_text_add(text, tally_vulkan_kernels_control);
+    tally_text_add(text, tally_vulkan_kernels_exact);
+    add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT);
+}
+
+void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    static const char *const kernels[] = {tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,
+                                          tally_vulkan_kernels_reduce,    tally_vulkan_kernels_spine,
+                                          tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
+                                          tally_vulkan_kernels_control,   tally_vulkan_kernels_groups};
+    add_choices(text, monoid, arithmetic);
+    if (arithmetic >= TALLY_VULKAN_exact32) {
+        add_exact(text, monoid, arithmetic);
+        return;
+    }
+    tally_text_add(text, tally_vulkan_kernels_prelude);
+    add_monoid(text, monoid, arithmetic);
+    add_lower(text, monoid, arithmetic);
+    add_raise(text, monoid, arithmetic);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+        tally_text_add(text, kernels[k]);
+    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS);
+}

@@ -1,0 +1,69 @@
+/* The GLSL text of kernels: the vocabulary, the types and functions that the operator table gives for one monoid in one
+ * arithmetic, and all kernels. Used when the library is built, for the table's own monoids, and at run time for a
+ * user's. */
+#ifndef TALLY_VULKAN_SPECIALIZE_H
+#define TALLY_VULKAN_SPECIALIZE_H
+
+#include "core/expressions.h"
+#include "core/text.h"
+
+/* What is computed in; variants.def tells them apart. */
+typedef enum tally_vulkan_arithmetic {
+    TALLY_VULKAN_i32,
+    TALLY_VULKAN_u32,
+    TALLY_VULKAN_i64,
+    TALLY_VULKAN_u64,
+    TALLY_VULKAN_u64d,
+    TALLY_VULKAN_f32,
+    TALLY_VULKAN_f32w,
+    TALLY_VULKAN_f64,
+    TALLY_VULKAN_bits,
+    TALLY_VULKAN_exact32,
+    TALLY_VULKAN_exact64,
+    TALLY_VULKAN_ARITHMETIC_COUNT
+} tally_vulkan_arithmetic;
+
+/* The kernels of a module: entry points of the same names in lower case. */
+typedef enum tally_vulkan_kernel {
+    TALLY_VULKAN_REDUCE,
+    TALLY_VULKAN_SPINE,
+    TALLY_VULKAN_SCAN_ROWS,
+    TALLY_VULKAN_SCAN_COLUMNS,
+    TALLY_VULKAN_FOLD_GROUPS,
+    TALLY_VULKAN_SPINE_OF_GROUPS,
+    TALLY_VULKAN_GIVE_GROUPS,
+    TALLY_VULKAN_CLEAR_CONTROL, /* these three are the same for every monoid */
+    TALLY_VULKAN_INSPECT_SEGMENTS,
+    TALLY_VULKAN_REPORT,
+    TALLY_VULKAN_EXACT_ROWS, /* from here on of modules for exact mode */
+    TALLY_VULKAN_EXACT_MERGE,
+    TALLY_VULKAN_EXACT_SEGMENTS,
+    TALLY_VULKAN_COUNT_HEADS,
+    TALLY_VULKAN_RANK_HEADS,
+    TALLY_VULKAN_EXACT_RUNS,
+    TALLY_VULKAN_KERNEL_COUNT
+} tally_vulkan_kernel;
+
+extern const char *const tally_vulkan_kernel_names[TALLY_VULKAN_KERNEL_COUNT];
+extern const char *const tally_vulkan_arithmetic_names[TALLY_VULKAN_ARITHMETIC_COUNT];
+
+/* An accumulator as GLSL's std430 layout has it. */
+typedef struct tally_vulkan_slot {
+    unsigned bytes, alignment;
+} tally_vulkan_slot;
+tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
+/* Accumulators of a tile in shared memory, a thread: of a vector of 16 bytes each in scan_rows.comp, of an element in
+ * groups.comp. */
+unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
+
+/* What groups.comp notes of a chunk. */
+unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);
+
+/* Whether the arithmetic or the monoid's accumulators need doubles. */
+bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
+/* text->failed tells whether there was memory for it. */
+void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
+#endif

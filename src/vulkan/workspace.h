@@ -1,0 +1,47 @@
+/* How a run of a plan is cut into dispatches, and the scratch memory that they share. Decided by the shape alone, so
+ * that results are the same bits every run. */
+#ifndef TALLY_VULKAN_WORKSPACE_H
+#define TALLY_VULKAN_WORKSPACE_H
+
+#include "vulkan/pipeline.h"
+
+typedef enum tally_vulkan_path {
+    TALLY_VULKAN_NOTHING,       /* no results */
+    TALLY_VULKAN_FOLD,          /* reduce.comp */
+    TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp */
+    TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
+    TALLY_VULKAN_BY_GROUPS,     /* groups.comp */
+    TALLY_VULKAN_EXACTLY        /* exact.comp */
+} tally_vulkan_path;
+
+typedef struct tally_vulkan_cut {
+    tally_vulkan_path path;
+    uint64_t elements;
+    uint64_t columns, extent, inner;
+    uint64_t chunk, chunks; /* rows of a column that are taken together, and how many times */
+    uint32_t width;         /* columns a workgroup, in the first pass; 0: rows by vectors */
+    uint32_t fold_width;    /* in the pass over accumulators */
+    uint64_t scan_groups;   /* workgroups of a scan's last pass */
+
+    bool too_many;        /* EXACTLY: groups for one dispatch */
+    uint64_t tile, tiles; /* BY_GROUPS: elements a tile */
+
+    /* byte offsets in the workspace */
+    size_t slots, control, places, ranks;
+    size_t bytes;
+} tally_vulkan_cut;
+
+/* control_block of control.comp. */
+typedef struct tally_vulkan_control {
+    uint64_t runs;
+    uint32_t not_bad, not_empty, refused, unused;
+} tally_vulkan_control;
+enum { TALLY_VULKAN_REFUSED_BAD = 1, TALLY_VULKAN_REFUSED_EMPTY = 2, TALLY_VULKAN_REFUSED_RUNS = 4 };
+
+/* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
+size_t tally_vulkan_place(tally_vulkan_cut *cut, uint64_t bytes);
+
+void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
+                           tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);
+
+#endif

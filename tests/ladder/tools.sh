@@ -1,0 +1,80 @@
+#!/bin/sh
+# What the ladder makes of the profiler's table and of the disassembler's listing, with stand-ins for both: an ncu that
+# runs the program and then prints a table with made-up figures for as many launches as the program says it had, among
+# lines that are no table, and a cuobjdump that says what it was given.
+set -eu
+tally=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+TALLY_LADDER_CLOCK=fixed
+PATH=$folder:$PATH
+export TALLY_LADDER_CLOCK PATH
+
+cat >"$folder/ncu" <<'END'
+#!/bin/sh
+echo '==PROF== Connected to process 1'
+while [ "$1" != all ]; do
+    [ "$1" = --metrics ] && metrics=$2
+    shift
+done
+shift
+"$@" >&2
+while [ $# -gt 1 ]; do shift; done
+columns=$(seq 400) # on the device and the launch
+printf '"ID","Kernel Name"'
+for column in $columns; do printf ',"device__attribute_%s"' "$column"; done
+for name in $(echo "$metrics" | tr , ' '); do
+    [ "$name" = dram__bytes_read.sum ] || printf ',"%s"' "$name"
+done
+printf '\n"",""\n'
+id=0
+while read -r step; do
+    printf '"%d","reduce"' "$id"
+    for column in $columns; do printf ',"%s"' "$column"; done
+    value=0
+    for name in $(echo "$metrics" | tr , ' '); do
+        value=$((value + 1000))
+        [ "$name" = dram__bytes_read.sum ] || printf ',"%d,%03d.5"' $((value / 1000)) "$step"
+    done
+    echo
+    id=$((id + 1))
+done <"$1"
+echo '==PROF== Disconnected'
+END
+printf '#!/bin/sh\necho "$1 of $(head -c 4 "$2" | tail -c 3)"\n' >"$folder/cuobjdump"
+chmod +x "$folder/ncu" "$folder/cuobjdump"
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+"$tally" ladder reduce --n 1000 --repeat 1 --step atomic,shuffle --profile --json "$folder/out.json" >"$folder/out"
+grep -q '^  shuffle$' "$folder/out" || fail "no counters of shuffle"
+# Step 9 of the family, from 0; the first counter is in ns and shown in us; memory read was not in the table.
+sed -n '/^  shuffle$/,$p' "$folder/out" >"$folder/shuffle"
+grep -q 'time under the profiler, us  *1.0095$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
+grep -q 'instructions a warp  *2009.5$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
+grep -q -- '-> load throughput and occupancy' "$folder/shuffle" || fail "no remark"
+grep -q 'memory read' "$folder/shuffle" && fail "a counter that was not measured is shown"
+grep -q '"memory read, MB": null' "$folder/out.json" || fail "the files lack the counters"
+
+# Three launches of one step: figures that are counts add up, others are their mean.
+"$tally" ladder prefix-sum --n 5000 --repeat 1 --step baseline --profile >"$folder/out"
+grep -q 'time under the profiler, us  *3.0015$' "$folder/out" || fail "$(cat "$folder/out")"
+grep -q 'instructions a warp  *2000.5$' "$folder/out" || fail "$(cat "$folder/out")"
+
+# A mistake in a kernel of one's own: the family's line, the step, and the source's line.
+mkdir "$folder/mine"
+printf 'family mine\nbackend cuda\ndtypes f32\npart reduce "Sum"\nstep broken broken.cu grid\n' >"$folder/mine/family"
+printf '/* broken */\nextern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {\n    *sum = y;\n}\n' \
+    >"$folder/mine/broken.cu"
+"$tally" ladder "$folder/mine/family" --step broken >/dev/null 2>"$folder/err" && fail "no error"
+grep -q "family 'mine', line 5, step 'broken'" "$folder/err" || fail "$(cat "$folder/err")"
+grep -q "mine/broken.cu:3:.*'y'\|mine/broken.cu:3:.*‘y’" "$folder/err" || fail "$(cat "$folder/err")"
+
+printf '#!/bin/sh\necho "==ERROR== no permission"\nexit 3\n' >"$folder/ncu"
+"$tally" ladder reduce --n 1000 --repeat 1 --step atomic --profile >/dev/null 2>"$folder/err" && fail "no error"
+grep -q 'ncu gave no counters: ==ERROR== no permission (exit status 3)' "$folder/err" || fail "$(cat "$folder/err")"
+
+[ "$("$tally" ladder reduce --sass shuffle --arch sm_90)" = '-sass of ELF' ] || fail "no machine code"

@@ -1,0 +1,373 @@
+/* A program with Vulkan of its own: it makes instance, device, buffers and command buffers, has the library record into
+ * them, and submits. Given a number n, it is a bench instead: sums and scans of n values of f32 beside a copy, by the
+ * GPU's own clock.
+ * usage: engine [N] */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tally/vulkan.h"
+#include "vulkan/driver.h"
+
+enum { SKIPPED = 77, ROUNDS = 15 };
+
+typedef struct engine {
+    const tally_vulkan_loader *loader;
+    tally_vulkan_api api;
+    PFN_vkCreateQueryPool vkCreateQueryPool;
+    PFN_vkDestroyQueryPool vkDestroyQueryPool;
+    PFN_vkGetQueryPoolResults vkGetQueryPoolResults;
+    PFN_vkCmdResetQueryPool vkCmdResetQueryPool;
+    PFN_vkCmdWriteTimestamp vkCmdWriteTimestamp;
+    PFN_vkCmdFillBuffer vkCmdFillBuffer;
+    VkPhysicalDevice physical;
+    VkPhysicalDeviceMemoryProperties types;
+    VkDevice device;
+    VkQueue queue;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkQueryPool queries;
+    double nanoseconds; /* a tick */
+    tally_device *tally;
+} engine;
+
+typedef struct buffer {
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkDeviceAddress address;
+    void *host;
+} buffer;
+
+static void check(int ok, const char *what) {
+    if (!ok) {
+        fprintf(stderr, "engine: %s failed: %s\n", what, tally_last_error());
+        exit(1);
+    }
+}
+#define VULKAN(call) check((call) == VK_SUCCESS, #call)
+#define TALLY(call)  check((call) == TALLY_OK, #call)
+
+static void *pointer(VkDeviceAddress address) {
+    return (void *)(uintptr_t)address;
+}
+
+static void open_engine(engine *e) {
+    uint32_t count = 1;
+    tally_vulkan_requirements needs = {.struct_size = sizeof needs};
+    const VkResult listed = e->loader->vkEnumeratePhysicalDevices(e->loader->instance, &count, &e->physical);
+    check((listed == VK_SUCCESS || listed == VK_INCOMPLETE) && count == 1, "listing devices");
+    TALLY(tally_vulkan_require(e->loader->instance, e->physical, &needs));
+    VkPhysicalDeviceProperties properties;
+    e->loader->vkGetPhysicalDeviceProperties(e->physical, &properties);
+    e->loader->vkGetPhysicalDeviceMemoryProperties(e->physical, &e->types);
+    e->nanoseconds = properties.limits.timestampPeriod;
+    printf("%s\n", properties.deviceName);
+    VkPhysicalDeviceVulkan12Features v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                            .bufferDeviceAddress = (VkBool32)needs.buffer_device_address};
+    const VkPhysicalDeviceFeatures2 features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+        .pNext = &v12,
+        .features = {.shaderInt64 = (VkBool32)needs.shader_int64, .shaderFloat64 = (VkBool32)needs.shader_float64}};
+    const float priority = 1;
+    const VkDeviceQueueCreateInfo queue = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                     .pNext = &features,
+                                     .queueCreateInfoCount = 1,
+                                     .pQueueCreateInfos = &queue};
+    VULKAN(e->loader->vkCreateDevice(e->physical, &info, NULL, &e->device));
+    TALLY(tally_vulkan_device_functions(e->loader, e->device, &e->api));
+#define FIND(name) e->name = (PFN_##name)e->loader->vkGetDeviceProcAddr(e->device, #name)
+    FIND(vkCreateQueryPool);
+    FIND(vkDestroyQueryPool);
+    FIND(vkGetQueryPoolResults);
+    FIND(vkCmdResetQueryPool);
+    FIND(vkCmdWriteTimestamp);
+    FIND(vkCmdFillBuffer);
+    e->api.vkGetDeviceQueue(e->device, 0, 0, &e->queue);
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                          .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
+    VULKAN(e->api.vkCreateCommandPool(e->device, &pool, NULL, &e->pool));
+    const VkCommandBufferAllocateInfo one = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = e->pool, .commandBufferCount = 1};
+    VULKAN(e->api.vkAllocateCommandBuffers(e->device, &one, &e->commands));
+    const VkQueryPoolCreateInfo queries = {
+        .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
+    VULKAN(e->vkCreateQueryPool(e->device, &queries, NULL, &e->queries));
+    const tally_vulkan_context context = {.struct_size = sizeof context,
+                                          .instance = e->loader->instance,
+                                          .physical_device = e->physical,
+                                          .device = e->device,
+                                          .shader_float64 = needs.shader_float64};
+    TALLY(tally_vulkan_open(&context, &e->tally));
+}
+
+static void close_engine(engine *e) {
+    tally_close(e->tally);
+    e->vkDestroyQueryPool(e->device, e->queries, NULL);
+    e->api.vkDestroyCommandPool(e->device, e->pool, NULL);
+    e->api.vkDestroyDevice(e->device, NULL);
+}
+
+static buffer make_buffer(engine *e, VkDeviceSize bytes, VkMemoryPropertyFlags wanted) {
+    buffer b = {0};
+    VkMemoryRequirements needs;
+    uint32_t type = 0;
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = bytes,
+                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                              VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+    VULKAN(e->api.vkCreateBuffer(e->device, &info, NULL, &b.buffer));
+    e->api.vkGetBufferMemoryRequirements(e->device, b.buffer, &needs);
+    while (type < e->types.memoryTypeCount &&
+           (!(needs.memoryTypeBits >> type & 1) || (e->types.memoryTypes[type].propertyFlags & wanted) != wanted))
+        type++;
+    const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                             .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+    const VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                         .pNext = &flags,
+                                         .allocationSize = needs.size,
+                                         .memoryTypeIndex = type};
+    VULKAN(e->api.vkAllocateMemory(e->device, &memory, NULL, &b.memory));
+    VULKAN(e->api.vkBindBufferMemory(e->device, b.buffer, b.memory, 0));
+    if (wanted & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+        VULKAN(e->api.vkMapMemory(e->device, b.memory, 0, VK_WHOLE_SIZE, 0, &b.host));
+    const VkBufferDeviceAddressInfo where = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = b.buffer};
+    b.address = e->api.vkGetBufferDeviceAddress(e->device, &where);
+    return b;
+}
+
+static void free_buffer(engine *e, buffer *b) {
+    e->api.vkDestroyBuffer(e->device, b->buffer, NULL);
+    e->api.vkFreeMemory(e->device, b->memory, NULL);
+}
+
+static void begin(engine *e) {
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VULKAN(e->api.vkBeginCommandBuffer(e->commands, &info));
+}
+
+static void barrier(engine *e, VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
+                    VkAccessFlags reads) {
+    const VkMemoryBarrier memory = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = wrote, .dstAccessMask = reads};
+    e->api.vkCmdPipelineBarrier(e->commands, from, to, 0, 1, &memory, 0, NULL, 0, NULL);
+}
+
+static void submit(engine *e) {
+    const VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &e->commands};
+    VULKAN(e->api.vkEndCommandBuffer(e->commands));
+    VULKAN(e->api.vkQueueSubmit(e->queue, 1, &info, VK_NULL_HANDLE));
+    VULKAN(e->api.vkDeviceWaitIdle(e->device));
+}
+
+enum { MAPPED = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT };
+
+/* ---- the test ---- */
+
+static tally_plan *plan_for(engine *e, tally_op op, tally_form form, tally_grouping grouping, tally_dtype in) {
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_plan *plan;
+    desc.op = op;
+    desc.form = form;
+    desc.grouping = grouping;
+    desc.in = in;
+    TALLY(tally_plan_create(e->tally, &desc, &plan));
+    return plan;
+}
+
+enum {
+    N = 100000,
+    COUNT = 70001,
+    OUT = 4 * N,
+    EXTRA = OUT + 8 * N,
+    WORKSPACE = EXTRA + 256,
+    ROOM = WORKSPACE + (8 << 20)
+};
+
+/* Records one run on mapped memory: i32 values, keys that are values too, a count, results, a workspace. */
+static void run_recorded(engine *e, buffer *b, tally_plan *plan, const tally_vulkan_extra *extra) {
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape.extent = N;
+    args.x = pointer(b->address);
+    args.keys = pointer(b->address);
+    args.out = pointer(b->address + OUT);
+    args.out_bytes = 8 * N;
+    args.workspace = pointer(b->address + WORKSPACE);
+    TALLY(tally_plan_workspace(plan, &args.shape, &args.workspace_bytes));
+    check(args.workspace_bytes <= ROOM - WORKSPACE, "the workspace's size");
+    begin(e);
+    if (extra)
+        TALLY(tally_vulkan_record(plan, &args, extra, e->commands));
+    else
+        TALLY(tally_run(plan, &args, e->commands));
+    barrier(e, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+            VK_ACCESS_HOST_READ_BIT);
+    submit(e);
+    tally_plan_destroy(plan);
+}
+
+static void test(engine *e) {
+    buffer b = make_buffer(e, ROOM, MAPPED);
+    int32_t *x = b.host;
+    int64_t *out = (int64_t *)(void *)((char *)b.host + OUT), sum = 0, sum_of_some = 0;
+    uint64_t *count = (uint64_t *)(void *)((char *)b.host + EXTRA), runs = 0;
+    tally_vulkan_extra extra = {.struct_size = sizeof extra, .count = b.address + EXTRA};
+    for (int i = 0; i < N; i++) {
+        x[i] = i / 7 % 1000 - 400;
+        sum += x[i];
+        sum_of_some += i < COUNT ? x[i] : 0;
+        runs += i == 0 || x[i] != x[i - 1];
+    }
+    run_recorded(e, &b, plan_for(e, TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_I32), NULL);
+    check(out[0] == sum, "a sum");
+    *count = COUNT;
+    run_recorded(e, &b, plan_for(e, TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_I32), &extra);
+    check(out[0] == sum_of_some, "a sum with its count in device memory");
+    memset(out, 0, 8 * N);
+    run_recorded(e, &b, plan_for(e, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES, TALLY_I32), &extra);
+    check(out[COUNT - 1] == sum_of_some && out[COUNT] == 0, "a scan with its count in device memory");
+    extra = (tally_vulkan_extra){.struct_size = sizeof extra, .runs = b.address + EXTRA + 8};
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_plan *plan;
+    desc.grouping = TALLY_KEYS;
+    desc.in = desc.index = TALLY_I32;
+    TALLY(tally_plan_create(e->tally, &desc, &plan));
+    run_recorded(e, &b, plan, &extra);
+    check(count[1] == runs && out[0] == 7 * -400, "sums by keys with the number of runs in device memory");
+    free_buffer(e, &b);
+
+    /* what needs a queue is refused */
+    plan = plan_for(e, TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_I32);
+    tally_args args = TALLY_ARGS_INIT;
+    args.x = args.out = pointer(b.address);
+    args.out_bytes = 8;
+    check(tally_run(plan, &args, TALLY_SYNCHRONOUS) == TALLY_UNSUPPORTED, "refusing a synchronous run");
+    check(tally_vulkan_record(plan, &args, NULL, NULL) == TALLY_INVALID_ARGUMENT, "refusing no command buffer");
+    tally_plan_destroy(plan);
+    printf("recorded sums, scans and runs of keys: all right\n");
+}
+
+/* ---- the bench ---- */
+
+typedef struct work {
+    tally_plan *plan; /* NULL: a copy */
+    tally_args args;
+    VkBuffer from, to;
+    VkDeviceSize bytes;
+} work;
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The median of some rounds, in seconds, by the GPU's clock. */
+static double seconds_of(engine *e, const work *w) {
+    double all[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t ticks[2] = {0, 0};
+        begin(e);
+        e->vkCmdResetQueryPool(e->commands, e->queries, 0, 2);
+        e->vkCmdWriteTimestamp(e->commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, e->queries, 0);
+        if (w->plan)
+            TALLY(tally_run(w->plan, &w->args, e->commands));
+        else
+            e->api.vkCmdCopyBuffer(e->commands, w->from, w->to, 1, &(VkBufferCopy){0, 0, w->bytes});
+        e->vkCmdWriteTimestamp(e->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, e->queries, 1);
+        submit(e);
+        VULKAN(e->vkGetQueryPoolResults(e->device, e->queries, 0, 2, sizeof ticks, ticks, 8,
+                                        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+        all[round] = (double)(ticks[1] - ticks[0]) * e->nanoseconds * 1e-9;
+    }
+    qsort(all, ROUNDS, sizeof *all, compare);
+    return all[ROUNDS / 2];
+}
+
+static void bench_plan(engine *e, const char *name, const tally_desc *desc, const tally_shape *shape, buffer *x,
+                       buffer *out, double bytes) {
+    work w = {.args = TALLY_ARGS_INIT};
+    TALLY(tally_plan_create(e->tally, desc, &w.plan));
+    w.args.shape = *shape;
+    w.args.x = pointer(x->address);
+    w.args.out = pointer(out->address);
+    w.args.out_bytes = (size_t)-1 / 2;
+    TALLY(tally_plan_workspace(w.plan, shape, &w.args.workspace_bytes));
+    buffer scratch = make_buffer(e, w.args.workspace_bytes + 16, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    w.args.workspace = pointer(scratch.address);
+    const double seconds = seconds_of(e, &w);
+    printf("%-28s %10.1f us %8.0f GB/s\n", name, seconds * 1e6, bytes / seconds * 1e-9);
+    tally_plan_destroy(w.plan);
+    free_buffer(e, &scratch);
+}
+
+static void bench(engine *e, uint64_t n) {
+    buffer x = make_buffer(e, 4 * n, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    buffer out = make_buffer(e, 4 * n, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    begin(e);
+    e->vkCmdFillBuffer(e->commands, x.buffer, 0, VK_WHOLE_SIZE, 0x3f800000);
+    submit(e);
+    const work copy = {.from = x.buffer, .to = out.buffer, .bytes = 4 * n};
+    const double seconds = seconds_of(e, &copy), bytes = 4.0 * (double)n;
+    printf("n = %" PRIu64 " of f32\n%-28s %10.1f us %8.0f GB/s\n", n, "copy", seconds * 1e6,
+           2 * bytes / seconds * 1e-9);
+    const struct {
+        const char *name;
+        tally_op op;
+        tally_form form;
+        tally_grouping grouping;
+        tally_mode mode;
+        tally_shape shape;
+        double bytes;
+    } rows[] = {
+        {"sum", TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, {1, n, 1, 0}, bytes},
+        {"max", TALLY_MAX, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, {1, n, 1, 0}, bytes},
+        {"argmax", TALLY_ARGMAX, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, {1, n, 1, 0}, bytes},
+        {"sum, exact", TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_EXACT, {1, n, 1, 0}, bytes},
+        {"sum of 1024 values", TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, {1, 1024, 1, 0}, 4096},
+        {"sums of rows of 4096", TALLY_SUM, TALLY_REDUCE, TALLY_AXIS, TALLY_FAST, {n / 4096, 4096, 1, 0}, bytes},
+        {"sums of columns of 4096", TALLY_SUM, TALLY_REDUCE, TALLY_AXIS, TALLY_FAST, {1, 4096, n / 4096, 0}, bytes},
+        {"inclusive scan", TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES, TALLY_FAST, {1, n, 1, 0}, 2 * bytes},
+        {"scans of columns of 4096",
+         TALLY_SUM,
+         TALLY_INCLUSIVE_SCAN,
+         TALLY_AXIS,
+         TALLY_FAST,
+         {1, 4096, n / 4096, 0},
+         2 * bytes},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        tally_desc desc = TALLY_DESC_INIT;
+        desc.op = rows[k].op;
+        desc.form = rows[k].form;
+        desc.grouping = rows[k].grouping;
+        desc.mode = rows[k].mode;
+        desc.in = TALLY_F32;
+        bench_plan(e, rows[k].name, &desc, &rows[k].shape, &x, &out, rows[k].bytes);
+    }
+    free_buffer(e, &x);
+    free_buffer(e, &out);
+}
+
+int main(int argc, char **argv) {
+    engine e = {0};
+    if (tally_vulkan_driver(&e.loader) != TALLY_OK) {
+        printf("skipped: %s\n", tally_last_error());
+        return SKIPPED;
+    }
+    uint32_t count = 0;
+    if (e.loader->vkEnumeratePhysicalDevices(e.loader->instance, &count, NULL) != VK_SUCCESS || !count) {
+        printf("skipped: no Vulkan device\n");
+        return SKIPPED;
+    }
+    open_engine(&e);
+    if (argc > 1)
+        bench(&e, strtoull(argv[1], NULL, 0));
+    else
+        test(&e);
+    close_engine(&e);
+    return 0;
+}

@@ -1,0 +1,146 @@
+/* A loader of Vulkan that passes everything on to the machine's own and, as FAKE_VULKAN says, plays devices and faults
+ * that the machine does not have. Several words may be given, with commas between them:
+ *
+ *   old, no_driver, no_device   what opening finds
+ *   no_double, no_int64, no_address   features that are missing
+ *   discrete   the first device is a GPU with memory of its own
+ *   small      workgroups of 128, 16 KB of shared memory
+ *   full, unmappable, lost, no_kernels   what calls to the device answer */
+#define _GNU_SOURCE
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static PFN_vkGetInstanceProcAddr real_instance;
+static PFN_vkGetDeviceProcAddr real_device;
+static VkInstance the_instance;
+static PFN_vkQueueSubmit real_submit;
+
+static bool plays(const char *word) {
+    const char *all = getenv("FAKE_VULKAN");
+    const char *found = all ? strstr(all, word) : NULL;
+    return found && (found == all || found[-1] == ',') && strchr(",", found[strlen(word)]);
+}
+
+#define REAL(name)        ((PFN_##name)real_instance(the_instance, #name))
+#define REAL_DEVICE(name) ((PFN_##name)real_device(device, #name))
+
+static VkResult fake_version(uint32_t *version) {
+    *version = plays("old") ? VK_API_VERSION_1_1 : VK_API_VERSION_1_3;
+    return VK_SUCCESS;
+}
+
+static VkResult fake_create_instance(const VkInstanceCreateInfo *info, const VkAllocationCallbacks *callbacks,
+                                     VkInstance *instance) {
+    if (plays("no_driver"))
+        return VK_ERROR_INCOMPATIBLE_DRIVER;
+    const VkResult result = ((PFN_vkCreateInstance)real_instance(NULL, "vkCreateInstance"))(info, callbacks, instance);
+    the_instance = *instance;
+    return result;
+}
+
+static VkResult fake_enumerate(VkInstance instance, uint32_t *count, VkPhysicalDevice *devices) {
+    if (!plays("no_device"))
+        return REAL(vkEnumeratePhysicalDevices)(instance, count, devices);
+    *count = 0;
+    return VK_SUCCESS;
+}
+
+static void fake_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties *properties) {
+    REAL(vkGetPhysicalDeviceProperties)(device, properties);
+    if (plays("discrete"))
+        properties->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    if (plays("small")) {
+        properties->limits.maxComputeWorkGroupInvocations = 128;
+        properties->limits.maxComputeWorkGroupSize[0] = 128;
+        properties->limits.maxComputeSharedMemorySize = 16384;
+    }
+}
+
+static void fake_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *features) {
+    REAL(vkGetPhysicalDeviceFeatures2)(device, features);
+    if (plays("no_double"))
+        features->features.shaderFloat64 = VK_FALSE;
+    if (plays("no_int64"))
+        features->features.shaderInt64 = VK_FALSE;
+    if (plays("no_address"))
+        ((VkPhysicalDeviceVulkan12Features *)features->pNext)->bufferDeviceAddress = VK_FALSE;
+}
+
+static VkResult fake_allocate(VkDevice device, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *callbacks,
+                              VkDeviceMemory *memory) {
+    if (plays("full"))
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    return REAL_DEVICE(vkAllocateMemory)(device, info, callbacks, memory);
+}
+
+static VkResult fake_map(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
+                         VkMemoryMapFlags flags, void **address) {
+    if (plays("unmappable"))
+        return VK_ERROR_MEMORY_MAP_FAILED;
+    return REAL_DEVICE(vkMapMemory)(device, memory, offset, size, flags, address);
+}
+
+static VkResult fake_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *submits, VkFence fence) {
+    if (plays("lost"))
+        return VK_ERROR_DEVICE_LOST;
+    return real_submit(queue, count, submits, fence);
+}
+
+static VkResult fake_pipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
+                               const VkComputePipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks,
+                               VkPipeline *pipelines) {
+    if (plays("no_kernels"))
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    return REAL_DEVICE(vkCreateComputePipelines)(device, cache, count, infos, callbacks, pipelines);
+}
+
+static PFN_vkVoidFunction fake_device_function(VkDevice device, const char *name);
+
+static const struct {
+    const char *name;
+    PFN_vkVoidFunction function;
+    bool of_device;
+} fakes[] = {
+    {"vkEnumerateInstanceVersion", (PFN_vkVoidFunction)fake_version, false},
+    {"vkCreateInstance", (PFN_vkVoidFunction)fake_create_instance, false},
+    {"vkEnumeratePhysicalDevices", (PFN_vkVoidFunction)fake_enumerate, false},
+    {"vkGetPhysicalDeviceProperties", (PFN_vkVoidFunction)fake_properties, false},
+    {"vkGetPhysicalDeviceFeatures2", (PFN_vkVoidFunction)fake_features, false},
+    {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)fake_device_function, false},
+    {"vkAllocateMemory", (PFN_vkVoidFunction)fake_allocate, true},
+    {"vkMapMemory", (PFN_vkVoidFunction)fake_map, true},
+    {"vkQueueSubmit", (PFN_vkVoidFunction)fake_submit, true},
+    {"vkCreateComputePipelines", (PFN_vkVoidFunction)fake_pipelines, true},
+};
+
+static PFN_vkVoidFunction find(const char *name, bool of_device) {
+    for (size_t k = 0; k < sizeof fakes / sizeof *fakes; k++)
+        if (fakes[k].of_device == of_device && strcmp(fakes[k].name, name) == 0)
+            return fakes[k].function;
+    return NULL;
+}
+
+static PFN_vkVoidFunction fake_device_function(VkDevice device, const char *name) {
+    real_device = REAL(vkGetDeviceProcAddr);
+    real_submit = REAL_DEVICE(vkQueueSubmit);
+    PFN_vkVoidFunction fake = find(name, true);
+    return fake ? fake : real_device(device, name);
+}
+
+__attribute__((visibility("default"))) PFN_vkVoidFunction vkGetInstanceProcAddr(VkInstance instance, const char *name);
+PFN_vkVoidFunction vkGetInstanceProcAddr(VkInstance instance, const char *name) {
+    if (!real_instance) {
+        void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+        void *address = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
+        memcpy(&real_instance, &address, sizeof address);
+    }
+    if (!real_instance)
+        return NULL;
+    PFN_vkVoidFunction fake = find(name, false);
+    return fake ? fake : real_instance(instance, name);
+}

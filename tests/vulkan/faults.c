@@ -1,0 +1,230 @@
+/* Whatever is wrong with a machine's Vulkan, or goes wrong on the way, the call says what it is and the process goes
+ * on: the machine's own driver behind a loader that plays faults. The library looks for a loader once in a process, so
+ * each case is a process of its own. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../api/support.h"
+
+enum { SKIPPED = 77 };
+
+typedef struct outcome {
+    tally_status status;
+    char said[2000];
+    tally_status automatic; /* of "auto" */
+    tally_status after;     /* of the device's next call, once the fault is over */
+} outcome;
+
+static void note(outcome *seen, tally_status status) {
+    seen->status = status;
+    snprintf(seen->said, sizeof seen->said, "%s", status == TALLY_OK ? "" : tally_last_error());
+}
+
+typedef tally_status faulty_call(tally_device *device);
+
+/* Opens a device with 'found' in play, then makes a call with 'fault' in play. */
+static outcome in_a_process(const char *loader, const char *found, const char *spec, const char *fault,
+                            faulty_call *call) {
+    outcome seen = {.status = TALLY_STATUS_COUNT};
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        tally_device *device = NULL, *automatic = NULL;
+        setenv("TALLY_LIBVULKAN", loader, 1);
+        setenv("FAKE_VULKAN", found, 1);
+        note(&seen, tally_open(spec, &device));
+        seen.automatic = tally_open("auto", &automatic);
+        tally_close(automatic);
+        if (seen.status == TALLY_OK && call) {
+            setenv("FAKE_VULKAN", fault, 1);
+            note(&seen, call(device));
+            setenv("FAKE_VULKAN", found, 1);
+            seen.after = call(device);
+        }
+        tally_close(device);
+        _exit(write(ends[1], &seen, sizeof seen) == sizeof seen ? 0 : 1);
+    }
+    int code;
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &seen, sizeof seen), sizeof seen);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_int_equal(code, 0);
+    return seen;
+}
+
+static void assert_says(outcome seen, tally_status expected, const char *word) {
+    if (seen.status != expected || !strstr(seen.said, word))
+        fail_msg("%s: %s", tally_status_name(seen.status), seen.said);
+    assert_int_equal(seen.automatic, TALLY_OK);
+}
+
+static outcome open_where(const char *found, const char *spec) {
+    return in_a_process(FAKE_LOADER, found, spec, NULL, NULL);
+}
+
+static void without_a_loader(void **state) {
+    (void)state;
+    outcome seen = in_a_process("/nonexistent/libvulkan.so.1", "", "vulkan:0", NULL, NULL);
+    assert_says(seen, TALLY_NO_DEVICE, "no Vulkan loader");
+    assert_says(seen, TALLY_NO_DEVICE, "/nonexistent/libvulkan.so.1");
+    assert_says(in_a_process("libm.so.6", "", "vulkan", NULL, NULL), TALLY_NO_DEVICE, "is no Vulkan loader");
+}
+
+static void a_loader_that_is_too_old_or_finds_no_driver(void **state) {
+    (void)state;
+    assert_says(open_where("old", "vulkan:0"), TALLY_NO_DEVICE, "Vulkan 1.1");
+    assert_says(open_where("no_driver", "vulkan:0"), TALLY_NO_DEVICE, "VK_ERROR_INCOMPATIBLE_DRIVER");
+}
+
+static void a_device_that_is_not_there(void **state) {
+    (void)state;
+    assert_says(open_where("no_device", "vulkan:0"), TALLY_NO_DEVICE, "0 Vulkan devices");
+    assert_says(open_where("", "vulkan:99"), TALLY_NO_DEVICE, "counted from 0");
+    assert_says(open_where("", "vulkan:x"), TALLY_INVALID_ARGUMENT, "vulkan:N");
+    assert_says(open_where("", "vulkan:-1"), TALLY_INVALID_ARGUMENT, "vulkan:N");
+    assert_says(open_where("", "vulkan:0"), TALLY_OK, "");
+}
+
+static void a_feature_that_is_missing(void **state) {
+    (void)state;
+    assert_says(open_where("no_int64", "vulkan:0"), TALLY_UNSUPPORTED, "shaderInt64");
+    assert_says(open_where("no_address", "vulkan:0"), TALLY_UNSUPPORTED, "bufferDeviceAddress");
+}
+
+static tally_status plan_var(tally_device *device) {
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_plan *plan = NULL;
+    desc.op = TALLY_VAR;
+    desc.in = TALLY_F32;
+    tally_status status = tally_plan_create(device, &desc, &plan);
+    tally_plan_destroy(status == TALLY_OK ? plan : NULL);
+    return status;
+}
+
+static void doubles_are_asked_for_only_where_they_are_needed(void **state) {
+    (void)state;
+    assert_says(in_a_process(FAKE_LOADER, "no_double", "vulkan:0", "no_double", plan_var), TALLY_UNSUPPORTED,
+                "shaderFloat64");
+}
+
+static tally_status allocate(tally_device *device) {
+    void *memory = NULL;
+    tally_status status = tally_alloc(device, 1000, &memory);
+    tally_free(device, status == TALLY_OK ? memory : NULL);
+    return status;
+}
+
+static void a_full_device_stays_usable(void **state) {
+    (void)state;
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "full", allocate);
+    assert_says(seen, TALLY_OUT_OF_MEMORY, "1000 bytes");
+    assert_int_equal(seen.after, TALLY_OK);
+}
+
+static void memory_that_cannot_be_mapped(void **state) {
+    (void)state;
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "unmappable", allocate);
+    assert_says(seen, TALLY_DEVICE_FAILED, "VK_ERROR_MEMORY_MAP_FAILED");
+    assert_int_equal(seen.after, TALLY_OK);
+}
+
+/* The sum of 1 + 2 + 3. TALLY_STATUS_COUNT: a wrong one. */
+static tally_status sum(tally_device *device) {
+    const int32_t x[] = {1, 2, 3};
+    int64_t result = 0;
+    void *memory = NULL;
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_plan *plan = NULL;
+    desc.in = TALLY_I32;
+    tally_status status = tally_alloc(device, 64, &memory);
+    if (status == TALLY_OK)
+        status = tally_copy(device, memory, x, sizeof x);
+    if (status == TALLY_OK)
+        status = tally_plan_create(device, &desc, &plan);
+    if (status == TALLY_OK) {
+        tally_args args = TALLY_ARGS_INIT;
+        args.shape.extent = 3;
+        args.x = memory;
+        args.out = (char *)memory + 32;
+        args.out_bytes = sizeof result;
+        status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
+        if (status == TALLY_OK)
+            status = tally_copy(device, &result, args.out, sizeof result);
+        tally_plan_destroy(plan);
+    }
+    tally_free(device, memory);
+    return status == TALLY_OK && result != 6 ? TALLY_STATUS_COUNT : status;
+}
+
+static void a_device_that_is_lost(void **state) {
+    (void)state;
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "lost", sum);
+    assert_says(seen, TALLY_DEVICE_FAILED, "VK_ERROR_DEVICE_LOST");
+    assert_int_equal(seen.after, TALLY_OK);
+}
+
+static void a_kernel_that_does_not_compile(void **state) {
+    (void)state;
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_kernels", sum);
+    assert_says(seen, TALLY_OUT_OF_MEMORY, "compiling a kernel");
+    assert_int_equal(seen.after, TALLY_OK);
+}
+
+static void memory_of_a_gpu_is_filled_through_staging(void **state) {
+    (void)state;
+    assert_says(in_a_process(FAKE_LOADER, "discrete", "vulkan:0", "discrete", sum), TALLY_OK, "");
+    assert_says(in_a_process(FAKE_LOADER, "discrete", "auto", "discrete", sum), TALLY_OK, "");
+}
+
+static tally_status sum_of_host_memory(tally_device *device) {
+    const float x[] = {1, 2, 3};
+    float result;
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_plan *plan = NULL;
+    desc.in = TALLY_F32;
+    tally_status status = tally_plan_create(device, &desc, &plan);
+    if (status != TALLY_OK)
+        return status;
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape.extent = 3;
+    args.x = x;
+    args.out = &result;
+    args.out_bytes = sizeof result;
+    status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
+    tally_plan_destroy(plan);
+    return status;
+}
+
+static void host_memory_is_refused(void **state) {
+    (void)state;
+    assert_says(in_a_process(FAKE_LOADER, "", "vulkan:0", "", sum_of_host_memory), TALLY_INVALID_ARGUMENT, "args.x");
+}
+
+static int has_a_device(void) {
+    outcome seen = open_where("", "vulkan:0");
+    if (seen.status != TALLY_OK)
+        printf("skipped: %s\n", seen.said);
+    return seen.status == TALLY_OK;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_loader),
+        cmocka_unit_test(a_loader_that_is_too_old_or_finds_no_driver),
+        cmocka_unit_test(a_device_that_is_not_there),
+        cmocka_unit_test(a_feature_that_is_missing),
+        cmocka_unit_test(doubles_are_asked_for_only_where_they_are_needed),
+        cmocka_unit_test(a_full_device_stays_usable),
+        cmocka_unit_test(memory_that_cannot_be_mapped),
+        cmocka_unit_test(a_device_that_is_lost),
+        cmocka_unit_test(a_kernel_that_does_not_compile),
+        cmocka_unit_test(memory_of_a_gpu_is_filled_through_staging),
+        cmocka_unit_test(host_memory_is_refused),
+    };
+    if (!has_a_device())
+        return SKIPPED;
+    return cmocka_run_group_tests_name("Vulkan's faults", tests, NULL, NULL);
+}
