@@ -14,7 +14,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  (the back end must be chosen first)
 
-ROW = re.compile(r"^(\S.*?)\s+([\d.]+) us\s+\d+ GB/s\s+of roof ([\d.]+)\s+floor ([\d.]+)(?:\s+below)?\s*(.*)$")
+ROW = re.compile(r"^(\S.*?)\s+(?:[\d.]+ us\s+)?(?:\d+ GB/s\s+)?of roof ([\d.]+)\s+floor ([\d.]+)(?:\s+below)?\s*(.*)$")
 PEER = re.compile(r"(CUB|torch|CuPy|plain) [\d.]+ \(([\d.]+)\)")
 PANELS = [("reduce/", "Reductions"), ("scan/", "Scans"), ("segments/sum", "Sums of segments"),
           ("segments/scan", "Scans of segments"), ("keys/", "Sums by key"), ("axis sum", "Sums along an axis"),
@@ -29,9 +29,9 @@ def parse(path):
         for line in lines:
             found = ROW.match(line.rstrip("\n"))
             if found:
-                ratio = float(found[3])
-                peers = {p: ratio * float(r) for p, r in PEER.findall(found[5]) if float(r) > 0}
-                yield found[1], ratio, float(found[4]), peers
+                ratio = float(found[2])
+                peers = {p: ratio * float(r) for p, r in PEER.findall(found[4]) if float(r) > 0}
+                yield found[1], ratio, float(found[3]), peers
 
 
 def panel_of(name):

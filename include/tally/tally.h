@@ -3,7 +3,7 @@
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
  *
  * This header is the manual. It is plain C11 (and C++17) and names no type of any device interface. Programs that use
- * CUDA themselves find the rest in tally/cuda.h.
+ * CUDA or Vulkan themselves find the rest in tally/cuda.h and tally/vulkan.h.
  *
  *   1. Names           status, data types, operators, forms, groupings, modes
  *   2. Simple layer    host memory, the CPU, one call
@@ -196,6 +196,7 @@ typedef struct tally_device tally_device;
  *
  *   auto              the first GPU, if there is one that opens, else cpu
  *   cuda, cuda:1      an NVIDIA GPU by its number; cuda is cuda:0 (more in tally/cuda.h)
+ *   vulkan, vulkan:1  a Vulkan device by its number, GPUs first; vulkan is vulkan:0 (more in tally/vulkan.h)
  *   cpu               every core that this process may run on, the best instruction set of the processor
  *   cpu:avx2          that instruction set or an error; also baseline, avx512
  *   cpu:threads=4     that many threads; joins with the above: cpu:avx2:threads=4

@@ -22,7 +22,8 @@ static void cut_rows(const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t most = CHUNKS / cut->columns, wanted = divide_up(cut->extent, LEAST_CHUNK);
     const uint64_t chunks = most < 1 || wanted < 1 ? 1 : wanted < most ? wanted : most;
     /* whole vectors */
-    cut->chunk = divide_up(divide_up(cut->extent, chunks), LEAST_CHUNK) * LEAST_CHUNK;
+    const uint64_t units = divide_up(divide_up(cut->extent, chunks), LEAST_CHUNK);
+    cut->chunk = (units ? units : 1) * LEAST_CHUNK;
     cut->chunks = cut->extent ? divide_up(cut->extent, cut->chunk) : 1;
     if (cut->chunks > 1)
         cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * chunk_bytes(c));

@@ -8,6 +8,8 @@ _Static_assert(sizeof(arguments) == TALLY_VULKAN_ARGUMENT_BYTES, "the kernels' a
 static void dispatch(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkPipeline kernel, const arguments *a,
                      uint64_t groups) {
     const tally_vulkan_api *api = &plan->device->api;
+    if (!groups)
+        return;
     const uint64_t x = groups < TALLY_VULKAN_MOST_GRID ? groups : TALLY_VULKAN_MOST_GRID;
     const uint64_t rows = groups / x + (groups % x != 0);
     api->vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, kernel);

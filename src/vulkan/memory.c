@@ -280,11 +280,11 @@ static tally_status copy_through_staging(tally_vulkan_device *device, const side
     }
     for (size_t done = 0; done < bytes; done += STAGING_BYTES) {
         const size_t part = bytes - done < STAGING_BYTES ? bytes - done : STAGING_BYTES;
-        tally_status status;
+        tally_status status = TALLY_OK;
         if (to->memory) {
             memcpy(device->staging.host, from->host + done, part);
             status = copy_on_device(device, to->memory->buffer, to->offset + done, device->staging.buffer, 0, part);
-        } else {
+        } else if (from->memory) {
             status = copy_on_device(device, device->staging.buffer, 0, from->memory->buffer, from->offset + done, part);
             if (status == TALLY_OK)
                 memcpy(to->host + done, device->staging.host, part);

@@ -131,7 +131,7 @@ static tally_status make_module(tally_vulkan_device *device, const packed_module
         }
     const size_t count = unpack(packed, NULL);
     tally_vulkan_module *made = calloc(1, sizeof *made);
-    uint32_t *words = malloc(count * sizeof *words);
+    uint32_t *words = malloc((count ? count : 1) * sizeof *words);
     tally_status status = TALLY_OUT_OF_MEMORY;
     if (made && words) {
         unpack(packed, words);

@@ -152,7 +152,9 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
 static void add_component(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic, int k,
                           bool is_signed) {
     const bool wide = arithmetic == TALLY_VULKAN_u64 || arithmetic == TALLY_VULKAN_u64d;
-    if (tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED && k == 1)
+    if (tally_monoid_texts[monoid].kind == TALLY_CLASS_BITS && arithmetic == TALLY_VULKAN_u32)
+        tally_text_add(text, is_signed ? "int64_t(extend(uvec2(acc.a0, 0), IN))" : "extend(uvec2(acc.a0, 0), IN)");
+    else if (tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED && k == 1)
         tally_text_add(text, "int64_t(acc.a1 - start)");
     else if (monoid == TALLY_MONOID_nonzero || (wide && is_signed))
         tally_text_print(text, "int64_t(acc.a%d)", k);
@@ -193,6 +195,8 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
 
 /* Integer sums know whether they are signed by the type of the input. */
 static bool depends_on_sign(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    if (arithmetic == TALLY_VULKAN_u32)
+        return tally_monoid_texts[monoid].kind == TALLY_CLASS_BITS;
     return (arithmetic == TALLY_VULKAN_u64 || arithmetic == TALLY_VULKAN_u64d) && monoid != TALLY_MONOID_sumabs &&
            monoid != TALLY_MONOID_maxabs;
 }

@@ -70,13 +70,13 @@ uint64_t u64_of(uvec2 bits) {
 uvec2 words_of(uint64_t bits) {
     return unpackUint2x32(bits);
 }
-/* The bits of an integer, extended to 64. */
+/* The bits of an integer, extended to 64; what is above them in a word is ignored. */
 uint64_t extend(uvec2 bits, uint type) {
     if (log_bytes(type) == 3)
         return u64_of(bits);
-    if (!is_signed(type))
-        return uint64_t(bits.x);
     const uint unused = 32u - (8u << log_bytes(type));
+    if (!is_signed(type))
+        return uint64_t(bits.x << unused >> unused);
     return uint64_t(int64_t(int(bits.x << unused) >> unused));
 }
 
