@@ -181,17 +181,22 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
         }
         if (p.total && works && strand == 0 && t.first + t.rows == p.extent)
             p.total[t.column + column].write(run);
-        result_t *results = p.out + t.at + first * (int64)p.inner + column;
+        auto result_of = [&](int k) {
+            return lower(combine(left, widen(kept[k])), p.before + t.first + strand * ITEMS + k + INCLUSIVE, 0);
+        };
+        if (in_one_piece) {
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            if (k >= there)
-                continue;
-            result_t result =
-                lower(combine(left, widen(kept[k])), p.before + t.first + strand * ITEMS + k + INCLUSIVE, 0);
-            if (in_one_piece)
-                memcpy(&elements[k * step * pitch], &result, sizeof result); /* as wide as what was there */
-            else
-                store_once(results + k * step * (int64)p.inner, result);
+            for (int k = 0; k < ITEMS; k++)
+                if (k < there) {
+                    result_t result = result_of(k);
+                    memcpy(&elements[k * step * pitch], &result, sizeof result); /* as wide as what was there */
+                }
+        } else {
+            result_t *to = p.out + t.at + first * (int64)p.inner + column;
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++, to += step * (int64)p.inner)
+                if (k < there)
+                    store_once(to, result_of(k));
         }
         if (in_one_piece) {
             sync_some<FINISHERS>(OF_TEAMS + team);
