@@ -153,15 +153,19 @@ template <int Bytes> inline void copy_ahead(void *to, const void *from) {
     emulate::check_alignment(to, Bytes);
     emulate::check_alignment(from, Bytes);
     const emulate_copy copy = {to, from, Bytes, nullptr, nullptr};
-    emulate::scheduler->copy(&copy);
+    emulate::scheduler->copy_in_group(&copy);
 }
-inline void end_copies_ahead() {}
+inline void end_copies_ahead() {
+    const emulate_copy end = {};
+    emulate::scheduler->copy_in_group(&end);
+}
 template <int Groups> inline void wait_for_copies_ahead() {
-    emulate::scheduler->give_way(); /* all are made then */
+    emulate::scheduler->wait_for_groups(Groups);
 }
 inline void arrive_after_copies(unsigned long long *word) {
     const emulate_copy arrival = {nullptr, nullptr, 0,
                                   [](emulate_word *gate, unsigned) { emulate::change(gate, 1, 0); }, word};
+    emulate::scheduler->let_groups_go();
     emulate::scheduler->copy(&arrival);
 }
 #endif
@@ -184,14 +188,14 @@ inline void copy_out(void *to, const void *from, unsigned bytes) {
     emulate::check_alignment(from, 16);
     emulate::check_alignment((void *)(size_t)bytes, 16);
     const emulate_copy copy = {to, from, bytes, nullptr, nullptr};
-    emulate::scheduler->copy_out(&copy);
+    emulate::scheduler->copy_in_group(&copy);
 }
 inline void end_copies_out() {
     const emulate_copy end = {};
-    emulate::scheduler->copy_out(&end);
+    emulate::scheduler->copy_in_group(&end);
 }
 template <int Groups> inline void wait_for_copies_out() {
-    emulate::scheduler->wait_for_copies_out(Groups);
+    emulate::scheduler->wait_for_groups(Groups);
 }
 inline void show_to_copies() {}
 inline void show_mbarriers() {}

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 1024, LANES = 32, STACK = 1 << 17, PAGE = 4096, SAVED_REGISTERS = 6, MOST_COPIES = 64 };
+enum { MOST_THREADS = 1024, LANES = 32, STACK = 1 << 17, PAGE = 4096, SAVED_REGISTERS = 6, MOST_COPIES = 256 };
 enum { PATIENCE = 1000 /* rounds of all blocks in which nobody gets on */, BARRIERS = 16 };
 
 typedef enum thread_state { READY, AT_BARRIER, AT_WARP, ENDED } thread_state;
@@ -22,8 +22,8 @@ typedef struct thread {
     int barrier, needed;
     const char *what;         /* at which its warp meets */
     unsigned long in_cluster; /* the barrier of the cluster that it has arrived at */
-    int copies, outs;
-    emulate_copy copy[MOST_COPIES], out[MOST_COPIES]; /* not yet made */
+    int copies, grouped;
+    emulate_copy copy[MOST_COPIES], group[MOST_COPIES]; /* not yet made */
 } thread;
 
 /* What the lanes of a warp show: two, so that nobody overwrites what another has yet to read. */
@@ -129,24 +129,32 @@ static void copy(const emulate_copy *c) {
     t->copy[t->copies++] = *c;
 }
 
-static void wait_for_copies_out(int but_last) {
+static void wait_for_groups(int but_last) {
     thread *t = running();
     int groups = 0, made = 0;
-    for (int k = 0; k < t->outs; k++)
-        groups += t->out[k].to == NULL;
+    for (int k = 0; k < t->grouped; k++)
+        groups += t->group[k].to == NULL;
     for (; groups > but_last; made++) {
-        groups -= t->out[made].to == NULL;
-        make(&t->out[made]);
+        groups -= t->group[made].to == NULL;
+        make(&t->group[made]);
     }
-    t->outs -= made;
-    memmove(t->out, t->out + made, (size_t)t->outs * sizeof *t->out);
+    t->grouped -= made;
+    memmove(t->group, t->group + made, (size_t)t->grouped * sizeof *t->group);
 }
 
-static void copy_out(const emulate_copy *c) {
+static void copy_in_group(const emulate_copy *c) {
     thread *t = running();
-    if (t->outs == MOST_COPIES)
-        fault("too many copies out that nobody waits for");
-    t->out[t->outs++] = *c;
+    if (t->grouped == MOST_COPIES)
+        fault("too many copies that nobody waits for");
+    t->group[t->grouped++] = *c;
+}
+
+static void let_groups_go(void) {
+    thread *t = running();
+    for (int k = 0; k < t->grouped; k++)
+        if (t->group[k].to)
+            copy(&t->group[k]);
+    t->grouped = 0;
 }
 
 /* ---- waiting ---- */
@@ -212,8 +220,9 @@ static const emulate_scheduler interface = {.sync = sync_block,
                                             .exchange = exchange,
                                             .give_way = give_way,
                                             .copy = copy,
-                                            .copy_out = copy_out,
-                                            .wait_for_copies_out = wait_for_copies_out,
+                                            .copy_in_group = copy_in_group,
+                                            .wait_for_groups = wait_for_groups,
+                                            .let_groups_go = let_groups_go,
                                             .arrive_in_cluster = arrive_in_cluster,
                                             .wait_for_cluster = wait_for_cluster,
                                             .at_first = at_first,
@@ -224,8 +233,9 @@ static const emulate_scheduler interface = {.sync = sync_block,
 
 static void body(void) {
     launch->kernel->call(launch->parameters);
-    if (running()->outs)
-        fault("ends before its copies out are done");
+    for (int k = 0; k < running()->grouped; k++)
+        if (running()->group[k].to)
+            fault("ends before its copies are done");
     progress++;
     stop(ENDED);
 }
@@ -238,7 +248,7 @@ static void begin_thread(block *b, unsigned t) {
         *--top = NULL;
     b->threads[t].stack = top;
     b->threads[t].state = READY;
-    b->threads[t].copies = b->threads[t].outs = 0;
+    b->threads[t].copies = b->threads[t].grouped = 0;
 }
 
 /* Ends where a page begins that cannot be reached, and is full of what is no zero. */

@@ -18,8 +18,8 @@ typedef struct emulate_index {
     unsigned x, y, z;
 } emulate_index;
 
-/* A copy that runs by itself. It is made when its thread next gives way, copies out of shared memory only when they are
- * waited for: as late as the hardware may. 'then', if it is not NULL, is called after it. */
+/* A copy that runs by itself. It is made when its thread next gives way, one of a group only when the group is waited
+ * for: as late as the hardware may. 'then', if it is not NULL, is called after it. */
 typedef struct emulate_copy {
     void *to;
     const void *from;
@@ -36,8 +36,9 @@ typedef struct emulate_scheduler {
     const emulate_word *(*exchange)(const char *what, emulate_word mine);
     void (*give_way)(void); /* in a loop that polls */
     void (*copy)(const emulate_copy *copy);
-    void (*copy_out)(const emulate_copy *copy); /* .to NULL ends a group */
-    void (*wait_for_copies_out)(int but_last);  /* groups */
+    void (*copy_in_group)(const emulate_copy *copy); /* .to NULL ends the group */
+    void (*wait_for_groups)(int but_last);
+    void (*let_groups_go)(void); /* their copies are as those of no group */
     void (*arrive_in_cluster)(void);
     void (*wait_for_cluster)(void);
     void *(*at_first)(void *shared); /* the same variable of the cluster's first block */
