@@ -40,7 +40,8 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
     cut->path = TALLY_VULKAN_EXACTLY;
     if (rows) {
         cut_rows(c, cut);
-        cut->too_many = cut->columns > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID / cut->chunks;
+        cut->too_many =
+            cut->columns > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID / (cut->chunks ? cut->chunks : 1);
         return;
     }
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
