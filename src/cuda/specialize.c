@@ -12,10 +12,12 @@
 extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[],
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
     tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
-    tally_cuda_kernels_waves[], tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[],
-    tally_cuda_kernels_scan_panels[], tally_cuda_kernels_append[], tally_cuda_kernels_cluster[],
-    tally_cuda_kernels_fold_block[], tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[],
-    tally_cuda_kernels_fold_runs[], tally_cuda_kernels_fold_cuts[];
+    tally_cuda_kernels_waves[], tally_cuda_kernels_scan_tiles[], tally_cuda_kernels_scan_move[],
+    tally_cuda_kernels_scan_heads[], tally_cuda_kernels_scan_sum[], tally_cuda_kernels_scan_finish[],
+    tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[], tally_cuda_kernels_scan_panels[],
+    tally_cuda_kernels_append[], tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[],
+    tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
+    tally_cuda_kernels_fold_cuts[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -186,7 +188,7 @@ static unsigned shared_limit(int architecture) {
     }
 }
 
-/* scan.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
+/* scan_tiles.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
 static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
                             unsigned ring) {
     unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
@@ -479,6 +481,12 @@ static void add_scan(tally_text *text, const tally_computation *c, const tally_c
         tally_text_add(text, tally_cuda_kernels_place_offsets);
     tally_text_add(text, tally_cuda_kernels_pipeline);
     tally_text_add(text, tally_cuda_kernels_waves);
+    tally_text_add(text, tally_cuda_kernels_scan_tiles);
+    tally_text_add(text, tally_cuda_kernels_scan_move);
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        tally_text_add(text, tally_cuda_kernels_scan_heads);
+    tally_text_add(text, tally_cuda_kernels_scan_sum);
+    tally_text_add(text, tally_cuda_kernels_scan_finish);
     tally_text_add(text, tally_cuda_kernels_scan);
     if (c->desc.grouping == TALLY_AXIS)
         tally_text_add(text, tally_cuda_kernels_scan_columns);

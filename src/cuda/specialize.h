@@ -19,7 +19,7 @@ typedef struct tally_cuda_sizes {
     unsigned fold_tile;       /* elements a tile of a reduction by groups */
     unsigned fold_blocks;     /* of those a multiprocessor, for which registers must do */
     unsigned cut_bytes;       /* what such a reduction keeps of a chunk's ends */
-    struct {                  /* scan.cu */
+    struct {                  /* scan_tiles.cu */
         unsigned items;       /* elements a thread */
         unsigned finishers;   /* threads that finish a tile */
         unsigned teams;       /* of them */

@@ -3,7 +3,7 @@
  * tile, and keeps in registers what the rows so far add up to; each block has as many panels at a time as it has teams.
  * Where there are too few columns for all processors, panels are cut into chunks, which are summed in a pass of their
  * own before (scan_columns.cu scans the sums). Loaders fetch tiles ahead, a vector or an element at a time: rows of
- * panels are too short to be copied in bulk, which took 36 cycles a row on an H200. Sizes are those of scan.cu. */
+ * panels are too short to be copied in bulk, which took 36 cycles a row on an H200. Sizes are those of scan_tiles.cu. */
 struct panels_args {
     const in_t *x, *y;
     result_t *out;

@@ -1,0 +1,335 @@
+/* A scan's finishers: a tile's heads, its sums within and what comes before, and the results in the elements' place. */
+
+/* ---- finishers ---- */
+
+template <bool IsWide> struct bits_of {
+    typedef uint32 type;
+};
+template <> struct bits_of<true> {
+    typedef uint64 type;
+};
+typedef typename bits_of<(ITEMS > 32)>::type bits_t;
+
+/* What a stretch of elements adds up to: since its last head, if it has one. */
+struct state {
+    lane_t acc;
+#if GROUPS != ALL
+    uint32 has_head;
+#endif
+#if NEEDS_START
+    uint32 start; /* of the last head, logical, in the tile */
+#endif
+};
+inline bool has_head(const state &a) {
+#if GROUPS != ALL
+    return a.has_head;
+#else
+    return false;
+#endif
+}
+inline uint32 start_of(const state &a) {
+#if NEEDS_START
+    return a.start;
+#else
+    return 0;
+#endif
+}
+inline state make_state(lane_t acc, bool has_head, uint32 start) {
+    state r;
+    r.acc = acc;
+#if GROUPS != ALL
+    r.has_head = has_head;
+#endif
+#if NEEDS_START
+    r.start = start;
+#endif
+    return r;
+}
+inline state no_state() {
+    return make_state(identity_as<lane_t>(), false, 0);
+}
+inline state join(const state &a, const state &b) {
+    bool fresh = has_head(b);
+    return make_state(fresh ? b.acc : combine(a.acc, b.acc), fresh || has_head(a), fresh ? start_of(b) : start_of(a));
+}
+
+/* A thread's stretch of a tile. Narrow elements stay packed: apart they would take a register each. */
+template <class T> struct stretch_of {
+    enum { BYTES = sizeof(T), A_VECTOR = 16 / BYTES, VECTORS = ITEMS / A_VECTOR };
+    uint32 word[ITEMS * BYTES / 4];
+
+    /* Stretches of an odd number of vectors meet in no bank. */
+    void read(const uint8 *memory, int shift, int stretch) {
+        if (shift == 0) {
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++) {
+                uint4 bits = ((const uint4 *)memory)[stretch * VECTORS + v];
+                memcpy(&word[4 * v], &bits, 16);
+            }
+        } else {
+            T items[ITEMS];
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++)
+                items[k] = load((const T *)(memory + shift) + stretch * ITEMS + k);
+            memcpy(word, items, sizeof word);
+        }
+    }
+    /* in logical order */
+    T operator[](int k) const {
+        int at = (REVERSE ? ITEMS - 1 - k : k) * BYTES;
+        T item;
+        if (BYTES < 4) {
+            uint32 bits = word[at / 4] >> 8 * (at % 4);
+            memcpy(&item, &bits, BYTES);
+        } else {
+            memcpy(&item, &word[at / 4], BYTES);
+        }
+        return item;
+    }
+    /* Makes the compiler unpack items anew, rather than keep each since the last time. */
+    void forget() {
+        if (BYTES < 4)
+#pragma unroll
+            for (int w = 0; w < (int)(sizeof word / 4); w++)
+                hide(word[w]);
+    }
+};
+
+/* Results lie in line where elements did; wider ones would meet in the banks, and are scattered a little. */
+constexpr int vector_of_results(int v) {
+    return IN_LINE ? v : v ^ (v >> 3 & 7);
+}
+/* Takes a stretch's results in logical order, and writes each vector when it is whole. */
+struct results_writer {
+    enum { A_VECTOR = 16 / sizeof(result_t), VECTORS = ITEMS / A_VECTOR };
+    result_t few[A_VECTOR];
+
+    void put(uint8 *memory, int stretch, int k, result_t result) {
+        int at = REVERSE ? ITEMS - 1 - k : k;
+        few[at % A_VECTOR] = result;
+        if (at % A_VECTOR != (REVERSE ? 0 : A_VECTOR - 1))
+            return;
+        uint4 bits;
+        memcpy(&bits, few, 16);
+        ((uint4 *)memory)[vector_of_results(stretch * VECTORS + at / A_VECTOR)] = bits;
+    }
+};
+inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w) {
+    constexpr int a_vector = 16 / sizeof(result_t);
+    const uint4 *vectors = (const uint4 *)memory;
+    if (shift_of(to) == 0 && w.from == 0 && w.to % a_vector == 0) {
+#pragma unroll 4
+        for (int v = thread; v < w.to / a_vector; v += FINISHERS)
+            __stcs((uint4 *)to + v, vectors[vector_of_results(v)]);
+    } else {
+#pragma unroll 4
+        for (int e = w.from + thread; e < w.to; e += FINISHERS)
+            store(to + e, ((const result_t *)&vectors[vector_of_results(e / a_vector)])[e % a_vector]);
+    }
+}
+
+/* A bit for each item that is a head, in logical order. 'column' is of the first item, in its row. */
+inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int team, int in_turn, int stretch,
+                         uint64 column) {
+    bits_t heads = 0;
+#if GROUPS == ROWS
+    uint64 k = column ? p.extent - column : 0;
+    for (; k < ITEMS; k += p.extent)
+        heads |= (bits_t)1 << k;
+#elif GROUPS == SEGMENTS
+    constexpr int width = ITEMS % 4 == 0 ? 4 : ITEMS % 2 == 0 ? 2 : 1;
+    typedef typename word_of<width>::type word;
+    const word *marks = (const word *)(s.marks[team][in_turn] + stretch * ITEMS);
+#pragma unroll
+    for (int w = 0; w < ITEMS / width; w++) /* the bytes' lowest bits, side by side */
+        heads |= (bits_t)((uint32)marks[w] * 0x10204080u >> 28) << w * width;
+    if (REVERSE)
+        heads = (sizeof(bits_t) == 4 ? (bits_t)__brev((uint32)heads) : (bits_t)__brevll(heads)) >>
+                (8 * sizeof(bits_t) - ITEMS);
+#elif GROUPS == KEYS
+    const index_t *in_memory = (const index_t *)(s.keys[at] + shift_of(p.index + t.low));
+    int past = stretch * ITEMS + (REVERSE ? ITEMS : -1); /* the item before */
+    index_t previous = past < 0 || past >= t.count ? s.key_before[at] : load(in_memory + past);
+    stretch_of<index_t> keys;
+    keys.read(s.keys[at], shift_of(p.index + t.low), stretch);
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        heads |= (bits_t)(keys[k] != previous) << k;
+        previous = keys[k];
+    }
+    /* the tile's first element follows one of another tile, or none */
+    int first = REVERSE ? t.count - 1 : 0, k = REVERSE ? (stretch + 1) * ITEMS - t.count : stretch ? -1 : 0;
+    if (k >= 0 && k < ITEMS) {
+        bits_t is_head = t.first == 0 || load(in_memory + first) != s.key_before[at];
+        heads = (heads & ~((bits_t)1 << k)) | is_head << k;
+    }
+#endif
+    return heads;
+}
+
+/* What the threads before this one in the team add up to. */
+inline state scan_team(uint8 *memory, int team, int thread, state mine) {
+    state *of_warp = (state *)memory;
+    int warp = thread / WARP, lane = thread % WARP;
+    state sum = mine;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        state left = from_below(sum, d);
+        if (lane >= d)
+            sum = join(left, sum);
+    }
+    if (lane == WARP - 1)
+        of_warp[warp] = sum;
+    state before = from_below(sum, 1);
+    if (lane == 0)
+        before = no_state();
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    state warps = no_state();
+    for (int w = 0; w < warp; w++)
+        warps = join(warps, of_warp[w]);
+    return join(warps, before);
+}
+
+inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
+                        int in_turn, bool has_base, const acc_t &base) {
+    int stretch = REVERSE ? FINISHERS - 1 - thread : thread;
+    int there = t.count - stretch * ITEMS;
+    there = there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
+    int absent = REVERSE ? ITEMS - there : 0; /* items before the first in logical order */
+    uint64 low = t.low + stretch * ITEMS;     /* physical position of the lowest item */
+    uint64 first = REVERSE ? p.n - low - there : low;
+    uint64 column = first + p.before; /* of the first item there: elements of its group before it */
+    bits_t heads = 0;
+    s.full[here.at].wait(here.parity);
+    if (GROUPS == ROWS)
+        column = remainder(first, p.extent);
+    if (GROUPS != ALL && there) {
+        heads = find_heads(s, p, t, here.at, team, in_turn, stretch, column);
+        if (GROUPS == ROWS)
+            heads <<= absent;
+        heads &= ((bits_t)2 << (there - 1)) - 1 << absent;
+    }
+    if (GROUPS == ROWS)
+        column += p.before;
+    stretch_of<in_t> items;
+    items.read(s.tile[here.at], shift_of(p.x + t.low), stretch);
+
+    auto is_there = [&](int k) { return REVERSE ? k >= absent : k < there; };
+    auto is_head = [&](int k) { return GROUPS != ALL && (heads >> k & 1); };
+    auto position = [&](int k) { return REVERSE ? low + (ITEMS - 1 - k) : low + k; };
+    uint64 at_column = column;
+    auto lift_item = [&](int k) {
+        uint64 at = position(k);
+        return lift_as<lane_t>(value_of(items[k]), partner_of(p, at), index_of(p, at, at_column));
+    };
+
+    /* the sums within the stretch */
+    lane_t run = identity_as<lane_t>(), kept[KEPT ? ITEMS : 1];
+#pragma unroll AT_ONCE
+    for (int k = 0; k < ITEMS; k++) {
+        if (is_head(k)) {
+            run = identity_as<lane_t>();
+            at_column = p.before;
+        }
+        if (KEPT && !INCLUSIVE)
+            kept[k] = run;
+        if (is_there(k)) {
+            run = combine(run, lift_item(k));
+            at_column++;
+        }
+        if (KEPT && INCLUSIVE)
+            kept[k] = run;
+    }
+    uint32 begins = t.first; /* of the tile; differences of positions in it fit */
+    int last = heads ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads)) : 0;
+    state before = scan_team(s.of_finishers[team][in_turn], team, thread,
+                             make_state(run, heads != 0, (uint32)first - begins + last - absent));
+
+    /* and what comes before them */
+    s.ready[here.at].wait(here.parity);
+    record prefix = *(const record *)s.prefix[here.at];
+    bool open = !has_head(before);
+    acc_t left = open ? has_base ? combine(base, prefix.acc) : prefix.acc : base;
+    left = combine(left, widen(before.acc));
+    uint64 start = open ? start_of(prefix) : t.first + start_of(before);
+    uint8 *memory = s.tile[here.at];
+    results_writer results;
+    at_column = column;
+    if (!KEPT) {
+        run = identity_as<lane_t>();
+        items.forget();
+    }
+#pragma unroll AT_ONCE
+    for (int k = 0; k < ITEMS; k++) {
+        if (is_head(k)) {
+            at_column = p.before;
+            start = first + k - absent;
+            left = base;
+            if (!KEPT)
+                run = identity_as<lane_t>();
+        }
+        lane_t sum;
+        if (KEPT) {
+            sum = kept[k];
+        } else {
+            lane_t next = is_there(k) ? combine(run, lift_item(k)) : run;
+            sum = INCLUSIVE ? next : run;
+            run = next;
+        }
+        /* elements of the group before this one */
+        uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;
+        uint64 group_start = GROUPS == SEGMENTS || GROUPS == KEYS ? start : 0;
+        results.put(memory, stretch, k, lower(combine(left, widen(sum)), within + INCLUSIVE, group_start));
+        at_column += is_there(k);
+    }
+    if (p.total && there && first + there == p.n)
+        p.total->write(combine(left, widen(run)));
+
+    part w = written_part(s, t);
+    if (!goes_in_bulk(p, t, is_whole(w, t))) {
+        sync_some<FINISHERS>(OF_TEAMS + team);
+        write_out(memory, thread, p.out + t.low, w);
+    }
+#if COPIES_IN_BULK
+    show_to_copies();
+#endif
+    __syncwarp();
+    if (thread % WARP == 0)
+        (COPIES_IN_BULK ? s.done : s.empty)[here.at].arrive();
+}
+
+inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
+    int team = (threadIdx.x - FIRST_FINISHER) / FINISHERS, thread = (threadIdx.x - FIRST_FINISHER) % FINISHERS;
+    int in_turn = 0;
+    bool has_base = p.carry || p.initial;
+    acc_t base = identity_as<acc_t>();
+    if (has_base)
+        base = p.carry ? p.carry->read() : raise(load(p.initial));
+    place here = {0, 0};
+    here.advance(team);
+#if GROUPS == SEGMENTS
+    markers m;
+    uint8(*marks)[MARKS] = s.marks[team];
+    m.next = bounds_at(p, team, turns);
+    m.load_few(p, thread);
+    markers::clear(marks[0], thread);
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    if (team < turns)
+        m.mark(p, marks[0], tile_at(p, team).low, thread);
+    bounds after = bounds_at(p, team + TEAMS, turns);
+#endif
+    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1) {
+#if GROUPS == SEGMENTS
+        m.next = after;
+        m.load_few(p, thread);
+        after = bounds_at(p, turn + 2 * TEAMS, turns);
+        sync_some<FINISHERS>(OF_TEAMS + team); /* the marks are there, and the others no longer looked at */
+        markers::clear(marks[in_turn ^ 1], thread);
+#endif
+        finish_tile(s, p, tile_at(p, turn), here, team, thread, in_turn, has_base, base);
+#if GROUPS == SEGMENTS
+        if (turn + TEAMS < turns)
+            m.mark(p, marks[in_turn ^ 1], tile_at(p, turn + TEAMS).low, thread);
+#endif
+    }
+}

@@ -1,0 +1,90 @@
+/* A scan's loaders and storer: tiles on their way from memory to the ring and back. */
+
+/* ---- loaders ---- */
+
+/* Elements [from, from + count) of memory, to shared memory: whole vectors from aligned addresses, and single bytes at
+ * both ends, since nothing outside of an array may be read. The vectors travel by themselves where they can, and are only
+ * counted here. */
+template <class T> inline void fetch(uint8 *to, const T *from, int count, uint32 *in_bulk) {
+    uint64 begin = (uint64)from, end = (uint64)(from + count), first = begin + 15 & ~15ull, last = end & ~15ull;
+    uint8 *memory = to - (begin & ~15ull); /* where address 0 would be */
+    if (first > last)
+        first = last = end;
+    for (uint64 a = begin + threadIdx.x; a < first; a += LOADERS)
+        memory[a] = *(const uint8 *)a;
+    for (uint64 a = last + threadIdx.x; a < end; a += LOADERS)
+        memory[a] = *(const uint8 *)a;
+#if COPIES_IN_BULK
+    *in_bulk += (uint32)(last - first);
+#else
+#pragma unroll 8
+    for (uint64 a = first + 16 * threadIdx.x; a < last; a += 16 * LOADERS)
+        *(uint4 *)&memory[a] = __ldcs((const uint4 *)a);
+#endif
+}
+template <class T> inline void fetch_in_bulk(uint8 *to, const T *from, int count, gate *g) {
+#if COPIES_IN_BULK
+    uint64 begin = (uint64)from, end = (uint64)(from + count), first = begin + 15 & ~15ull, last = end & ~15ull;
+    if (first < last)
+        copy_in(to + (first - (begin & ~15ull)), (const void *)first, (uint32)(last - first), &g->word);
+#endif
+}
+
+inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
+    place here = {0, 0};
+#if GROUPS == KEYS
+    auto key_before = [&](uint64 turn) { /* of the element before the tile's first, in logical order */
+        tile t = tile_at(p, turn);
+        return t.first == 0 || turn >= turns ? index_t(0) : load(p.index + (REVERSE ? t.low + t.count : t.low - 1));
+    };
+    index_t next_key = key_before(0);
+#endif
+    for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
+        tile t = tile_at(p, turn);
+        gate *full = &s.full[here.at];
+        uint32 in_bulk = 0;
+        s.empty[here.at].wait(here.parity ^ 1);
+        fetch(s.tile[here.at], p.x + t.low, t.count, &in_bulk);
+#if GROUPS == KEYS
+        fetch(s.keys[here.at], p.index + t.low, t.count, &in_bulk);
+        if (threadIdx.x == 0)
+            s.key_before[here.at] = next_key;
+        next_key = key_before(turn + 1);
+#endif
+        __syncwarp();
+        if (threadIdx.x % WARP == 0) {
+#if COPIES_IN_BULK
+            arrive_and_expect(&full->word, in_bulk);
+            fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
+#if GROUPS == KEYS
+            fetch_in_bulk(s.keys[here.at], p.index + t.low, t.count, full);
+#endif
+#else
+            full->arrive();
+#endif
+        }
+    }
+}
+
+/* ---- storer ---- */
+
+#if COPIES_IN_BULK
+inline void store_tiles(scratch &s, const scan_args &p, uint64 turns) {
+    if (threadIdx.x % WARP != 0)
+        return;
+    place here = {0, 0}, last = {0, 0};
+    for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
+        tile t = tile_at(p, turn);
+        s.done[here.at].wait(here.parity);
+        if (goes_in_bulk(p, t, is_whole(written_part(s, t), t)))
+            copy_out(p.out + t.low, s.tile[here.at], t.count * sizeof(result_t));
+        end_copies_out();
+        if (turn > 0) {
+            wait_for_copies_out<1>();
+            s.empty[last.at].arrive();
+            last.advance();
+        }
+    }
+    wait_for_copies_out<0>();
+}
+#endif

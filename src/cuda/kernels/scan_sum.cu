@@ -1,0 +1,180 @@
+/* A scan's summers and messenger: what tiles add up to since their last head, and what comes before each. */
+
+/* ---- summers ---- */
+
+#if GROUPS == KEYS
+/* The greatest of what a warp's lanes have, for all of them. */
+inline int greatest_of_warp(int x) {
+#if TALLY_ARCHITECTURE >= 80
+    return __reduce_max_sync(ALL_LANES, x);
+#else
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        int other = __shfl_xor_sync(ALL_LANES, x, d);
+        x = other > x ? other : x;
+    }
+    return x;
+#endif
+}
+#endif
+
+/* The last head of a tile, in logical order, as an element of the tile; -1 if there is none. Of segments it is known. */
+inline int last_head(scratch &s, const scan_args &p, const tile &t, const place &here, int in_turn) {
+#if GROUPS == ROWS
+    uint64 last = t.first + t.count - 1, column = remainder(last, p.extent);
+    return column >= t.count ? -1 : (int)(REVERSE ? column : t.count - 1 - column);
+#elif GROUPS == KEYS
+    const uint8 *memory = s.keys[here.at];
+    constexpr int a_vector = 16 / sizeof(index_t);
+    int thread = threadIdx.x - FIRST_SUMMER, shift = shift_of(p.index + t.low), found = -1; /* in logical order */
+    auto key_of = [&](int e) { return load((const index_t *)(memory + shift) + e); };
+    auto is_head = [&](int e, index_t key, index_t previous) {
+        return key != previous || (REVERSE ? t.low + e == p.n - 1 : t.low + e == 0);
+    };
+    auto before = [&](int e) { /* in logical order */
+        int past = REVERSE ? e + 1 : e - 1;
+        return past < 0 || past >= t.count ? s.key_before[here.at] : key_of(past);
+    };
+    if (shift == 0 && t.count == TILE) {
+#pragma unroll 4
+        for (int v = thread; v < TILE / a_vector; v += SUMMERS) {
+            index_t few[a_vector];
+            uint4 bits = ((const uint4 *)memory)[v];
+            memcpy(few, &bits, 16);
+            index_t previous = before(v * a_vector + (REVERSE ? a_vector - 1 : 0));
+#pragma unroll
+            for (int k = 0; k < a_vector; k++) {
+                int e = v * a_vector + (REVERSE ? a_vector - 1 - k : k), logical = REVERSE ? TILE - 1 - e : e;
+                index_t key = few[REVERSE ? a_vector - 1 - k : k];
+                if (is_head(e, key, previous))
+                    found = found > logical ? found : logical;
+                previous = key;
+            }
+        }
+    } else {
+        for (int e = thread; e < t.count; e += SUMMERS)
+            if (is_head(e, key_of(e), before(e))) {
+                int logical = REVERSE ? t.count - 1 - e : e;
+                found = found > logical ? found : logical;
+            }
+    }
+    found = greatest_of_warp(found);
+    if (threadIdx.x % WARP == 0)
+        s.head_of_summers[in_turn][thread / WARP] = found;
+    sync_some<SUMMERS>(OF_SUMMERS);
+#pragma unroll
+    for (int w = 0; w < SUMMERS / WARP; w++)
+        found = found > s.head_of_summers[in_turn][w] ? found : s.head_of_summers[in_turn][w];
+    return found < 0 ? -1 : REVERSE ? t.count - 1 - found : found;
+#else
+    return -1;
+#endif
+}
+
+/* What this thread's share of elements [from, to) of a tile adds up to. The shares are in logical order where that
+ * matters, and else as it is fastest. */
+inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, int from, int to) {
+    int thread = threadIdx.x - FIRST_SUMMER;
+    lane_t sum = identity_as<lane_t>();
+    auto lifted_at = [&](int e, in_t x) {
+        uint64 at = t.low + e, column = 0;
+        if (GROUPS == ROWS)
+            column = remainder(REVERSE ? p.n - 1 - at : at, p.extent) + p.before;
+        return lift_as<lane_t>(value_of(x), partner_of(p, at), index_of(p, at, column));
+    };
+#if COMMUTES
+    constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
+    auto add_vector = [&](int v, bool all) {
+        in_t few[a_vector];
+        uint4 bits = ((const uint4 *)memory)[v];
+        memcpy(few, &bits, 16);
+#pragma unroll
+        for (int k = 0; k < a_vector; k++) {
+            int e = v * a_vector + k;
+            if (all || (e >= from && e < to))
+                sum = combine(sum, lifted_at(e, few[k]));
+        }
+    };
+    if (shift_of(p.x + t.low) == 0 && SMALL) {
+        if (from == 0 && to == TILE) {
+#pragma unroll 10
+            for (int v = thread; v < vectors; v += SUMMERS)
+                add_vector(v, true);
+        } else {
+#pragma unroll 1
+            for (int v = from / a_vector + thread; v * a_vector < to; v += SUMMERS)
+                add_vector(v, false);
+        }
+        return sum;
+    }
+#endif
+    memory += shift_of(p.x + t.low);
+    int share = (to - from + SUMMERS - 1) / SUMMERS;
+#pragma unroll 1
+    for (int k = 0; k < share; k++) {
+        int e = COMMUTES ? k * SUMMERS + thread : thread * share + k; /* in logical order */
+        if (e < to - from)
+            sum = combine(sum, lifted_at(REVERSE ? to - 1 - e : from + e,
+                                         load((const in_t *)memory + (REVERSE ? to - 1 - e : from + e))));
+    }
+    return sum;
+}
+
+inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
+    int thread = threadIdx.x - FIRST_SUMMER, lane = thread % WARP, in_turn = 0;
+    uint32 wave = 0;
+    place here = {0, 0};
+#if GROUPS == SEGMENTS
+    bounds next = bounds_at(p, 0, turns), after = bounds_at(p, 1, turns);
+    auto last_of = [&](const bounds &b) { return b.count ? load(p.index + b.from + (REVERSE ? 0 : b.count - 1)) : index_t(0); };
+    index_t next_last = last_of(next);
+#endif
+    for (uint64 turn = 0; turn < turns; turn++, here.advance(), in_turn ^= 1) {
+        tile t = tile_at(p, turn);
+#if GROUPS == SEGMENTS
+        int head = next.count ? (int)((uint64)next_last - REVERSE - t.low) : -1;
+        next = after;
+        next_last = last_of(next);
+        after = bounds_at(p, turn + 2, turns);
+        s.full[here.at].wait(here.parity);
+#else
+        s.full[here.at].wait(here.parity);
+        int head = last_head(s, p, t, here, in_turn);
+#endif
+        int from = !REVERSE && head >= 0 ? head : 0, to = REVERSE && head >= 0 ? head + 1 : t.count;
+        lane_t sum = sum_share(p, t, s.tile[here.at], from, to);
+#pragma unroll
+        for (int d = 1; d < WARP; d *= 2) /* in order: what lies above comes after */
+            sum = combine(sum, by_words(sum, [=](uint32 w) { return __shfl_down_sync(ALL_LANES, w, d); }));
+        lane_t *of_warp = (lane_t *)s.of_summers[in_turn];
+        if (lane == 0)
+            of_warp[thread / WARP] = sum;
+        sync_some<SUMMERS>(OF_SUMMERS);
+        if (thread == 0) {
+            sum = of_warp[0];
+#pragma unroll
+            for (int w = 1; w < SUMMERS / WARP; w++)
+                sum = combine(sum, of_warp[w]);
+            uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
+            if (p.tiles > 1)
+                publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, make_record(widen(sum), head >= 0, start),
+                        (uint32)turn + 1);
+            s.ready[here.at].arrive();
+        }
+        wave = wave + 1 == WAVES ? 0 : wave + 1;
+    }
+}
+
+/* ---- messenger ---- */
+
+inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
+    place here = {0, 0};
+    add_up_waves<WAVES>(p.entries, turns, [&](uint64, const record &before) {
+        if (threadIdx.x % WARP == 0) {
+            s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
+            *(record *)s.prefix[here.at] = before;
+            s.ready[here.at].arrive();
+        }
+        here.advance();
+    });
+}

@@ -1,0 +1,139 @@
+/* Scans whose groups are consecutive elements: of all values, of rows, of segments, of runs of keys. One pass: each
+ * block takes a tile in every wave (waves.cu) and moves it through a ring of places in shared memory, where different
+ * warps work on different tiles at the same time. Loaders fetch; summers add a tile up and publish its sum at once; the
+ * messenger gathers what comes before it; finishers scan it and put the results in the elements' place; the storer
+ * writes them out. None waits for another but for a tile or for what comes before it.
+ *
+ * 'Logical' positions count in the direction of the scan; elements lie at 'physical' ones. */
+struct scan_args {
+    const in_t *x, *y;
+    result_t *out;
+    const index_t *index; /* offsets or keys */
+    const out_t *initial;
+    const slot *carry; /* what earlier pieces gave, or NULL */
+    slot *total;       /* receives what this and earlier pieces give, or NULL */
+    uint64 n, extent, segments;
+    uint64 before;              /* elements in earlier pieces */
+    uint64 tile, tiles;         /* elements a tile, at most TILE; tiles */
+    const uint64 *first_offset; /* of each tile, in physical order, and one more: see place_offsets */
+    const uint32 *refused;      /* not 0: the offsets are bad; nothing is written */
+    struct entry *entries;      /* WAVES waves of gridDim.x; zero at the start */
+};
+
+constexpr int larger_of(int a, int b) {
+    return a > b ? a : b;
+}
+enum {
+    ITEMS = SCAN_ITEMS, /* a thread: whole vectors of 16 bytes of elements, results and keys */
+    FINISHERS = SCAN_FINISHERS, /* threads that finish a tile */
+    TEAMS = SCAN_TEAMS,         /* of finishers, who take tiles in turn */
+    SUMMERS = SCAN_SUMMERS,
+    RING = SCAN_RING, /* tiles in shared memory */
+    TILE = FINISHERS * ITEMS,
+    LOADERS = COPIES_IN_BULK ? WARP : 4 * WARP,
+    STORERS = COPIES_IN_BULK ? WARP : 0,
+
+    /* who is who, by the first thread */
+    FIRST_STORER = LOADERS,
+    MESSENGER = FIRST_STORER + STORERS,
+    FIRST_SUMMER = MESSENGER + WARP,
+    FIRST_FINISHER = FIRST_SUMMER + SUMMERS,
+    THREADS = FIRST_FINISHER + TEAMS * FINISHERS,
+
+    /* barriers */
+    OF_SUMMERS = 1,
+    OF_TEAMS,
+
+    /* bytes of a tile in the ring; elements begin at the distance from a multiple of 16 that they have in memory */
+    PLACE = TILE * larger_of(sizeof(in_t), sizeof(result_t)) + 16,
+    KEY_PLACE = GROUPS == KEYS ? TILE * sizeof(index_t) + 16 : 0,
+    MARKS = GROUPS == SEGMENTS ? TILE : 0,
+
+    /* A block publishes at most RING tiles ahead of what it has finished, and so do the others: entries are used again
+     * when nobody can be reading them. */
+    WAVES = 2 * RING + 1
+};
+static_assert(THREADS == SCAN_THREADS && WAVES == SCAN_WAVES);
+
+/* Large accumulators would make the unrolled code take minutes to compile; few and small ones are kept between two
+ * passes. */
+constexpr bool SMALL = sizeof(acc_t) <= 32, KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= 192;
+constexpr int AT_ONCE = SMALL ? ITEMS : 1;
+
+struct scratch {
+    alignas(128) uint8 tile[RING][(PLACE + 127) / 128 * 128];
+#if GROUPS == KEYS
+    alignas(128) uint8 keys[RING][(KEY_PLACE + 127) / 128 * 128];
+    index_t key_before[RING];
+#endif
+#if GROUPS == SEGMENTS
+    alignas(16) uint8 marks[TEAMS][2][MARKS]; /* 1: a segment begins there, in the direction of the scan */
+    uint64 written_from, written_to;          /* what all segments cover */
+#endif
+    gate full[RING], ready[RING], done[RING], empty[RING];
+    alignas(16) uint8 prefix[RING][sizeof(record)];
+    alignas(16) uint8 of_summers[2][SUMMERS / WARP * sizeof(lane_t)];
+    int head_of_summers[2][SUMMERS / WARP];
+    alignas(16) uint8 of_finishers[TEAMS][2][FINISHERS / WARP * (sizeof(lane_t) + 16)];
+};
+static_assert(sizeof(scratch) <= SCAN_SHARED_BYTES);
+
+typedef place_in_ring<RING> place;
+
+/* ---- tiles ---- */
+
+struct tile {
+    uint64 low;   /* physical position of its lowest element */
+    uint64 first; /* logical position of its first element */
+    uint64 rank;  /* among tiles, in physical order */
+    int count;    /* elements */
+};
+inline tile tile_at(const scan_args &p, uint64 turn) {
+    uint64 number = turn * gridDim.x + blockIdx.x;
+    tile t;
+    t.rank = REVERSE ? p.tiles - 1 - number : number;
+    t.low = t.rank * p.tile;
+    t.count = p.n - t.low < p.tile ? (int)(p.n - t.low) : (int)p.tile;
+    t.first = REVERSE ? p.n - t.low - t.count : t.low;
+    return t;
+}
+inline uint64 turns_of_block(const scan_args &p) {
+    return (p.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x;
+}
+template <class T> inline int shift_of(const T *from) {
+    return (int)((uint64)from & 15);
+}
+inline uint64 index_of(const scan_args &p, uint64 at, uint64 column) {
+    return GROUPS == ROWS ? (REVERSE ? p.extent - 1 - column : column) : GROUPS == ALL ? at + p.before : at;
+}
+inline value_t partner_of(const scan_args &p, uint64 at) {
+    return HAS_SECOND ? value_of(load(p.y + at)) : value_t(0);
+}
+
+inline uint64 remainder(uint64 a, uint64 b) {
+    return (a | b) >> 32 ? a % b : (uint32)a % (uint32)b;
+}
+
+/* Whether the results of a tile go out as one copy in bulk: whole vectors at an aligned address. */
+constexpr bool IN_LINE = sizeof(result_t) == sizeof(in_t);
+inline bool goes_in_bulk(const scan_args &p, const tile &t, bool is_whole) {
+    return COPIES_IN_BULK && IN_LINE && is_whole && shift_of(p.out + t.low) == 0 &&
+           t.count * sizeof(result_t) % 16 == 0;
+}
+
+/* The part of a tile whose results are written: elements outside of all segments have none. */
+struct part {
+    int from, to;
+};
+inline part written_part(const scratch &s, const tile &t) {
+#if GROUPS == SEGMENTS
+    uint64 from = s.written_from, to = s.written_to;
+    return {from > t.low ? from - t.low < t.count ? (int)(from - t.low) : t.count : 0,
+            to < t.low + t.count ? to > t.low ? (int)(to - t.low) : 0 : t.count};
+#else
+    return {0, t.count};
+#endif
+}
+inline bool is_whole(const part &w, const tile &t) {
+    return w.from == 0 && w.to == t.count;
+}
