@@ -10,48 +10,7 @@ template <> struct bits_of<true> {
 };
 typedef typename bits_of<(ITEMS > 32)>::type bits_t;
 
-/* What a stretch of elements adds up to: since its last head, if it has one. */
-struct state {
-    lane_t acc;
-#if GROUPS != ALL
-    uint32 has_head;
-#endif
-#if NEEDS_START
-    uint32 start; /* of the last head, logical, in the tile */
-#endif
-};
-inline bool has_head(const state &a) {
-#if GROUPS != ALL
-    return a.has_head;
-#else
-    return false;
-#endif
-}
-inline uint32 start_of(const state &a) {
-#if NEEDS_START
-    return a.start;
-#else
-    return 0;
-#endif
-}
-inline state make_state(lane_t acc, bool has_head, uint32 start) {
-    state r;
-    r.acc = acc;
-#if GROUPS != ALL
-    r.has_head = has_head;
-#endif
-#if NEEDS_START
-    r.start = start;
-#endif
-    return r;
-}
-inline state no_state() {
-    return make_state(identity_as<lane_t>(), false, 0);
-}
-inline state join(const state &a, const state &b) {
-    bool fresh = has_head(b);
-    return make_state(fresh ? b.acc : combine(a.acc, b.acc), fresh || has_head(a), fresh ? start_of(b) : start_of(a));
-}
+typedef since_head<lane_t, uint32> state; /* of stretches of a tile, with positions in it */
 
 /* A thread's stretch of a tile. Narrow elements stay packed: apart they would take a register each. */
 template <class T> struct stretch_of {
@@ -182,9 +141,9 @@ inline state scan_team(uint8 *memory, int team, int thread, state mine) {
         of_warp[warp] = sum;
     state before = from_below(sum, 1);
     if (lane == 0)
-        before = no_state();
+        before = state::nothing();
     sync_some<FINISHERS>(OF_TEAMS + team);
-    state warps = no_state();
+    state warps = state::nothing();
     for (int w = 0; w < warp; w++)
         warps = join(warps, of_warp[w]);
     return join(warps, before);
@@ -243,15 +202,15 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     uint32 begins = t.first; /* of the tile; differences of positions in it fit */
     int last = heads ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads)) : 0;
     state before = scan_team(s.of_finishers[team][in_turn], team, thread,
-                             make_state(run, heads != 0, (uint32)first - begins + last - absent));
+                             state::of(run, heads != 0, (uint32)first - begins + last - absent));
 
     /* and what comes before them */
     s.ready[here.at].wait(here.parity);
     record prefix = *(const record *)s.prefix[here.at];
-    bool open = !has_head(before);
+    bool open = !before.has_head();
     acc_t left = open ? has_base ? combine(base, prefix.acc) : prefix.acc : base;
     left = combine(left, widen(before.acc));
-    uint64 start = open ? start_of(prefix) : t.first + start_of(before);
+    uint64 start = open ? prefix.start() : t.first + before.start();
     uint8 *memory = s.tile[here.at];
     results_writer results;
     at_column = column;

@@ -157,7 +157,7 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
                 sum = combine(sum, of_warp[w]);
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
             if (p.tiles > 1)
-                publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, make_record(widen(sum), head >= 0, start),
+                publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
                         (uint32)turn + 1);
             s.ready[here.at].arrive();
         }

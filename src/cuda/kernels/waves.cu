@@ -4,48 +4,54 @@
  * is the same bits every run. The blocks must be resident together, which a cooperative launch promises.
  *
  * A head, the first element of a group, makes what comes before it irrelevant (Blelloch 1990). */
-struct record {
-    acc_t acc; /* since the last head, if there is one */
-#if GROUPS != ALL
-    uint32 has_head;
-#endif
-#if NEEDS_START
-    uint64 start; /* of the last head, logical */
-#endif
-};
 
-inline bool has_head(const record &r) {
+/* What some elements add up to: since their last head, if they have one. */
+template <class Acc, class Position> struct since_head {
+    Acc acc;
 #if GROUPS != ALL
-    return r.has_head;
-#else
-    return false;
-#endif
-}
-inline uint64 start_of(const record &r) {
-#if NEEDS_START
-    return r.start;
-#else
-    return 0;
-#endif
-}
-inline record make_record(acc_t acc, bool has_head, uint64 start) {
-    record r;
-    r.acc = acc;
-#if GROUPS != ALL
-    r.has_head = has_head;
+    uint32 head;
 #endif
 #if NEEDS_START
-    r.start = start;
+    Position first;
 #endif
-    return r;
+
+    static since_head of(Acc acc, bool has_head, Position start) {
+        since_head r;
+        r.acc = acc;
+#if GROUPS != ALL
+        r.head = has_head;
+#endif
+#if NEEDS_START
+        r.first = start;
+#endif
+        return r;
+    }
+    static since_head nothing() {
+        return of(identity_as<Acc>(), false, 0);
+    }
+    bool has_head() const {
+#if GROUPS != ALL
+        return head;
+#else
+        return false;
+#endif
+    }
+    Position start() const { /* of the last head, logical */
+#if NEEDS_START
+        return first;
+#else
+        return 0;
+#endif
+    }
+};
+template <class Acc, class Position>
+inline since_head<Acc, Position> join(const since_head<Acc, Position> &a, const since_head<Acc, Position> &b) {
+    bool fresh = b.has_head();
+    return since_head<Acc, Position>::of(fresh ? b.acc : combine(a.acc, b.acc), fresh || a.has_head(),
+                                         fresh ? b.start() : a.start());
 }
-inline record no_record() {
-    return make_record(identity_as<acc_t>(), false, 0);
-}
-inline record join(const record &a, const record &b) {
-    bool fresh = has_head(b);
-    return make_record(fresh ? b.acc : combine(a.acc, b.acc), fresh || has_head(a), fresh ? start_of(b) : start_of(a));
-}
+
+typedef since_head<acc_t, uint64> record; /* of a tile, or of all before it */
 
 /* Accumulators of up to 8 bytes travel with their tag in one access of 8 or 16 bytes, which the memory does not divide.
  * The compiler would, were one of the words of no use to it, and fetch the tag after the value: words that carry nothing
@@ -66,7 +72,7 @@ static_assert(sizeof(entry) == ENTRY_BYTES);
 inline void publish(entry *e, const record &r, uint32 tag) {
 #if IN_ONE_ACCESS
     uint32 word[4] = {0, tag, tag, tag};
-    word[SLOT_BYTES / 4] |= has_head(r) ? HEAD_BIT : 0;
+    word[SLOT_BYTES / 4] |= r.has_head() ? HEAD_BIT : 0;
     memcpy(word, &r.acc, sizeof(acc_t));
     if (SLOT_BYTES == 4)
         store_relaxed(e, word[0], word[1]);
@@ -128,7 +134,7 @@ struct batch {
 #if IN_ONE_ACCESS
         acc_t acc;
         memcpy(&acc, word[k], sizeof(acc_t));
-        return make_record(acc, word[k][SLOT_BYTES / 4] & HEAD_BIT, 0);
+        return record::of(acc, word[k][SLOT_BYTES / 4] & HEAD_BIT, 0);
 #else
         return whole;
 #endif
@@ -167,12 +173,12 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
 #pragma unroll
         for (int k = 0; k < batch::MANY; k++) {
             uint32 index = at + k * WARP;
-            bool is_head = index + lane < end && has_head(few.get(k));
+            bool is_head = index + lane < end && few.get(k).has_head();
             uint32 heads = __ballot_sync(ALL_LANES, is_head);
             if (heads) {
                 from = index + 31 - __clz(heads);
                 found = true;
-                start = from_lane(start_of(few.get(k)), 31 - __clz(heads));
+                start = from_lane(few.get(k).start(), 31 - __clz(heads));
             }
         }
     }
@@ -183,7 +189,7 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
         if (index < end && index >= from)
             sum = combine(sum, few.get(k).acc);
     }
-    return make_record(fold_warp(sum), found, start);
+    return record::of(fold_warp(sum), found, start);
 }
 #endif
 
@@ -201,7 +207,7 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
     for (int k = 0; k < batch::MANY; k++, at += WARP) {
         if (at >= needed)
             break;
-        record sum = scan_warp(at + lane < needed ? few.get(k) : no_record());
+        record sum = scan_warp(at + lane < needed ? few.get(k) : record::nothing());
         if (at < blockIdx.x) {
             uint32 last = blockIdx.x - at - 1;
             *before = join(*base, from_lane(sum, last < WARP ? last : WARP - 1));
@@ -215,7 +221,7 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
  * called by all lanes with what comes before each. Of its last wave a block needs only the blocks before it. */
 template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint64 turns, Tell tell) {
     uint32 lane = threadIdx.x % WARP;
-    record base = no_record(); /* before the wave */
+    record base = record::nothing(); /* before the wave */
     uint32 of_wave = 0;        /* index in the ring of waves */
     enum { AHEAD = ENTRY_BYTES == 8 ? 3 : 2 }; /* as registers do */
     auto needed_of = [&](uint64 turn) { return turn + 1 < turns ? gridDim.x : turn + 1 == turns ? blockIdx.x : 0; };
