@@ -29,14 +29,14 @@ static const char style[] =
     "<style>\n"
     "text{font-family:system-ui,'DejaVu Sans',Arial,sans-serif;font-size:13px;fill:#1f2328}\n"
     ".page{fill:#ffffff}.title{font-size:17px;font-weight:600}.small{font-size:12px;fill:#59636e}\n"
-    ".step{fill:#3b7dd8}.library{fill:#d9641e}.wrong{fill:#9aa4af}\n"
+    ".step{fill:#3b7dd8}.own{fill:#d9641e}.wrong{fill:#9aa4af}\n"
     ".grid{stroke:#d8dee4;stroke-width:1;fill:none}.axis{stroke:#59636e;stroke-width:1;fill:none}\n"
     ".roof{stroke:#1f2328;stroke-width:2;fill:none}.dash{stroke-dasharray:6 4}.line{stroke:#3b7dd8;fill:none;"
     "stroke-width:2}\n"
     ".lead{stroke:#9aa4af;stroke-width:1;fill:none}.above{fill:#eef1f4}\n"
     "@media (prefers-color-scheme:dark){\n"
     "text{fill:#e6edf3}.page{fill:#14181d}.small{fill:#9aa7b4}\n"
-    ".step{fill:#5b9bf0}.library{fill:#f08a4b}.wrong{fill:#6b7682}\n"
+    ".step{fill:#5b9bf0}.own{fill:#f08a4b}.wrong{fill:#6b7682}\n"
     ".grid{stroke:#2b333c}.axis{stroke:#9aa7b4}.roof{stroke:#e6edf3}.line{stroke:#5b9bf0}.lead{stroke:#6b7682}\n"
     ".above{fill:#1c2229}\n"
     "}\n"
@@ -75,12 +75,12 @@ static void put_line(const chart *c, double x1, double y1, double x2, double y2,
 }
 
 static const char *class_of(const ladder_result *r) {
-    return strcmp(r->step->rule, "library") == 0 ? "library" : r->step->wrong_on_purpose ? "wrong" : "step";
+    return strcmp(r->step->rule, "library") == 0 ? "own" : r->step->wrong_on_purpose ? "wrong" : "step";
 }
 
 static void put_mark(const chart *c, double x, double y, const ladder_result *r) {
     const char *class = class_of(r);
-    if (class[0] == 'l')
+    if (class[0] == 'o')
         fprintf(c->file, "<path d=\"M%.1f %.1fl6 6l-6 6l-6 -6z\" class=\"%s\"/>\n", x, y - 6, class);
     else
         fprintf(c->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" class=\"%s\"/>\n", x, y, class);

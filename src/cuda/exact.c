@@ -1,5 +1,7 @@
 #include "cuda/exact.h"
 
+#include "core/arithmetic.h"
+
 #include "exact/superaccumulator.h"
 
 extern const char tally_cuda_kernels_exact[], tally_cuda_kernels_exact_rows[], tally_cuda_kernels_exact_groups[],
@@ -102,10 +104,6 @@ tally_status tally_cuda_exact_prepare(tally_cuda_plan *plan) {
                                            "asking how many thread blocks fit");
     plan->resident = (uint64_t)plan->device->multiprocessors * (uint64_t)blocks;
     return status;
-}
-
-static uint64_t divide_up(uint64_t a, uint64_t b) {
-    return a / b + (a % b != 0);
 }
 
 static bool has_long_rows(const tally_computation *c, const tally_shape *shape) {

@@ -1,5 +1,7 @@
 #include "cuda/groups.h"
 
+#include "core/arithmetic.h"
+
 enum {
     MOST_CHUNKS = 8192,    /* enough for all processors to be done at about the same time; 16384 took 1 to 5% longer */
     CUT_BYTES = 512 << 10, /* of workspace for the chunks' ends */
@@ -14,18 +16,6 @@ typedef struct groups_args {
     CUdeviceptr cuts, of_tile, told;
     uint32_t check_before, check_while_running, refuses_empty;
 } groups_args;
-
-static uint64_t divide_up(uint64_t a, uint64_t b) {
-    return a / b + (a % b != 0);
-}
-
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 /* ---- cutting ---- */
 

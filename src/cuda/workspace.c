@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "cuda/exact.h"
 #include "cuda/groups.h"
 
@@ -29,18 +30,6 @@ enum {
     CHUNKS_A_PLACE = 4, /* so that they end together */
     ALIGNMENT = 256
 };
-
-static uint64_t divide_up(uint64_t a, uint64_t b) {
-    return a / b + (a % b != 0);
-}
-
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes) {
     size_t at = cut->bytes;

@@ -1,5 +1,7 @@
 #include "vulkan/exact.h"
 
+#include "core/arithmetic.h"
+
 #include "exact/superaccumulator.h"
 
 enum {
@@ -7,10 +9,6 @@ enum {
     CHUNKS = 1024,      /* workgroups that share a row */
     LEAST_CHUNK = 16384 /* elements of theirs */
 };
-
-static uint64_t divide_up(uint64_t a, uint64_t b) {
-    return a / b + (a % b != 0);
-}
 
 /* What exact_rows leaves of a chunk. */
 static uint64_t chunk_bytes(const tally_computation *c) {

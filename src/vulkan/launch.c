@@ -1,5 +1,6 @@
 #include "vulkan/launch.h"
 
+#include "core/arithmetic.h"
 #include "vulkan/exact.h"
 
 typedef tally_vulkan_arguments arguments;
@@ -103,10 +104,6 @@ static void launch_scan(const tally_vulkan_launch *l) {
 }
 
 /* ---- segments and keys ---- */
-
-static uint64_t divide_up(uint64_t a, uint64_t b) {
-    return a / b + (a % b != 0);
-}
 
 /* Results that the output takes. */
 static uint64_t room_of(const tally_computation *c, const tally_args *a) {

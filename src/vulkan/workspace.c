@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "vulkan/exact.h"
 
 enum {
@@ -14,16 +15,6 @@ enum {
     LEAST_STRETCH = 32, /* rows of a column that a scanning thread takes */
     ALIGNMENT = 256
 };
-
-static uint64_t divide_up(uint64_t a, uint64_t b) {
-    return a / b + (a % b != 0);
-}
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 /* The least power of two that is not less. */
 static uint64_t power_of_two(uint64_t n, uint64_t limit) {

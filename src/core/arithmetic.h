@@ -1,0 +1,19 @@
+/* What cutting work into parts is reckoned with. */
+#ifndef TALLY_CORE_ARITHMETIC_H
+#define TALLY_CORE_ARITHMETIC_H
+
+#include <stdint.h>
+
+static inline uint64_t divide_up(uint64_t a, uint64_t b) {
+    return a / b + (a % b != 0);
+}
+
+static inline uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static inline uint64_t most(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+#endif
