@@ -137,6 +137,8 @@ struct ladder_backend {
     int (*open)(ladder_work *w, const char *device, fault *f); /* also w->info */
     void (*close)(ladder_work *w);
     int (*load)(ladder_work *w, fault *f); /* w->host to where steps read it; called again when n changes */
+    /* What of the device a step cannot do without, in words; NULL: nothing. The function may be left out. */
+    const char *(*lacks)(const ladder_work *w, const ladder_step *step);
     int (*prepare)(ladder_work *w, const ladder_step *step, fault *f);
     int (*run)(ladder_work *w, double *seconds, fault *f);
     int (*fetch)(ladder_work *w, void *out, fault *f); /* one value, or n of a scan */
