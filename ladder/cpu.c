@@ -164,6 +164,7 @@ const ladder_backend ladder_cpu = {
     .rules = rules,
     .suffix = ".c",
     .best = true,
+    .workers = "threads",
     .roof_note = "the best plain loop over the same bytes in this run",
     .open = cpu_open,
     .close = cpu_close,

@@ -540,6 +540,7 @@ const ladder_backend ladder_cuda = {
     .rules = rule_names,
     .suffix = ".cu",
     .best = false,
+    .workers = "blocks",
     .roof_note = "the best plain kernel over the same bytes in this run, second-level cache cold",
     .open = cuda_open,
     .close = cuda_close,

@@ -133,6 +133,7 @@ struct ladder_backend {
     const char *const *rules; /* launch rules, NULL at the end */
     const char *suffix;       /* of its sources */
     bool best;                /* the time of a step is the least of its runs, not the median */
+    const char *workers;      /* what works on its own: threads, blocks, workgroups */
     const char *roof_note;    /* what the roof is, for the table's head */
     int (*open)(ladder_work *w, const char *device, fault *f); /* also w->info */
     void (*close)(ladder_work *w);
@@ -183,6 +184,14 @@ int ladder_check(ladder_work *w, const void *out, ladder_verdict *verdict, fault
 /* Counters of a profiler, in the order of ladder_counters[] (profile.c). */
 enum { LADDER_COUNTERS = 17 };
 
+/* One kernel of a step that has several, under the profiler. */
+enum { LADDER_KERNELS = 4 };
+typedef struct ladder_kernel_time {
+    char name[LADDER_NAME];
+    unsigned launches; /* 0: there is no such kernel */
+    double microseconds;
+} ladder_kernel_time;
+
 typedef struct ladder_result {
     const ladder_step *step;
     char why[512]; /* not empty: it did not run */
@@ -194,6 +203,7 @@ typedef struct ladder_result {
     double error;
     ladder_facts facts;
     double counters[LADDER_COUNTERS]; /* NaN: not measured */
+    ladder_kernel_time kernels[LADDER_KERNELS];
 } ladder_result;
 
 typedef struct ladder_report {

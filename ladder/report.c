@@ -88,7 +88,15 @@ static void put_result(FILE *file, const ladder_report *report, const ladder_res
             fprintf(file, "%s\"%s\": ", c ? ", " : "", ladder_counters[c]);
             put_number(file, r->counters[c]);
         }
-        fputc('}', file);
+        fputs("},\n     \"kernels\": [", file);
+        for (int k = 0; k < LADDER_KERNELS && r->kernels[k].launches; k++) {
+            fputs(k ? ", {" : "{", file);
+            put_text(file, "kernel", r->kernels[k].name);
+            fprintf(file, ", \"launches\": %u, \"us\": ", r->kernels[k].launches);
+            put_number(file, r->kernels[k].microseconds);
+            fputc('}', file);
+        }
+        fputc(']', file);
     }
     fputc('}', file);
 }

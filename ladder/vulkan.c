@@ -285,6 +285,7 @@ const ladder_backend ladder_vulkan = {
     .rules = rule_names,
     .suffix = ".comp",
     .best = false,
+    .workers = "workgroups",
     .roof_note = "the best plain shader over the same bytes in this run",
     .open = vulkan_open,
     .close = vulkan_close,
