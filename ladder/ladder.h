@@ -184,13 +184,13 @@ int ladder_check(ladder_work *w, const void *out, ladder_verdict *verdict, fault
 /* Counters of a profiler, in the order of ladder_counters[] (profile.c). */
 enum { LADDER_COUNTERS = 17 };
 
-/* One kernel of a step that has several, under the profiler. */
+/* A kernel of a step, and what its launches come to. */
 enum { LADDER_KERNELS = 4 };
-typedef struct ladder_kernel_time {
+typedef struct ladder_kernel_counters {
     char name[LADDER_NAME];
     unsigned launches; /* 0: there is no such kernel */
-    double microseconds;
-} ladder_kernel_time;
+    double counters[LADDER_COUNTERS];
+} ladder_kernel_counters;
 
 typedef struct ladder_result {
     const ladder_step *step;
@@ -203,7 +203,7 @@ typedef struct ladder_result {
     double error;
     ladder_facts facts;
     double counters[LADDER_COUNTERS]; /* NaN: not measured */
-    ladder_kernel_time kernels[LADDER_KERNELS];
+    ladder_kernel_counters kernels[LADDER_KERNELS];
 } ladder_result;
 
 typedef struct ladder_report {

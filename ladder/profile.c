@@ -134,28 +134,20 @@ static double read_value(const char *cell) {
     return end == digits ? NAN : value;
 }
 
-/* What the launches of one step come to. A mean is over those that had something to count. */
+/* What some launches come to. A mean is over those that had something to count. */
 typedef struct sums {
     double value[LADDER_COUNTERS], weight[LADDER_COUNTERS];
-    ladder_kernel_time kernels[LADDER_KERNELS];
+    char kernel[LADDER_NAME]; /* empty: of several */
+    unsigned launches;
 } sums;
 
-static void add_kernel(sums *s, const char *name, double microseconds) {
-    const size_t length = strcspn(name, "(");
-    for (int k = 0; k < LADDER_KERNELS; k++) {
-        ladder_kernel_time *kernel = &s->kernels[k];
-        if (kernel->launches == 0)
-            snprintf(kernel->name, sizeof kernel->name, "%.*s", (int)length, name);
-        if (strlen(kernel->name) != length || strncmp(kernel->name, name, length) != 0)
-            continue;
-        kernel->launches++;
-        kernel->microseconds += microseconds;
-        return;
-    }
-}
+typedef struct step_sums {
+    sums all, kernels[LADDER_KERNELS];
+} step_sums;
 
-static void add_launch(sums *s, const char *name, const double *values) {
+static void add_to(sums *s, const double *values) {
     const double time = isnan(values[0]) ? 1 : values[0];
+    s->launches++;
     for (int c = 0; c < LADDER_COUNTERS; c++) {
         if (isnan(values[c]) || (metrics[c].zero_is_none && values[c] == 0))
             continue;
@@ -163,7 +155,25 @@ static void add_launch(sums *s, const char *name, const double *values) {
         s->value[c] += values[c] * metrics[c].scale * weight;
         s->weight[c] += weight;
     }
-    add_kernel(s, name, values[0] * metrics[0].scale);
+}
+
+static void add_launch(step_sums *s, const char *name, const double *values) {
+    const size_t length = strcspn(name, "("); /* the parameters' types are of no interest */
+    add_to(&s->all, values);
+    for (int k = 0; k < LADDER_KERNELS; k++) {
+        sums *kernel = &s->kernels[k];
+        if (kernel->launches == 0)
+            snprintf(kernel->kernel, sizeof kernel->kernel, "%.*s", (int)length, name);
+        if (strlen(kernel->kernel) == length && strncmp(kernel->kernel, name, length) == 0) {
+            add_to(kernel, values);
+            return;
+        }
+    }
+}
+
+static void keep_sums(const sums *s, double *counters) {
+    for (int c = 0; c < LADDER_COUNTERS; c++)
+        counters[c] = s->weight[c] == 0 ? NAN : metrics[c].adds ? s->value[c] : s->value[c] / s->weight[c];
 }
 
 typedef struct listing {
@@ -172,7 +182,7 @@ typedef struct listing {
     size_t launch;             /* so far */
     const char *launches_path; /* whose each one was: the place of its step in the family */
     FILE *launches;
-    sums of_step[LADDER_STEPS];
+    step_sums of_step[LADDER_STEPS];
     char complaint[300]; /* ncu's last words that were no table */
 } listing;
 
@@ -229,11 +239,13 @@ static void keep_counters(ladder_report *report, const listing *l) {
     const ladder_step *first = report->work->family->steps;
     for (size_t i = 0; i < report->count; i++) {
         ladder_result *r = &report->results[i];
-        const sums *s = &l->of_step[r->step - first];
-        for (int c = 0; c < LADDER_COUNTERS; c++)
-            if (s->weight[c] > 0)
-                r->counters[c] = metrics[c].adds ? s->value[c] : s->value[c] / s->weight[c];
-        memcpy(r->kernels, s->kernels, sizeof r->kernels);
+        const step_sums *s = &l->of_step[r->step - first];
+        keep_sums(&s->all, r->counters);
+        for (int k = 0; k < LADDER_KERNELS; k++) {
+            memcpy(r->kernels[k].name, s->kernels[k].kernel, sizeof r->kernels[k].name);
+            r->kernels[k].launches = s->kernels[k].launches;
+            keep_sums(&s->kernels[k], r->kernels[k].counters);
+        }
     }
 }
 

@@ -219,14 +219,36 @@ void ladder_table_models(FILE *file, const ladder_report *report, int part) {
 
 /* ------------------------------------------------------------------------------------------------ counters ----- */
 
-/* Where the time of a step with several kernels went. */
-static void print_kernels(FILE *file, const ladder_result *r) {
-    for (int k = 0; k < LADDER_KERNELS && r->kernels[k].launches && r->kernels[1].launches; k++) {
-        const ladder_kernel_time *kernel = &r->kernels[k];
-        char text[LADDER_NAME + 40];
-        snprintf(text, sizeof text, "of that in %s (%u launch%s)", kernel->name, kernel->launches,
-                 kernel->launches == 1 ? "" : "es");
-        fprintf(file, "      %-50s %14.6g\n", text, kernel->microseconds);
+static void print_counter(FILE *file, double value) {
+    if (isnan(value))
+        fprintf(file, " %11s", "");
+    else
+        fprintf(file, " %11.6g", value);
+}
+
+/* All launches together; and where there are several kernels, each of them. */
+static void print_counters(FILE *file, const ladder_result *r) {
+    const bool several = r->kernels[1].launches > 0;
+    fprintf(file, "\n  %-46s", r->step->name);
+    if (several)
+        fprintf(file, " %11s", "together");
+    for (int k = 0; k < LADDER_KERNELS && several && r->kernels[k].launches; k++)
+        fprintf(file, " %11s", r->kernels[k].name);
+    fputc('\n', file);
+    if (several) {
+        fprintf(file, "    %-44s %11u", "launches", r->facts.launches);
+        for (int k = 0; k < LADDER_KERNELS && r->kernels[k].launches; k++)
+            fprintf(file, " %11u", r->kernels[k].launches);
+        fputc('\n', file);
+    }
+    for (int c = 0; c < LADDER_COUNTERS; c++) {
+        if (isnan(r->counters[c]))
+            continue;
+        fprintf(file, "    %-44s", ladder_counters[c]);
+        print_counter(file, r->counters[c]);
+        for (int k = 0; k < LADDER_KERNELS && several && r->kernels[k].launches; k++)
+            print_counter(file, r->kernels[k].counters[c]);
+        fputc('\n', file);
     }
 }
 
@@ -241,13 +263,7 @@ void ladder_table_counters(FILE *file, const ladder_report *report) {
             any = any || !isnan(r->counters[c]);
         if (!any)
             continue;
-        fprintf(file, "\n  %s\n", r->step->name);
-        for (int c = 0; c < LADDER_COUNTERS; c++) {
-            if (!isnan(r->counters[c]))
-                fprintf(file, "    %-52s %14.6g\n", ladder_counters[c], r->counters[c]);
-            if (c == 0) /* the time */
-                print_kernels(file, r);
-        }
+        print_counters(file, r);
         if (ladder_source(report->work->family, r->step, &source, &f) == 0 &&
             ladder_remark(source, "Look at", remark, sizeof remark))
             fprintf(file, "    -> %s\n", remark);
