@@ -9,6 +9,12 @@ steps=$("$tally" ladder "$family" --step '?' 2>&1 | sed -n 's/.*its steps are: /
 check() { "$tally" ladder "$family" --device cuda:0 --step "$steps" --check --n 5000 "$@"; }
 case $family in
 divergence) check ;;
+prefix-sum)
+    for type in f32 i32; do check --dtype $type; done
+    # More parts than blocks: elements must follow the part, not the block, whatever the order.
+    [ "${EMULATE_ORDER:-forward}" = reverse ] ||
+        "$tally" ladder prefix-sum --device cuda:0 --step "$steps" --n 140000 --repeat 1
+    ;;
 coarsening) for op in sum max min; do for type in f32 i32; do check --op $op --dtype $type; done; done ;;
 *) for type in f32 i32; do check --dtype $type; done ;;
 esac
