@@ -306,13 +306,14 @@ static uint64_t columns_of(const tally_computation *c, const tally_shape *shape)
 }
 
 static tally_status begin_pieces(tally_vulkan_plan *plan, uint64_t columns, const void *initial) {
+    const tally_computation *c = &plan->base.computation;
     size_t bytes;
-    if (__builtin_mul_overflow(columns, plan->slot.bytes, &bytes))
+    if (__builtin_mul_overflow(columns, c->exact ? tally_vulkan_exact_state_bytes(c) : plan->slot.bytes, &bytes))
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " accumulators", columns);
     tally_status status = check_pointer(plan, "initial", initial);
     for (int k = 0; k < 2 && status == TALLY_OK; k++)
         status = grow(plan, &plan->totals[k], bytes ? bytes : 1);
-    if (status == TALLY_OK && columns) {
+    if (status == TALLY_OK && columns && !c->exact) { /* exact sums begin with their first piece */
         status = begin(plan);
         if (status == TALLY_OK) {
             tally_vulkan_clear_totals(plan, plan->commands.buffer, plan->totals[0].address, initial, columns);
@@ -330,9 +331,6 @@ static tally_status begin_pieces(tally_vulkan_plan *plan, uint64_t columns, cons
 
 tally_status tally_vulkan_plan_push(tally_plan *base, const tally_args *args) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)base;
-    if (base->computation.exact)
-        return tally_fail(TALLY_UNSUPPORTED, "exact %s in pieces on Vulkan: not yet; the CPU has it",
-                          base->computation.entry->name);
     uint64_t columns = columns_of(&base->computation, &args->shape);
     bool first = !plan->has_pieces;
     if (!first && columns != plan->piece_columns)
@@ -342,8 +340,9 @@ tally_status tally_vulkan_plan_push(tally_plan *base, const tally_args *args) {
     tally_status status = first ? begin_pieces(plan, columns, args->initial) : TALLY_OK;
     if (status != TALLY_OK || !args->shape.extent || !columns)
         return status;
-    const tally_vulkan_pieces pieces = {plan->totals[plan->current].address, plan->totals[!plan->current].address,
-                                        plan->piece_rows};
+    const bool begins = base->computation.exact && plan->piece_rows == 0;
+    const tally_vulkan_pieces pieces = {begins ? 0 : plan->totals[plan->current].address,
+                                        plan->totals[!plan->current].address, plan->piece_rows};
     status = run(plan, args, pieces, NULL, NULL);
     if (status == TALLY_OK) {
         plan->piece_rows += args->shape.extent;
@@ -373,8 +372,12 @@ static tally_status finish(tally_vulkan_plan *plan, void *out, size_t out_bytes)
         status = begin(plan);
     if (status != TALLY_OK || !columns)
         return status;
-    tally_vulkan_lower_totals(plan, plan->commands.buffer, plan->totals[plan->current].address, columns,
-                              plan->piece_rows, out);
+    const VkDeviceAddress totals = plan->totals[plan->current].address;
+    if (c->exact)
+        tally_vulkan_exact_finish(plan, plan->commands.buffer, plan->piece_rows ? totals : 0, columns, plan->piece_rows,
+                                  out);
+    else
+        tally_vulkan_lower_totals(plan, plan->commands.buffer, totals, columns, plan->piece_rows, out);
     return submit(plan, "finishing pieces");
 }
 
