@@ -343,5 +343,8 @@ static const tally_device_interface vulkan_interface = {
     .reset = tally_vulkan_plan_reset,
 };
 
-const tally_backend tally_vulkan_backend = {"vulkan", vulkan_count, vulkan_describe_index, vulkan_open,
-                                            vulkan_automatic_count};
+const tally_backend tally_vulkan_backend = {.name = "vulkan",
+                                            .device_count = vulkan_count,
+                                            .describe = vulkan_describe_index,
+                                            .open = vulkan_open,
+                                            .automatic_count = vulkan_automatic_count};
