@@ -7,13 +7,13 @@
 
 #include <stdbool.h>
 
-#include "cuda/hash.h"
+#include "core/hash.h"
 #include "cuda/nvrtc.h"
 
 /* True with an image, which the caller frees, if there is a whole and undamaged entry of this user. */
-bool tally_cuda_cache_load(tally_cuda_key key, tally_cuda_image *image);
+bool tally_cuda_cache_load(tally_key key, tally_cuda_image *image);
 
 /* Writes the entry or replaces it; a reader sees the old one or the new one, whole. */
-void tally_cuda_cache_store(tally_cuda_key key, const tally_cuda_image *image);
+void tally_cuda_cache_store(tally_key key, const tally_cuda_image *image);
 
 #endif

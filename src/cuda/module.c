@@ -12,7 +12,7 @@
 struct tally_cuda_module {
     tally_cuda_module *next;
     const tally_cuda_device *device;
-    tally_cuda_key key;
+    tally_key key;
     bool ready; /* else a thread is making it */
     CUmodule loaded;
 };
@@ -22,11 +22,11 @@ typedef struct request {
     const char *source;
     const char *const *options;
     size_t count;
-    tally_cuda_key key;
+    tally_key key;
 } request;
 
-static void hash_number(tally_cuda_hash *hash, uint64_t number) {
-    tally_cuda_hash_add(hash, &number, sizeof number);
+static void hash_number(tally_hash *hash, uint64_t number) {
+    tally_hash_add(hash, &number, sizeof number);
 }
 
 static tally_status find_key(const tally_cuda_device *device, request *r) {
@@ -34,17 +34,17 @@ static tally_status find_key(const tally_cuda_device *device, request *r) {
     tally_status status = tally_cuda_compiler_version(&compiler);
     if (status != TALLY_OK)
         return status;
-    tally_cuda_hash hash;
-    tally_cuda_hash_begin(&hash);
-    tally_cuda_hash_add_text(&hash, tally_version());
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    tally_hash_add_text(&hash, tally_version());
     hash_number(&hash, (uint64_t)compiler);
     hash_number(&hash, (uint64_t)device->api->version);
     hash_number(&hash, (uint64_t)device->architecture);
     hash_number(&hash, r->count);
     for (size_t k = 0; k < r->count; k++)
-        tally_cuda_hash_add_text(&hash, r->options[k]);
-    tally_cuda_hash_add_text(&hash, r->source);
-    r->key = tally_cuda_hash_end(&hash);
+        tally_hash_add_text(&hash, r->options[k]);
+    tally_hash_add_text(&hash, r->source);
+    r->key = tally_hash_end(&hash);
     return TALLY_OK;
 }
 
@@ -96,14 +96,14 @@ static tally_status make_module(const tally_cuda_device *device, const request *
 
 /* ---- the list; the device's mutex is held ---- */
 
-static tally_cuda_module *find(const tally_cuda_device *device, tally_cuda_key key) {
+static tally_cuda_module *find(const tally_cuda_device *device, tally_key key) {
     tally_cuda_module *module = device->modules;
-    while (module && !tally_cuda_key_equal(module->key, key))
+    while (module && !tally_key_equal(module->key, key))
         module = module->next;
     return module;
 }
 
-static tally_cuda_module *insert(tally_cuda_device *device, tally_cuda_key key) {
+static tally_cuda_module *insert(tally_cuda_device *device, tally_key key) {
     tally_cuda_module *module = malloc(sizeof *module);
     if (!module)
         return NULL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/user.h"
 #include "cuda/exact.h"
 #include "cuda/launch.h"
 
@@ -99,8 +100,6 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     return status;
 }
 
-enum { LARGEST_USER_ACCUMULATOR = 64 };
-
 /* What the tiles' one pass cannot know in time: where a group starts that is met from its other end. */
 static tally_status check_supported(const tally_computation *c) {
     tally_grouping grouping = c->desc.grouping;
@@ -108,15 +107,7 @@ static tally_status check_supported(const tally_computation *c) {
     if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on CUDA: a group's first element comes last",
                           c->entry->name, tally_grouping_name(grouping));
-    if (!c->entry && c->user.acc_bytes > LARGEST_USER_ACCUMULATOR)
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "a user operator on CUDA: its accumulator has %zu bytes, and %d at most are "
-                          "kept in registers",
-                          c->user.acc_bytes, LARGEST_USER_ACCUMULATOR);
-    if (grouped && !c->entry && c->user.lift_source && strstr(c->user.lift_source, "index"))
-        return tally_fail(TALLY_UNSUPPORTED, "a user operator by %s on CUDA: its lift may not depend on the index",
-                          tally_grouping_name(grouping));
-    return TALLY_OK;
+    return tally_user_check(c, "CUDA");
 }
 
 tally_status tally_cuda_plan_create(tally_device *device, const tally_computation *c, tally_plan **out) {

@@ -8,6 +8,7 @@ typedef struct tally_vulkan_plan {
     tally_plan base;
     tally_vulkan_device *device;
     tally_vulkan_slot slot;
+    uint32_t block; /* threads a workgroup */
     uint32_t types;
     VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
     VkPipeline fold_slots; /* the reduction of accumulators */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/user.h"
 #include "tally/vulkan.h"
 #include "vulkan/exact.h"
 #include "vulkan/launch.h"
@@ -14,16 +15,14 @@
 
 static tally_status check_supported(const tally_computation *c) {
     const tally_grouping grouping = c->desc.grouping;
-    if (!c->entry)
-        return tally_fail(TALLY_UNSUPPORTED, "a user operator on Vulkan: not yet; the CPU has it");
     const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
     if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on Vulkan: a group's first element comes last",
                           c->entry->name, tally_grouping_name(grouping));
-    return TALLY_OK;
+    return tally_user_check(c, "Vulkan");
 }
 
-static tally_status load_kernels(tally_vulkan_plan *plan) {
+static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_module *module) {
     const tally_computation *c = &plan->base.computation;
     const tally_grouping grouping = c->desc.grouping;
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
@@ -43,9 +42,11 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k <= TALLY_VULKAN_REPORT)
             status = tally_vulkan_service_get(plan->device, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
-            status = tally_vulkan_pipeline_get(plan->device, c, (tally_vulkan_kernel)k, false, &plan->kernels[k]);
+            status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, (tally_vulkan_kernel)k, false,
+                                               &plan->kernels[k]);
     if (status == TALLY_OK && fast && !grouped && !scan)
-        status = tally_vulkan_pipeline_get(plan->device, c, TALLY_VULKAN_REDUCE, true, &plan->fold_slots);
+        status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE, true,
+                                           &plan->fold_slots);
     return status;
 }
 
@@ -59,10 +60,13 @@ tally_status tally_vulkan_plan_create(tally_device *device, const tally_computat
     plan->base.device = device;
     plan->device = (tally_vulkan_device *)device;
     tally_computation_copy(c, &plan->base.computation);
-    if (!c->exact)
-        plan->slot = tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(plan->device, c));
     plan->types = tally_vulkan_types_of(c);
-    status = load_kernels(plan);
+    const tally_vulkan_module *module;
+    status = tally_vulkan_module_get(plan->device, c, &module, &plan->slot);
+    if (status == TALLY_OK) {
+        plan->block = tally_vulkan_block_of(plan->device, plan->slot);
+        status = load_kernels(plan, module);
+    }
     if (status != TALLY_OK) {
         free(plan);
         return status;

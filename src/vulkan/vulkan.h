@@ -45,6 +45,7 @@ typedef struct tally_vulkan_device {
     uint32_t version, driver_version;
     bool is_software;   /* a CPU that plays a GPU */
     bool has_double;    /* shaderFloat64 */
+    bool adds_floats;   /* atomically, in memory: VK_EXT_shader_atomic_float; of a caller's device, false */
     bool shares_memory; /* with the host: what is allocated is mapped, too */
     unsigned block;     /* threads a workgroup */
     unsigned shared_bytes;

@@ -94,7 +94,7 @@ static void what_the_driver_refuses_is_compiled_once_more(void **state) {
     struct {
         char magic[8];
         uint64_t format;
-        tally_cuda_key key;
+        tally_key key;
     } header; /* as the entry begins */
     assert_non_null(file);
     assert_int_equal(fread(&header, sizeof header, 1, file), 1);

@@ -2,7 +2,7 @@
  * that the machine does not have. Several words may be given, with commas between them:
  *
  *   old, no_driver, no_device   what opening finds
- *   no_double, no_int64, no_address   features that are missing
+ *   no_double, no_int64, no_address, no_float_atomics   features that are missing
  *   discrete   the first device is a GPU with memory of its own
  *   small      workgroups of 128, 16 KB of shared memory
  *   full, unmappable, lost, no_kernels   what calls to the device answer */
@@ -67,8 +67,12 @@ static void fake_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *fe
         features->features.shaderFloat64 = VK_FALSE;
     if (plays("no_int64"))
         features->features.shaderInt64 = VK_FALSE;
-    if (plays("no_address"))
-        ((VkPhysicalDeviceVulkan12Features *)features->pNext)->bufferDeviceAddress = VK_FALSE;
+    for (VkBaseOutStructure *f = features->pNext; f; f = f->pNext) {
+        if (f->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES && plays("no_address"))
+            ((VkPhysicalDeviceVulkan12Features *)f)->bufferDeviceAddress = VK_FALSE;
+        if (f->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT && plays("no_float_atomics"))
+            ((VkPhysicalDeviceShaderAtomicFloatFeaturesEXT *)f)->shaderBufferFloat32AtomicAdd = VK_FALSE;
+    }
 }
 
 static VkResult fake_allocate(VkDevice device, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *callbacks,
