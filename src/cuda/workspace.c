@@ -22,13 +22,13 @@ enum {
     BLOCKS_A_PROCESSOR = 4, /* thread blocks for a long reduction */
     CLUSTER = 8,            /* blocks, as in reduce.cu */
     CLUSTER_VECTORS = 1 << 15,
-    /* From more vectors on the blocks of a row count themselves. Clearing the counters takes 2.3 us of a graph on an H200;
-     * outside of one it hides the start of the kernel, and 2^28 f32 take 234 us instead of 236. */
+    /* From more vectors on the blocks of a row count themselves. Clearing the counters takes 2.3 us of a graph on an
+     * H200; outside of one it hides the start of the kernel, and 2^28 f32 take 234 us instead of 236. */
     COUNTED_VECTORS = 1 << 23,
     LEAST_TILE = 512,   /* elements */
     LEAST_STRETCH = 32, /* rows of a column that one thread takes */
-    SECTOR_BYTES = 32, /* of memory: what is written in part costs more */
-    MOST_PANEL = 512, /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
+    SECTOR_BYTES = 32,  /* of memory: what is written in part costs more */
+    MOST_PANEL = 512,   /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
     LEAST_PANEL = 128,
     LEAST_PANEL_ROWS = 64,
     LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */

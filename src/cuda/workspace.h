@@ -7,16 +7,16 @@
 #include "cuda/specialize.h"
 
 typedef enum tally_cuda_path {
-    TALLY_CUDA_NOTHING,   /* no results */
-    TALLY_CUDA_ROWS,      /* reduce.cu */
-    TALLY_CUDA_SCAN,      /* scan.cu */
-    TALLY_CUDA_GROUPS,    /* fold_segments.cu, fold_runs.cu */
+    TALLY_CUDA_NOTHING,    /* no results */
+    TALLY_CUDA_ROWS,       /* reduce.cu */
+    TALLY_CUDA_SCAN,       /* scan.cu */
+    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu */
     TALLY_CUDA_SHORT_ROWS, /* short_rows.cu */
-    TALLY_CUDA_SLABS,     /* slabs.cu */
-    TALLY_CUDA_COLUMNS,   /* columns.cu */
-    TALLY_CUDA_STRETCHES, /* scan_columns.cu */
-    TALLY_CUDA_PANELS,    /* scan_panels.cu */
-    TALLY_CUDA_EXACT      /* exact.cu */
+    TALLY_CUDA_SLABS,      /* slabs.cu */
+    TALLY_CUDA_COLUMNS,    /* columns.cu */
+    TALLY_CUDA_STRETCHES,  /* scan_columns.cu */
+    TALLY_CUDA_PANELS,     /* scan_panels.cu */
+    TALLY_CUDA_EXACT       /* exact.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
