@@ -115,7 +115,7 @@ static int text_of(const ladder_family *family, const ladder_step *step, char **
 
 int ladder_cuda_code(const ladder_family *family, const ladder_step *step, tally_dtype dtype, tally_op op,
                      int architecture, void **code, size_t *bytes, char **log, fault *f) {
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     options o;
     char *text;
     const int failure = text_of(family, step, &text, f);

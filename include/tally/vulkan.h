@@ -29,6 +29,10 @@
  * Environment
  *   TALLY_LIBVULKAN    the path of the loader, else libvulkan.so.1
  *   TALLY_LIBSHADERC   the path of the compiler of users' operators
+ *   TALLY_SELF_TEST    0: open devices without the small sum and scan whose results are known, which are done the
+ *                      first time that a device, driver and version of the library meet, and by tally_open alone
+ *   TALLY_CACHE_DIR, TALLY_CACHE, TALLY_CACHE_MIB
+ *                      as in tally/cuda.h: the folder that keeps pipelines, of devices that tally_open opened
  */
 #ifndef TALLY_VULKAN_H
 #define TALLY_VULKAN_H

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cache.h"
+#include "core/cache.h"
+#include "cuda/nvrtc.h"
 #include "cuda/cuda.h"
 
 struct tally_cuda_module {
@@ -50,7 +51,7 @@ static tally_status find_key(const tally_cuda_device *device, request *r) {
 
 /* ---- making a module ---- */
 
-static CUresult load_image(const tally_cuda_device *device, const tally_cuda_image *image, CUmodule *loaded, char *log,
+static CUresult load_image(const tally_cuda_device *device, const tally_image *image, CUmodule *loaded, char *log,
                            size_t log_bytes) {
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)log_bytes};
@@ -59,7 +60,7 @@ static CUresult load_image(const tally_cuda_device *device, const tally_cuda_ima
 }
 
 static tally_status compile_and_load(const tally_cuda_device *device, const request *r, CUmodule *loaded) {
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     char log[2048], what[sizeof log + 64];
     tally_status status =
         tally_cuda_compile(r->source, "tally.cu", r->options, r->count, device->architecture, &image, NULL);
@@ -67,8 +68,8 @@ static tally_status compile_and_load(const tally_cuda_device *device, const requ
         return status;
     CUresult result = load_image(device, &image, loaded, log, sizeof log);
     if (result == CUDA_SUCCESS)
-        tally_cuda_cache_store(r->key, &image);
-    tally_cuda_image_free(&image);
+        tally_cache_store(r->key, &image);
+    tally_image_free(&image);
     snprintf(what, sizeof what, "loading kernels%s%s", log[0] ? ": " : "", log);
     return tally_cuda_check(result, what);
 }
@@ -76,15 +77,15 @@ static tally_status compile_and_load(const tally_cuda_device *device, const requ
 /* From the disk, or else from the compiler: also when the driver refuses what was on the disk, unless it lacks the
  * memory, which compiling would not mend. */
 static tally_status make_module(const tally_cuda_device *device, const request *r, CUmodule *loaded) {
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     tally_status status = tally_cuda_enter(device);
     if (status != TALLY_OK)
         return status;
     char log[16];
     CUresult result = CUDA_ERROR_NOT_FOUND;
-    if (tally_cuda_cache_load(r->key, &image)) {
+    if (tally_cache_load(r->key, &image)) {
         result = load_image(device, &image, loaded, log, sizeof log);
-        tally_cuda_image_free(&image);
+        tally_image_free(&image);
     }
     if (result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY)
         status = tally_cuda_check(result, "loading kernels");

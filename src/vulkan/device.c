@@ -8,6 +8,7 @@
 #include "tally/vulkan.h"
 #include "vulkan/pipeline.h"
 #include "vulkan/plan.h"
+#include "vulkan/self_test.h"
 #include "vulkan/vulkan.h"
 
 enum { MOST_DEVICES = 64, BLOCK = 256, LEAST_BLOCK = 128 };
@@ -62,6 +63,9 @@ static void read_properties(tally_vulkan_device *v) {
     snprintf(v->name, sizeof v->name, "%.127s", properties.deviceName);
     v->version = properties.apiVersion;
     v->driver_version = properties.driverVersion;
+    v->vendor = properties.vendorID;
+    v->model = properties.deviceID;
+    memcpy(v->cache_uuid, properties.pipelineCacheUUID, sizeof v->cache_uuid);
     v->is_software = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
     v->shared_bytes = properties.limits.maxComputeSharedMemorySize;
     const VkPhysicalDeviceLimits *limits = &properties.limits;
@@ -79,6 +83,13 @@ static void read_properties(tally_vulkan_device *v) {
                                              VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
         v->shares_memory |= (v->types.memoryTypes[k].propertyFlags & wanted) == wanted;
     }
+}
+
+void tally_vulkan_hash_device(const tally_vulkan_device *v, tally_hash *hash) {
+    const uint32_t which[] = {v->vendor, v->model, v->version, v->driver_version};
+    tally_hash_add_text(hash, tally_version());
+    tally_hash_add(hash, which, sizeof which);
+    tally_hash_add(hash, v->cache_uuid, sizeof v->cache_uuid);
 }
 
 static void describe(const tally_vulkan_device *v, tally_device_info *info) {
@@ -296,7 +307,16 @@ static tally_status vulkan_open(const char *options, tally_device **device) {
         close_parts(v);
         return status;
     }
-    return finish_opening(v, device);
+    tally_device *opened;
+    status = finish_opening(v, &opened);
+    if (status != TALLY_OK)
+        return status;
+    status = tally_vulkan_self_test(v);
+    if (status == TALLY_OK)
+        *device = opened;
+    else
+        close_parts(v);
+    return status;
 }
 
 /* ---- a device of the caller's ---- */
@@ -376,5 +396,8 @@ static const tally_device_interface vulkan_interface = {
     .reset = tally_vulkan_plan_reset,
 };
 
-const tally_backend tally_vulkan_backend = {"vulkan", vulkan_count, vulkan_describe_index, vulkan_open,
-                                            vulkan_automatic_count};
+const tally_backend tally_vulkan_backend = {.name = "vulkan",
+                                            .device_count = vulkan_count,
+                                            .describe = vulkan_describe_index,
+                                            .open = vulkan_open,
+                                            .automatic_count = vulkan_automatic_count};

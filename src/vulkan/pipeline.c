@@ -3,19 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cache.h"
 #include "core/dtype.h"
 #include "core/hash.h"
 #include "vulkan/compiler.h"
 #include "vulkan/entries.h"
 #include "vulkan/modules.h"
+#include "vulkan/pipeline_cache.h"
 #include "vulkan/translate.h"
 
 typedef tally_vulkan_packed_module packed_module;
 
 struct tally_vulkan_module {
     tally_vulkan_module *next;
-    const packed_module *packed; /* NULL: a user's, known by its text's hash */
-    tally_key key;
+    const packed_module *packed; /* NULL: a user's, known by the hash of its text */
+    tally_key text;
+    tally_key words; /* hash of the SPIR-V */
     VkShaderModule module;
 };
 
@@ -136,7 +139,11 @@ static tally_status load_module(tally_vulkan_device *device, const uint32_t *wor
     tally_vulkan_module *made = malloc(sizeof *made);
     if (!made)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    tally_hash_add(&hash, words, count * sizeof *words);
     *made = known;
+    made->words = tally_hash_end(&hash);
     const VkShaderModuleCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = count * sizeof *words, .pCode = words};
     const tally_status status = tally_vulkan_check(
@@ -177,30 +184,42 @@ static tally_status compile_module(tally_vulkan_device *device, const char *text
     tally_status status = tally_vulkan_compile(text, "the operator", &words, &count);
     if (status != TALLY_OK)
         return status;
-    uint32_t *entries = malloc((count + MORE) * sizeof *entries);
-    const size_t all = entries ? tally_vulkan_add_entries(words, count, entries, count + MORE) : 0;
-    if (!entries)
+    tally_image entries = {malloc((count + MORE) * sizeof *words), 0};
+    if (entries.bytes)
+        entries.size = sizeof *words * tally_vulkan_add_entries(words, count, entries.bytes, count + MORE);
+    free(words);
+    if (!entries.bytes)
         status = tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    else if (all == 0)
+    else if (!entries.size)
         status = tally_fail(TALLY_DEVICE_FAILED, "libshaderc gives no SPIR-V that has the kernels");
     else
-        status = load_module(device, entries, all, (tally_vulkan_module){.key = key}, module);
-    free(entries);
-    free(words);
+        status = load_module(device, entries.bytes, entries.size / sizeof *words, (tally_vulkan_module){.text = key},
+                             module);
+    if (status == TALLY_OK)
+        tally_cache_store(key, &entries);
+    tally_image_free(&entries);
     return status;
 }
 
 static tally_status user_module_get(tally_vulkan_device *device, const char *text, const tally_vulkan_module **module) {
     tally_hash hash;
     tally_hash_begin(&hash);
+    tally_hash_add_text(&hash, "SPIR-V of a user's operator");
+    tally_hash_add_text(&hash, tally_version());
     tally_hash_add_text(&hash, text);
     const tally_key key = tally_hash_end(&hash);
+    tally_image image;
     for (const tally_vulkan_module *m = device->modules; m; m = m->next)
-        if (!m->packed && tally_key_equal(m->key, key)) {
+        if (!m->packed && tally_key_equal(m->text, key)) {
             *module = m;
             return TALLY_OK;
         }
-    return compile_module(device, text, key, module);
+    if (!tally_cache_load(key, &image))
+        return compile_module(device, text, key, module);
+    const tally_status status =
+        load_module(device, image.bytes, image.size / sizeof(uint32_t), (tally_vulkan_module){.text = key}, module);
+    tally_image_free(&image);
+    return status;
 }
 
 static tally_status find_user(tally_vulkan_device *device, const tally_computation *c,
@@ -250,8 +269,9 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
 
 /* ---- pipelines ---- */
 
-static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule module, tally_vulkan_kernel kernel,
-                                  const tally_vulkan_choices *choices, VkPipeline *pipeline) {
+static tally_status make_pipeline(tally_vulkan_device *device, const tally_vulkan_module *module,
+                                  tally_vulkan_kernel kernel, const tally_vulkan_choices *choices,
+                                  VkPipeline *pipeline) {
     VkSpecializationMapEntry entries[TALLY_VULKAN_CONSTANTS];
     for (uint32_t k = 0; k < TALLY_VULKAN_CONSTANTS; k++)
         entries[k] = (VkSpecializationMapEntry){k, k * (uint32_t)sizeof(uint32_t), sizeof(uint32_t)};
@@ -260,13 +280,15 @@ static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule mo
     const VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                               .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                         .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                                                        .module = module,
+                                                        .module = module->module,
                                                         .pName = tally_vulkan_kernel_names[kernel],
                                                         .pSpecializationInfo = &constants},
                                               .layout = device->layout};
-    return tally_vulkan_check(
-        device->api.vkCreateComputePipelines(device->device, device->cache, 1, &info, NULL, pipeline),
-        "compiling a kernel");
+    const tally_vulkan_cached cached = tally_vulkan_cache_find(device, module->words, kernel, choices);
+    const VkResult result =
+        device->api.vkCreateComputePipelines(device->device, cached.cache, 1, &info, NULL, pipeline);
+    tally_vulkan_cache_done(device, &cached, result == VK_SUCCESS);
+    return tally_vulkan_check(result, "compiling a kernel");
 }
 
 static tally_status find_or_make(tally_vulkan_device *device, const tally_vulkan_module *module,
@@ -280,7 +302,7 @@ static tally_status find_or_make(tally_vulkan_device *device, const tally_vulkan
     tally_vulkan_pipeline *made = calloc(1, sizeof *made);
     if (!made)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    const tally_status status = make_pipeline(device, module->module, kernel, choices, &made->pipeline);
+    const tally_status status = make_pipeline(device, module, kernel, choices, &made->pipeline);
     if (status != TALLY_OK) {
         free(made);
         return status;
