@@ -182,9 +182,11 @@ static const ladder_step *find_step(const ladder_family *family, const char *nam
     return NULL;
 }
 
-/* Each name of a list is a step. */
+/* Each name of a list is a step, and there is one. */
 static int check_steps(const ladder_family *family, const char *steps, fault *f) {
     char name[LADDER_NAME];
+    if (steps && !*steps && !find_step(family, steps, f))
+        return FAULT_USAGE;
     for (const char *at = steps; at && *at; at += *at == ',') {
         const size_t length = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, at);
@@ -259,14 +261,27 @@ static bool is_output(const char *path) {
     return path && strcmp(path, "-") == 0;
 }
 
+/* Before minutes of measuring. */
+static int try_files(const settings *s, fault *f) {
+    const char *const paths[] = {s->json, s->csv, s->svg};
+    int code = 0;
+    for (int i = 0; code == 0 && i < 3; i++)
+        code = paths[i] ? ladder_file_try(paths[i], f) : 0;
+    return code;
+}
+
 static int measure(const settings *s, ladder_work *w, fault *f) {
     static ladder_report report;
     FILE *table = is_output(s->json) || is_output(s->csv) || is_output(s->svg) ? stderr : stdout;
     report = (ladder_report){.work = w, .repeat = s->repeat ? s->repeat : 20};
+    int code = try_files(s, f);
+    if (code != 0)
+        return code;
     fprintf(table, "tally ladder %s: %s\n", w->family->name, w->family->title);
     if (w->family->published_unit[0])
         fprintf(table, "published: on %s\n", w->family->published_on);
-    int code = ladder_run(w, s->steps, &report, table, f);
+    code = ladder_run(w, s->steps, &report, table, f);
+    fflush(table); /* before any complaint */
     if (code == 0 && s->profile)
         code = ladder_profile(&report, f);
     if (code == 0 && s->profile)
@@ -323,6 +338,8 @@ int command_ladder(int argc, char **argv, fault *f) {
     int code = read_arguments(&s, argc, argv, f);
     if (code != 0 || s.help)
         return code ? code : help_print("ladder", f);
+    if (!s.family && argc > 1)
+        return fault_usage(f, "options are for one family, and none is named");
     if (!s.family)
         return list_families(f);
     code = ladder_family_find(s.family, &family, f);

@@ -134,7 +134,7 @@ static int cpu_fetch(ladder_work *w, void *out, fault *f) {
 
 static int cpu_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     const cpu_state *s = w->state;
-    const bench_span in = {w->host[DATA_EXACT], (size_t)w->n * 4}, out = {s->out, (size_t)w->n * 4};
+    const bench_span in = {w->host[DATA_GENERAL], (size_t)w->n * 4}, out = {s->out, (size_t)w->n * 4};
     bench_roof roof;
     (void)f;
     bench_roof_of(&in, 1, &out, w->form == TALLY_REDUCE ? 0 : 1, &roof);
@@ -164,6 +164,7 @@ const ladder_backend ladder_cpu = {
     .rules = rules,
     .suffix = ".c",
     .best = true,
+    .workers = "threads",
     .roof_note = "the best plain loop over the same bytes in this run",
     .open = cpu_open,
     .close = cpu_close,

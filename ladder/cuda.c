@@ -115,7 +115,7 @@ static int text_of(const ladder_family *family, const ladder_step *step, char **
 
 int ladder_cuda_code(const ladder_family *family, const ladder_step *step, tally_dtype dtype, tally_op op,
                      int architecture, void **code, size_t *bytes, char **log, fault *f) {
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     options o;
     char *text;
     const int failure = text_of(family, step, &text, f);
@@ -511,7 +511,7 @@ static int cuda_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     const tally_cuda_kernel *kernel = reduce ? &s->read_all : &s->copy_all;
     uint64_t vectors = (w->n * 4 + 15) / 16;
     void *target = reduce ? s->totals : s->out;
-    void *parameters[] = {&s->x[DATA_EXACT], &target, &vectors};
+    void *parameters[] = {&s->x[DATA_GENERAL], &target, &vectors};
     tally_status status = TALLY_OK;
     *seconds = 0;
     for (unsigned times = 1; status == TALLY_OK && times <= 16; times *= 2) {
@@ -540,6 +540,7 @@ const ladder_backend ladder_cuda = {
     .rules = rule_names,
     .suffix = ".cu",
     .best = false,
+    .workers = "blocks",
     .roof_note = "the best plain kernel over the same bytes in this run, second-level cache cold",
     .open = cuda_open,
     .close = cuda_close,

@@ -54,11 +54,15 @@ FAULT_PRINTF(2, 3) static int complain(parser *p, const char *format, ...) {
 
 /* --------------------------------------------------------------------------------------------------- words ----- */
 
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r'; /* lines may end as Windows has them */
+}
+
 static int cut_words(parser *p) {
     char *at = p->text;
     p->words = 0;
     for (;;) {
-        while (*at == ' ' || *at == '\t')
+        while (is_blank(*at))
             at++;
         if (*at == 0 || *at == '#')
             return 0;
@@ -67,7 +71,7 @@ static int cut_words(parser *p) {
         const bool quoted = *at == '"';
         at += quoted;
         p->word[p->words++] = at;
-        while (*at && (quoted ? *at != '"' : *at != ' ' && *at != '\t'))
+        while (*at && (quoted ? *at != '"' : !is_blank(*at)))
             at++;
         if (quoted && *at == 0)
             return complain(p, "a quotation mark that is not closed");
@@ -378,6 +382,8 @@ int ladder_family_parse(const char *text, const char *name, ladder_family *famil
         text += length + (text[length] == '\n');
         code = read_line(&p);
     }
+    if (code == 0 && family->name[0] == 0)
+        return fault_data(f, "%s: no family is in it: 'family NAME' must be the first line", name);
     if (code == 0 && (family->step_count == 0 || family->dtype_count == 0))
         return fault_data(f, "%s: there are no %s", name, family->dtype_count ? "steps" : "dtypes");
     if (family->op_count == 0)

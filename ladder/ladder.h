@@ -133,10 +133,13 @@ struct ladder_backend {
     const char *const *rules; /* launch rules, NULL at the end */
     const char *suffix;       /* of its sources */
     bool best;                /* the time of a step is the least of its runs, not the median */
+    const char *workers;      /* what works on its own: threads, blocks, workgroups */
     const char *roof_note;    /* what the roof is, for the table's head */
     int (*open)(ladder_work *w, const char *device, fault *f); /* also w->info */
     void (*close)(ladder_work *w);
     int (*load)(ladder_work *w, fault *f); /* w->host to where steps read it; called again when n changes */
+    /* What of the device a step cannot do without, in words; NULL: nothing. The function may be left out. */
+    const char *(*lacks)(const ladder_work *w, const ladder_step *step);
     int (*prepare)(ladder_work *w, const ladder_step *step, fault *f);
     int (*run)(ladder_work *w, double *seconds, fault *f);
     int (*fetch)(ladder_work *w, void *out, fault *f); /* one value, or n of a scan */
@@ -181,6 +184,14 @@ int ladder_check(ladder_work *w, const void *out, ladder_verdict *verdict, fault
 /* Counters of a profiler, in the order of ladder_counters[] (profile.c). */
 enum { LADDER_COUNTERS = 17 };
 
+/* A kernel of a step, and what its launches come to. */
+enum { LADDER_KERNELS = 4 };
+typedef struct ladder_kernel_counters {
+    char name[LADDER_NAME];
+    unsigned launches; /* 0: there is no such kernel */
+    double counters[LADDER_COUNTERS];
+} ladder_kernel_counters;
+
 typedef struct ladder_result {
     const ladder_step *step;
     char why[512]; /* not empty: it did not run */
@@ -192,6 +203,7 @@ typedef struct ladder_result {
     double error;
     ladder_facts facts;
     double counters[LADDER_COUNTERS]; /* NaN: not measured */
+    ladder_kernel_counters kernels[LADDER_KERNELS];
 } ladder_result;
 
 typedef struct ladder_report {

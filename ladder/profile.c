@@ -15,8 +15,8 @@
 
 enum { CELLS = 2048 }; /* ncu has some hundred columns on the device and the launch before those that are asked for */
 
-/* The counters: their names for people, ncu's metric, what makes the unit of it, and whether those of several launches
- * add up (else their mean is taken, weighted by time). */
+/* The counters: their names for people, ncu's metric, what makes the unit of it, whether those of several launches add
+ * up (else their mean is taken, weighted by time), and whether 0 means that there was nothing to count. */
 const char *const ladder_counters[LADDER_COUNTERS] = {
     "time under the profiler, us",
     "instructions a warp",
@@ -40,25 +40,25 @@ const char *const ladder_counters[LADDER_COUNTERS] = {
 static const struct {
     const char *metric;
     double scale;
-    bool adds;
+    bool adds, zero_is_none;
 } metrics[LADDER_COUNTERS] = {
-    {"gpu__time_duration.sum", 1e-3, true},
-    {"smsp__average_inst_executed_per_warp.ratio", 1, false},
-    {"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", 1, false},
-    {"smsp__sass_average_branch_targets_threads_uniform.pct", 1, false},
-    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 1, true},
-    {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 1, true},
-    {"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", 1, false},
-    {"l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", 1e-9, false},
-    {"l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", 1, false},
-    {"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed", 1, false},
-    {"l1tex__m_xbar2l1tex_read_bytes.sum", 1e-6, true},
-    {"l1tex__m_l1tex2xbar_write_bytes.sum", 1e-6, true},
-    {"dram__bytes_read.sum", 1e-6, true},
-    {"sm__warps_active.avg.pct_of_peak_sustained_active", 1, false},
-    {"smsp__issue_active.avg.pct_of_peak_sustained_active", 1, false},
-    {"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", 1, false},
-    {"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", 1, false},
+    {"gpu__time_duration.sum", 1e-3, true, false},
+    {"smsp__average_inst_executed_per_warp.ratio", 1, false, false},
+    {"smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", 1, false, false},
+    {"smsp__sass_average_branch_targets_threads_uniform.pct", 1, false, true}, /* no branches */
+    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 1, true, false},
+    {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 1, true, false},
+    {"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", 1, false, false},
+    {"l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", 1e-9, false, false},
+    {"l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", 1, false, false},
+    {"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed", 1, false, false},
+    {"l1tex__m_xbar2l1tex_read_bytes.sum", 1e-6, true, false},
+    {"l1tex__m_l1tex2xbar_write_bytes.sum", 1e-6, true, false},
+    {"dram__bytes_read.sum", 1e-6, true, false},
+    {"sm__warps_active.avg.pct_of_peak_sustained_active", 1, false, false},
+    {"smsp__issue_active.avg.pct_of_peak_sustained_active", 1, false, false},
+    {"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", 1, false, false},
+    {"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", 1, false, false},
 };
 
 /* ------------------------------------------------------------------------------------------- other programs ----- */
@@ -134,37 +134,73 @@ static double read_value(const char *cell) {
     return end == digits ? NAN : value;
 }
 
-/* What the launches of one step come to. */
+/* What some launches come to. A mean is over those that had something to count. */
 typedef struct sums {
-    double value[LADDER_COUNTERS], seconds;
-    bool any;
+    double value[LADDER_COUNTERS], weight[LADDER_COUNTERS];
+    char kernel[LADDER_NAME]; /* empty: of several */
+    unsigned launches;
 } sums;
 
-static void add_launch(sums *s, const double *values) {
-    const double seconds = isnan(values[0]) ? 1 : values[0];
+typedef struct step_sums {
+    sums all, kernels[LADDER_KERNELS];
+} step_sums;
+
+static void add_to(sums *s, const double *values) {
+    const double time = isnan(values[0]) ? 1 : values[0];
+    s->launches++;
+    for (int c = 0; c < LADDER_COUNTERS; c++) {
+        if (isnan(values[c]) || (metrics[c].zero_is_none && values[c] == 0))
+            continue;
+        const double weight = metrics[c].adds ? 1 : time;
+        s->value[c] += values[c] * metrics[c].scale * weight;
+        s->weight[c] += weight;
+    }
+}
+
+static void add_launch(step_sums *s, const char *name, const double *values) {
+    const size_t length = strcspn(name, "("); /* the parameters' types are of no interest */
+    add_to(&s->all, values);
+    for (int k = 0; k < LADDER_KERNELS; k++) {
+        sums *kernel = &s->kernels[k];
+        if (kernel->launches == 0)
+            snprintf(kernel->kernel, sizeof kernel->kernel, "%.*s", (int)length, name);
+        if (strlen(kernel->kernel) == length && strncmp(kernel->kernel, name, length) == 0) {
+            add_to(kernel, values);
+            return;
+        }
+    }
+}
+
+static void keep_sums(const sums *s, double *counters) {
     for (int c = 0; c < LADDER_COUNTERS; c++)
-        s->value[c] += values[c] * metrics[c].scale * (metrics[c].adds ? 1 : seconds);
-    s->seconds += seconds;
-    s->any = true;
+        counters[c] = s->weight[c] == 0 ? NAN : metrics[c].adds ? s->value[c] : s->value[c] / s->weight[c];
 }
 
 typedef struct listing {
-    int column[LADDER_COUNTERS]; /* -1: this ncu has no such metric */
+    int column[LADDER_COUNTERS], name_column; /* -1: this ncu has no such metric */
     bool headed;
     size_t launch;             /* so far */
     const char *launches_path; /* whose each one was: the place of its step in the family */
     FILE *launches;
-    sums of_step[LADDER_STEPS];
+    step_sums of_step[LADDER_STEPS];
     char complaint[300]; /* ncu's last words that were no table */
 } listing;
 
+static int find_cell(char **cells, size_t count, const char *text) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(cells[i], text) == 0)
+            return (int)i;
+    return -1;
+}
+
+static const char *cell_at(char **cells, size_t count, int column) {
+    return column >= 0 && (size_t)column < count ? cells[column] : "";
+}
+
 static void read_head(listing *l, char **cells, size_t count) {
-    for (int c = 0; c < LADDER_COUNTERS; c++) {
-        l->column[c] = -1;
-        for (size_t i = 0; i < count; i++)
-            if (strcmp(cells[i], metrics[c].metric) == 0)
-                l->column[c] = (int)i;
-    }
+    for (int c = 0; c < LADDER_COUNTERS; c++)
+        l->column[c] = find_cell(cells, count, metrics[c].metric);
+    l->name_column = find_cell(cells, count, "Kernel Name");
     l->headed = true;
 }
 
@@ -177,8 +213,8 @@ static void read_launch(listing *l, char **cells, size_t count) {
     if (!l->launches || fscanf(l->launches, "%zu", &step) != 1 || step >= LADDER_STEPS)
         return;
     for (int c = 0; c < LADDER_COUNTERS; c++)
-        values[c] = l->column[c] >= 0 && (size_t)l->column[c] < count ? read_value(cells[l->column[c]]) : NAN;
-    add_launch(&l->of_step[step], values);
+        values[c] = read_value(cell_at(cells, count, l->column[c]));
+    add_launch(&l->of_step[step], cell_at(cells, count, l->name_column), values);
     l->launch++;
 }
 
@@ -203,9 +239,13 @@ static void keep_counters(ladder_report *report, const listing *l) {
     const ladder_step *first = report->work->family->steps;
     for (size_t i = 0; i < report->count; i++) {
         ladder_result *r = &report->results[i];
-        const sums *s = &l->of_step[r->step - first];
-        for (int c = 0; s->any && c < LADDER_COUNTERS; c++)
-            r->counters[c] = metrics[c].adds ? s->value[c] : s->value[c] / s->seconds;
+        const step_sums *s = &l->of_step[r->step - first];
+        keep_sums(&s->all, r->counters);
+        for (int k = 0; k < LADDER_KERNELS; k++) {
+            memcpy(r->kernels[k].name, s->kernels[k].kernel, sizeof r->kernels[k].name);
+            r->kernels[k].launches = s->kernels[k].launches;
+            keep_sums(&s->kernels[k], r->kernels[k].counters);
+        }
     }
 }
 
@@ -247,6 +287,8 @@ static int run_ncu(const ladder_report *report, const char *ncu, const char *lau
                                      "base",
                                      "--metrics",
                                      list,
+                                     "--clock-control",
+                                     "none", /* the clocks of the timed runs, and of other users */
                                      "--target-processes",
                                      "all",
                                      self,

@@ -67,6 +67,15 @@ static void put_text(FILE *file, const char *name, const char *text) {
     print_json_string_to(file, text);
 }
 
+static void put_counters(FILE *file, const double *counters) {
+    fputc('{', file);
+    for (int c = 0; c < LADDER_COUNTERS; c++) {
+        fprintf(file, "%s\"%s\": ", c ? ", " : "", ladder_counters[c]);
+        put_number(file, counters[c]);
+    }
+    fputc('}', file);
+}
+
 static void put_result(FILE *file, const ladder_report *report, const ladder_result *r) {
     figure figures[FIGURES];
     const size_t count = figures_of(report, r, figures);
@@ -83,12 +92,17 @@ static void put_result(FILE *file, const ladder_report *report, const ladder_res
         put_number(file, figures[i].value);
     }
     if (report->profiled) {
-        fputs(",\n     \"counters\": {", file);
-        for (int c = 0; c < LADDER_COUNTERS; c++) {
-            fprintf(file, "%s\"%s\": ", c ? ", " : "", ladder_counters[c]);
-            put_number(file, r->counters[c]);
+        fputs(",\n     \"counters\": ", file);
+        put_counters(file, r->counters);
+        fputs(",\n     \"kernels\": [", file);
+        for (int k = 0; k < LADDER_KERNELS && r->kernels[k].launches; k++) {
+            fputs(k ? ",\n       {" : "\n       {", file);
+            put_text(file, "kernel", r->kernels[k].name);
+            fprintf(file, ", \"launches\": %u, \"counters\": ", r->kernels[k].launches);
+            put_counters(file, r->kernels[k].counters);
+            fputc('}', file);
         }
-        fputc('}', file);
+        fputc(']', file);
     }
     fputc('}', file);
 }

@@ -64,6 +64,22 @@ static int time_step(ladder_work *w, unsigned repeat, ladder_result *r, fault *f
 
 /* ------------------------------------------------------------------------------------------------- a step ----- */
 
+/* The steps' data, where they read it. */
+static int load_data(ladder_work *w, fault *f) {
+    const int code = ladder_data_make(w, f);
+    w->form = w->family->parts[w->family->part_count - 1].form; /* room for scans, if there are any */
+    return code ? code : w->backend->load(w, f);
+}
+
+static const char *what_is_lacking(const ladder_work *w, const ladder_step *step) {
+    return w->backend->lacks ? w->backend->lacks(w, step) : NULL;
+}
+
+static int prepare(ladder_work *w, const ladder_step *step, fault *f) {
+    const char *lack = what_is_lacking(w, step);
+    return lack ? fault_data(f, "%s", lack) : w->backend->prepare(w, step, f);
+}
+
 /* Runs once over the given data and holds the result against the exact one. */
 static int run_and_check(ladder_work *w, ladder_data data, void *out, ladder_verdict *verdict, fault *f) {
     double seconds;
@@ -77,7 +93,7 @@ static int run_and_check(ladder_work *w, ladder_data data, void *out, ladder_ver
 /* Makes a step ready and checks it. Whether it is then to be timed, r says. */
 static int check_first(ladder_work *w, void *out, ladder_result *r, fault *f) {
     ladder_verdict verdict;
-    int code = w->backend->prepare(w, r->step, f);
+    int code = prepare(w, r->step, f);
     if (code == 0)
         code = run_and_check(w, DATA_EXACT, out, &verdict, f);
     r->facts = w->facts;
@@ -173,7 +189,15 @@ static void run_in_round(part_run *p, ladder_result *r) {
         r->seconds = seconds;
 }
 
-/* A processor that other programs use as well: rounds of the roof and of all steps, so that a disturbance falls on all
+static int find_peak(ladder_work *w, ladder_report *report, fault *f) {
+    double now = 1e12;
+    const int code = ladder_clock_is_fixed() ? 0 : w->backend->peak(w, &now, f);
+    if (code == 0 && now > report->peak)
+        report->peak = now;
+    return code;
+}
+
+/* A processor that other programs use as well: rounds of the roofs and of all steps, so that a disturbance falls on all
  * of them, and the best of each counts. */
 static int measure_in_rounds(part_run *p, fault *f) {
     int code = 0;
@@ -184,6 +208,8 @@ static int measure_in_rounds(part_run *p, fault *f) {
     }
     for (unsigned round = 0; code == 0 && round < p->report->repeat; round++) {
         code = find_roof(p, 1, f);
+        if (code == 0)
+            code = find_peak(p->w, p->report, f);
         for (size_t i = 0; code == 0 && i < p->count; i++)
             if (!p->results[i].why[0] && is_to_be_timed(&p->results[i]))
                 run_in_round(p, &p->results[i]);
@@ -233,13 +259,9 @@ static void *make_room(const ladder_work *w, uint64_t n, fault *f) {
 
 int ladder_run(ladder_work *w, const char *steps, ladder_report *report, FILE *table, fault *f) {
     void *out = make_room(w, w->n, f);
-    int code = out ? ladder_data_make(w, f) : FAULT_DATA;
-    w->form = w->family->parts[w->family->part_count - 1].form; /* room for scans, if there are any */
+    int code = out ? load_data(w, f) : FAULT_DATA;
     if (code == 0)
-        code = w->backend->load(w, f);
-    report->peak = 1e12;
-    if (code == 0 && !ladder_clock_is_fixed())
-        code = w->backend->peak(w, &report->peak, f);
+        code = find_peak(w, report, f);
     for (int part = 0; code == 0 && part < w->family->part_count; part++)
         code = measure_part(w, steps, part, out, report, table, f);
     free(out);
@@ -274,9 +296,11 @@ static void check_step(ladder_work *w, const ladder_step *step, void *out, tally
         snprintf(t->says, sizeof t->says, "n = %" PRIu64 ": %.500s", w->n, ran ? verdict.says : f.text);
 }
 
-static void print_checked(FILE *table, const ladder_step *step, const tally_of_step *t) {
+static void print_checked(FILE *table, const ladder_step *step, const char *lack, const tally_of_step *t) {
     ladder_table_name(table, step);
-    if (t->wrong == 0)
+    if (lack)
+        fprintf(table, "not run: %s\n", lack);
+    else if (t->wrong == 0)
         fprintf(table, "right for %u sizes\n", t->right);
     else
         fprintf(table, "%sright for %u sizes, not for %u: %s\n", step->wrong_on_purpose ? "(wrong on purpose) " : "",
@@ -292,18 +316,16 @@ int ladder_check_sizes(ladder_work *w, const char *steps, FILE *table, fault *f)
     memset(tallies, 0, sizeof tallies);
     for (size_t s = 0; code == 0 && s < sizeof sizes / sizeof *sizes && sizes[s] <= most; s++) {
         w->n = sizes[s];
-        code = ladder_data_make(w, f);
-        if (code == 0)
-            code = w->backend->load(w, f);
+        code = load_data(w, f);
         for (size_t i = 0; code == 0 && i < w->family->step_count; i++)
-            if (ladder_wanted(steps, &w->family->steps[i]))
+            if (ladder_wanted(steps, &w->family->steps[i]) && !what_is_lacking(w, &w->family->steps[i]))
                 check_step(w, &w->family->steps[i], out, &tallies[i]);
     }
     for (size_t i = 0; code == 0 && i < w->family->step_count; i++) {
         const ladder_step *step = &w->family->steps[i];
         if (!ladder_wanted(steps, step))
             continue;
-        print_checked(table, step, &tallies[i]);
+        print_checked(table, step, what_is_lacking(w, step), &tallies[i]);
         wrong += tallies[i].wrong > 0 && !step->wrong_on_purpose;
     }
     free(out);
@@ -313,19 +335,16 @@ int ladder_check_sizes(ladder_work *w, const char *steps, FILE *table, fault *f)
 /* --------------------------------------------------------------------------------------------------- bare ----- */
 
 int ladder_run_bare(ladder_work *w, const char *steps, FILE *log, fault *f) {
-    int code = ladder_data_make(w, f);
     double seconds;
     w->bare = true;
-    w->form = w->family->parts[w->family->part_count - 1].form;
-    if (code == 0)
-        code = w->backend->load(w, f);
+    int code = load_data(w, f);
     for (size_t i = 0; code == 0 && i < w->family->step_count; i++) {
         const ladder_step *step = &w->family->steps[i];
         if (!ladder_wanted(steps, step) || strcmp(step->rule, "library") == 0)
             continue;
         w->form = w->family->parts[step->part].form;
         w->data = DATA_GENERAL;
-        code = w->backend->prepare(w, step, f);
+        code = prepare(w, step, f);
         if (code == 0)
             code = w->backend->run(w, &seconds, f);
         for (unsigned launch = 0; code == 0 && launch < w->facts.launches; launch++)

@@ -21,7 +21,8 @@ enum {
     BAR_STEP = 25,
     PLOT_LEFT = 80,
     PLOT_HEIGHT = 330,
-    LABEL_STEP = 14 /* between labels that would cover each other */
+    LABEL_WIDTH = 100, /* of a bar's figure */
+    LABEL_STEP = 14    /* between labels that would cover each other */
 };
 
 /* Text and colours that keep their contrast on white and on near black; the marks differ in shape, too. */
@@ -33,12 +34,13 @@ static const char style[] =
     ".grid{stroke:#d8dee4;stroke-width:1;fill:none}.axis{stroke:#59636e;stroke-width:1;fill:none}\n"
     ".roof{stroke:#1f2328;stroke-width:2;fill:none}.dash{stroke-dasharray:6 4}.line{stroke:#3b7dd8;fill:none;"
     "stroke-width:2}\n"
-    ".lead{stroke:#9aa4af;stroke-width:1;fill:none}.above{fill:#eef1f4}\n"
+    ".ownline{stroke:#d9641e;stroke-width:1.5;fill:none}.inside{font-size:12px;fill:#ffffff}\n"
+    ".lead{stroke:#9aa4af;stroke-width:1;fill:none}\n"
     "@media (prefers-color-scheme:dark){\n"
     "text{fill:#e6edf3}.page{fill:#14181d}.small{fill:#9aa7b4}\n"
     ".step{fill:#5b9bf0}.own{fill:#f08a4b}.wrong{fill:#6b7682}\n"
     ".grid{stroke:#2b333c}.axis{stroke:#9aa7b4}.roof{stroke:#e6edf3}.line{stroke:#5b9bf0}.lead{stroke:#6b7682}\n"
-    ".above{fill:#1c2229}\n"
+    ".ownline{stroke:#f08a4b}.inside{fill:#14181d}\n"
     "}\n"
     "</style>\n";
 
@@ -139,13 +141,11 @@ static void draw_bars(chart *c) {
         put_text(c, LEFT - 8, y + BAR - 4, "end", "name", "%s", r->step->name);
         fprintf(c->file, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\" class=\"%s\"/>\n", LEFT, y,
                 fmax(rate * scale, 1), BAR, class_of(r));
-        /* Clear of the roof's line, where it would run through the figure. */
-        double x = LEFT + rate * scale + 6;
-        const double line = LEFT + roof * scale;
-        if (x < line + 4 && x + 90 > line)
-            x = line + 6;
-        put_text(c, x, y + BAR - 4, "start", "small", "%.4g (%.0f%%)%s", rate, 100 * rate / roof,
-                 r->step->wrong_on_purpose ? " wrong on purpose" : "");
+        /* Within the bar, where the roof's line would run through the figure behind it. */
+        const double end = LEFT + rate * scale, line = LEFT + roof * scale;
+        const bool inside = end < line + 4 && end + LABEL_WIDTH > line && end > LEFT + LABEL_WIDTH;
+        put_text(c, inside ? end - 6 : end + 6, y + BAR - 4, inside ? "end" : "start", inside ? "inside" : "small",
+                 "%.4g (%.0f%%)%s", rate, 100 * rate / roof, r->step->wrong_on_purpose ? " wrong on purpose" : "");
         y += BAR_STEP;
     }
     put_line(c, LEFT + roof * scale, top - 10, LEFT + roof * scale, bottom, "roof dash");
@@ -222,20 +222,37 @@ static void draw_marks(const chart *c, const log_axis *x, const log_axis *y) {
         fprintf(c->file, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1f\" class=\"lead\"/>\n", l->x + 5, l->y,
                 rightmost + 26, l->at, rightmost + 34, l->at);
         put_text(c, rightmost + 38, l->at + 4, "start", "small", "%s", l->result->step->name);
-        put_mark(c, l->x, l->y, l->result);
     }
+    for (int own = 0; own < 2; own++) /* the library's mark on top of the steps' */
+        for (size_t i = 0; i < count; i++)
+            if ((class_of(labels[i].result)[0] == 'o') == own)
+                put_mark(c, labels[i].x, labels[i].y, labels[i].result);
+}
+
+/* The axis begins low enough for all labels to stand below the roof: the topmost mark's at its height. */
+static double lowest_decade(const chart *c, double highest_decade) {
+    const ladder_work *w = c->report->work;
+    double least = 1e300, most = 0;
+    int count = 0;
+    for (size_t i = 0; i < c->report->count; i++)
+        if (is_shown(c, &c->report->results[i])) {
+            const double rate = ladder_flops(w) / c->report->results[i].seconds * 1e-9;
+            least = fmin(least, rate);
+            most = fmax(most, rate);
+            count++;
+        }
+    double decade = floor(log10(least * 0.8));
+    while ((log10(most) - decade) / (highest_decade - decade) * PLOT_HEIGHT < count * LABEL_STEP)
+        decade--;
+    return decade;
 }
 
 static void draw_roofline(chart *c) {
-    const ladder_work *w = c->report->work;
     const double roof = roof_rate(c) * 1e-9, peak = c->report->peak * 1e-9, ridge = peak / roof;
-    double least = 1e300;
-    for (size_t i = 0; i < c->report->count; i++)
-        if (is_shown(c, &c->report->results[i]))
-            least = fmin(least, ladder_flops(w) / c->report->results[i].seconds * 1e-9);
+    const double highest = ceil(log10(peak * 1.5));
     const double top = c->top + 66;
     const log_axis x = {floor(log10(1.0 / 64)), ceil(log10(ridge * 4)), PLOT_LEFT, WIDTH - RIGHT};
-    const log_axis y = {floor(log10(least * 0.8)), ceil(log10(peak * 1.5)), top + PLOT_HEIGHT, top};
+    const log_axis y = {lowest_decade(c, highest), highest, top + PLOT_HEIGHT, top};
     put_text(c, 24, c->top + 28, "start", "title", "Roofline");
     put_text(c, 24, c->top + 48, "start", "small",
              "GFLOP/s against additions for each byte moved; below the ridge at %.1f memory is the limit", ridge);
@@ -244,7 +261,7 @@ static void draw_roofline(chart *c) {
     const double enters = fmax(pow(10, x.low), pow(10, y.low) / roof);
     fprintf(c->file, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1f\" class=\"roof\"/>\n", place(&x, enters),
             place(&y, roof * enters), place(&x, ridge), place(&y, peak), x.to, place(&y, peak));
-    put_text(c, place(&x, ridge) + 6, place(&y, peak) - 8, "start", "name", "%.0f GFLOP/s of additions", peak);
+    put_text(c, x.to - 4, place(&y, peak) - 8, "end", "name", "%.0f GFLOP/s of additions", peak);
     const double half = sqrt(ridge * enters); /* in the middle of the slope */
     put_text(c, place(&x, half) - 8, place(&y, half * roof) - 4, "end", "name", "%.4g GB/s", roof);
     draw_marks(c, &x, &y);
@@ -256,11 +273,13 @@ static void draw_roofline(chart *c) {
 
 static void draw_sweep(chart *c) {
     const ladder_work *w = c->report->work;
-    const ladder_result *swept[LADDER_STEPS];
+    const ladder_result *swept[LADDER_STEPS], *own = NULL;
     size_t count = 0;
     double most = 0, full = 0;
     for (size_t i = 0; i < c->report->count; i++) {
         const ladder_result *r = &c->report->results[i];
+        if (is_shown(c, r) && class_of(r)[0] == 'o')
+            own = r;
         if (!is_shown(c, r) || r->step->factor == 0)
             continue;
         swept[count++] = r;
@@ -285,6 +304,11 @@ static void draw_sweep(chart *c) {
     const double roof = bottom - c->report->roof_seconds[c->part] * 1e6 * scale;
     put_line(c, PLOT_LEFT, roof, WIDTH - RIGHT, roof, "roof dash");
     put_text(c, WIDTH - RIGHT, roof + 16, "end", "name", "roof %.4g us", c->report->roof_seconds[c->part] * 1e6);
+    if (own) {
+        const double y = bottom - own->seconds * 1e6 * scale;
+        put_line(c, PLOT_LEFT, y, WIDTH - RIGHT, y, "ownline dash");
+        put_text(c, PLOT_LEFT + 6, y - 6, "start", "name", "library %.4g us", own->seconds * 1e6);
+    }
     if (full > 0 && log2(full) >= low && log2(full) <= low + span) {
         const double x = PLOT_LEFT + 20 + (log2(full) - low) / span * (width - 40);
         put_line(c, x, top, x, bottom, "roof dash");

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -31,6 +33,14 @@ static double published_ratio(const ladder_family *family, const ladder_step *st
     return 0;
 }
 
+/* On a terminal too narrow for all columns: without GFLOP/s and the published ones, 80 characters do. */
+static bool is_narrow(FILE *file, const ladder_family *family) {
+    struct winsize size;
+    const int wanted = family->published_unit[0] ? 108 : 90;
+    return isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+           size.ws_col < wanted;
+}
+
 void ladder_table_head(FILE *file, const ladder_report *report, int part) {
     const ladder_work *w = report->work;
     const ladder_family *family = w->family;
@@ -50,15 +60,18 @@ void ladder_table_head(FILE *file, const ladder_report *report, int part) {
                 "(%.0f GFLOP/s)\n",
                 bytes / ladder_flops(w), ladder_flops(w) / report->roof_seconds[part] * 1e-9, report->peak / roof,
                 report->peak * 1e-9);
-    fprintf(file, "\n  %-22s%12s %9s %9s %7s %9s %9s  ", "step", "time", "GB/s", "GFLOP/s", "roof", "speed-up",
-            "error");
-    if (family->published_unit[0])
+    const bool narrow = is_narrow(file, family);
+    fprintf(file, "\n  %-20s%12s %9s ", "step", "time", "GB/s");
+    if (!narrow)
+        fprintf(file, "%9s ", "GFLOP/s");
+    fprintf(file, "%7s %9s %9s  ", "roof", "speed-up", "error");
+    if (!narrow && family->published_unit[0])
         fprintf(file, "%-17s ", "published");
     fputs("result\n", file);
 }
 
 void ladder_table_name(FILE *file, const ladder_step *step) {
-    fprintf(file, "  %-22s", step->name);
+    fprintf(file, "  %-20s", step->name);
     fflush(file); /* the row is seen while it is being measured */
 }
 
@@ -84,17 +97,23 @@ void ladder_table_row(FILE *file, const ladder_report *report, const ladder_resu
     }
     const double bytes = ladder_bytes(w, w->form), roof = report->roof_seconds[r->step->part];
     const ladder_result *baseline = ladder_baseline(report, r->step->part);
-    char speedup[24] = "";
+    const bool narrow = is_narrow(file, w->family);
+    char speedup[24] = "", share[24] = "";
     if (baseline) /* it is not measured yet for steps that come before it */
         snprintf(speedup, sizeof speedup, "%.2f", baseline->seconds / r->seconds);
+    if (w->n)
+        snprintf(share, sizeof share, "%.1f%%", 100 * roof / r->seconds);
     bench_print_time(file, r->seconds);
-    fprintf(file, " %9.1f %9.2f %6.1f%% %9s ", bytes / r->seconds * 1e-9, ladder_flops(w) / r->seconds * 1e-9,
-            100 * roof / r->seconds, speedup);
+    fprintf(file, " %9.1f ", bytes / r->seconds * 1e-9);
+    if (!narrow)
+        fprintf(file, "%9.2f ", ladder_flops(w) / r->seconds * 1e-9);
+    fprintf(file, "%7s %9s ", share, speedup);
     if (r->error == 0)
         fprintf(file, "%9s  ", "0");
     else
         fprintf(file, "%9.1e  ", r->error);
-    print_published(file, w->family, r->step);
+    if (!narrow)
+        print_published(file, w->family, r->step);
     if (r->step->wrong_on_purpose)
         fprintf(file, "wrong on purpose: %s\n", r->right ? "right this time" : r->says);
     else
@@ -104,37 +123,90 @@ void ladder_table_row(FILE *file, const ladder_report *report, const ladder_resu
 
 /* -------------------------------------------------------------------------------------------------- models ----- */
 
-static bool has_sweep(const ladder_report *report, int part) {
-    for (size_t i = 0; i < report->count; i++)
-        if (report->results[i].step->part == part && report->results[i].step->factor > 0)
-            return true;
-    return false;
+static double blocks_of(const ladder_work *w, const ladder_result *r) {
+    (void)w;
+    return (double)r->facts.blocks;
 }
 
-static void print_tree_steps(FILE *file, const ladder_work *w, const ladder_result *r) {
+static double launches_of(const ladder_work *w, const ladder_result *r) {
+    (void)w;
+    return r->facts.launches;
+}
+
+static double registers_of(const ladder_work *w, const ladder_result *r) {
+    (void)w;
+    return r->facts.registers ? r->facts.registers : NAN;
+}
+
+static double atomics_of(const ladder_work *w, const ladder_result *r) {
+    return (double)ladder_atomics(w, r);
+}
+
+static double megabytes_of(const ladder_work *w, const ladder_result *r) {
+    return ladder_moved(w, r->step) * 1e-6;
+}
+
+static double resident_of(const ladder_work *w, const ladder_result *r) {
+    (void)w;
+    return r->step->factor ? (double)r->facts.resident : NAN;
+}
+
+static double tree_steps_of(const ladder_work *w, const ladder_result *r) {
     const ladder_step *step = r->step;
-    if (step->factor == 0)
-        return;
-    fprintf(file, " %9" PRIu64 " %9" PRIu64, r->facts.resident,
-            ladder_tree_steps(w->n, r->facts.block, step->items * step->factor, r->facts.resident));
+    return step->factor ? (double)ladder_tree_steps(w->n, r->facts.block, step->items * step->factor, r->facts.resident)
+                        : NAN;
+}
+
+/* What is known by design. A column is shown if it says more of any step than 'trivial'. */
+static const struct {
+    const char *head; /* NULL: what the back end calls them */
+    int width, decimals;
+    double trivial;
+    double (*value)(const ladder_work *w, const ladder_result *r);
+} models[] = {
+    {NULL, 11, 0, -1, blocks_of},
+    {"launches", 9, 0, 1, launches_of},
+    {"registers", 10, 0, 0, registers_of},
+    {"atomics", 10, 0, 0, atomics_of},
+    {"MB moved", 9, 1, -1, megabytes_of},
+    {"resident", 9, 0, 0, resident_of},
+    {"tree steps", 11, 0, 0, tree_steps_of},
+};
+enum { MODELS = sizeof models / sizeof *models };
+
+static bool has_model(const ladder_result *r, int part) {
+    return r->step->part == part && r->seconds > 0 && strcmp(r->step->rule, "library") != 0;
 }
 
 void ladder_table_models(FILE *file, const ladder_report *report, int part) {
     const ladder_work *w = report->work;
-    const bool sweep = has_sweep(report, part);
-    fprintf(file, "\n  %-22s%12s %9s %9s %12s %12s%s\n", "by design", "blocks", "launches", "registers", "atomics",
-            "MB moved", sweep ? "  resident tree steps" : "");
+    bool shown[MODELS] = {false}, any = false, sweep = false;
     for (size_t i = 0; i < report->count; i++) {
         const ladder_result *r = &report->results[i];
-        if (r->step->part != part || r->why[0] || strcmp(r->step->rule, "library") == 0)
+        for (int m = 0; has_model(r, part) && m < MODELS; m++)
+            shown[m] = shown[m] || models[m].value(w, r) > models[m].trivial;
+        any = any || has_model(r, part);
+        sweep = sweep || (has_model(r, part) && r->step->factor > 0);
+    }
+    if (!any)
+        return;
+    fprintf(file, "\n  %-20s", "by design");
+    for (int m = 0; m < MODELS; m++)
+        if (shown[m])
+            fprintf(file, "%*s", models[m].width, models[m].head ? models[m].head : w->backend->workers);
+    fputc('\n', file);
+    for (size_t i = 0; i < report->count; i++) {
+        const ladder_result *r = &report->results[i];
+        if (!has_model(r, part))
             continue;
-        fprintf(file, "  %-22s%12" PRIu64 " %9u ", r->step->name, r->facts.blocks, r->facts.launches);
-        if (r->facts.registers)
-            fprintf(file, "%9d ", r->facts.registers);
-        else
-            fprintf(file, "%9s ", "");
-        fprintf(file, "%12" PRIu64 " %12.1f", ladder_atomics(w, r), ladder_moved(w, r->step) * 1e-6);
-        print_tree_steps(file, w, r);
+        fprintf(file, "  %-20s", r->step->name);
+        for (int m = 0; m < MODELS; m++) {
+            const double value = models[m].value(w, r);
+            if (shown[m] && isnan(value))
+                fprintf(file, "%*s", models[m].width, "");
+            else if (shown[m])
+                fprintf(file, "%*.*f", models[m].width, models[m].decimals, value);
+        }
         fputc('\n', file);
     }
     if (sweep)
@@ -147,6 +219,39 @@ void ladder_table_models(FILE *file, const ladder_report *report, int part) {
 
 /* ------------------------------------------------------------------------------------------------ counters ----- */
 
+static void print_counter(FILE *file, double value) {
+    if (isnan(value))
+        fprintf(file, " %11s", "");
+    else
+        fprintf(file, " %11.6g", value);
+}
+
+/* All launches together; and where there are several kernels, each of them. */
+static void print_counters(FILE *file, const ladder_result *r) {
+    const bool several = r->kernels[1].launches > 0;
+    fprintf(file, "\n  %-46s", r->step->name);
+    if (several)
+        fprintf(file, " %11s", "together");
+    for (int k = 0; k < LADDER_KERNELS && several && r->kernels[k].launches; k++)
+        fprintf(file, " %11s", r->kernels[k].name);
+    fputc('\n', file);
+    if (several) {
+        fprintf(file, "    %-44s %11u", "launches", r->facts.launches);
+        for (int k = 0; k < LADDER_KERNELS && r->kernels[k].launches; k++)
+            fprintf(file, " %11u", r->kernels[k].launches);
+        fputc('\n', file);
+    }
+    for (int c = 0; c < LADDER_COUNTERS; c++) {
+        if (isnan(r->counters[c]))
+            continue;
+        fprintf(file, "    %-44s", ladder_counters[c]);
+        print_counter(file, r->counters[c]);
+        for (int k = 0; k < LADDER_KERNELS && several && r->kernels[k].launches; k++)
+            print_counter(file, r->kernels[k].counters[c]);
+        fputc('\n', file);
+    }
+}
+
 void ladder_table_counters(FILE *file, const ladder_report *report) {
     char remark[400];
     fault f;
@@ -158,10 +263,7 @@ void ladder_table_counters(FILE *file, const ladder_report *report) {
             any = any || !isnan(r->counters[c]);
         if (!any)
             continue;
-        fprintf(file, "\n  %s\n", r->step->name);
-        for (int c = 0; c < LADDER_COUNTERS; c++)
-            if (!isnan(r->counters[c]))
-                fprintf(file, "    %-52s %14.6g\n", ladder_counters[c], r->counters[c]);
+        print_counters(file, r);
         if (ladder_source(report->work->family, r->step, &source, &f) == 0 &&
             ladder_remark(source, "Look at", remark, sizeof remark))
             fprintf(file, "    -> %s\n", remark);

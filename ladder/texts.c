@@ -49,12 +49,12 @@ static int read_file(const char *path, char **text, fault *f) {
     *text = malloc(room);
     if (*text)
         used = fread(*text, 1, room - 1, file);
-    const bool whole = *text && !ferror(file) && fgetc(file) == EOF;
+    const int why = ferror(file) ? errno : *text && fgetc(file) == EOF ? 0 : EFBIG;
     fclose(file);
-    if (!whole) {
+    if (why) {
         free(*text);
         *text = NULL;
-        return fault_data(f, "%s: cannot be read, or is longer than 1 MB", path);
+        return fault_data(f, "%s: %s", path, strerror(why));
     }
     (*text)[used] = 0;
     return 0;
@@ -80,7 +80,8 @@ int ladder_family_find(const char *name, ladder_family *family, fault *f) {
     shown[0] = 0;
     for (size_t i = 0; i < ladder_family_count(); i++)
         snprintf(shown + strlen(shown), sizeof shown - strlen(shown), " %s", ladder_family_name(i));
-    return fault_usage(f, "no family '%.40s'; there are:%s (or a path to a family file)", name, shown);
+    return fault_usage(f, "no family '%.40s'; there are:%s (or, with a slash in it, the path of a family file)", name,
+                       shown);
 }
 
 int ladder_read(const ladder_family *family, const char *file, char **text, fault *f) {

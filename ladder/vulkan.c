@@ -20,13 +20,13 @@ enum { ROOF_BLOCK = 256, ROOF_GROUPS_MOST = 1 << 15, PEAK_GROUPS = 4096, PEAK_AD
 
 /* As the vocabulary declares them. */
 typedef struct kernel_arguments {
-    uint64_t x, sums, total;
+    uint64_t x, sums;
     uint32_t n, groups;
 } kernel_arguments;
 
 typedef struct vulkan_state {
     tally_vulkan_recording *recording;
-    bool is_software;
+    tally_vulkan_facts facts;
     void *x[DATA_COUNT], *sums[2], *result; /* 'result': of the last run */
     tally_vulkan_program *program, *read_all, *add_all;
     tally_plan *plan;
@@ -43,14 +43,41 @@ static uint64_t address(const void *pointer) {
 
 /* ------------------------------------------------------------------------------------- device and memory ----- */
 
-static int make_program(ladder_work *w, const char *name, unsigned block, tally_vulkan_program **program, fault *f) {
-    for (size_t i = 0; i < ladder_vulkan_module_count; i++)
-        if (strcmp(ladder_vulkan_modules[i].name, name) == 0)
-            return tally_vulkan_program_make(w->device, ladder_vulkan_modules[i].words, ladder_vulkan_modules[i].bytes,
-                                             block, program) == TALLY_OK
-                       ? 0
-                       : failed(f);
-    return fault_data(f, "steps on Vulkan are built into the program: '%s' is not", name);
+/* By the name of its source, up to the dot. */
+static const ladder_vulkan_module *find_module(const char *file) {
+    const size_t stem = strcspn(file, ".");
+    for (size_t i = 0; i < ladder_vulkan_module_count; i++) {
+        const ladder_vulkan_module *module = &ladder_vulkan_modules[i];
+        if (strlen(module->name) == stem && strncmp(module->name, file, stem) == 0)
+            return module;
+    }
+    return NULL;
+}
+
+static int make_program(ladder_work *w, const char *file, unsigned block, tally_vulkan_program **program, fault *f) {
+    const ladder_vulkan_module *module = find_module(file);
+    if (!module)
+        return fault_data(f, "steps on Vulkan are built into the program: '%s' is not", file);
+    return tally_vulkan_program_make(w->device, module->words, module->bytes, block, program) == TALLY_OK ? 0
+                                                                                                          : failed(f);
+}
+
+/* A module names the capabilities that it needs in its first instructions, after a head of five words. */
+static bool adds_floats(const ladder_vulkan_module *module) {
+    enum { HEAD = 5, OP_CAPABILITY = 17, ATOMIC_FLOAT_32_ADD = 6033 };
+    const uint32_t *at = module->words + HEAD, *end = module->words + module->bytes / sizeof *at;
+    for (; at < end && (*at & 0xffff) == OP_CAPABILITY; at += *at >> 16)
+        if (at[1] == ATOMIC_FLOAT_32_ADD)
+            return true;
+    return false;
+}
+
+static const char *vulkan_lacks(const ladder_work *w, const ladder_step *step) {
+    const vulkan_state *s = w->state;
+    const ladder_vulkan_module *module = find_module(step->file);
+    return module && adds_floats(module) && !s->facts.adds_floats
+               ? "this device adds no floats atomically (VK_EXT_shader_atomic_float)"
+               : NULL;
 }
 
 static int vulkan_open(ladder_work *w, const char *device, fault *f) {
@@ -62,10 +89,10 @@ static int vulkan_open(ladder_work *w, const char *device, fault *f) {
     if (strncmp(device, "vulkan", 6) != 0)
         return fault_usage(f, "family '%s' runs on Vulkan: --device vulkan:0, not %.40s", w->family->name, device);
     if (tally_open(device, &w->device) != TALLY_OK || tally_device_describe(w->device, &w->info) != TALLY_OK ||
-        tally_vulkan_is_software(w->device, &s->is_software) != TALLY_OK ||
+        tally_vulkan_facts_of(w->device, &s->facts) != TALLY_OK ||
         tally_vulkan_recording_create(w->device, &s->recording) != TALLY_OK)
         return failed(f);
-    w->software = s->is_software;
+    w->software = s->facts.is_software;
     return 0;
 }
 
@@ -137,7 +164,6 @@ static uint64_t groups_for(const ladder_step *step, uint64_t n) {
 
 static int vulkan_prepare(ladder_work *w, const ladder_step *step, fault *f) {
     vulkan_state *s = w->state;
-    char name[LADDER_NAME];
     forget_step(w);
     w->step = step;
     w->facts = (ladder_facts){.blocks = groups_for(step, w->n), .block = step->block};
@@ -147,14 +173,13 @@ static int vulkan_prepare(ladder_work *w, const ladder_step *step, fault *f) {
             return code;
         return tally_alloc(w->device, s->args.workspace_bytes, &s->args.workspace) == TALLY_OK ? 0 : failed(f);
     }
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(step->file, "."), step->file);
-    return make_program(w, name, step->block, &s->program, f);
+    return make_program(w, step->file, step->block, &s->program, f);
 }
 
 static tally_status dispatch(ladder_work *w, const void *x, void *sums, uint64_t n) {
     vulkan_state *s = w->state;
     const uint64_t groups = groups_for(w->step, n);
-    const kernel_arguments a = {address(x), address(sums), address(sums), (uint32_t)n, (uint32_t)groups};
+    const kernel_arguments a = {address(x), address(sums), (uint32_t)n, (uint32_t)groups};
     w->facts.launches++;
     s->result = sums;
     return tally_vulkan_recording_dispatch(s->recording, s->program, &a, sizeof a, groups);
@@ -245,7 +270,7 @@ static int vulkan_roof(ladder_work *w, unsigned runs, double *seconds, fault *f)
 
 static int vulkan_peak(ladder_work *w, double *additions, fault *f) {
     vulkan_state *s = w->state;
-    const kernel_arguments a = {.sums = address(s->sums[0]), .n = s->is_software ? 16 : 2048, .groups = PEAK_GROUPS};
+    const kernel_arguments a = {.sums = address(s->sums[0]), .n = w->software ? 16 : 2048, .groups = PEAK_GROUPS};
     double seconds = 0;
     const tally_status status = time_program(w, s->add_all, &a, 5, &seconds);
     *additions = (double)a.n * PEAK_ADDITIONS * PEAK_GROUPS * ROOF_BLOCK / seconds;
@@ -260,10 +285,12 @@ const ladder_backend ladder_vulkan = {
     .rules = rule_names,
     .suffix = ".comp",
     .best = false,
+    .workers = "workgroups",
     .roof_note = "the best plain shader over the same bytes in this run",
     .open = vulkan_open,
     .close = vulkan_close,
     .load = vulkan_load,
+    .lacks = vulkan_lacks,
     .prepare = vulkan_prepare,
     .run = vulkan_run,
     .fetch = vulkan_fetch,

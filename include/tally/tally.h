@@ -233,8 +233,8 @@ TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *fr
  * be associative, and identity neutral for it; tally never reorders elements (a reverse scan combines them in the
  * order in which it meets them), so it need not commute (set 'commutes' if it does: some back ends are faster then).
  * The functions may be called from several threads at once and see accumulators aligned to 16 bytes. 'index' counts
- * elements from the group's first. The texts are the same expressions for back ends that compile at run time; the CPU
- * does not read them and they may be NULL. */
+ * elements from the group's first. The texts are the same expressions for back ends that compile at run time, in a part
+ * of C that tally_plan(3) tells; the CPU does not read them and they may be NULL. */
 typedef struct tally_user_op {
     size_t struct_size;                                                             /* sizeof(tally_user_op) */
     const char *name;                                                               /* for messages; may be NULL */
@@ -245,7 +245,7 @@ typedef struct tally_user_op {
     void (*lower)(void *context, const void *acc, uint64_t count, void *out);       /* count: elements in acc */
     void *context;
     int commutes;
-    const char *acc_source;      /* the accumulator's declaration: "struct acc_t { ... };" */
+    const char *acc_source;      /* "struct acc_t { ... };", and functions that the others call */
     const char *identity_source; /* expressions over x, index, left, right, acc, count */
     const char *lift_source;
     const char *combine_source;

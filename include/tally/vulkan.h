@@ -9,9 +9,9 @@
  *               bufferDeviceAddress and shaderInt64, which everything needs, and, if the device has it, shaderFloat64,
  *               without which what computes in doubles is refused and sums of f32 are kept in f32.
  *   Memory      Pointers in tally_args are device addresses (vkGetBufferDeviceAddress), cast to pointers, of buffers
- * with VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT. Kernels read and write words of 32 bits: the words that hold a
- *               buffer's first and last bytes must lie in its memory. Elements may lie at any byte; an initial value,
- *               too, is in device memory.
+ *               with VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT. Kernels read and write words of 32 bits: the words that
+ *               hold a buffer's first and last bytes must lie in its memory. Elements may lie at any byte; an initial
+ *               value, too, is in device memory.
  *   Recording   The tally_stream given to tally_run is a VkCommandBuffer that is being recorded, outside of a render
  *               pass, of a family that computes. With a workspace of tally_plan_workspace bytes, aligned to 16, a call
  *               only records: it submits nothing, allocates nothing and waits for nothing. Without one the plan's own
@@ -21,12 +21,18 @@
  *   Barriers    All work is in VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT. Inputs must be visible there to
  *               VK_ACCESS_SHADER_READ_BIT beforehand; outputs are written with VK_ACCESS_SHADER_WRITE_BIT. A recording
  *               begins with a barrier from compute to compute, so what earlier dispatches wrote is visible, and a
- * workspace may serve one run after the other; nothing comes after its last dispatch: the barrier to whoever reads the
- * outputs is the caller's. Bound pipeline and push constants are changed. Libraries   The loader (libvulkan.so.1) is
- * opened at run time.
+ *               workspace may serve one run after the other; nothing comes after its last dispatch: the barrier to
+ *               whoever reads the outputs is the caller's. Bound pipeline and push constants are changed.
+ *   Libraries   The loader (libvulkan.so.1) is opened at run time; so is, for users' operators, a compiler
+ *               (libshaderc.so.1, libshaderc_shared.so.1).
  *
  * Environment
- *   TALLY_LIBVULKAN   the path of the loader, else libvulkan.so.1
+ *   TALLY_LIBVULKAN    the path of the loader, else libvulkan.so.1
+ *   TALLY_LIBSHADERC   the path of the compiler of users' operators
+ *   TALLY_SELF_TEST    0: open devices without the small sum and scan whose results are known, which are done the
+ *                      first time that a device, driver and version of the library meet, and by tally_open alone
+ *   TALLY_CACHE_DIR, TALLY_CACHE, TALLY_CACHE_MIB
+ *                      as in tally/cuda.h: the folder that keeps pipelines, of devices that tally_open opened
  */
 #ifndef TALLY_VULKAN_H
 #define TALLY_VULKAN_H

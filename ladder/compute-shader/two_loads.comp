@@ -17,5 +17,5 @@ void main() {
         barrier();
     }
     if (t == 0)
-        atomic_add(partial[0]);
+        atomicAdd(sums.at[0], partial[0]);
 }

@@ -5,6 +5,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle_relative : require
+#extension GL_EXT_shader_atomic_float : enable
 
 layout(constant_id = 0) const uint BLOCK = 256;
 layout(local_size_x_id = 0) in;
@@ -12,14 +13,10 @@ layout(local_size_x_id = 0) in;
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer values {
     float at[];
 };
-layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer words {
-    uint word;
-};
 
 layout(push_constant) uniform arguments {
-    values x;   /* n elements */
-    values sums; /* one a workgroup */
-    words total; /* or one for all, which starts at 0 */
+    values x;    /* n elements */
+    values sums; /* one a workgroup; or one for all, which starts at 0 */
     uint n, groups;
 };
 
@@ -30,12 +27,4 @@ uint my_group() {
 
 float element_or_0(uint i) {
     return i < n ? x.at[i] : 0;
-}
-
-/* Adds to a float that all workgroups share, without the extension that has an instruction for it: by taking turns until
- * nobody came between. */
-void atomic_add(float v) {
-    uint before = total.word, found;
-    while ((found = atomicCompSwap(total.word, before, floatBitsToUint(uintBitsToFloat(before) + v))) != before)
-        before = found;
 }

@@ -12,12 +12,28 @@ static const tally_backend *const backends[] = {
 };
 enum { BACKEND_COUNT = sizeof backends / sizeof *backends };
 
+tally_status tally_backend_refuse(const tally_backend *backend) {
+    return tally_fail(TALLY_NO_DEVICE, "this library is built without %s; open \"cpu\"", backend->left_out);
+}
+
+static size_t count_of(const tally_backend *backend) {
+    return backend->left_out ? 0 : backend->device_count();
+}
+
+static size_t automatic_count_of(const tally_backend *backend) {
+    return !backend->left_out && backend->automatic_count ? backend->automatic_count() : count_of(backend);
+}
+
+static tally_status open_on(const tally_backend *backend, const char *options, tally_device **device) {
+    return backend->left_out ? tally_backend_refuse(backend) : backend->open(options, device);
+}
+
 /* A device that is there but does not open, a GPU without its compiler, say, leaves the choice to the next. */
 static tally_status open_auto(tally_device **device) {
     tally_status status = tally_fail(TALLY_NO_DEVICE, "no back end finds a device on this machine");
     for (size_t i = 0; i < BACKEND_COUNT && status != TALLY_OK; i++)
-        if ((backends[i]->automatic_count ? backends[i]->automatic_count : backends[i]->device_count)() > 0)
-            status = backends[i]->open("", device);
+        if (automatic_count_of(backends[i]) > 0)
+            status = open_on(backends[i], "", device);
     return status;
 }
 
@@ -37,7 +53,7 @@ tally_status tally_open(const char *spec, tally_device **device) {
     size_t length = strcspn(spec, ":");
     for (size_t i = 0; i < BACKEND_COUNT; i++)
         if (strlen(backends[i]->name) == length && memcmp(backends[i]->name, spec, length) == 0)
-            return backends[i]->open(spec + length + (spec[length] == ':'), device);
+            return open_on(backends[i], spec + length + (spec[length] == ':'), device);
     return refuse_spec(spec);
 }
 
@@ -77,7 +93,7 @@ tally_status tally_device_at(size_t index, tally_device_info *info) {
     if (status != TALLY_OK)
         return status;
     for (size_t i = 0, first = 0; i < BACKEND_COUNT; i++) {
-        size_t count = backends[i]->device_count();
+        size_t count = count_of(backends[i]);
         if (index - first < count) {
             clear_info(info);
             backends[i]->describe(index - first, info);

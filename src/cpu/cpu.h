@@ -3,6 +3,7 @@
 #define TALLY_CPU_CPU_H
 
 #include "core/backend.h"
+#include "core/run.h"
 #include "cpu/kernels/exact.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/pool.h"
@@ -70,9 +71,8 @@ struct tally_cpu_plan {
     size_t worker_bytes;
 
     /* tally_push: what came so far. */
-    bool has_pieces;
-    uint64_t piece_rows, piece_inner;
-    void *pieces; /* piece_inner accumulators */
+    tally_pieces input;
+    void *pieces; /* an accumulator a column */
 };
 
 /* The level that spec and environment choose; TALLY_NO_DEVICE if the processor or the build lacks it. name NULL: the

@@ -183,4 +183,5 @@ static const tally_device_interface cpu_interface = {
     .reset = tally_cpu_plan_reset,
 };
 
-const tally_backend tally_cpu_backend = {"cpu", cpu_count, cpu_describe_index, cpu_open, NULL};
+const tally_backend tally_cpu_backend = {
+    .name = "cpu", .device_count = cpu_count, .describe = cpu_describe_index, .open = cpu_open};

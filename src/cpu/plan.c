@@ -147,10 +147,6 @@ tally_status tally_cpu_plan_run(tally_plan *base, const tally_args *args, uint64
 
 /* ---- pieces ---- */
 
-static uint64_t inner_of(const tally_computation *c, const tally_args *args) {
-    return c->desc.grouping == TALLY_AXIS ? args->shape.inner : 1;
-}
-
 static tally_status make_pieces(tally_cpu_plan *plan, uint64_t inner, const void *initial) {
     size_t bytes;
     if (__builtin_mul_overflow(inner, plan->acc_bytes, &bytes) || bytes > PTRDIFF_MAX)
@@ -167,36 +163,30 @@ static tally_status make_pieces(tally_cpu_plan *plan, uint64_t inner, const void
 }
 
 static tally_status begin_pieces(tally_cpu_plan *plan, const tally_args *args) {
-    uint64_t inner = inner_of(&plan->base.computation, args);
-    if (plan->has_pieces) {
-        if (inner != plan->piece_inner)
-            return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: inner is %llu, but was %llu in the pieces before",
-                              (unsigned long long)inner, (unsigned long long)plan->piece_inner);
-        return TALLY_OK;
-    }
-    tally_status status = make_pieces(plan, inner, args->initial);
-    if (status != TALLY_OK)
+    uint64_t inner;
+    tally_status status = tally_pieces_next(&plan->input, &plan->base.computation, &args->shape, &inner);
+    if (status != TALLY_OK || plan->input.begun)
         return status;
-    plan->has_pieces = true;
-    plan->piece_rows = 0;
-    plan->piece_inner = inner;
-    return TALLY_OK;
+    status = make_pieces(plan, inner, args->initial);
+    if (status == TALLY_OK)
+        plan->input = (tally_pieces){.begun = true, .columns = inner};
+    return status;
 }
 
 static tally_status push(tally_cpu_plan *plan, const tally_args *args) {
-    bool first = !plan->has_pieces;
+    bool first = !plan->input.begun;
     tally_status status = begin_pieces(plan, args);
     if (status != TALLY_OK)
         return status;
     const tally_computation *c = &plan->base.computation;
     if (tally_is_scan(c))
-        status = tally_cpu_scan_axis(plan, args, plan->piece_rows, plan->pieces);
+        status = tally_cpu_scan_axis(plan, args, plan->input.rows, plan->pieces);
     else
-        status = tally_cpu_reduce(plan, args, plan->piece_rows, plan->pieces);
+        status = tally_cpu_reduce(plan, args, plan->input.rows, plan->pieces);
     if (status == TALLY_OK)
-        plan->piece_rows += args->shape.extent;
+        plan->input.rows += args->shape.extent;
     else if (first)
-        plan->has_pieces = false; /* as if it had not been tried */
+        plan->input.begun = false; /* as if it had not been tried */
     return status;
 }
 
@@ -212,20 +202,13 @@ static tally_status finish(tally_cpu_plan *plan, void *out, size_t out_bytes) {
     const tally_computation *c = &plan->base.computation;
     if (tally_is_scan(c))
         return TALLY_OK;
-    uint64_t inner = plan->has_pieces ? plan->piece_inner : 1;
-    uint64_t rows = plan->has_pieces ? plan->piece_rows : 0;
-    if (rows == 0 && inner && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR))
-        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
-    uint64_t needed = inner * c->out_bytes * c->per_result;
-    if (out_bytes < needed)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %llu", out_bytes,
-                          (unsigned long long)needed);
-    if (!plan->has_pieces) {
-        tally_status status = make_pieces(plan, 1, NULL);
-        if (status != TALLY_OK)
-            return status;
-    }
-    plan->lower(plan, plan->pieces, inner, (tally_counts){NULL, rows, 0}, out);
+    uint64_t inner;
+    tally_status status = tally_pieces_finish(&plan->input, c, out_bytes, &inner);
+    if (status == TALLY_OK && !plan->input.begun)
+        status = make_pieces(plan, 1, NULL);
+    if (status != TALLY_OK)
+        return status;
+    plan->lower(plan, plan->pieces, inner, (tally_counts){NULL, plan->input.rows, 0}, out);
     return TALLY_OK;
 }
 
@@ -240,6 +223,5 @@ tally_status tally_cpu_plan_finish(tally_plan *base, void *out, size_t out_bytes
 
 void tally_cpu_plan_reset(tally_plan *base) {
     tally_cpu_plan *plan = (tally_cpu_plan *)base;
-    plan->has_pieces = false;
-    plan->piece_rows = plan->piece_inner = 0;
+    plan->input = (tally_pieces){0};
 }

@@ -304,4 +304,5 @@ static const tally_device_interface cuda_interface = {
     .reset = tally_cuda_plan_reset,
 };
 
-const tally_backend tally_cuda_backend = {"cuda", cuda_count, cuda_describe_index, cuda_open, NULL};
+const tally_backend tally_cuda_backend = {
+    .name = "cuda", .device_count = cuda_count, .describe = cuda_describe_index, .open = cuda_open};

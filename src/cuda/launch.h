@@ -2,6 +2,7 @@
 #ifndef TALLY_CUDA_LAUNCH_H
 #define TALLY_CUDA_LAUNCH_H
 
+#include "core/run.h"
 #include "cuda/workspace.h"
 
 typedef struct tally_cuda_kernels {
@@ -25,10 +26,9 @@ typedef struct tally_cuda_plan {
     tally_cuda_memory scratch;
 
     /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */
-    bool has_pieces;
+    tally_pieces input;
     int current;
     tally_cuda_memory totals[2];
-    uint64_t piece_rows, piece_columns;
 } tally_cuda_plan;
 
 typedef struct tally_cuda_pieces {

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cache.h"
+#include "core/cache.h"
+#include "cuda/nvrtc.h"
 #include "cuda/cuda.h"
 
 struct tally_cuda_module {
     tally_cuda_module *next;
     const tally_cuda_device *device;
-    tally_cuda_key key;
+    tally_key key;
     bool ready; /* else a thread is making it */
     CUmodule loaded;
 };
@@ -22,11 +23,11 @@ typedef struct request {
     const char *source;
     const char *const *options;
     size_t count;
-    tally_cuda_key key;
+    tally_key key;
 } request;
 
-static void hash_number(tally_cuda_hash *hash, uint64_t number) {
-    tally_cuda_hash_add(hash, &number, sizeof number);
+static void hash_number(tally_hash *hash, uint64_t number) {
+    tally_hash_add(hash, &number, sizeof number);
 }
 
 static tally_status find_key(const tally_cuda_device *device, request *r) {
@@ -34,23 +35,23 @@ static tally_status find_key(const tally_cuda_device *device, request *r) {
     tally_status status = tally_cuda_compiler_version(&compiler);
     if (status != TALLY_OK)
         return status;
-    tally_cuda_hash hash;
-    tally_cuda_hash_begin(&hash);
-    tally_cuda_hash_add_text(&hash, tally_version());
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    tally_hash_add_text(&hash, tally_version());
     hash_number(&hash, (uint64_t)compiler);
     hash_number(&hash, (uint64_t)device->api->version);
     hash_number(&hash, (uint64_t)device->architecture);
     hash_number(&hash, r->count);
     for (size_t k = 0; k < r->count; k++)
-        tally_cuda_hash_add_text(&hash, r->options[k]);
-    tally_cuda_hash_add_text(&hash, r->source);
-    r->key = tally_cuda_hash_end(&hash);
+        tally_hash_add_text(&hash, r->options[k]);
+    tally_hash_add_text(&hash, r->source);
+    r->key = tally_hash_end(&hash);
     return TALLY_OK;
 }
 
 /* ---- making a module ---- */
 
-static CUresult load_image(const tally_cuda_device *device, const tally_cuda_image *image, CUmodule *loaded, char *log,
+static CUresult load_image(const tally_cuda_device *device, const tally_image *image, CUmodule *loaded, char *log,
                            size_t log_bytes) {
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)log_bytes};
@@ -59,7 +60,7 @@ static CUresult load_image(const tally_cuda_device *device, const tally_cuda_ima
 }
 
 static tally_status compile_and_load(const tally_cuda_device *device, const request *r, CUmodule *loaded) {
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     char log[2048], what[sizeof log + 64];
     tally_status status =
         tally_cuda_compile(r->source, "tally.cu", r->options, r->count, device->architecture, &image, NULL);
@@ -67,8 +68,8 @@ static tally_status compile_and_load(const tally_cuda_device *device, const requ
         return status;
     CUresult result = load_image(device, &image, loaded, log, sizeof log);
     if (result == CUDA_SUCCESS)
-        tally_cuda_cache_store(r->key, &image);
-    tally_cuda_image_free(&image);
+        tally_cache_store(r->key, &image);
+    tally_image_free(&image);
     snprintf(what, sizeof what, "loading kernels%s%s", log[0] ? ": " : "", log);
     return tally_cuda_check(result, what);
 }
@@ -76,15 +77,15 @@ static tally_status compile_and_load(const tally_cuda_device *device, const requ
 /* From the disk, or else from the compiler: also when the driver refuses what was on the disk, unless it lacks the
  * memory, which compiling would not mend. */
 static tally_status make_module(const tally_cuda_device *device, const request *r, CUmodule *loaded) {
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     tally_status status = tally_cuda_enter(device);
     if (status != TALLY_OK)
         return status;
     char log[16];
     CUresult result = CUDA_ERROR_NOT_FOUND;
-    if (tally_cuda_cache_load(r->key, &image)) {
+    if (tally_cache_load(r->key, &image)) {
         result = load_image(device, &image, loaded, log, sizeof log);
-        tally_cuda_image_free(&image);
+        tally_image_free(&image);
     }
     if (result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY)
         status = tally_cuda_check(result, "loading kernels");
@@ -96,14 +97,14 @@ static tally_status make_module(const tally_cuda_device *device, const request *
 
 /* ---- the list; the device's mutex is held ---- */
 
-static tally_cuda_module *find(const tally_cuda_device *device, tally_cuda_key key) {
+static tally_cuda_module *find(const tally_cuda_device *device, tally_key key) {
     tally_cuda_module *module = device->modules;
-    while (module && !tally_cuda_key_equal(module->key, key))
+    while (module && !tally_key_equal(module->key, key))
         module = module->next;
     return module;
 }
 
-static tally_cuda_module *insert(tally_cuda_device *device, tally_cuda_key key) {
+static tally_cuda_module *insert(tally_cuda_device *device, tally_key key) {
     tally_cuda_module *module = malloc(sizeof *module);
     if (!module)
         return NULL;

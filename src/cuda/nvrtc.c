@@ -195,11 +195,6 @@ tally_status tally_cuda_compiler_version(int *version) {
 
 /* ---- compiling ---- */
 
-void tally_cuda_image_free(tally_cuda_image *image) {
-    free(image->bytes);
-    *image = (tally_cuda_image){0};
-}
-
 /* The newest architecture that the compiler knows and that is no newer than the device's; 0 if there is none. */
 static int nearest_architecture(int architecture) {
     int count = 0, known[256], nearest = 0;
@@ -238,7 +233,7 @@ static tally_status refuse_source(int result, const char *name, const char *log)
                       chosen.version / 1000, chosen.version % 1000 / 10, name, result, log ? log : "");
 }
 
-static tally_status read_image(program made, bool machine_code, const char *name, tally_cuda_image *image) {
+static tally_status read_image(program made, bool machine_code, const char *name, tally_image *image) {
     size_t bytes = 0;
     int result = machine_code ? chosen.nvrtcGetCUBINSize(made, &bytes) : chosen.nvrtcGetPTXSize(made, &bytes);
     char *code = result == NVRTC_SUCCESS && bytes > 0 ? malloc(bytes) : NULL;
@@ -250,12 +245,12 @@ static tally_status read_image(program made, bool machine_code, const char *name
         free(code);
         return tally_fail(TALLY_DEVICE_FAILED, "NVRTC gives no code for %s (error %d)", name, result);
     }
-    *image = (tally_cuda_image){code, bytes};
+    *image = (tally_image){code, bytes};
     return TALLY_OK;
 }
 
 static tally_status compile(program made, const char *name, const char *const *options, int count, bool machine_code,
-                            tally_cuda_image *image, char **log) {
+                            tally_image *image, char **log) {
     int result = chosen.nvrtcCompileProgram(made, count, options);
     char *printed = read_log(made);
     tally_status status =
@@ -268,7 +263,7 @@ static tally_status compile(program made, const char *name, const char *const *o
 }
 
 tally_status tally_cuda_compile(const char *source, const char *name, const char *const *options, size_t count,
-                                int architecture, tally_cuda_image *image, char **log) {
+                                int architecture, tally_image *image, char **log) {
     if (log)
         *log = NULL;
     tally_status status = open_once();

@@ -7,27 +7,19 @@
 
 #include <stddef.h>
 
+#include "core/cache.h"
 #include "tally/tally.h"
-
-/* Machine code for one architecture (a cubin) or, for a device that is newer than the compiler, PTX with the zero that
- * ends it. */
-typedef struct tally_cuda_image {
-    void *bytes; /* from malloc */
-    size_t size;
-} tally_cuda_image;
-
-/* Releases the bytes; the image is empty afterwards. */
-void tally_cuda_image_free(tally_cuda_image *image);
 
 /* The compiler's version, 1000 * major + 10 * minor. Opens it. TALLY_NO_DEVICE says where it was looked for and what
  * to do. Any thread may call. */
 tally_status tally_cuda_compiler_version(int *version);
 
-/* Compiles CUDA C for an architecture (90 for compute capability 9.0) into *image, which the caller frees. 'name'
+/* Compiles CUDA C for an architecture (90 for compute capability 9.0) into *image, which the caller frees: machine
+ * code (a cubin) or, for a device that is newer than the compiler, PTX with the zero that ends it. 'name'
  * stands for the source in messages. Options are NVRTC's; --gpu-architecture is added. A text that does not compile is
  * TALLY_INVALID_ARGUMENT with the compiler's log in the message. log may be NULL, else it receives what the compiler
  * printed, on success too, to be freed; NULL if nothing. Any thread may call. */
 tally_status tally_cuda_compile(const char *source, const char *name, const char *const *options, size_t count,
-                                int architecture, tally_cuda_image *image, char **log);
+                                int architecture, tally_image *image, char **log);
 
 #endif

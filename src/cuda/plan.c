@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/run.h"
+#include "core/user.h"
 #include "cuda/exact.h"
 #include "cuda/launch.h"
 
@@ -97,8 +99,6 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     return status;
 }
 
-enum { LARGEST_USER_ACCUMULATOR = 64 };
-
 /* What the tiles' one pass cannot know in time: where a group starts that is met from its other end. */
 static tally_status check_supported(const tally_computation *c) {
     tally_grouping grouping = c->desc.grouping;
@@ -106,15 +106,7 @@ static tally_status check_supported(const tally_computation *c) {
     if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on CUDA: a group's first element comes last",
                           c->entry->name, tally_grouping_name(grouping));
-    if (!c->entry && c->user.acc_bytes > LARGEST_USER_ACCUMULATOR)
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "a user operator on CUDA: its accumulator has %zu bytes, and %d at most are "
-                          "kept in registers",
-                          c->user.acc_bytes, LARGEST_USER_ACCUMULATOR);
-    if (grouped && !c->entry && c->user.lift_source && strstr(c->user.lift_source, "index"))
-        return tally_fail(TALLY_UNSUPPORTED, "a user operator by %s on CUDA: its lift may not depend on the index",
-                          tally_grouping_name(grouping));
-    return TALLY_OK;
+    return tally_user_check(c, "CUDA");
 }
 
 tally_status tally_cuda_plan_create(tally_device *device, const tally_computation *c, tally_plan **out) {
@@ -209,51 +201,25 @@ static tally_status check_pointer(const tally_cuda_plan *plan, const char *name,
     return tally_cuda_check(result, "asking what memory a pointer is of");
 }
 
-static tally_status check_pointers(const tally_cuda_plan *plan, const tally_args *a, uint64_t elements) {
-    const struct {
-        const char *name;
-        const void *pointer;
-    } all[] = {{"x", elements ? a->x : NULL},
-               {"y", elements ? a->y : NULL},
-               {"offsets", a->offsets},
-               {"keys", elements ? a->keys : NULL},
-               {"initial", a->initial},
-               {"out", elements ? a->out : NULL},
-               {"keys_out", elements ? a->keys_out : NULL}};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        tally_status status = check_pointer(plan, all[k].name, all[k].pointer);
-        if (status != TALLY_OK)
-            return status;
-    }
-    return TALLY_OK;
-}
-
-static tally_status refuse_empty(const tally_computation *c, const tally_args *args) {
-    tally_grouping grouping = c->desc.grouping;
-    bool concerned = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) &&
-                     (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS);
-    if (!concerned || args->shape.extent || (grouping == TALLY_AXIS && !(args->shape.outer && args->shape.inner)))
-        return TALLY_OK;
-    return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+static tally_status check_pointers(const tally_cuda_plan *plan, const tally_args *args, uint64_t elements,
+                                   bool is_push) {
+    tally_pointer all[TALLY_POINTERS];
+    tally_status status = TALLY_OK;
+    tally_run_pointers(&plan->base.computation, args, elements, is_push, all);
+    for (int k = 0; k < TALLY_POINTERS && status == TALLY_OK; k++)
+        status = check_pointer(plan, all[k].name, all[k].address);
+    return status;
 }
 
 /* What the kernels found wrong, once they are done. */
 static tally_status outcome_of(const tally_computation *c, const tally_args *args, const tally_cuda_control *control) {
-    const uint64_t bad = ~control->not_bad, empty = ~control->not_empty, runs = control->runs;
-    const uint64_t out = runs * c->out_bytes * c->per_result, keys_out = runs * c->index_bytes;
-    if (control->refused & TALLY_CUDA_REFUSED_BAD)
-        return tally_fail(TALLY_BAD_OFFSETS,
-                          "segment %" PRIu64 ": offsets may not decrease or pass the end of the values, %" PRIu64, bad,
-                          args->shape.extent);
-    if (control->refused & TALLY_CUDA_REFUSED_EMPTY)
-        return tally_fail(TALLY_EMPTY, "segment %" PRIu64 " is empty, and %s of nothing has no value", empty,
-                          c->entry->name);
-    if (control->refused & TALLY_CUDA_REFUSED_RUNS)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
-                          "there are %" PRIu64 " runs of keys, which need %" PRIu64 " bytes of out and %" PRIu64
-                          " of keys_out; args.out_bytes is %zu, args.keys_out_bytes %zu",
-                          runs, out, keys_out, args->out_bytes, args->keys_out_bytes);
-    return TALLY_OK;
+    const bool is_bad = control->refused & TALLY_CUDA_REFUSED_BAD;
+    const tally_outcome outcome = {.is_bad = is_bad,
+                                   .is_empty = control->refused & TALLY_CUDA_REFUSED_EMPTY,
+                                   .lacks_room = control->refused & TALLY_CUDA_REFUSED_RUNS,
+                                   .segment = is_bad ? ~control->not_bad : ~control->not_empty,
+                                   .runs = control->runs};
+    return tally_run_outcome(c, args, &outcome);
 }
 
 /* Waits for a synchronous run and fetches what it has to say. */
@@ -298,9 +264,9 @@ static tally_status run(tally_cuda_plan *plan, const tally_args *args, tally_cud
     tally_cuda_cut cut;
     tally_cuda_cut_make(plan->device, c, &plan->sizes, plan->resident, &args->shape, &cut);
     CUdeviceptr workspace = 0;
-    tally_status status = refuse_empty(c, args);
+    tally_status status = tally_run_check_empty(c, args);
     if (status == TALLY_OK)
-        status = check_pointers(plan, args, cut.elements);
+        status = check_pointers(plan, args, cut.elements, pieces.total != 0);
     if (status == TALLY_OK)
         status = workspace_of(plan, args, &cut, &workspace);
     if (status != TALLY_OK)
@@ -325,10 +291,6 @@ tally_status tally_cuda_plan_run(tally_plan *base, const tally_args *args, uint6
 
 /* ---- pieces ---- */
 
-static uint64_t columns_of(const tally_computation *c, const tally_shape *shape) {
-    return c->desc.grouping == TALLY_AXIS ? shape->inner : 1;
-}
-
 static tally_status begin_pieces(tally_cuda_plan *plan, uint64_t columns, const void *initial) {
     size_t bytes;
     if (__builtin_mul_overflow(columns, plan->sizes.slot_bytes, &bytes))
@@ -341,29 +303,26 @@ static tally_status begin_pieces(tally_cuda_plan *plan, uint64_t columns, const 
     if (status != TALLY_OK)
         return status;
     plan->current = 0;
-    plan->piece_columns = columns;
-    plan->piece_rows = 0;
-    plan->has_pieces = true;
+    plan->input = (tally_pieces){.begun = true, .columns = columns};
     return TALLY_OK;
 }
 
 static tally_status push(tally_cuda_plan *plan, const tally_args *args) {
-    uint64_t columns = columns_of(&plan->base.computation, &args->shape);
-    bool first = !plan->has_pieces;
-    if (!first && columns != plan->piece_columns)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: inner is %llu, but was %llu in the pieces before",
-                          (unsigned long long)columns, (unsigned long long)plan->piece_columns);
-    tally_status status = first ? begin_pieces(plan, columns, args->initial) : TALLY_OK;
+    uint64_t columns;
+    bool first = !plan->input.begun;
+    tally_status status = tally_pieces_next(&plan->input, &plan->base.computation, &args->shape, &columns);
+    if (status == TALLY_OK && first)
+        status = begin_pieces(plan, columns, args->initial);
     if (status != TALLY_OK || !args->shape.extent || !columns)
         return status;
     tally_cuda_pieces pieces = {plan->totals[plan->current].address, plan->totals[!plan->current].address,
-                                plan->piece_rows};
+                                plan->input.rows};
     status = run(plan, args, pieces, NULL);
     if (status == TALLY_OK) {
-        plan->piece_rows += args->shape.extent;
+        plan->input.rows += args->shape.extent;
         plan->current = !plan->current;
     } else if (first) {
-        plan->has_pieces = false; /* as if it had not been tried */
+        plan->input.begun = false; /* as if it had not been tried */
     }
     return status;
 }
@@ -383,18 +342,14 @@ static tally_status finish(tally_cuda_plan *plan, void *out, size_t out_bytes) {
     const tally_computation *c = &plan->base.computation;
     if (tally_is_scan(c))
         return TALLY_OK;
-    uint64_t columns = plan->has_pieces ? plan->piece_columns : 1;
-    if (plan->piece_rows == 0 && columns && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR))
-        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
-    uint64_t needed = columns * c->out_bytes * c->per_result;
-    if (out_bytes < needed)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %llu", out_bytes,
-                          (unsigned long long)needed);
-    tally_status status = check_pointer(plan, "out", out);
-    if (status == TALLY_OK && !plan->has_pieces)
+    uint64_t columns;
+    tally_status status = tally_pieces_finish(&plan->input, c, out_bytes, &columns);
+    if (status == TALLY_OK)
+        status = check_pointer(plan, "out", out);
+    if (status == TALLY_OK && !plan->input.begun)
         status = begin_pieces(plan, 1, NULL);
     if (status == TALLY_OK)
-        status = tally_cuda_lower_totals(plan, plan->totals[plan->current].address, columns, plan->piece_rows, out);
+        status = tally_cuda_lower_totals(plan, plan->totals[plan->current].address, columns, plan->input.rows, out);
     return status;
 }
 
@@ -412,6 +367,5 @@ tally_status tally_cuda_plan_finish(tally_plan *base, void *out, size_t out_byte
 
 void tally_cuda_plan_reset(tally_plan *base) {
     tally_cuda_plan *plan = (tally_cuda_plan *)base;
-    plan->has_pieces = false;
-    plan->piece_rows = plan->piece_columns = 0;
+    plan->input = (tally_pieces){0};
 }

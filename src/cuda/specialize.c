@@ -379,7 +379,11 @@ static void add_raise(tally_text *text, const tally_computation *c) {
 
 /* A user's operator: the header's five texts, over its names. */
 static void add_user(tally_text *text, const tally_user_op *user) {
-    tally_text_print(text, "namespace user {\n#line 1 \"acc\"\n%s\n}\n", user->acc_source);
+    tally_text_print(text,
+                     "namespace user {\ntypedef int8 int8_t;\ntypedef int16 int16_t;\ntypedef int32 int32_t;\n"
+                     "typedef int64 int64_t;\ntypedef uint8 uint8_t;\ntypedef uint16 uint16_t;\n"
+                     "typedef uint32 uint32_t;\ntypedef uint64 uint64_t;\n#line 1 \"acc\"\n%s\n}\n",
+                     user->acc_source);
     tally_text_add(text, "struct alignas(16) acc_t : user::acc_t {\n    acc_t() = default;\n"
                          "    acc_t(const user::acc_t &from) : user::acc_t(from) {}\n};\ntypedef acc_t lane_t;\n");
     tally_text_print(text, "static_assert(sizeof(user::acc_t) <= %zu, \"the accumulator is larger than acc_bytes\");\n",
@@ -520,21 +524,10 @@ static void add_kernels(tally_text *text, const tally_computation *c, const tall
         tally_text_add(text, tally_cuda_kernels_pieces);
 }
 
-static tally_status check_user(const tally_user_op *user) {
-    if (!user->acc_source || !user->identity_source || !user->lift_source || !user->combine_source ||
-        !user->lower_source)
-        return tally_fail(TALLY_UNSUPPORTED, "a user operator on CUDA needs its five source texts (acc_source, "
-                                             "identity_source, lift_source, combine_source, lower_source)");
-    return TALLY_OK;
-}
-
 tally_status tally_cuda_specialize(const tally_computation *c, int architecture, char **source) {
     tally_text text = {0};
     tally_cuda_sizes sizes;
     components types = {.lane_limit = UNLIMITED};
-    tally_status status = c->entry ? TALLY_OK : check_user(&c->user);
-    if (status != TALLY_OK)
-        return status;
     tally_cuda_sizes_of(c, architecture, &sizes);
     if (c->entry)
         components_of(c, &types);

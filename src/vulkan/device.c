@@ -8,6 +8,7 @@
 #include "tally/vulkan.h"
 #include "vulkan/pipeline.h"
 #include "vulkan/plan.h"
+#include "vulkan/self_test.h"
 #include "vulkan/vulkan.h"
 
 enum { MOST_DEVICES = 64, BLOCK = 256, LEAST_BLOCK = 128 };
@@ -62,6 +63,9 @@ static void read_properties(tally_vulkan_device *v) {
     snprintf(v->name, sizeof v->name, "%.127s", properties.deviceName);
     v->version = properties.apiVersion;
     v->driver_version = properties.driverVersion;
+    v->vendor = properties.vendorID;
+    v->model = properties.deviceID;
+    memcpy(v->cache_uuid, properties.pipelineCacheUUID, sizeof v->cache_uuid);
     v->is_software = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
     v->shared_bytes = properties.limits.maxComputeSharedMemorySize;
     const VkPhysicalDeviceLimits *limits = &properties.limits;
@@ -79,6 +83,13 @@ static void read_properties(tally_vulkan_device *v) {
                                              VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
         v->shares_memory |= (v->types.memoryTypes[k].propertyFlags & wanted) == wanted;
     }
+}
+
+void tally_vulkan_hash_device(const tally_vulkan_device *v, tally_hash *hash) {
+    const uint32_t which[] = {v->vendor, v->model, v->version, v->driver_version};
+    tally_hash_add_text(hash, tally_version());
+    tally_hash_add(hash, which, sizeof which);
+    tally_hash_add(hash, v->cache_uuid, sizeof v->cache_uuid);
 }
 
 static void describe(const tally_vulkan_device *v, tally_device_info *info) {
@@ -132,6 +143,31 @@ static tally_status check_features(const tally_vulkan_device *v, features *f) {
     return TALLY_OK;
 }
 
+/* The library's own kernels have no use for it, a program's (kernel.h) may. */
+static bool has_extension(const tally_vulkan_device *v, const char *name) {
+    VkExtensionProperties *all;
+    uint32_t count = 0;
+    bool found = false;
+    if (v->loader.vkEnumerateDeviceExtensionProperties(v->physical, NULL, &count, NULL) != VK_SUCCESS || count == 0)
+        return false;
+    all = calloc(count, sizeof *all);
+    if (all && v->loader.vkEnumerateDeviceExtensionProperties(v->physical, NULL, &count, all) >= VK_SUCCESS)
+        for (uint32_t k = 0; k < count && !found; k++)
+            found = strcmp(all[k].extensionName, name) == 0;
+    free(all);
+    return found;
+}
+
+static bool adds_floats(const tally_vulkan_device *v) {
+    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT has = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
+    VkPhysicalDeviceFeatures2 base = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &has};
+    if (!has_extension(v, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME))
+        return false;
+    v->loader.vkGetPhysicalDeviceFeatures2(v->physical, &base);
+    return has.shaderBufferFloat32AtomicAdd;
+}
+
 /* A family that computes; one that does nothing else besides is as good. */
 static bool find_family(tally_vulkan_device *v) {
     VkQueueFamilyProperties families[32];
@@ -151,10 +187,16 @@ static tally_status create_device(tally_vulkan_device *v) {
     if (!find_family(v))
         return tally_fail(TALLY_NO_DEVICE, "vulkan:%d (%s) has no queue that computes", v->ordinal, v->name);
     v->has_double = has.base.features.shaderFloat64;
+    v->adds_floats = adds_floats(v);
+    static const char *const extensions[] = {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME};
+    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT,
+        .shaderBufferFloat32AtomicAdd = VK_TRUE};
     features wanted = {.base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                        .base.pNext = &wanted.v12,
                        .base.features = {.shaderInt64 = VK_TRUE, .shaderFloat64 = has.base.features.shaderFloat64},
                        .v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                       .v12.pNext = v->adds_floats ? &atomic_float : NULL,
                        .v12.bufferDeviceAddress = VK_TRUE};
     const float priority = 1;
     const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -164,7 +206,9 @@ static tally_status create_device(tally_vulkan_device *v) {
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &wanted.base,
                                      .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue};
+                                     .pQueueCreateInfos = &queue,
+                                     .enabledExtensionCount = v->adds_floats ? 1 : 0,
+                                     .ppEnabledExtensionNames = extensions};
     status =
         tally_vulkan_check(v->loader.vkCreateDevice(v->physical, &info, NULL, &v->device), "opening the Vulkan device");
     v->owns_device = status == TALLY_OK;
@@ -263,7 +307,16 @@ static tally_status vulkan_open(const char *options, tally_device **device) {
         close_parts(v);
         return status;
     }
-    return finish_opening(v, device);
+    tally_device *opened;
+    status = finish_opening(v, &opened);
+    if (status != TALLY_OK)
+        return status;
+    status = tally_vulkan_self_test(v);
+    if (status == TALLY_OK)
+        *device = opened;
+    else
+        close_parts(v);
+    return status;
 }
 
 /* ---- a device of the caller's ---- */
@@ -343,5 +396,8 @@ static const tally_device_interface vulkan_interface = {
     .reset = tally_vulkan_plan_reset,
 };
 
-const tally_backend tally_vulkan_backend = {"vulkan", vulkan_count, vulkan_describe_index, vulkan_open,
-                                            vulkan_automatic_count};
+const tally_backend tally_vulkan_backend = {.name = "vulkan",
+                                            .device_count = vulkan_count,
+                                            .describe = vulkan_describe_index,
+                                            .open = vulkan_open,
+                                            .automatic_count = vulkan_automatic_count};

@@ -10,8 +10,7 @@ enum {
     LEAST_CHUNK = 16384 /* elements of theirs */
 };
 
-/* What exact_rows leaves of a chunk. */
-static uint64_t chunk_bytes(const tally_computation *c) {
+uint64_t tally_vulkan_exact_state_bytes(const tally_computation *c) {
     const tally_exact_layout layout = tally_exact_layout_of(c->desc.in, c->monoid != TALLY_MONOID_sum);
     return (2 * (uint64_t)tally_layout_limbs(layout) + 2) * sizeof(uint32_t);
 }
@@ -24,7 +23,7 @@ static void cut_rows(const tally_computation *c, tally_vulkan_cut *cut) {
     cut->chunk = (units ? units : 1) * LEAST_CHUNK;
     cut->chunks = cut->extent ? divide_up(cut->extent, cut->chunk) : 1;
     if (cut->chunks > 1)
-        cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * chunk_bytes(c));
+        cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * tally_vulkan_exact_state_bytes(c));
 }
 
 void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_computation *c, const tally_shape *shape,
@@ -50,9 +49,12 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
     cut->too_many = groups > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID;
 }
 
+/* Chunks take nothing of earlier pieces, which their sum does. */
 static void launch_rows(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     tally_vulkan_arguments a = tally_vulkan_arguments_of(l);
+    a.carry = l->pieces.carry;
+    a.total = l->pieces.total;
     a.slots = cut->chunks > 1 ? l->workspace + cut->slots : 0;
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_EXACT_ROWS], &a, cut->columns * cut->chunks);
     if (cut->chunks == 1)
@@ -87,4 +89,15 @@ void tally_vulkan_exact_launch(const tally_vulkan_launch *l) {
         launch_groups(l);
     else
         launch_rows(l);
+}
+
+void tally_vulkan_exact_finish(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,
+                               uint64_t columns, uint64_t elements, void *out) {
+    const tally_args args = {.out = out};
+    const tally_vulkan_cut cut = {.columns = columns, .inner = 1, .chunks = totals ? 1 : 0};
+    const tally_vulkan_launch launch = {
+        .plan = plan, .args = &args, .cut = &cut, .buffer = buffer, .pieces = {.before = elements}};
+    tally_vulkan_arguments a = tally_vulkan_arguments_of(&launch);
+    a.slots = totals;
+    tally_vulkan_dispatch(&launch, plan->kernels[TALLY_VULKAN_EXACT_MERGE], &a, columns);
 }

@@ -9,4 +9,11 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
 
 void tally_vulkan_exact_launch(const tally_vulkan_launch *launch);
 
+/* Of a column's sum as it is kept between pieces. */
+uint64_t tally_vulkan_exact_state_bytes(const tally_computation *computation);
+
+/* Records: the results of such sums. 'totals' 0: sums of nothing. */
+void tally_vulkan_exact_finish(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,
+                               uint64_t columns, uint64_t elements, void *out);
+
 #endif

@@ -18,11 +18,11 @@ static tally_vulkan_device *vulkan_of(tally_device *device) {
     return NULL;
 }
 
-tally_status tally_vulkan_is_software(tally_device *device, bool *software) {
+tally_status tally_vulkan_facts_of(tally_device *device, tally_vulkan_facts *facts) {
     const tally_vulkan_device *vulkan = vulkan_of(device);
     if (!vulkan)
         return TALLY_UNSUPPORTED;
-    *software = vulkan->is_software;
+    *facts = (tally_vulkan_facts){.is_software = vulkan->is_software, .adds_floats = vulkan->adds_floats};
     return TALLY_OK;
 }
 

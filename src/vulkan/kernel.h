@@ -12,8 +12,12 @@
 
 #include "tally/tally.h"
 
-/* Whether the device is a CPU that plays a GPU: its times say nothing about GPUs. */
-tally_status tally_vulkan_is_software(tally_device *device, bool *software);
+typedef struct tally_vulkan_facts {
+    bool is_software; /* a CPU that plays a GPU: its times say nothing about GPUs */
+    bool adds_floats; /* kernels may add to a float in memory atomically (GL_EXT_shader_atomic_float) */
+} tally_vulkan_facts;
+
+tally_status tally_vulkan_facts_of(tally_device *device, tally_vulkan_facts *facts);
 
 typedef struct tally_vulkan_program tally_vulkan_program;
 tally_status tally_vulkan_program_make(tally_device *device, const uint32_t *words, size_t bytes, unsigned block,

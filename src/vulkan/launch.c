@@ -135,7 +135,7 @@ void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups)
         return;
     a.chunk = cut->tile;
     a.chunks = cut->tiles;
-    a.width = !tally_is_scan(c) && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
+    a.width = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a, divide_up(items, l->plan->device->block));
     tally_vulkan_then(l);
 }
@@ -204,7 +204,7 @@ static arguments totals_arguments(const tally_vulkan_plan *plan, uint64_t count)
                        .chunks = 1,
                        .types = plan->types,
                        .ddof = plan->base.computation.desc.ddof,
-                       .width = plan->device->block};
+                       .width = plan->block};
 }
 
 void tally_vulkan_clear_totals(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,

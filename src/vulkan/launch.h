@@ -2,12 +2,14 @@
 #ifndef TALLY_VULKAN_LAUNCH_H
 #define TALLY_VULKAN_LAUNCH_H
 
+#include "core/run.h"
 #include "vulkan/workspace.h"
 
 typedef struct tally_vulkan_plan {
     tally_plan base;
     tally_vulkan_device *device;
     tally_vulkan_slot slot;
+    uint32_t block; /* threads a workgroup */
     uint32_t types;
     VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
     VkPipeline fold_slots; /* the reduction of accumulators */
@@ -16,10 +18,9 @@ typedef struct tally_vulkan_plan {
     tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads */
 
     /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */
-    bool has_pieces;
+    tally_pieces input;
     int current;
     tally_vulkan_memory totals[2];
-    uint64_t piece_rows, piece_columns;
 } tally_vulkan_plan;
 
 typedef struct tally_vulkan_pieces {

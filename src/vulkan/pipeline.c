@@ -3,20 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cache.h"
 #include "core/dtype.h"
+#include "core/hash.h"
+#include "vulkan/compiler.h"
+#include "vulkan/entries.h"
 #include "vulkan/modules.h"
+#include "vulkan/pipeline_cache.h"
+#include "vulkan/translate.h"
 
 typedef tally_vulkan_packed_module packed_module;
 
 struct tally_vulkan_module {
     tally_vulkan_module *next;
-    const packed_module *packed;
+    const packed_module *packed; /* NULL: a user's, known by the hash of its text */
+    tally_key text;
+    tally_key words; /* hash of the SPIR-V */
     VkShaderModule module;
 };
 
 struct tally_vulkan_pipeline {
     tally_vulkan_pipeline *next;
-    const packed_module *packed;
+    const tally_vulkan_module *module;
     tally_vulkan_kernel kernel;
     tally_vulkan_choices choices;
     VkPipeline pipeline;
@@ -50,6 +58,8 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
 
 tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *device, const tally_computation *c) {
     const tally_dtype in = c->desc.in;
+    if (!c->entry)
+        return of_value(in);
     if (c->exact)
         return in == TALLY_F64 ? TALLY_VULKAN_exact64 : TALLY_VULKAN_exact32;
     switch (tally_monoid_texts[c->monoid].kind) {
@@ -83,8 +93,9 @@ uint32_t tally_vulkan_types_of(const tally_computation *c) {
            (uint32_t)(c->desc.op + 1) << 12 | (form_of(c) + 1) << 20;
 }
 
-static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, bool from_slots) {
-    tally_vulkan_choices choices = {{device->block}};
+static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
+                                       bool from_slots) {
+    tally_vulkan_choices choices = {{block}};
     /* Where kernels compile for a CPU, compiling takes longer than running: the types and the form are told with each
      * run. */
     if (!device->is_software) {
@@ -123,41 +134,144 @@ static size_t unpack(const packed_module *packed, uint32_t *words) {
     return count;
 }
 
-static tally_status make_module(tally_vulkan_device *device, const packed_module *packed, VkShaderModule *module) {
-    for (const tally_vulkan_module *m = device->modules; m; m = m->next)
-        if (m->packed == packed) {
-            *module = m->module;
-            return TALLY_OK;
-        }
-    const size_t count = unpack(packed, NULL);
-    tally_vulkan_module *made = calloc(1, sizeof *made);
-    uint32_t *words = malloc((count ? count : 1) * sizeof *words);
-    tally_status status = TALLY_OUT_OF_MEMORY;
-    if (made && words) {
-        unpack(packed, words);
-        const VkShaderModuleCreateInfo info = {
-            .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = count * sizeof *words, .pCode = words};
-        status = tally_vulkan_check(device->api.vkCreateShaderModule(device->device, &info, NULL, &made->module),
-                                    "loading a kernel");
-    } else {
-        tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    }
-    free(words);
+static tally_status load_module(tally_vulkan_device *device, const uint32_t *words, size_t count,
+                                tally_vulkan_module known, const tally_vulkan_module **module) {
+    tally_vulkan_module *made = malloc(sizeof *made);
+    if (!made)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    tally_hash_add(&hash, words, count * sizeof *words);
+    *made = known;
+    made->words = tally_hash_end(&hash);
+    const VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = count * sizeof *words, .pCode = words};
+    const tally_status status = tally_vulkan_check(
+        device->api.vkCreateShaderModule(device->device, &info, NULL, &made->module), "loading a kernel");
     if (status != TALLY_OK) {
         free(made);
         return status;
     }
-    made->packed = packed;
     made->next = device->modules;
     device->modules = made;
-    *module = made->module;
+    *module = made;
     return TALLY_OK;
+}
+
+static tally_status packed_module_get(tally_vulkan_device *device, const packed_module *packed,
+                                      const tally_vulkan_module **module) {
+    for (const tally_vulkan_module *m = device->modules; m; m = m->next)
+        if (m->packed == packed) {
+            *module = m;
+            return TALLY_OK;
+        }
+    const size_t count = unpack(packed, NULL);
+    uint32_t *words = malloc((count ? count : 1) * sizeof *words);
+    if (!words)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    unpack(packed, words);
+    const tally_status status = load_module(device, words, count, (tally_vulkan_module){.packed = packed}, module);
+    free(words);
+    return status;
+}
+
+/* From GLSL to a module whose entry points are the kernels. */
+static tally_status compile_module(tally_vulkan_device *device, const char *text, tally_key key,
+                                   const tally_vulkan_module **module) {
+    enum { MORE = 4096 /* words that entry points take */ };
+    uint32_t *words = NULL;
+    size_t count = 0;
+    tally_status status = tally_vulkan_compile(text, "the operator", &words, &count);
+    if (status != TALLY_OK)
+        return status;
+    tally_image entries = {malloc((count + MORE) * sizeof *words), 0};
+    if (entries.bytes)
+        entries.size = sizeof *words * tally_vulkan_add_entries(words, count, entries.bytes, count + MORE);
+    free(words);
+    if (!entries.bytes)
+        status = tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    else if (!entries.size)
+        status = tally_fail(TALLY_DEVICE_FAILED, "libshaderc gives no SPIR-V that has the kernels");
+    else
+        status = load_module(device, entries.bytes, entries.size / sizeof *words, (tally_vulkan_module){.text = key},
+                             module);
+    if (status == TALLY_OK)
+        tally_cache_store(key, &entries);
+    tally_image_free(&entries);
+    return status;
+}
+
+static tally_status user_module_get(tally_vulkan_device *device, const char *text, const tally_vulkan_module **module) {
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    tally_hash_add_text(&hash, "SPIR-V of a user's operator");
+    tally_hash_add_text(&hash, tally_version());
+    tally_hash_add_text(&hash, text);
+    const tally_key key = tally_hash_end(&hash);
+    tally_image image;
+    for (const tally_vulkan_module *m = device->modules; m; m = m->next)
+        if (!m->packed && tally_key_equal(m->text, key)) {
+            *module = m;
+            return TALLY_OK;
+        }
+    if (!tally_cache_load(key, &image))
+        return compile_module(device, text, key, module);
+    const tally_status status =
+        load_module(device, image.bytes, image.size / sizeof(uint32_t), (tally_vulkan_module){.text = key}, module);
+    tally_image_free(&image);
+    return status;
+}
+
+static tally_status find_user(tally_vulkan_device *device, const tally_computation *c,
+                              const tally_vulkan_module **module, tally_vulkan_slot *slot) {
+    tally_vulkan_operator user;
+    tally_text text = {0};
+    tally_status status = tally_vulkan_translate(c, &user);
+    if (status != TALLY_OK)
+        return status;
+    if (user.has_double && !device->has_double)
+        status = tally_fail(TALLY_UNSUPPORTED, "the user operator takes doubles, and this device has no shaderFloat64; "
+                                               "numbers like 0.5 are doubles, and 0.5f is none");
+    if (status == TALLY_OK) {
+        tally_vulkan_specialize_user(&text, user.text.bytes, user.slot, tally_vulkan_arithmetic_of(device, c),
+                                     user.has_double, c->user.commutes != 0);
+        status = text.failed ? tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel")
+                             : user_module_get(device, text.bytes, module);
+    }
+    *slot = user.slot;
+    free(text.bytes);
+    free(user.text.bytes);
+    return status;
+}
+
+static tally_status find_own(tally_vulkan_device *device, const tally_computation *c,
+                             const tally_vulkan_module **module, tally_vulkan_slot *slot) {
+    const tally_vulkan_arithmetic arithmetic = tally_vulkan_arithmetic_of(device, c);
+    const bool products = c->exact && c->monoid != TALLY_MONOID_sum;
+    const packed_module *packed = find_packed(products ? TALLY_MONOID_dot : c->monoid, arithmetic);
+    if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",
+                          c->entry->name, tally_dtype_name(c->desc.in));
+    if (!packed)
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s in %s on Vulkan: there is no kernel for it", c->entry->name,
+                          tally_dtype_name(c->desc.in), tally_vulkan_arithmetic_names[arithmetic]);
+    *slot = c->exact ? (tally_vulkan_slot){0, 4} : tally_vulkan_slot_of(c->monoid, arithmetic);
+    return packed_module_get(device, packed, module);
+}
+
+tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_computation *c,
+                                     const tally_vulkan_module **module, tally_vulkan_slot *slot) {
+    pthread_mutex_lock(&device->building);
+    const tally_status status = c->entry ? find_own(device, c, module, slot) : find_user(device, c, module, slot);
+    pthread_mutex_unlock(&device->building);
+    return status;
 }
 
 /* ---- pipelines ---- */
 
-static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule module, tally_vulkan_kernel kernel,
-                                  const tally_vulkan_choices *choices, VkPipeline *pipeline) {
+static tally_status make_pipeline(tally_vulkan_device *device, const tally_vulkan_module *module,
+                                  tally_vulkan_kernel kernel, const tally_vulkan_choices *choices,
+                                  VkPipeline *pipeline) {
     VkSpecializationMapEntry entries[TALLY_VULKAN_CONSTANTS];
     for (uint32_t k = 0; k < TALLY_VULKAN_CONSTANTS; k++)
         entries[k] = (VkSpecializationMapEntry){k, k * (uint32_t)sizeof(uint32_t), sizeof(uint32_t)};
@@ -166,35 +280,34 @@ static tally_status make_pipeline(tally_vulkan_device *device, VkShaderModule mo
     const VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                               .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                         .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                                                        .module = module,
+                                                        .module = module->module,
                                                         .pName = tally_vulkan_kernel_names[kernel],
                                                         .pSpecializationInfo = &constants},
                                               .layout = device->layout};
-    return tally_vulkan_check(
-        device->api.vkCreateComputePipelines(device->device, device->cache, 1, &info, NULL, pipeline),
-        "compiling a kernel");
+    const tally_vulkan_cached cached = tally_vulkan_cache_find(device, module->words, kernel, choices);
+    const VkResult result =
+        device->api.vkCreateComputePipelines(device->device, cached.cache, 1, &info, NULL, pipeline);
+    tally_vulkan_cache_done(device, &cached, result == VK_SUCCESS);
+    return tally_vulkan_check(result, "compiling a kernel");
 }
 
-static tally_status find_or_make(tally_vulkan_device *device, const packed_module *packed, tally_vulkan_kernel kernel,
-                                 const tally_vulkan_choices *choices, VkPipeline *pipeline) {
+static tally_status find_or_make(tally_vulkan_device *device, const tally_vulkan_module *module,
+                                 tally_vulkan_kernel kernel, const tally_vulkan_choices *choices,
+                                 VkPipeline *pipeline) {
     for (const tally_vulkan_pipeline *p = device->pipelines; p; p = p->next)
-        if (p->packed == packed && p->kernel == kernel && memcmp(&p->choices, choices, sizeof *choices) == 0) {
+        if (p->module == module && p->kernel == kernel && memcmp(&p->choices, choices, sizeof *choices) == 0) {
             *pipeline = p->pipeline;
             return TALLY_OK;
         }
-    VkShaderModule module;
-    tally_status status = make_module(device, packed, &module);
-    if (status != TALLY_OK)
-        return status;
     tally_vulkan_pipeline *made = calloc(1, sizeof *made);
     if (!made)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    status = make_pipeline(device, module, kernel, choices, &made->pipeline);
+    const tally_status status = make_pipeline(device, module, kernel, choices, &made->pipeline);
     if (status != TALLY_OK) {
         free(made);
         return status;
     }
-    made->packed = packed;
+    made->module = module;
     made->kernel = kernel;
     made->choices = *choices;
     made->next = device->pipelines;
@@ -204,19 +317,11 @@ static tally_status find_or_make(tally_vulkan_device *device, const packed_modul
 }
 
 tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
-                                       tally_vulkan_kernel kernel, bool from_slots, VkPipeline *pipeline) {
-    const tally_vulkan_arithmetic arithmetic = tally_vulkan_arithmetic_of(device, c);
-    const bool products = c->exact && c->monoid != TALLY_MONOID_sum;
-    const packed_module *packed = find_packed(products ? TALLY_MONOID_dot : c->monoid, arithmetic);
-    const tally_vulkan_choices choices = choices_of(device, c, from_slots);
-    if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
-        return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",
-                          c->entry->name, tally_dtype_name(c->desc.in));
-    if (!packed)
-        return tally_fail(TALLY_UNSUPPORTED, "%s of %s in %s on Vulkan: there is no kernel for it", c->entry->name,
-                          tally_dtype_name(c->desc.in), tally_vulkan_arithmetic_names[arithmetic]);
+                                       const tally_vulkan_module *module, unsigned block, tally_vulkan_kernel kernel,
+                                       bool from_slots, VkPipeline *pipeline) {
+    const tally_vulkan_choices choices = choices_of(device, c, block, from_slots);
     pthread_mutex_lock(&device->building);
-    const tally_status status = find_or_make(device, packed, kernel, &choices, pipeline);
+    const tally_status status = find_or_make(device, module, kernel, &choices, pipeline);
     pthread_mutex_unlock(&device->building);
     return status;
 }
@@ -224,8 +329,11 @@ tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_
 tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline) {
     const packed_module *packed = find_packed(TALLY_MONOID_nonzero, TALLY_VULKAN_bits);
     const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, 0}};
+    const tally_vulkan_module *module;
     pthread_mutex_lock(&device->building);
-    const tally_status status = find_or_make(device, packed, kernel, &choices, pipeline);
+    tally_status status = packed_module_get(device, packed, &module);
+    if (status == TALLY_OK)
+        status = find_or_make(device, module, kernel, &choices, pipeline);
     pthread_mutex_unlock(&device->building);
     return status;
 }

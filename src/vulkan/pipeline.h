@@ -20,10 +20,15 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
 /* 'IN + 16 * OUT ...', as prelude.comp explains it. */
 uint32_t tally_vulkan_types_of(const tally_computation *c);
 
-/* 'from_slots': for the reduction that folds accumulators. TALLY_UNSUPPORTED names a feature that the device lacks. Any
- * thread may call. */
+/* The code of a computation and what its accumulators take. A user's operator is compiled here. TALLY_UNSUPPORTED names
+ * a feature that the device lacks. Any thread may call, of this and the two that follow. */
+tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_computation *c,
+                                     const tally_vulkan_module **module, tally_vulkan_slot *slot);
+
+/* 'block': threads a workgroup; 'from_slots': for the reduction that folds accumulators. */
 tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
-                                       tally_vulkan_kernel kernel, bool from_slots, VkPipeline *pipeline);
+                                       const tally_vulkan_module *module, unsigned block, tally_vulkan_kernel kernel,
+                                       bool from_slots, VkPipeline *pipeline);
 
 /* Of a kernel that knows no monoid. */
 tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline);

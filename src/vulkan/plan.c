@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/run.h"
+#include "core/user.h"
 #include "tally/vulkan.h"
 #include "vulkan/exact.h"
 #include "vulkan/launch.h"
@@ -14,16 +16,14 @@
 
 static tally_status check_supported(const tally_computation *c) {
     const tally_grouping grouping = c->desc.grouping;
-    if (!c->entry)
-        return tally_fail(TALLY_UNSUPPORTED, "a user operator on Vulkan: not yet; the CPU has it");
     const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
     if (grouped && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on Vulkan: a group's first element comes last",
                           c->entry->name, tally_grouping_name(grouping));
-    return TALLY_OK;
+    return tally_user_check(c, "Vulkan");
 }
 
-static tally_status load_kernels(tally_vulkan_plan *plan) {
+static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_module *module) {
     const tally_computation *c = &plan->base.computation;
     const tally_grouping grouping = c->desc.grouping;
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
@@ -43,9 +43,11 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k <= TALLY_VULKAN_REPORT)
             status = tally_vulkan_service_get(plan->device, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
-            status = tally_vulkan_pipeline_get(plan->device, c, (tally_vulkan_kernel)k, false, &plan->kernels[k]);
+            status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, (tally_vulkan_kernel)k, false,
+                                               &plan->kernels[k]);
     if (status == TALLY_OK && fast && !grouped && !scan)
-        status = tally_vulkan_pipeline_get(plan->device, c, TALLY_VULKAN_REDUCE, true, &plan->fold_slots);
+        status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE, true,
+                                           &plan->fold_slots);
     return status;
 }
 
@@ -59,10 +61,13 @@ tally_status tally_vulkan_plan_create(tally_device *device, const tally_computat
     plan->base.device = device;
     plan->device = (tally_vulkan_device *)device;
     tally_computation_copy(c, &plan->base.computation);
-    if (!c->exact)
-        plan->slot = tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(plan->device, c));
     plan->types = tally_vulkan_types_of(c);
-    status = load_kernels(plan);
+    const tally_vulkan_module *module;
+    status = tally_vulkan_module_get(plan->device, c, &module, &plan->slot);
+    if (status == TALLY_OK) {
+        plan->block = tally_vulkan_block_of(plan->device, plan->slot);
+        status = load_kernels(plan, module);
+    }
     if (status != TALLY_OK) {
         free(plan);
         return status;
@@ -132,33 +137,14 @@ static tally_status check_pointer(const tally_vulkan_plan *plan, const char *nam
                       name);
 }
 
-static tally_status check_pointers(const tally_vulkan_plan *plan, const tally_args *a, uint64_t elements) {
-    const struct {
-        const char *name;
-        const void *pointer;
-    } all[] = {{"x", elements ? a->x : NULL},
-               {"y", elements ? a->y : NULL},
-               {"offsets", a->offsets},
-               {"keys", elements ? a->keys : NULL},
-               {"initial", a->initial},
-               {"out", elements ? a->out : NULL},
-               {"keys_out", elements ? a->keys_out : NULL},
-               {"workspace", a->workspace}};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        tally_status status = check_pointer(plan, all[k].name, all[k].pointer);
-        if (status != TALLY_OK)
-            return status;
-    }
-    return TALLY_OK;
-}
-
-static tally_status refuse_empty(const tally_computation *c, const tally_args *args) {
-    tally_grouping grouping = c->desc.grouping;
-    bool concerned = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) &&
-                     (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS);
-    if (!concerned || args->shape.extent || (grouping == TALLY_AXIS && !(args->shape.outer && args->shape.inner)))
-        return TALLY_OK;
-    return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+static tally_status check_pointers(const tally_vulkan_plan *plan, const tally_args *args, uint64_t elements,
+                                   bool is_push) {
+    tally_pointer all[TALLY_POINTERS];
+    tally_status status = check_pointer(plan, "workspace", args->workspace);
+    tally_run_pointers(&plan->base.computation, args, elements, is_push, all);
+    for (int k = 0; k < TALLY_POINTERS && status == TALLY_OK; k++)
+        status = check_pointer(plan, all[k].name, all[k].address);
+    return status;
 }
 
 /* The plan's own command buffer, recording. */
@@ -181,21 +167,13 @@ static tally_status submit(tally_vulkan_plan *plan, const char *what) {
 /* What the kernels found wrong, once they are done. */
 static tally_status outcome_of(const tally_computation *c, const tally_args *args,
                                const tally_vulkan_control *control) {
-    const uint64_t runs = control->runs;
-    if (control->refused & TALLY_VULKAN_REFUSED_BAD)
-        return tally_fail(TALLY_BAD_OFFSETS,
-                          "segment %" PRIu32 ": offsets may not decrease or pass the end of the values, %" PRIu64,
-                          ~control->not_bad, args->shape.extent);
-    if (control->refused & TALLY_VULKAN_REFUSED_EMPTY)
-        return tally_fail(TALLY_EMPTY, "segment %" PRIu32 " is empty, and %s of nothing has no value",
-                          ~control->not_empty, c->entry->name);
-    if (control->refused & TALLY_VULKAN_REFUSED_RUNS)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
-                          "there are %" PRIu64 " runs of keys, which need %" PRIu64 " bytes of out and %" PRIu64
-                          " of keys_out; args.out_bytes is %zu, args.keys_out_bytes %zu",
-                          runs, runs * c->out_bytes * c->per_result, runs * c->index_bytes, args->out_bytes,
-                          args->keys_out_bytes);
-    return TALLY_OK;
+    const bool is_bad = control->refused & TALLY_VULKAN_REFUSED_BAD;
+    const tally_outcome outcome = {.is_bad = is_bad,
+                                   .is_empty = control->refused & TALLY_VULKAN_REFUSED_EMPTY,
+                                   .lacks_room = control->refused & TALLY_VULKAN_REFUSED_RUNS,
+                                   .segment = is_bad ? ~control->not_bad : ~control->not_empty,
+                                   .runs = control->runs};
+    return tally_run_outcome(c, args, &outcome);
 }
 
 static bool is_grouped(const tally_computation *c) {
@@ -228,14 +206,14 @@ static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_v
     tally_vulkan_cut_make(plan->device, c, plan->slot, &args->shape, &cut);
     VkDeviceAddress workspace = 0;
     const bool tells = !stream && cut.path != TALLY_VULKAN_NOTHING && is_grouped(c);
-    tally_status status = refuse_empty(c, args);
+    tally_status status = tally_run_check_empty(c, args);
     if (status == TALLY_OK && stream && counts_runs(c) && args->count)
         status = tally_fail(TALLY_INVALID_ARGUMENT, "args.count is host memory, which a command buffer does not reach; "
                                                     "leave it NULL with a stream");
     if (status == TALLY_OK && cut.too_many)
         status = tally_fail(TALLY_UNSUPPORTED, "exact %s of more than 65535 x 65535 groups on Vulkan", c->entry->name);
     if (status == TALLY_OK)
-        status = check_pointers(plan, args, cut.elements);
+        status = check_pointers(plan, args, cut.elements, pieces.total != 0);
     if (status == TALLY_OK)
         status = workspace_of(plan, args, &cut, &workspace);
     if (status == TALLY_OK && tells && !plan->outcome.buffer)
@@ -297,18 +275,15 @@ tally_status tally_vulkan_record(tally_plan *base, const tally_args *args, const
 
 /* ---- pieces ---- */
 
-static uint64_t columns_of(const tally_computation *c, const tally_shape *shape) {
-    return c->desc.grouping == TALLY_AXIS ? shape->inner : 1;
-}
-
 static tally_status begin_pieces(tally_vulkan_plan *plan, uint64_t columns, const void *initial) {
+    const tally_computation *c = &plan->base.computation;
     size_t bytes;
-    if (__builtin_mul_overflow(columns, plan->slot.bytes, &bytes))
+    if (__builtin_mul_overflow(columns, c->exact ? tally_vulkan_exact_state_bytes(c) : plan->slot.bytes, &bytes))
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " accumulators", columns);
     tally_status status = check_pointer(plan, "initial", initial);
     for (int k = 0; k < 2 && status == TALLY_OK; k++)
         status = grow(plan, &plan->totals[k], bytes ? bytes : 1);
-    if (status == TALLY_OK && columns) {
+    if (status == TALLY_OK && columns && !c->exact) { /* exact sums begin with their first piece */
         status = begin(plan);
         if (status == TALLY_OK) {
             tally_vulkan_clear_totals(plan, plan->commands.buffer, plan->totals[0].address, initial, columns);
@@ -318,34 +293,28 @@ static tally_status begin_pieces(tally_vulkan_plan *plan, uint64_t columns, cons
     if (status != TALLY_OK)
         return status;
     plan->current = 0;
-    plan->piece_columns = columns;
-    plan->piece_rows = 0;
-    plan->has_pieces = true;
+    plan->input = (tally_pieces){.begun = true, .columns = columns};
     return TALLY_OK;
 }
 
 tally_status tally_vulkan_plan_push(tally_plan *base, const tally_args *args) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)base;
-    if (base->computation.exact)
-        return tally_fail(TALLY_UNSUPPORTED, "exact %s in pieces on Vulkan: not yet; the CPU has it",
-                          base->computation.entry->name);
-    uint64_t columns = columns_of(&base->computation, &args->shape);
-    bool first = !plan->has_pieces;
-    if (!first && columns != plan->piece_columns)
-        return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "tally_push: inner is %" PRIu64 ", but was %" PRIu64 " in the pieces before", columns,
-                          plan->piece_columns);
-    tally_status status = first ? begin_pieces(plan, columns, args->initial) : TALLY_OK;
+    uint64_t columns;
+    bool first = !plan->input.begun;
+    tally_status status = tally_pieces_next(&plan->input, &base->computation, &args->shape, &columns);
+    if (status == TALLY_OK && first)
+        status = begin_pieces(plan, columns, args->initial);
     if (status != TALLY_OK || !args->shape.extent || !columns)
         return status;
-    const tally_vulkan_pieces pieces = {plan->totals[plan->current].address, plan->totals[!plan->current].address,
-                                        plan->piece_rows};
+    const bool begins = base->computation.exact && plan->input.rows == 0;
+    const tally_vulkan_pieces pieces = {begins ? 0 : plan->totals[plan->current].address,
+                                        plan->totals[!plan->current].address, plan->input.rows};
     status = run(plan, args, pieces, NULL, NULL);
     if (status == TALLY_OK) {
-        plan->piece_rows += args->shape.extent;
+        plan->input.rows += args->shape.extent;
         plan->current = !plan->current;
     } else if (first) {
-        plan->has_pieces = false; /* as if it had not been tried */
+        plan->input.begun = false; /* as if it had not been tried */
     }
     return status;
 }
@@ -355,22 +324,22 @@ static tally_status finish(tally_vulkan_plan *plan, void *out, size_t out_bytes)
     const tally_computation *c = &plan->base.computation;
     if (tally_is_scan(c))
         return TALLY_OK;
-    uint64_t columns = plan->has_pieces ? plan->piece_columns : 1;
-    if (plan->piece_rows == 0 && columns && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR))
-        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
-    uint64_t needed = columns * c->out_bytes * c->per_result;
-    if (out_bytes < needed)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %" PRIu64,
-                          out_bytes, needed);
-    tally_status status = check_pointer(plan, "out", out);
-    if (status == TALLY_OK && !plan->has_pieces)
+    uint64_t columns;
+    tally_status status = tally_pieces_finish(&plan->input, c, out_bytes, &columns);
+    if (status == TALLY_OK)
+        status = check_pointer(plan, "out", out);
+    if (status == TALLY_OK && !plan->input.begun)
         status = begin_pieces(plan, 1, NULL);
     if (status == TALLY_OK && columns)
         status = begin(plan);
     if (status != TALLY_OK || !columns)
         return status;
-    tally_vulkan_lower_totals(plan, plan->commands.buffer, plan->totals[plan->current].address, columns,
-                              plan->piece_rows, out);
+    const VkDeviceAddress totals = plan->totals[plan->current].address;
+    if (c->exact)
+        tally_vulkan_exact_finish(plan, plan->commands.buffer, plan->input.rows ? totals : 0, columns, plan->input.rows,
+                                  out);
+    else
+        tally_vulkan_lower_totals(plan, plan->commands.buffer, totals, columns, plan->input.rows, out);
     return submit(plan, "finishing pieces");
 }
 
@@ -383,6 +352,5 @@ tally_status tally_vulkan_plan_finish(tally_plan *base, void *out, size_t out_by
 
 void tally_vulkan_plan_reset(tally_plan *base) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)base;
-    plan->has_pieces = false;
-    plan->piece_rows = plan->piece_columns = 0;
+    plan->input = (tally_pieces){0};
 }

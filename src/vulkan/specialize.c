@@ -7,7 +7,7 @@
 extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
     tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
     tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
-    tally_vulkan_kernels_exact[];
+    tally_vulkan_kernels_exact[], tally_vulkan_kernels_user[];
 
 enum { LANE_LIMIT = 64 };
 
@@ -83,11 +83,16 @@ bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithm
 
 /* ---- the text ---- */
 
-static void add_choices(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+typedef struct choices {
+    tally_vulkan_arithmetic arithmetic;
+    tally_vulkan_slot slot;
+    int has_double, two_inputs, commutes, per_result;
+} choices;
+
+static void add_choices(tally_text *text, const choices *c) {
     static const char *const types[] = {"NO_TYPE", "I8",  "I16", "I32",  "I64", "U8", "U16",
                                         "U32",     "U64", "F16", "BF16", "F32", "F64"};
     static const char *const kinds[] = {"BITS", "I32", "U32", "I64", "U64", "F32", "F64"};
-    const tally_vulkan_slot slot = tally_vulkan_slot_of(monoid, arithmetic);
     tally_text_add(text, "#version 450\n#extension GL_EXT_buffer_reference : require\n"
                          "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n");
     for (int k = 1; k < TALLY_DTYPE_COUNT; k++)
@@ -95,17 +100,18 @@ static void add_choices(tally_text *text, tally_monoid monoid, tally_vulkan_arit
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         tally_text_print(text, "#define KIND_%s %zu\n", kinds[k], k);
     tally_text_print(text, "#define VALUE %s\n#define VALUE_KIND %s\n#define HAS_DOUBLE %d\n",
-                     arithmetics[arithmetic].value, arithmetics[arithmetic].kind,
-                     tally_vulkan_has_double(monoid, arithmetic));
-    tally_text_print(text, "#define TWO_INPUTS %s\n#define COMMUTES 1\n#define PER_RESULT %d\n",
-                     monoid == TALLY_MONOID_dot ? "true" : "false",
-                     tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1);
-    tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(slot));
+                     arithmetics[c->arithmetic].value, arithmetics[c->arithmetic].kind, c->has_double);
+    tally_text_print(text, "#define TWO_INPUTS %s\n#define COMMUTES %d\n#define PER_RESULT %d\n",
+                     c->two_inputs ? "true" : "false", c->commutes, c->per_result);
+    tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(c->slot));
     tally_text_print(
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
-        slot.bytes, slot.alignment, arithmetic == TALLY_VULKAN_f32w ? LANE_LIMIT : 1U << 30,
-        tally_vulkan_tile_slots(slot));
+        c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w ? LANE_LIMIT : 1U << 30,
+        tally_vulkan_tile_slots(c->slot));
 }
+
+static const char one_lane[] = "#define lane_t acc_t\n#define lane_identity identity\n#define lane_lift lift\n"
+                               "#define widen(lane) (lane)\n";
 
 /* 'A' is acc_t or lane_t; functions of the lane's have names that begin so. */
 static void add_functions(tally_text *text, const tally_monoid_text *m, const components *t, const char *A,
@@ -135,8 +141,7 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
     const components t = components_of(monoid, arithmetic);
     if (arithmetic != TALLY_VULKAN_f32w) {
         add_functions(text, m, &t, "acc_t", "");
-        tally_text_add(text, "#define lane_t acc_t\n#define lane_identity identity\n#define lane_lift lift\n"
-                             "#define widen(lane) (lane)\n");
+        tally_text_add(text, one_lane);
         return;
     }
     const components narrow = components_of(monoid, TALLY_VULKAN_f32);
@@ -261,12 +266,24 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT);
 }
 
-void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+static void add_kernels(tally_text *text) {
     static const char *const kernels[] = {tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,
                                           tally_vulkan_kernels_reduce,    tally_vulkan_kernels_spine,
                                           tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
                                           tally_vulkan_kernels_control,   tally_vulkan_kernels_groups};
-    add_choices(text, monoid, arithmetic);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+        tally_text_add(text, kernels[k]);
+    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS);
+}
+
+void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    const choices made = {.arithmetic = arithmetic,
+                          .slot = tally_vulkan_slot_of(monoid, arithmetic),
+                          .has_double = tally_vulkan_has_double(monoid, arithmetic),
+                          .two_inputs = monoid == TALLY_MONOID_dot,
+                          .commutes = 1,
+                          .per_result = tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1};
+    add_choices(text, &made);
     if (arithmetic >= TALLY_VULKAN_exact32) {
         add_exact(text, monoid, arithmetic);
         return;
@@ -275,7 +292,18 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
     add_monoid(text, monoid, arithmetic);
     add_lower(text, monoid, arithmetic);
     add_raise(text, monoid, arithmetic);
-    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
-        tally_text_add(text, kernels[k]);
-    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS);
+    add_kernels(text);
+}
+
+void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally_vulkan_slot slot,
+                                  tally_vulkan_arithmetic arithmetic, bool has_double, bool commutes) {
+    const choices made = {
+        .arithmetic = arithmetic, .slot = slot, .has_double = has_double, .commutes = commutes, .per_result = 1};
+    add_choices(text, &made);
+    tally_text_add(text, tally_vulkan_kernels_prelude);
+    tally_text_add(text, tally_vulkan_kernels_user);
+    tally_text_add(text, functions);
+    tally_text_add(text, one_lane);
+    tally_text_add(text, "acc_t raise(uvec2 bits) {\n    return identity();\n}\n");
+    add_kernels(text);
 }

@@ -66,4 +66,8 @@ bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithm
 /* text->failed tells whether there was memory for it. */
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
+/* The same of a user's operator: 'functions' are acc_t, identity, lift, combine and lower (translate.h). */
+void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally_vulkan_slot slot,
+                                  tally_vulkan_arithmetic arithmetic, bool has_double, bool commutes);
+
 #endif

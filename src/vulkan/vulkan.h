@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/backend.h"
+#include "core/hash.h"
 #include "core/status.h"
 #include "vulkan/driver.h"
 
@@ -37,14 +38,16 @@ typedef struct tally_vulkan_device {
     VkDevice device;
     VkQueue queue; /* one that takes computations; of a caller's device, NULL */
     uint32_t family;
-    bool owns_device; /* else the caller's own */
-    VkPipelineCache cache;
+    bool owns_device;      /* else the caller's own */
+    VkPipelineCache cache; /* a caller's, or none */
     int ordinal;
 
     char name[128];
-    uint32_t version, driver_version;
+    uint32_t version, driver_version, vendor, model;
+    uint8_t cache_uuid[VK_UUID_SIZE];
     bool is_software;   /* a CPU that plays a GPU */
     bool has_double;    /* shaderFloat64 */
+    bool adds_floats;   /* atomically, in memory: VK_EXT_shader_atomic_float; of a caller's device, false */
     bool shares_memory; /* with the host: what is allocated is mapped, too */
     unsigned block;     /* threads a workgroup */
     unsigned shared_bytes;
@@ -62,6 +65,9 @@ typedef struct tally_vulkan_device {
     tally_vulkan_module *modules;
     tally_vulkan_pipeline *pipelines; /* a list, the newest first */
 } tally_vulkan_device;
+
+/* Adds what compiled code depends on: the device, its driver and this library's version. */
+void tally_vulkan_hash_device(const tally_vulkan_device *device, tally_hash *hash);
 
 static inline VkDeviceAddress tally_vulkan_address(const void *pointer) {
     return (VkDeviceAddress)(uintptr_t)pointer;

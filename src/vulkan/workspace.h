@@ -41,6 +41,9 @@ enum { TALLY_VULKAN_REFUSED_BAD = 1, TALLY_VULKAN_REFUSED_EMPTY = 2, TALLY_VULKA
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
 size_t tally_vulkan_place(tally_vulkan_cut *cut, uint64_t bytes);
 
+/* Threads a workgroup: fewer where accumulators are so long that shared memory would not hold a tile of them. */
+uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot);
+
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);
 

@@ -67,15 +67,6 @@ static bool has_huge_input(const combination *what) {
     return kind_of_kernel && what->in == TALLY_F32 && what->form != TALLY_EXCLUSIVE_SCAN;
 }
 
-/* Whether the plan takes its input only as a whole: an empty piece tells. */
-static bool refuses_pieces(tally_plan *plan) {
-    tally_args args = TALLY_ARGS_INIT;
-    args.shape.extent = 0;
-    const bool refuses = tally_push(plan, &args) == TALLY_UNSUPPORTED;
-    tally_reset(plan);
-    return refuses;
-}
-
 static bool visit(void *context, const combination *what) {
     suite *s = context;
     char name[COMBINATION_NAME_BYTES];
@@ -99,11 +90,6 @@ static bool visit(void *context, const combination *what) {
     }
     if (status != TALLY_OK) {
         checker_fail(&s->c, "%s: tally_plan_create: %s: %s", name, tally_status_name(status), tally_last_error());
-        return true;
-    }
-    if (s->how == IN_PIECES && refuses_pieces(plan)) {
-        s->refused++;
-        tally_plan_destroy(plan);
         return true;
     }
     s->combinations++;

@@ -6,8 +6,8 @@
 
 #include "support.h"
 
-#include "cuda/cache.h"
-#include "cuda/cache_limit.h"
+#include "core/cache.h"
+#include "core/cache_limit.h"
 
 static int writes_fail; /* with ENOSPC */
 ssize_t __real_write(int file, const void *from, size_t bytes);
@@ -20,22 +20,22 @@ ssize_t __wrap_write(int file, const void *from, size_t bytes) {
     return __real_write(file, from, bytes);
 }
 
-static const tally_cuda_key key = {0x0123456789abcdefu, 42}, other_key = {42, 0x0123456789abcdefu};
+static const tally_key key = {0x0123456789abcdefu, 42}, other_key = {42, 0x0123456789abcdefu};
 static char kernel[3000];
 
 static void store(void) {
-    tally_cuda_cache_store(key, &(tally_cuda_image){kernel, sizeof kernel});
+    tally_cache_store(key, &(tally_image){kernel, sizeof kernel});
 }
 
 static bool is_there(void) {
-    tally_cuda_image image = {0};
-    if (!tally_cuda_cache_load(key, &image)) {
+    tally_image image = {0};
+    if (!tally_cache_load(key, &image)) {
         assert_null(image.bytes);
         return false;
     }
     assert_int_equal(image.size, sizeof kernel);
     assert_memory_equal(image.bytes, kernel, sizeof kernel);
-    tally_cuda_image_free(&image);
+    tally_image_free(&image);
     assert_null(image.bytes);
     return true;
 }
@@ -60,8 +60,8 @@ static void what_is_stored_comes_back(void **state) {
     store();
     assert_true(is_there());
     assert_int_equal(files_in(*state, ""), 1);
-    tally_cuda_image image;
-    assert_false(tally_cuda_cache_load(other_key, &image));
+    tally_image image;
+    assert_false(tally_cache_load(other_key, &image));
 }
 
 static void the_environment_says_where(void **state) {
@@ -144,7 +144,7 @@ static void anothers_entry_under_this_name_is_not_read(void **state) {
     only_file(*state, path);
     snprintf(foreign, sizeof foreign, "%.300s/kept", (char *)*state);
     assert_int_equal(rename(path, foreign), 0);
-    tally_cuda_cache_store(other_key, &(tally_cuda_image){kernel, sizeof kernel});
+    tally_cache_store(other_key, &(tally_image){kernel, sizeof kernel});
     remove(foreign);
     only_file(*state, foreign);
     assert_int_equal(rename(foreign, path), 0); /* the other key's entry in this one's place */
@@ -246,12 +246,12 @@ static int store_and_load(int process) {
     for (int round = 0; round < ROUNDS; round++) {
         int which = (process + round) % KEYS;
         size_t size = 500 + 600 * (size_t)which;
-        tally_cuda_key shared = {7, (uint64_t)which};
-        tally_cuda_cache_store(shared, &(tally_cuda_image){kernel, size});
-        tally_cuda_image image;
-        if (!tally_cuda_cache_load(shared, &image) || image.size != size || memcmp(image.bytes, kernel, size) != 0)
+        tally_key shared = {7, (uint64_t)which};
+        tally_cache_store(shared, &(tally_image){kernel, size});
+        tally_image image;
+        if (!tally_cache_load(shared, &image) || image.size != size || memcmp(image.bytes, kernel, size) != 0)
             return 1;
-        tally_cuda_image_free(&image);
+        tally_image_free(&image);
     }
     return 0;
 }
@@ -279,14 +279,14 @@ enum { MIB = 1 << 20, QUARTER = MIB / 4 - 200 /* with its header less than a qua
 static char large[QUARTER];
 
 static void store_large(uint64_t number) {
-    tally_cuda_cache_store((tally_cuda_key){number, number}, &(tally_cuda_image){large, sizeof large});
+    tally_cache_store((tally_key){number, number}, &(tally_image){large, sizeof large});
 }
 
 static bool large_is_there(uint64_t number) {
-    tally_cuda_image image = {0};
-    const bool found = tally_cuda_cache_load((tally_cuda_key){number, number}, &image);
+    tally_image image = {0};
+    const bool found = tally_cache_load((tally_key){number, number}, &image);
     assert_true(!found || image.size == sizeof large);
-    tally_cuda_image_free(&image);
+    tally_image_free(&image);
     return found;
 }
 
@@ -361,22 +361,22 @@ static void the_environment_sets_the_limit(void **state) {
                  {"18446744073709551615", UINT64_MAX}};
     for (size_t k = 0; k < COUNT_OF(known); k++) {
         setenv("TALLY_CACHE_MIB", known[k].text, 1);
-        assert_true(tally_cuda_cache_limit() == known[k].bytes);
+        assert_true(tally_cache_limit() == known[k].bytes);
     }
     unsetenv("TALLY_CACHE_MIB");
-    assert_true(tally_cuda_cache_limit() == 256ull * MIB);
+    assert_true(tally_cache_limit() == 256ull * MIB);
 }
 
 /* In its own process: whatever is found is whole, also while others remove. */
 static int store_and_load_large(uint64_t process) {
     for (uint64_t round = 0; round < 60; round++) {
         const uint64_t number = (process * 7 + round) % 23;
-        tally_cuda_image image = {0};
+        tally_image image = {0};
         store_large(number);
-        if (tally_cuda_cache_load((tally_cuda_key){number, number}, &image) &&
+        if (tally_cache_load((tally_key){number, number}, &image) &&
             (image.size != sizeof large || memcmp(image.bytes, large, sizeof large) != 0))
             return 1;
-        tally_cuda_image_free(&image);
+        tally_image_free(&image);
     }
     return 0;
 }
@@ -408,7 +408,7 @@ static void the_hash_is_siphash(void **state) {
     (void)state;
     static const struct {
         size_t bytes;
-        tally_cuda_key hash;
+        tally_key hash;
     } known[] = {
         {0, {0xe6a825ba047f81a3u, 0x930255c71472f66du}},  {1, {0x44af996bd8c187dau, 0x45fc229b11597634u}},
         {2, {0xc75da4a48d227781u, 0xe4ff0af6de8ba3fcu}},  {15, {0x11a8b03399e99354u, 0xd9c3cf970fec087eu}},
@@ -419,11 +419,11 @@ static void the_hash_is_siphash(void **state) {
         bytes[k] = (unsigned char)k;
     for (size_t k = 0; k < COUNT_OF(known); k++)
         for (size_t cut = 0; cut <= known[k].bytes; cut++) {
-            tally_cuda_hash hash;
-            tally_cuda_hash_begin_keyed(&hash, 0x0706050403020100u, 0x0f0e0d0c0b0a0908u);
-            tally_cuda_hash_add(&hash, bytes, cut);
-            tally_cuda_hash_add(&hash, bytes + cut, known[k].bytes - cut);
-            assert_true(tally_cuda_key_equal(tally_cuda_hash_end(&hash), known[k].hash));
+            tally_hash hash;
+            tally_hash_begin_keyed(&hash, 0x0706050403020100u, 0x0f0e0d0c0b0a0908u);
+            tally_hash_add(&hash, bytes, cut);
+            tally_hash_add(&hash, bytes + cut, known[k].bytes - cut);
+            assert_true(tally_key_equal(tally_hash_end(&hash), known[k].hash));
         }
 }
 

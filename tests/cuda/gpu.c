@@ -1,7 +1,7 @@
 /* The host side on a GPU with its own driver: what the stand-ins cannot show. Skipped where there is none. */
 #include "support.h"
 
-#include "cuda/cache.h"
+#include "core/cache.h"
 #include "cuda/cuda.h"
 
 static tally_device *device;
@@ -94,20 +94,20 @@ static void what_the_driver_refuses_is_compiled_once_more(void **state) {
     struct {
         char magic[8];
         uint64_t format;
-        tally_cuda_key key;
+        tally_key key;
     } header; /* as the entry begins */
     assert_non_null(file);
     assert_int_equal(fread(&header, sizeof header, 1, file), 1);
     fclose(file);
     static char nonsense[] = "no code at all";
-    tally_cuda_cache_store(header.key, &(tally_cuda_image){nonsense, sizeof nonsense});
+    tally_cache_store(header.key, &(tally_image){nonsense, sizeof nonsense});
     tally_close(device);
     assert_ok(tally_open("cuda:0", &device));
     assert_ok(tally_cuda_module_get(cuda(), source, options, 2, &module));
-    tally_cuda_image image;
-    assert_true(tally_cuda_cache_load(header.key, &image));
+    tally_image image;
+    assert_true(tally_cache_load(header.key, &image));
     assert_true(image.size > sizeof nonsense);
-    tally_cuda_image_free(&image);
+    tally_image_free(&image);
 }
 
 static void a_name_that_no_kernel_has(void **state) {

@@ -100,8 +100,9 @@ step_tests() {
     wait
     run_test gpu_faults
     run_test gpu_large
+    run_test gpu_repeats
     run_command
-    for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large; do
+    for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large gpu_repeats; do
         if [ "$(cat "$work/$name.code")" -eq 0 ]; then
             note $name "$(grep -c '^\[ *OK' "$work/$name.test") passed," \
                 "$(grep -c '^ *skipped: ' "$work/$name.test" || true) skipped"

@@ -31,27 +31,43 @@ static void assert_said(const char *word) {
 
 /* ---- memory that is not to be had ---- */
 
+enum { MOST_TAKEN = 100000 };
+
+static void **taken;
+static size_t taken_count;
+
 /* Takes all of the device's memory, in blocks that shrink to nothing. */
-static size_t take_all(void **taken, size_t most) {
-    size_t count = 0;
+static void take_all(void) {
+    taken = calloc(MOST_TAKEN, sizeof *taken);
+    assert_non_null(taken);
     for (size_t bytes = (size_t)1 << 30; bytes >= 512; bytes /= 2)
-        while (count < most && tally_alloc(gpu, bytes, &taken[count]) == TALLY_OK)
-            count++;
-    return count;
+        while (taken_count < MOST_TAKEN && tally_alloc(gpu, bytes, &taken[taken_count]) == TALLY_OK)
+            taken_count++;
+    print_message("          full after %zu blocks\n", taken_count);
+    assert_true(taken_count < MOST_TAKEN);
+}
+
+/* As a teardown, too: the tests that follow want memory whatever becomes of the one that took it. */
+static int give_all_back(void **state) {
+    (void)state;
+    while (taken_count > 0)
+        tally_free(gpu, taken[--taken_count]);
+    free(taken);
+    taken = NULL;
+    return 0;
 }
 
 static void a_full_device(void **state) {
-    (void)state;
-    enum { MOST = 100000 };
-    void **taken = calloc(MOST, sizeof *taken), *more = NULL, *x = room(4 * N), *out = room(8);
+    enum { LARGE = 1 << 20 /* elements, which take scratch memory */ };
+    void *more = NULL, *x = room(4 * LARGE), *out = room(8);
+    size_t scratch;
     tally_desc sum = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
-    tally_args args = arguments(x, N, out, 8);
+    tally_args args = arguments(x, LARGE, out, 8);
     tally_plan *plan, *another = NULL;
-    assert_non_null(taken);
     assert_ok(tally_plan_create(gpu, &sum, &plan));
-    const size_t count = take_all(taken, MOST);
-    print_message("          full after %zu blocks\n", count);
-    assert_true(count < MOST);
+    assert_ok(tally_plan_workspace(plan, &args.shape, &scratch));
+    assert_true(scratch > 0);
+    take_all();
     assert_fails(tally_alloc(gpu, 1 << 20, &more), TALLY_OUT_OF_MEMORY);
     assert_said("1048576 bytes");
     assert_null(more);
@@ -63,9 +79,7 @@ static void a_full_device(void **state) {
     const tally_status status = tally_plan_create(gpu, &sum, &another);
     assert_true(status == TALLY_OK || status == TALLY_OUT_OF_MEMORY);
     tally_plan_destroy(another);
-    for (size_t k = 0; k < count; k++)
-        tally_free(gpu, taken[k]);
-    free(taken);
+    give_all_back(state);
     assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
     tally_plan_destroy(plan);
     tally_free(gpu, x);
@@ -181,7 +195,7 @@ int main(void) {
     if (code)
         return close_devices(code);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_device),
+        cmocka_unit_test_teardown(a_full_device, give_all_back),
         cmocka_unit_test(host_memory_in_the_place_of_the_devices),
         cmocka_unit_test(a_workspace_that_is_too_small_or_askew),
         cmocka_unit_test(a_stream_of_another_context),

@@ -118,7 +118,7 @@ static bool compile(const entry *e, int architecture, const char *more_option, c
     tally_desc desc = TALLY_DESC_INIT;
     tally_computation c;
     char name[128], *source = NULL;
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     desc.op = e->op;
     desc.grouping = e->grouping;
     desc.form = e->form;
@@ -146,7 +146,7 @@ static bool compile(const entry *e, int architecture, const char *more_option, c
     if (status != TALLY_OK)
         printf("FAIL sm_%d %s: %s\n", architecture, name, tally_last_error());
     free(source);
-    tally_cuda_image_free(&image);
+    tally_image_free(&image);
     return status == TALLY_OK;
 }
 
@@ -159,22 +159,22 @@ static bool is_due(int k, int a) {
 
 static bool is_known(int architecture) {
     char *log = NULL;
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     bool known = tally_cuda_compile("", "nothing", NULL, 0, architecture, &image, &log) == TALLY_OK && image.size > 4 &&
                  memcmp(image.bytes, "\177ELF", 4) == 0;
-    tally_cuda_image_free(&image);
+    tally_image_free(&image);
     free(log);
     return known;
 }
 
 /* What the test rests on: a text that gives reason for a warning compiles, and the compiler prints it. */
 static bool warnings_arrive(void) {
-    tally_cuda_image image = {0};
+    tally_image image = {0};
     char *log = NULL;
     bool arrived = tally_cuda_compile("extern \"C\" __global__ void untidy() { int unused; }\n", "untidy", NULL, 0, 80,
                                       &image, &log) == TALLY_OK &&
                    log && strstr(log, "unused");
-    tally_cuda_image_free(&image);
+    tally_image_free(&image);
     free(log);
     if (!arrived)
         printf("FAIL a text with an unused variable gave no warning\n");

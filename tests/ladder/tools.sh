@@ -29,12 +29,16 @@ done
 printf '\n"",""\n'
 id=0
 while read -r step; do
-    printf '"%d","reduce"' "$id"
+    printf '"%d","kernel%d(const int *, int *)"' "$id" $((id % 2))
     for column in $columns; do printf ',"%s"' "$column"; done
     value=0
     for name in $(echo "$metrics" | tr , ' '); do
         value=$((value + 1000))
-        [ "$name" = dram__bytes_read.sum ] || printf ',"%d,%03d.5"' $((value / 1000)) "$step"
+        case $id:$name in
+        *:dram__bytes_read.sum) ;;
+        0:*branch*) printf ',"0"' ;; # a kernel without branches
+        *) printf ',"%d,%03d.5"' $((value / 1000)) "$step" ;;
+        esac
     done
     echo
     id=$((id + 1))
@@ -50,19 +54,26 @@ fail() {
 }
 
 "$tally" ladder reduce --n 1000 --repeat 1 --step atomic,shuffle --profile --json "$folder/out.json" >"$folder/out"
-grep -q '^  shuffle$' "$folder/out" || fail "no counters of shuffle"
+grep -q '^  shuffle *$' "$folder/out" || fail "no counters of shuffle"
 # Step 9 of the family, from 0; the first counter is in ns and shown in us; memory read was not in the table.
-sed -n '/^  shuffle$/,$p' "$folder/out" >"$folder/shuffle"
+sed -n '/^  shuffle *$/,$p' "$folder/out" >"$folder/shuffle"
 grep -q 'time under the profiler, us  *1.0095$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
 grep -q 'instructions a warp  *2009.5$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
 grep -q -- '-> load throughput and occupancy' "$folder/shuffle" || fail "no remark"
+grep -q 'branch efficiency, %  *4009.5$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
+[ "$(grep -c 'branch efficiency' "$folder/out")" -eq 1 ] || fail "an efficiency of branches that are not there"
 grep -q 'memory read' "$folder/shuffle" && fail "a counter that was not measured is shown"
 grep -q '"memory read, MB": null' "$folder/out.json" || fail "the files lack the counters"
 
-# Three launches of one step: figures that are counts add up, others are their mean.
-"$tally" ladder prefix-sum --n 5000 --repeat 1 --step baseline --profile >"$folder/out"
-grep -q 'time under the profiler, us  *3.0015$' "$folder/out" || fail "$(cat "$folder/out")"
-grep -q 'instructions a warp  *2000.5$' "$folder/out" || fail "$(cat "$folder/out")"
+# Three launches of one step: figures that are counts add up, others are their mean; and each kernel has a column.
+"$tally" ladder prefix-sum --n 5000 --repeat 1 --step baseline --profile --json "$folder/out.json" >"$folder/out"
+says() { grep -q "$1" "$folder/out" || fail "$(cat "$folder/out")"; }
+says '^  baseline  *together  *kernel0  *kernel1$'
+says 'launches  *3  *2  *1$'
+says 'time under the profiler, us  *3.0015  *2.001  *1.0005$'
+says 'instructions a warp  *2000.5  *2000.5  *2000.5$'
+grep -q '{"kernel": "kernel1", "launches": 1, "counters": {"time under the profiler, us": 1.0005,' "$folder/out.json" ||
+    fail "$(cat "$folder/out.json")"
 
 # A mistake in a kernel of one's own: the family's line, the step, and the source's line.
 mkdir "$folder/mine"

@@ -2,10 +2,12 @@
  * that the machine does not have. Several words may be given, with commas between them:
  *
  *   old, no_driver, no_device   what opening finds
- *   no_double, no_int64, no_address   features that are missing
+ *   no_double, no_int64, no_address, no_float_atomics   features that are missing
  *   discrete   the first device is a GPU with memory of its own
  *   small      workgroups of 128, 16 KB of shared memory
- *   full, unmappable, lost, no_kernels   what calls to the device answer */
+ *   full, unmappable, lost, no_kernels   what calls to the device answer
+ *   idle       dispatches do nothing
+ *   caches     a driver that gives compiled pipelines back; "warm": and compiles none that it is not given */
 #define _GNU_SOURCE
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
@@ -19,6 +21,7 @@ static PFN_vkGetInstanceProcAddr real_instance;
 static PFN_vkGetDeviceProcAddr real_device;
 static VkInstance the_instance;
 static PFN_vkQueueSubmit real_submit;
+static PFN_vkCmdDispatch real_dispatch;
 
 static bool plays(const char *word) {
     const char *all = getenv("FAKE_VULKAN");
@@ -67,8 +70,12 @@ static void fake_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *fe
         features->features.shaderFloat64 = VK_FALSE;
     if (plays("no_int64"))
         features->features.shaderInt64 = VK_FALSE;
-    if (plays("no_address"))
-        ((VkPhysicalDeviceVulkan12Features *)features->pNext)->bufferDeviceAddress = VK_FALSE;
+    for (VkBaseOutStructure *f = features->pNext; f; f = f->pNext) {
+        if (f->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES && plays("no_address"))
+            ((VkPhysicalDeviceVulkan12Features *)f)->bufferDeviceAddress = VK_FALSE;
+        if (f->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT && plays("no_float_atomics"))
+            ((VkPhysicalDeviceShaderAtomicFloatFeaturesEXT *)f)->shaderBufferFloat32AtomicAdd = VK_FALSE;
+    }
 }
 
 static VkResult fake_allocate(VkDevice device, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *callbacks,
@@ -91,10 +98,42 @@ static VkResult fake_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *s
     return real_submit(queue, count, submits, fence);
 }
 
+/* Of a driver that keeps pipelines: the real header, and a word. */
+static const char compiled[] = "compiled";
+static VkPipelineCache warm;
+
+static VkResult fake_create_cache(VkDevice device, const VkPipelineCacheCreateInfo *info,
+                                  const VkAllocationCallbacks *callbacks, VkPipelineCache *cache) {
+    VkPipelineCacheCreateInfo without = *info;
+    without.initialDataSize = 0;
+    const VkResult result = REAL_DEVICE(vkCreatePipelineCache)(device, &without, callbacks, cache);
+    const size_t size = info->initialDataSize;
+    if (size > sizeof compiled && strcmp((const char *)info->pInitialData + size - sizeof compiled, compiled) == 0)
+        warm = *cache;
+    return result;
+}
+
+static VkResult fake_cache_data(VkDevice device, VkPipelineCache cache, size_t *size, void *data) {
+    size_t header = data && *size >= sizeof compiled ? *size - sizeof compiled : 0;
+    const bool more = plays("caches");
+    if (!more)
+        header = *size;
+    const VkResult result = REAL_DEVICE(vkGetPipelineCacheData)(device, cache, &header, data);
+    if (more && data)
+        memcpy((char *)data + header, compiled, sizeof compiled);
+    *size = header + (more ? sizeof compiled : 0);
+    return result;
+}
+
+static void fake_dispatch(VkCommandBuffer buffer, uint32_t x, uint32_t y, uint32_t z) {
+    if (!plays("idle"))
+        real_dispatch(buffer, x, y, z);
+}
+
 static VkResult fake_pipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
                                const VkComputePipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks,
                                VkPipeline *pipelines) {
-    if (plays("no_kernels"))
+    if (plays("no_kernels") || (plays("warm") && (!cache || cache != warm)))
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     return REAL_DEVICE(vkCreateComputePipelines)(device, cache, count, infos, callbacks, pipelines);
 }
@@ -116,6 +155,9 @@ static const struct {
     {"vkMapMemory", (PFN_vkVoidFunction)fake_map, true},
     {"vkQueueSubmit", (PFN_vkVoidFunction)fake_submit, true},
     {"vkCreateComputePipelines", (PFN_vkVoidFunction)fake_pipelines, true},
+    {"vkCreatePipelineCache", (PFN_vkVoidFunction)fake_create_cache, true},
+    {"vkGetPipelineCacheData", (PFN_vkVoidFunction)fake_cache_data, true},
+    {"vkCmdDispatch", (PFN_vkVoidFunction)fake_dispatch, true},
 };
 
 static PFN_vkVoidFunction find(const char *name, bool of_device) {
@@ -128,6 +170,7 @@ static PFN_vkVoidFunction find(const char *name, bool of_device) {
 static PFN_vkVoidFunction fake_device_function(VkDevice device, const char *name) {
     real_device = REAL(vkGetDeviceProcAddr);
     real_submit = REAL_DEVICE(vkQueueSubmit);
+    real_dispatch = REAL_DEVICE(vkCmdDispatch);
     PFN_vkVoidFunction fake = find(name, true);
     return fake ? fake : real_device(device, name);
 }

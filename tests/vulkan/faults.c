@@ -168,7 +168,7 @@ static void a_device_that_is_lost(void **state) {
 
 static void a_kernel_that_does_not_compile(void **state) {
     (void)state;
-    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_kernels", sum);
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_kernels", plan_var);
     assert_says(seen, TALLY_OUT_OF_MEMORY, "compiling a kernel");
     assert_int_equal(seen.after, TALLY_OK);
 }
@@ -203,6 +203,43 @@ static void host_memory_is_refused(void **state) {
     assert_says(in_a_process(FAKE_LOADER, "", "vulkan:0", "", sum_of_host_memory), TALLY_INVALID_ARGUMENT, "args.x");
 }
 
+static void a_device_that_computes_wrongly_is_not_opened(void **state) {
+    (void)state;
+    const outcome seen = open_where("idle", "vulkan:0");
+    assert_says(seen, TALLY_DEVICE_FAILED, "computes wrongly");
+    assert_says(seen, TALLY_DEVICE_FAILED, "TALLY_SELF_TEST=0");
+    setenv("TALLY_SELF_TEST", "0", 1);
+    assert_says(open_where("idle", "vulkan:0"), TALLY_OK, "");
+    unsetenv("TALLY_SELF_TEST");
+}
+
+static void damage(const char *folder) {
+    char command[300];
+    snprintf(command, sizeof command,
+             "for f in %s/*; do printf x | dd of=\"$f\" bs=1 seek=60 conv=notrunc status=none; done", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* "warm" is a driver that compiles nothing: what runs then was on the disk. */
+static void pipelines_are_kept_on_disk(void **state) {
+    char folder[] = "/tmp/tally-pipelines-XXXXXX", command[100];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    unsetenv("TALLY_CACHE");
+    setenv("TALLY_CACHE_DIR", folder, 1);
+    assert_says(in_a_process(FAKE_LOADER, "caches", "vulkan:0", "caches", sum), TALLY_OK, "");
+    assert_says(in_a_process(FAKE_LOADER, "caches,warm", "vulkan:0", "caches,warm", sum), TALLY_OK, "");
+    damage(folder);
+    assert_says(open_where("caches,warm", "vulkan:0"), TALLY_OUT_OF_MEMORY, "compiling a kernel");
+    assert_says(in_a_process(FAKE_LOADER, "caches", "vulkan:0", "caches", sum), TALLY_OK, "");
+    assert_says(in_a_process(FAKE_LOADER, "caches,warm", "vulkan:0", "caches,warm", sum), TALLY_OK, "");
+    setenv("TALLY_CACHE", "0", 1);
+    assert_says(open_where("caches,warm", "vulkan:0"), TALLY_OUT_OF_MEMORY, "compiling a kernel");
+    unsetenv("TALLY_CACHE_DIR");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static int has_a_device(void) {
     outcome seen = open_where("", "vulkan:0");
     if (seen.status != TALLY_OK)
@@ -223,7 +260,10 @@ int main(void) {
         cmocka_unit_test(a_kernel_that_does_not_compile),
         cmocka_unit_test(memory_of_a_gpu_is_filled_through_staging),
         cmocka_unit_test(host_memory_is_refused),
+        cmocka_unit_test(a_device_that_computes_wrongly_is_not_opened),
+        cmocka_unit_test(pipelines_are_kept_on_disk),
     };
+    setenv("TALLY_CACHE", "0", 1); /* what other runs noted */
     if (!has_a_device())
         return SKIPPED;
     return cmocka_run_group_tests_name("Vulkan's faults", tests, NULL, NULL);

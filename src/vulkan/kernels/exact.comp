@@ -410,6 +410,23 @@ void give(uint64_t at, uint64_t count) {
 
 const uint CHUNK_BYTES = (WORDS + 2) * 4;
 
+/* Of a chunk, or of what earlier pieces came to: words after a carry, whose sum with a thousand others fits, and what was
+ * seen. */
+void add_stored(uint64_t at) {
+    for (uint i = THREAD; i < WORDS; i += BLOCK)
+        words[i] += int(load_word(at + 4 * i));
+    if (THREAD == 0)
+        all_saw |= load_word(at + 4 * WORDS);
+    barrier();
+}
+void store_words(uint64_t at) {
+    carry_words();
+    for (uint i = THREAD; i < WORDS; i += BLOCK)
+        one_word(at + 4 * i).word = uint(words[i]);
+    if (THREAD == 0)
+        one_word(at + 4 * WORDS).word = all_saw;
+}
+
 /* Chunks of rows and columns: a workgroup each, of which none does two, so that loops stay short. */
 void exact_rows() {
     begin_kernel();
@@ -421,20 +438,18 @@ void exact_rows() {
     const uint64_t begin = min(chunk * p.chunk, extent), end = min(begin + p.chunk, extent);
     window w = new_window();
     clear_words();
+    if (p.slots == 0 && p.carry != 0)
+        add_stored(p.carry + column * CHUNK_BYTES);
     add_elements(w, p.x + first, p.y + first, begin, end, p.inner);
-    if (p.slots == 0) {
+    if (p.slots != 0)
+        store_words(p.slots + number * CHUNK_BYTES);
+    else if (p.total != 0)
+        store_words(p.total + column * CHUNK_BYTES);
+    else
         give(column, extent);
-        return;
-    }
-    carry_words();
-    const uint64_t to = p.slots + number * CHUNK_BYTES;
-    for (uint i = THREAD; i < WORDS; i += BLOCK)
-        one_word(to + 4 * i).word = uint(words[i]);
-    if (THREAD == 0)
-        one_word(to + 4 * WORDS).word = all_saw;
 }
 
-/* A row's chunks, added up. */
+/* A row's chunks, added up, with what earlier pieces came to; also that alone, when there are no more. */
 void exact_merge() {
     begin_kernel();
     const uint64_t column = group_number();
@@ -456,7 +471,12 @@ void exact_merge() {
             atomicAdd(words[i], sum);
     }
     barrier();
-    give(column, extent_of_run());
+    if (p.carry != 0)
+        add_stored(p.carry + column * CHUNK_BYTES);
+    if (p.total != 0)
+        store_words(p.total + column * CHUNK_BYTES);
+    else
+        give(column, p.before + extent_of_run());
 }
 
 void exact_segments() {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 enum { MOST_THREADS = 1024, LANES = 32, STACK = 1 << 17, PAGE = 4096, SAVED_REGISTERS = 6, MOST_COPIES = 256 };
+enum { GUARDED = 1 << 14 /* stacks: a page that faults takes two of the 65530 mappings that a process may have */ };
 enum { PATIENCE = 1000 /* rounds of all blocks in which nobody gets on */, BARRIERS = 16 };
 
 typedef enum thread_state { READY, AT_BARRIER, AT_WARP, ENDED } thread_state;
@@ -393,7 +394,8 @@ static void prepare(block *b) {
     b->threads = calloc(MOST_THREADS, sizeof *b->threads);
     b->stacks = mmap(NULL, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    for (int t = 0; t < MOST_THREADS; t++)
+    static int guarded;
+    for (int t = 0; t < MOST_THREADS && guarded < GUARDED; t++, guarded++)
         mprotect(b->stacks + (size_t)t * STACK, PAGE, PROT_NONE);
     sem_init(&b->turn, 0, 0);
     pthread_create(&b->worker, NULL, work, b);

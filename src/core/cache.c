@@ -2,7 +2,7 @@
  * written beside its place under a name of its own and then renamed, so that any number of processes may write the
  * same entry; the last one stays. What was left half written by a crash is nobody's entry. */
 #define _GNU_SOURCE
-#include "cuda/cache.h"
+#include "core/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda/cache_limit.h"
+#include "core/cache_limit.h"
 
 enum {
     FORMAT_VERSION = 1,
@@ -30,23 +30,28 @@ static const char magic[8] = "tallycu"; /* with its zero */
 typedef struct entry_header {
     char magic[8];
     uint64_t format;
-    tally_cuda_key key;
+    tally_key key;
     uint64_t size; /* of the image, which follows */
-    tally_cuda_key checksum;
+    tally_key checksum;
 } entry_header;
 
-static tally_cuda_key checksum_of(const void *bytes, size_t size) {
-    tally_cuda_hash hash;
-    tally_cuda_hash_begin(&hash);
-    tally_cuda_hash_add(&hash, bytes, size);
-    return tally_cuda_hash_end(&hash);
+static tally_key checksum_of(const void *bytes, size_t size) {
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    tally_hash_add(&hash, bytes, size);
+    return tally_hash_end(&hash);
 }
 
-static entry_header header_of(tally_cuda_key key, const tally_cuda_image *image) {
+static entry_header header_of(tally_key key, const tally_image *image) {
     entry_header header = {.format = FORMAT_VERSION, .key = key, .size = image->size};
     memcpy(header.magic, magic, sizeof magic);
     header.checksum = checksum_of(image->bytes, image->size);
     return header;
+}
+
+void tally_image_free(tally_image *image) {
+    free(image->bytes);
+    *image = (tally_image){0};
 }
 
 /* ---- names ---- */
@@ -68,7 +73,7 @@ static bool cache_folder(char folder[PATH_MAX]) {
     return home && home[0] == '/' && print_path(folder, home, "/.cache/tally");
 }
 
-static bool entry_path(char path[PATH_MAX], const char *folder, tally_cuda_key key) {
+static bool entry_path(char path[PATH_MAX], const char *folder, tally_key key) {
     char name[64];
     snprintf(name, sizeof name, "/%016" PRIx64 "%016" PRIx64 ".kernel", key.high, key.low);
     return print_path(path, folder, name);
@@ -114,21 +119,21 @@ static void note_use(int file, const struct stat *status) {
         (void)futimens(file, NULL); /* on a disk that is read only it stays what it was */
 }
 
-static bool read_entry(int file, tally_cuda_key key, tally_cuda_image *image) {
+static bool read_entry(int file, tally_key key, tally_image *image) {
     struct stat status;
     entry_header header;
     if (fstat(file, &status) != 0 || !is_trusted(&status) || !read_all(file, &header, sizeof header))
         return false;
     if (memcmp(header.magic, magic, sizeof magic) != 0 || header.format != FORMAT_VERSION ||
-        !tally_cuda_key_equal(header.key, key) || header.size == 0 || header.size > LARGEST_IMAGE ||
+        !tally_key_equal(header.key, key) || header.size == 0 || header.size > LARGEST_IMAGE ||
         (uint64_t)status.st_size != sizeof header + header.size)
         return false;
-    tally_cuda_image found = {malloc(header.size), header.size};
+    tally_image found = {malloc(header.size), header.size};
     if (!found.bytes)
         return false;
     if (!read_all(file, found.bytes, found.size) ||
-        !tally_cuda_key_equal(checksum_of(found.bytes, found.size), header.checksum)) {
-        tally_cuda_image_free(&found);
+        !tally_key_equal(checksum_of(found.bytes, found.size), header.checksum)) {
+        tally_image_free(&found);
         return false;
     }
     note_use(file, &status);
@@ -136,7 +141,7 @@ static bool read_entry(int file, tally_cuda_key key, tally_cuda_image *image) {
     return true;
 }
 
-bool tally_cuda_cache_load(tally_cuda_key key, tally_cuda_image *image) {
+bool tally_cache_load(tally_key key, tally_image *image) {
     char folder[PATH_MAX], path[PATH_MAX];
     if (!cache_folder(folder) || !entry_path(path, folder, key))
         return false;
@@ -170,7 +175,7 @@ static bool is_within_limit(uint64_t bytes) {
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
-void tally_cuda_cache_store(tally_cuda_key key, const tally_cuda_image *image) {
+void tally_cache_store(tally_key key, const tally_image *image) {
     char folder[PATH_MAX], path[PATH_MAX], temporary[PATH_MAX];
     if (image->size == 0 || image->size > LARGEST_IMAGE || !is_within_limit(sizeof(entry_header) + image->size))
         return;
@@ -186,5 +191,5 @@ void tally_cuda_cache_store(tally_cuda_key key, const tally_cuda_image *image) {
     if (!written || rename(temporary, path) != 0)
         unlink(temporary);
     else
-        tally_cuda_cache_trim(folder, tally_cuda_cache_limit());
+        tally_cache_trim(folder, tally_cache_limit());
 }

@@ -1,6 +1,6 @@
 /* SipHash-2-4-128, as its authors describe it: words of eight bytes, two rounds each; the rest and the length make the
  * last word; four rounds before each half of the result. */
-#include "cuda/hash.h"
+#include "core/hash.h"
 
 #include <string.h>
 
@@ -37,16 +37,16 @@ static uint64_t word_at(const unsigned char *bytes) {
     return word;
 }
 
-void tally_cuda_hash_begin_keyed(tally_cuda_hash *hash, uint64_t key_low, uint64_t key_high) {
-    *hash = (tally_cuda_hash){.v = {key_low ^ 0x736f6d6570736575u, key_high ^ 0x646f72616e646f6du ^ 0xee,
-                                    key_low ^ 0x6c7967656e657261u, key_high ^ 0x7465646279746573u}};
+void tally_hash_begin_keyed(tally_hash *hash, uint64_t key_low, uint64_t key_high) {
+    *hash = (tally_hash){.v = {key_low ^ 0x736f6d6570736575u, key_high ^ 0x646f72616e646f6du ^ 0xee,
+                               key_low ^ 0x6c7967656e657261u, key_high ^ 0x7465646279746573u}};
 }
 
-void tally_cuda_hash_begin(tally_cuda_hash *hash) {
-    tally_cuda_hash_begin_keyed(hash, 0x796c6c6174u, 0x6c656e72656bu);
+void tally_hash_begin(tally_hash *hash) {
+    tally_hash_begin_keyed(hash, 0x796c6c6174u, 0x6c656e72656bu);
 }
 
-static void add_byte(tally_cuda_hash *hash, unsigned char byte) {
+static void add_byte(tally_hash *hash, unsigned char byte) {
     hash->pending |= (uint64_t)byte << 8 * (hash->length % 8);
     if (++hash->length % 8 == 0) {
         add_word(hash->v, hash->pending);
@@ -54,7 +54,7 @@ static void add_byte(tally_cuda_hash *hash, unsigned char byte) {
     }
 }
 
-void tally_cuda_hash_add(tally_cuda_hash *hash, const void *bytes, size_t count) {
+void tally_hash_add(tally_hash *hash, const void *bytes, size_t count) {
     const unsigned char *from = bytes, *const end = from + count;
     while (from < end && hash->length % 8)
         add_byte(hash, *from++);
@@ -64,8 +64,8 @@ void tally_cuda_hash_add(tally_cuda_hash *hash, const void *bytes, size_t count)
         add_byte(hash, *from++);
 }
 
-void tally_cuda_hash_add_text(tally_cuda_hash *hash, const char *text) {
-    tally_cuda_hash_add(hash, text, strlen(text) + 1);
+void tally_hash_add_text(tally_hash *hash, const char *text) {
+    tally_hash_add(hash, text, strlen(text) + 1);
 }
 
 static uint64_t half(uint64_t v[4]) {
@@ -73,10 +73,10 @@ static uint64_t half(uint64_t v[4]) {
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-tally_cuda_key tally_cuda_hash_end(tally_cuda_hash *hash) {
+tally_key tally_hash_end(tally_hash *hash) {
     uint64_t *v = hash->v;
     add_word(v, hash->pending | hash->length << 56);
-    tally_cuda_key key;
+    tally_key key;
     v[2] ^= 0xee;
     key.low = half(v);
     v[1] ^= 0xdd;

@@ -2,7 +2,7 @@
  * hundred milliseconds. An entry's time of modification is that of its last use, which loading sees to. What another
  * process removes meanwhile is gone for this one, too; one that reads a removed entry reads on. */
 #define _GNU_SOURCE
-#include "cuda/cache_limit.h"
+#include "core/cache_limit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ enum {
     UNFINISHED_S = 86400 /* no process takes as long to write an entry */
 };
 
-uint64_t tally_cuda_cache_limit(void) {
+uint64_t tally_cache_limit(void) {
     const char *wanted = getenv("TALLY_CACHE_MIB");
     char *end = NULL;
     errno = 0;
@@ -92,7 +92,7 @@ static int oldest_first(const void *left, const void *right) {
     return strcmp(a->name, b->name);
 }
 
-void tally_cuda_cache_trim(const char *folder, uint64_t limit) {
+void tally_cache_trim(const char *folder, uint64_t limit) {
     listing l = {0};
     DIR *open_folder = opendir(folder);
     if (!open_folder)

@@ -2,18 +2,26 @@
  * $XDG_CACHE_HOME/tally, else ~/.cache/tally; TALLY_CACHE=0 turns the cache off. The folder is
  * kept below TALLY_CACHE_MIB (cache_limit.h). Nothing here fails: what cannot be
  * read is not there, and what cannot be written is not kept. Any thread and any number of processes may call. */
-#ifndef TALLY_CUDA_CACHE_H
-#define TALLY_CUDA_CACHE_H
+#ifndef TALLY_CORE_CACHE_H
+#define TALLY_CORE_CACHE_H
 
 #include <stdbool.h>
 
-#include "cuda/hash.h"
-#include "cuda/nvrtc.h"
+#include "core/hash.h"
+
+/* A compiled kernel. */
+typedef struct tally_image {
+    void *bytes; /* from malloc */
+    size_t size;
+} tally_image;
+
+/* Releases the bytes; the image is empty afterwards. */
+void tally_image_free(tally_image *image);
 
 /* True with an image, which the caller frees, if there is a whole and undamaged entry of this user. */
-bool tally_cuda_cache_load(tally_cuda_key key, tally_cuda_image *image);
+bool tally_cache_load(tally_key key, tally_image *image);
 
 /* Writes the entry or replaces it; a reader sees the old one or the new one, whole. */
-void tally_cuda_cache_store(tally_cuda_key key, const tally_cuda_image *image);
+void tally_cache_store(tally_key key, const tally_image *image);
 
 #endif

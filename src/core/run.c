@@ -1,0 +1,70 @@
+#include "core/run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/status.h"
+
+void tally_run_pointers(const tally_computation *c, const tally_args *a, uint64_t elements, bool is_push,
+                        tally_pointer pointers[TALLY_POINTERS]) {
+    const bool gives = elements && (!is_push || tally_is_scan(c));
+    const tally_pointer all[TALLY_POINTERS] = {{"x", elements ? a->x : NULL},
+                                               {"y", elements ? a->y : NULL},
+                                               {"offsets", a->offsets},
+                                               {"keys", elements ? a->keys : NULL},
+                                               {"initial", a->initial},
+                                               {"out", gives ? a->out : NULL},
+                                               {"keys_out", elements ? a->keys_out : NULL}};
+    memcpy(pointers, all, sizeof all);
+}
+
+static bool is_error_of_nothing(const tally_computation *c) {
+    return !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
+}
+
+tally_status tally_run_check_empty(const tally_computation *c, const tally_args *args) {
+    const tally_grouping grouping = c->desc.grouping;
+    const bool columns = grouping == TALLY_AXIS ? args->shape.outer && args->shape.inner : grouping == TALLY_ALL_VALUES;
+    if (args->shape.extent || !columns || !is_error_of_nothing(c))
+        return TALLY_OK;
+    return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+}
+
+tally_status tally_run_outcome(const tally_computation *c, const tally_args *args, const tally_outcome *o) {
+    if (o->is_bad)
+        return tally_fail(TALLY_BAD_OFFSETS,
+                          "segment %" PRIu64 ": offsets may not decrease or pass the end of the values, %" PRIu64,
+                          o->segment, args->shape.extent);
+    if (o->is_empty)
+        return tally_fail(TALLY_EMPTY, "segment %" PRIu64 " is empty, and %s of nothing has no value", o->segment,
+                          c->entry->name);
+    if (o->lacks_room)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
+                          "there are %" PRIu64 " runs of keys, which need %" PRIu64 " bytes of out and %" PRIu64
+                          " of keys_out; args.out_bytes is %zu, args.keys_out_bytes %zu",
+                          o->runs, o->runs * c->out_bytes * c->per_result, o->runs * c->index_bytes, args->out_bytes,
+                          args->keys_out_bytes);
+    return TALLY_OK;
+}
+
+tally_status tally_pieces_next(const tally_pieces *p, const tally_computation *c, const tally_shape *shape,
+                               uint64_t *columns) {
+    *columns = c->desc.grouping == TALLY_AXIS ? shape->inner : 1;
+    if (p->begun && *columns != p->columns)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_push: inner is %" PRIu64 ", but was %" PRIu64 " in the pieces before", *columns,
+                          p->columns);
+    return TALLY_OK;
+}
+
+tally_status tally_pieces_finish(const tally_pieces *p, const tally_computation *c, size_t out_bytes,
+                                 uint64_t *columns) {
+    *columns = p->begun ? p->columns : 1;
+    const uint64_t needed = *columns * c->out_bytes * c->per_result;
+    if (p->rows == 0 && *columns && is_error_of_nothing(c))
+        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
+    if (out_bytes < needed)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %" PRIu64,
+                          out_bytes, needed);
+    return TALLY_OK;
+}

@@ -1,0 +1,22 @@
+/* Compiled pipelines on disk, in the folder of core/cache.h: an entry a pipeline, so that they are written when they
+ * are made, need no merging, and leave one by one when the folder is full. */
+#ifndef TALLY_VULKAN_PIPELINE_CACHE_H
+#define TALLY_VULKAN_PIPELINE_CACHE_H
+
+#include "core/hash.h"
+#include "vulkan/pipeline.h"
+
+typedef struct tally_vulkan_cached {
+    VkPipelineCache cache; /* to make the pipeline with */
+    tally_key key;
+    bool is_ours, is_known; /* not the caller's; the disk had it */
+} tally_vulkan_cached;
+
+/* For a kernel of a module, whose words have this hash. Of a caller's device the caller's cache, if there is one. */
+tally_vulkan_cached tally_vulkan_cache_find(tally_vulkan_device *device, tally_key module, tally_vulkan_kernel kernel,
+                                            const tally_vulkan_choices *choices);
+
+/* When the pipeline has been made, or has not: writes what is new. */
+void tally_vulkan_cache_done(tally_vulkan_device *device, const tally_vulkan_cached *cached, bool made);
+
+#endif
