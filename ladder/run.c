@@ -301,10 +301,10 @@ static void print_checked(FILE *table, const ladder_step *step, const char *lack
     if (lack)
         fprintf(table, "not run: %s\n", lack);
     else if (t->wrong == 0)
-        fprintf(table, "right for %u sizes\n", t->right);
+        fprintf(table, "right for %u size%s\n", t->right, t->right == 1 ? "" : "s");
     else
-        fprintf(table, "%sright for %u sizes, not for %u: %s\n", step->wrong_on_purpose ? "(wrong on purpose) " : "",
-                t->right, t->wrong, t->says);
+        fprintf(table, "%sright for %u size%s, not for %u: %s\n", step->wrong_on_purpose ? "(wrong on purpose) " : "",
+                t->right, t->right == 1 ? "" : "s", t->wrong, t->says);
 }
 
 int ladder_check_sizes(ladder_work *w, const char *steps, FILE *table, fault *f) {

@@ -111,6 +111,25 @@ enum {
     CU_MEMHOSTALLOC_PORTABLE = 1
 };
 
+/* How a kernel is launched besides its grid: pairs of what and how. */
+typedef enum CUlaunchAttributeID { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 } CUlaunchAttributeID;
+
+typedef struct CUlaunchAttribute {
+    CUlaunchAttributeID id;
+    char pad[8 - sizeof(CUlaunchAttributeID)];
+    union {
+        char pad[64];
+        int programmaticStreamSerializationAllowed;
+    } value;
+} CUlaunchAttribute;
+
+typedef struct CUlaunchConfig {
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned numAttrs;
+} CUlaunchConfig;
+
 /* api->cuMemAlloc(...) and so on. Members from TALLY_CUDA_OPTIONAL may be NULL. */
 typedef struct tally_cuda_api {
     int version; /* 1000 * major + 10 * minor of the CUDA that the driver speaks: 13000 */

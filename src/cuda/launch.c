@@ -16,6 +16,12 @@ typedef struct scan_args {
     CUdeviceptr first_offset, refused, entries;
 } scan_args;
 
+typedef struct short_rows_args {
+    CUdeviceptr x, y, out;
+    uint64_t rows;
+    uint32_t extent, lane_bits;
+} short_rows_args;
+
 typedef struct slabs_args {
     CUdeviceptr x, y, out;
     uint64_t slabs, tiles;
@@ -61,6 +67,28 @@ static tally_status start(const tally_cuda_plan *plan, CUfunction kernel, uint64
                             what);
 }
 
+/* A kernel that waits by itself for the one before it, and so may be started while that runs. Older drivers cannot
+ * capture such a launch into a graph. */
+static tally_status start_early(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, CUstream stream,
+                                void **parameters, const char *what) {
+    enum { SINCE = 12030 };
+    const tally_cuda_api *api = plan->device->api;
+    if (plan->device->architecture < 90 || !api->cuLaunchKernelEx || api->version < SINCE)
+        return start(plan, kernel, grid, 1, stream, parameters, what);
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    const CUlaunchConfig config = {.gridDimX = (unsigned)grid,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = TALLY_CUDA_BLOCK,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .hStream = stream,
+                                   .attrs = &early,
+                                   .numAttrs = 1};
+    return tally_cuda_check(api->cuLaunchKernelEx(&config, kernel, parameters, NULL), what);
+}
+
 static tally_status zero(const tally_cuda_launch *l) {
     if (!l->cut->zeroed_bytes)
         return TALLY_OK;
@@ -76,7 +104,7 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
                         .y = tally_cuda_address(a->y),
                         .out = tally_cuda_address(a->out),
                         .partials = l->workspace + cut->partials,
-                        .arrived = l->workspace + cut->arrived,
+                        .arrived = cut->is_counted ? l->workspace + cut->arrived : 0,
                         .carry = l->pieces.carry,
                         .total = l->pieces.total,
                         .rows = cut->rows,
@@ -91,7 +119,26 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
                                                  l->plan->sizes.cluster_threads, 1, 1, 0, l->stream, parameters, NULL),
             "launching a reduction in a cluster");
     uint64_t rows = cut->rows < MOST_GRID_Y ? cut->rows : MOST_GRID_Y;
-    return start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
+    tally_status status =
+        start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
+    if (status == TALLY_OK && cut->blocks > 1 && !cut->is_counted)
+        status = start_early(l->plan, l->plan->kernels.reduce_partials, rows, l->stream, parameters,
+                             "launching the end of a reduction");
+    return status;
+}
+
+static tally_status launch_short_rows(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    short_rows_args args = {.x = tally_cuda_address(a->x),
+                            .y = tally_cuda_address(a->y),
+                            .out = tally_cuda_address(a->out),
+                            .rows = cut->rows,
+                            .extent = (uint32_t)a->shape.extent,
+                            .lane_bits = cut->part_bits};
+    void *parameters[] = {&args};
+    return start(l->plan, l->plan->kernels.fold_short_rows, cut->blocks, 1, l->stream, parameters,
+                 "launching a reduction of short rows");
 }
 
 static tally_status launch_slabs(const tally_cuda_launch *l) {
@@ -286,6 +333,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_scan(l);
     case TALLY_CUDA_GROUPS:
         return tally_cuda_groups_launch(l);
+    case TALLY_CUDA_SHORT_ROWS:
+        return launch_short_rows(l);
     case TALLY_CUDA_SLABS:
         return launch_slabs(l);
     case TALLY_CUDA_COLUMNS:

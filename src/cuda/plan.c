@@ -18,6 +18,8 @@ static const struct {
     size_t member;
 } kernels[] = {
     {"reduce", offsetof(tally_cuda_kernels, reduce)},
+    {"reduce_partials", offsetof(tally_cuda_kernels, reduce_partials)},
+    {"fold_short_rows", offsetof(tally_cuda_kernels, fold_short_rows)},
     {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
     {"scan", offsetof(tally_cuda_kernels, scan)},
     {"place_offsets", offsetof(tally_cuda_kernels, place_offsets)},

@@ -8,6 +8,9 @@
 
 enum {
     SHORT_ROW = 2048,    /* rows up to here are reduced many at a time */
+    WARP_ROW = 32,       /* vectors: 16 took 0.84 of the roof's speed this way and 0.95 in slabs, 32 more than 0.99 */
+    WARP_VECTORS = 4,    /* of a row a thread, up to a warp's threads, as in short_rows.cu */
+    WARP_BLOCKS = 64,    /* a processor: they come and go, and end together */
     SLAB_VECTORS = 1024, /* of 16 bytes a tile, as in slabs.cu */
     SLAB_BLOCKS = 4,     /* a processor */
     PART = 32,           /* rows of a slab's column a thread, up to a warp's threads */
@@ -18,11 +21,14 @@ enum {
     PARTIAL_BYTES = 900 << 10,
     BLOCKS_A_PROCESSOR = 4, /* thread blocks for a long reduction */
     CLUSTER = 8,            /* blocks, as in reduce.cu */
-    CLUSTER_VECTORS = 1 << 17,
+    CLUSTER_VECTORS = 1 << 15,
+    /* From more vectors on the blocks of a row count themselves. Clearing the counters takes 2.3 us of a graph on an
+     * H200; outside of one it hides the start of the kernel, and 2^28 f32 take 234 us instead of 236. */
+    COUNTED_VECTORS = 1 << 23,
     LEAST_TILE = 512,   /* elements */
     LEAST_STRETCH = 32, /* rows of a column that one thread takes */
-    VECTOR_BYTES = 16,
-    MOST_PANEL = 512, /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
+    SECTOR_BYTES = 32,  /* of memory: what is written in part costs more */
+    MOST_PANEL = 512,   /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
     LEAST_PANEL = 128,
     LEAST_PANEL_ROWS = 64,
     LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */
@@ -54,7 +60,9 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
         return;
     }
     if (cut->blocks > 1) {
-        cut->arrived = tally_cuda_place(cut, cut->rows * sizeof(uint32_t));
+        cut->is_counted = cut->rows * extent / sizes->vector > COUNTED_VECTORS;
+        if (cut->is_counted)
+            cut->arrived = tally_cuda_place(cut, cut->rows * sizeof(uint32_t));
         cut->zeroed_bytes = cut->bytes;
         cut->partials = tally_cuda_place(cut, cut->rows * cut->blocks * sizes->slot_bytes);
     }
@@ -78,6 +86,22 @@ static void cut_scan(const tally_computation *c, const tally_cuda_sizes *sizes, 
     cut->zeroed_bytes = cut->bytes;
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->first_segment = tally_cuda_place(cut, (cut->tiles + 1) * sizeof(uint64_t));
+}
+
+/* Rows of whole vectors, each for as many threads as have four of them. False if they are others, too few vectors, or
+ * elements whose order matters. */
+static bool cut_short_rows(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                           const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t vectors = shape->extent / sizes->vector;
+    const bool commutes = c->entry || c->user.commutes;
+    if (shape->inner != 1 || shape->extent % sizes->vector || vectors < WARP_ROW || !commutes)
+        return false;
+    cut->path = TALLY_CUDA_SHORT_ROWS;
+    while (cut->part_bits < 5 && vectors > (uint64_t)WARP_VECTORS << cut->part_bits)
+        cut->part_bits++;
+    cut->blocks = least(divide_up(cut->rows, TALLY_CUDA_BLOCK >> cut->part_bits),
+                        (uint64_t)device->multiprocessors * WARP_BLOCKS);
+    return true;
 }
 
 /* Whole slabs whose vectors fit in a tile, wherever it starts. */
@@ -183,8 +207,8 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
             panels = of_slab;
         }
     }
-    const uint64_t vectors = divide_up(divide_up(row, VECTOR_BYTES), panels);
-    cut->panel = (unsigned)(panels > 1 ? vectors * VECTOR_BYTES / in : shape->inner);
+    const uint64_t sectors = divide_up(divide_up(row, SECTOR_BYTES), panels);
+    cut->panel = (unsigned)(panels > 1 ? sectors * SECTOR_BYTES / in : shape->inner);
     cut->panels = divide_up(shape->inner, cut->panel);
     cut->groups = sizes->scan.finishers / cut->panel;
     cut->columns = cut->rows;
@@ -220,6 +244,8 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
         cut_stretches(device, sizes, shape, cut);
     else if (scan)
         cut_scan(c, sizes, resident, cut);
+    else if (is_short && cut_short_rows(device, c, sizes, shape, cut))
+        return;
     else if (is_short && slabs_that_fit(sizes, shape))
         cut_slabs(device, sizes, shape, cut);
     else if (shape->inner > 1 && shape->extent) {

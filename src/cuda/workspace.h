@@ -7,27 +7,29 @@
 #include "cuda/specialize.h"
 
 typedef enum tally_cuda_path {
-    TALLY_CUDA_NOTHING,   /* no results */
-    TALLY_CUDA_ROWS,      /* reduce.cu */
-    TALLY_CUDA_SCAN,      /* scan.cu */
-    TALLY_CUDA_GROUPS,    /* fold_segments.cu, fold_runs.cu */
-    TALLY_CUDA_SLABS,     /* slabs.cu */
-    TALLY_CUDA_COLUMNS,   /* columns.cu */
-    TALLY_CUDA_STRETCHES, /* scan_columns.cu */
-    TALLY_CUDA_PANELS,    /* scan_panels.cu */
-    TALLY_CUDA_EXACT      /* exact.cu */
+    TALLY_CUDA_NOTHING,    /* no results */
+    TALLY_CUDA_ROWS,       /* reduce.cu */
+    TALLY_CUDA_SCAN,       /* scan.cu */
+    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu */
+    TALLY_CUDA_SHORT_ROWS, /* short_rows.cu */
+    TALLY_CUDA_SLABS,      /* slabs.cu */
+    TALLY_CUDA_COLUMNS,    /* columns.cu */
+    TALLY_CUDA_STRETCHES,  /* scan_columns.cu */
+    TALLY_CUDA_PANELS,     /* scan_panels.cu */
+    TALLY_CUDA_EXACT       /* exact.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
     tally_cuda_path path;
     uint64_t elements;
-    uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block */
+    uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block; SHORT_ROWS: blocks */
     bool in_cluster;                          /* ROWS: one row, and its blocks are a cluster */
+    bool is_counted;                          /* ROWS: the last block of a row finishes it */
     uint64_t tile, tiles;                     /* SCAN and GROUPS: elements a tile */
     uint64_t chunk_tiles, chunks;             /* GROUPS: tiles a thread block */
     uint64_t tile_grid;                       /* thread blocks, all resident together */
     uint64_t slabs_a_tile, slab_grid;         /* SLABS */
-    unsigned part_bits;                       /* 2^part_bits threads a column */
+    unsigned part_bits;                       /* 2^part_bits threads a column, and of SHORT_ROWS a row */
     uint64_t columns, column_chunks, stretch; /* COLUMNS and STRETCHES: of all slabs; rows a chunk */
     uint64_t panels;                          /* COLUMNS and PANELS: a slab */
     bool is_thin;                             /* few rows */

@@ -3,7 +3,7 @@
 # that need one, a part of the suite under each tool of compute-sanitizer, times the start-up, runs the bench beside CUB
 # and PyTorch, and ends with a short table.
 # usage: tests/cuda/gpu.sh [DEVICE] [STEP...]
-#   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance tests sanitizer start bench
+#   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance tests ladder sanitizer start bench
 # BUILD names a build folder that is there already; else build-gpu is made, which takes cmocka, GMP and MPFR. The bench
 # takes nvcc and a python3 with PyTorch, and is left out without them. QUICK=1: a fraction of the suite.
 set -eu
@@ -15,7 +15,7 @@ cuda*)
     shift
     ;;
 esac
-steps=${*:-conformance tests sanitizer start bench}
+steps=${*:-conformance tests ladder sanitizer start bench}
 jobs=$(nproc 2>/dev/null || echo 2)
 build=${BUILD:-build-gpu}
 work=$(mktemp -d)
@@ -111,6 +111,28 @@ step_tests() {
                 "$(grep '^\[  FAILED' "$work/$name.test" | sort -u | tr '\n' ';')"
             head -n 60 "$work/$name.test"
         fi
+    done
+}
+
+# On Vulkan too, where the machine has it.
+step_ladder() {
+    for family in reduce divergence prefix-sum coarsening compute-shader; do
+        {
+            code=0
+            sh tests/ladder/steps.sh "$(built tally)" $family >"$work/ladder-$family" 2>&1 || code=$?
+            echo $code >"$work/ladder-$family.code"
+        } &
+    done
+    wait
+    for family in reduce divergence prefix-sum coarsening compute-shader; do
+        case $(cat "$work/ladder-$family.code") in
+        0) note "$family" "$(grep -c ' right for [0-9]* sizes$' "$work/ladder-$family") steps right for all sizes" ;;
+        77) note "$family" "left out: no device" ;;
+        *)
+            note "$family" "failed: $(tail -n 1 "$work/ladder-$family")"
+            grep 'not for' "$work/ladder-$family" || true
+            ;;
+        esac
     done
 }
 

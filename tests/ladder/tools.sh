@@ -84,6 +84,24 @@ printf '/* broken */\nextern "C" __global__ void reduce(const value *x, value *s
 grep -q "family 'mine', line 5, step 'broken'" "$folder/err" || fail "$(cat "$folder/err")"
 grep -q "mine/broken.cu:3:.*'y'\|mine/broken.cu:3:.*‘y’" "$folder/err" || fail "$(cat "$folder/err")"
 
+# A step that is wrong is a failure, measured or checked, unless its line says that it is wrong on purpose.
+printf '/* wrong */\nextern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {\n    *sum = x[0];\n}\n' \
+    >"$folder/mine/broken.cu"
+for options in '--n 1000 --repeat 1' '--check --n 100'; do
+    # shellcheck disable=SC2086 # options are words
+    if "$tally" ladder "$folder/mine/family" $options >"$folder/out" 2>"$folder/err"; then
+        fail "no failure: $options"
+    fi
+    grep -q "^tally: \(step 'broken' is wrong: .* is right\|1 step is wrong\)" "$folder/err" || fail "$(cat "$folder/err")"
+done
+says '^  broken .*right for 1 size, not for [0-9]*: n = 0: '
+sed -i 's/broken.cu grid/& wrong-on-purpose/' "$folder/mine/family"
+for options in '--n 1000 --repeat 1' '--check --n 100'; do
+    # shellcheck disable=SC2086 # options are words
+    "$tally" ladder "$folder/mine/family" $options >"$folder/out" || fail "a failure on purpose: $options"
+    says '^  broken .*wrong on purpose'
+done
+
 printf '#!/bin/sh\necho "==ERROR== no permission"\nexit 3\n' >"$folder/ncu"
 "$tally" ladder reduce --n 1000 --repeat 1 --step atomic --profile >/dev/null 2>"$folder/err" && fail "no error"
 grep -q 'ncu gave no counters: ==ERROR== no permission (exit status 3)' "$folder/err" || fail "$(cat "$folder/err")"

@@ -1,4 +1,6 @@
-/* Elements that are folded one after another, or many at once, where that is cheaper than lifting each and combining. */
+/* What a thread of a reduction adds up, element after element, in registers of its own. */
+
+enum { VECTOR = 16 / sizeof(in_t) /* elements that one load brings */ };
 
 /* One element more, whose index is larger than those before it. */
 template <class A> inline A append(A acc, value_t value, value_t partner, uint64 i) {
@@ -13,28 +15,63 @@ template <class A> inline A append(A acc, value_t value, value_t partner, uint64
 }
 
 #if IS_MOMENTS
-enum { HAS_MANY = 1 };
-/* Their mean first, then the squares of what they are away from it: no division an element. */
-template <int Count> inline lane_t lift_many(const in_t *x) {
-    double sum = 0, squares = 0;
-#pragma unroll
-    for (int k = 0; k < Count; k++)
-        sum += (double)value_of(x[k]);
-    const double mean = sum * (1.0 / Count);
-#pragma unroll
-    for (int k = 0; k < Count; k++) {
-        double away = (double)value_of(x[k]) - mean;
+/* Sums of elements, and of their squares, away from a shift, the first of them: no division an element. The shift is at
+ * most sqrt(count - 1) standard deviations from their mean, so of the squares' 53 bits no more than log2(count) are lost
+ * when what that adds to them is taken off again. */
+struct lanes {
+    enum { LIMIT = 128 / VECTOR }; /* vectors, before they are to be taken */
+    double shift = 0, sum = 0, squares = 0;
+    uint32 count = 0;
+
+    void add(int, value_t x, value_t, uint64) {
+        if (!count)
+            shift = (double)x;
+        const double away = (double)x - shift;
+        sum += away;
         squares += away * away;
+        count++;
     }
-    lane_t r;
-    r.a0 = Count;
-    r.a1 = mean;
-    r.a2 = squares;
-    return r;
-}
+    /* What was added, of which nothing is left. */
+    acc_t take() {
+        acc_t r = identity_as<acc_t>();
+        if (count) {
+            const double mean = sum / count, of_shift = sum * mean;
+            r.a0 = count;
+            r.a1 = shift + mean;
+            r.a2 = squares - squares != 0 ? squares : squares < of_shift ? 0 : squares - of_shift;
+        }
+        *this = lanes();
+        return r;
+    }
+};
 #else
-enum { HAS_MANY = 0 };
-template <int Count> inline lane_t lift_many(const in_t *) {
-    return identity_as<lane_t>();
-}
+/* A lane for each element of a vector. */
+struct lanes {
+    enum { LIMIT = LANE_LIMIT };
+    lane_t lane[VECTOR];
+
+    lanes() {
+#pragma unroll
+        for (int k = 0; k < VECTOR; k++)
+            lane[k] = identity_as<lane_t>();
+    }
+    void add(int k, value_t x, value_t y, uint64 index) {
+        lane[k] = append(lane[k], x, y, index);
+    }
+    acc_t take() {
+        acc_t acc = widen(lane[0]);
+#pragma unroll
+        for (int k = 1; k < VECTOR; k++)
+            acc = combine(acc, widen(lane[k]));
+        *this = lanes();
+        return acc;
+    }
+};
 #endif
+
+/* A vector of elements, of two inputs, whose first has this index. */
+inline void add_vector(lanes &l, const in_t *x, const in_t *y, uint64 index) {
+#pragma unroll
+    for (int k = 0; k < VECTOR; k++)
+        l.add(k, value_of(x[k]), HAS_SECOND ? value_of(y[k]) : value_t(0), index + k);
+}

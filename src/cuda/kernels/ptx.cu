@@ -172,6 +172,21 @@ inline void arrive_after_copies(unsigned long long *word) {
 }
 #endif
 
+/* ---- kernels that start while the one before them in the stream still runs; elsewhere they start after it ---- */
+
+/* The next may start once all blocks have come here. */
+inline void let_next_start() {
+#if TALLY_ARCHITECTURE >= 90
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+/* Until the kernel before is done and what it wrote can be read. */
+inline void wait_for_last() {
+#if TALLY_ARCHITECTURE >= 90
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 #if TALLY_ARCHITECTURE >= 90
 /* ---- copies in bulk: addresses and sizes are multiples of 16 ---- */
 

@@ -54,6 +54,10 @@ inline float max_or_nan(float a, float b) {
 
 inline void hide(unsigned &) {}
 
+/* A launch is done before the next begins. */
+inline void let_next_start() {}
+inline void wait_for_last() {}
+
 /* ---- global memory that other blocks read and write meanwhile; who reads it may be polling ---- */
 
 inline void store_relaxed(void *to, unsigned a, unsigned b) {

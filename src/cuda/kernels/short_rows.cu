@@ -1,0 +1,68 @@
+/* Reductions of many short rows that are whole vectors of 16 bytes: 2^lane_bits threads of a warp
+ * share a row, and read it where it lies, with no shared memory between. */
+struct short_rows_args {
+    const in_t *x, *y;
+    result_t *out;
+    uint64 rows;
+    uint32 extent;
+    uint32 lane_bits;
+};
+
+enum { ROW_LOADS = 4 /* vectors of a thread that are under way together */ };
+
+inline void load_vector(const row &r, const in_t *from, in_t *to) {
+    if (r.aligned) {
+        uint4 bits = __ldcs((const uint4 *)from);
+        memcpy(to, &bits, 16);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < VECTOR; k++)
+        to[k] = load(from + k);
+}
+
+/* This thread's part of a row, which is few enough elements for its lanes. */
+inline acc_t fold_lane_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
+    const uint32 vectors = (uint32)r.extent / VECTOR;
+    lanes l;
+    for (uint32 first = lane; first < vectors; first += ROW_LOADS * lanes_a_row) {
+        in_t a[ROW_LOADS * VECTOR], b[ROW_LOADS * VECTOR];
+#pragma unroll
+        for (int u = 0; u < ROW_LOADS; u++) {
+            const uint32 v = first + u * lanes_a_row;
+            if (v < vectors) {
+                load_vector(r, r.x + v * VECTOR, a + u * VECTOR);
+                if (HAS_SECOND)
+                    load_vector(r, r.y + v * VECTOR, b + u * VECTOR);
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < ROW_LOADS; u++) {
+            const uint32 v = first + u * lanes_a_row;
+            if (v < vectors)
+                add_vector(l, a + u * VECTOR, b + u * VECTOR, v * VECTOR);
+        }
+    }
+    return l.take();
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_short_rows(short_rows_args p) {
+    const uint32 lanes_a_row = 1u << p.lane_bits, lane = threadIdx.x & (lanes_a_row - 1);
+    const bool aligned = (((uint64)p.x | (uint64)p.y) & 15) == 0;
+    const uint64 at_once = (uint64)gridDim.x * BLOCK >> p.lane_bits;
+    for (uint64 base = (uint64)blockIdx.x * BLOCK >> p.lane_bits; base < p.rows; base += at_once) {
+        const uint64 number = base + (threadIdx.x >> p.lane_bits);
+        acc_t acc = identity_as<acc_t>();
+        if (number < p.rows) {
+            row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, 0, aligned};
+            acc = fold_lane_of_row(r, lane, lanes_a_row);
+        }
+        for (uint32 d = 1; d < lanes_a_row; d *= 2) {
+            acc_t next = from_above(acc, d);
+            if ((lane & (2 * d - 1)) == 0)
+                acc = combine(acc, next);
+        }
+        if (lane == 0 && number < p.rows)
+            store(p.out + number, lower(acc, p.extent, 0));
+    }
+}
