@@ -72,7 +72,7 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c) {
                    {"OUT_PRECISION", (unsigned)out->significand},
                    {"OUT_BITS", (unsigned)out->bits},
                    {"VECTORS", vectors_of(c)},
-                   {"ROW_BLOCKS", c->in_bytes <= 4 && !products ? NARROW_ROW_BLOCKS : ROW_BLOCKS},
+                   {"ROW_BLOCKS", c->in_bytes == 2 && !products ? NARROW_ROW_BLOCKS : ROW_BLOCKS},
                    {"KEY_CHUNK", KEY_CHUNK},
                    {"REFUSED_RUNS", TALLY_CUDA_REFUSED_RUNS}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)

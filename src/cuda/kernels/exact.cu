@@ -34,7 +34,7 @@ enum {
     VECTOR = 16 / sizeof(in_t),
     ITEMS = VECTOR * VECTORS, /* that a lane loads at a time */
     TILE = WARP * ITEMS,
-    LOADS_AHEAD = sizeof(in_t) == 2, /* the next tile, before this one is added: ITEMS take few registers */
+    LOADS_AHEAD = sizeof(in_t) == 2 && !PRODUCTS, /* the next tile, before this one is added: ITEMS take few registers */
     HAS_TWO_TERMS = PRODUCTS && sizeof(in_t) == 8, /* a product as its rounded value and what that lacks */
     ADDITIONS_LOG = 11,                            /* to each lane's levels until they are emptied */
     ADDITIONS = 1 << ADDITIONS_LOG,

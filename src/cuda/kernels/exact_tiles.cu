@@ -155,14 +155,25 @@ inline uint32 zeros_saw(const tile &t) {
     return saw;
 }
 
+/* Terms of a tile that a lane reads again, so that it need not hold them in registers: others than term_of(), the same
+ * for all of the warp together. */
+inline double term_again(const group &g, uint64 at, int k) {
+    uint64 i = at + k * WARP + lane_of();
+    if (i >= g.count)
+        return -0.0;
+    double x = (double)value_of(load(g.x + i * g.stride));
+    return PRODUCTS ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : x;
+}
+
 /* A tile that no window of LEVELS takes, through levels for everything, in which what is not finite counts as -0. */
-inline void add_tile_widely(warp_sum &sum, const tile &t) {
+inline void add_tile_widely(warp_sum &sum, const tile &t, const group &g, uint64 at) {
+    constexpr int unrolled = PACKED ? (int)ITEMS : 2;
     const double infinity = PACKED ? __hiloint2double((2 * BIAS + 1) << 20, 0) : __hiloint2double(0x7ff00000, 0);
     levels<WIDE_LEVELS + !WIDE_LEVELS> wide;
     wide.clear(MOST_TOP);
-#pragma unroll
+#pragma unroll unrolled
     for (int k = 0; k < ITEMS; k++) {
-        double x = term_of(t, k);
+        double x = PACKED ? term_of(t, k) : term_again(g, at, k);
         bool negative = bits_of(x) >> 63, finite = fabs(x) < infinity;
         if (!finite)
             sum.saw |= special(!(fabs(x) <= infinity), negative);
@@ -197,7 +208,7 @@ inline void add_tile(warp_sum &sum, window &w, const tile &t, const group &g, ui
         f.low = join_warp(f.low, [](uint32 a, uint32 b) { return a < b ? a : b; });
         if (!w.choose(sum, f.high, f.low)) {
             if (WIDE_LEVELS)
-                add_tile_widely(sum, t);
+                add_tile_widely(sum, t, g, at);
             else
                 deposit_tile(sum, g, at);
             return;
