@@ -47,9 +47,12 @@ def panel_of(name):
 
 def label_of(name):
     """What is left of a row's name under its panel's title."""
+    if name.startswith("scan/exclusive sum/"):
+        return "exclusive " + name[len("scan/exclusive sum/"):]
     for prefix in ("reduce/", "scan/sum/", "segments/sum/f32/", "segments/scan/f32/", "keys/sum/f32/", "exact/sum/"):
         if name.startswith(prefix):
-            return name[len(prefix):]
+            rest = name[len(prefix):].replace("checked while running", "while running")
+            return rest.replace("1048576", "2^20").replace("16777216", "2^24")
     return re.sub(r"axis (\d) of (\S+?)/.*", r"\2, axis \1", name)
 
 
@@ -118,7 +121,8 @@ def draw_shares(rows, chart):
     for k, column in enumerate(columns):
         rest = tall - sum(len(r) + 3 for _, r in column)
         heights = [len(r) for _, r in column] + ([rest] if rest else [])
-        grid = outer[k].subgridspec(len(heights), 1, height_ratios=heights, hspace=len(heights) * 3 / max(tall, 1) * 1.1)
+        grid = outer[k].subgridspec(len(heights), 1, height_ratios=heights,
+                                    hspace=len(heights) * 3 / max(tall, 1) * 1.1)
         for place, (title, some) in enumerate(column):
             draw_panel(figure.add_subplot(grid[place]), title, some)
     handles = [plt.Rectangle((0, 0), 1, 1, color=TALLY, label="tally")]
@@ -128,7 +132,8 @@ def draw_shares(rows, chart):
     handles += [plt.Line2D([], [], color="black", linewidth=1.4, marker="|", markersize=10, linestyle="none",
                            label="the floor asked"),
                 plt.Line2D([], [], color="black", linewidth=1.2, linestyle=(0, (5, 2)), label="roof: read or copy")]
-    figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.01, 1), ncol=len(handles), frameon=False, fontsize=9)
+    figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.01, 1), ncol=len(handles), frameon=False,
+                  fontsize=9)
     save(figure, chart)
 
 
