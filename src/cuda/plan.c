@@ -26,6 +26,8 @@ static const struct {
     {"check_segments", offsetof(tally_cuda_kernels, check_segments)},
     {"place_groups", offsetof(tally_cuda_kernels, place_groups)},
     {"fold_segments", offsetof(tally_cuda_kernels, fold_segments)},
+    {"mark_segments", offsetof(tally_cuda_kernels, mark_segments)},
+    {"fold_by_warps", offsetof(tally_cuda_kernels, fold_by_warps)},
     {"fold_runs", offsetof(tally_cuda_kernels, fold_runs)},
     {"fold_cuts", offsetof(tally_cuda_kernels, fold_cuts)},
     {"count_runs", offsetof(tally_cuda_kernels, count_runs)},

@@ -17,7 +17,8 @@ extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_
     tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[], tally_cuda_kernels_scan_panels[],
     tally_cuda_kernels_append[], tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[],
     tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
-    tally_cuda_kernels_fold_cuts[], tally_cuda_kernels_short_rows[];
+    tally_cuda_kernels_fold_cuts[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_warp_heads[],
+    tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -240,7 +241,19 @@ enum {
     MOST_KEYS = 32 /* a thread, half as many if they are long */
 };
 
-static void fold_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+/* Whether elements have 4 bytes and so has what a lane keeps of them: warp_segments.cu says what it took otherwise.
+ * Bits of the offsets would come too late for a check while running. */
+static bool folds_by_warps(const tally_computation *c, int architecture) {
+    if (c->desc.grouping != TALLY_SEGMENTS || tally_is_scan(c) || c->exact || !c->entry || architecture < 90 ||
+        c->in_bytes != 4 || needs_start(c) || c->entry->flags & TALLY_OPERATOR_TWO_INPUTS ||
+        c->desc.flags & TALLY_CHECK_WHILE_RUNNING || tally_monoid_texts[c->monoid].components != 1)
+        return false;
+    components t;
+    components_of(c, &t);
+    return strcmp(t.lane[0], "float") == 0 || strcmp(t.lane[0], "int32") == 0 || strcmp(t.lane[0], "uint32") == 0;
+}
+
+static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     bool keys = c->desc.grouping == TALLY_KEYS, two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
     unsigned element = (unsigned)c->in_bytes * (two ? 2 : 1);
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * FOLD_VECTORS * 16 / element;
@@ -252,6 +265,11 @@ static void fold_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. */
     s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : c->index_bytes > 4 ? 6 : 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->cut_bytes = 2 * s->slot_bytes + (keys && needs_start(c) ? 16 : 0);
+    s->folds_by_warps = folds_by_warps(c, architecture);
+    if (s->folds_by_warps) {
+        s->fold_tile = 32 * 20; /* warp_segments.cu */
+        s->fold_blocks = 6;
+    }
 }
 
 static void column_sizes(tally_cuda_sizes *s) {
@@ -273,7 +291,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     scan_sizes(c, architecture, acc, s);
-    fold_sizes(c, s);
+    fold_sizes(c, architecture, s);
 }
 
 /* ---- the functions of one operator ---- */
@@ -473,10 +491,17 @@ static void add_reduce(tally_text *text, const tally_computation *c, const tally
         tally_text_add(text, tally_cuda_kernels_cluster);
 }
 
-static void add_groups(tally_text *text, const tally_computation *c) {
-    tally_text_add(text, tally_cuda_kernels_fold_tile);
-    tally_text_add(text,
-                   c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs : tally_cuda_kernels_fold_segments);
+static void add_groups(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    if (sizes->folds_by_warps) {
+        tally_text_add(text, tally_cuda_kernels_pipeline);
+        tally_text_add(text, tally_cuda_kernels_warp_segments);
+        tally_text_add(text, tally_cuda_kernels_warp_heads);
+        tally_text_add(text, tally_cuda_kernels_warp_fold);
+    } else {
+        tally_text_add(text, tally_cuda_kernels_fold_tile);
+        tally_text_add(text, c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs
+                                                            : tally_cuda_kernels_fold_segments);
+    }
     tally_text_add(text, tally_cuda_kernels_fold_cuts);
 }
 
@@ -514,7 +539,7 @@ static void add_kernels(tally_text *text, const tally_computation *c, const tall
         if (all || axis)
             add_reduce(text, c, sizes);
         else
-            add_groups(text, c);
+            add_groups(text, c, sizes);
     }
     if (axis && !tally_is_scan(c)) {
         tally_text_add(text, tally_cuda_kernels_short_rows);

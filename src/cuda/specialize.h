@@ -16,6 +16,7 @@ typedef struct tally_cuda_sizes {
     unsigned cluster_threads; /* a block of a cluster */
     unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned column_spots;    /* accumulators of a block of reduced columns */
+    bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
     unsigned fold_tile;       /* elements a tile of a reduction by groups */
     unsigned fold_blocks;     /* of those a multiprocessor, for which registers must do */
     unsigned cut_bytes;       /* what such a reduction keeps of a chunk's ends */

@@ -39,6 +39,7 @@ typedef struct tally_cuda_cut {
     size_t arrived, control, entries;
     size_t zeroed_bytes;
     size_t partials, first_segment, of_tile;
+    size_t bits; /* 0: none */
     size_t bytes;
 } tally_cuda_cut;
 
@@ -48,7 +49,8 @@ typedef struct tally_cuda_control {
     uint64_t not_bad; /* ~ the least segment whose offsets are bad, so that zero means none */
     uint64_t not_empty;
     uint32_t refused;
-    uint32_t crowded; /* fold_tile.cu's */
+    uint32_t crowded;          /* fold_tile.cu's */
+    uint32_t has_empty, taken; /* warp_segments.cu's */
 } tally_cuda_control;
 
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */

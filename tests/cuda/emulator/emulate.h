@@ -158,6 +158,9 @@ template <class T, class Change> T emulate_atomic(T *to, Change change) {
 template <class T, class V> T atomicAdd(T *to, V value) {
     return emulate_atomic(to, [=](T before) { return (T)(before + (T)value); });
 }
+inline unsigned atomicInc(unsigned *to, unsigned last) {
+    return emulate_atomic(to, [=](unsigned before) { return before >= last ? 0 : before + 1; });
+}
 template <class T, class V> T atomicOr(T *to, V value) {
     return emulate_atomic(to, [=](T before) { return (T)(before | (T)value); });
 }

@@ -1,0 +1,140 @@
+/* Where segments begin in a warp's tile (warp_segments.cu): from bits, where the first launch has made them and no
+ * segment is empty, which bits cannot tell; else from the offsets, a window at a time. The offset behind the last segment
+ * counts as a head, too: of what no segment has. */
+struct tile_heads {
+    uint32 mine;     /* a bit an element of the lane's stretch */
+    uint32 lanes;    /* those that have any */
+    uint32 number;   /* heads in lanes before */
+    uint32 count;    /* heads in the tile */
+    bool has_empty;  /* segments, so that heads are not numbered as segments are */
+    uint64 from, to; /* offsets that lie in the tile */
+};
+
+/* The lane's stretch of bits of which lane k has the k-th word. */
+inline uint32 stretch_of(uint32 word) {
+    const uint32 at = lane_number() * ITEMS, low = __shfl_sync(ALL_LANES, word, at / WARP);
+    const uint32 high = __shfl_sync(ALL_LANES, word, at / WARP + 1 & WARP - 1);
+    const uint64 both = (uint64)high << 32 | low;
+    return (uint32)(both >> at % WARP) & (uint32)((1ull << ITEMS) - 1);
+}
+
+inline void number_heads(tile_heads *h, uint32 word) {
+    h->mine = stretch_of(word);
+    h->lanes = __ballot_sync(ALL_LANES, h->mine != 0);
+    h->number = h->count = 0;
+    if (!h->lanes)
+        return;
+    const uint32 mine = __popc(h->mine);
+    uint32 sum = mine;
+#pragma unroll
+    for (uint32 d = 1; d < WARP; d *= 2) {
+        const uint32 left = from_below(sum, d);
+        if (lane_number() >= d)
+            sum += left;
+    }
+    h->count = from_lane(sum, WARP - 1);
+    h->number = sum - mine;
+}
+
+/* The last segment of a tile that begins at an element or before it. */
+__noinline__ uint64 segment_at(const groups_args &p, uint64 low, uint64 high, uint64 element) {
+    while (low + 1 < high) {
+        const uint64 middle = (low + high) / 2;
+        if (begin_of(p, middle) <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct head_source {
+    bool has_bits;
+    uint64 from;   /* the first offset that is not before the next tile */
+    uint32 word;   /* of the next tile's bits */
+    uint64 window; /* the lane's offset from there on */
+
+    uint64 offset_at(const groups_args &p, uint64 number) const {
+        return number <= p.segments ? begin_of(p, number) : NONE;
+    }
+    void load_next(const groups_args &p, uint64 tile) {
+        if (!has_bits)
+            window = offset_at(p, from + lane_number());
+        else if (lane_number() < ITEMS)
+            word = p.bits[tile * ITEMS + lane_number()];
+    }
+    void begin(const groups_args &p, const tile &t) {
+        from = p.first[t.chunk];
+        word = 0;
+        load_next(p, t.number);
+    }
+
+    /* Takes a window of offsets: marks the heads among them, gives empty segments their results. The number of offsets
+     * that lie in the tile. */
+    uint32 take(const groups_args &p, warp_memory &m, const tile &t, uint64 first, uint64 offset, bool *has_empty) {
+        const uint32 lane = lane_number();
+        const uint64 next = from_above(offset, 1), at = offset - t.first;
+        const bool is_in = lane < WINDOW && at < t.count;
+        const bool is_empty = is_in && offset == next && first + lane < p.segments;
+        if (is_empty)
+            put(p.out + first + lane, lower(identity_as<acc_t>(), 0, 0));
+        else if (is_in)
+            atomicOr(&m.heads[at / WARP], 1u << at % WARP);
+        *has_empty |= __ballot_sync(ALL_LANES, is_empty) != 0;
+        return __popc(__ballot_sync(ALL_LANES, is_in));
+    }
+    /* Several windows, until one is not all in the tile. */
+    void take_many(const groups_args &p, warp_memory &m, const tile &t, bool *has_empty) {
+        for (const uint64 begin = from; from - begin < CROWDED;) {
+            uint64 offset[WINDOWS];
+#pragma unroll
+            for (int k = 0; k < WINDOWS; k++)
+                offset[k] = offset_at(p, from + k * WINDOW + lane_number());
+#pragma unroll
+            for (int k = 0; k < WINDOWS; k++) {
+                const uint32 taken = take(p, m, t, from, offset[k], has_empty);
+                from += taken;
+                if (taken < WINDOW)
+                    return;
+            }
+        }
+        search(p, m, t);
+        *has_empty = true;
+    }
+    /* Masses of empty segments in one tile: fold_cuts gives them their results. */
+    void search(const groups_args &p, warp_memory &m, const tile &t) {
+        const uint64 low = from, high = first_from(p.index, p.segments + 1, t.first + t.count);
+        if (lane_number() == 0)
+            p.told->crowded = 1;
+        for (uint32 e = lane_number(); e < t.count; e += WARP) {
+            const uint64 at = low + first_from(p.index + low, high - low, t.first + e);
+            if (at < high && begin_of(p, at) == t.first + e)
+                atomicOr(&m.heads[e / WARP], 1u << e % WARP);
+        }
+        from = high;
+    }
+
+    /* And has what it takes to find those of the next tile on its way. */
+    tile_heads find(const groups_args &p, warp_memory &m, const tile &t, bool is_last) {
+        tile_heads h = {};
+        h.from = from;
+        if (has_bits) {
+            number_heads(&h, word);
+            from += h.count;
+        } else if (__ballot_sync(ALL_LANES, window - t.first < t.count)) {
+            if (lane_number() < ITEMS)
+                m.heads[lane_number()] = 0;
+            __syncwarp();
+            const uint32 taken = take(p, m, t, from, window, &h.has_empty);
+            from += taken;
+            if (taken == WINDOW)
+                take_many(p, m, t, &h.has_empty);
+            __syncwarp();
+            number_heads(&h, lane_number() < ITEMS ? m.heads[lane_number()] : 0);
+        }
+        h.to = from;
+        if (!is_last)
+            load_next(p, t.number + 1);
+        return h;
+    }
+};
