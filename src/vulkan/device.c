@@ -179,6 +179,15 @@ static bool find_family(tally_vulkan_device *v) {
     return false;
 }
 
+/* Vulkan promises that; but copies would fail without a word that says why. */
+static bool sees_memory(const tally_vulkan_device *v) {
+    const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    for (uint32_t k = 0; k < v->types.memoryTypeCount; k++)
+        if ((v->types.memoryTypes[k].propertyFlags & wanted) == wanted)
+            return true;
+    return false;
+}
+
 static tally_status create_device(tally_vulkan_device *v) {
     features has;
     tally_status status = check_features(v, &has);
@@ -186,6 +195,8 @@ static tally_status create_device(tally_vulkan_device *v) {
         return status;
     if (!find_family(v))
         return tally_fail(TALLY_NO_DEVICE, "vulkan:%d (%s) has no queue that computes", v->ordinal, v->name);
+    if (!sees_memory(v))
+        return tally_fail(TALLY_UNSUPPORTED, "vulkan:%d (%s) has no memory that the host can map", v->ordinal, v->name);
     v->has_double = has.base.features.shaderFloat64;
     v->adds_floats = adds_floats(v);
     static const char *const extensions[] = {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME};

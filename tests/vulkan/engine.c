@@ -210,6 +210,55 @@ static void run_recorded(engine *e, buffer *b, tally_plan *plan, const tally_vul
     tally_plan_destroy(plan);
 }
 
+/* What can be seen to be wrong is refused, and nothing is recorded. */
+static void test_refusals(engine *e) {
+    buffer b = make_buffer(e, ROOM, MAPPED);
+    tally_plan *plan = plan_for(e, TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_I32), *of_cpu = NULL;
+    tally_device *cpu = NULL, *opened = NULL;
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_args args = TALLY_ARGS_INIT, other;
+    tally_vulkan_extra extra = {.struct_size = sizeof extra};
+    tally_vulkan_context context = {.struct_size = sizeof context, .instance = e->loader->instance};
+    size_t workspace = 0;
+    desc.in = TALLY_I32;
+    args.shape.extent = 1 << 20;
+    args.x = pointer(b.address);
+    args.out = pointer(b.address + ((VkDeviceAddress)1 << 24)); /* nothing is run */
+    args.out_bytes = 8;
+    TALLY(tally_open("cpu", &cpu));
+    TALLY(tally_plan_create(cpu, &desc, &of_cpu));
+    TALLY(tally_plan_workspace(plan, &args.shape, &workspace));
+    begin(e);
+    check(tally_run(plan, &args, TALLY_SYNCHRONOUS) == TALLY_UNSUPPORTED, "refusing a synchronous run");
+    check(tally_push(plan, &args) == TALLY_UNSUPPORTED, "refusing a piece");
+    check(tally_vulkan_record(plan, &args, NULL, NULL) == TALLY_INVALID_ARGUMENT, "refusing no command buffer");
+    check(tally_vulkan_record(of_cpu, &args, NULL, e->commands) == TALLY_INVALID_ARGUMENT, "refusing another's plan");
+    other = args;
+    other.x = NULL; /* the address of a buffer without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT */
+    check(tally_vulkan_record(plan, &other, NULL, e->commands) == TALLY_INVALID_ARGUMENT, "refusing no address");
+    other = args;
+    other.workspace = pointer(b.address + 4);
+    other.workspace_bytes = workspace;
+    check(tally_vulkan_record(plan, &other, NULL, e->commands) == TALLY_INVALID_ARGUMENT,
+          "refusing a crooked workspace");
+    other.workspace = pointer(b.address);
+    other.workspace_bytes = workspace - 1;
+    check(tally_vulkan_record(plan, &other, NULL, e->commands) == TALLY_INVALID_ARGUMENT, "refusing a small workspace");
+    extra.runs = b.address;
+    check(tally_vulkan_record(plan, &args, &extra, e->commands) == TALLY_INVALID_ARGUMENT,
+          "refusing runs without keys");
+    extra.struct_size = 8;
+    check(tally_vulkan_record(plan, &args, &extra, e->commands) == TALLY_INVALID_ARGUMENT, "refusing another struct");
+    check(tally_vulkan_open(&context, &opened) == TALLY_INVALID_ARGUMENT, "refusing no device");
+    context.struct_size = 8;
+    check(tally_vulkan_open(&context, &opened) == TALLY_INVALID_ARGUMENT, "refusing another context");
+    submit(e);
+    tally_plan_destroy(plan);
+    tally_plan_destroy(of_cpu);
+    tally_close(cpu);
+    free_buffer(e, &b);
+}
+
 static void test(engine *e) {
     buffer b = make_buffer(e, ROOM, MAPPED);
     int32_t *x = b.host;
@@ -239,15 +288,7 @@ static void test(engine *e) {
     run_recorded(e, &b, plan, &extra);
     check(count[1] == runs && out[0] == 7 * -400, "sums by keys with the number of runs in device memory");
     free_buffer(e, &b);
-
-    /* what needs a queue is refused */
-    plan = plan_for(e, TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_I32);
-    tally_args args = TALLY_ARGS_INIT;
-    args.x = args.out = pointer(b.address);
-    args.out_bytes = 8;
-    check(tally_run(plan, &args, TALLY_SYNCHRONOUS) == TALLY_UNSUPPORTED, "refusing a synchronous run");
-    check(tally_vulkan_record(plan, &args, NULL, NULL) == TALLY_INVALID_ARGUMENT, "refusing no command buffer");
-    tally_plan_destroy(plan);
+    test_refusals(e);
     printf("recorded sums, scans and runs of keys: all right\n");
 }
 

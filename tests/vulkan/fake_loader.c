@@ -5,7 +5,9 @@
  *   no_double, no_int64, no_address, no_float_atomics   features that are missing
  *   discrete   the first device is a GPU with memory of its own
  *   small      workgroups of 128, 16 KB of shared memory
- *   full, unmappable, lost, no_kernels   what calls to the device answer
+ *   unmakeable, no_compute, no_mapped   a device that does not open, without queues that compute, without memory that
+ *              the host sees
+ *   full, unmappable, lost, lost_waiting, no_kernels, no_recording   what calls to the device answer
  *   idle       dispatches do nothing
  *   caches     a driver that gives compiled pipelines back; "warm": and compiles none that it is not given */
 #define _GNU_SOURCE
@@ -22,6 +24,7 @@ static PFN_vkGetDeviceProcAddr real_device;
 static VkInstance the_instance;
 static PFN_vkQueueSubmit real_submit;
 static PFN_vkCmdDispatch real_dispatch;
+static PFN_vkBeginCommandBuffer real_begin;
 
 static bool plays(const char *word) {
     const char *all = getenv("FAKE_VULKAN");
@@ -76,6 +79,34 @@ static void fake_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *fe
         if (f->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT && plays("no_float_atomics"))
             ((VkPhysicalDeviceShaderAtomicFloatFeaturesEXT *)f)->shaderBufferFloat32AtomicAdd = VK_FALSE;
     }
+}
+
+static void fake_families(VkPhysicalDevice device, uint32_t *count, VkQueueFamilyProperties *families) {
+    REAL(vkGetPhysicalDeviceQueueFamilyProperties)(device, count, families);
+    for (uint32_t k = 0; families && k < *count && plays("no_compute"); k++)
+        families[k].queueFlags &= ~(VkQueueFlags)VK_QUEUE_COMPUTE_BIT;
+}
+
+static void fake_memory(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties *memory) {
+    REAL(vkGetPhysicalDeviceMemoryProperties)(device, memory);
+    for (uint32_t k = 0; k < memory->memoryTypeCount && plays("no_mapped"); k++)
+        memory->memoryTypes[k].propertyFlags &= ~(VkMemoryPropertyFlags)VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+}
+
+static VkResult fake_create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+                                   const VkAllocationCallbacks *callbacks, VkDevice *device) {
+    if (plays("unmakeable"))
+        return VK_ERROR_INITIALIZATION_FAILED;
+    return REAL(vkCreateDevice)(physical, info, callbacks, device);
+}
+
+static VkResult fake_begin(VkCommandBuffer buffer, const VkCommandBufferBeginInfo *info) {
+    return plays("no_recording") ? VK_ERROR_OUT_OF_HOST_MEMORY : real_begin(buffer, info);
+}
+
+static VkResult fake_wait(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all, uint64_t nanoseconds) {
+    const VkResult result = REAL_DEVICE(vkWaitForFences)(device, count, fences, all, nanoseconds);
+    return plays("lost_waiting") ? VK_ERROR_DEVICE_LOST : result;
 }
 
 static VkResult fake_allocate(VkDevice device, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *callbacks,
@@ -150,8 +181,13 @@ static const struct {
     {"vkEnumeratePhysicalDevices", (PFN_vkVoidFunction)fake_enumerate, false},
     {"vkGetPhysicalDeviceProperties", (PFN_vkVoidFunction)fake_properties, false},
     {"vkGetPhysicalDeviceFeatures2", (PFN_vkVoidFunction)fake_features, false},
+    {"vkGetPhysicalDeviceQueueFamilyProperties", (PFN_vkVoidFunction)fake_families, false},
+    {"vkGetPhysicalDeviceMemoryProperties", (PFN_vkVoidFunction)fake_memory, false},
+    {"vkCreateDevice", (PFN_vkVoidFunction)fake_create_device, false},
     {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)fake_device_function, false},
     {"vkAllocateMemory", (PFN_vkVoidFunction)fake_allocate, true},
+    {"vkBeginCommandBuffer", (PFN_vkVoidFunction)fake_begin, true},
+    {"vkWaitForFences", (PFN_vkVoidFunction)fake_wait, true},
     {"vkMapMemory", (PFN_vkVoidFunction)fake_map, true},
     {"vkQueueSubmit", (PFN_vkVoidFunction)fake_submit, true},
     {"vkCreateComputePipelines", (PFN_vkVoidFunction)fake_pipelines, true},
@@ -171,6 +207,7 @@ static PFN_vkVoidFunction fake_device_function(VkDevice device, const char *name
     real_device = REAL(vkGetDeviceProcAddr);
     real_submit = REAL_DEVICE(vkQueueSubmit);
     real_dispatch = REAL_DEVICE(vkCmdDispatch);
+    real_begin = REAL_DEVICE(vkBeginCommandBuffer);
     PFN_vkVoidFunction fake = find(name, true);
     return fake ? fake : real_device(device, name);
 }

@@ -166,6 +166,73 @@ static void a_device_that_is_lost(void **state) {
     assert_int_equal(seen.after, TALLY_OK);
 }
 
+static void a_device_that_is_lost_in_the_middle(void **state) {
+    (void)state;
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "lost_waiting", sum);
+    assert_says(seen, TALLY_DEVICE_FAILED, "VK_ERROR_DEVICE_LOST");
+    assert_int_equal(seen.after, TALLY_OK);
+    seen = in_a_process(FAKE_LOADER, "discrete", "vulkan:0", "discrete,lost_waiting", sum);
+    assert_says(seen, TALLY_DEVICE_FAILED, "copying: the device is lost");
+    assert_int_equal(seen.after, TALLY_OK);
+}
+
+static void a_recording_that_is_refused(void **state) {
+    (void)state;
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_recording", sum);
+    assert_says(seen, TALLY_OUT_OF_MEMORY, "beginning a recording");
+    assert_int_equal(seen.after, TALLY_OK);
+}
+
+static void a_device_that_is_there_but_does_not_open(void **state) {
+    (void)state;
+    assert_says(open_where("unmakeable", "vulkan:0"), TALLY_DEVICE_FAILED, "VK_ERROR_INITIALIZATION_FAILED");
+    assert_says(open_where("no_compute", "vulkan:0"), TALLY_NO_DEVICE, "no queue that computes");
+    assert_says(open_where("no_mapped", "vulkan:0"), TALLY_UNSUPPORTED, "no memory that the host can map");
+}
+
+static void no_identity(void *context, void *acc) {
+    (void)context, (void)acc;
+}
+static void no_lift(void *context, const void *x, uint64_t index, void *acc) {
+    (void)context, (void)x, (void)index, (void)acc;
+}
+static void no_combine(void *context, const void *left, const void *right, void *acc) {
+    (void)context, (void)left, (void)right, (void)acc;
+}
+
+/* x * 0.5: a double. */
+static tally_status plan_user(tally_device *device) {
+    static const tally_user_op halves = {.struct_size = sizeof(tally_user_op),
+                                         .acc_bytes = 8,
+                                         .identity = no_identity,
+                                         .lift = no_lift,
+                                         .combine = no_combine,
+                                         .lower = no_lift,
+                                         .acc_source = "struct acc_t { float a; };",
+                                         .identity_source = "acc_t{0}",
+                                         .lift_source = "acc_t{x * 0.5}",
+                                         .combine_source = "acc_t{left.a + right.a}",
+                                         .lower_source = "acc.a"};
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_plan *plan = NULL;
+    desc.op = TALLY_USER;
+    desc.in = desc.out = TALLY_F32;
+    desc.user = &halves;
+    tally_status status = tally_plan_create(device, &desc, &plan);
+    tally_plan_destroy(status == TALLY_OK ? plan : NULL);
+    return status;
+}
+
+static void what_a_users_operator_takes_is_named(void **state) {
+    (void)state;
+    assert_says(in_a_process(FAKE_LOADER, "no_double", "vulkan:0", "no_double", plan_user), TALLY_UNSUPPORTED, "0.5f");
+    setenv("TALLY_LIBSHADERC", "/nonexistent/libshaderc.so.1", 1);
+    assert_says(in_a_process(FAKE_LOADER, "", "vulkan:0", "", plan_user), TALLY_UNSUPPORTED, "/nonexistent");
+    setenv("TALLY_LIBSHADERC", "libm.so.6", 1);
+    assert_says(in_a_process(FAKE_LOADER, "", "vulkan:0", "", plan_user), TALLY_UNSUPPORTED, "is no libshaderc");
+    unsetenv("TALLY_LIBSHADERC");
+}
+
 static void a_kernel_that_does_not_compile(void **state) {
     (void)state;
     outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_kernels", plan_var);
@@ -257,6 +324,10 @@ int main(void) {
         cmocka_unit_test(a_full_device_stays_usable),
         cmocka_unit_test(memory_that_cannot_be_mapped),
         cmocka_unit_test(a_device_that_is_lost),
+        cmocka_unit_test(a_device_that_is_lost_in_the_middle),
+        cmocka_unit_test(a_recording_that_is_refused),
+        cmocka_unit_test(a_device_that_is_there_but_does_not_open),
+        cmocka_unit_test(what_a_users_operator_takes_is_named),
         cmocka_unit_test(a_kernel_that_does_not_compile),
         cmocka_unit_test(memory_of_a_gpu_is_filled_through_staging),
         cmocka_unit_test(host_memory_is_refused),
