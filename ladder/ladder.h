@@ -243,6 +243,8 @@ int ladder_write_csv(const char *path, const ladder_report *report, fault *f);
 int ladder_write_svg(const char *path, const ladder_report *report, fault *f);
 
 extern const char *const ladder_counters[LADDER_COUNTERS]; /* names for people and files */
+/* Is there what counters take? */
+int ladder_profile_try(const ladder_work *w, fault *f);
 /* Fills in the counters of the report's results by running this program under ncu. */
 int ladder_profile(ladder_report *report, fault *f);
 /* Prints the machine code of a step for an architecture (90), as cuobjdump lists it. */
