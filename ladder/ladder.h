@@ -233,6 +233,8 @@ bool ladder_clock_is_fixed(void);
 
 void ladder_table_head(FILE *file, const ladder_report *report, int part);
 void ladder_table_name(FILE *file, const ladder_step *step);
+/* How far measuring in rounds has come, on a terminal only; wiped away when all are done. */
+void ladder_table_round(FILE *file, unsigned done, unsigned rounds);
 void ladder_table_row(FILE *file, const ladder_report *report, const ladder_result *result);
 void ladder_table_models(FILE *file, const ladder_report *report, int part);
 void ladder_table_counters(FILE *file, const ladder_report *report);
