@@ -266,6 +266,7 @@ static void a_mistake_is_told_with_its_place(void **state) {
         {NULL, "[&] { left.a = 1; return left; }()", TALLY_INVALID_ARGUMENT, "no variable"},
         {NULL, "[&] { switch (1) {} return left; }()", TALLY_UNSUPPORTED, "statement"},
         {NULL, "acc_t{1 % 2.0f}", TALLY_INVALID_ARGUMENT, "applied to a float"},
+        {NULL, "acc_t{max(left, 1)}", TALLY_INVALID_ARGUMENT, "'max' is applied to acc_t"},
         {NULL, "acc_t{09}", TALLY_INVALID_ARGUMENT, "no number"},
         {"struct acc_t { int *a; };", NULL, TALLY_UNSUPPORTED, "acc_source, line 1, column 20, at '*': there are no"},
         {"struct other { int a; };", NULL, TALLY_INVALID_ARGUMENT, "no struct acc_t"},

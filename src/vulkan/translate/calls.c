@@ -101,6 +101,10 @@ static kind widest(const value *arguments, int count) {
 
 static value call_known(translator *t, int which, bool of_float, value *arguments, int count) {
     const family of = functions[which].family;
+    for (int j = 0; j < count; j++)
+        if (!tally_translate_is_number(arguments[j].type))
+            tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this: '%s' is applied to %s", functions[which].c,
+                                 tally_translate_type_name(arguments[j].type));
     kind k = of == BITS ? functions[which].from : widest(arguments, count);
     if (count != functions[which].arguments)
         tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this: '%s' takes %d arguments", functions[which].c,
@@ -112,6 +116,8 @@ static value call_known(translator *t, int which, bool of_float, value *argument
     if (of == OF_FLOAT && k == KIND_F64)
         tally_translate_fail(t, TALLY_UNSUPPORTED, "before this: '%s' of a double is not known on Vulkan; %sf is",
                              functions[which].c, functions[which].c);
+    if (t->status != TALLY_OK)
+        return (value){.text = "0", .type = {KIND_I32, NULL, 0}};
     for (int j = 0; j < count; j++)
         arguments[j] = tally_translate_convert(t, arguments[j], (type){k, NULL, 0});
     return (value){.text = tally_translate_format(t, "%s(%s)", functions[which].glsl, joined(t, arguments, count)),

@@ -12,10 +12,6 @@ static value number(const char *text, kind k) {
 
 /* ---- operators ---- */
 
-static bool is_number(const value *v) {
-    return !v->type.length && v->type.kind >= KIND_BOOL && v->type.kind <= KIND_F64;
-}
-
 static kind common(value a, value b) {
     const kind p = tally_translate_promoted(a.type.kind), q = tally_translate_promoted(b.type.kind);
     return p > q ? p : q;
@@ -35,7 +31,7 @@ static const char *divided(translator *t, const char *sign, kind k, const char *
 }
 
 static value operated(translator *t, const char *sign, value a, value b) {
-    if (!is_number(&a) || !is_number(&b)) {
+    if (!tally_translate_is_number(a.type) || !tally_translate_is_number(b.type)) {
         tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this '%s' is between what are not two numbers", sign);
         return number("0", KIND_I32);
     }
@@ -207,7 +203,7 @@ static value read_member_of(translator *t, value v) {
 
 static value read_element_of(translator *t, value v) {
     const value index = tally_translate_expression(t);
-    if (!v.type.length || !is_number(&index) || index.type.kind >= KIND_F32)
+    if (!v.type.length || !tally_translate_is_number(index.type) || index.type.kind >= KIND_F32)
         tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this: an index takes an array and an integer");
     tally_translate_expect(t, "]");
     const value place = tally_translate_convert(t, index, int_type);
@@ -254,7 +250,7 @@ static value read_signed(translator *t, char sign) {
         v.text = tally_translate_format(t, "(!%s)", v.text);
         return v;
     }
-    if (!is_number(&v) || (sign == '~' && v.type.kind >= KIND_F32)) {
+    if (!tally_translate_is_number(v.type) || (sign == '~' && v.type.kind >= KIND_F32)) {
         tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this '%c' is not applied to a number", sign);
         return v;
     }
@@ -321,7 +317,7 @@ value tally_translate_expression(translator *t) {
         value yes = tally_translate_expression(t);
         tally_translate_expect(t, ":");
         value no = tally_translate_expression(t);
-        const bool numbers = is_number(&yes) && is_number(&no);
+        const bool numbers = tally_translate_is_number(yes.type) && tally_translate_is_number(no.type);
         const type to = numbers ? (type){common(yes, no), NULL, 0} : yes.type;
         yes = tally_translate_convert(t, yes, to);
         no = tally_translate_convert(t, no, to);

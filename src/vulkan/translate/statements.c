@@ -106,6 +106,11 @@ static void read_while(translator *t) {
 }
 
 static void give_back(translator *t, value v) {
+    if (t->result.kind == KIND_AUTO && !tally_translate_is_number(v.type)) {
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where a number is due",
+                             tally_translate_type_name(v.type));
+        return;
+    }
     const type to = t->result.kind == KIND_AUTO ? (type){tally_translate_promoted(v.type.kind), NULL, 0} : t->result;
     v = tally_translate_convert(t, v, to);
     tally_text_print(t->out, "return %s%s%s;\n", t->result_begin, v.text, t->result_end);

@@ -129,6 +129,7 @@ type tally_translate_array(translator *t, type element);
 void tally_translate_structure(translator *t);
 
 bool tally_translate_same(type a, type b);
+bool tally_translate_is_number(type a);
 const char *tally_translate_type_name(type a);           /* C's */
 const char *tally_translate_glsl(translator *t, type a); /* as an expression's constructor: "uint", "s0" */
 const char *tally_translate_declared(translator *t, type a, const char *name); /* "uint name[3]" */

@@ -119,6 +119,8 @@ type tally_translate_array(translator *t, type element) {
     return element;
 }
 
+enum { MOST_BYTES = 1024 /* of any struct */ };
+
 static void lay_out(structure *s, const type *member) {
     const bool inner = member->structure != NULL;
     const unsigned bytes = inner                                                  ? member->structure->bytes
@@ -136,6 +138,8 @@ static void read_member(translator *t, structure *s, type of) {
     if (s->count == MOST_MEMBERS)
         tally_translate_fail(t, TALLY_UNSUPPORTED, "a struct has less than %d members here", MOST_MEMBERS);
     lay_out(s, &member->type);
+    if (s->bytes > MOST_BYTES)
+        tally_translate_fail(t, TALLY_UNSUPPORTED, "before this: a struct has at most %d bytes here", MOST_BYTES);
     tally_text_print(t->out, "    %s;\n", tally_translate_declared(t, member->type, member->name));
 }
 
@@ -212,12 +216,12 @@ kind tally_translate_promoted(kind k) {
     return k < KIND_I32 ? KIND_I32 : k;
 }
 
-static bool is_number(type a) {
+bool tally_translate_is_number(type a) {
     return !a.length && a.kind >= KIND_BOOL && a.kind <= KIND_F64;
 }
 
 value tally_translate_condition(translator *t, value v) {
-    if (!is_number(v.type))
+    if (!tally_translate_is_number(v.type))
         tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where a number is due",
                              tally_translate_type_name(v.type));
     if (!v.is_condition)
@@ -247,7 +251,7 @@ value tally_translate_convert(translator *t, value v, type to) {
     v.is_place = false;
     if (tally_translate_same(v.type, to) && !v.is_condition)
         return v;
-    if (!is_number(v.type) || !is_number(to)) {
+    if (!tally_translate_is_number(v.type) || !tally_translate_is_number(to)) {
         tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where %s is due",
                              tally_translate_type_name(v.type), tally_translate_type_name(to));
         v.type = to;
