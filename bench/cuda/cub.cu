@@ -65,6 +65,13 @@ SCAN(i16, short, short)
 SCAN(f16, __half, __half)
 SCAN(bf16, __nv_bfloat16, __nv_bfloat16)
 
+#define EXCLUSIVE(name, type)                                                                                          \
+    REDUCTION(exclusive_##name, type, cub::DeviceScan::ExclusiveSum(scratch, *bytes, x, (type *)out, n, stream))
+EXCLUSIVE(f32, float)
+EXCLUSIVE(f64, double)
+EXCLUSIVE(i32, int)
+EXCLUSIVE(i64, long long)
+
 EXPORT int cub_segments_f32(void *scratch, size_t *bytes, const void *x, const void *offsets, void *out,
                             size_t segments, cudaStream_t stream) {
     const long long *o = (const long long *)offsets;

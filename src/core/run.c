@@ -1,6 +1,7 @@
 #include "core/run.h"
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "core/status.h"
@@ -16,6 +17,15 @@ void tally_run_pointers(const tally_computation *c, const tally_args *a, uint64_
                                                {"out", gives ? a->out : NULL},
                                                {"keys_out", elements ? a->keys_out : NULL}};
     memcpy(pointers, all, sizeof all);
+}
+
+tally_status tally_run_check_workspace(const tally_args *args, size_t bytes, size_t alignment) {
+    if (args->workspace_bytes < bytes)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace_bytes is %zu; this shape needs %zu",
+                          args->workspace_bytes, bytes);
+    if ((uintptr_t)args->workspace % alignment)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace must be aligned to %zu bytes", alignment);
+    return TALLY_OK;
 }
 
 static bool is_error_of_nothing(const tally_computation *c) {

@@ -17,6 +17,9 @@ enum { TALLY_POINTERS = 7 };
 void tally_run_pointers(const tally_computation *computation, const tally_args *args, uint64_t elements, bool is_push,
                         tally_pointer pointers[TALLY_POINTERS]);
 
+/* Whether a workspace that was given has so many bytes, and its alignment. */
+tally_status tally_run_check_workspace(const tally_args *args, size_t bytes, size_t alignment);
+
 /* TALLY_EMPTY for all values and along an axis, where the operator has no value of nothing. */
 tally_status tally_run_check_empty(const tally_computation *computation, const tally_args *args);
 

@@ -4,14 +4,16 @@
 
 #include "exact/superaccumulator.h"
 
-extern const char tally_cuda_kernels_exact[], tally_cuda_kernels_exact_rows[], tally_cuda_kernels_exact_groups[],
+extern const char tally_cuda_kernels_exact[], tally_cuda_kernels_exact_levels[], tally_cuda_kernels_exact_tiles[],
+    tally_cuda_kernels_exact_round[], tally_cuda_kernels_exact_rows[], tally_cuda_kernels_exact_groups[],
     tally_cuda_kernels_exact_keys[], tally_cuda_kernels_exact_pieces[];
 
 enum {
     KEY_CHUNK = 256, /* keys whose runs one warp adds */
     LONG_ROW = 8192, /* rows from here on are shared by blocks */
     ROW_BLOCKS = 2, /* a multiprocessor, for which registers must do. With 4 the compiler spilled and f32 took 2.6 times
-                       as long */
+                       as long; sums of 16-bit types stay within that, and need as many to hide their loads. */
+    NARROW_ROW_BLOCKS = 4,
     WARPS = TALLY_CUDA_BLOCK / 32
 };
 
@@ -70,7 +72,7 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c) {
                    {"OUT_PRECISION", (unsigned)out->significand},
                    {"OUT_BITS", (unsigned)out->bits},
                    {"VECTORS", vectors_of(c)},
-                   {"ROW_BLOCKS", ROW_BLOCKS},
+                   {"ROW_BLOCKS", c->in_bytes == 2 && !products ? NARROW_ROW_BLOCKS : ROW_BLOCKS},
                    {"KEY_CHUNK", KEY_CHUNK},
                    {"REFUSED_RUNS", TALLY_CUDA_REFUSED_RUNS}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
@@ -83,6 +85,9 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c) {
 void tally_cuda_exact_kernels(tally_text *text, const tally_computation *c) {
     const tally_grouping grouping = c->desc.grouping;
     tally_text_add(text, tally_cuda_kernels_exact);
+    tally_text_add(text, tally_cuda_kernels_exact_levels);
+    tally_text_add(text, tally_cuda_kernels_exact_tiles);
+    tally_text_add(text, tally_cuda_kernels_exact_round);
     if (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS)
         tally_text_add(text, tally_cuda_kernels_exact_rows);
     if (grouping == TALLY_AXIS || grouping == TALLY_SEGMENTS)

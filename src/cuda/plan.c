@@ -174,13 +174,8 @@ static tally_status grow(tally_cuda_plan *plan, tally_cuda_memory *memory, size_
 static tally_status workspace_of(tally_cuda_plan *plan, const tally_args *args, const tally_cuda_cut *cut,
                                  CUdeviceptr *workspace) {
     if (args->workspace && cut->bytes) {
-        if (args->workspace_bytes < cut->bytes)
-            return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace_bytes is %zu; this shape needs %zu",
-                              args->workspace_bytes, cut->bytes);
-        if ((uintptr_t)args->workspace % 256)
-            return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace must be aligned to 256 bytes");
         *workspace = tally_cuda_address(args->workspace);
-        return TALLY_OK;
+        return tally_run_check_workspace(args, cut->bytes, 256);
     }
     tally_status status = grow(plan, &plan->scratch, cut->bytes);
     *workspace = plan->scratch.address;

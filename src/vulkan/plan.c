@@ -112,13 +112,8 @@ static tally_status grow(tally_vulkan_plan *plan, tally_vulkan_memory *memory, s
 static tally_status workspace_of(tally_vulkan_plan *plan, const tally_args *args, const tally_vulkan_cut *cut,
                                  VkDeviceAddress *workspace) {
     if (args->workspace && cut->bytes) {
-        if (args->workspace_bytes < cut->bytes)
-            return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace_bytes is %zu; this shape needs %zu",
-                              args->workspace_bytes, cut->bytes);
-        if ((uintptr_t)args->workspace % 16)
-            return tally_fail(TALLY_INVALID_ARGUMENT, "args.workspace must be aligned to 16 bytes");
         *workspace = tally_vulkan_address(args->workspace);
-        return TALLY_OK;
+        return tally_run_check_workspace(args, cut->bytes, 16);
     }
     tally_status status = grow(plan, &plan->scratch, cut->bytes);
     *workspace = plan->scratch.address;

@@ -195,8 +195,8 @@ step_bench() {
     peers=$build/libpeers.so
     [ -f "$peers" ] || nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -arch=native -o "$peers" bench/cuda/cub.cu
     bench/cuda/run --tally "$(built 'libtally.so.*.*.*')" --peers "$peers" ${QUICK:+--quick} | tee "$work/bench"
-    note bench "$(awk '/floor/ { rows++; below += /below/ } END { printf "%d rows, %d below their floor", rows, below }' \
-        "$work/bench")"
+    note bench "$(awk '/floor|most/ { rows++; missed += /below|above/ }
+        END { printf "%d rows with a floor, %d miss it", rows, missed }' "$work/bench")"
 }
 
 for step in $steps; do

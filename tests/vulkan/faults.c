@@ -226,11 +226,14 @@ static tally_status plan_user(tally_device *device) {
 static void what_a_users_operator_takes_is_named(void **state) {
     (void)state;
     assert_says(in_a_process(FAKE_LOADER, "no_double", "vulkan:0", "no_double", plan_user), TALLY_UNSUPPORTED, "0.5f");
+    const char *given = getenv("TALLY_LIBSHADERC");
+    char path[1024];
+    snprintf(path, sizeof path, "%s", given ? given : "");
     setenv("TALLY_LIBSHADERC", "/nonexistent/libshaderc.so.1", 1);
     assert_says(in_a_process(FAKE_LOADER, "", "vulkan:0", "", plan_user), TALLY_UNSUPPORTED, "/nonexistent");
     setenv("TALLY_LIBSHADERC", "libm.so.6", 1);
     assert_says(in_a_process(FAKE_LOADER, "", "vulkan:0", "", plan_user), TALLY_UNSUPPORTED, "is no libshaderc");
-    unsetenv("TALLY_LIBSHADERC");
+    setenv("TALLY_LIBSHADERC", path, 1); /* empty: none */
 }
 
 static void a_kernel_that_does_not_compile(void **state) {
@@ -307,6 +310,27 @@ static void pipelines_are_kept_on_disk(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* Where there is a compiler at all: the second time none is needed. */
+static void a_users_operator_is_compiled_once(void **state) {
+    char folder[] = "/tmp/tally-operators-XXXXXX", command[100];
+    const char *given = getenv("TALLY_LIBSHADERC");
+    char path[1024];
+    (void)state;
+    snprintf(path, sizeof path, "%s", given ? given : "");
+    assert_non_null(mkdtemp(folder));
+    unsetenv("TALLY_CACHE");
+    setenv("TALLY_CACHE_DIR", folder, 1);
+    if (in_a_process(FAKE_LOADER, "", "vulkan:0", "", plan_user).status == TALLY_OK) {
+        setenv("TALLY_LIBSHADERC", "/nonexistent/libshaderc.so.1", 1);
+        assert_says(in_a_process(FAKE_LOADER, "", "vulkan:0", "", plan_user), TALLY_OK, "");
+        setenv("TALLY_LIBSHADERC", path, 1);
+    }
+    unsetenv("TALLY_CACHE_DIR");
+    setenv("TALLY_CACHE", "0", 1);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static int has_a_device(void) {
     outcome seen = open_where("", "vulkan:0");
     if (seen.status != TALLY_OK)
@@ -333,6 +357,7 @@ int main(void) {
         cmocka_unit_test(host_memory_is_refused),
         cmocka_unit_test(a_device_that_computes_wrongly_is_not_opened),
         cmocka_unit_test(pipelines_are_kept_on_disk),
+        cmocka_unit_test(a_users_operator_is_compiled_once),
     };
     setenv("TALLY_CACHE", "0", 1); /* what other runs noted */
     if (!has_a_device())

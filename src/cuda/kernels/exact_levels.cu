@@ -1,0 +1,117 @@
+/* Exact mode: a warp's accumulator: the words in shared memory, each lane's levels, and the window that these are for. */
+struct warp_sum {
+    int32 *words;
+    uint32 saw;   /* this lane */
+    int deposits; /* since the words' carries were moved */
+
+    void clear(int32 *memory) {
+        words = memory;
+        deposits = 0;
+        saw = PRODUCTS == 2 ? SAW_OTHER : 0; /* squares are never -0 */
+        for (int i = lane_of(); i < WORDS; i += WARP)
+            words[i] = 0;
+        __syncwarp();
+    }
+    void expect(int more) {
+        if (deposits + more > WORD_DEPOSITS) {
+            __syncwarp();
+            carry_once(words);
+            deposits = 2;
+        }
+        deposits += more;
+    }
+};
+
+template <int L> struct levels {
+    double level[L];
+
+    static double start(int top, int l) {
+        return __hiloint2double((top + ADDITIONS_LOG + 1 - l * LEVEL_STEP + 1023 - SCALE_LOG) << 20 | 1 << 19, 0);
+    }
+    void clear(int top) {
+#pragma unroll
+        for (int l = 0; l < L; l++)
+            level[l] = start(top, l);
+    }
+    void add(double x, int top) {
+        if (BY_EXPONENT)
+            add_by_exponent(x, top);
+        else
+            add_split(x);
+    }
+    void add_split(double x) {
+#pragma unroll
+        for (int l = 0; l < L - 1; l++) {
+            double next = __dadd_rn(level[l], x);
+            x = __dsub_rn(x, __dsub_rn(next, level[l]));
+            level[l] = next;
+        }
+        level[L - 1] = __dadd_rn(level[L - 1], x);
+    }
+    /* Compared as doubles, since the units for integers have more to do. */
+    void add_by_exponent(double x, int top) {
+        bool placed = false;
+#pragma unroll
+        for (int l = 0; l < L - 1; l++) {
+            int field = top - (l + 1) * LEVEL_STEP + BIAS;
+            bool here = fabs(x) >= __hiloint2double((field > 0 ? field : 0) << 20, 0);
+            if (here && !placed)
+                level[l] = __dadd_rn(level[l], x);
+            placed = placed || here;
+        }
+        if (!placed)
+            level[L - 1] = __dadd_rn(level[L - 1], x);
+    }
+    /* Within a binade the bits of a double are an integer that counts its units. */
+    void empty(warp_sum &sum, int top) {
+        sum.expect(L);
+#pragma unroll
+        for (int l = 0; l < L; l++) {
+            int64 mine = (int64)(bits_of(level[l]) - bits_of(start(top, l)));
+            int64 units = join_warp(mine, [](int64 a, int64 b) { return a + b; });
+            if (lane_of() == l)
+                deposit(sum.words, units < 0 ? 0 - (uint64)units : (uint64)units, units < 0,
+                        top + ADDITIONS_LOG + 1 - l * LEVEL_STEP - 52 - BOTTOM);
+        }
+        clear(top);
+    }
+};
+
+struct window {
+    levels<LEVELS> terms;
+    int top;
+    int additions;               /* to each level since it was emptied */
+    uint32 high_from, low_until; /* fields that are out of it */
+
+    void place(int at) {
+        top = at;
+        additions = 0;
+        int field = top - SPAN + SIGNIFICAND - 1 + BIAS;
+        if (field < LEAST_FIELD)
+            field = LEAST_FIELD;
+        high_from = (uint32)(top + BIAS) << FIELD_AT;
+        low_until = field <= 1 || HAS_CONSTANT_WINDOW ? 0 : ((uint32)field << FIELD_AT) - 1;
+        terms.clear(top);
+    }
+    void empty(warp_sum &sum) {
+        if (additions)
+            terms.empty(sum, top);
+        additions = 0;
+    }
+    /* Moves to where terms of these fields fit: the largest, and the least but one. False if they fit nowhere. */
+    bool choose(warp_sum &sum, uint32 high, uint32 low) {
+        if (high == 0 && low == NO_VALUE)
+            high = (uint32)BIAS << FIELD_AT; /* zeros fit anywhere */
+        if (low == NO_VALUE)
+            low = high;
+        int most = (int)(high >> FIELD_AT) - BIAS + 1, field = (int)((low + 1) >> FIELD_AT);
+        int room = SPAN - (most - ((field ? field : 1) - BIAS - (SIGNIFICAND - 1)));
+        if (most > MOST_TOP || room < 0 || field < LEAST_FIELD)
+            return false;
+        int slack = room / 2 < SLACK ? room / 2 : (int)SLACK;
+        int at = most + slack < MOST_TOP ? most + slack : (int)MOST_TOP;
+        empty(sum);
+        place(at > LEAST_TOP ? at : (int)LEAST_TOP);
+        return true;
+    }
+};

@@ -1,0 +1,243 @@
+/* Exact mode: a warp adds tiles of a group's elements, each through the window, through levels for everything, or value
+ * by value. */
+/* The elements of a group, 'stride' apart. */
+struct group {
+    const in_t *x, *y;
+    uint64 count, stride;
+    bool aligned; /* and next to each other, so that vectors can be loaded */
+};
+
+inline group make_group(const exact_args &p, uint64 first, uint64 count, uint64 stride) {
+    group g = {p.x + first, PRODUCTS == 1 ? p.y + first : p.x + first, count, stride, false};
+    g.aligned = stride == 1 && (((uint64)g.x | (uint64)g.y) & 15) == 0;
+    return g;
+}
+
+struct tile {
+    in_t x[ITEMS], y[PRODUCTS == 1 ? ITEMS : 1];
+
+    in_t second(int k) const {
+        return PRODUCTS == 1 ? y[k] : x[k];
+    }
+    /* What is past the end becomes -0, or -0 times 1: that changes no sum and no zero's sign. */
+    void load_from(const group &g, uint64 at) {
+        if (g.aligned && at + TILE <= g.count) {
+            const uint4 *from = (const uint4 *)(g.x + at) + lane_of(), *second = (const uint4 *)(g.y + at) + lane_of();
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++) {
+                uint4 bits = __ldcs(from + v * WARP);
+                memcpy(x + v * VECTOR, &bits, 16);
+                if (PRODUCTS == 1) {
+                    bits = __ldcs(second + v * WARP);
+                    memcpy(y + v * VECTOR, &bits, 16);
+                }
+            }
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            uint64 i = at + k * WARP + lane_of();
+            bool there = i < g.count;
+            x[k] = there ? load(g.x + i * g.stride) : element_of_bits<in_t>(MINUS_ZERO);
+            if (PRODUCTS == 1)
+                y[k] = there ? load(g.y + i * g.stride) : element_of_bits<in_t>(ONE);
+        }
+    }
+};
+
+/* Floats of 16 bits, the lower or the upper of a pair, times 2^-SCALE_LOG: their bits moved to where a double has its
+ * exponent and its fraction, subnormals and zeros too. Conversions take the units that add doubles for longer. */
+enum { MOVED = PACKED ? 20 - FIELD_AT : 0, KEPT = (int)(0x80000000u | 0x7fffu << MOVED) };
+inline double scaled_lower(int32 pair) {
+    return __hiloint2double((int32)((uint32)(int32)(short)pair << MOVED) & KEPT, 0);
+}
+inline double scaled_upper(int32 pair) {
+    return __hiloint2double(pair >> (16 - MOVED) & KEPT, 0);
+}
+
+inline double product_of(double x, double y) {
+    return __dmul_rn(x, y);
+}
+
+/* The least and largest fields of a tile's terms, zeros left out of the least. */
+struct fields {
+    uint32 high, low;
+    void note(uint32 bits) {
+        high = bits > high ? bits : high;
+        if (!HAS_CONSTANT_WINDOW)
+            low = bits - 1 < low ? bits - 1 : low;
+    }
+};
+
+/* The greater of a and b, and the less of a - 1 and b, by halves of 16 bits. */
+inline uint32 most_by_halves(uint32 a, uint32 b) {
+    return __vmaxu2(a, b);
+}
+inline uint32 least_by_halves(uint32 a, uint32 b) {
+#if TALLY_ARCHITECTURE >= 90
+    return __viaddmin_u16x2(a, 0xffffffffu, b);
+#else
+    return __vminu2(__vsub2(a, 0x00010001), b);
+#endif
+}
+
+inline fields packed_fields_of(const tile &t) {
+    uint32 high = 0, low = NO_VALUE;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k += 2) {
+        uint32 pair;
+        memcpy(&pair, &t.x[k], 4);
+        pair &= 0x7fff7fff;
+        high = most_by_halves(pair, high);
+        if (!HAS_CONSTANT_WINDOW)
+            low = least_by_halves(pair, low);
+    }
+    high = most_by_halves(high, high >> 16) & 0xffff;
+    low = low >> 16 < (low & 0xffff) ? low >> 16 : low & 0xffff;
+    return {high, low == 0xffff ? NO_VALUE : low};
+}
+
+inline fields fields_of(const tile &t) {
+    if (PACKED)
+        return packed_fields_of(t);
+    fields f = {0, NO_VALUE};
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        if (NARROW) {
+            f.note(__float_as_uint((float)value_of(t.x[k])) & 0x7fffffff);
+            continue;
+        }
+        double x = (double)value_of(t.x[k]);
+        if (!PRODUCTS) {
+            f.note(upper_of(x) | ((uint32)__double2loint(x) != 0)); /* subnormals are not zeros */
+            continue;
+        }
+        double y = (double)value_of(t.second(k)), product = product_of(x, y);
+        f.note(upper_of(product));
+        if (HAS_TWO_TERMS && !upper_of(product) && x != 0 && y != 0)
+            f.low = 0; /* it is no zero, but too small to see */
+    }
+    return f;
+}
+
+/* A tile's k-th term; of packed elements as scaled_lower() has it. */
+inline double term_of(const tile &t, int k) {
+    if (PACKED) {
+        int32 pair;
+        memcpy(&pair, &t.x[k & ~1], 4);
+        return k & 1 ? scaled_upper(pair) : scaled_lower(pair);
+    }
+    double x = (double)value_of(t.x[k]);
+    return PRODUCTS ? product_of(x, (double)value_of(t.second(k))) : x;
+}
+
+inline void add_terms(window &w, const tile &t) {
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        double term = term_of(t, k);
+        w.terms.add(term, w.top);
+        if (HAS_TWO_TERMS)
+            w.terms.add(__fma_rn((double)value_of(t.x[k]), (double)value_of(t.second(k)), -term), w.top);
+    }
+    w.additions += ITEMS * (HAS_TWO_TERMS ? 2 : 1);
+}
+
+/* Whether a tile of zeros has others than -0. */
+inline uint32 zeros_saw(const tile &t) {
+    uint32 saw = 0;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        bool negative = sign_of(t.x[k]);
+        if (PRODUCTS)
+            negative = negative != sign_of(t.second(k));
+        saw |= negative ? 0 : SAW_OTHER;
+    }
+    return saw;
+}
+
+/* Terms of a tile that a lane reads again, so that it need not hold them in registers: others than term_of(), the same
+ * for all of the warp together. */
+inline double term_again(const group &g, uint64 at, int k) {
+    uint64 i = at + k * WARP + lane_of();
+    if (i >= g.count)
+        return -0.0;
+    double x = (double)value_of(load(g.x + i * g.stride));
+    return PRODUCTS ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : x;
+}
+
+/* A tile that no window of LEVELS takes, through levels for everything, in which what is not finite counts as -0. */
+inline void add_tile_widely(warp_sum &sum, const tile &t, const group &g, uint64 at) {
+    constexpr int unrolled = PACKED ? (int)ITEMS : 2;
+    const double infinity = PACKED ? __hiloint2double((2 * BIAS + 1) << 20, 0) : __hiloint2double(0x7ff00000, 0);
+    levels<WIDE_LEVELS + !WIDE_LEVELS> wide;
+    wide.clear(MOST_TOP);
+#pragma unroll unrolled
+    for (int k = 0; k < ITEMS; k++) {
+        double x = PACKED ? term_of(t, k) : term_again(g, at, k);
+        bool negative = bits_of(x) >> 63, finite = fabs(x) < infinity;
+        if (!finite)
+            sum.saw |= special(!(fabs(x) <= infinity), negative);
+        else if (x != 0 || !negative)
+            sum.saw |= SAW_OTHER;
+        wide.add(finite ? x : -0.0, MOST_TOP);
+    }
+    __syncwarp();
+    wide.empty(sum, MOST_TOP);
+    __syncwarp();
+}
+
+/* A tile's elements one by one, from memory. */
+inline void deposit_tile(warp_sum &sum, const group &g, uint64 at) {
+    sum.expect(HAS_TWO_TERMS ? 2 * TILE : TILE);
+    for (int k = 0; k < ITEMS; k++) {
+        uint64 i = at + k * WARP + lane_of();
+        if (i >= g.count)
+            break;
+        double x = (double)value_of(load(g.x + i * g.stride));
+        double y = PRODUCTS ? (double)value_of(load(g.y + i * g.stride)) : 0;
+        sum.saw |= PRODUCTS ? deposit_product(sum.words, x, y) : deposit_value(sum.words, x);
+    }
+    __syncwarp();
+}
+
+inline void add_tile(warp_sum &sum, window &w, const tile &t, const group &g, uint64 at) {
+    fields f = fields_of(t);
+    bool fits = f.high < w.high_from && f.low >= w.low_until;
+    if (!__all_sync(ALL_LANES, fits)) {
+        f.high = join_warp(f.high, [](uint32 a, uint32 b) { return a > b ? a : b; });
+        f.low = join_warp(f.low, [](uint32 a, uint32 b) { return a < b ? a : b; });
+        if (!w.choose(sum, f.high, f.low)) {
+            if (WIDE_LEVELS)
+                add_tile_widely(sum, t, g, at);
+            else
+                deposit_tile(sum, g, at);
+            return;
+        }
+    }
+    if (w.additions > ADDITIONS - ITEMS * (HAS_TWO_TERMS ? 2 : 1))
+        w.empty(sum);
+    add_terms(w, t);
+    sum.saw |= f.high ? SAW_OTHER : zeros_saw(t);
+}
+
+/* Adds every step-th tile of a group from 'first' on. */
+inline void add_tiles(warp_sum &sum, const group &g, uint64 first, uint64 step) {
+    window w;
+    w.place(LEAST_TOP);
+    w.high_from = 0; /* nothing fits */
+    tile t;
+    if (LOADS_AHEAD)
+        t.load_from(g, first);
+    for (uint64 at = first; at < g.count; at += step) {
+        if (!LOADS_AHEAD)
+            t.load_from(g, at);
+        tile next;
+        if (LOADS_AHEAD)
+            next.load_from(g, at + step);
+        add_tile(sum, w, t, g, at);
+        if (LOADS_AHEAD)
+            t = next;
+    }
+    w.empty(sum);
+    __syncwarp();
+}
