@@ -49,7 +49,11 @@ static int read_file(const char *path, char **text, fault *f) {
     *text = malloc(room);
     if (*text)
         used = fread(*text, 1, room - 1, file);
-    const int why = ferror(file) ? errno : *text && fgetc(file) == EOF ? 0 : EFBIG;
+    int why = *text ? 0 : ENOMEM;
+    if (ferror(file))
+        why = errno ? errno : EIO;
+    else if (why == 0 && fgetc(file) != EOF)
+        why = EFBIG;
     fclose(file);
     if (why) {
         free(*text);
