@@ -53,7 +53,7 @@ typedef _Bool bool;
                 continue;                                                                                              \
             r.wide += (unsigned)sample[k] * 0x9e3779b9 ^ (unsigned)sample[j];                                          \
         }                                                                                                              \
-        r.least = x * 0.25f;                                                                                           \
+        r.least = (x >> 8) * 0.25f;                                                                                    \
         r.any = x & 64;                                                                                                \
         return r;                                                                                                      \
     }                                                                                                                  \
@@ -92,7 +92,7 @@ ACCUMULATOR
 static acc_t nothing(void) {
     acc_t r;
     memset(&r, 0, sizeof r);
-    r.least = 1e30f;
+    r.least = 1e9f; /* which an int holds */
     return r;
 }
 static void identity(void *context, void *acc) {
@@ -125,7 +125,7 @@ static tally_user_op operator_of_texts(void) {
                            .lower = lower,
                            .commutes = 1,
                            .acc_source = IN_BOTH(ACCUMULATOR),
-                           .identity_source = "acc_t{{0, 0, 0}, 0, {}, 0, 1e30f, false}",
+                           .identity_source = "acc_t{{0, 0, 0}, 0, {}, 0, 1e9f, false}",
                            .lift_source = "make(x)",
                            .combine_source = "join(left, right)",
                            .lower_source = "mixed(acc) + count"};
