@@ -1,10 +1,10 @@
 #!/bin/sh
 # Everything that needs a GPU, on a machine that has one: builds, runs the conformance suite on the device and the tests
 # that need one, both on Vulkan, too, a part of the suite under each tool of compute-sanitizer, times the start-up, runs
-# the bench beside CUB and PyTorch, and ends with a short table.
+# the benches, of CUDA beside CUB and PyTorch and of Vulkan, and ends with a short table.
 # usage: tests/cuda/gpu.sh [DEVICE] [STEP...]
 #   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance tests vulkan ladder sanitizer start
-#   bench
+#   bench vulkan_bench
 # BUILD names a build folder that is there already; else build-gpu is made, which takes cmocka, GMP and MPFR. The bench
 # takes nvcc and a python3 with PyTorch, and is left out without them. QUICK=1: a fraction of the suite.
 set -eu
@@ -16,7 +16,7 @@ cuda*)
     shift
     ;;
 esac
-steps=${*:-conformance tests vulkan ladder sanitizer start bench}
+steps=${*:-conformance tests vulkan ladder sanitizer start bench vulkan_bench}
 jobs=$(nproc 2>/dev/null || echo 2)
 build=${BUILD:-build-gpu}
 work=$(mktemp -d)
@@ -230,6 +230,17 @@ step_bench() {
     bench/cuda/run --tally "$(built 'libtally.so.*.*.*')" --peers "$peers" ${QUICK:+--quick} | tee "$work/bench"
     note bench "$(awk '/floor|most/ { rows++; missed += /below|above/ }
         END { printf "%d rows with a floor, %d miss it", rows, missed }' "$work/bench")"
+}
+
+# Through Vulkan, with CUDA's figures beside.
+step_vulkan_bench() {
+    if ! "$(built tally)" devices | grep -q '^vulkan:0 .*a GPU'; then
+        note vulkan_bench "left out: Vulkan has no GPU here"
+        return
+    fi
+    "$(built vulkan_bench)" ${QUICK:+--log 26} | tee "$work/vulkan_bench"
+    note vulkan_bench "$(awk '/floor/ { rows++; below += /below/ } END { printf "%d rows, %d below their floor", rows, below }' \
+        "$work/vulkan_bench")"
 }
 
 for step in $steps; do
