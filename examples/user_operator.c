@@ -1,5 +1,6 @@
 /* A monoid of one's own: the longest run of zeros. An accumulator knows its length, the zeros at both ends, and the
- * longest run inside; combining two joins the left one's last zeros with the right one's first. */
+ * longest run inside; combining two joins the left one's last zeros with the right one's first.
+ * usage: user_operator [DEVICE] */
 #include "example.h"
 
 typedef struct run {
@@ -34,7 +35,15 @@ static void lower(void *context, const void *acc, uint64_t count, void *out) {
     *(int64_t *)out = (int64_t)((const run *)acc)->longest;
 }
 
-int main(void) {
+/* The same for GPUs. */
+static const char acc_source[] = "struct acc_t { long long length, leading, trailing, longest; };";
+static const char combine_source[] =
+    "acc_t{left.length + right.length,"
+    "      left.leading == left.length ? left.length + right.leading : left.leading,"
+    "      right.trailing == right.length ? right.length + left.trailing : right.trailing,"
+    "      max(max(left.longest, right.longest), left.trailing + right.leading)}";
+
+int main(int argc, char **argv) {
     const int32_t x[] = {0, 0, 5, 0, 0, 0, 1, 0};
     int64_t longest[8];
     const tally_user_op longest_zeros = {.struct_size = sizeof(tally_user_op),
@@ -43,10 +52,15 @@ int main(void) {
                                          .identity = identity,
                                          .lift = lift,
                                          .combine = combine,
-                                         .lower = lower};
+                                         .lower = lower,
+                                         .acc_source = acc_source,
+                                         .identity_source = "acc_t{0, 0, 0, 0}",
+                                         .lift_source = "acc_t{1, x == 0, x == 0, x == 0}",
+                                         .combine_source = combine_source,
+                                         .lower_source = "acc.longest"};
     tally_device *device;
     tally_plan *plan;
-    must(tally_open("cpu", &device));
+    must(tally_open(argc > 1 ? argv[1] : "cpu", &device));
     tally_desc desc = TALLY_DESC_INIT;
     desc.op = TALLY_USER;
     desc.form = TALLY_INCLUSIVE_SCAN;
@@ -55,15 +69,20 @@ int main(void) {
     desc.user = &longest_zeros;
     must(tally_plan_create(device, &desc, &plan));
 
+    void *memory;
+    must(tally_alloc(device, sizeof longest + sizeof x, &memory));
     tally_args args = TALLY_ARGS_INIT;
     args.shape.extent = 8;
-    args.x = x;
-    args.out = longest;
+    args.x = (char *)memory + sizeof longest;
+    args.out = memory;
     args.out_bytes = sizeof longest;
+    must(tally_copy(device, (char *)memory + sizeof longest, x, sizeof x));
     must(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    must(tally_copy(device, longest, memory, sizeof longest));
     for (int i = 0; i < 8; i++)
         printf("%s%lld", i ? " " : "", (long long)longest[i]);
     printf("\n");
+    tally_free(device, memory);
     tally_plan_destroy(plan);
     tally_close(device);
     return 0;

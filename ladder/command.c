@@ -262,9 +262,9 @@ static bool is_output(const char *path) {
 }
 
 /* Before minutes of measuring. */
-static int try_files(const settings *s, fault *f) {
+static int try_outputs(const settings *s, const ladder_work *w, fault *f) {
     const char *const paths[] = {s->json, s->csv, s->svg};
-    int code = 0;
+    int code = s->profile ? ladder_profile_try(w, f) : 0;
     for (int i = 0; code == 0 && i < 3; i++)
         code = paths[i] ? ladder_file_try(paths[i], f) : 0;
     return code;
@@ -274,7 +274,7 @@ static int measure(const settings *s, ladder_work *w, fault *f) {
     static ladder_report report;
     FILE *table = is_output(s->json) || is_output(s->csv) || is_output(s->svg) ? stderr : stdout;
     report = (ladder_report){.work = w, .repeat = s->repeat ? s->repeat : 20};
-    int code = try_files(s, f);
+    int code = try_outputs(s, w, f);
     if (code != 0)
         return code;
     fprintf(table, "tally ladder %s: %s\n", w->family->name, w->family->title);

@@ -233,6 +233,8 @@ bool ladder_clock_is_fixed(void);
 
 void ladder_table_head(FILE *file, const ladder_report *report, int part);
 void ladder_table_name(FILE *file, const ladder_step *step);
+/* How far measuring in rounds has come, on a terminal only; wiped away when all are done. */
+void ladder_table_round(FILE *file, unsigned done, unsigned rounds);
 void ladder_table_row(FILE *file, const ladder_report *report, const ladder_result *result);
 void ladder_table_models(FILE *file, const ladder_report *report, int part);
 void ladder_table_counters(FILE *file, const ladder_report *report);
@@ -243,6 +245,8 @@ int ladder_write_csv(const char *path, const ladder_report *report, fault *f);
 int ladder_write_svg(const char *path, const ladder_report *report, fault *f);
 
 extern const char *const ladder_counters[LADDER_COUNTERS]; /* names for people and files */
+/* Is there what counters take? */
+int ladder_profile_try(const ladder_work *w, fault *f);
 /* Fills in the counters of the report's results by running this program under ncu. */
 int ladder_profile(ladder_report *report, fault *f);
 /* Prints the machine code of a step for an architecture (90), as cuobjdump lists it. */

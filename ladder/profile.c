@@ -321,14 +321,23 @@ static int run_ncu(const ladder_report *report, const char *ncu, const char *lau
     return 0;
 }
 
-int ladder_profile(ladder_report *report, fault *f) {
-    static listing l;
-    char ncu[512], launches[64];
-    if (strcmp(report->work->backend->name, "cuda") != 0)
+int ladder_profile_try(const ladder_work *w, fault *f) {
+    char ncu[512];
+    if (strcmp(w->backend->name, "cuda") != 0)
         return fault_usage(f, "--profile: ncu counts on CUDA devices only");
     if (!find_tool("ncu", ncu))
         return fault_data(f,
                           "--profile: there is no ncu in the PATH or in /usr/local/cuda/bin (NVIDIA Nsight Compute)");
+    return 0;
+}
+
+int ladder_profile(ladder_report *report, fault *f) {
+    static listing l;
+    char ncu[512], launches[64];
+    const int lacks = ladder_profile_try(report->work, f);
+    if (lacks != 0)
+        return lacks;
+    find_tool("ncu", ncu);
     if (!make_temporary(launches, "", 0))
         return fault_data(f, "--profile: no temporary file: %s", strerror(errno));
     l = (listing){.launches_path = launches};

@@ -207,6 +207,7 @@ static int measure_in_rounds(part_run *p, fault *f) {
             keep_reason(&p->results[i], &why);
     }
     for (unsigned round = 0; code == 0 && round < p->report->repeat; round++) {
+        ladder_table_round(p->table, round, p->report->repeat);
         code = find_roof(p, 1, f);
         if (code == 0)
             code = find_peak(p->w, p->report, f);
@@ -214,6 +215,7 @@ static int measure_in_rounds(part_run *p, fault *f) {
             if (!p->results[i].why[0] && is_to_be_timed(&p->results[i]))
                 run_in_round(p, &p->results[i]);
     }
+    ladder_table_round(p->table, p->report->repeat, p->report->repeat);
     if (code != 0)
         return code;
     ladder_table_head(p->table, p->report, p->part);

@@ -75,6 +75,18 @@ void ladder_table_name(FILE *file, const ladder_step *step) {
     fflush(file); /* the row is seen while it is being measured */
 }
 
+void ladder_table_round(FILE *file, unsigned done, unsigned rounds) {
+    static double shown;
+    const double now = bench_now();
+    if (!isatty(fileno(file)) || (done > 0 && done < rounds && now - shown < 0.2))
+        return;
+    shown = now;
+    fputs("\r\033[K", file);
+    if (done < rounds)
+        fprintf(file, "  %u of %u rounds", done, rounds);
+    fflush(file);
+}
+
 static void print_published(FILE *file, const ladder_family *family, const ladder_step *step) {
     char text[40] = "";
     if (!family->published_unit[0])

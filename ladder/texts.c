@@ -49,12 +49,14 @@ static int read_file(const char *path, char **text, fault *f) {
     *text = malloc(room);
     if (*text)
         used = fread(*text, 1, room - 1, file);
-    const int why = ferror(file) ? errno : *text && fgetc(file) == EOF ? 0 : EFBIG;
+    const int read_error = ferror(file) ? errno : 0;
+    const bool whole = *text && !ferror(file) && fgetc(file) == EOF;
     fclose(file);
-    if (why) {
+    if (!whole) {
         free(*text);
         *text = NULL;
-        return fault_data(f, "%s: %s", path, strerror(why));
+        return fault_data(f, "%s: %s", path,
+                          read_error ? strerror(read_error) : "cannot be read, or is longer than 1 MB");
     }
     (*text)[used] = 0;
     return 0;

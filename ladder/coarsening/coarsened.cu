@@ -3,8 +3,8 @@
  *
  * Removes: C - 1 of C trees, with their barriers, idle warps and atomics: blocks that would have waited for a place
  * on the device are done in turn by one block that has a place, without its overhead.
- * Left: with a C too large there are fewer blocks than places, and parts of the device stand idle: the best C is
- * the one that just fills the device.
+ * Left: with a C too large there are fewer blocks than places, and parts of the device stand idle: more than just
+ * fills the device does not pay.
  * Look at: the time against C, and where the mark of the device's capacity stands. */
 extern "C" __global__ void reduce(const value *x, value *out, uint64 n) {
     __shared__ value partial[BLOCK];

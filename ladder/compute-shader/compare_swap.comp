@@ -2,7 +2,7 @@
  * new one if it still is the old one; else try again.
  *
  * Removes: nothing; it costs. Of all the workgroups that try at a time one gets its sum in, and all others start over.
- * Left: tries, as many for each sum as the device holds workgroups.
+ * Left: tries, thousands for each sum where a large GPU holds a thousand workgroups.
  * Look at: the time against naive's, where the device has both: the price of tries that fail. */
 shared float partial[BLOCK];
 

@@ -4,7 +4,7 @@
  * Removes: the chain: five steps for 32 elements.
  * Left: more additions in all (up to five an element); a branch in each step for the lanes with no neighbour so far
  * to the left; shared memory between the lanes; and one thread that still scans the totals of all parts.
- * Look at: threads per instruction, up to nearly 32. */
+ * Look at: threads per instruction in scan_parts, up to nearly 32. */
 inline value scan_warp(value *row, unsigned lane) {
     for (unsigned distance = 1; distance < WARP; distance *= 2) {
         value left = 0;

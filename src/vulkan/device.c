@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tally/vulkan.h"
+#include "vulkan/adapt.h"
 #include "vulkan/pipeline.h"
 #include "vulkan/plan.h"
 #include "vulkan/self_test.h"
@@ -252,6 +253,7 @@ static tally_status finish_opening(tally_vulkan_device *v, tally_device **device
                                                .pushConstantRangeCount = 1,
                                                .pPushConstantRanges = &range};
     v->base.interface = &vulkan_interface;
+    tally_vulkan_read_float_controls(v);
     tally_status status = tally_vulkan_device_functions(&v->loader, v->device, &v->api);
     if (status == TALLY_OK)
         status = tally_vulkan_check(v->api.vkCreatePipelineLayout(v->device, &layout, NULL, &v->layout),

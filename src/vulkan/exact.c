@@ -6,7 +6,7 @@
 
 enum {
     KEY_CHUNK = 32,     /* keys whose runs one workgroup adds, as in exact.comp */
-    CHUNKS = 1024,      /* workgroups that share a row */
+    CHUNKS = 2048,      /* workgroups that share a row */
     LEAST_CHUNK = 16384 /* elements of theirs */
 };
 

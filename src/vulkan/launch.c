@@ -44,12 +44,12 @@ arguments tally_vulkan_arguments_of(const tally_vulkan_launch *l) {
                        .before = l->pieces.before,
                        .types = l->plan->types,
                        .ddof = l->plan->base.computation.desc.ddof,
-                       .width = cut->width};
+                       .width = cut->width,
+                       .many = cut->many};
 }
 
 static uint64_t panels(uint64_t columns, uint32_t width) {
-    const uint64_t w = width ? width : 1;
-    return columns / w + (columns % w != 0);
+    return divide_up(columns, width);
 }
 
 /* Elements to results, or to an accumulator a chunk and those to results. */
@@ -60,7 +60,7 @@ static void launch_fold(const tally_vulkan_launch *l) {
     a.carry = at_once ? l->pieces.carry : 0;
     a.total = at_once ? l->pieces.total : 0;
     a.slots = at_once ? 0 : l->workspace + cut->slots;
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &a, panels(cut->columns, cut->width) * cut->chunks);
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &a, cut->panels * cut->chunks);
     if (at_once)
         return;
     tally_vulkan_then(l);
@@ -87,8 +87,7 @@ static void launch_scan(const tally_vulkan_launch *l) {
         arguments sums = a;
         sums.slots = l->workspace + cut->slots;
         sums.carry = 0;
-        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &sums,
-                              panels(cut->columns, cut->width) * cut->chunks);
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &sums, cut->panels * cut->chunks);
         tally_vulkan_then(l);
         sums.carry = a.carry;
         sums.total = l->pieces.total;
@@ -171,6 +170,23 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_tell(l, &a);
 }
 
+static void launch_segments(const tally_vulkan_launch *l) {
+    const tally_vulkan_cut *cut = l->cut;
+    const VkPipeline *k = l->plan->kernels;
+    arguments a = tally_vulkan_arguments_of(l);
+    tally_vulkan_group_arguments(l, &a);
+    a.before = l->workspace + cut->places;
+    a.slots = l->workspace + cut->slots;
+    tally_vulkan_inspect(l, &a);
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_OPEN_SEGMENTS], &a, cut->chunks);
+    tally_vulkan_then(l);
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
+    tally_vulkan_then(l);
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLOSE_SEGMENTS], &a, cut->chunks);
+    tally_vulkan_tell(l, &a);
+}
+
 void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     switch (l->cut->path) {
     case TALLY_VULKAN_FOLD:
@@ -185,6 +201,10 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     case TALLY_VULKAN_BY_GROUPS:
         tally_vulkan_then(l);
         launch_groups(l);
+        break;
+    case TALLY_VULKAN_BY_SEGMENTS:
+        tally_vulkan_then(l);
+        launch_segments(l);
         break;
     case TALLY_VULKAN_EXACTLY:
         tally_vulkan_then(l);

@@ -46,7 +46,7 @@ typedef struct tally_vulkan_arguments {
     uint64_t columns, extent, inner, chunk, chunks, before;
     uint32_t types;
     int32_t ddof;
-    uint32_t width, unused;
+    uint32_t width, many;
 } tally_vulkan_arguments;
 
 /* The part of them that every path fills in alike. */

@@ -6,6 +6,7 @@
 #include "core/cache.h"
 #include "core/dtype.h"
 #include "core/hash.h"
+#include "vulkan/adapt.h"
 #include "vulkan/compiler.h"
 #include "vulkan/entries.h"
 #include "vulkan/modules.h"
@@ -51,8 +52,7 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
         return TALLY_VULKAN_f64;
     if (!device->has_double || (tally_is_scan(c) && !lowers_in_floats(c)))
         return TALLY_VULKAN_f32;
-    const bool in_lanes = !tally_is_scan(c) && c->monoid != TALLY_MONOID_prod &&
-                          (c->desc.grouping == TALLY_ALL_VALUES || c->desc.grouping == TALLY_AXIS);
+    const bool in_lanes = !tally_is_scan(c) && c->monoid != TALLY_MONOID_prod && c->desc.grouping != TALLY_KEYS;
     return in_lanes ? TALLY_VULKAN_f32w : TALLY_VULKAN_f64;
 }
 
@@ -106,6 +106,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
         choices.constant[5] = form_of(c) + 1;
     }
     choices.constant[6] = from_slots;
+    choices.constant[7] = device->is_software || c->desc.grouping != TALLY_ALL_VALUES;
     return choices;
 }
 
@@ -137,17 +138,23 @@ static size_t unpack(const packed_module *packed, uint32_t *words) {
 static tally_status load_module(tally_vulkan_device *device, const uint32_t *words, size_t count,
                                 tally_vulkan_module known, const tally_vulkan_module **module) {
     tally_vulkan_module *made = malloc(sizeof *made);
-    if (!made)
+    uint32_t *adapted = malloc((count + TALLY_VULKAN_ADAPT_WORDS) * sizeof *adapted);
+    if (!made || !adapted) {
+        free(made);
+        free(adapted);
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    }
+    const size_t adapted_bytes = tally_vulkan_adapt(device, words, count, adapted) * sizeof *adapted;
     tally_hash hash;
     tally_hash_begin(&hash);
-    tally_hash_add(&hash, words, count * sizeof *words);
+    tally_hash_add(&hash, adapted, adapted_bytes);
     *made = known;
     made->words = tally_hash_end(&hash);
     const VkShaderModuleCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = count * sizeof *words, .pCode = words};
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = adapted_bytes, .pCode = adapted};
     const tally_status status = tally_vulkan_check(
         device->api.vkCreateShaderModule(device->device, &info, NULL, &made->module), "loading a kernel");
+    free(adapted);
     if (status != TALLY_OK) {
         free(made);
         return status;
@@ -328,7 +335,7 @@ tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_
 
 tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline) {
     const packed_module *packed = find_packed(TALLY_MONOID_nonzero, TALLY_VULKAN_bits);
-    const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, 0}};
+    const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, 0, 1}};
     const tally_vulkan_module *module;
     pthread_mutex_lock(&device->building);
     tally_status status = packed_module_get(device, packed, &module);

@@ -7,7 +7,7 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 7 };
+enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 8 };
 
 /* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp and arguments.comp. */
 typedef struct tally_vulkan_choices {

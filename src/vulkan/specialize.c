@@ -7,7 +7,7 @@
 extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
     tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
     tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
-    tally_vulkan_kernels_exact[], tally_vulkan_kernels_user[];
+    tally_vulkan_kernels_segments[], tally_vulkan_kernels_exact[], tally_vulkan_kernels_user[];
 
 enum { LANE_LIMIT = 64 };
 
@@ -16,10 +16,11 @@ enum { LANE_LIMIT = 64 };
 const char *const tally_vulkan_arithmetic_names[] = {"i32",  "u32", "i64",  "u64",     "u64d",   "f32",
                                                      "f32w", "f64", "bits", "exact32", "exact64"};
 
-const char *const tally_vulkan_kernel_names[] = {"reduce",           "spine",           "scan_rows",   "scan_columns",
-                                                 "fold_groups",      "spine_of_groups", "give_groups", "clear_control",
-                                                 "inspect_segments", "report",          "exact_rows",  "exact_merge",
-                                                 "exact_segments",   "count_heads",     "rank_heads",  "exact_runs"};
+const char *const tally_vulkan_kernel_names[] = {
+    "reduce",      "spine",          "scan_rows",     "scan_columns",   "fold_groups",   "spine_of_groups",
+    "give_groups", "short_segments", "open_segments", "close_segments", "clear_control", "inspect_segments",
+    "report",      "exact_rows",     "exact_merge",   "exact_segments", "count_heads",   "rank_heads",
+    "exact_runs"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -38,11 +39,28 @@ typedef struct components {
     unsigned bytes[3];
 } components;
 
+static bool chooses(tally_monoid monoid) {
+    return monoid == TALLY_MONOID_min || monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmin ||
+           monoid == TALLY_MONOID_argmax;
+}
+
+/* Monoids that choose among elements compare floats by integers in their order, with no rounding and few instructions.
+ */
+static bool is_ordered(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    return (arithmetic == TALLY_VULKAN_f32 || arithmetic == TALLY_VULKAN_f64) && chooses(monoid);
+}
+
+static const char *value_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    if (is_ordered(monoid, arithmetic))
+        return arithmetic == TALLY_VULKAN_f32 ? "int" : "int64_t";
+    return arithmetics[arithmetic].value;
+}
+
 static components components_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const tally_monoid_text *m = &tally_monoid_texts[monoid];
     components t = {{NULL}, {0}};
     for (int k = 0; k < m->components; k++) {
-        t.type[k] = arithmetics[arithmetic].value;
+        t.type[k] = value_of(monoid, arithmetic);
         t.bytes[k] = arithmetics[arithmetic].bytes;
     }
     if (arithmetic == TALLY_VULKAN_f32w) {
@@ -86,23 +104,30 @@ bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithm
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
     tally_vulkan_slot slot;
+    const char *value, *kind;
     int has_double, two_inputs, commutes, per_result;
+    int chooses, largest, gives_index, is_long, is_user;
 } choices;
 
 static void add_choices(tally_text *text, const choices *c) {
     static const char *const types[] = {"NO_TYPE", "I8",  "I16", "I32",  "I64", "U8", "U16",
                                         "U32",     "U64", "F16", "BF16", "F32", "F64"};
-    static const char *const kinds[] = {"BITS", "I32", "U32", "I64", "U64", "F32", "F64"};
+    static const char *const kinds[] = {"BITS", "I32", "U32", "I64", "U64", "F32", "F64", "ORDER32", "ORDER64"};
     tally_text_add(text, "#version 450\n#extension GL_EXT_buffer_reference : require\n"
-                         "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n");
+                         "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n"
+                         "#extension GL_EXT_control_flow_attributes : require\n");
     for (int k = 1; k < TALLY_DTYPE_COUNT; k++)
         tally_text_print(text, "#define %s %du\n", types[k], k);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         tally_text_print(text, "#define KIND_%s %zu\n", kinds[k], k);
-    tally_text_print(text, "#define VALUE %s\n#define VALUE_KIND %s\n#define HAS_DOUBLE %d\n",
-                     arithmetics[c->arithmetic].value, arithmetics[c->arithmetic].kind, c->has_double);
+    tally_text_print(text, "#define VALUE %s\n#define VALUE_KIND %s\n#define HAS_DOUBLE %d\n", c->value, c->kind,
+                     c->has_double);
     tally_text_print(text, "#define TWO_INPUTS %s\n#define COMMUTES %d\n#define PER_RESULT %d\n",
                      c->two_inputs ? "true" : "false", c->commutes, c->per_result);
+    tally_text_print(text, "#define CHOOSES %d\n#define LARGEST %s\n#define GIVES_INDEX %s\n", c->chooses,
+                     c->largest ? "true" : "false", c->gives_index ? "true" : "false");
+    tally_text_print(text, "#define UNROLLED %s\n#define UNROLL %du\n#define MOST_COLUMNS %d\n",
+                     c->is_long ? "" : "[[unroll]]", c->is_long || c->two_inputs ? 4 : 8, c->is_user ? 1 : 4);
     tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(c->slot));
     tally_text_print(
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
@@ -178,7 +203,8 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
         return;
     }
     if (component >= 0) {
-        tally_text_add(text, "    return single(output_of(");
+        const bool ordered = is_ordered(monoid, arithmetic) && component == 0;
+        tally_text_add(text, ordered ? "    return single(output_of_ordered(" : "    return single(output_of(");
         add_component(text, monoid, arithmetic, component, is_signed);
         tally_text_add(text, "));\n");
         return;
@@ -234,6 +260,8 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     tally_text_add(text, "acc_t raise(uvec2 bits) {\n");
     if (!takes_initial || arithmetic == TALLY_VULKAN_f32w)
         tally_text_add(text, "    return identity();\n}\n");
+    else if (is_ordered(monoid, arithmetic))
+        tally_text_add(text, "    return acc_t(ordered_of_bits(u64_of(bits), OUT));\n}\n");
     else if (arithmetic == TALLY_VULKAN_f32)
         tally_text_add(text,
                        "    return acc_t(uintBitsToFloat(words_of(convert_float(u64_of(bits), OUT, F32)).x));\n}\n");
@@ -267,22 +295,32 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
 }
 
 static void add_kernels(tally_text *text) {
-    static const char *const kernels[] = {tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,
-                                          tally_vulkan_kernels_reduce,    tally_vulkan_kernels_spine,
-                                          tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
-                                          tally_vulkan_kernels_control,   tally_vulkan_kernels_groups};
+    static const char *const kernels[] = {
+        tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,     tally_vulkan_kernels_reduce,
+        tally_vulkan_kernels_spine,     tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
+        tally_vulkan_kernels_control,   tally_vulkan_kernels_groups,    tally_vulkan_kernels_segments};
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
     add_main(text, 0, TALLY_VULKAN_EXACT_ROWS);
 }
 
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    const bool ordered = is_ordered(monoid, arithmetic);
     const choices made = {.arithmetic = arithmetic,
+                          .value = value_of(monoid, arithmetic),
+                          .kind = !ordered                         ? arithmetics[arithmetic].kind
+                                  : arithmetic == TALLY_VULKAN_f32 ? "KIND_ORDER32"
+                                                                   : "KIND_ORDER64",
                           .slot = tally_vulkan_slot_of(monoid, arithmetic),
                           .has_double = tally_vulkan_has_double(monoid, arithmetic),
                           .two_inputs = monoid == TALLY_MONOID_dot,
                           .commutes = 1,
-                          .per_result = tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1};
+                          .per_result = tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1,
+                          .chooses = chooses(monoid),
+                          .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
+                          .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
+                          .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS2 ||
+                                     tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS3};
     add_choices(text, &made);
     if (arithmetic >= TALLY_VULKAN_exact32) {
         add_exact(text, monoid, arithmetic);
@@ -297,8 +335,15 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
 
 void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally_vulkan_slot slot,
                                   tally_vulkan_arithmetic arithmetic, bool has_double, bool commutes) {
-    const choices made = {
-        .arithmetic = arithmetic, .slot = slot, .has_double = has_double, .commutes = commutes, .per_result = 1};
+    const choices made = {.arithmetic = arithmetic,
+                          .value = arithmetics[arithmetic].value,
+                          .kind = arithmetics[arithmetic].kind,
+                          .slot = slot,
+                          .has_double = has_double,
+                          .commutes = commutes,
+                          .per_result = 1,
+                          .is_long = 1,
+                          .is_user = 1};
     add_choices(text, &made);
     tally_text_add(text, tally_vulkan_kernels_prelude);
     tally_text_add(text, tally_vulkan_kernels_user);

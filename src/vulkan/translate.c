@@ -7,7 +7,7 @@
 #include "core/status.h"
 #include "vulkan/translate/translator.h"
 
-enum { MOST_BYTES = 64 /* of an accumulator, which registers and shared memory must hold */ };
+enum { MOST_ACCUMULATOR = 64 /* bytes, which registers and shared memory must hold */ };
 
 static kind kind_of(tally_dtype dtype) {
     static const kind kinds[] = {
@@ -42,11 +42,11 @@ static void add_all(translator *t, const tally_computation *c) {
     tally_translate_declarations(t);
     const structure *const accumulator = find_accumulator(t);
     const type acc = {KIND_STRUCT, accumulator, 0};
-    if (accumulator && accumulator->bytes > MOST_BYTES)
+    if (accumulator && accumulator->bytes > MOST_ACCUMULATOR)
         tally_translate_fail(t, TALLY_UNSUPPORTED,
                              "the accumulator takes %u bytes, small members 4 each, and %d at most "
                              "are kept in registers",
-                             accumulator->bytes, MOST_BYTES);
+                             accumulator->bytes, MOST_ACCUMULATOR);
     if (!accumulator || t->status != TALLY_OK)
         return;
     t->result = acc;

@@ -5,13 +5,20 @@
 #include "core/arithmetic.h"
 #include "vulkan/exact.h"
 
+/* Figures are of 2^28 values of f32 on an H200, of the speed of a shader that only reads or that copies. */
 enum {
-    GROUPS = 1024,   /* workgroups that a long reduction or scan is cut into: about what a large GPU holds at a time */
-    UNROLL = 4,      /* vectors a thread, as in reduce.comp */
-    SHORT_ROW = 512, /* rows up to here are taken many at a time */
-    ROWS_A_THREAD = 8,  /* of a short row or a column, at least */
-    PANEL = 64,         /* neighbouring columns of a workgroup, if there are as many */
-    THREADS = 1 << 17,  /* that a scan along columns is cut into */
+    GROUPS = 1024,      /* workgroups of a long reduction */
+    SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
+    SCAN_THREADS =
+        1 << 16,    /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
+    UNROLL = 8,     /* vectors a thread, at most: specialize.c has it, too */
+    STEPS = 4,      /* times UNROLL vectors that a thread has of a row, */
+    LEAST_ROW = 16, /* unless fewer threads than this would share it */
+    LONGEST_ROW = 128,  /* vectors of a segment that a thread of its team takes */
+    SHORT_ROW = 512,    /* rows up to here are scanned by a thread each */
+    ROWS_A_THREAD = 8,  /* of a column, at least */
+    PANEL = 64,         /* neighbouring threads that have columns of their own, if there are as many */
+    THREADS = 1 << 17,  /* that fill a device */
     LEAST_STRETCH = 32, /* rows of a column that a scanning thread takes */
     ALIGNMENT = 256
 };
@@ -26,7 +33,9 @@ static uint64_t power_of_two(uint64_t n, uint64_t limit) {
 
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot) {
     enum { BESIDES = 1024, LEAST = 32 /* a word of head bits */ };
-    const unsigned a_thread = slot.bytes * (1 + tally_vulkan_tile_slots(slot)) + (unsigned)sizeof(uint64_t);
+    const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1;
+    const unsigned a_thread =
+        slot.bytes * (1 + tally_vulkan_tile_slots(slot)) + (unsigned)(sizeof(uint64_t) + sizeof(uint32_t)) + of_team;
     uint32_t block = device->block;
     while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
         block /= 2;
@@ -46,38 +55,81 @@ static void cut_chunks(tally_vulkan_cut *cut, uint64_t step, uint64_t wanted) {
     cut->chunks = most(1, divide_up(cut->extent, cut->chunk));
 }
 
+/* Elements whose neighbours lie next to each other: a thread has about STEPS steps of UNROLL vectors, unless the device
+ * would not be full then. */
+static void divide_row(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t step = UNROLL * (16 / c->in_bytes), most_threads = power_of_two(divide_up(cut->extent, step), block);
+    uint64_t threads = most_threads;
+    while (cut->columns > 1 && threads > LEAST_ROW && cut->extent < threads * step * STEPS &&
+           cut->columns * threads / 2 >= THREADS)
+        threads /= 2;
+    cut->width = 0;
+    cut->many = (uint32_t)(cut->columns > 1 ? threads : block);
+    cut->panels = divide_up(cut->columns, block / cut->many);
+}
+
+/* The others: neighbouring threads take neighbouring columns, several each if those are always of one row. */
+static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t each = c->in_bytes == 8 ? 2 : 4;
+    cut->many = c->entry && cut->inner % each == 0 ? (uint32_t)each : 1;
+    cut->width = (uint32_t)power_of_two(divide_up(cut->columns, cut->many), least(PANEL, block));
+    cut->panels = divide_up(cut->columns, (uint64_t)cut->width * cut->many);
+}
+
+static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
+    return (uint32_t)power_of_two(cut->columns, most(1, block / power_of_two(cut->chunks, 256)));
+}
+
 static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
-    const uint64_t step = (uint64_t)block * UNROLL * (16 / c->in_bytes);
     cut->path = TALLY_VULKAN_FOLD;
-    if (cut->inner == 1 && (cut->columns == 1 || cut->extent > SHORT_ROW)) {
-        cut->width = 0;
-        cut_chunks(cut, step, GROUPS / cut->columns);
-    } else if (cut->inner == 1) {
-        cut->width = (uint32_t)(block / power_of_two(divide_up(cut->extent, ROWS_A_THREAD), block));
-        cut->chunk = most(1, cut->extent);
-        cut->chunks = 1;
+    if (cut->inner == 1) {
+        divide_row(block, c, cut);
+        if (cut->many == block) {
+            cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), GROUPS / cut->columns);
+        } else {
+            cut->chunk = most(1, cut->extent);
+            cut->chunks = 1;
+        }
     } else {
-        cut->width = (uint32_t)power_of_two(cut->columns, PANEL);
-        const uint64_t panels = divide_up(cut->columns, cut->width), parts = block / cut->width;
-        cut_chunks(cut, parts * ROWS_A_THREAD, 2 * GROUPS / panels);
+        divide_columns(block, c, cut);
+        cut_chunks(cut, block / cut->width * ROWS_A_THREAD, GROUPS / cut->panels);
     }
-    cut->fold_width = (uint32_t)power_of_two(cut->columns, most(1, block / power_of_two(cut->chunks, 256)));
+    cut->fold_width = fold_width(block, cut);
 }
 
 static void cut_scan(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     if (cut->inner == 1 && (cut->columns == 1 || cut->extent > SHORT_ROW)) {
         cut->path = TALLY_VULKAN_ALONG_ROWS;
         cut->width = 0;
-        cut_chunks(cut, (uint64_t)block * tally_vulkan_tile_slots(slot) * (16 / c->in_bytes), GROUPS / cut->columns);
+        cut->many = block;
+        cut->panels = cut->columns;
+        cut_chunks(cut, (uint64_t)block * tally_vulkan_tile_slots(slot) * (16 / c->in_bytes),
+                   SCAN_GROUPS / cut->columns);
         cut->scan_groups = cut->columns * cut->chunks;
     } else {
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;
-        cut_chunks(cut, LEAST_STRETCH, THREADS / cut->columns);
-        const uint64_t parts = power_of_two(divide_up(cut->chunk, ROWS_A_THREAD), block);
-        cut->width = (uint32_t)least(power_of_two(cut->columns, block), block / parts);
+        cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / cut->columns);
+        divide_columns(block, c, cut);
         cut->scan_groups = divide_up(cut->columns * cut->chunks, block);
     }
-    cut->fold_width = (uint32_t)power_of_two(cut->columns, most(1, block / power_of_two(cut->chunks, 256)));
+    cut->fold_width = fold_width(block, cut);
+}
+
+/* Reductions by segments: teams of threads as for rows of the segments' mean length. */
+static void cut_segments(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, const tally_shape *shape,
+                         tally_vulkan_cut *cut) {
+    tally_vulkan_cut rows = {.columns = shape->segments, .extent = divide_up(cut->extent, most(1, shape->segments))};
+    divide_row(block, c, &rows);
+    cut->path = TALLY_VULKAN_BY_SEGMENTS;
+    cut->many = rows.many;
+    cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
+    cut->panels = divide_up(shape->segments, block / cut->many);
+    cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), GROUPS);
+    cut->tile = cut->chunk;
+    cut->tiles = cut->chunks;
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
+    cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
 }
 
 /* A chunk is some tiles. Keys' runs are counted beforehand, which takes the records of chunks even of one. */
@@ -86,6 +138,10 @@ static void cut_groups(uint32_t block, const tally_computation *c, tally_vulkan_
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (!cut->extent && (keys || tally_is_scan(c)) && !shape->segments)
         return;
+    if (!keys && !tally_is_scan(c) && c->entry) {
+        cut_segments(block, c, slot, shape, cut);
+        return;
+    }
     cut->path = TALLY_VULKAN_BY_GROUPS;
     cut->tile = (uint64_t)block * tally_vulkan_tile_slots(slot);
     cut->tiles = most(1, divide_up(cut->extent, cut->tile));

@@ -11,6 +11,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp */
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp */
+    TALLY_VULKAN_BY_SEGMENTS,   /* segments.comp */
     TALLY_VULKAN_EXACTLY        /* exact.comp */
 } tally_vulkan_path;
 
@@ -19,7 +20,8 @@ typedef struct tally_vulkan_cut {
     uint64_t elements;
     uint64_t columns, extent, inner;
     uint64_t chunk, chunks; /* rows of a column that are taken together, and how many times */
-    uint32_t width;         /* columns a workgroup, in the first pass; 0: rows by vectors */
+    uint32_t width, many;   /* in the first pass: as arguments.comp has them */
+    uint64_t panels;        /* of it: workgroups that take all columns */
     uint32_t fold_width;    /* in the pass over accumulators */
     uint64_t scan_groups;   /* workgroups of a scan's last pass */
 

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Everything that needs a GPU, on a machine that has one: builds, runs the conformance suite on the device and the tests
-# that need one, a part of the suite under each tool of compute-sanitizer, times the start-up, runs the bench beside CUB
-# and PyTorch, and ends with a short table.
+# that need one, both on Vulkan, too, a part of the suite under each tool of compute-sanitizer, times the start-up, runs
+# the benches, of CUDA beside CUB and PyTorch and of Vulkan, and ends with a short table.
 # usage: tests/cuda/gpu.sh [DEVICE] [STEP...]
-#   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance tests ladder sanitizer start bench
+#   DEVICE: cuda:0 by default; steps, all of them when none is named: conformance tests vulkan ladder sanitizer start
+#   bench vulkan_bench
 # BUILD names a build folder that is there already; else build-gpu is made, which takes cmocka, GMP and MPFR. The bench
 # takes nvcc and a python3 with PyTorch, and is left out without them. QUICK=1: a fraction of the suite.
 set -eu
@@ -15,7 +16,7 @@ cuda*)
     shift
     ;;
 esac
-steps=${*:-conformance tests ladder sanitizer start bench}
+steps=${*:-conformance tests vulkan ladder sanitizer start bench vulkan_bench}
 jobs=$(nproc 2>/dev/null || echo 2)
 build=${BUILD:-build-gpu}
 work=$(mktemp -d)
@@ -38,8 +39,10 @@ note() {
     printf '%-12s %s\n' "$name" "$*" >>"$summary"
 }
 
-# Kernels compile on the host, a process a part, so that all cores have some.
-step_conformance() {
+# usage: conformance_on DEVICE LABEL. Kernels compile on the host, a process a part, so that all cores have some.
+conformance_on() {
+    logs=$work/$2.d
+    mkdir "$logs"
     {
         for grouping in all_values axis segments keys; do
             for op in sum prod min max argmin argmax minmax any all count_nonzero band bor bxor sumsq norm1 norm2 \
@@ -63,14 +66,44 @@ step_conformance() {
         # Accumulators that do not fit registers are refused: then nothing was run, and that is as it must be.
         grep -q "refused by this back end" "$2/$name.log" && ! grep -q "^FAIL" "$2/$name.log" && exit 0
         echo "$3 $4 ($code)" >>"$2/failed"
-    ' "$conformance" "$device" "$work" || true
-    cat "$work"/*.log | grep '^FAIL' | head -n 40 || true
-    note conformance "$(cat "$work"/*.log | awk -v d="$device:" '
+    ' "$conformance" "$1" "$logs" || true
+    cat "$logs"/*.log | grep '^FAIL' | head -n 40 || true
+    note "$2" "$(cat "$logs"/*.log | awk -v d="$1:" '
         $1 == d { combinations += $2; cases += $6; elements += $8; failures += $10 }
         END { printf "%d combinations, %d cases, %d elements, %d failures", combinations, cases, elements, failures }')"
-    if [ -s "$work/failed" ]; then
-        note conformance "failed: $(tr '\n' ';' <"$work/failed")"
+    if [ -s "$logs/failed" ]; then
+        note "$2" "failed: $(tr '\n' ';' <"$logs/failed")"
     fi
+}
+
+step_conformance() {
+    conformance_on "$device" conformance
+}
+
+# Debian 12's libshaderc opens with what the tests put beside it.
+step_vulkan() {
+    if ! "$(built tally)" devices | grep -q '^vulkan:0 .*a GPU'; then
+        note vulkan "left out: Vulkan has no GPU here"
+        return
+    fi
+    shaderc=$(built 'libvulkan_shaderc.so')
+    if [ -n "$shaderc" ]; then
+        TALLY_LIBSHADERC=$(realpath "$shaderc")
+        export TALLY_LIBSHADERC
+    fi
+    for name in engine faults user exact_pieces; do
+        code=0
+        timeout 600 "$(built "vulkan_$name")" >"$work/vulkan_$name.test" 2>&1 || code=$?
+        case $code in
+        0) note vulkan "$name: passed" ;;
+        77) note vulkan "$name: left out: $(tail -n 1 "$work/vulkan_$name.test")" ;;
+        *)
+            note vulkan "$name: failed ($code)"
+            head -n 40 "$work/vulkan_$name.test"
+            ;;
+        esac
+    done
+    conformance_on vulkan:0 vulkan
 }
 
 # usage: run_test NAME
@@ -197,6 +230,17 @@ step_bench() {
     bench/cuda/run --tally "$(built 'libtally.so.*.*.*')" --peers "$peers" ${QUICK:+--quick} | tee "$work/bench"
     note bench "$(awk '/floor|most/ { rows++; missed += /below|above/ }
         END { printf "%d rows with a floor, %d miss it", rows, missed }' "$work/bench")"
+}
+
+# Through Vulkan, with CUDA's figures beside.
+step_vulkan_bench() {
+    if ! "$(built tally)" devices | grep -q '^vulkan:0 .*a GPU'; then
+        note vulkan_bench "left out: Vulkan has no GPU here"
+        return
+    fi
+    "$(built vulkan_bench)" ${QUICK:+--log 26} | tee "$work/vulkan_bench"
+    note vulkan_bench "$(awk '/floor/ { rows++; below += /below/ } END { printf "%d rows, %d below their floor", rows, below }' \
+        "$work/vulkan_bench")"
 }
 
 for step in $steps; do

@@ -1,8 +1,5 @@
 /* A program with Vulkan of its own: it makes instance, device, buffers and command buffers, has the library record into
- * them, and submits. Given a number n, it is a bench instead: sums and scans of n values of f32 beside a copy, by the
- * GPU's own clock.
- * usage: engine [N] */
-#include <inttypes.h>
+ * them, and submits. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,25 +7,17 @@
 #include "tally/vulkan.h"
 #include "vulkan/driver.h"
 
-enum { SKIPPED = 77, ROUNDS = 15 };
+enum { SKIPPED = 77 };
 
 typedef struct engine {
     const tally_vulkan_loader *loader;
     tally_vulkan_api api;
-    PFN_vkCreateQueryPool vkCreateQueryPool;
-    PFN_vkDestroyQueryPool vkDestroyQueryPool;
-    PFN_vkGetQueryPoolResults vkGetQueryPoolResults;
-    PFN_vkCmdResetQueryPool vkCmdResetQueryPool;
-    PFN_vkCmdWriteTimestamp vkCmdWriteTimestamp;
-    PFN_vkCmdFillBuffer vkCmdFillBuffer;
     VkPhysicalDevice physical;
     VkPhysicalDeviceMemoryProperties types;
     VkDevice device;
     VkQueue queue;
     VkCommandPool pool;
     VkCommandBuffer commands;
-    VkQueryPool queries;
-    double nanoseconds; /* a tick */
     tally_device *tally;
 } engine;
 
@@ -61,7 +50,6 @@ static void open_engine(engine *e) {
     VkPhysicalDeviceProperties properties;
     e->loader->vkGetPhysicalDeviceProperties(e->physical, &properties);
     e->loader->vkGetPhysicalDeviceMemoryProperties(e->physical, &e->types);
-    e->nanoseconds = properties.limits.timestampPeriod;
     printf("%s\n", properties.deviceName);
     VkPhysicalDeviceVulkan12Features v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                             .bufferDeviceAddress = (VkBool32)needs.buffer_device_address};
@@ -78,13 +66,6 @@ static void open_engine(engine *e) {
                                      .pQueueCreateInfos = &queue};
     VULKAN(e->loader->vkCreateDevice(e->physical, &info, NULL, &e->device));
     TALLY(tally_vulkan_device_functions(e->loader, e->device, &e->api));
-#define FIND(name) e->name = (PFN_##name)e->loader->vkGetDeviceProcAddr(e->device, #name)
-    FIND(vkCreateQueryPool);
-    FIND(vkDestroyQueryPool);
-    FIND(vkGetQueryPoolResults);
-    FIND(vkCmdResetQueryPool);
-    FIND(vkCmdWriteTimestamp);
-    FIND(vkCmdFillBuffer);
     e->api.vkGetDeviceQueue(e->device, 0, 0, &e->queue);
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                           .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
@@ -92,9 +73,6 @@ static void open_engine(engine *e) {
     const VkCommandBufferAllocateInfo one = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = e->pool, .commandBufferCount = 1};
     VULKAN(e->api.vkAllocateCommandBuffers(e->device, &one, &e->commands));
-    const VkQueryPoolCreateInfo queries = {
-        .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
-    VULKAN(e->vkCreateQueryPool(e->device, &queries, NULL, &e->queries));
     const tally_vulkan_context context = {.struct_size = sizeof context,
                                           .instance = e->loader->instance,
                                           .physical_device = e->physical,
@@ -105,7 +83,6 @@ static void open_engine(engine *e) {
 
 static void close_engine(engine *e) {
     tally_close(e->tally);
-    e->vkDestroyQueryPool(e->device, e->queries, NULL);
     e->api.vkDestroyCommandPool(e->device, e->pool, NULL);
     e->api.vkDestroyDevice(e->device, NULL);
 }
@@ -292,108 +269,7 @@ static void test(engine *e) {
     printf("recorded sums, scans and runs of keys: all right\n");
 }
 
-/* ---- the bench ---- */
-
-typedef struct work {
-    tally_plan *plan; /* NULL: a copy */
-    tally_args args;
-    VkBuffer from, to;
-    VkDeviceSize bytes;
-} work;
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The median of some rounds, in seconds, by the GPU's clock. */
-static double seconds_of(engine *e, const work *w) {
-    double all[ROUNDS];
-    for (int round = 0; round < ROUNDS; round++) {
-        uint64_t ticks[2] = {0, 0};
-        begin(e);
-        e->vkCmdResetQueryPool(e->commands, e->queries, 0, 2);
-        e->vkCmdWriteTimestamp(e->commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, e->queries, 0);
-        if (w->plan)
-            TALLY(tally_run(w->plan, &w->args, e->commands));
-        else
-            e->api.vkCmdCopyBuffer(e->commands, w->from, w->to, 1, &(VkBufferCopy){0, 0, w->bytes});
-        e->vkCmdWriteTimestamp(e->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, e->queries, 1);
-        submit(e);
-        VULKAN(e->vkGetQueryPoolResults(e->device, e->queries, 0, 2, sizeof ticks, ticks, 8,
-                                        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
-        all[round] = (double)(ticks[1] - ticks[0]) * e->nanoseconds * 1e-9;
-    }
-    qsort(all, ROUNDS, sizeof *all, compare);
-    return all[ROUNDS / 2];
-}
-
-static void bench_plan(engine *e, const char *name, const tally_desc *desc, const tally_shape *shape, buffer *x,
-                       buffer *out, double bytes) {
-    work w = {.args = TALLY_ARGS_INIT};
-    TALLY(tally_plan_create(e->tally, desc, &w.plan));
-    w.args.shape = *shape;
-    w.args.x = pointer(x->address);
-    w.args.out = pointer(out->address);
-    w.args.out_bytes = (size_t)-1 / 2;
-    TALLY(tally_plan_workspace(w.plan, shape, &w.args.workspace_bytes));
-    buffer scratch = make_buffer(e, w.args.workspace_bytes + 16, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-    w.args.workspace = pointer(scratch.address);
-    const double seconds = seconds_of(e, &w);
-    printf("%-28s %10.1f us %8.0f GB/s\n", name, seconds * 1e6, bytes / seconds * 1e-9);
-    tally_plan_destroy(w.plan);
-    free_buffer(e, &scratch);
-}
-
-static void bench(engine *e, uint64_t n) {
-    buffer x = make_buffer(e, 4 * n, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-    buffer out = make_buffer(e, 4 * n, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-    begin(e);
-    e->vkCmdFillBuffer(e->commands, x.buffer, 0, VK_WHOLE_SIZE, 0x3f800000);
-    submit(e);
-    const work copy = {.from = x.buffer, .to = out.buffer, .bytes = 4 * n};
-    const double seconds = seconds_of(e, &copy), bytes = 4.0 * (double)n;
-    printf("n = %" PRIu64 " of f32\n%-28s %10.1f us %8.0f GB/s\n", n, "copy", seconds * 1e6,
-           2 * bytes / seconds * 1e-9);
-    const struct {
-        const char *name;
-        tally_op op;
-        tally_form form;
-        tally_grouping grouping;
-        tally_mode mode;
-        tally_shape shape;
-        double bytes;
-    } rows[] = {
-        {"sum", TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, {1, n, 1, 0}, bytes},
-        {"max", TALLY_MAX, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, {1, n, 1, 0}, bytes},
-        {"argmax", TALLY_ARGMAX, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, {1, n, 1, 0}, bytes},
-        {"sum, exact", TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_EXACT, {1, n, 1, 0}, bytes},
-        {"sum of 1024 values", TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, {1, 1024, 1, 0}, 4096},
-        {"sums of rows of 4096", TALLY_SUM, TALLY_REDUCE, TALLY_AXIS, TALLY_FAST, {n / 4096, 4096, 1, 0}, bytes},
-        {"sums of columns of 4096", TALLY_SUM, TALLY_REDUCE, TALLY_AXIS, TALLY_FAST, {1, 4096, n / 4096, 0}, bytes},
-        {"inclusive scan", TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES, TALLY_FAST, {1, n, 1, 0}, 2 * bytes},
-        {"scans of columns of 4096",
-         TALLY_SUM,
-         TALLY_INCLUSIVE_SCAN,
-         TALLY_AXIS,
-         TALLY_FAST,
-         {1, 4096, n / 4096, 0},
-         2 * bytes},
-    };
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        tally_desc desc = TALLY_DESC_INIT;
-        desc.op = rows[k].op;
-        desc.form = rows[k].form;
-        desc.grouping = rows[k].grouping;
-        desc.mode = rows[k].mode;
-        desc.in = TALLY_F32;
-        bench_plan(e, rows[k].name, &desc, &rows[k].shape, &x, &out, rows[k].bytes);
-    }
-    free_buffer(e, &x);
-    free_buffer(e, &out);
-}
-
-int main(int argc, char **argv) {
+int main(void) {
     engine e = {0};
     if (tally_vulkan_driver(&e.loader) != TALLY_OK) {
         printf("skipped: %s\n", tally_last_error());
@@ -405,10 +281,7 @@ int main(int argc, char **argv) {
         return SKIPPED;
     }
     open_engine(&e);
-    if (argc > 1)
-        bench(&e, strtoull(argv[1], NULL, 0));
-    else
-        test(&e);
+    test(&e);
     close_engine(&e);
     return 0;
 }

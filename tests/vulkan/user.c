@@ -199,6 +199,7 @@ static void floats_are_c_s(void **state) {
                  {"isnan(nan_of(acc.a)) ? 1 : 2", 1},
                  {"0.1", 0.1}, /* a double */
                  {"0.1f", 0.1f},
+                 {"1.5e+0 + .5 + 2. + 10E-1f", 5},
                  {"sqrt(acc.a * 2 - 1)", 2},
                  {"sqrtf(16)", 4},
                  {"max(3, 4) + min(7u, 5u) + abs(-2)", 11},

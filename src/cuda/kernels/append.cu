@@ -22,10 +22,15 @@ struct lanes {
     enum { LIMIT = 128 / VECTOR }; /* vectors, before they are to be taken */
     double shift = 0, sum = 0, squares = 0;
     uint32 count = 0;
+    bool has_shift = false;
 
+    void shift_to(value_t x) {
+        shift = (double)x;
+        has_shift = true;
+    }
     void add(int, value_t x, value_t, uint64) {
-        if (!count)
-            shift = (double)x;
+        if (!has_shift)
+            shift_to(x);
         const double away = (double)x - shift;
         sum += away;
         squares += away * away;

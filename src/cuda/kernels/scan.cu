@@ -9,7 +9,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
     uint64 turns = turns_of_block(p);
     if (threadIdx.x == 0) {
         for (int at = 0; at < RING; at++) {
-            s.full[at].init(LOADERS / WARP);
+            s.full[at].init(LOADERS);
             s.ready[at].init(2);
             s.done[at].init(FINISHERS / WARP);
             s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);

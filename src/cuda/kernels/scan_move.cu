@@ -51,18 +51,18 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
             s.key_before[here.at] = next_key;
         next_key = key_before(turn + 1);
 #endif
-        __syncwarp();
-        if (threadIdx.x % WARP == 0) {
+        /* Each thread for the bytes that it stored. One for all of its warp would do by the rules of memory, but racecheck
+         * does not follow those. */
 #if COPIES_IN_BULK
+        if (threadIdx.x % WARP == 0) {
             arrive_and_expect(&full->word, in_bulk);
             fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
 #if GROUPS == KEYS
             fetch_in_bulk(s.keys[here.at], p.index + t.low, t.count, full);
 #endif
-#else
-            full->arrive();
+        } else
 #endif
-        }
+            full->arrive();
     }
 }
 

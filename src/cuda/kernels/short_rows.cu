@@ -22,9 +22,12 @@ inline void load_vector(const row &r, const in_t *from, in_t *to) {
 }
 
 /* This thread's part of a row, which is few enough elements for its lanes. */
-inline acc_t fold_lane_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
+inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     const uint32 vectors = (uint32)r.extent / VECTOR;
     lanes l;
+#if IS_MOMENTS
+    l.shift_to(value_of(load(r.x))); /* the same for all of the row */
+#endif
     for (uint32 first = lane; first < vectors; first += ROW_LOADS * lanes_a_row) {
         in_t a[ROW_LOADS * VECTOR], b[ROW_LOADS * VECTOR];
 #pragma unroll
@@ -43,7 +46,27 @@ inline acc_t fold_lane_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
                 add_vector(l, a + u * VECTOR, b + u * VECTOR, v * VECTOR);
         }
     }
+    return l;
+}
+
+/* What the threads of a row have, in their order; the first has the result. */
+inline acc_t fold_lanes_of_row(lanes l, uint32 lane, uint32 lanes_a_row) {
+#if IS_MOMENTS
+    for (uint32 d = 1; d < lanes_a_row; d *= 2) { /* what is not of the row goes to those who need it no more */
+        l.sum += from_above(l.sum, d);
+        l.squares += from_above(l.squares, d);
+        l.count += from_above(l.count, d);
+    }
     return l.take();
+#else
+    acc_t acc = l.take();
+    for (uint32 d = 1; d < lanes_a_row; d *= 2) {
+        acc_t next = from_above(acc, d);
+        if ((lane & (2 * d - 1)) == 0)
+            acc = combine(acc, next);
+    }
+    return acc;
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_short_rows(short_rows_args p) {
@@ -52,16 +75,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_short_rows(short_rows_a
     const uint64 at_once = (uint64)gridDim.x * BLOCK >> p.lane_bits;
     for (uint64 base = (uint64)blockIdx.x * BLOCK >> p.lane_bits; base < p.rows; base += at_once) {
         const uint64 number = base + (threadIdx.x >> p.lane_bits);
-        acc_t acc = identity_as<acc_t>();
+        lanes l;
         if (number < p.rows) {
             row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, 0, aligned};
-            acc = fold_lane_of_row(r, lane, lanes_a_row);
+            l = lanes_of_row(r, lane, lanes_a_row);
         }
-        for (uint32 d = 1; d < lanes_a_row; d *= 2) {
-            acc_t next = from_above(acc, d);
-            if ((lane & (2 * d - 1)) == 0)
-                acc = combine(acc, next);
-        }
+        const acc_t acc = fold_lanes_of_row(l, lane, lanes_a_row);
         if (lane == 0 && number < p.rows)
             store(p.out + number, lower(acc, p.extent, 0));
     }

@@ -1,6 +1,8 @@
 /* What a run tells a kernel: 128 bytes at most, which every device takes. Addresses that are 0 are not there. */
 layout(constant_id = 6) const bool FROM_SLOTS = false; /* reduce: the input is accumulators, chunks x columns */
 
+layout(constant_id = 7) const bool BY_AXIS = true;     /* false: all values, one column */
+
 layout(push_constant) uniform arguments {
     uint64_t x, y, out_at;
     uint64_t slots;   /* accumulators of chunks: chunks x columns */
@@ -13,8 +15,8 @@ layout(push_constant) uniform arguments {
     uint64_t before;                 /* elements in earlier pieces */
     uint types;
     int ddof;
-    uint width; /* columns a workgroup, a power of two; 0: one whose elements are neighbours, loaded as vectors */
-    uint unused;
+    uint width; /* threads side by side, a power of two, each with columns of its own; 0: columns' elements are neighbours */
+    uint many;  /* columns a thread, if 'width' is not 0; else threads a column, a power of two */
 } p;
 
 /* The first thing in every kernel. */

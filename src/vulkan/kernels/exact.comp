@@ -27,9 +27,16 @@ const uint WORDS = 2 * LIMBS;
 
 const uint ADDITIONS = 4096, ADDITION_BITS = 12; /* to a window until it is emptied */
 const int REACH = 64 * WINDOW - 1 - TERM_BITS - int(ADDITION_BITS);
-const uint MISSES = 16;        /* terms outside of the window until it is moved */
-const uint ROUND_VECTORS = 8;  /* and */
-const uint ROUND_ELEMENTS = 64; /* most elements a thread until carries are moved: a word takes 2^15 deposits of 16 bits */
+const int SLACK = 3;           /* bits above the term that a window is moved to: larger ones to come may fit */
+/* An infinity or a NaN lies above the window, wherever it is. */
+#define HIGHEST_BASE (TOP_POSITION - REACH)
+#if PRODUCTS
+#define TOP_POSITION 100000
+#else
+#define TOP_POSITION (int((1u << ((8u << IN_LOG) - significand_bits(IN))) - 3u) + lowest_exponent(IN) - lowest_exponent(WIDE != 0 ? F64 : F32))
+#endif
+const uint MISSES = 16;        /* terms below the window until it is moved */
+const uint ROUND_ELEMENTS = 64; /* a thread until carries are moved: a word takes 2^15 deposits of 16 bits */
 const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */;
 
 shared int words[WORDS];
@@ -216,7 +223,7 @@ void add_term(inout window w, term t) {
         return;
     int shift = t.position - w.base;
     if (shift < 0 || shift > REACH) {
-        if (w.misses < MISSES) {
+        if (shift < 0 && w.misses < MISSES) {
             w.misses++;
             deposit(t.low, t.negative, t.position);
             if (t.high != 0)
@@ -225,7 +232,7 @@ void add_term(inout window w, term t) {
         }
         empty_window(w);
         w.misses = 0;
-        w.base = max(t.position - REACH / 2, 0);
+        w.base = clamp(t.position - (REACH - SLACK), 0, HIGHEST_BASE);
         shift = t.position - w.base;
     }
     if (w.additions == ADDITIONS)
@@ -234,6 +241,33 @@ void add_term(inout window w, term t) {
 }
 
 /* ---- elements ---- */
+
+#if !PRODUCTS && !WIDE
+/* The usual vector is added without a look at each element. False, and nothing is done: some lie outside of the window. */
+bool add_vector(inout window w, uvec4 raw) {
+    const uint log = IN_LOG, vector = 16u >> log, width = 8u << log, stored = significand_bits(IN) - 1u;
+    const int offset = lowest_exponent(IN) - lowest_exponent(F32) - 1 - w.base;
+    const uint mask = (1u << stored) - 1u, fields = (1u << (width - 1u - stored)) - 1u, sign = 1u << (width - 1u);
+    uint most = 0, other = 0;
+    int64_t sum = 0;
+    for (uint k = 0; k < vector; k++) {
+        const uint bits = pick(raw, k, log).x, field = bits >> stored & fields;
+        const uint shift = uint(int(max(field, 1u)) + offset);
+        const int significand = int(bits & mask | min(field, 1u) << stored);
+        most = max(most, shift);
+        other |= bits ^ sign;
+        sum += int64_t((bits & sign) != 0 ? -significand : significand) * int64_t(int(1u << (shift & 31u)));
+    }
+    if (most > uint(REACH))
+        return false;
+    if (w.additions > ADDITIONS - vector)
+        empty_window(w);
+    w.word[0] += uint64_t(sum);
+    w.additions += vector;
+    w.saw |= other != 0 ? SAW_OTHER : 0;
+    return true;
+}
+#endif
 
 #if PRODUCTS
 #define IS_DOT (OPERATOR == OPERATOR_DOT)
@@ -254,9 +288,10 @@ void add_elements(inout window w, uint64_t x, uint64_t y, uint64_t begin, uint64
     uint64_t at = begin;
     if (apart == 1) {
         const uint vector = 16u >> log;
-        const uint64_t step = uint64_t(ROUND_VECTORS * BLOCK * vector);
+        const uint vectors = ROUND_ELEMENTS / vector;
+        const uint64_t step = uint64_t(ROUND_ELEMENTS * BLOCK);
         for (; at + step <= end; at += step) {
-            for (uint v = 0; v < ROUND_VECTORS; v += 4) {
+            for (uint v = 0; v < vectors; v += 4) {
                 uvec4 a[4], b[4];
                 for (uint u = 0; u < 4; u++) {
                     a[u] = load_vector(x + (at + ((v + u) * BLOCK + THREAD) * vector << log));
@@ -264,9 +299,14 @@ void add_elements(inout window w, uint64_t x, uint64_t y, uint64_t begin, uint64
                     if (IS_DOT)
                         b[u] = load_vector(y + (at + ((v + u) * BLOCK + THREAD) * vector << log));
                 }
-                for (uint u = 0; u < 4; u++)
+                for (uint u = 0; u < 4; u++) {
+#if !PRODUCTS && !WIDE
+                    if (add_vector(w, a[u]))
+                        continue;
+#endif
                     for (uint k = 0; k < vector; k++)
                         add_term(w, term_of(pick(a[u], k, log), pick(b[u], k, log)));
+                }
             }
             end_round();
         }

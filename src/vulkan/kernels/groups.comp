@@ -232,12 +232,25 @@ record_t pass_over(uint64_t chunk, record_t before, bool gives) {
     return before;
 }
 
+/* What matters of a chunk of segments is what lies after the last offset in it. */
+record_t fold_after_last_head(uint64_t chunk) {
+    const uint64_t first = chunk * p.chunk, end = min(first + p.chunk, p.extent), next = search(end, false);
+    const uint64_t head = next > 0 ? offset_at(next - 1) : uint64_t(0);
+    const bool has_head = next > 0 && head >= first;
+#if COMMUTES
+    return record_t(fold_together(has_head ? head : first, end), has_head ? head + 1 : 0, 0);
+#else
+    return no_record();
+#endif
+}
+
 void fold_groups() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
+    const bool by_offsets = COMMUTES != 0 && !BY_KEYS && !REVERSE;
     for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        const record_t sum = pass_over(chunk, no_record(), false);
+        const record_t sum = by_offsets ? fold_after_last_head(chunk) : pass_over(chunk, no_record(), false);
         if (THREAD == 0)
             write_record(chunk, sum);
     }

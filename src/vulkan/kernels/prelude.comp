@@ -4,6 +4,11 @@
  *   VALUE, VALUE_KIND  what elements are computed with, and which of the KIND_ symbols it is
  *   HAS_DOUBLE         1 where VALUE or an accumulator is a double
  *   TWO_INPUTS         true for dot
+ *   UNROLL             vectors that a thread of a reduction has on their way
+ *   UNROLLED           before loops over these: where they stay loops, vectors lie in memory. Nothing for monoids whose
+ *                      text is long, a user's too
+ *   MOST_COLUMNS       neighbouring columns a thread, in fold_columns
+ *   CHOOSES            1 for monoids that choose an element, LARGEST or smallest, or, if it GIVES_INDEX, its place
  *
  * and after it the types and functions of one monoid:
  *
@@ -114,6 +119,8 @@ uvec2 load_bits(uint64_t at, uint log) {
 uvec4 load_vector(uint64_t at) {
     if ((uint(at) & 15u) == 0)
         return four_words(at).words;
+    if ((uint(at) & 3u) == 0)
+        return uvec4(load_word(at), load_word(at + 4), load_word(at + 8), load_word(at + 12));
     const uvec2 a = load_bits(at, 3), b = load_bits(at + 8, 3);
     return uvec4(a, b);
 }
@@ -248,8 +255,10 @@ double double_of(uvec2 bits, uint type) {
     if (type == F16)
         return double(float_of(bits, type));
     const uint word = type == BF16 ? bits.x << 16 : bits.x;
-    if ((word & 0x7f800000u) == 0) /* the hardware may flush it */
-        return double_of_bits(convert_float(uint64_t(word), F32, F64));
+    if ((word & 0x7f800000u) == 0) { /* the hardware may flush it */
+        const double subnormal = double(word & 0x7fffffu) * 1.40129846432481707092e-45lf;
+        return double_of_bits(bits_of_double(subnormal) | uint64_t(word & 0x80000000u) << 32);
+    }
     return double(uintBitsToFloat(word));
 }
 bool is_nan(double x) {
@@ -264,6 +273,39 @@ int64_t rank_of(double x) {
 }
 #endif
 
+/* ---- floats in their order, as integers: NaNs before all else, and where places are asked for, the zeros equal ---- */
+
+#if VALUE_KIND == KIND_ORDER32
+#define LEAST (-2147483647 - 1)
+#define MOST  2147483647
+int order_of(int bits) {
+    const int magnitude = bits & MOST, order = bits >= 0 ? bits : GIVES_INDEX ? -magnitude : ~magnitude;
+    return magnitude > 0x7f800000 ? LARGEST ? MOST : LEAST : order;
+}
+int ordered_of_bits(uint64_t from, uint type) {
+    return order_of(int(words_of(convert_float(from, type, F32)).x));
+}
+uint64_t output_of_ordered(int order) {
+    return convert_float(uint64_t(uint(order >= 0 ? order : ~order | LEAST)), F32, OUT);
+}
+#elif VALUE_KIND == KIND_ORDER64
+#define LEAST int64_t(uint64_t(1) << 63)
+#define MOST  int64_t(~(uint64_t(1) << 63))
+int64_t order_of(int64_t bits) {
+    const int64_t magnitude = bits & MOST, order = bits >= 0 ? bits : GIVES_INDEX ? -magnitude : ~magnitude;
+    return magnitude > int64_t(infinity_bits(F64)) ? LARGEST ? MOST : LEAST : order;
+}
+int64_t ordered_of_bits(uint64_t from, uint type) {
+    return order_of(int64_t(convert_float(from, type, F64)));
+}
+uint64_t output_of_ordered(int64_t order) {
+    return convert_float(uint64_t(order >= 0 ? order : ~order | LEAST), F64, OUT);
+}
+#elif CHOOSES
+#define LEAST LOWEST
+#define MOST  HIGHEST
+#endif
+
 /* ---- elements as values ---- */
 
 VALUE value_of_bits(uvec2 bits) {
@@ -274,6 +316,10 @@ VALUE value_of_bits(uvec2 bits) {
 #elif VALUE_KIND == KIND_I32 || VALUE_KIND == KIND_U32
     const uint unused = 32u - (8u << IN_LOG);
     return is_signed(IN) ? VALUE(int(bits.x << unused) >> unused) : VALUE(bits.x);
+#elif VALUE_KIND == KIND_ORDER32
+    return order_of(floatBitsToInt(float_of(bits, IN)));
+#elif VALUE_KIND == KIND_ORDER64
+    return order_of(int64_t(u64_of(bits)));
 #elif VALUE_KIND == KIND_F32
     return float_of(bits, IN);
 #else
@@ -351,6 +397,12 @@ uint largest_u32() {
 #elif VALUE_KIND == KIND_U64 || VALUE_KIND == KIND_BITS
 #define LOWEST  uint64_t(0)
 #define HIGHEST (~uint64_t(0))
+#elif VALUE_KIND == KIND_ORDER32
+#define LOWEST  order_of(int(0xff800000u))
+#define HIGHEST order_of(0x7f800000)
+#elif VALUE_KIND == KIND_ORDER64
+#define LOWEST  order_of(int64_t(uint64_t(0xfff00000u) << 32))
+#define HIGHEST order_of(int64_t(uint64_t(0x7ff00000u) << 32))
 #elif VALUE_KIND == KIND_F32
 #define LOWEST  uintBitsToFloat(0xff800000u)
 #define HIGHEST uintBitsToFloat(0x7f800000u)
@@ -466,5 +518,15 @@ double log_of(double x) {
 #elif VALUE_KIND == KIND_F32
 float ratio(float p, float q) {
     return q == 0 ? 0.0 : p / q;
+}
+#endif
+
+#if CHOOSES
+bool goes_before(VALUE a, VALUE b) {
+    return LARGEST ? a > b : a < b;
+}
+/* None comes after it. */
+VALUE last_value() {
+    return LARGEST ? LEAST : MOST;
 }
 #endif

@@ -58,75 +58,96 @@ void gather(inout gatherer g, uint64_t bits) {
     }
 }
 
+#define VECTOR (16u >> IN_LOG)
+
 /* The results of a vector's elements, the first 'count' of which are there. */
 void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint64_t logical, uint count, acc_t run) {
-    const bool whole = count == t.vector && (PER_RESULT << OUT_LOG) * t.vector >= 16 && !REVERSE;
-    gatherer g = gatherer(uvec4(0), 0, t.out_at + (logical * PER_RESULT << OUT_LOG));
-    for (uint k = 0; k < count; k++) {
-        const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
-        const uint64_t place = physical(t, logical + k);
-        const result_t r = lower(INCLUSIVE ? next : run, p.before + logical + k + (INCLUSIVE ? 1 : 0), 0);
-        if (whole) {
+    if (count == VECTOR && (PER_RESULT << OUT_LOG) * VECTOR >= 16 && !REVERSE) {
+        gatherer g = gatherer(uvec4(0), 0, t.out_at + (logical * PER_RESULT << OUT_LOG));
+        UNROLLED for (uint k = 0; k < VECTOR; k++) {
+            const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
+            const result_t r = lower(INCLUSIVE ? next : run, p.before + logical + k + (INCLUSIVE ? 1 : 0), 0);
             gather(g, r.first);
             if (PER_RESULT == 2)
                 gather(g, r.second);
-        } else {
-            store_result(t.out_at, place, r);
+            run = next;
         }
+        return;
+    }
+    for (uint k = 0; k < count; k++) {
+        const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
+        store_result(t.out_at, physical(t, logical + k),
+                     lower(INCLUSIVE ? next : run, p.before + logical + k + (INCLUSIVE ? 1 : 0), 0));
         run = next;
     }
 }
 
-acc_t scan_one_tile(scan_tile t, uint64_t end, acc_t before) {
+/* A thread's vectors of a tile. */
+struct tile_vectors {
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
-    for (uint v = 0; v < TILE_SLOTS; v++) {
+};
+void load_tile(scan_tile t, uint64_t end, out tile_vectors in_tile) {
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint64_t logical = t.first + uint64_t((v * BLOCK + THREAD) * t.vector);
-        x[v] = scan_load(t, t.x, logical, end);
+        in_tile.x[v] = scan_load(t, t.x, logical, end);
         if (TWO_INPUTS)
-            y[v] = scan_load(t, t.y, logical, end);
+            in_tile.y[v] = scan_load(t, t.y, logical, end);
     }
+}
+
+acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, uint64_t end, acc_t before) {
     barrier(); /* earlier use of the memory */
-    for (uint v = 0; v < TILE_SLOTS; v++) {
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint64_t logical = t.first + uint64_t((v * BLOCK + THREAD) * t.vector);
         acc_t sum = identity();
-        for (uint k = 0; k < t.vector; k++)
+        UNROLLED for (uint k = 0; k < VECTOR; k++)
             if (logical + k < end)
-                sum = combine(sum, scan_lift(t, x[v], y[v], k, logical + k));
+                sum = combine(sum, scan_lift(t, in_tile.x[v], in_tile.y[v], k, logical + k));
         tile_slots[v * BLOCK + THREAD] = sum;
     }
     barrier();
     acc_t sum = identity(), all;
-    for (uint v = 0; v < TILE_SLOTS; v++)
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
         sum = combine(sum, tile_slots[THREAD * TILE_SLOTS + v]);
-    acc_t run = combine(before, scan_block(sum, 1, all));
-    for (uint v = 0; v < TILE_SLOTS; v++) {
+    acc_t run = combine(before, scan_threads(sum, all));
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const acc_t own = tile_slots[THREAD * TILE_SLOTS + v];
         tile_slots[THREAD * TILE_SLOTS + v] = run;
         run = combine(run, own);
     }
     barrier();
-    for (uint v = 0; v < TILE_SLOTS; v++) {
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint64_t logical = t.first + uint64_t((v * BLOCK + THREAD) * t.vector);
         if (logical < end)
-            scan_vector(t, x[v], y[v], logical, uint(min(uint64_t(t.vector), end - logical)),
+            scan_vector(t, in_tile.x[v], in_tile.y[v], logical, uint(min(uint64_t(t.vector), end - logical)),
                         tile_slots[v * BLOCK + THREAD]);
     }
     return combine(before, all);
 }
 
+/* The next tile is on its way while one is scanned. */
 void scan_rows() {
     begin_kernel();
     const uint64_t all = p.columns * p.chunks, extent = extent_of_run();
-    const uint vector = 16u >> IN_LOG;
-    const uint64_t tile_length = uint64_t(TILE_SLOTS * BLOCK * vector);
+    const uint64_t tile_length = uint64_t(TILE_SLOTS * BLOCK * VECTOR);
     for (uint64_t number = group_number(); number < all; number += group_count()) {
         const uint64_t chunk = p.chunks == 1 ? uint64_t(0) : number / p.columns, row = number - chunk * p.columns;
         const uint64_t first = row * p.extent, end = min((chunk + 1) * p.chunk, extent);
         scan_tile t = scan_tile(p.x + (first << IN_LOG), p.y + (first << IN_LOG),
-                                p.out_at + (first * PER_RESULT << OUT_LOG), extent, chunk * p.chunk, vector);
+                                p.out_at + (first * PER_RESULT << OUT_LOG), extent, chunk * p.chunk, VECTOR);
         acc_t run = p.slots != 0 ? read_slot(p.slots, number) : base_of(row);
-        for (; t.first < end; t.first += tile_length)
-            run = scan_one_tile(t, end, run);
+        tile_vectors next;
+        if (t.first < end)
+            load_tile(t, end, next);
+        while (t.first < end) {
+            const tile_vectors now = next;
+            scan_tile after = t;
+            after.first += tile_length;
+            if (after.first < end)
+                load_tile(after, end, next);
+            run = scan_one_tile(t, now, end, run);
+            t = after;
+        }
         if (p.slots == 0 && p.total != 0 && THREAD == 0)
             write_slot(p.total, row, run);
     }

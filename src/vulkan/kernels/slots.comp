@@ -29,20 +29,48 @@ acc_t base_of(uint64_t column) {
 shared acc_t shared_slots[BLOCK];
 shared acc_t tile_slots[TILE_SLOTS * BLOCK];
 
-/* Folds what neighbours have, threads 'width' apart, in their order: thread t < width receives those of t, t + width,
- * t + 2 width ... */
-acc_t fold_block(acc_t acc, uint width) {
-    const uint part = THREAD / width;
+/* Folds what 'count' threads have, a power of two, 'apart' from each other, in their order; the first of them receives
+ * it. */
+acc_t fold_block(acc_t acc, uint apart, uint count) {
+    const uint part = THREAD / apart & count - 1;
     barrier(); /* earlier use of the memory */
     shared_slots[THREAD] = acc;
-    for (uint d = 1; d * width < BLOCK; d *= 2) {
+    for (uint d = 1; d < count; d *= 2) {
         barrier();
-        if ((part & (2 * d - 1)) == 0 && THREAD + d * width < BLOCK) {
-            acc = combine(acc, shared_slots[THREAD + d * width]);
+        if ((part & (2 * d - 1)) == 0) {
+            acc = combine(acc, shared_slots[THREAD + d * apart]);
             shared_slots[THREAD] = acc;
         }
     }
     return acc;
+}
+
+/* What the threads before have, folded; and *all* of them. Few barriers, and each thread adds up what it needs. */
+const uint TEAM = 16;
+shared acc_t team_slots[BLOCK / TEAM];
+acc_t scan_threads(acc_t acc, out acc_t all) {
+    const uint team = THREAD / TEAM;
+    barrier();
+    shared_slots[THREAD] = acc;
+    barrier();
+    if (THREAD < BLOCK / TEAM) {
+        acc_t sum = shared_slots[THREAD * TEAM];
+        UNROLLED for (uint k = 1; k < TEAM; k++)
+            sum = combine(sum, shared_slots[THREAD * TEAM + k]);
+        team_slots[THREAD] = sum;
+    }
+    barrier();
+    acc_t before = identity();
+    all = identity();
+    UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
+        if (k == team)
+            before = all;
+        all = combine(all, team_slots[k]);
+    }
+    UNROLLED for (uint k = 0; k < TEAM; k++)
+        if (k < THREAD % TEAM)
+            before = combine(before, shared_slots[team * TEAM + k]);
+    return before;
 }
 
 /* What the threads before have, 'width' apart, folded; and *all* of them. */

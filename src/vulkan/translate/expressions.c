@@ -80,6 +80,20 @@ static value read_integer(translator *t, const char *text) {
                   k);
 }
 
+/* Past digits, point and exponent. strtod would want the point of the program's locale. */
+static const char *end_of_float(const char *text) {
+    static const char digits[] = "0123456789";
+    const size_t whole = strspn(text, digits);
+    const bool has_point = text[whole] == '.';
+    const size_t fraction = has_point ? strspn(text + whole + 1, digits) : 0;
+    if (whole + fraction == 0)
+        return text;
+    const char *const end = text + whole + has_point + fraction;
+    const size_t sign = *end == 'e' || *end == 'E' ? 1 + (end[1] == '+' || end[1] == '-') : 0;
+    const size_t exponent = sign ? strspn(end + sign, digits) : 0;
+    return exponent ? end + sign + exponent : end;
+}
+
 static value read_number(translator *t) {
     const char *const text = tally_translate_format(t, "%.*s", t->next.length, t->next.begin);
     const bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -88,8 +102,7 @@ static value read_number(translator *t) {
         tally_translate_advance(t);
         return v;
     }
-    char *end;
-    (void)strtod(text, &end);
+    const char *const end = end_of_float(text);
     const bool is_float = (*end == 'f' || *end == 'F') && !end[1];
     if (*end && !is_float)
         tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "this is no number");

@@ -77,7 +77,7 @@ static kind read_parts(translator *t) {
         return KIND_F64;
     }
     const kind narrow = is_char ? KIND_I8 : is_short ? KIND_I16 : longs ? KIND_I64 : KIND_I32;
-    return is_unsigned ? narrow + 1 : narrow;
+    return is_unsigned ? narrow + 1 : narrow; /* as they are enumerated */
 }
 
 type tally_translate_type(translator *t) {
@@ -119,18 +119,17 @@ type tally_translate_array(translator *t, type element) {
     return element;
 }
 
-enum { MOST_BYTES = 1024 /* of any struct */ };
+enum { MOST_STRUCTURE = 1024 /* bytes */ };
 
 static void lay_out(structure *s, const type *member) {
-    const bool inner = member->structure != NULL;
-    const unsigned bytes = inner                                                  ? member->structure->bytes
-                           : member->kind >= KIND_I64 && member->kind != KIND_F32 ? 8
-                                                                                  : 4;
-    const unsigned alignment = inner ? member->structure->alignment : bytes;
+    const structure *const inner = member->structure;
+    const bool is_long = member->kind == KIND_I64 || member->kind == KIND_U64 || member->kind == KIND_F64;
+    const unsigned bytes = inner ? inner->bytes : is_long ? 8 : 4, alignment = inner ? inner->alignment : bytes;
     s->bytes = (s->bytes + alignment - 1) / alignment * alignment + bytes * (member->length ? member->length : 1);
     s->alignment = alignment > s->alignment ? alignment : s->alignment;
 }
 
+/* Where there is no room for more, the first place is written anew, and the text is refused in the end. */
 static void read_member(translator *t, structure *s, type of) {
     named *const member = &s->members[s->count < MOST_MEMBERS ? s->count++ : 0];
     tally_translate_name(t, member->name);
@@ -138,8 +137,8 @@ static void read_member(translator *t, structure *s, type of) {
     if (s->count == MOST_MEMBERS)
         tally_translate_fail(t, TALLY_UNSUPPORTED, "a struct has less than %d members here", MOST_MEMBERS);
     lay_out(s, &member->type);
-    if (s->bytes > MOST_BYTES)
-        tally_translate_fail(t, TALLY_UNSUPPORTED, "before this: a struct has at most %d bytes here", MOST_BYTES);
+    if (s->bytes > MOST_STRUCTURE)
+        tally_translate_fail(t, TALLY_UNSUPPORTED, "before this: a struct has at most %d bytes here", MOST_STRUCTURE);
     tally_text_print(t->out, "    %s;\n", tally_translate_declared(t, member->type, member->name));
 }
 

@@ -176,6 +176,12 @@ template <class T, class V> T atomicMin(T *to, V value) {
 inline int __float_as_int(float x) {
     return emulate::bits_of(x);
 }
+template <class T> inline T min(T a, T b) {
+    return b < a ? b : a;
+}
+template <class T> inline T max(T a, T b) {
+    return a < b ? b : a;
+}
 inline unsigned __float_as_uint(float x) {
     return emulate::bits_of(x);
 }
