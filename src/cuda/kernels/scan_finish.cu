@@ -25,12 +25,16 @@ template <class T> struct stretch_of {
                 uint4 bits = ((const uint4 *)memory)[stretch * VECTORS + v];
                 memcpy(&word[4 * v], &bits, 16);
             }
-        } else {
-            T items[ITEMS];
+        } else { /* from the words that they lie across, one of them behind the stretch */
+            const int at = shift + stretch * (int)sizeof word;
+            const uint32 *from = (const uint32 *)(memory + (at & ~3));
+            uint32 lower = from[0];
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++)
-                items[k] = load((const T *)(memory + shift) + stretch * ITEMS + k);
-            memcpy(word, items, sizeof word);
+            for (int w = 0; w < (int)(sizeof word / 4); w++) {
+                const uint32 upper = from[w + 1];
+                word[w] = __funnelshift_r(lower, upper, at % 4 * 8);
+                lower = upper;
+            }
         }
     }
     /* in logical order */
@@ -81,7 +85,7 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
         for (int v = thread; v < w.to / a_vector; v += FINISHERS)
             __stcs((uint4 *)to + v, vectors[vector_of_results(v)]);
     } else {
-#pragma unroll 4
+#pragma unroll 2
         for (int e = w.from + thread; e < w.to; e += FINISHERS)
             store(to + e, ((const result_t *)&vectors[vector_of_results(e / a_vector)])[e % a_vector]);
     }
@@ -214,35 +218,31 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     uint8 *memory = s.tile[here.at];
     results_writer results;
     at_column = column;
-    if (!KEPT) {
-        run = identity_as<lane_t>();
+    if (!KEPT)
         items.forget();
-    }
 #pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k)) {
             at_column = p.before;
             start = first + k - absent;
             left = base;
-            if (!KEPT)
-                run = identity_as<lane_t>();
         }
-        lane_t sum;
+        acc_t sum; /* up to the item; 'left' goes with it where sums within the stretch are not kept */
         if (KEPT) {
-            sum = kept[k];
+            sum = combine(left, widen(kept[k]));
         } else {
-            lane_t next = is_there(k) ? combine(run, lift_item(k)) : run;
-            sum = INCLUSIVE ? next : run;
-            run = next;
+            acc_t next = is_there(k) ? combine(left, widen(lift_item(k))) : left;
+            sum = INCLUSIVE ? next : left;
+            left = next;
         }
         /* elements of the group before this one */
         uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;
         uint64 group_start = GROUPS == SEGMENTS || GROUPS == KEYS ? start : 0;
-        results.put(memory, stretch, k, lower(combine(left, widen(sum)), within + INCLUSIVE, group_start));
+        results.put(memory, stretch, k, lower(sum, within + INCLUSIVE, group_start));
         at_column += is_there(k);
     }
     if (p.total && there && first + there == p.n)
-        p.total->write(combine(left, widen(run)));
+        p.total->write(KEPT ? combine(left, widen(run)) : left);
 
     part w = written_part(s, t);
     if (!goes_in_bulk(p, t, is_whole(w, t))) {

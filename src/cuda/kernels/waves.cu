@@ -197,13 +197,11 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
  * before the next batch. 'at' is the batch's first index, of 'needed' ones. */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
 #if COMMUTES
-    if (at + batch::MANY * WARP <= blockIdx.x) {
-        *before = *base = join(*base, fold_batch(few, at, needed));
-        return;
-    }
     if (at < blockIdx.x)
         *before = join(*base, fold_batch(few, at, blockIdx.x));
-    if (needed > blockIdx.x)
+    if (at + batch::MANY * WARP <= blockIdx.x)
+        *base = *before; /* all of the batch lies there */
+    else if (needed > blockIdx.x)
         *base = join(*base, fold_batch(few, at, needed));
 #else
     uint32 lane = threadIdx.x % WARP;

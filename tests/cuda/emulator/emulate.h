@@ -227,6 +227,9 @@ inline unsigned long long __brevll(unsigned long long word) {
 inline unsigned __brev(unsigned word) {
     return (unsigned)(__brevll(word) >> 32);
 }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((unsigned long long)high << 32 | low) >> shift % 32);
+}
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
