@@ -85,7 +85,7 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
         for (int v = thread; v < w.to / a_vector; v += FINISHERS)
             __stcs((uint4 *)to + v, vectors[vector_of_results(v)]);
     } else {
-#pragma unroll 2
+#pragma unroll 4
         for (int e = w.from + thread; e < w.to; e += FINISHERS)
             store(to + e, ((const result_t *)&vectors[vector_of_results(e / a_vector)])[e % a_vector]);
     }
