@@ -108,16 +108,6 @@ static inline void *tally_at_mutable(void *base, uint64_t index, size_t bytes) {
     return (char *)base + index * bytes;
 }
 
-static inline uint64_t tally_ceil_div(uint64_t a, uint64_t b) {
-    return a / b + (a % b != 0);
-}
-static inline uint64_t tally_min_u64(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-static inline uint64_t tally_max_u64(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* ---- the drivers: each runs one grouping and form ---- */
 
 /* Reductions over all values and along an axis. With 'into', results are combined into outer x inner accumulators

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "core/status.h"
 #include "cpu/cpu.h"
 #include "cpu/runs.h"
@@ -62,7 +63,7 @@ static size_t worker_bytes(const tally_cpu_plan *plan) {
 
 static tally_stretch look(const keys *k, uint64_t chunk, unsigned worker) {
     tally_stretch s = {.begin = chunk * TALLY_CPU_KEYS_CHUNK};
-    s.end = tally_min_u64(s.begin + TALLY_CPU_KEYS_CHUNK, k->elements);
+    s.end = least(s.begin + TALLY_CPU_KEYS_CHUNK, k->elements);
     s.heads_base = s.begin;
     uint32_t *heads = heads_of(k, worker);
     s.boundaries = find_heads(k, s.begin, (uint32_t)(s.end - s.begin), heads);
@@ -79,8 +80,8 @@ static uint64_t last_head(const tally_stretch *s) {
 static void count_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     keys *k = job;
-    uint64_t first = tally_max_u64(task * (uint64_t)TALLY_CPU_KEYS_CHUNK, 1);
-    uint64_t end = tally_min_u64((task + 1) * (uint64_t)TALLY_CPU_KEYS_CHUNK, k->elements);
+    uint64_t first = most(task * (uint64_t)TALLY_CPU_KEYS_CHUNK, 1);
+    uint64_t end = least((task + 1) * (uint64_t)TALLY_CPU_KEYS_CHUNK, k->elements);
     uint32_t n = first < end ? (uint32_t)(end - first) : 0;
     k->remains[task].heads = n ? kernels_of(k)->count(k->keys + first * k->key_bytes, n) : 0;
 }
@@ -271,7 +272,7 @@ tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     k.runs = (tally_runs){
         plan,          args->x,   args->y,
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
-    k.tasks = tally_ceil_div(k.elements, TALLY_CPU_KEYS_CHUNK);
+    k.tasks = divide_up(k.elements, TALLY_CPU_KEYS_CHUNK);
     tally_status status = tally_cpu_worker_scratch(plan, worker_bytes(plan));
     if (status != TALLY_OK)
         return status;

@@ -4,6 +4,7 @@
  * the order of the elements: that is why the same bits come out for any number of threads. */
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "core/status.h"
 #include "cpu/cpu.h"
 
@@ -54,11 +55,11 @@ static const void *input(const reduction *r, const void *base, uint64_t element)
  * 4096 so that chunks begin where vectors do, or of LEAST_ROWS. */
 static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
     uint64_t row_bytes = r->inner * r->plan->base.computation.in_bytes;
-    uint64_t most = tally_max_u64(TALLY_CPU_MOST_TASKS / tally_max_u64(other_tasks, 1), 1);
-    uint64_t rows = tally_max_u64(tally_ceil_div(r->extent, most), tally_ceil_div(TALLY_CPU_TASK_BYTES, row_bytes));
+    uint64_t tasks = most(TALLY_CPU_MOST_TASKS / most(other_tasks, 1), 1);
+    uint64_t rows = most(divide_up(r->extent, tasks), divide_up(TALLY_CPU_TASK_BYTES, row_bytes));
     uint64_t whole = r->inner == 1 ? 4096 : LEAST_ROWS;
-    rows = tally_ceil_div(rows, whole) * whole;
-    return other_tasks >= TALLY_CPU_MOST_TASKS / 4 ? r->extent : tally_min_u64(rows, r->extent);
+    rows = divide_up(rows, whole) * whole;
+    return other_tasks >= TALLY_CPU_MOST_TASKS / 4 ? r->extent : least(rows, r->extent);
 }
 
 /* Little input is read sooner by one thread than a second one is there to help; the cut is the same. */
@@ -76,7 +77,7 @@ static void run_tasks(reduction *r, size_t tasks, tally_task *task) {
 /* ---- the axis is the last one: groups are contiguous ---- */
 
 static void fold_chunk(const reduction *r, uint64_t group, uint64_t chunk, void *acc) {
-    uint64_t first = chunk * r->chunk, n = tally_min_u64(r->chunk, r->extent - first);
+    uint64_t first = chunk * r->chunk, n = least(r->chunk, r->extent - first);
     uint64_t element = group * r->extent + first;
     identity(r, 1, acc);
     r->plan->kernels->fold(&r->plan->context, input(r, r->x, element), input(r, r->y, element), n, r->index + first,
@@ -93,10 +94,10 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
 static void groups_task(void *job, size_t task, unsigned worker) {
     const reduction *r = job;
     void *acc = tally_cpu_worker(r->plan, worker);
-    uint64_t group = task * r->tile, end = tally_min_u64(group + r->tile, r->outer);
+    uint64_t group = task * r->tile, end = least(group + r->tile, r->outer);
     bool is_short = r->extent * r->plan->base.computation.in_bytes <= 256;
     while (group < end) {
-        uint64_t batch = tally_min_u64(end - group, TALLY_CPU_BATCH);
+        uint64_t batch = least(end - group, TALLY_CPU_BATCH);
         if (r->extent == 0)
             identity(r, batch, acc);
         else if (is_short)
@@ -120,7 +121,7 @@ static void combine_partials(const reduction *r, uint64_t group) {
 
 static tally_status reduce_groups(tally_cpu_plan *plan, reduction *r) {
     r->chunk = chunk_rows(r, r->outer);
-    r->chunks = tally_ceil_div(r->extent, tally_max_u64(r->chunk, 1));
+    r->chunks = divide_up(r->extent, most(r->chunk, 1));
     if (r->outer == 1 && r->chunks == 1) { /* small: nothing to share out, nothing to allocate */
         _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
         fold_chunk(r, 0, 0, acc);
@@ -139,10 +140,9 @@ static tally_status reduce_groups(tally_cpu_plan *plan, reduction *r) {
     tally_status status = tally_cpu_worker_scratch(plan, TALLY_CPU_BATCH * plan->acc_bytes);
     if (status != TALLY_OK)
         return status;
-    uint64_t group_bytes = tally_max_u64(r->extent * plan->base.computation.in_bytes, 1);
-    r->tile = tally_max_u64(tally_ceil_div(TALLY_CPU_TASK_BYTES, group_bytes),
-                            tally_ceil_div(r->outer, 16 * TALLY_CPU_MOST_TASKS));
-    run_tasks(r, tally_ceil_div(r->outer, r->tile), groups_task);
+    uint64_t group_bytes = most(r->extent * plan->base.computation.in_bytes, 1);
+    r->tile = most(divide_up(TALLY_CPU_TASK_BYTES, group_bytes), divide_up(r->outer, 16 * TALLY_CPU_MOST_TASKS));
+    run_tasks(r, divide_up(r->outer, r->tile), groups_task);
     return TALLY_OK;
 }
 
@@ -182,7 +182,7 @@ static uint64_t rows_taken_as_one(const tally_cpu_plan *plan, uint64_t rows, uin
     case TALLY_MONOID_argmax:
         return 1;
     default:
-        return inner < WIDE_ENOUGH / 2 ? tally_max_u64(tally_min_u64(WIDE_ENOUGH / inner, rows / 8), 1) : 1;
+        return inner < WIDE_ENOUGH / 2 ? most(least(WIDE_ENOUGH / inner, rows / 8), 1) : 1;
     }
 }
 
@@ -209,8 +209,8 @@ void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const 
 static void column_task(void *job, size_t task, unsigned worker) {
     const reduction *r = job;
     uint64_t tile = task % r->tiles, chunk = task / r->tiles % r->chunks, group = task / r->tiles / r->chunks;
-    uint64_t first = chunk * r->chunk, rows = tally_min_u64(r->chunk, r->extent - first);
-    uint64_t column = tile * r->tile, width = tally_min_u64(r->tile, r->inner - column);
+    uint64_t first = chunk * r->chunk, rows = least(r->chunk, r->extent - first);
+    uint64_t column = tile * r->tile, width = least(r->tile, r->inner - column);
     void *acc = tally_cpu_worker(r->plan, worker);
     if (r->tiles == 1) {
         uint64_t element = (group * r->extent + first) * r->inner;
@@ -230,10 +230,10 @@ static void column_task(void *job, size_t task, unsigned worker) {
 static void blocks_task(void *job, size_t task, unsigned worker) {
     const reduction *r = job;
     void *acc = tally_cpu_worker(r->plan, worker);
-    uint64_t group = task * r->tile, end = tally_min_u64(group + r->tile, r->outer);
-    uint64_t batch = tally_max_u64(TALLY_CPU_BATCH / r->inner, 1);
+    uint64_t group = task * r->tile, end = least(group + r->tile, r->outer);
+    uint64_t batch = most(TALLY_CPU_BATCH / r->inner, 1);
     while (group < end) {
-        uint64_t count = tally_min_u64(batch, end - group);
+        uint64_t count = least(batch, end - group);
         for (uint64_t i = 0; i < count; i++)
             fold_fresh_tile(r, group + i, 0, r->extent, 0, r->inner, tally_at_mutable(acc, i * r->inner, acc_bytes(r)));
         emit(r, group * r->inner, count * r->inner, acc);
@@ -243,27 +243,27 @@ static void blocks_task(void *job, size_t task, unsigned worker) {
 
 static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
     const size_t in_bytes = plan->base.computation.in_bytes;
-    uint64_t tile_most = tally_max_u64(tally_min_u64(TALLY_CPU_TILE_BYTES / plan->acc_bytes, 16384 / in_bytes), 16);
-    uint64_t room = tally_max_u64(tally_cpu_columns_room(plan, tile_most), TALLY_CPU_BATCH + tile_most);
+    uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, 16384 / in_bytes), 16);
+    uint64_t room = most(tally_cpu_columns_room(plan, tile_most), TALLY_CPU_BATCH + tile_most);
     tally_status status = tally_cpu_worker_scratch(plan, room * plan->acc_bytes);
     if (status != TALLY_OK)
         return status;
     uint64_t block_bytes = r->extent * r->inner * in_bytes;
     if (block_bytes < 16384 && r->inner <= tile_most && r->outer > 1) {
-        r->tile = tally_max_u64(TALLY_CPU_TASK_BYTES / tally_max_u64(block_bytes, 1), 1);
-        run_tasks(r, tally_ceil_div(r->outer, r->tile), blocks_task);
+        r->tile = most(TALLY_CPU_TASK_BYTES / most(block_bytes, 1), 1);
+        run_tasks(r, divide_up(r->outer, r->tile), blocks_task);
         return TALLY_OK;
     }
-    r->tile = tally_min_u64(r->inner, tile_most);
-    r->tiles = tally_ceil_div(r->inner, r->tile);
+    r->tile = least(r->inner, tile_most);
+    r->tiles = divide_up(r->inner, r->tile);
     r->chunk = chunk_rows(r, r->outer * r->tiles);
-    r->chunks = tally_ceil_div(r->extent, tally_max_u64(r->chunk, 1));
+    r->chunks = divide_up(r->extent, most(r->chunk, 1));
     if (r->chunks > 1) {
         status = tally_cpu_scratch(plan, r->outer * r->chunks * r->inner * plan->acc_bytes, &r->partials);
         if (status != TALLY_OK)
             return status;
     }
-    r->chunks = tally_max_u64(r->chunks, 1);
+    r->chunks = most(r->chunks, 1);
     run_tasks(r, r->outer * r->chunks * r->tiles, column_task);
     for (uint64_t group = 0; r->chunks > 1 && group < r->outer; group++)
         combine_partials(r, group);

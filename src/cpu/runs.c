@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/arithmetic.h"
+
 static uint64_t boundary(const tally_stretch *s, uint64_t k) {
     if (s->heads)
         return s->heads[k] + s->heads_base;
@@ -76,7 +78,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
     const uint64_t *each = needs_lengths(r->plan) ? lengths : NULL;
     for (uint64_t done = 1; done < s->boundaries;) {
-        size_t batch = tally_min_u64(s->boundaries - done, TALLY_CPU_BATCH);
+        size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);
         for (size_t i = 0; each && i < batch; i++)
             lengths[i] = numbers[i + 1] - numbers[i];

@@ -6,6 +6,7 @@
  * chunks, in order: the same bits for any number of threads. */
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "core/status.h"
 #include "cpu/cpu.h"
 
@@ -63,7 +64,7 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
         return;
     }
     for (uint64_t done = 0; done < n;) {
-        uint64_t batch = tally_min_u64(n - done, TALLY_CPU_BATCH);
+        uint64_t batch = least(n - done, TALLY_CPU_BATCH);
         uint64_t first = c->reverse ? n - done - batch : done;
         scan_batch(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), batch, index + first, length,
                    worker, acc, tally_at_mutable(out, first, c->out_bytes * c->per_result));
@@ -79,7 +80,7 @@ void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y
         return;
     }
     for (uint64_t done = 0; done < n;) { /* a user's monoid need not commute */
-        uint64_t batch = tally_min_u64(n - done, TALLY_CPU_BATCH), first = n - done - batch;
+        uint64_t batch = least(n - done, TALLY_CPU_BATCH), first = n - done - batch;
         plan->kernels->prefixes(&plan->context, tally_at(x, first, c->in_bytes), NULL, batch, index + first, true,
                                 false, acc, tally_cpu_worker(plan, worker));
         done += batch;
@@ -106,7 +107,7 @@ static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_
 static void groups_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
-    uint64_t end = tally_min_u64((task + 1) * s->tile, s->outer);
+    uint64_t end = least((task + 1) * s->tile, s->outer);
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
         const tally_computation *c = &s->plan->base.computation;
         uint64_t first = task * s->tile;
@@ -128,7 +129,7 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST], own[TALLY_CPU_ACC_MOST];
     uint64_t group = task / s->chunks, place = task % s->chunks;
     uint64_t chunk = plan->base.computation.reverse ? s->chunks - 1 - place : place;
-    uint64_t first = chunk * s->chunk, n = tally_min_u64(s->chunk, s->extent - first);
+    uint64_t first = chunk * s->chunk, n = least(s->chunk, s->extent - first);
     uint64_t element = group * s->extent + first;
     bool hands_on = place + 1 < s->chunks || s->before;
     if (hands_on) {
@@ -154,10 +155,10 @@ static tally_status scan_groups(tally_cpu_plan *plan, scan *s) {
     if (status != TALLY_OK)
         return status;
     s->chunk = TALLY_CPU_SCAN_BYTES / in_bytes;
-    s->chunks = tally_ceil_div(s->extent, s->chunk);
+    s->chunks = divide_up(s->extent, s->chunk);
     if (s->chunks == 1 && !s->before) {
-        s->tile = tally_max_u64(TALLY_CPU_TASK_BYTES / (s->extent * in_bytes), 1);
-        tally_pool_run(plan->device->pool, tally_ceil_div(s->outer, s->tile), groups_task, s);
+        s->tile = most(TALLY_CPU_TASK_BYTES / (s->extent * in_bytes), 1);
+        tally_pool_run(plan->device->pool, divide_up(s->outer, s->tile), groups_task, s);
         return TALLY_OK;
     }
     _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
@@ -211,7 +212,7 @@ static void start_columns(const scan *s, uint64_t column, uint64_t width, void *
 /* A tile of columns, all rows of it. */
 static void scan_tile(const scan *s, uint64_t number, unsigned worker) {
     uint64_t group = number / s->tiles, column = number % s->tiles * s->tile;
-    uint64_t width = tally_min_u64(s->tile, s->inner - column);
+    uint64_t width = least(s->tile, s->inner - column);
     void *acc = tally_cpu_worker(s->plan, worker);
     start_columns(s, column, width, acc);
     scan_columns(s, group, 0, s->extent, column, width, acc);
@@ -222,7 +223,7 @@ static void scan_tile(const scan *s, uint64_t number, unsigned worker) {
 /* Several tiles, where they are small: a task each took 0.35 of the roof for planes of 16 x 16. */
 static void tiles_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
-    const uint64_t end = tally_min_u64((task + 1) * s->each, s->outer * s->tiles);
+    const uint64_t end = least((task + 1) * s->each, s->outer * s->tiles);
     for (uint64_t number = task * s->each; number < end; number++)
         scan_tile(s, number, worker);
 }
@@ -249,7 +250,7 @@ static void rows_task(void *job, size_t task, unsigned worker) {
     const tally_cpu_plan *plan = s->plan;
     uint64_t group = task / s->chunks, place = task % s->chunks;
     uint64_t chunk = plan->base.computation.reverse ? s->chunks - 1 - place : place;
-    uint64_t first = chunk * s->chunk, rows = tally_min_u64(s->chunk, s->extent - first);
+    uint64_t first = chunk * s->chunk, rows = least(s->chunk, s->extent - first);
     size_t bytes = s->inner * plan->acc_bytes;
     void *own = tally_cpu_worker(plan, worker);
     void *acc = tally_at_mutable(own, tally_cpu_columns_room(plan, s->inner), plan->acc_bytes);
@@ -267,22 +268,22 @@ static void rows_task(void *job, size_t task, unsigned worker) {
 
 static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     const size_t in_bytes = plan->base.computation.in_bytes;
-    uint64_t tile_most = tally_max_u64(tally_min_u64(TALLY_CPU_TILE_BYTES / plan->acc_bytes, 4096 / in_bytes), 16);
+    uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, 4096 / in_bytes), 16);
     uint64_t row_bytes = s->inner * in_bytes;
-    s->tile = tally_min_u64(s->inner, tile_most);
-    s->tiles = tally_ceil_div(s->inner, s->tile);
+    s->tile = least(s->inner, tile_most);
+    s->tiles = divide_up(s->inner, s->tile);
     bool few_tasks = s->outer * s->tiles < 16 && s->extent * row_bytes > 2 * TALLY_CPU_SCAN_BYTES;
     uint64_t room = tally_cpu_columns_room(plan, s->inner) + 2 * s->inner;
     tally_status status = tally_cpu_worker_scratch(plan, (few_tasks ? room : 2 * s->tile) * plan->acc_bytes);
     if (status != TALLY_OK)
         return status;
     if (!few_tasks) {
-        s->each = tally_max_u64(TALLY_CPU_TASK_BYTES / (s->extent * s->tile * in_bytes), 1);
-        tally_pool_run(plan->device->pool, tally_ceil_div(s->outer * s->tiles, s->each), tiles_task, s);
+        s->each = most(TALLY_CPU_TASK_BYTES / (s->extent * s->tile * in_bytes), 1);
+        tally_pool_run(plan->device->pool, divide_up(s->outer * s->tiles, s->each), tiles_task, s);
         return TALLY_OK;
     }
-    s->chunk = tally_max_u64(TALLY_CPU_SCAN_BYTES / row_bytes, 1);
-    s->chunks = tally_ceil_div(s->extent, s->chunk);
+    s->chunk = most(TALLY_CPU_SCAN_BYTES / row_bytes, 1);
+    s->chunks = divide_up(s->extent, s->chunk);
     if ((status = tally_cpu_scratch(plan, s->inner * plan->acc_bytes, &s->carry)) != TALLY_OK)
         return status;
     tally_pool_run_in_order(plan->device->pool, s->outer * s->chunks, rows_task, s);

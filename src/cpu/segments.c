@@ -5,6 +5,7 @@
  * everything is shared out, and a million empty ones are too. */
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "core/status.h"
 #include "cpu/cpu.h"
 #include "cpu/runs.h"
@@ -67,10 +68,10 @@ static uint64_t offset_at(const segments *s, uint64_t i) {
 
 /* ---- checks ---- */
 
-static void lower_to(uint64_t *least, uint64_t value) {
-    uint64_t seen = __atomic_load_n(least, __ATOMIC_RELAXED);
+static void lower_to(uint64_t *lowest, uint64_t value) {
+    uint64_t seen = __atomic_load_n(lowest, __ATOMIC_RELAXED);
     while (value < seen &&
-           !__atomic_compare_exchange_n(least, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+           !__atomic_compare_exchange_n(lowest, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
 }
 
@@ -81,10 +82,10 @@ static bool decreases(const segments *s, const uint64_t *numbers, size_t n) {
 static void check_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     segments *s = job;
-    uint64_t end = tally_min_u64((task + 1) * (uint64_t)CHECKED_AT_A_TIME, s->count);
+    uint64_t end = least((task + 1) * (uint64_t)CHECKED_AT_A_TIME, s->count);
     for (uint64_t i = task * (uint64_t)CHECKED_AT_A_TIME; i < end;) {
         uint64_t room[TALLY_CPU_BATCH + 1], empties = 0;
-        size_t batch = tally_min_u64(end - i, TALLY_CPU_BATCH);
+        size_t batch = least(end - i, TALLY_CPU_BATCH);
         const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, i, batch + 1, room);
         const bool bad = decreases(s, numbers, batch);
         for (size_t k = 0; s->empty_is_error && k < batch; k++)
@@ -134,7 +135,7 @@ static tally_status check(segments *s) {
     s->checked = !while_running;
     if (status != TALLY_OK || while_running)
         return status;
-    tally_pool_run(s->runs.plan->device->pool, tally_ceil_div(s->count, CHECKED_AT_A_TIME), check_task, s);
+    tally_pool_run(s->runs.plan->device->pool, divide_up(s->count, CHECKED_AT_A_TIME), check_task, s);
     if ((status = bad_offsets(s)) != TALLY_OK)
         return status;
     if (s->empty_is_error && s->empty < s->count)
@@ -156,7 +157,7 @@ static void locate(const segments *s, uint64_t steps, uint64_t *segment, uint64_
             high = middle - 1;
     }
     *segment = low;
-    *element = tally_min_u64(s->first + (steps - low), s->last);
+    *element = least(s->first + (steps - low), s->last);
 }
 
 static tally_stretch cut(const segments *s, size_t task) {
@@ -179,7 +180,7 @@ static bool is_sound(segments *s, const tally_stretch *t) {
     uint64_t before = t->begin, room[TALLY_CPU_BATCH];
     bool sound = t->begin <= t->end && t->group_start <= t->begin && t->end <= s->elements;
     for (uint64_t k = 0; sound && k < t->boundaries;) {
-        size_t batch = tally_min_u64(t->boundaries - k, TALLY_CPU_BATCH);
+        size_t batch = least(t->boundaries - k, TALLY_CPU_BATCH);
         const uint64_t *numbers = tally_cpu_see_offsets(s->offsets, s->type, t->first_offset + k, batch, room);
         sound = before <= numbers[0] && !decreases(s, numbers, batch - 1);
         before = numbers[batch - 1];
@@ -258,7 +259,7 @@ static tally_status reduce_segments(tally_cpu_plan *plan, segments *s) {
 /* After unsound offsets were met, says which; the pass that a checked run begins with finds it. */
 static tally_status name_bad_offsets(segments *s) {
     s->bad = s->count;
-    for (size_t task = 0; task < tally_ceil_div(s->count, CHECKED_AT_A_TIME); task++)
+    for (size_t task = 0; task < divide_up(s->count, CHECKED_AT_A_TIME); task++)
         check_task(s, task, 0);
     return bad_offsets(s);
 }
@@ -276,8 +277,8 @@ tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
     if ((status = tally_cpu_worker_scratch(plan, tally_stretch_bytes(plan))) != TALLY_OK)
         return status;
     const uint64_t path = s.last - s.first + s.count;
-    s.steps = tally_is_scan(c) ? PATH_STEPS : tally_max_u64(PATH_STEPS, tally_ceil_div(path, MOST_STRETCHES));
-    s.tasks = tally_ceil_div(path, s.steps);
+    s.steps = tally_is_scan(c) ? PATH_STEPS : most(PATH_STEPS, divide_up(path, MOST_STRETCHES));
+    s.tasks = divide_up(path, s.steps);
     tally_cpu_start(plan, args->initial, s.carry);
     if (tally_is_scan(c))
         tally_pool_run_in_order(plan->device->pool, s.tasks, scan_task, &s);
