@@ -56,13 +56,18 @@ static void read_declaration(translator *t) {
     } while (tally_translate_accept(t, ","));
 }
 
-static void read_if(translator *t) {
+/* "(condition) statement", behind its word */
+static void read_conditional(translator *t, const char *word) {
     tally_translate_expect(t, "(");
     const value v = tally_translate_condition(t, tally_translate_expression(t));
     tally_translate_expect(t, ")");
-    tally_text_print(t->out, "if (%s) {\n", v.text);
+    tally_text_print(t->out, "%s (%s) {\n", word, v.text);
     read_statement(t);
     tally_text_add(t->out, "}\n");
+}
+
+static void read_if(translator *t) {
+    read_conditional(t, "if");
     if (tally_translate_accept(t, "else")) {
         tally_text_add(t->out, "else {\n");
         read_statement(t);
@@ -94,15 +99,6 @@ static void read_for(translator *t) {
     read_statement(t);
     tally_text_add(t->out, "}\n}\n");
     t->name_count = outer;
-}
-
-static void read_while(translator *t) {
-    tally_translate_expect(t, "(");
-    const value v = tally_translate_condition(t, tally_translate_expression(t));
-    tally_translate_expect(t, ")");
-    tally_text_print(t->out, "while (%s) {\n", v.text);
-    read_statement(t);
-    tally_text_add(t->out, "}\n");
 }
 
 static void give_back(translator *t, value v) {
@@ -153,7 +149,7 @@ static void read_statement(translator *t) {
     } else if (tally_translate_accept(t, "for")) {
         read_for(t);
     } else if (tally_translate_accept(t, "while")) {
-        read_while(t);
+        read_conditional(t, "while");
     } else {
         read_simple(t);
     }
