@@ -6,7 +6,7 @@
 /* ---- arguments, as the kernels declare them ---- */
 
 typedef struct reduce_args {
-    CUdeviceptr x, y, out, partials, arrived, carry, total;
+    CUdeviceptr x, y, out, partials, carry, total;
     uint64_t rows, extent, chunk, blocks, before;
 } reduce_args;
 
@@ -29,7 +29,7 @@ typedef struct slabs_args {
 } slabs_args;
 
 typedef struct columns_args {
-    CUdeviceptr x, y, out, partials, arrived, carry, total;
+    CUdeviceptr x, y, out, partials, carry, total;
     uint64_t outer, extent, inner, before, panels, chunks, chunk;
     uint32_t width, panel, groups;
 } columns_args;
@@ -67,20 +67,22 @@ static tally_status start(const tally_cuda_plan *plan, CUfunction kernel, uint64
                             what);
 }
 
-/* A kernel that waits by itself for the one before it, and so may be started while that runs. Older drivers cannot
- * capture such a launch into a graph. */
-static tally_status start_early(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, CUstream stream,
-                                void **parameters, const char *what) {
+/* The end of a reduction, in wide blocks. It waits by itself for the kernel before it, and so may be started while that
+ * runs. Older drivers cannot capture such a launch into a graph. */
+static tally_status start_end(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, CUstream stream,
+                              void **parameters, const char *what) {
     enum { SINCE = 12030 };
     const tally_cuda_api *api = plan->device->api;
+    const unsigned threads = plan->sizes.wide_threads;
     if (plan->device->architecture < 90 || !api->cuLaunchKernelEx || api->version < SINCE)
-        return start(plan, kernel, grid, 1, stream, parameters, what);
+        return tally_cuda_check(
+            api->cuLaunchKernel(kernel, (unsigned)grid, 1, 1, threads, 1, 1, 0, stream, parameters, NULL), what);
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                .value.programmaticStreamSerializationAllowed = 1};
     const CUlaunchConfig config = {.gridDimX = (unsigned)grid,
                                    .gridDimY = 1,
                                    .gridDimZ = 1,
-                                   .blockDimX = TALLY_CUDA_BLOCK,
+                                   .blockDimX = threads,
                                    .blockDimY = 1,
                                    .blockDimZ = 1,
                                    .hStream = stream,
@@ -104,7 +106,6 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
                         .y = tally_cuda_address(a->y),
                         .out = tally_cuda_address(a->out),
                         .partials = l->workspace + cut->partials,
-                        .arrived = cut->is_counted ? l->workspace + cut->arrived : 0,
                         .carry = l->pieces.carry,
                         .total = l->pieces.total,
                         .rows = cut->rows,
@@ -116,14 +117,14 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
     if (cut->in_cluster)
         return tally_cuda_check(
             l->plan->device->api->cuLaunchKernel(l->plan->kernels.reduce_in_cluster, (unsigned)cut->blocks, 1, 1,
-                                                 l->plan->sizes.cluster_threads, 1, 1, 0, l->stream, parameters, NULL),
+                                                 l->plan->sizes.wide_threads, 1, 1, 0, l->stream, parameters, NULL),
             "launching a reduction in a cluster");
     uint64_t rows = cut->rows < MOST_GRID_Y ? cut->rows : MOST_GRID_Y;
     tally_status status =
         start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
-    if (status == TALLY_OK && cut->blocks > 1 && !cut->is_counted)
-        status = start_early(l->plan, l->plan->kernels.reduce_partials, rows, l->stream, parameters,
-                             "launching the end of a reduction");
+    if (status == TALLY_OK && cut->blocks > 1)
+        status = start_end(l->plan, l->plan->kernels.reduce_partials, rows, l->stream, parameters,
+                           "launching the end of a reduction");
     return status;
 }
 
@@ -165,7 +166,6 @@ static tally_status launch_columns(const tally_cuda_launch *l) {
                          .y = tally_cuda_address(a->y),
                          .out = tally_cuda_address(a->out),
                          .partials = l->workspace + cut->partials,
-                         .arrived = l->workspace + cut->arrived,
                          .carry = l->pieces.carry,
                          .total = l->pieces.total,
                          .outer = a->shape.outer,
@@ -182,8 +182,13 @@ static tally_status launch_columns(const tally_cuda_launch *l) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     uint64_t parts = a->shape.outer * cut->panels * cut->column_chunks;
     uint64_t most = cut->is_thin ? (uint64_t)l->plan->device->multiprocessors * THIN_BLOCKS : MOST_GRID_X;
-    return start(l->plan, cut->is_thin ? k->fold_thin_columns : k->fold_columns, parts < most ? parts : most, 1,
-                 l->stream, parameters, "launching a reduction of columns");
+    tally_status status =
+        start(l->plan, cut->is_thin ? k->fold_thin_columns : k->fold_columns, parts < most ? parts : most, 1, l->stream,
+              parameters, "launching a reduction of columns");
+    if (status == TALLY_OK && cut->column_chunks > 1)
+        status = start_end(l->plan, k->fold_column_partials, blocks_for(l->plan, cut->columns), l->stream, parameters,
+                           "launching the end of a reduction of columns");
+    return status;
 }
 
 static scan_columns_args columns_scan(const tally_cuda_launch *l) {

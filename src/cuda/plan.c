@@ -33,6 +33,7 @@ static const struct {
     {"count_runs", offsetof(tally_cuda_kernels, count_runs)},
     {"refuse_more_runs", offsetof(tally_cuda_kernels, refuse_more_runs)},
     {"fold_columns", offsetof(tally_cuda_kernels, fold_columns)},
+    {"fold_column_partials", offsetof(tally_cuda_kernels, fold_column_partials)},
     {"fold_thin_columns", offsetof(tally_cuda_kernels, fold_thin_columns)},
     {"fold_slabs", offsetof(tally_cuda_kernels, fold_slabs)},
     {"sum_stretches", offsetof(tally_cuda_kernels, sum_stretches)},

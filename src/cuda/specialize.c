@@ -288,7 +288,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
-    s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
+    s->wide_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     scan_sizes(c, architecture, acc, s);
     fold_sizes(c, architecture, s);

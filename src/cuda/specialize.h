@@ -13,7 +13,7 @@ typedef struct tally_cuda_sizes {
     unsigned vector;          /* elements in 16 bytes of input */
     unsigned unroll;          /* vectors that a reducing thread loads at a time */
     bool has_clusters;        /* for a reduction of little input */
-    unsigned cluster_threads; /* a block of a cluster */
+    unsigned wide_threads; /* a block of a cluster */
     unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned column_spots;    /* accumulators of a block of reduced columns */
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */

@@ -19,12 +19,10 @@ enum {
     COLUMN_BLOCKS = 4,   /* a processor, for panels: what it holds at a time */
     THIN = 4,            /* rows, as in columns.cu */
     PARTIAL_BYTES = 900 << 10,
-    BLOCKS_A_PROCESSOR = 4, /* thread blocks for a long reduction */
-    CLUSTER = 8,            /* blocks, as in reduce.cu */
+    BLOCKS_A_PROCESSOR = 4,   /* rows from which on each has one block */
+    CHUNKS_A_PROCESSOR = 128, /* of long rows */
+    CLUSTER = 8,              /* blocks, as in reduce.cu */
     CLUSTER_VECTORS = 1 << 15,
-    /* From more vectors on the blocks of a row count themselves. Clearing the counters takes 2.3 us of a graph on an
-     * H200; outside of one it hides the start of the kernel, and 2^28 f32 take 234 us instead of 236. */
-    COUNTED_VECTORS = 1 << 23,
     LEAST_TILE = 512,   /* elements */
     LEAST_STRETCH = 32, /* rows of a column that one thread takes */
     SECTOR_BYTES = 32,  /* of memory: what is written in part costs more */
@@ -43,29 +41,31 @@ size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes) {
     return at;
 }
 
+/* Chunks of a row: many more than the device holds at a time, unless there are rows enough. */
+static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t rows) {
+    const uint64_t processors = (uint64_t)device->multiprocessors;
+    if (rows >= processors * BLOCKS_A_PROCESSOR)
+        return 1;
+    return most(1, least(processors * CHUNKS_A_PROCESSOR, PARTIAL_BYTES / sizes->slot_bytes) / rows);
+}
+
 static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
                      tally_cuda_cut *cut) {
     uint64_t step = (uint64_t)TALLY_CUDA_BLOCK * sizes->vector * sizes->unroll;
-    uint64_t wanted = (uint64_t)device->multiprocessors * BLOCKS_A_PROCESSOR;
-    uint64_t blocks = most(1, least(divide_up(extent, step), wanted / cut->rows));
+    uint64_t blocks = most(1, least(divide_up(extent, step), chunks_of_row(device, sizes, cut->rows)));
     cut->path = TALLY_CUDA_ROWS;
     cut->chunk = divide_up(divide_up(extent, blocks), step) * step;
     cut->blocks = cut->chunk ? divide_up(extent, cut->chunk) : 1;
     if (sizes->has_clusters && cut->rows == 1 && cut->blocks > 1 &&
         extent / sizes->vector <= CLUSTER_VECTORS) { /* no workspace, and nothing to clear */
-        step = (uint64_t)sizes->cluster_threads * sizes->vector * sizes->unroll;
+        step = (uint64_t)sizes->wide_threads * sizes->vector * sizes->unroll;
         cut->in_cluster = true;
         cut->blocks = CLUSTER;
         cut->chunk = divide_up(divide_up(extent, CLUSTER), step) * step;
         return;
     }
-    if (cut->blocks > 1) {
-        cut->is_counted = cut->rows * extent / sizes->vector > COUNTED_VECTORS;
-        if (cut->is_counted)
-            cut->arrived = tally_cuda_place(cut, cut->rows * sizeof(uint32_t));
-        cut->zeroed_bytes = cut->bytes;
+    if (cut->blocks > 1)
         cut->partials = tally_cuda_place(cut, cut->rows * cut->blocks * sizes->slot_bytes);
-    }
 }
 
 /* Little input is cut into smaller tiles, so that all processors have one; what fits in one tile is one. */
@@ -163,8 +163,6 @@ static void cut_columns(const tally_cuda_device *device, const tally_computation
     cut->stretch = divide_up(divide_up(shape->extent, chunks), groups) * groups;
     cut->column_chunks = divide_up(shape->extent, cut->stretch);
     if (cut->column_chunks > 1) {
-        cut->arrived = tally_cuda_place(cut, panels * sizeof(uint32_t));
-        cut->zeroed_bytes = cut->bytes;
         cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
     }
 }

@@ -24,7 +24,6 @@ typedef struct tally_cuda_cut {
     uint64_t elements;
     uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block; SHORT_ROWS: blocks */
     bool in_cluster;                          /* ROWS: one row, and its blocks are a cluster */
-    bool is_counted;                          /* ROWS: the last block of a row finishes it */
     uint64_t tile, tiles;                     /* SCAN and GROUPS: elements a tile */
     uint64_t chunk_tiles, chunks;             /* GROUPS: tiles a thread block */
     uint64_t tile_grid;                       /* thread blocks, all resident together */
@@ -36,7 +35,7 @@ typedef struct tally_cuda_cut {
     unsigned width, panel, groups;            /* columns a thread and a panel; rows a step, or strands */
 
     /* byte offsets in the workspace; what must be zero before a run comes first */
-    size_t arrived, control, entries;
+    size_t control, entries;
     size_t zeroed_bytes;
     size_t partials, first_segment, of_tile;
     size_t bits; /* 0: none */

@@ -1,10 +1,10 @@
 /* A reduction of little input by one cluster of blocks (sm_90 and later): see reduce.cu. */
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_BLOCK)
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WIDE_BLOCK)
     reduce_in_cluster(reduce_args p) {
     __shared__ slot of_blocks[CLUSTER];
     arrive_in_cluster(); /* the first block's memory is there once it runs */
-    acc_t acc = fold_row<CLUSTER_BLOCK>(p, 0);
+    acc_t acc = fold_row<WIDE_BLOCK>(p, 0);
     wait_for_cluster();
     if (threadIdx.x == 0) {
         uint32 words[sizeof(slot) / 4] = {};

@@ -1,20 +1,19 @@
 /* Reductions along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner > 1.
  * A block has a panel of columns and a chunk of the rows; in each step it takes 'groups' rows of the panel, each thread
- * 'width' neighbouring elements, the same columns every time, and the blocks of a panel take turns. A panel that is as wide as the rows is a stretch of
+ * 'width' neighbouring elements, the same columns every time. A panel that is as wide as the rows is a stretch of
  * consecutive elements, and a thread's elements may then be of two rows. At the end the threads of a column are folded
- * in their order, and the last block of a panel folds the chunks in theirs, so that a result is the same bits every run.
- * Operators that do not commute have a chunk of consecutive rows in each block, and a part of it in each thread. */
+ * in their order, and a second kernel folds the chunks in a fixed one, so that a result is the same bits every run.
+ * Where the operator does not commute, each thread has a part of the chunk's rows that follow each other. */
 struct columns_args {
     const in_t *x, *y;
     result_t *out;
     slot *partials;    /* chunks x outer x inner */
-    uint32 *arrived;   /* a panel: blocks that are done. 0 before and after */
     const slot *carry; /* a column: what earlier pieces gave, or NULL */
     slot *total;       /* a column: receives what this and earlier pieces give, or NULL */
     uint64 outer, extent, inner;
     uint64 before; /* rows in earlier pieces */
     uint64 panels; /* a slab */
-    uint64 chunks, chunk; /* blocks a panel; rows each, if the operator does not commute */
+    uint64 chunks, chunk; /* a panel; rows each */
     uint32 width;  /* COLUMN_WIDTH, or 1 */
     uint32 panel;  /* columns a panel */
     uint32 groups; /* rows a step */
@@ -134,12 +133,12 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     stretch<Width> s;
     uint32 group = spot / p.panel, column = spot % p.panel;
     constexpr int AHEAD = rows_ahead(Width);
-    uint64 first = b.chunk * AHEAD * p.groups + group, end = p.extent;
-    s.rows_a_step = p.groups;
-    s.rows_a_stride = AHEAD * p.groups * p.chunks;
-    if (!COMMUTES) {
-        first = b.chunk * p.chunk;
-        end = p.extent - first < p.chunk ? p.extent : first + p.chunk;
+    uint64 first = b.chunk * p.chunk, end = p.extent - first < p.chunk ? p.extent : first + p.chunk;
+    if (COMMUTES) {
+        first += group;
+        s.rows_a_step = p.groups;
+        s.rows_a_stride = AHEAD * p.groups;
+    } else {
         uint64 each = (end - first + p.groups - 1) / p.groups;
         first += group * each;
         end = first + each < end ? first + each : end;
@@ -185,61 +184,16 @@ template <int Width> inline void give_columns(const columns_args &p, uint64 colu
 }
 
 /* Folds 'groups' accumulators of each column, which lie a panel apart, into the first. */
-inline void fold_groups(acc_t *spots, uint32 panel, uint32 groups) {
+template <int Threads> inline void fold_groups(acc_t *spots, uint32 panel, uint32 groups) {
     __syncthreads();
     for (uint32 d = 1; d < groups; d *= 2) {
         uint32 pairs = (groups - d + 2 * d - 1) / (2 * d);
-        for (uint32 i = threadIdx.x; i < pairs * panel; i += BLOCK) {
+        for (uint32 i = threadIdx.x; i < pairs * panel; i += Threads) {
             uint32 at = i / panel * 2 * d * panel + i % panel;
             spots[at] = combine(spots[at], spots[at + d * panel]);
         }
         __syncthreads();
     }
-}
-
-/* The sums of chunks [first, end) of one column. */
-inline acc_t fold_chunks(const columns_args &p, uint64 column, uint64 first, uint64 end) {
-    constexpr int AHEAD = UNROLL == 1 ? 1 : 8;
-    uint64 columns = p.outer * p.inner;
-    acc_t sum = identity_as<acc_t>();
-    for (uint64 c = first; c < end; c += AHEAD) {
-        acc_t next[AHEAD];
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++)
-            next[j] = c + j < end ? p.partials[(c + j) * columns + column].read() : identity_as<acc_t>();
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++)
-            sum = combine(sum, next[j]);
-    }
-    return sum;
-}
-
-/* Leaves the panel's sums in 'spots' with the last of its blocks, which alone gets true. */
-inline bool fold_partials(const columns_args &p, const panel_part &b, acc_t *spots) {
-    __shared__ bool is_last;
-    uint64 columns = p.outer * p.inner;
-    for (uint32 j = threadIdx.x; j < b.columns; j += BLOCK)
-        p.partials[b.chunk * columns + b.column + j].write(spots[j]);
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        is_last = atomicAdd(&p.arrived[b.number], 1) == p.chunks - 1;
-    __syncthreads();
-    if (!is_last)
-        return false;
-    __threadfence();
-    if (threadIdx.x == 0)
-        p.arrived[b.number] = 0;
-    uint32 shares = b.columns < BLOCK ? BLOCK / b.columns : 1;
-    if (shares * b.columns > COLUMN_SPOTS)
-        shares = COLUMN_SPOTS / b.columns;
-    uint64 each = (p.chunks + shares - 1) / shares;
-    for (uint32 i = threadIdx.x; i < shares * b.columns; i += BLOCK) {
-        uint64 first = i / b.columns * each, end = first + each < p.chunks ? first + each : p.chunks;
-        spots[i] = fold_chunks(p, b.column + i % b.columns, first, end);
-    }
-    fold_groups(spots, b.columns, shares);
-    return true;
 }
 
 template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, acc_t *spots) {
@@ -258,15 +212,18 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
 #pragma unroll
         for (int k = 0; k < Width; k++)
             spots[spot + k] = acc[k];
-    fold_groups(spots, p.panel, p.groups);
-    if (p.chunks > 1 && !fold_partials(p, b, spots))
-        return;
+    fold_groups<BLOCK>(spots, p.panel, p.groups);
+    slot *partials = p.partials + b.chunk * p.outer * p.inner;
     for (uint32 j = threadIdx.x; j < b.columns; j += BLOCK)
-        give_column(p, b.column + j, spots[j]);
+        if (p.chunks > 1)
+            partials[b.column + j].write(spots[j]);
+        else
+            give_column(p, b.column + j, spots[j]);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_columns(columns_args p) {
     __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
+    let_next_start();
     uint64 parts = p.outer * p.panels * p.chunks;
     for (uint64 number = blockIdx.x; number < parts; number += gridDim.x) {
         panel_part b = panel_part_at(p, number);
@@ -274,6 +231,52 @@ extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_column
             fold_panel<1>(p, b, (acc_t *)memory);
         else
             fold_panel<COLUMN_WIDTH>(p, b, (acc_t *)memory);
+    }
+}
+
+/* ---- what the chunks of panels gave ---- */
+
+enum { COLUMN_ENDS = 16384 / sizeof(slot) < WIDE_BLOCK ? 16384 / sizeof(slot) : WIDE_BLOCK /* threads that work */ };
+
+/* What the chunks of one column gave, of those that this share has. */
+inline acc_t fold_share(const columns_args &p, uint64 column, uint64 share, uint64 shares) {
+    constexpr int AHEAD = UNROLL == 1 ? 1 : 8;
+    const uint64 columns = p.outer * p.inner, each = (p.chunks + shares - 1) / shares;
+    const uint64 first = COMMUTES ? share : share * each, step = COMMUTES ? shares : 1;
+    acc_t sum = identity_as<acc_t>();
+    for (uint64 k = 0; k < each; k += AHEAD) {
+        acc_t next[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            const uint64 c = first + (k + u) * step;
+            next[u] = k + u < each && c < p.chunks ? p.partials[c * columns + column].read() : identity_as<acc_t>();
+        }
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++)
+            sum = combine(sum, next[u]);
+    }
+    return sum;
+}
+
+/* A column has as many threads as leave each of them a few chunks, and a block as many columns, but no fewer than make
+ * a sector of memory. */
+extern "C" __global__ void __launch_bounds__(WIDE_BLOCK) fold_column_partials(columns_args p) {
+    __shared__ alignas(16) uint8 memory[COLUMN_ENDS * sizeof(acc_t)];
+    acc_t *spots = (acc_t *)memory;
+    constexpr uint64 A_SHARE = 8, SECTOR = 4;
+    const uint64 columns = p.outer * p.inner, most = COLUMN_ENDS / (columns < SECTOR ? columns : SECTOR);
+    const uint64 wanted = (p.chunks + A_SHARE - 1) / A_SHARE;
+    const uint32 shares = (uint32)(wanted < most ? wanted : most), at_once = COLUMN_ENDS / shares;
+    wait_for_last();
+    for (uint64 first = (uint64)blockIdx.x * at_once; first < columns; first += (uint64)gridDim.x * at_once) {
+        const uint32 here = columns - first < at_once ? (uint32)(columns - first) : at_once;
+        const uint32 share = threadIdx.x / here;
+        if (share < shares)
+            spots[threadIdx.x] = fold_share(p, first + threadIdx.x % here, share, shares);
+        fold_groups<WIDE_BLOCK>(spots, here, shares);
+        if (threadIdx.x < here)
+            give_column(p, first + threadIdx.x, spots[threadIdx.x]);
+        __syncthreads();
     }
 }
 

@@ -312,22 +312,24 @@ template <class T> inline T from_lane(T value, int lane) {
 /* What it takes to keep an accumulator in global memory: SLOT_BYTES bytes, a multiple of 4 and of its alignment. It is
  * read past the first-level cache, which other blocks' writes do not reach. */
 template <class T, int Bytes> struct alignas(Bytes % 16 == 0 ? 16 : Bytes % 8 == 0 ? 8 : 4) slot_of {
+    typedef typename word_of<Bytes % 16 == 0 ? 16 : Bytes % 8 == 0 ? 8 : 4>::type access;
+    enum { ACCESSES = Bytes / sizeof(access) };
     uint32 word[Bytes / 4];
 
     T read() const {
-        uint32 copy[Bytes / 4];
+        access copy[ACCESSES];
 #pragma unroll
-        for (int w = 0; w < Bytes / 4; w++)
-            copy[w] = __ldcg(&word[w]);
+        for (int k = 0; k < ACCESSES; k++)
+            copy[k] = __ldcg((const access *)word + k);
         T value;
         memcpy(&value, copy, sizeof(T));
         return value;
     }
     void write(T value) {
-        uint32 copy[Bytes / 4] = {};
+        access copy[ACCESSES] = {};
         memcpy(copy, &value, sizeof(T));
 #pragma unroll
-        for (int w = 0; w < Bytes / 4; w++)
-            __stcg(&word[w], copy[w]);
+        for (int k = 0; k < ACCESSES; k++)
+            __stcg((access *)word + k, copy[k]);
     }
 };

@@ -1,12 +1,12 @@
-/* Reductions of rows of consecutive elements: an array of rows x extent, each row shared by 'blocks' thread blocks. What
- * they found is folded in their order, so that a result is the same bits every run. Who folds it depends on how much there
- * is: a cluster of blocks that see each other's shared memory and need no workspace; a second kernel, started while the
- * first still runs; or the block that comes last, for which counters must be cleared before. */
+/* Reductions of rows of consecutive elements: an array of rows x extent, each row cut into 'blocks' chunks of a thread
+ * block each. There are far more of them than the device holds at a time: what comes and goes is shared out evenly by
+ * the hardware, and memory is read nearly in its order. What the blocks found is folded in a fixed order, so that a
+ * result is the same bits every run: by a second kernel, started while the first still runs, or, where there is little,
+ * in a cluster of blocks that see each other's shared memory. */
 struct reduce_args {
     const in_t *x, *y;
     result_t *out;
     slot *partials;     /* rows x blocks */
-    uint32 *arrived;    /* a row: blocks that are done, 0 before and after. NULL: reduce_partials comes after */
     const slot *carry;  /* what earlier pieces gave, or NULL */
     slot *total;        /* instead of 'out': the accumulator itself */
     uint64 rows, extent, chunk, blocks;
@@ -16,7 +16,7 @@ struct reduce_args {
 enum {
     A_THREAD = VECTOR * UNROLL,  /* elements that it takes at a time */
     CLUSTER = 8,                 /* blocks */
-    CLUSTER_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256 /* threads a block of a cluster */
+    WIDE_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256 /* threads a block of which there are few */
 };
 constexpr int STEPS_A_LANE = lanes::LIMIT / UNROLL > 0 ? lanes::LIMIT / UNROLL : 1;
 
@@ -67,14 +67,13 @@ template <int Threads> inline void add_rest(const row &r, uint64 at, uint64 end,
     }
 }
 
-/* Elements in any order: the blocks of a row take turns, step by step. */
-template <int Threads> inline acc_t fold_steps(const row &r, uint64 blocks) {
+/* Elements in any order: each thread has those of its place in every step. */
+template <int Threads> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
     constexpr uint64 STEP = Threads * A_THREAD;
-    uint64 end = r.extent;
     acc_t acc = identity_as<acc_t>();
     lanes l;
     int steps = 0;
-    for (uint64 step = blockIdx.x * STEP; step < end; step += blocks * STEP) {
+    for (uint64 step = begin; step < end; step += STEP) {
         uint64 at = step + threadIdx.x * VECTOR;
         if (r.aligned && step + STEP <= end)
             add_vectors<Threads, UNROLL>(r, at, l);
@@ -88,8 +87,8 @@ template <int Threads> inline acc_t fold_steps(const row &r, uint64 blocks) {
     return fold_block<Threads>(combine(acc, l.take()));
 }
 
-/* Elements in their order: each block has a chunk, and each thread takes consecutive ones. */
-template <int Threads> inline acc_t fold_chunk(const row &r, uint64 begin, uint64 end) {
+/* Elements in their order: each thread has consecutive ones of every step. */
+template <int Threads> inline acc_t fold_in_order(const row &r, uint64 begin, uint64 end) {
     constexpr uint64 STEP = Threads * A_THREAD;
     acc_t acc = identity_as<acc_t>();
     for (uint64 step = begin; step < end; step += STEP) {
@@ -112,52 +111,35 @@ inline void finish_row(const reduce_args &p, uint64 number, acc_t acc) {
         store(p.out + number, lower(acc, p.before + p.extent, 0));
 }
 
-/* What the blocks of a row found, folded by those of one. */
+/* What the blocks of a row found. */
 inline acc_t fold_partials(const reduce_args &p, uint64 number) {
     constexpr int AHEAD = sizeof(acc_t) > 16 ? 1 : 8;
     const slot *partials = p.partials + number * p.blocks;
-    const uint64 each = (p.blocks + BLOCK - 1) / BLOCK;
+    const uint64 each = (p.blocks + WIDE_BLOCK - 1) / WIDE_BLOCK;
+    const uint64 first = COMMUTES ? threadIdx.x : threadIdx.x * each, step = COMMUTES ? WIDE_BLOCK : 1;
     acc_t acc = identity_as<acc_t>();
     for (uint64 k = 0; k < each; k += AHEAD) {
         acc_t next[AHEAD];
 #pragma unroll
         for (int u = 0; u < AHEAD; u++) {
-            uint64 b = threadIdx.x * each + k + u;
+            const uint64 b = first + (k + u) * step;
             next[u] = k + u < each && b < p.blocks ? partials[b].read() : identity_as<acc_t>();
         }
 #pragma unroll
         for (int u = 0; u < AHEAD; u++)
             acc = combine(acc, next[u]);
     }
-    return fold_block<BLOCK>(acc);
-}
-
-/* The last block of a row folds what all of them found. */
-inline void fold_as_last(const reduce_args &p, uint64 number) {
-    __shared__ bool is_last;
-    if (threadIdx.x == 0) {
-        __threadfence();
-        is_last = atomicAdd(&p.arrived[number], 1) == p.blocks - 1;
-    }
-    __syncthreads();
-    if (!is_last)
-        return;
-    __threadfence();
-    acc_t acc = fold_partials(p, number);
-    if (threadIdx.x == 0) {
-        p.arrived[number] = 0;
-        finish_row(p, number, acc);
-    }
+    return fold_block<WIDE_BLOCK>(acc);
 }
 
 template <int Threads> inline acc_t fold_row(const reduce_args &p, uint64 number) {
     row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, false};
     r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
     uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
-    return COMMUTES ? fold_steps<Threads>(r, p.blocks) : fold_chunk<Threads>(r, begin, end);
+    return COMMUTES ? fold_steps<Threads>(r, begin, end) : fold_in_order<Threads>(r, begin, end);
 }
 
-/* The grid has four blocks a processor, all there at once; large accumulators would let their registers forbid it. */
+/* Four blocks a processor at least; large accumulators would let their registers forbid it. */
 enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
@@ -168,13 +150,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(r
             p.partials[number * p.blocks + blockIdx.x].write(acc);
         else if (threadIdx.x == 0)
             finish_row(p, number, acc);
-        if (p.arrived)
-            fold_as_last(p, number);
     }
 }
 
-/* The end of a reduction whose blocks do not count themselves: a block a row. */
-extern "C" __global__ void __launch_bounds__(BLOCK) reduce_partials(reduce_args p) {
+/* The end of a reduction whose rows have more than one chunk: a block a row. */
+extern "C" __global__ void __launch_bounds__(WIDE_BLOCK) reduce_partials(reduce_args p) {
     wait_for_last();
     for (uint64 number = blockIdx.x; number < p.rows; number += gridDim.x) {
         acc_t acc = fold_partials(p, number);
