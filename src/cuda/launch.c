@@ -5,8 +5,20 @@
 
 /* ---- arguments, as the kernels declare them ---- */
 
+typedef struct destination {
+    CUdeviceptr out, carry, total;
+    uint64_t count;
+} destination;
+
+typedef struct partials_args {
+    CUdeviceptr partials;
+    destination to;
+    uint64_t results, chunks;
+} partials_args;
+
 typedef struct reduce_args {
-    CUdeviceptr x, y, out, partials, carry, total;
+    CUdeviceptr x, y, partials;
+    destination to;
     uint64_t rows, extent, chunk, blocks, before;
 } reduce_args;
 
@@ -29,7 +41,8 @@ typedef struct slabs_args {
 } slabs_args;
 
 typedef struct columns_args {
-    CUdeviceptr x, y, out, partials, carry, total;
+    CUdeviceptr x, y, partials;
+    destination to;
     uint64_t outer, extent, inner, before, panels, chunks, chunk;
     uint32_t width, panel, groups;
 } columns_args;
@@ -67,25 +80,40 @@ static tally_status start(const tally_cuda_plan *plan, CUfunction kernel, uint64
                             what);
 }
 
-/* The end of a reduction, in wide blocks. It waits by itself for the kernel before it, and so may be started while that
- * runs. Older drivers cannot capture such a launch into a graph. */
-static tally_status start_end(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, CUstream stream,
-                              void **parameters, const char *what) {
+static destination destination_of(const tally_cuda_launch *l) {
+    return (destination){.out = tally_cuda_address(l->args->out),
+                         .carry = l->pieces.carry,
+                         .total = l->pieces.total,
+                         .count = l->pieces.before + l->args->shape.extent};
+}
+
+/* Folds what the chunks of rows or columns gave. The kernel waits by itself for the one before it, and so may be
+ * started while that runs. Older drivers cannot capture such a launch into a graph. */
+static tally_status launch_partials(const tally_cuda_launch *l, uint64_t chunks) {
     enum { SINCE = 12030 };
+    static const char what[] = "launching the end of a reduction";
+    const tally_cuda_plan *plan = l->plan;
     const tally_cuda_api *api = plan->device->api;
     const unsigned threads = plan->sizes.wide_threads;
+    const unsigned grid = (unsigned)blocks_for(plan, l->cut->rows);
+    partials_args args = {.partials = l->workspace + l->cut->partials,
+                          .to = destination_of(l),
+                          .results = l->cut->rows,
+                          .chunks = chunks};
+    void *parameters[] = {&args};
+    CUfunction kernel = plan->kernels.fold_partials;
     if (plan->device->architecture < 90 || !api->cuLaunchKernelEx || api->version < SINCE)
-        return tally_cuda_check(
-            api->cuLaunchKernel(kernel, (unsigned)grid, 1, 1, threads, 1, 1, 0, stream, parameters, NULL), what);
+        return tally_cuda_check(api->cuLaunchKernel(kernel, grid, 1, 1, threads, 1, 1, 0, l->stream, parameters, NULL),
+                                what);
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                .value.programmaticStreamSerializationAllowed = 1};
-    const CUlaunchConfig config = {.gridDimX = (unsigned)grid,
+    const CUlaunchConfig config = {.gridDimX = grid,
                                    .gridDimY = 1,
                                    .gridDimZ = 1,
                                    .blockDimX = threads,
                                    .blockDimY = 1,
                                    .blockDimZ = 1,
-                                   .hStream = stream,
+                                   .hStream = l->stream,
                                    .attrs = &early,
                                    .numAttrs = 1};
     return tally_cuda_check(api->cuLaunchKernelEx(&config, kernel, parameters, NULL), what);
@@ -104,10 +132,8 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     reduce_args args = {.x = tally_cuda_address(a->x),
                         .y = tally_cuda_address(a->y),
-                        .out = tally_cuda_address(a->out),
                         .partials = l->workspace + cut->partials,
-                        .carry = l->pieces.carry,
-                        .total = l->pieces.total,
+                        .to = destination_of(l),
                         .rows = cut->rows,
                         .extent = a->shape.extent,
                         .chunk = cut->chunk,
@@ -123,8 +149,7 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
     tally_status status =
         start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
     if (status == TALLY_OK && cut->blocks > 1)
-        status = start_end(l->plan, l->plan->kernels.reduce_partials, rows, l->stream, parameters,
-                           "launching the end of a reduction");
+        status = launch_partials(l, cut->blocks);
     return status;
 }
 
@@ -164,10 +189,8 @@ static tally_status launch_columns(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     columns_args args = {.x = tally_cuda_address(a->x),
                          .y = tally_cuda_address(a->y),
-                         .out = tally_cuda_address(a->out),
                          .partials = l->workspace + cut->partials,
-                         .carry = l->pieces.carry,
-                         .total = l->pieces.total,
+                         .to = destination_of(l),
                          .outer = a->shape.outer,
                          .extent = a->shape.extent,
                          .inner = a->shape.inner,
@@ -186,8 +209,7 @@ static tally_status launch_columns(const tally_cuda_launch *l) {
         start(l->plan, cut->is_thin ? k->fold_thin_columns : k->fold_columns, parts < most ? parts : most, 1, l->stream,
               parameters, "launching a reduction of columns");
     if (status == TALLY_OK && cut->column_chunks > 1)
-        status = start_end(l->plan, k->fold_column_partials, blocks_for(l->plan, cut->columns), l->stream, parameters,
-                           "launching the end of a reduction of columns");
+        status = launch_partials(l, cut->column_chunks);
     return status;
 }
 

@@ -18,7 +18,7 @@ static const struct {
     size_t member;
 } kernels[] = {
     {"reduce", offsetof(tally_cuda_kernels, reduce)},
-    {"reduce_partials", offsetof(tally_cuda_kernels, reduce_partials)},
+    {"fold_partials", offsetof(tally_cuda_kernels, fold_partials)},
     {"fold_short_rows", offsetof(tally_cuda_kernels, fold_short_rows)},
     {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
     {"scan", offsetof(tally_cuda_kernels, scan)},
@@ -33,7 +33,6 @@ static const struct {
     {"count_runs", offsetof(tally_cuda_kernels, count_runs)},
     {"refuse_more_runs", offsetof(tally_cuda_kernels, refuse_more_runs)},
     {"fold_columns", offsetof(tally_cuda_kernels, fold_columns)},
-    {"fold_column_partials", offsetof(tally_cuda_kernels, fold_column_partials)},
     {"fold_thin_columns", offsetof(tally_cuda_kernels, fold_thin_columns)},
     {"fold_slabs", offsetof(tally_cuda_kernels, fold_slabs)},
     {"sum_stretches", offsetof(tally_cuda_kernels, sum_stretches)},

@@ -18,7 +18,7 @@ extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_
     tally_cuda_kernels_append[], tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[],
     tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
     tally_cuda_kernels_fold_cuts[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_warp_heads[],
-    tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[];
+    tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_partials[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -486,6 +486,7 @@ static void add_reduce(tally_text *text, const tally_computation *c, const tally
                      c->entry && c->monoid == TALLY_MONOID_argmin, c->entry && c->monoid == TALLY_MONOID_argmax,
                      c->entry && c->monoid == TALLY_MONOID_moments);
     tally_text_add(text, tally_cuda_kernels_append);
+    tally_text_add(text, tally_cuda_kernels_partials);
     tally_text_add(text, tally_cuda_kernels_reduce);
     if (sizes->has_clusters)
         tally_text_add(text, tally_cuda_kernels_cluster);

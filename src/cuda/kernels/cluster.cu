@@ -22,6 +22,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WID
             memcpy(&next, of_blocks[b].word, sizeof next);
             acc = combine(acc, next);
         }
-        finish_row(p, 0, acc);
+        give(p.to, 0, acc);
     }
 }

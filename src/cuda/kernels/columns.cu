@@ -6,10 +6,8 @@
  * Where the operator does not commute, each thread has a part of the chunk's rows that follow each other. */
 struct columns_args {
     const in_t *x, *y;
-    result_t *out;
-    slot *partials;    /* chunks x outer x inner */
-    const slot *carry; /* a column: what earlier pieces gave, or NULL */
-    slot *total;       /* a column: receives what this and earlier pieces give, or NULL */
+    slot *partials; /* chunks x outer x inner */
+    destination to;
     uint64 outer, extent, inner;
     uint64 before; /* rows in earlier pieces */
     uint64 panels; /* a slab */
@@ -160,40 +158,18 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
 
 /* ---- what becomes of it ---- */
 
-inline void give_column(const columns_args &p, uint64 column, acc_t sum) {
-    if (p.carry)
-        sum = combine(p.carry[column].read(), sum);
-    if (p.total)
-        p.total[column].write(sum);
-    else
-        store(p.out + column, lower(sum, p.before + p.extent, 0));
-}
-
 template <int Width> inline void give_columns(const columns_args &p, uint64 column, const acc_t *acc) {
-    if (p.carry || p.total) {
+    if (p.to.carry || p.to.total) {
 #pragma unroll
         for (int k = 0; k < Width; k++)
-            give_column(p, column + k, acc[k]);
+            give(p.to, column + k, acc[k]);
         return;
     }
     few<result_t, Width> results;
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        results.element[k] = lower(acc[k], p.before + p.extent, 0);
-    store_few(p.out + column, results);
-}
-
-/* Folds 'groups' accumulators of each column, which lie a panel apart, into the first. */
-template <int Threads> inline void fold_groups(acc_t *spots, uint32 panel, uint32 groups) {
-    __syncthreads();
-    for (uint32 d = 1; d < groups; d *= 2) {
-        uint32 pairs = (groups - d + 2 * d - 1) / (2 * d);
-        for (uint32 i = threadIdx.x; i < pairs * panel; i += Threads) {
-            uint32 at = i / panel * 2 * d * panel + i % panel;
-            spots[at] = combine(spots[at], spots[at + d * panel]);
-        }
-        __syncthreads();
-    }
+        results.element[k] = lower(acc[k], p.to.count, 0);
+    store_few(p.to.out + column, results);
 }
 
 template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, acc_t *spots) {
@@ -218,7 +194,7 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
         if (p.chunks > 1)
             partials[b.column + j].write(spots[j]);
         else
-            give_column(p, b.column + j, spots[j]);
+            give(p.to, b.column + j, spots[j]);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_columns(columns_args p) {
@@ -231,52 +207,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_column
             fold_panel<1>(p, b, (acc_t *)memory);
         else
             fold_panel<COLUMN_WIDTH>(p, b, (acc_t *)memory);
-    }
-}
-
-/* ---- what the chunks of panels gave ---- */
-
-enum { COLUMN_ENDS = 16384 / sizeof(slot) < WIDE_BLOCK ? 16384 / sizeof(slot) : WIDE_BLOCK /* threads that work */ };
-
-/* What the chunks of one column gave, of those that this share has. */
-inline acc_t fold_share(const columns_args &p, uint64 column, uint64 share, uint64 shares) {
-    constexpr int AHEAD = UNROLL == 1 ? 1 : 8;
-    const uint64 columns = p.outer * p.inner, each = (p.chunks + shares - 1) / shares;
-    const uint64 first = COMMUTES ? share : share * each, step = COMMUTES ? shares : 1;
-    acc_t sum = identity_as<acc_t>();
-    for (uint64 k = 0; k < each; k += AHEAD) {
-        acc_t next[AHEAD];
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            const uint64 c = first + (k + u) * step;
-            next[u] = k + u < each && c < p.chunks ? p.partials[c * columns + column].read() : identity_as<acc_t>();
-        }
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++)
-            sum = combine(sum, next[u]);
-    }
-    return sum;
-}
-
-/* A column has as many threads as leave each of them a few chunks, and a block as many columns, but no fewer than make
- * a sector of memory. */
-extern "C" __global__ void __launch_bounds__(WIDE_BLOCK) fold_column_partials(columns_args p) {
-    __shared__ alignas(16) uint8 memory[COLUMN_ENDS * sizeof(acc_t)];
-    acc_t *spots = (acc_t *)memory;
-    constexpr uint64 A_SHARE = 8, SECTOR = 4;
-    const uint64 columns = p.outer * p.inner, most = COLUMN_ENDS / (columns < SECTOR ? columns : SECTOR);
-    const uint64 wanted = (p.chunks + A_SHARE - 1) / A_SHARE;
-    const uint32 shares = (uint32)(wanted < most ? wanted : most), at_once = COLUMN_ENDS / shares;
-    wait_for_last();
-    for (uint64 first = (uint64)blockIdx.x * at_once; first < columns; first += (uint64)gridDim.x * at_once) {
-        const uint32 here = columns - first < at_once ? (uint32)(columns - first) : at_once;
-        const uint32 share = threadIdx.x / here;
-        if (share < shares)
-            spots[threadIdx.x] = fold_share(p, first + threadIdx.x % here, share, shares);
-        fold_groups<WIDE_BLOCK>(spots, here, shares);
-        if (threadIdx.x < here)
-            give_column(p, first + threadIdx.x, spots[threadIdx.x]);
-        __syncthreads();
     }
 }
 

@@ -1,22 +1,19 @@
 /* Reductions of rows of consecutive elements: an array of rows x extent, each row cut into 'blocks' chunks of a thread
  * block each. There are far more of them than the device holds at a time: what comes and goes is shared out evenly by
  * the hardware, and memory is read nearly in its order. What the blocks found is folded in a fixed order, so that a
- * result is the same bits every run: by a second kernel, started while the first still runs, or, where there is little,
- * in a cluster of blocks that see each other's shared memory. */
+ * result is the same bits every run: by a second kernel (partials.cu), started while the first still runs, or, where
+ * there is little, in a cluster of blocks that see each other's shared memory. */
 struct reduce_args {
     const in_t *x, *y;
-    result_t *out;
-    slot *partials;     /* rows x blocks */
-    const slot *carry;  /* what earlier pieces gave, or NULL */
-    slot *total;        /* instead of 'out': the accumulator itself */
+    slot *partials; /* blocks x rows */
+    destination to;
     uint64 rows, extent, chunk, blocks;
     uint64 before; /* elements in earlier pieces */
 };
 
 enum {
-    A_THREAD = VECTOR * UNROLL,  /* elements that it takes at a time */
-    CLUSTER = 8,                 /* blocks */
-    WIDE_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256 /* threads a block of which there are few */
+    A_THREAD = VECTOR * UNROLL, /* elements that it takes at a time */
+    CLUSTER = 8                 /* blocks */
 };
 constexpr int STEPS_A_LANE = lanes::LIMIT / UNROLL > 0 ? lanes::LIMIT / UNROLL : 1;
 
@@ -102,36 +99,6 @@ template <int Threads> inline acc_t fold_in_order(const row &r, uint64 begin, ui
     return acc;
 }
 
-inline void finish_row(const reduce_args &p, uint64 number, acc_t acc) {
-    if (p.carry)
-        acc = combine(p.carry[number].read(), acc);
-    if (p.total)
-        p.total[number].write(acc);
-    else
-        store(p.out + number, lower(acc, p.before + p.extent, 0));
-}
-
-/* What the blocks of a row found. */
-inline acc_t fold_partials(const reduce_args &p, uint64 number) {
-    constexpr int AHEAD = sizeof(acc_t) > 16 ? 1 : 8;
-    const slot *partials = p.partials + number * p.blocks;
-    const uint64 each = (p.blocks + WIDE_BLOCK - 1) / WIDE_BLOCK;
-    const uint64 first = COMMUTES ? threadIdx.x : threadIdx.x * each, step = COMMUTES ? WIDE_BLOCK : 1;
-    acc_t acc = identity_as<acc_t>();
-    for (uint64 k = 0; k < each; k += AHEAD) {
-        acc_t next[AHEAD];
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            const uint64 b = first + (k + u) * step;
-            next[u] = k + u < each && b < p.blocks ? partials[b].read() : identity_as<acc_t>();
-        }
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++)
-            acc = combine(acc, next[u]);
-    }
-    return fold_block<WIDE_BLOCK>(acc);
-}
-
 template <int Threads> inline acc_t fold_row(const reduce_args &p, uint64 number) {
     row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, false};
     r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
@@ -147,18 +114,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(r
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
         acc_t acc = fold_row<BLOCK>(p, number);
         if (threadIdx.x == 0 && p.blocks > 1)
-            p.partials[number * p.blocks + blockIdx.x].write(acc);
+            p.partials[blockIdx.x * p.rows + number].write(acc);
         else if (threadIdx.x == 0)
-            finish_row(p, number, acc);
-    }
-}
-
-/* The end of a reduction whose rows have more than one chunk: a block a row. */
-extern "C" __global__ void __launch_bounds__(WIDE_BLOCK) reduce_partials(reduce_args p) {
-    wait_for_last();
-    for (uint64 number = blockIdx.x; number < p.rows; number += gridDim.x) {
-        acc_t acc = fold_partials(p, number);
-        if (threadIdx.x == 0)
-            finish_row(p, number, acc);
+            give(p.to, number, acc);
     }
 }
