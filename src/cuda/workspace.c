@@ -12,7 +12,7 @@ enum {
     WARP_VECTORS = 4,    /* of a row a thread, up to a warp's threads, as in short_rows.cu */
     WARP_BLOCKS = 64,    /* a processor: they come and go, and end together */
     SLAB_VECTORS = 1024, /* of 16 bytes a tile, as in slabs.cu */
-    SLAB_BLOCKS = 4,     /* a processor */
+    SLAB_BLOCKS = 64,    /* a processor */
     PART = 32,           /* rows of a slab's column a thread, up to a warp's threads */
     SEGMENT = 512,       /* consecutive bytes of a panel, at least */
     ROWS_A_THREAD = 16,  /* of a panel, at least */
@@ -134,14 +134,39 @@ static bool cut_narrow(const tally_cuda_sizes *sizes, uint64_t inner, tally_cuda
     return true;
 }
 
-static void cut_wide(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
-                     tally_cuda_cut *cut) {
+/* How many of a hundred processors work, on average, if each can have so many parts at a time. */
+static uint64_t busy(uint64_t parts, uint64_t places) {
+    return parts * 100 / (divide_up(parts, places) * places);
+}
+
+/* The number of panels of a slab, about so wide, with which the blocks come out even. Few panels are cut into chunks of
+ * rows instead; many come out even by themselves. */
+static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uint64_t across, uint64_t wide,
+                            uint64_t widest) {
+    const uint64_t places = (uint64_t)device->multiprocessors * COLUMN_BLOCKS;
+    uint64_t panels = divide_up(across, wide), best = 0;
+    if (outer * panels < places || outer * panels > 8 * places)
+        return panels;
+    for (uint64_t more = divide_up(across, widest); more <= panels * 3 / 2; more++) {
+        const uint64_t share = busy(outer * more, places);
+        if (share > best + 2) {
+            best = share;
+            wide = more;
+        }
+    }
+    return wide;
+}
+
+static void cut_wide(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                     const tally_shape *shape, tally_cuda_cut *cut) {
     cut->width = shape->inner % sizes->column_width ? 1 : sizes->column_width;
     uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / cut->width), across = shape->inner / cut->width;
     uint64_t wide = SEGMENT / (cut->width * c->in_bytes);
     while (wide < threads && shape->extent * wide / threads < ROWS_A_THREAD)
         wide *= 2;
     wide = most(1, least(wide, least(threads, across)));
+    if (wide < threads / 2)
+        wide = divide_up(across, even_panels(device, shape->outer, across, wide, threads / 2));
     cut->panel = (unsigned)(wide * cut->width);
     cut->groups = (unsigned)(threads / wide);
 }
@@ -153,7 +178,7 @@ static void cut_columns(const tally_cuda_device *device, const tally_computation
     cut->path = TALLY_CUDA_COLUMNS;
     cut->columns = cut->rows;
     if (!commutes || !cut_narrow(sizes, shape->inner, cut))
-        cut_wide(c, sizes, shape, cut);
+        cut_wide(device, c, sizes, shape, cut);
     cut->panels = divide_up(shape->inner, cut->panel);
     const uint64_t panels = most(1, shape->outer * cut->panels), groups = most(1, cut->groups);
     cut->is_thin = cut->groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
@@ -182,11 +207,6 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
     cut->column_chunks = divide_up(shape->extent, cut->stretch);
     if (cut->column_chunks > 1)
         cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
-}
-
-/* How many of a hundred processors work, on average, if each can have so many parts at a time. */
-static uint64_t busy(uint64_t parts, uint64_t places) {
-    return parts * 100 / (divide_up(parts, places) * places);
 }
 
 /* Panels: whole rows of narrow slabs, else as wide as leaves every processor its share; cut into chunks of rows if

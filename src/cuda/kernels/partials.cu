@@ -27,14 +27,21 @@ inline void give(const destination &to, uint64 number, acc_t acc) {
         store(to.out + number, lower(acc, to.count, 0));
 }
 
-/* Folds 'groups' accumulators of each column, which lie a panel apart, into the first. */
+/* Folds 'groups' accumulators of each column, which lie a panel apart, into the first; a thread takes eight of them
+ * between two barriers. */
 template <int Threads> inline void fold_groups(acc_t *spots, uint32 panel, uint32 groups) {
+    constexpr uint32 AT_ONCE = 8;
     __syncthreads();
-    for (uint32 d = 1; d < groups; d *= 2) {
-        uint32 pairs = (groups - d + 2 * d - 1) / (2 * d);
-        for (uint32 i = threadIdx.x; i < pairs * panel; i += Threads) {
-            uint32 at = i / panel * 2 * d * panel + i % panel;
-            spots[at] = combine(spots[at], spots[at + d * panel]);
+    for (uint32 d = 1; d < groups; d *= AT_ONCE) {
+        const uint32 wholes = (groups + AT_ONCE * d - 1) / (AT_ONCE * d);
+        for (uint32 i = threadIdx.x; i < wholes * panel; i += Threads) {
+            const uint32 group = i / panel * AT_ONCE * d, at = group * panel + i % panel;
+            acc_t acc = spots[at];
+#pragma unroll
+            for (uint32 k = 1; k < AT_ONCE; k++)
+                if (group + k * d < groups)
+                    acc = combine(acc, spots[at + k * d * panel]);
+            spots[at] = acc;
         }
         __syncthreads();
     }
