@@ -34,6 +34,12 @@ typedef struct short_rows_args {
     uint32_t extent, lane_bits;
 } short_rows_args;
 
+typedef struct tiny_rows_args {
+    CUdeviceptr x, y, out;
+    uint64_t rows;
+    uint32_t extent;
+} tiny_rows_args;
+
 typedef struct slabs_args {
     CUdeviceptr x, y, out;
     uint64_t slabs, tiles;
@@ -165,6 +171,19 @@ static tally_status launch_short_rows(const tally_cuda_launch *l) {
     void *parameters[] = {&args};
     return start(l->plan, l->plan->kernels.fold_short_rows, cut->blocks, 1, l->stream, parameters,
                  "launching a reduction of short rows");
+}
+
+static tally_status launch_tiny_rows(const tally_cuda_launch *l) {
+    const tally_args *a = l->args;
+    const uint64_t at_once = (uint64_t)TALLY_CUDA_BLOCK * l->plan->sizes.vector;
+    tiny_rows_args args = {.x = tally_cuda_address(a->x),
+                           .y = tally_cuda_address(a->y),
+                           .out = tally_cuda_address(a->out),
+                           .rows = l->cut->rows,
+                           .extent = (uint32_t)a->shape.extent};
+    void *parameters[] = {&args};
+    return start(l->plan, l->plan->kernels.fold_tiny_rows, (l->cut->rows + at_once - 1) / at_once, 1, l->stream,
+                 parameters, "launching a reduction of tiny rows");
 }
 
 static tally_status launch_slabs(const tally_cuda_launch *l) {
@@ -362,6 +381,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_groups_launch(l);
     case TALLY_CUDA_SHORT_ROWS:
         return launch_short_rows(l);
+    case TALLY_CUDA_TINY_ROWS:
+        return launch_tiny_rows(l);
     case TALLY_CUDA_SLABS:
         return launch_slabs(l);
     case TALLY_CUDA_COLUMNS:

@@ -19,6 +19,7 @@ static const struct {
 } kernels[] = {
     {"reduce", offsetof(tally_cuda_kernels, reduce)},
     {"fold_partials", offsetof(tally_cuda_kernels, fold_partials)},
+    {"fold_tiny_rows", offsetof(tally_cuda_kernels, fold_tiny_rows)},
     {"fold_short_rows", offsetof(tally_cuda_kernels, fold_short_rows)},
     {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
     {"scan", offsetof(tally_cuda_kernels, scan)},

@@ -11,6 +11,7 @@ enum {
     WARP_ROW = 32,       /* vectors: 16 took 0.84 of the roof's speed this way and 0.95 in slabs, 32 more than 0.99 */
     WARP_VECTORS = 4,    /* of a row a thread, up to a warp's threads, as in short_rows.cu */
     WARP_BLOCKS = 64,    /* a processor: they come and go, and end together */
+    TINY_ROW = 4,        /* elements, as in tiny_rows.cu */
     SLAB_VECTORS = 1024, /* of 16 bytes a tile, as in slabs.cu */
     SLAB_BLOCKS = 64,    /* a processor */
     PART = 32,           /* rows of a slab's column a thread, up to a warp's threads */
@@ -262,6 +263,8 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
         cut_stretches(device, sizes, shape, cut);
     else if (scan)
         cut_scan(c, sizes, resident, cut);
+    else if (is_short && shape->inner == 1 && shape->extent > 1 && shape->extent <= TINY_ROW && cut->rows <= UINT32_MAX)
+        cut->path = TALLY_CUDA_TINY_ROWS;
     else if (is_short && cut_short_rows(device, c, sizes, shape, cut))
         return;
     else if (is_short && slabs_that_fit(sizes, shape))

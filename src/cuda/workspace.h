@@ -12,6 +12,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SCAN,       /* scan.cu */
     TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu */
     TALLY_CUDA_SHORT_ROWS, /* short_rows.cu */
+    TALLY_CUDA_TINY_ROWS,  /* tiny_rows.cu */
     TALLY_CUDA_SLABS,      /* slabs.cu */
     TALLY_CUDA_COLUMNS,    /* columns.cu */
     TALLY_CUDA_STRETCHES,  /* scan_columns.cu */
