@@ -69,7 +69,6 @@ typedef struct panels_args {
 enum {
     MOST_GRID_Y = 65535,
     MOST_GRID_X = 1 << 30,
-    THIN_BLOCKS = 4 /* a processor */,
     MANY_CHUNKS = 256 /* as in scan_columns.cu */
 };
 
@@ -116,14 +115,20 @@ static destination destination_of(const tally_cuda_launch *l) {
 
 /* Folds what the chunks of rows or columns gave. */
 static tally_status launch_partials(const tally_cuda_launch *l, uint64_t chunks) {
+    enum { BLOCKS = 2 /* a processor, for many results */, CLUSTER = 8 /* as in reduce.cu */ };
     const tally_cuda_plan *plan = l->plan;
-    partials_args args = {.partials = l->workspace + l->cut->partials,
-                          .to = destination_of(l),
-                          .results = l->cut->rows,
-                          .chunks = chunks};
+    const uint64_t results = l->cut->rows, most = (uint64_t)plan->device->multiprocessors * BLOCKS;
+    partials_args args = {
+        .partials = l->workspace + l->cut->partials, .to = destination_of(l), .results = results, .chunks = chunks};
     void *parameters[] = {&args};
-    return tally_cuda_start_early(plan, plan->kernels.fold_partials, blocks_for(plan, l->cut->rows),
-                                  plan->sizes.wide_threads, l->stream, parameters, "launching the end of a reduction");
+    CUfunction kernel = results > 1 ? plan->kernels.fold_many_partials : plan->kernels.fold_partials;
+    uint64_t grid = results < most ? results : most;
+    if (plan->sizes.has_clusters) {
+        kernel = plan->kernels.fold_partials_in_cluster;
+        grid = CLUSTER;
+    }
+    return tally_cuda_start_early(plan, kernel, grid, TALLY_CUDA_BLOCK, l->stream, parameters,
+                                  "launching the end of a reduction");
 }
 
 static tally_status zero(const tally_cuda_launch *l) {
@@ -150,7 +155,7 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
     if (cut->in_cluster)
         return tally_cuda_check(
             l->plan->device->api->cuLaunchKernel(l->plan->kernels.reduce_in_cluster, (unsigned)cut->blocks, 1, 1,
-                                                 l->plan->sizes.wide_threads, 1, 1, 0, l->stream, parameters, NULL),
+                                                 l->plan->sizes.cluster_threads, 1, 1, 0, l->stream, parameters, NULL),
             "launching a reduction in a cluster");
     uint64_t rows = cut->rows < MOST_GRID_Y ? cut->rows : MOST_GRID_Y;
     tally_status status =
@@ -224,10 +229,9 @@ static tally_status launch_columns(const tally_cuda_launch *l) {
     void *parameters[] = {&args};
     const tally_cuda_kernels *k = &l->plan->kernels;
     uint64_t parts = a->shape.outer * cut->panels * cut->column_chunks;
-    uint64_t most = cut->is_thin ? (uint64_t)l->plan->device->multiprocessors * THIN_BLOCKS : MOST_GRID_X;
     tally_status status =
-        start(l->plan, cut->is_thin ? k->fold_thin_columns : k->fold_columns, parts < most ? parts : most, 1, l->stream,
-              parameters, "launching a reduction of columns");
+        start(l->plan, cut->is_thin ? k->fold_thin_columns : k->fold_columns, parts < MOST_GRID_X ? parts : MOST_GRID_X,
+              1, l->stream, parameters, "launching a reduction of columns");
     if (status == TALLY_OK && cut->column_chunks > 1)
         status = launch_partials(l, cut->column_chunks);
     return status;

@@ -288,9 +288,9 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->slot_bytes = c->exact ? tally_cuda_exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
-    s->unroll = acc > 32 ? 1 : 4;
+    s->unroll = acc > 32 ? 1 : acc == 16 && c->desc.grouping == TALLY_ALL_VALUES ? 8 : 4;
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
-    s->wide_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
+    s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     scan_sizes(c, architecture, acc, s);
     fold_sizes(c, architecture, s);

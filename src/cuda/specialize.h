@@ -7,29 +7,29 @@
 
 /* The sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
-    unsigned slot_bytes;    /* an accumulator in global memory */
-    unsigned record_bytes;  /* what a tile of a scan adds up to, in full */
-    unsigned entry_bytes;   /* the same as other blocks read it */
-    unsigned vector;        /* elements in 16 bytes of input */
-    unsigned unroll;        /* vectors that a reducing thread loads at a time */
-    bool has_clusters;      /* for a reduction of little input */
-    unsigned wide_threads;  /* a block of a cluster */
-    unsigned column_width;  /* neighbouring columns that a thread reduces, if they can be loaded together */
-    unsigned column_spots;  /* accumulators of a block of reduced columns */
-    bool folds_by_warps;    /* warp_segments.cu instead of fold_segments.cu */
-    unsigned fold_tile;     /* elements a tile of a reduction by groups */
-    unsigned fold_blocks;   /* of those a multiprocessor, for which registers must do */
-    unsigned cut_bytes;     /* what such a reduction keeps of a chunk's ends */
-    struct {                /* scan_tiles.cu */
-        unsigned items;     /* elements a thread */
-        unsigned finishers; /* threads that finish a tile */
-        unsigned teams;     /* of them */
-        unsigned summers;   /* threads that add a tile up */
-        unsigned ring;      /* tiles in shared memory */
-        unsigned waves;     /* of entries */
-        unsigned threads;   /* a block, in all */
-        unsigned shared;    /* bytes of shared memory */
-        bool takes_panels;  /* scan_panels.cu serves too */
+    unsigned slot_bytes;      /* an accumulator in global memory */
+    unsigned record_bytes;    /* what a tile of a scan adds up to, in full */
+    unsigned entry_bytes;     /* the same as other blocks read it */
+    unsigned vector;          /* elements in 16 bytes of input */
+    unsigned unroll;          /* vectors that a reducing thread loads at a time */
+    bool has_clusters;        /* for a reduction of little input */
+    unsigned cluster_threads; /* a block of a cluster */
+    unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
+    unsigned column_spots;    /* accumulators of a block of reduced columns */
+    bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
+    unsigned fold_tile;       /* elements a tile of a reduction by groups */
+    unsigned fold_blocks;     /* of those a multiprocessor, for which registers must do */
+    unsigned cut_bytes;       /* what such a reduction keeps of a chunk's ends */
+    struct {                  /* scan_tiles.cu */
+        unsigned items;       /* elements a thread */
+        unsigned finishers;   /* threads that finish a tile */
+        unsigned teams;       /* of them */
+        unsigned summers;     /* threads that add a tile up */
+        unsigned ring;        /* tiles in shared memory */
+        unsigned waves;       /* of entries */
+        unsigned threads;     /* a block, in all */
+        unsigned shared;      /* bytes of shared memory */
+        bool takes_panels;    /* scan_panels.cu serves too */
         unsigned panel_threads;
     } scan;
 } tally_cuda_sizes;

@@ -20,9 +20,17 @@ enum {
     COLUMN_BLOCKS = 4,   /* a processor, for panels: what it holds at a time */
     THIN = 4,            /* rows, as in columns.cu */
     PARTIAL_BYTES = 900 << 10,
-    BLOCKS_A_PROCESSOR = 4,   /* rows from which on each has one block */
-    CHUNKS_A_PROCESSOR = 128, /* of long rows */
-    CLUSTER = 8,              /* blocks, as in reduce.cu */
+    ROWS_A_PROCESSOR = 4, /* from so many on each row has one block */
+    /* Chunks of long rows a processor, folded by a cluster or by one block, and where accumulators have more than 8
+     * bytes or more than 16. Sums of 2^28 f32 took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with 64,
+     * 240.9 with 128 that a block of 1024 threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with 128
+     * and 245.2 with 64; var 258.1 with 16 and 250.1 with 4. */
+    CHUNKS_IN_CLUSTER = 128,
+    CHUNKS_IN_BLOCK = 16,
+    CHUNKS_OF_PAIRS = 64,
+    CHUNKS_OF_LARGE = 4,
+    CLUSTER = 8,        /* blocks, as in reduce.cu */
+    CLUSTER_UNROLL = 4, /* vectors, as there */
     CLUSTER_VECTORS = 1 << 15,
     LEAST_TILE = 512,   /* elements */
     LEAST_STRETCH = 32, /* rows of a column that one thread takes */
@@ -42,12 +50,16 @@ size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes) {
     return at;
 }
 
-/* Chunks of a row: many more than the device holds at a time, unless there are rows enough. */
+/* Chunks of a row: many more than the device holds at a time, unless there are rows enough. Where one block folds what
+ * they found it must not be too many. */
 static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t rows) {
     const uint64_t processors = (uint64_t)device->multiprocessors;
-    if (rows >= processors * BLOCKS_A_PROCESSOR)
+    uint64_t chunks = processors * (sizes->has_clusters ? CHUNKS_IN_CLUSTER : CHUNKS_IN_BLOCK);
+    if (rows >= processors * ROWS_A_PROCESSOR)
         return 1;
-    return most(1, least(processors * CHUNKS_A_PROCESSOR, PARTIAL_BYTES / sizes->slot_bytes) / rows);
+    if (sizes->slot_bytes > 8)
+        chunks = processors * (sizes->slot_bytes > 16 ? CHUNKS_OF_LARGE : CHUNKS_OF_PAIRS);
+    return most(1, least(chunks, PARTIAL_BYTES / sizes->slot_bytes) / rows);
 }
 
 static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
@@ -59,7 +71,7 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
     cut->blocks = cut->chunk ? divide_up(extent, cut->chunk) : 1;
     if (sizes->has_clusters && cut->rows == 1 && cut->blocks > 1 &&
         extent / sizes->vector <= CLUSTER_VECTORS) { /* no workspace, and nothing to clear */
-        step = (uint64_t)sizes->wide_threads * sizes->vector * sizes->unroll;
+        step = (uint64_t)sizes->cluster_threads * sizes->vector * least(sizes->unroll, CLUSTER_UNROLL);
         cut->in_cluster = true;
         cut->blocks = CLUSTER;
         cut->chunk = divide_up(divide_up(extent, CLUSTER), step) * step;
@@ -150,7 +162,7 @@ static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uin
         return panels;
     for (uint64_t more = divide_up(across, widest); more <= panels * 3 / 2; more++) {
         const uint64_t share = busy(outer * more, places);
-        if (share > best + 2) {
+        if (share > best) {
             best = share;
             wide = more;
         }

@@ -1,11 +1,10 @@
-/* A reduction of little input by one cluster of blocks (sm_90 and later): see reduce.cu. */
+/* One cluster of blocks that see each other's shared memory (sm_90 and later): for a reduction of little input, and for
+ * the end of one of much, whose partial results one block would take too long to read. See reduce.cu. */
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WIDE_BLOCK)
-    reduce_in_cluster(reduce_args p) {
+/* The first block folds what the blocks have, in their order. Each has arrived once before. */
+inline void give_as_cluster(const destination &to, acc_t acc) {
     __shared__ slot of_blocks[CLUSTER];
-    arrive_in_cluster(); /* the first block's memory is there once it runs */
-    acc_t acc = fold_row<WIDE_BLOCK>(p, 0);
-    wait_for_cluster();
+    wait_for_cluster(); /* the first block's memory is there once it runs */
     if (threadIdx.x == 0) {
         uint32 words[sizeof(slot) / 4] = {};
         memcpy(words, &acc, sizeof acc);
@@ -22,6 +21,20 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WID
             memcpy(&next, of_blocks[b].word, sizeof next);
             acc = combine(acc, next);
         }
-        give(p.to, 0, acc);
+        give(to, 0, acc);
     }
+}
+
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_BLOCK)
+    reduce_in_cluster(reduce_args p) {
+    arrive_in_cluster();
+    give_as_cluster(p.to, fold_row<CLUSTER_BLOCK, CLUSTER_UNROLL>(p, 0));
+}
+
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)
+    fold_partials_in_cluster(partials_args p) {
+    arrive_in_cluster();
+    wait_for_last();
+    const acc_t acc = fold_share(p, 0, blockIdx.x * BLOCK + threadIdx.x, CLUSTER * BLOCK);
+    give_as_cluster(p.to, fold_block<BLOCK>(acc));
 }

@@ -12,10 +12,10 @@ struct reduce_args {
 };
 
 enum {
-    A_THREAD = VECTOR * UNROLL, /* elements that it takes at a time */
-    CLUSTER = 8                 /* blocks */
+    CLUSTER = 8,                                       /* blocks */
+    CLUSTER_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256,  /* threads a block of a cluster */
+    CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4           /* vectors that those load at a time */
 };
-constexpr int STEPS_A_LANE = lanes::LIMIT / UNROLL > 0 ? lanes::LIMIT / UNROLL : 1;
 
 struct row {
     const in_t *x, *y;
@@ -53,9 +53,9 @@ inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
 }
 
 /* A step that is not whole or not aligned, with few registers: the whole ones want them. */
-template <int Threads> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
+template <int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
 #pragma unroll 1
-    for (int u = 0; u < UNROLL; u++) {
+    for (int u = 0; u < Unroll; u++) {
         uint64 from = at + u * Threads * VECTOR;
         if (r.aligned && from + VECTOR <= end)
             add_vectors<Threads, 1>(r, from, l);
@@ -65,17 +65,18 @@ template <int Threads> inline void add_rest(const row &r, uint64 at, uint64 end,
 }
 
 /* Elements in any order: each thread has those of its place in every step. */
-template <int Threads> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
-    constexpr uint64 STEP = Threads * A_THREAD;
+template <int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
+    constexpr uint64 STEP = Threads * Unroll * VECTOR;
+    constexpr int STEPS_A_LANE = lanes::LIMIT / Unroll > 0 ? lanes::LIMIT / Unroll : 1;
     acc_t acc = identity_as<acc_t>();
     lanes l;
     int steps = 0;
     for (uint64 step = begin; step < end; step += STEP) {
         uint64 at = step + threadIdx.x * VECTOR;
         if (r.aligned && step + STEP <= end)
-            add_vectors<Threads, UNROLL>(r, at, l);
+            add_vectors<Threads, Unroll>(r, at, l);
         else
-            add_rest<Threads>(r, at, end, l);
+            add_rest<Threads, Unroll>(r, at, end, l);
         if (++steps == STEPS_A_LANE) {
             acc = combine(acc, l.take());
             steps = 0;
@@ -85,13 +86,13 @@ template <int Threads> inline acc_t fold_steps(const row &r, uint64 begin, uint6
 }
 
 /* Elements in their order: each thread has consecutive ones of every step. */
-template <int Threads> inline acc_t fold_in_order(const row &r, uint64 begin, uint64 end) {
-    constexpr uint64 STEP = Threads * A_THREAD;
+template <int Threads, int Unroll> inline acc_t fold_in_order(const row &r, uint64 begin, uint64 end) {
+    constexpr uint64 STEP = Threads * Unroll * VECTOR;
     acc_t acc = identity_as<acc_t>();
     for (uint64 step = begin; step < end; step += STEP) {
         acc_t mine = identity_as<acc_t>();
-        uint64 at = step + threadIdx.x * (VECTOR * UNROLL);
-        for (uint64 i = at; i < at + VECTOR * UNROLL && i < end; i++)
+        uint64 at = step + threadIdx.x * (VECTOR * Unroll);
+        for (uint64 i = at; i < at + VECTOR * Unroll && i < end; i++)
             mine = combine(mine, lift_as<acc_t>(value_of(load(r.x + i)), second_of(r, i), r.before + i));
         mine = fold_block<Threads>(mine);
         acc = combine(acc, mine);
@@ -99,11 +100,11 @@ template <int Threads> inline acc_t fold_in_order(const row &r, uint64 begin, ui
     return acc;
 }
 
-template <int Threads> inline acc_t fold_row(const reduce_args &p, uint64 number) {
+template <int Threads, int Unroll> inline acc_t fold_row(const reduce_args &p, uint64 number) {
     row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, false};
     r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
     uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
-    return COMMUTES ? fold_steps<Threads>(r, begin, end) : fold_in_order<Threads>(r, begin, end);
+    return COMMUTES ? fold_steps<Threads, Unroll>(r, begin, end) : fold_in_order<Threads, Unroll>(r, begin, end);
 }
 
 /* Four blocks a processor at least; large accumulators would let their registers forbid it. */
@@ -112,7 +113,7 @@ enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
     let_next_start();
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
-        acc_t acc = fold_row<BLOCK>(p, number);
+        acc_t acc = fold_row<BLOCK, UNROLL>(p, number);
         if (threadIdx.x == 0 && p.blocks > 1)
             p.partials[blockIdx.x * p.rows + number].write(acc);
         else if (threadIdx.x == 0)
