@@ -21,14 +21,14 @@ enum {
     THIN = 4,            /* rows, as in columns.cu */
     PARTIAL_BYTES = 900 << 10,
     ROWS_A_PROCESSOR = 4, /* from so many on each row has one block */
-    /* Chunks of long rows a processor, folded by a cluster or by one block, and where accumulators have more than 8
-     * bytes or more than 16. Sums of 2^28 f32 took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with 64,
+    /* Chunks of long rows a processor; where accumulators have more than 8 bytes, or more than 16; and where no cluster
+     * folds what they gave. Sums of 2^28 f32 took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with 64,
      * 240.9 with 128 that a block of 1024 threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with 128
      * and 245.2 with 64; var 258.1 with 16 and 250.1 with 4. */
-    CHUNKS_IN_CLUSTER = 128,
-    CHUNKS_IN_BLOCK = 16,
+    CHUNKS = 128,
     CHUNKS_OF_PAIRS = 64,
     CHUNKS_OF_LARGE = 4,
+    CHUNKS_IN_BLOCK = 16,
     CLUSTER = 8,        /* blocks, as in reduce.cu */
     CLUSTER_UNROLL = 4, /* vectors, as there */
     CLUSTER_VECTORS = 1 << 15,
@@ -50,16 +50,15 @@ size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes) {
     return at;
 }
 
-/* Chunks of a row: many more than the device holds at a time, unless there are rows enough. Where one block folds what
- * they found it must not be too many. */
+/* Chunks of a row: many more than the device holds at a time, unless there are rows enough. */
 static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t rows) {
     const uint64_t processors = (uint64_t)device->multiprocessors;
-    uint64_t chunks = processors * (sizes->has_clusters ? CHUNKS_IN_CLUSTER : CHUNKS_IN_BLOCK);
+    uint64_t chunks = sizes->slot_bytes > 16 ? CHUNKS_OF_LARGE : sizes->slot_bytes > 8 ? CHUNKS_OF_PAIRS : CHUNKS;
     if (rows >= processors * ROWS_A_PROCESSOR)
         return 1;
-    if (sizes->slot_bytes > 8)
-        chunks = processors * (sizes->slot_bytes > 16 ? CHUNKS_OF_LARGE : CHUNKS_OF_PAIRS);
-    return most(1, least(chunks, PARTIAL_BYTES / sizes->slot_bytes) / rows);
+    if (!sizes->has_clusters)
+        chunks = least(chunks, CHUNKS_IN_BLOCK);
+    return most(1, least(processors * chunks, PARTIAL_BYTES / sizes->slot_bytes) / rows);
 }
 
 static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
@@ -156,18 +155,16 @@ static uint64_t busy(uint64_t parts, uint64_t places) {
  * rows instead; many come out even by themselves. */
 static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uint64_t across, uint64_t wide,
                             uint64_t widest) {
-    const uint64_t places = (uint64_t)device->multiprocessors * COLUMN_BLOCKS;
-    uint64_t panels = divide_up(across, wide), best = 0;
+    const uint64_t places = (uint64_t)device->multiprocessors * COLUMN_BLOCKS, fewest = divide_up(across, widest);
+    uint64_t panels = divide_up(across, wide), most_panels = panels * 3 / 2, best = 0;
     if (outer * panels < places || outer * panels > 8 * places)
         return panels;
-    for (uint64_t more = divide_up(across, widest); more <= panels * 3 / 2; more++) {
-        const uint64_t share = busy(outer * more, places);
-        if (share > best) {
-            best = share;
-            wide = more;
+    for (uint64_t turns = 1, n; (n = turns * places / outer) <= most_panels; turns++)
+        if (n >= fewest && busy(outer * n, places) > best) {
+            best = busy(outer * n, places);
+            panels = n;
         }
-    }
-    return wide;
+    return panels;
 }
 
 static void cut_wide(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
