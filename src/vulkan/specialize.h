@@ -20,6 +20,8 @@ typedef enum tally_vulkan_arithmetic {
     TALLY_VULKAN_bits,
     TALLY_VULKAN_exact32,
     TALLY_VULKAN_exact64,
+    TALLY_VULKAN_exact32f,
+    TALLY_VULKAN_exact64f,
     TALLY_VULKAN_ARITHMETIC_COUNT
 } tally_vulkan_arithmetic;
 
@@ -65,6 +67,9 @@ unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);
 
 /* Whether the arithmetic or the monoid's accumulators need doubles. */
 bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
+/* Whether it is exact mode that trusts in the rounding of floats. */
+bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic);
 
 /* text->failed tells whether there was memory for it. */
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic);

@@ -1,0 +1,278 @@
+/* What a thread adds elements to, where the device rounds floats to nearest: levels, in floats of the elements' size.
+ * Adding x to S = 1.5 * 2^m and subtracting S again splits x, without error, into a multiple of S's unit, which stays in
+ * S, and a rest for the next level. Few additions at a time go to a level, so that S stays in its binade, where the bits
+ * of a float are an integer that counts units; these are added up as integers. What the last level leaves of an element
+ * is tested, so the result is exact whatever the elements are: if something is left, they are added again one by one,
+ * and what is left of each is deposited.
+ *
+ * No more than the elements' own type is needed: neither doubles nor integers of 64 bits for floats of 32 and 16. */
+layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* the device does, else it may take them for zeros */
+
+#if WIDE
+#define REAL        double
+#define UNITS       int64_t
+#define CHUNK_LOG   3
+#define LEVELS      2u
+#define MOST_LEVELS 2
+const int PRECISION = 53, BIAS = 1023;
+#else
+#define REAL        float
+#define UNITS       int
+#define CHUNK_LOG   (IN == F16 ? 2 : 3)
+#define LEVELS      (IN == F32 ? 3u : 2u)
+#define MOST_LEVELS 3
+const int PRECISION = 24, BIAS = 127;
+#endif
+#define CHUNK (1u << CHUNK_LOG) /* additions to a level until it is emptied */
+
+/* A window's elements are less than 2^top. Level l is 1.5 * 2^m, m = top + CHUNK_LOG + 1 - l * STEP: CHUNK terms of at
+ * most 2^top stay within half a binade of it. Rests are at most half of its unit, 2^(m - PRECISION), which is the next
+ * level's top. The last level's unit tells what the window takes. */
+#define STEP (PRECISION - CHUNK_LOG - 1)
+#define SPAN (PRECISION - 1 - CHUNK_LOG - 1 + (int(LEVELS) - 1) * STEP) /* from the last level's unit to top */
+
+const int SLACK = 3;            /* bits above the largest element that a window is moved to: larger ones may come */
+const uint MISSES = 64;         /* elements of which something is left until the window is moved down */
+const uint MOST_CHUNKS = WIDE != 0 ? 4095u : 511u; /* of which the units, up to 2^(PRECISION - 2) each, can be added up */
+
+/* Floats of 16 bits are moved to where the exponents of 32 bits end: 2^-112 times their value, subnormals too, by two
+ * instructions. One window takes them all. */
+#if WIDE
+#define SCALE 0
+#else
+#define SCALE (IN == F16 && KEEPS_SUBNORMALS ? 112 : 0)
+#endif
+
+/* Of tops. Above, a level would be infinite; below, its unit or, where subnormals are lost, a rest of a normal element
+ * would be too small: from units of 2^24 times the least normal float on, none is. */
+#define LEAST_UNIT (2 - BIAS - PRECISION + (KEEPS_SUBNORMALS ? 0 : 2 * PRECISION - 1))
+#define MOST_TOP  (WIDE == 0 && IN == F16 ? 16 - SCALE : BIAS - CHUNK_LOG - 1)
+#define LEAST_TOP (WIDE == 0 && IN == F16 ? MOST_TOP : LEAST_UNIT + SPAN)
+
+UNITS bits_of(REAL x) {
+#if WIDE
+    return int64_t(bits_of_double(x));
+#else
+    return floatBitsToInt(x);
+#endif
+}
+REAL power_of_two(int exponent) {
+#if WIDE
+    return packDouble2x32(uvec2(0, uint(exponent + BIAS) << 20));
+#else
+    return uintBitsToFloat(uint(exponent + BIAS) << 23);
+#endif
+}
+int exponent_of_level(int top, uint l) {
+    return top + CHUNK_LOG + 1 - int(l) * STEP;
+}
+REAL start_of_level(int top, uint l) {
+    return REAL(1.5) * power_of_two(exponent_of_level(top, l));
+}
+
+/* The k-th element of a vector, and one alone. */
+REAL real_of(uvec2 bits) {
+#if WIDE
+    return packDouble2x32(bits);
+#else
+    if (SCALE != 0)
+        return intBitsToFloat(int(bits.x << 16) >> 3 & int(0x8fffe000u));
+    return float_of(bits, IN);
+#endif
+}
+REAL pick_real(uvec4 vector, uint k) {
+#if !WIDE
+    const uint word = vector[k << IN_LOG >> 2];
+    if (IN == BF16)
+        return uintBitsToFloat((k & 1u) == 0 ? word << 16 : word & 0xffff0000u);
+    if (SCALE != 0)
+        return intBitsToFloat(int((k & 1u) == 0 ? word << 16 : word) >> 3 & int(0x8fffe000u));
+#endif
+    return real_of(pick(vector, k, IN_LOG));
+}
+/* Where subnormals are lost: whether an element is one. */
+bool is_lost(uvec2 bits) {
+    if (KEEPS_SUBNORMALS || IN == F16)
+        return false;
+    const uint width = 8u << IN_LOG, stored = significand_bits(IN) - 1u;
+#if WIDE
+    return (bits.y & 0x7ff00000u) == 0 && (bits.x != 0 || (bits.y & 0x000fffffu) != 0);
+#else
+    return (bits.x & (1u << (width - 1u)) - 1u) - 1u < (1u << stored) - 1u;
+#endif
+}
+
+struct levels {
+    UNITS units[MOST_LEVELS];
+    int top;
+    uint chunks; /* that units are of */
+    uint misses;
+    uint saw;
+};
+levels new_levels() {
+    levels s;
+    UNROLLED for (uint l = 0; l < MOST_LEVELS; l++)
+        s.units[l] = 0;
+    s.top = LEAST_TOP;
+    s.chunks = s.misses = s.saw = 0;
+    return s;
+}
+
+/* Adds x to levels; what is left of it. */
+REAL split(inout REAL level[MOST_LEVELS], REAL x) {
+    precise REAL next, taken, rest = x;
+    UNROLLED for (uint l = 0; l < LEVELS; l++) {
+        next = level[l] + rest;
+        taken = next - level[l];
+        rest = rest - taken;
+        level[l] = next;
+    }
+    return rest;
+}
+
+void empty_levels(inout levels s) {
+    UNROLLED for (uint l = 0; l < LEVELS; l++) {
+        const UNITS units = s.units[l];
+        if (units != 0)
+            deposit(uint64_t(abs(units)), units < 0, exponent_of_level(s.top, l) - (PRECISION - 1) + SCALE - BOTTOM);
+        s.units[l] = 0;
+    }
+    s.chunks = 0;
+}
+
+/* Moves the window to where elements less than 2^high fit. */
+void place(inout levels s, int high) {
+    empty_levels(s);
+    s.top = clamp(high + SLACK, LEAST_TOP, MOST_TOP);
+    s.misses = 0;
+}
+
+/* ---- vectors ---- */
+
+const uint AHEAD = 8; /* vectors that a thread has on their way */
+
+/* Whether zeros have others than -0 among them. */
+bool has_plus(uvec4 x[AHEAD]) {
+    uvec4 all = ~uvec4(0);
+    UNROLLED for (uint v = 0; v < AHEAD; v++)
+        all &= x[v];
+    return IN_LOG == 3 ? (all.y & all.w) != 0x80000000u
+                       : all != uvec4(IN_LOG == 2 ? 0x80000000u : 0x80008000u);
+}
+
+/* False, and nothing is done: some do not fit. */
+bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
+    const uint vector = 16u >> IN_LOG, chunks = AHEAD * vector >> CHUNK_LOG;
+    REAL most = REAL(0);
+    bool lost = false;
+    UNROLLED for (uint v = 0; v < AHEAD; v++)
+        UNROLLED for (uint k = 0; k < vector; k++) {
+            most = max(most, abs(pick_real(x[v], k)));
+            lost = lost || is_lost(pick(x[v], k, IN_LOG));
+        }
+    if (lost)
+        return false;
+    if (!(most < power_of_two(s.top))) {
+        if (!(most < power_of_two(MOST_TOP)))
+            return false;
+        place(s, int(uint64_t(bits_of(most)) >> (PRECISION - 1)) - BIAS + 1);
+    } else if (s.chunks + chunks > MOST_CHUNKS) {
+        empty_levels(s);
+    }
+    if (!(most > REAL(0))) {
+        s.saw |= has_plus(x) ? SAW_OTHER : 0;
+        return true;
+    }
+    REAL start[MOST_LEVELS], level[MOST_LEVELS];
+    UNITS units[MOST_LEVELS], rests = 0;
+    UNROLLED for (uint l = 0; l < LEVELS; l++) {
+        start[l] = start_of_level(s.top, l);
+        units[l] = s.units[l] - UNITS(chunks) * bits_of(start[l]);
+    }
+    UNROLLED for (uint v = 0; v < AHEAD; v++)
+        UNROLLED for (uint k = 0; k < vector; k++) {
+            const uint place_in_chunk = v * vector + k & CHUNK - 1u;
+            if (place_in_chunk == 0)
+                level = start;
+            rests |= bits_of(split(level, pick_real(x[v], k)));
+            if (place_in_chunk == CHUNK - 1u)
+                UNROLLED for (uint l = 0; l < LEVELS; l++)
+                    units[l] += bits_of(level[l]);
+        }
+    if (rests << 1 != 0)
+        return false;
+    s.units = units;
+    s.chunks += chunks;
+    s.saw |= SAW_OTHER;
+    return true;
+}
+
+/* ---- elements one by one ---- */
+
+/* It is less than 2^this, SCALE left out. */
+int high_of(parts a) {
+    return a.position + BOTTOM + top_bit(a.significand) + 1 - SCALE;
+}
+
+void add_element(inout levels s, uvec2 bits) {
+    const parts a = take_apart(bits, IN);
+    if (!a.finite || a.significand == 0) {
+        s.saw |= !a.finite ? special(is_nan_of(a), a.negative) : a.negative ? 0 : SAW_OTHER;
+        return;
+    }
+    s.saw |= SAW_OTHER;
+    if (high_of(a) > s.top || is_lost(bits)) {
+        deposit(a.significand, a.negative, a.position);
+        return;
+    }
+    if (s.chunks == MOST_CHUNKS)
+        empty_levels(s);
+    REAL start[MOST_LEVELS], level[MOST_LEVELS];
+    UNROLLED for (uint l = 0; l < LEVELS; l++)
+        level[l] = start[l] = start_of_level(s.top, l);
+    const UNITS rest = bits_of(split(level, real_of(bits)));
+    UNROLLED for (uint l = 0; l < LEVELS; l++)
+        s.units[l] += bits_of(level[l]) - bits_of(start[l]);
+    s.chunks++;
+    if (rest << 1 != 0) {
+        const parts r = take_apart(words_of(uint64_t(rest)), WIDE != 0 ? F64 : F32);
+        deposit(r.significand, r.negative, r.position + SCALE);
+        s.misses++;
+    }
+}
+
+/* 'count' elements: runs of 'run' neighbours that begin 'far' from each other, 'apart' in memory; none from 'end' on. */
+void add_singly(inout levels s, uint64_t x, uint64_t first, uint count, uint run, uint far, uint64_t end,
+                uint64_t apart) {
+    int high = LEAST_TOP;
+    for (uint j = 0; j < count && first + j / run * far + j % run < end; j++) {
+        const uvec2 bits = element_at(x, (first + j / run * far + j % run) * apart);
+        const parts a = take_apart(bits, IN);
+        if (a.finite && a.significand != 0 && high_of(a) <= MOST_TOP)
+            high = max(high, high_of(a));
+    }
+    if (high > s.top || (s.misses >= MISSES && high + SLACK < s.top))
+        place(s, high);
+    for (uint j = 0; j < count && first + j / run * far + j % run < end; j++)
+        add_element(s, element_at(x, (first + j / run * far + j % run) * apart));
+}
+
+/* Elements begin to end of a group, 'apart' from each other, into the number. All threads. */
+void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t apart) {
+    const uint log = IN_LOG, vector = 16u >> log, step = AHEAD * BLOCK * vector;
+    levels s = new_levels();
+    uint64_t at = begin;
+    for (; apart == 1 && at + step <= end; at += step) {
+        uvec4 some[AHEAD];
+        UNROLLED for (uint v = 0; v < AHEAD; v++)
+            some[v] = load_vector(x + (at + (v * BLOCK + THREAD) * vector << log));
+        if (!add_vectors(s, some))
+            add_singly(s, x, at + THREAD * vector, AHEAD * vector, vector, BLOCK * vector, end, 1);
+    }
+    const uint count = 64;
+    for (; at < end; at += count * BLOCK)
+        add_singly(s, x, at + THREAD, count, 1, BLOCK, end, apart);
+    empty_levels(s);
+    atomicOr(all_saw, s.saw);
+    barrier();
+}
