@@ -7,9 +7,9 @@
 extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
     tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
     tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
-    tally_vulkan_kernels_segments[], tally_vulkan_kernels_exact_words[], tally_vulkan_kernels_exact_window[],
-    tally_vulkan_kernels_exact_levels[], tally_vulkan_kernels_exact_round[], tally_vulkan_kernels_exact[],
-    tally_vulkan_kernels_exact_keys[], tally_vulkan_kernels_user[];
+    tally_vulkan_kernels_runs[], tally_vulkan_kernels_segments[], tally_vulkan_kernels_exact_words[],
+    tally_vulkan_kernels_exact_window[], tally_vulkan_kernels_exact_levels[], tally_vulkan_kernels_exact_round[],
+    tally_vulkan_kernels_exact[], tally_vulkan_kernels_exact_keys[], tally_vulkan_kernels_user[];
 
 enum { LANE_LIMIT = 64 };
 
@@ -19,10 +19,10 @@ const char *const tally_vulkan_arithmetic_names[] = {"i32", "u32",  "i64",     "
                                                      "f64", "bits", "exact32", "exact64", "exact32f", "exact64f"};
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",      "spine",          "scan_rows",     "scan_columns",   "fold_groups",   "spine_of_groups",
-    "give_groups", "short_segments", "open_segments", "close_segments", "clear_control", "inspect_segments",
-    "report",      "exact_rows",     "exact_merge",   "exact_segments", "count_heads",   "rank_heads",
-    "exact_runs"};
+    "reduce",          "spine",          "scan_rows",        "scan_columns",   "fold_groups",
+    "spine_of_groups", "give_groups",    "give_runs",        "short_segments", "open_segments",
+    "close_segments",  "clear_control",  "inspect_segments", "report",         "exact_rows",
+    "exact_merge",     "exact_segments", "count_heads",      "rank_heads",     "exact_runs"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -99,6 +99,11 @@ unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot) {
     return slot.bytes > 8 ? 1 : 4;
 }
 
+/* Few enough for registers. */
+unsigned tally_vulkan_run_items(tally_vulkan_slot slot) {
+    return slot.bytes > 8 ? 4 : 16;
+}
+
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
     return (slot.bytes + 7) / 8 * 8 + 16;
 }
@@ -147,6 +152,7 @@ static void add_choices(tally_text *text, const choices *c) {
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
         c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w ? LANE_LIMIT : 1U << 30,
         tally_vulkan_tile_slots(c->slot));
+    tally_text_print(text, "#define ITEMS %uu\n", tally_vulkan_run_items(c->slot));
 }
 
 static const char one_lane[] = "#define lane_t acc_t\n#define lane_identity identity\n#define lane_lift lift\n"
@@ -319,10 +325,11 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
 }
 
 static void add_kernels(tally_text *text) {
-    static const char *const kernels[] = {
-        tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,     tally_vulkan_kernels_reduce,
-        tally_vulkan_kernels_spine,     tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
-        tally_vulkan_kernels_control,   tally_vulkan_kernels_groups,    tally_vulkan_kernels_segments};
+    static const char *const kernels[] = {tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,
+                                          tally_vulkan_kernels_reduce,    tally_vulkan_kernels_spine,
+                                          tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
+                                          tally_vulkan_kernels_control,   tally_vulkan_kernels_groups,
+                                          tally_vulkan_kernels_runs,      tally_vulkan_kernels_segments};
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
     add_main(text, 0, TALLY_VULKAN_EXACT_ROWS);

@@ -34,6 +34,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_FOLD_GROUPS,
     TALLY_VULKAN_SPINE_OF_GROUPS,
     TALLY_VULKAN_GIVE_GROUPS,
+    TALLY_VULKAN_GIVE_RUNS,
     TALLY_VULKAN_SHORT_SEGMENTS,
     TALLY_VULKAN_OPEN_SEGMENTS,
     TALLY_VULKAN_CLOSE_SEGMENTS,
@@ -61,6 +62,9 @@ tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithme
 /* Accumulators of a tile in shared memory, a thread: of a vector of 16 bytes each in scan_rows.comp, of an element in
  * groups.comp. */
 unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
+
+/* Neighbouring elements that a thread of runs.comp takes. */
+unsigned tally_vulkan_run_items(tally_vulkan_slot slot);
 
 /* What groups.comp notes of a chunk. */
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);

@@ -2,7 +2,7 @@
  * first. */
 const uint KEY_CHUNK = 32;
 #define RANKS    p.before
-#define ROOM     p.inner
+#define ROOM     p.columns
 #define KEYS_OUT p.carry
 
 uvec2 key_at(uint64_t i) {
