@@ -1,18 +1,21 @@
 /* Exact mode: kernels for rows, columns and segments. */
 
-/* Chunks of rows and columns: a workgroup each, of which none does two, so that loops stay short. */
+/* Chunks of rows and columns: a team of 'many' threads each, of which none does two, so that loops stay short. */
 void exact_rows() {
     begin_kernel();
-    const uint64_t number = group_number();
-    if (number >= p.columns * p.chunks)
-        return;
+    form_teams(p.many);
+    const uint64_t number = group_number() * (BLOCK / team_size) + team;
+    const bool is_there = number < p.columns * p.chunks;
     const uint64_t chunk = p.chunks == 1 ? uint64_t(0) : number / p.columns, column = number - chunk * p.columns;
     const uint64_t first = first_of_column(column) << IN_LOG, extent = extent_of_run();
-    const uint64_t begin = min(chunk * p.chunk, extent), end = min(begin + p.chunk, extent);
+    const uint64_t begin = min(chunk * p.chunk, extent), end = is_there ? min(begin + p.chunk, extent) : begin;
     clear_words();
-    if (p.slots == 0 && p.carry != 0)
+    if (is_there && p.slots == 0 && p.carry != 0)
         add_stored(p.carry + column * SUM_BYTES);
+    barrier();
     add_elements(p.x + first, p.y + first, begin, end, p.inner);
+    if (!is_there)
+        return;
     if (p.slots != 0)
         store_words(p.slots + number * SUM_BYTES);
     else if (p.total != 0)
@@ -29,6 +32,7 @@ void exact_merge() {
     const uint64_t column = group_number();
     if (column >= p.columns)
         return;
+    form_teams(BLOCK);
     clear_words();
     const uint across = min(BLOCK, 1u << findMSB(2 * WORDS - 1)), sharing = BLOCK / across;
     for (uint i = THREAD % across; i <= WORDS; i += across) {
@@ -46,26 +50,31 @@ void exact_merge() {
             }
         }
         if (i == WORDS)
-            atomicOr(all_saw, saw);
+            atomicOr(all_saw[0], saw);
         else
             atomicAdd(words[i], sum);
     }
     barrier();
     if (p.carry != 0)
         add_stored(p.carry + column * SUM_BYTES);
+    barrier();
     if (p.total != 0)
         store_words(p.total + column * SUM_BYTES);
     else
         give(column, p.before + extent_of_run());
 }
 
+/* A team each. */
 void exact_segments() {
     begin_kernel();
-    const uint64_t g = group_number();
-    if (g >= SEGMENTS || CONTROL.refused != 0)
+    if (CONTROL.refused != 0)
         return;
-    const uint64_t begin = offset_at(g), end = offset_at(g + 1);
+    form_teams(p.many);
+    const uint64_t g = group_number() * (BLOCK / team_size) + team;
+    const bool is_there = g < SEGMENTS;
+    const uint64_t begin = is_there ? offset_at(g) : 0, end = is_there ? offset_at(g + 1) : 0;
     clear_words();
     add_elements(p.x, p.y, begin, end, 1);
-    give(g, end - begin);
+    if (is_there)
+        give(g, end - begin);
 }

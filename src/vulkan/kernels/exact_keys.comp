@@ -78,6 +78,7 @@ void exact_runs() {
         return;
     const uint64_t end = min((chunk + 1) * KEY_CHUNK, p.extent);
     uint64_t rank = rank_of_chunk(chunk);
+    form_teams(BLOCK);
     for (uint64_t i = chunk * KEY_CHUNK; i < end; i++) {
         if (!begins_run(i))
             continue;

@@ -257,22 +257,43 @@ void add_singly(inout levels s, uint64_t x, uint64_t first, uint count, uint run
         add_element(s, element_at(x, (first + j / run * far + j % run) * apart));
 }
 
+/* Elements first and on of a group; those that are missing are -0, which changes nothing. */
+uvec4 load_or_none(uint64_t x, uint64_t first, uint64_t end, uint64_t apart) {
+    const uint log = IN_LOG, vector = 16u >> log;
+    if (apart == 1 && first + vector <= end)
+        return load_vector(x + (first << log));
+    uvec4 loaded = log == 3 ? uvec4(0, 0x80000000u, 0, 0x80000000u) : uvec4(log == 2 ? 0x80000000u : 0x80008000u);
+    for (uint k = 0; k < vector && first + k < end; k++) {
+        const uvec2 bits = element_at(x, (first + k) * apart);
+        if (log == 3)
+            loaded[2 * k + 1] = bits.y;
+        if (log == 3)
+            loaded[2 * k] = bits.x;
+        else if (log == 2)
+            loaded[k] = bits.x;
+        else
+            loaded[k >> 1] ^= (bits.x ^ 0x8000u) << 16u * (k & 1u);
+    }
+    return loaded;
+}
+
 /* Elements begin to end of a group, 'apart' from each other, into the number. All threads. */
 void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t apart) {
-    const uint log = IN_LOG, vector = 16u >> log, step = AHEAD * BLOCK * vector;
+    const uint log = IN_LOG, vector = 16u >> log, far = team_size * vector;
     levels s = new_levels();
-    uint64_t at = begin;
-    for (; apart == 1 && at + step <= end; at += step) {
+    for (uint64_t at = begin; at < end; at += AHEAD * far) {
         uvec4 some[AHEAD];
-        UNROLLED for (uint v = 0; v < AHEAD; v++)
-            some[v] = load_vector(x + (at + (v * BLOCK + THREAD) * vector << log));
+        const uint64_t first = at + part * vector;
+        if (apart == 1 && at + AHEAD * far <= end)
+            UNROLLED for (uint v = 0; v < AHEAD; v++)
+                some[v] = load_vector(x + (first + v * far << log));
+        else
+            UNROLLED for (uint v = 0; v < AHEAD; v++)
+                some[v] = load_or_none(x, first + v * far, end, apart);
         if (!add_vectors(s, some))
-            add_singly(s, x, at + THREAD * vector, AHEAD * vector, vector, BLOCK * vector, end, 1);
+            add_singly(s, x, first, AHEAD * vector, vector, far, end, apart);
     }
-    const uint count = 64;
-    for (; at < end; at += count * BLOCK)
-        add_singly(s, x, at + THREAD, count, 1, BLOCK, end, apart);
     empty_levels(s);
-    atomicOr(all_saw, s.saw);
+    atomicOr(all_saw[team], s.saw);
     barrier();
 }

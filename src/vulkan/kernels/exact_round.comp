@@ -1,7 +1,13 @@
 /* Exact mode: from the words to a result, rounded once, as src/exact/round.c has it. */
-shared uint digits[LIMBS + 4];
+/* Digits of base 2^32, the lowest first, take the place of the team's words. */
+uint digit(int i) {
+    return uint(words[own_words + i]);
+}
+void set_digit(int i, uint value) {
+    words[own_words + i] = int(value);
+}
 
-/* The absolute value as digits of base 2^32 in shared memory, from 'low' on, the lowest first, neither end zero. */
+/* The absolute value as digits from 'low' on, neither end zero. */
 struct magnitude {
     int low, count, exponent;
     bool negative;
@@ -9,24 +15,26 @@ struct magnitude {
 
 magnitude magnitude_of_words() {
     int64_t carry = 0;
-    for (uint i = 0; i < LIMBS; i++) {
-        const int64_t value = int64_t(words[2 * i]) + int64_t(words[2 * i + 1]) * 65536 + carry;
-        digits[i] = uint(value);
+    const int limbs = int(LIMBS);
+    for (int i = 0; i < limbs; i++) {
+        const int64_t value = int64_t(words[own_words + 2 * i]) + int64_t(words[own_words + 2 * i + 1]) * 65536 + carry;
+        set_digit(i, uint(value));
         carry = value >> 32;
     }
-    digits[LIMBS] = uint(carry);
+    set_digit(limbs, uint(carry));
     const bool negative = carry < 0;
     if (negative) {
         uint more = 1;
-        for (uint i = 0; i <= LIMBS; i++) {
-            digits[i] = ~digits[i] + more;
-            more = digits[i] == 0 ? more : 0;
+        for (int i = 0; i <= limbs; i++) {
+            const uint value = ~digit(i) + more;
+            set_digit(i, value);
+            more = value == 0 ? more : 0;
         }
     }
-    int low = 0, count = int(LIMBS) + 1;
-    while (count > 0 && digits[count - 1] == 0)
+    int low = 0, count = limbs + 1;
+    while (count > 0 && digit(count - 1) == 0)
         count--;
-    while (low < count && digits[low] == 0)
+    while (low < count && digit(low) == 0)
         low++;
     return magnitude(low, count - low, BOTTOM + 32 * low, negative);
 }
@@ -39,23 +47,24 @@ struct unrounded {
 
 /* Bit 'position' of the digits, 0 below them. */
 uint digit_bit(magnitude m, int position) {
-    return position < 0 ? 0 : digits[m.low + (position >> 5)] >> (position & 31) & 1;
+    return position < 0 ? 0 : digit(m.low + (position >> 5)) >> (position & 31) & 1;
 }
 bool bits_below(magnitude m, int position) {
     if (position <= 0)
         return false;
-    return position >= 32 || (digits[m.low] & ((1u << position) - 1)) != 0; /* the lowest digit is not zero */
+    return position >= 32 || (digit(m.low) & ((1u << position) - 1)) != 0; /* the lowest digit is not zero */
 }
 int bit_length(magnitude m) {
-    return 32 * (m.count - 1) + findMSB(digits[m.low + m.count - 1]) + 1;
+    return 32 * (m.count - 1) + findMSB(digit(m.low + m.count - 1)) + 1;
 }
 
 unrounded unrounded_sum(magnitude m) {
-    const int length = bit_length(m);
-    uint64_t leading = 0;
-    for (int k = 1; k <= 64; k++)
-        leading = leading << 1 | digit_bit(m, length - k);
-    return unrounded(leading | (bits_below(m, length - 64) ? 1 : 0), m.exponent + length - 64);
+    const uint top = digit(m.low + m.count - 1), second = m.count > 1 ? digit(m.low + m.count - 2) : 0;
+    const uint third = m.count > 2 ? digit(m.low + m.count - 3) : 0;
+    const int shift = 31 - findMSB(top);
+    const uint64_t leading = (uint64_t(top) << 32 | second) << shift | uint64_t(third) << shift >> 32;
+    const bool more = third << shift != 0 || m.count > 3;
+    return unrounded(leading | (more ? 1 : 0), m.exponent + 32 * (m.count - 2) - shift);
 }
 
 /* Long division, a bit at a time, until the quotient has 64. */
@@ -98,10 +107,10 @@ uint64_t nan_bits() {
     return infinity_bits(OUT) | uint64_t(1) << (significand_bits(OUT) - 2u);
 }
 
-/* Of the words; one thread. */
+/* Of the team's words; one thread of it. */
 uint64_t result_bits(uint64_t count) {
     const uint64_t minus = uint64_t(1) << ((8u << OUT_LOG) - 1u);
-    const uint both = SAW_PLUS | SAW_MINUS, saw = all_saw;
+    const uint both = SAW_PLUS | SAW_MINUS, saw = all_saw[team];
     const bool mean = OPERATOR == OPERATOR_MEAN, root = OPERATOR == OPERATOR_NORM2;
     if ((saw & SAW_NAN) != 0 || (saw & both) == both || (mean && count == 0))
         return nan_bits();
@@ -115,7 +124,7 @@ uint64_t result_bits(uint64_t count) {
 }
 
 void give(uint64_t at, uint64_t count) {
-    if (THREAD == 0)
+    if (part == 0)
         store_bits(p.out_at + (at << OUT_LOG), OUT_LOG, words_of(result_bits(count)));
 }
 

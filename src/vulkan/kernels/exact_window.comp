@@ -184,16 +184,16 @@ bool add_vector(inout window w, uvec4 raw) {
 /* Elements begin to end of a group, 'apart' from each other, into the number. All threads. */
 void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t apart) {
     const uint log = IN_LOG, vector = 16u >> log;
-    const uint64_t step = uint64_t(AHEAD * BLOCK * vector);
+    const uint64_t step = uint64_t(AHEAD * team_size * vector);
     window w = new_window();
     uint64_t at = begin;
     for (; apart == 1 && at + step <= end; at += step) {
         uvec4 a[AHEAD], b[AHEAD];
         for (uint u = 0; u < AHEAD; u++) {
-            a[u] = load_vector(x + (at + (u * BLOCK + THREAD) * vector << log));
+            a[u] = load_vector(x + (at + (u * team_size + part) * vector << log));
             b[u] = a[u];
             if (IS_DOT)
-                b[u] = load_vector(y + (at + (u * BLOCK + THREAD) * vector << log));
+                b[u] = load_vector(y + (at + (u * team_size + part) * vector << log));
         }
         for (uint u = 0; u < AHEAD; u++) {
 #if !PRODUCTS && !WIDE
@@ -204,11 +204,11 @@ void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t
                 add_term(w, term_of(pick(a[u], k, log), pick(b[u], k, log)));
         }
     }
-    for (uint64_t i = at + THREAD; i < end; i += BLOCK) {
+    for (uint64_t i = at + part; i < end; i += team_size) {
         const uvec2 a = load_bits(x + (i * apart << log), log);
         add_term(w, term_of(a, IS_DOT ? load_bits(y + (i * apart << log), log) : a));
     }
     empty_window(w);
-    atomicOr(all_saw, w.saw);
+    atomicOr(all_saw[team], w.saw);
     barrier();
 }

@@ -1,5 +1,6 @@
-/* Exact mode: sums and sums of products that are rounded once. A workgroup keeps a fixed-point number in shared memory, in
- * words with 16 bits of payload, wide enough for any sum of the type's terms. A thread adds terms to something narrower
+/* Exact mode: sums and sums of products that are rounded once. A team of threads, which are some or all of a workgroup,
+ * keeps a fixed-point number in shared memory, in words with 16 bits of payload, wide enough for any sum of the type's
+ * terms. A thread adds terms to something narrower
  * in registers (exact_window.comp or exact_levels.comp) and, now and then, that to the number; terms that do not fit
  * there go to the number directly. Everything added to it is an integer, and integers have no order: no cut and no race
  * changes a bit of a result.
@@ -18,15 +19,28 @@ const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */
 #define IS_DOT false
 #endif
 
-shared int words[WORDS];
-shared uint all_saw;
+const uint LEAST_TEAM = 32;
+shared int words[BLOCK / LEAST_TEAM * WORDS];
+shared uint all_saw[BLOCK / LEAST_TEAM];
+
+/* A thread's team, which is so many threads, and its place there. */
+uint team, team_size, part;
+uint own_words; /* where the team's begin */
+
+/* Barriers are for all teams, which go through the same of them. */
+void form_teams(uint threads) {
+    team_size = threads;
+    part = THREAD & threads - 1;
+    team = THREAD / threads;
+    own_words = team * WORDS;
+}
 
 void clear_words() {
     barrier(); /* earlier use of the memory */
-    for (uint i = THREAD; i < WORDS; i += BLOCK)
-        words[i] = 0;
-    if (THREAD == 0)
-        all_saw = 0;
+    for (uint i = part; i < WORDS; i += team_size)
+        words[own_words + i] = 0;
+    if (part == 0)
+        all_saw[team] = 0;
     barrier();
 }
 
@@ -35,11 +49,11 @@ void clear_words() {
 const int FULL = 1 << 29, TAKEN = 16;
 void add_to_word(uint to, int piece) {
     while (true) {
-        const int after = atomicAdd(words[to], piece) + piece;
+        const int after = atomicAdd(words[own_words + to], piece) + piece;
         if (abs(after) < FULL || to + 1 == WORDS)
             break;
         piece = after < 0 ? -TAKEN : TAKEN;
-        atomicAdd(words[to], -65536 * piece);
+        atomicAdd(words[own_words + to], -65536 * piece);
         to++;
     }
 }
@@ -60,21 +74,10 @@ void deposit(uint64_t magnitude, bool negative, int position) {
     }
 }
 
-/* Moves what is above each word's payload one word up. */
-const uint MOST_A_THREAD = 3; /* of 272 words, with 128 threads or more */
-void carry_words() {
-    int mine[MOST_A_THREAD];
-    barrier();
-    for (uint k = 0; k < MOST_A_THREAD; k++) {
-        const uint i = k * BLOCK + THREAD;
-        if (i < WORDS)
-            mine[k] = (i < WORDS - 1 ? words[i] & 65535 : words[i]) + (i > 0 ? words[i - 1] >> 16 : 0);
-    }
-    barrier();
-    for (uint k = 0; k < MOST_A_THREAD; k++)
-        if (k * BLOCK + THREAD < WORDS)
-            words[k * BLOCK + THREAD] = mine[k];
-    barrier();
+/* Word i when what is above each word's payload has moved one word up. */
+int carried_word(uint i) {
+    const int word = words[own_words + i];
+    return (i < WORDS - 1 ? word & 65535 : word) + (i > 0 ? words[own_words + i - 1] >> 16 : 0);
 }
 
 /* ---- elements, taken apart ---- */
@@ -111,16 +114,14 @@ const uint SUM_BYTES = (WORDS + 2) * 4;
 
 /* Words after a carry, whose sum with some thousand others fits, and what was seen. */
 void add_stored(uint64_t at) {
-    for (uint i = THREAD; i < WORDS; i += BLOCK)
-        words[i] += int(load_word(at + 4 * i));
-    if (THREAD == 0)
-        all_saw |= load_word(at + 4 * WORDS);
-    barrier();
+    for (uint i = part; i < WORDS; i += team_size)
+        words[own_words + i] += int(load_word(at + 4 * i));
+    if (part == 0)
+        all_saw[team] |= load_word(at + 4 * WORDS);
 }
 void store_words(uint64_t at) {
-    carry_words();
-    for (uint i = THREAD; i < WORDS; i += BLOCK)
-        one_word(at + 4 * i).word = uint(words[i]);
-    if (THREAD == 0)
-        one_word(at + 4 * WORDS).word = all_saw;
+    for (uint i = part; i < WORDS; i += team_size)
+        one_word(at + 4 * i).word = uint(carried_word(i));
+    if (part == 0)
+        one_word(at + 4 * WORDS).word = all_saw[team];
 }
