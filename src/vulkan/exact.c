@@ -5,24 +5,26 @@
 #include "exact/superaccumulator.h"
 
 enum {
-    KEY_CHUNK = 32,      /* keys whose runs one workgroup adds, as in exact.comp */
+    KEY_CHUNK = 4096,    /* keys whose runs one workgroup adds, as in exact_keys.comp */
     CHUNKS = 2048,       /* workgroups that share a row */
     LEAST_CHUNK = 16384, /* elements of theirs */
-    LEAST_TEAM = 32,     /* threads that share a group, as in exact_words.comp */
-    EACH = 4 * 8 * 16    /* bytes that a thread has of it: four times its vectors */
+    EACH = 4 * 8 * 16    /* bytes that a thread has of a group: four times its vectors */
 };
 
-/* Threads that share a group of so many elements: a power of two. */
-static uint32_t team_of(const tally_vulkan_device *device, const tally_computation *c, uint64_t elements) {
-    uint32_t threads = LEAST_TEAM;
-    while (threads < device->block && (uint64_t)threads * EACH < elements * c->in_bytes)
-        threads *= 2;
-    return threads;
+static tally_exact_layout layout_of(const tally_computation *c) {
+    return tally_exact_layout_of(c->desc.in, c->monoid != TALLY_MONOID_sum);
 }
 
 uint64_t tally_vulkan_exact_state_bytes(const tally_computation *c) {
-    const tally_exact_layout layout = tally_exact_layout_of(c->desc.in, c->monoid != TALLY_MONOID_sum);
-    return (2 * (uint64_t)tally_layout_limbs(layout) + 2) * sizeof(uint32_t);
+    return (2 * (uint64_t)tally_layout_limbs(layout_of(c)) + 2) * sizeof(uint32_t);
+}
+
+/* Threads that share a group of so many elements: a power of two. */
+static uint32_t team_of(const tally_vulkan_device *device, const tally_computation *c, uint64_t elements) {
+    uint32_t threads = tally_vulkan_least_team(layout_of(c));
+    while (threads < device->block && (uint64_t)threads * EACH < elements * c->in_bytes)
+        threads *= 2;
+    return threads;
 }
 
 static void cut_rows(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_cut *cut) {
@@ -87,7 +89,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
                                   divide_up(l->args->shape.segments, l->plan->device->block / cut->many));
     } else {
         a.before = l->workspace + cut->ranks;
-        tally_vulkan_dispatch(l, k[TALLY_VULKAN_COUNT_HEADS], &a, divide_up(cut->chunks, l->plan->device->block));
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_COUNT_HEADS], &a, cut->chunks);
         tally_vulkan_then(l);
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_RANK_HEADS], &a, 1);
         tally_vulkan_then(l);

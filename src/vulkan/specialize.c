@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "exact/superaccumulator.h"
-
 extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
     tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
     tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
@@ -112,6 +110,12 @@ bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithm
     (void)monoid;
     return arithmetic == TALLY_VULKAN_u64d || arithmetic == TALLY_VULKAN_f32w || arithmetic == TALLY_VULKAN_f64 ||
            arithmetic == TALLY_VULKAN_exact64f;
+}
+
+/* Teams' words fill 12 KB at most, of 256 threads. */
+unsigned tally_vulkan_least_team(tally_exact_layout layout) {
+    const int32_t limbs = tally_layout_limbs(layout);
+    return limbs <= 24 ? 4 : limbs <= 96 ? 16 : 32;
 }
 
 bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic) {
@@ -307,8 +311,9 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     const tally_exact_layout layout = tally_exact_layout_of(wide ? TALLY_F64 : TALLY_F32, products);
     tally_text_print(text,
                      "#define PRODUCTS %d\n#define WIDE %d\n#define BY_LEVELS %d\n#define LIMBS %du\n"
-                     "#define BOTTOM (%d)\n",
-                     products, wide, by_levels, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout));
+                     "#define BOTTOM (%d)\n#define LEAST_TEAM %uu\n",
+                     products, wide, by_levels, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout),
+                     tally_vulkan_least_team(layout));
     tally_text_print(text, "#define OPERATOR_DOT %du\n#define OPERATOR_MEAN %du\n#define OPERATOR_NORM2 %du\n",
                      TALLY_DOT, TALLY_MEAN, TALLY_NORM2);
     const char *const kernels[] = {tally_vulkan_kernels_prelude,

@@ -6,6 +6,7 @@
 
 #include "core/expressions.h"
 #include "core/text.h"
+#include "exact/superaccumulator.h"
 
 /* What is computed in; variants.def tells them apart. */
 typedef enum tally_vulkan_arithmetic {
@@ -71,6 +72,9 @@ unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);
 
 /* Whether the arithmetic or the monoid's accumulators need doubles. */
 bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
+/* Exact mode: the fewest threads that share a group. */
+unsigned tally_vulkan_least_team(tally_exact_layout layout);
 
 /* Whether it is exact mode that trusts in the rounding of floats. */
 bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic);

@@ -35,7 +35,7 @@ static uint64_t number(const layout *l, uint64_t low, uint64_t range) {
 
 static const char *const patterns[] = {"of a range", "with larger ones", "subnormal", "few subnormals", "largest",
                                        "not finite", "infinite",         "-0",        "one 0",          "small",
-                                       "falling"};
+                                       "falling",    "one NaN"};
 
 static uint64_t element(const layout *l, size_t pattern, uint64_t range, size_t i, size_t n) {
     const uint64_t middle = l->fields / 2, infinity = l->fields << l->stored, minus = 1ull << (8 * l->bytes - 1);
@@ -60,6 +60,8 @@ static uint64_t element(const layout *l, size_t pattern, uint64_t range, size_t 
         return i == n / 2 ? 0 : minus;
     case 9:
         return number(l, 0, range);
+    case 11:
+        return i == n / 2 ? infinity | 1 : 0;
     default:
         return number(l, l->fields - 1 - i * (l->fields - 1) / n, 1);
     }

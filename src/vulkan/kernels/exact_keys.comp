@@ -1,6 +1,6 @@
 /* Exact mode by runs of keys: their heads are counted in chunks of KEY_CHUNK, which gives each chunk the number of its
- * first. */
-const uint KEY_CHUNK = 32;
+ * first; then a workgroup adds up the runs that begin in a chunk, to their ends, each by a team of threads. */
+const uint KEY_CHUNK = 4096;
 #define RANKS    p.before
 #define ROOM     p.columns
 #define KEYS_OUT p.carry
@@ -16,26 +16,67 @@ uint64_t rank_of_chunk(uint64_t chunk) {
     return u64_of(load_bits(RANKS + 8 * chunk, 3));
 }
 
+/* Bits for heads of a chunk, and for each word, how many are in those before it. */
+shared uint head_bits[KEY_CHUNK / 32], heads_before[KEY_CHUNK / 32];
+shared uint nearest;
+
+/* How many. All threads. */
+uint find_heads(uint64_t chunk) {
+    const uint64_t first = chunk * KEY_CHUNK;
+    for (uint w = THREAD; w < KEY_CHUNK / 32; w += BLOCK)
+        head_bits[w] = 0;
+    barrier();
+    for (uint i = THREAD; i < KEY_CHUNK && first + i < p.extent; i += BLOCK)
+        if (begins_run(first + i))
+            atomicOr(head_bits[i >> 5], 1u << (i & 31u));
+    barrier();
+    for (uint w = THREAD; w < KEY_CHUNK / 32; w += BLOCK) {
+        uint before = 0;
+        for (uint k = 0; k < w; k++)
+            before += bitCount(head_bits[k]);
+        heads_before[w] = before;
+    }
+    barrier();
+    return heads_before[KEY_CHUNK / 32 - 1] + bitCount(head_bits[KEY_CHUNK / 32 - 1]);
+}
+
+/* Where in the chunk a head is, told by how many come before it. */
+uint place_of_head(uint number) {
+    uint word = 0;
+    for (uint step = KEY_CHUNK / 64; step > 0; step /= 2)
+        if (heads_before[word + step] <= number)
+            word += step;
+    uint bits = head_bits[word];
+    for (uint k = heads_before[word]; k < number; k++)
+        bits &= bits - 1;
+    return 32 * word + findLSB(bits);
+}
+
 void count_heads() {
     begin_kernel();
-    const uint64_t chunk = group_number() * BLOCK + THREAD;
+    const uint64_t chunk = group_number();
     if (chunk >= p.chunks)
         return;
-    uint64_t heads = 0;
-    for (uint64_t i = chunk * KEY_CHUNK; i < min((chunk + 1) * KEY_CHUNK, p.extent); i++)
-        heads += begins_run(i) ? 1 : 0;
-    store_bits(RANKS + 8 * chunk, 3, words_of(heads));
+    const uint heads = find_heads(chunk);
+    if (THREAD == 0)
+        store_bits(RANKS + 8 * chunk, 3, uvec2(heads, 0));
 }
 
 /* One workgroup: from the chunks' heads to those before each. */
+const uint RANKS_AHEAD = 8;
 shared uint64_t thread_heads[BLOCK];
 void rank_heads() {
     begin_kernel();
     const uint64_t each = (p.chunks + BLOCK - 1) / BLOCK;
     const uint64_t first = min(THREAD * each, p.chunks), end = min(first + each, p.chunks);
     uint64_t mine = 0, before = 0;
-    for (uint64_t c = first; c < end; c++)
-        mine += rank_of_chunk(c);
+    for (uint64_t c = first; c < end; c += RANKS_AHEAD) {
+        uint64_t some[RANKS_AHEAD];
+        UNROLLED for (uint k = 0; k < RANKS_AHEAD; k++)
+            some[k] = c + k < end ? rank_of_chunk(c + k) : uint64_t(0);
+        UNROLLED for (uint k = 0; k < RANKS_AHEAD; k++)
+            mine += some[k];
+    }
     thread_heads[THREAD] = mine;
     barrier();
     for (uint t = 0; t < THREAD; t++)
@@ -52,10 +93,9 @@ void rank_heads() {
     }
 }
 
-/* The first position after 'from' where a run begins, or the end. All threads. */
-shared uint nearest;
-uint64_t end_of_run(uint64_t from) {
-    for (uint64_t at = from + 1;; at += BLOCK) {
+/* The first position from 'at' on where a run begins, or the end. All threads. */
+uint64_t next_run(uint64_t at) {
+    for (;; at += BLOCK) {
         barrier();
         if (THREAD == 0)
             nearest = BLOCK;
@@ -70,24 +110,38 @@ uint64_t end_of_run(uint64_t from) {
     }
 }
 
-/* The runs that begin in a workgroup's chunk, to their ends. */
+/* Of the team, if it is there. All teams. */
+void add_run(bool is_there, uint64_t rank, uint64_t begin, uint64_t end) {
+    clear_words();
+    add_elements(p.x, p.y, begin, is_there ? end : begin, 1);
+    if (!is_there)
+        return;
+    give(rank, end - begin);
+    if (part == 0 && KEYS_OUT != 0)
+        store_bits(KEYS_OUT + (rank << log_bytes(INDEX)), log_bytes(INDEX), key_at(begin));
+}
+
+/* The last run may be longer than the chunk; then it is all threads'. */
 void exact_runs() {
     begin_kernel();
     const uint64_t chunk = group_number();
     if (chunk >= p.chunks || CONTROL.refused != 0)
         return;
-    const uint64_t end = min((chunk + 1) * KEY_CHUNK, p.extent);
-    uint64_t rank = rank_of_chunk(chunk);
-    form_teams(BLOCK);
-    for (uint64_t i = chunk * KEY_CHUNK; i < end; i++) {
-        if (!begins_run(i))
-            continue;
-        const uint64_t until = end_of_run(i);
-        clear_words();
-        add_elements(p.x, p.y, i, until, 1);
-        give(rank, until - i);
-        if (THREAD == 0 && KEYS_OUT != 0)
-            store_bits(KEYS_OUT + (rank << log_bytes(INDEX)), log_bytes(INDEX), key_at(i));
-        rank++;
+    const uint heads = find_heads(chunk);
+    if (heads == 0)
+        return;
+    const uint64_t first = chunk * KEY_CHUNK, rank = rank_of_chunk(chunk);
+    const uint64_t last = first + place_of_head(heads - 1), end = next_run(min(first + KEY_CHUNK, p.extent));
+    const bool is_long = end - last > KEY_CHUNK;
+    form_teams(clamp(1u << findMSB(BLOCK / min(heads, BLOCK)), LEAST_TEAM, BLOCK));
+    const uint short_runs = is_long ? heads - 1 : heads;
+    for (uint before = 0; before < short_runs; before += BLOCK / team_size) {
+        const uint run = min(before + team, heads - 1);
+        const uint64_t until = run + 1 < heads ? first + place_of_head(run + 1) : end;
+        add_run(before + team < short_runs, rank + run, first + place_of_head(run), until);
+    }
+    if (is_long) {
+        form_teams(BLOCK);
+        add_run(team == 0, rank + heads - 1, last, end);
     }
 }

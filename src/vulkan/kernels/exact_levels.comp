@@ -151,13 +151,20 @@ void place(inout levels s, int high) {
 
 const uint AHEAD = 8; /* vectors that a thread has on their way */
 
-/* Whether zeros have others than -0 among them. */
-bool has_plus(uvec4 x[AHEAD]) {
-    uvec4 all = ~uvec4(0);
-    UNROLLED for (uint v = 0; v < AHEAD; v++)
+/* -0 as a vector. */
+uvec4 minus_zeros() {
+    return IN_LOG == 3 ? uvec4(0, 0x80000000u, 0, 0x80000000u) : uvec4(IN_LOG == 2 ? 0x80000000u : 0x80008000u);
+}
+
+/* False, and nothing is done: they are no zeros, but NaNs among zeros. */
+bool add_zeros(inout levels s, uvec4 x[AHEAD]) {
+    uvec4 any = uvec4(0), all = ~uvec4(0);
+    UNROLLED for (uint v = 0; v < AHEAD; v++) {
+        any |= x[v];
         all &= x[v];
-    return IN_LOG == 3 ? (all.y & all.w) != 0x80000000u
-                       : all != uvec4(IN_LOG == 2 ? 0x80000000u : 0x80008000u);
+    }
+    s.saw |= all != minus_zeros() ? SAW_OTHER : 0;
+    return (any & ~minus_zeros()) == uvec4(0);
 }
 
 /* False, and nothing is done: some do not fit. */
@@ -179,10 +186,8 @@ bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
     } else if (s.chunks + chunks > MOST_CHUNKS) {
         empty_levels(s);
     }
-    if (!(most > REAL(0))) {
-        s.saw |= has_plus(x) ? SAW_OTHER : 0;
-        return true;
-    }
+    if (!(most > REAL(0)))
+        return add_zeros(s, x);
     REAL start[MOST_LEVELS], level[MOST_LEVELS];
     UNITS units[MOST_LEVELS], rests = 0;
     UNROLLED for (uint l = 0; l < LEVELS; l++) {
@@ -262,7 +267,7 @@ uvec4 load_or_none(uint64_t x, uint64_t first, uint64_t end, uint64_t apart) {
     const uint log = IN_LOG, vector = 16u >> log;
     if (apart == 1 && first + vector <= end)
         return load_vector(x + (first << log));
-    uvec4 loaded = log == 3 ? uvec4(0, 0x80000000u, 0, 0x80000000u) : uvec4(log == 2 ? 0x80000000u : 0x80008000u);
+    uvec4 loaded = minus_zeros();
     for (uint k = 0; k < vector && first + k < end; k++) {
         const uvec2 bits = element_at(x, (first + k) * apart);
         if (log == 3)
