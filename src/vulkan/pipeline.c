@@ -52,7 +52,7 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
         return TALLY_VULKAN_f64;
     if (!device->has_double || (tally_is_scan(c) && !lowers_in_floats(c)))
         return TALLY_VULKAN_f32;
-    const bool in_lanes = !tally_is_scan(c) && c->monoid != TALLY_MONOID_prod && c->desc.grouping != TALLY_KEYS;
+    const bool in_lanes = !tally_is_scan(c) && c->monoid != TALLY_MONOID_prod;
     return in_lanes ? TALLY_VULKAN_f32w : TALLY_VULKAN_f64;
 }
 

@@ -52,7 +52,7 @@ void exact_merge() {
         if (i == WORDS)
             atomicOr(all_saw[0], saw);
         else
-            atomicAdd(words[i], sum);
+            atomicAdd(words[first_words + i], sum);
     }
     barrier();
     if (p.carry != 0)

@@ -9,27 +9,29 @@
 layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* the device does, else it may take them for zeros */
 
 #if WIDE
-#define REAL        double
-#define UNITS       int64_t
-#define CHUNK_LOG   3
-#define LEVELS      2u
-#define MOST_LEVELS 2
+#define REAL      double
+#define REALS     dvec2
+#define UNITS     int64_t
+#define UNITS_OF  i64vec2
+#define CHUNK_LOG 1
+#define LEVELS    2
 const int PRECISION = 53, BIAS = 1023;
 #else
-#define REAL        float
-#define UNITS       int
-#define CHUNK_LOG   (IN == F16 ? 2 : 3)
-#define LEVELS      (IN == F32 ? 3u : 2u)
-#define MOST_LEVELS 3
+#define REAL      float
+#define REALS     vec3 /* of the levels: the last is left out where there are two */
+#define UNITS     int
+#define UNITS_OF  ivec3
+#define CHUNK_LOG (IN == BF16 ? 3 : 2)
+#define LEVELS    (IN == F32 ? 3 : 2)
 const int PRECISION = 24, BIAS = 127;
 #endif
-#define CHUNK (1u << CHUNK_LOG) /* additions to a level until it is emptied */
+#define CHUNK (1u << CHUNK_LOG) /* additions to a level until it is emptied; no more than a vector has */
 
 /* A window's elements are less than 2^top. Level l is 1.5 * 2^m, m = top + CHUNK_LOG + 1 - l * STEP: CHUNK terms of at
  * most 2^top stay within half a binade of it. Rests are at most half of its unit, 2^(m - PRECISION), which is the next
  * level's top. The last level's unit tells what the window takes. */
 #define STEP (PRECISION - CHUNK_LOG - 1)
-#define SPAN (PRECISION - 1 - CHUNK_LOG - 1 + (int(LEVELS) - 1) * STEP) /* from the last level's unit to top */
+#define SPAN (PRECISION - 1 - CHUNK_LOG - 1 + (LEVELS - 1) * STEP) /* from the last level's unit to top */
 
 const int SLACK = 3;            /* bits above the largest element that a window is moved to: larger ones may come */
 const uint MISSES = 64;         /* elements of which something is left until the window is moved down */
@@ -56,6 +58,13 @@ UNITS bits_of(REAL x) {
     return floatBitsToInt(x);
 #endif
 }
+UNITS_OF bits_of(REALS x) {
+#if WIDE
+    return i64vec2(bits_of(x.x), bits_of(x.y));
+#else
+    return floatBitsToInt(x);
+#endif
+}
 REAL power_of_two(int exponent) {
 #if WIDE
     return packDouble2x32(uvec2(0, uint(exponent + BIAS) << 20));
@@ -63,11 +72,17 @@ REAL power_of_two(int exponent) {
     return uintBitsToFloat(uint(exponent + BIAS) << 23);
 #endif
 }
-int exponent_of_level(int top, uint l) {
-    return top + CHUNK_LOG + 1 - int(l) * STEP;
+int exponent_of_level(int top, int l) {
+    return top + CHUNK_LOG + 1 - l * STEP;
 }
-REAL start_of_level(int top, uint l) {
-    return REAL(1.5) * power_of_two(exponent_of_level(top, l));
+REALS starts_of_levels(int top) {
+    const REAL half_more = REAL(1.5);
+#if WIDE
+    return half_more * REALS(power_of_two(exponent_of_level(top, 0)), power_of_two(exponent_of_level(top, 1)));
+#else
+    return half_more * REALS(power_of_two(exponent_of_level(top, 0)), power_of_two(exponent_of_level(top, 1)),
+                             power_of_two(exponent_of_level(top, LEVELS - 1)));
+#endif
 }
 
 /* The k-th element of a vector, and one alone. */
@@ -103,40 +118,50 @@ bool is_lost(uvec2 bits) {
 }
 
 struct levels {
-    UNITS units[MOST_LEVELS];
+    UNITS_OF units;
     int top;
     uint chunks; /* that units are of */
     uint misses;
     uint saw;
 };
 levels new_levels() {
-    levels s;
-    UNROLLED for (uint l = 0; l < MOST_LEVELS; l++)
-        s.units[l] = 0;
-    s.top = LEAST_TOP;
-    s.chunks = s.misses = s.saw = 0;
-    return s;
+    return levels(UNITS_OF(0), LEAST_TOP, 0, 0, 0);
 }
 
 /* Adds x to levels; what is left of it. */
-REAL split(inout REAL level[MOST_LEVELS], REAL x) {
-    precise REAL next, taken, rest = x;
-    UNROLLED for (uint l = 0; l < LEVELS; l++) {
-        next = level[l] + rest;
-        taken = next - level[l];
+REAL split(inout REALS level, REAL x) {
+    precise REAL sum, taken, rest;
+    sum = level.x + x;
+    taken = sum - level.x;
+    rest = x - taken;
+    level.x = sum;
+    sum = level.y + rest;
+    taken = sum - level.y;
+    rest = rest - taken;
+    level.y = sum;
+#if !WIDE
+    if (LEVELS == 3) {
+        sum = level.z + rest;
+        taken = sum - level.z;
         rest = rest - taken;
-        level[l] = next;
+        level.z = sum;
     }
+#endif
     return rest;
 }
 
+void deposit_units(UNITS units, int top, int l) {
+    if (units != 0)
+        deposit(uint64_t(abs(units)), units < 0, exponent_of_level(top, l) - (PRECISION - 1) + SCALE - BOTTOM);
+}
 void empty_levels(inout levels s) {
-    UNROLLED for (uint l = 0; l < LEVELS; l++) {
-        const UNITS units = s.units[l];
-        if (units != 0)
-            deposit(uint64_t(abs(units)), units < 0, exponent_of_level(s.top, l) - (PRECISION - 1) + SCALE - BOTTOM);
-        s.units[l] = 0;
-    }
+    deposit_units(s.units.x, s.top, 0);
+    deposit_units(s.units.y, s.top, 1);
+#if !WIDE
+    if (LEVELS == 3)
+        deposit_units(s.units.z, s.top, 2);
+#endif
+    s.units = UNITS_OF(0);
     s.chunks = 0;
 }
 
@@ -188,22 +213,20 @@ bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
     }
     if (!(most > REAL(0)))
         return add_zeros(s, x);
-    REAL start[MOST_LEVELS], level[MOST_LEVELS];
-    UNITS units[MOST_LEVELS], rests = 0;
-    UNROLLED for (uint l = 0; l < LEVELS; l++) {
-        start[l] = start_of_level(s.top, l);
-        units[l] = s.units[l] - UNITS(chunks) * bits_of(start[l]);
-    }
-    UNROLLED for (uint v = 0; v < AHEAD; v++)
+    const REALS start = starts_of_levels(s.top);
+    UNITS_OF units = s.units - UNITS(chunks) * bits_of(start);
+    UNITS rests = 0;
+    UNROLLED for (uint v = 0; v < AHEAD; v++) {
+        REALS level = start;
         UNROLLED for (uint k = 0; k < vector; k++) {
-            const uint place_in_chunk = v * vector + k & CHUNK - 1u;
-            if (place_in_chunk == 0)
+            if (k != 0 && (k & CHUNK - 1u) == 0) {
+                units += bits_of(level);
                 level = start;
+            }
             rests |= bits_of(split(level, pick_real(x[v], k)));
-            if (place_in_chunk == CHUNK - 1u)
-                UNROLLED for (uint l = 0; l < LEVELS; l++)
-                    units[l] += bits_of(level[l]);
         }
+        units += bits_of(level);
+    }
     if (rests << 1 != 0)
         return false;
     s.units = units;
@@ -232,12 +255,10 @@ void add_element(inout levels s, uvec2 bits) {
     }
     if (s.chunks == MOST_CHUNKS)
         empty_levels(s);
-    REAL start[MOST_LEVELS], level[MOST_LEVELS];
-    UNROLLED for (uint l = 0; l < LEVELS; l++)
-        level[l] = start[l] = start_of_level(s.top, l);
+    const REALS start = starts_of_levels(s.top);
+    REALS level = start;
     const UNITS rest = bits_of(split(level, real_of(bits)));
-    UNROLLED for (uint l = 0; l < LEVELS; l++)
-        s.units[l] += bits_of(level[l]) - bits_of(start[l]);
+    s.units += bits_of(level) - bits_of(start);
     s.chunks++;
     if (rest << 1 != 0) {
         const parts r = take_apart(words_of(uint64_t(rest)), WIDE != 0 ? F64 : F32);
@@ -300,5 +321,5 @@ void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t
     }
     empty_levels(s);
     atomicOr(all_saw[team], s.saw);
-    barrier();
+    sum_numbers_of_team();
 }

@@ -1,10 +1,10 @@
 /* Exact mode: from the words to a result, rounded once, as src/exact/round.c has it. */
 /* Digits of base 2^32, the lowest first, take the place of the team's words. */
 uint digit(int i) {
-    return uint(words[own_words + i]);
+    return uint(words[first_words + i]);
 }
 void set_digit(int i, uint value) {
-    words[own_words + i] = int(value);
+    words[first_words + i] = int(value);
 }
 
 /* The absolute value as digits from 'low' on, neither end zero. */
@@ -17,7 +17,7 @@ magnitude magnitude_of_words() {
     int64_t carry = 0;
     const int limbs = int(LIMBS);
     for (int i = 0; i < limbs; i++) {
-        const int64_t value = int64_t(words[own_words + 2 * i]) + int64_t(words[own_words + 2 * i + 1]) * 65536 + carry;
+        const int64_t value = int64_t(words[first_words + 2 * i]) + int64_t(words[first_words + 2 * i + 1]) * 65536 + carry;
         set_digit(i, uint(value));
         carry = value >> 32;
     }

@@ -210,5 +210,5 @@ void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t
     }
     empty_window(w);
     atomicOr(all_saw[team], w.saw);
-    barrier();
+    sum_numbers_of_team();
 }

@@ -25,28 +25,48 @@ shared uint all_saw[BLOCK / LEAST_TEAM];
 
 /* A thread's team, which is so many threads, and its place there. */
 uint team, team_size, part;
-uint own_words; /* where the team's begin */
+
+/* Threads that deposit in the same words: all of a large team would wait for each other. A team has some numbers then, of
+ * which the first, in the end, is their sum. */
+const uint SHARING = LEAST_TEAM > 16 ? LEAST_TEAM : 16;
+uint own_words, first_words; /* where the thread's begin, and the team's */
 
 /* Barriers are for all teams, which go through the same of them. */
 void form_teams(uint threads) {
+    const uint sharing = min(threads, SHARING);
     team_size = threads;
     part = THREAD & threads - 1;
     team = THREAD / threads;
-    own_words = team * WORDS;
+    own_words = THREAD / sharing * WORDS;
+    first_words = team * (threads / sharing) * WORDS;
+}
+uint numbers_of_team() {
+    return team_size / min(team_size, SHARING);
 }
 
 void clear_words() {
     barrier(); /* earlier use of the memory */
-    for (uint i = part; i < WORDS; i += team_size)
-        words[own_words + i] = 0;
+    for (uint i = part; i < numbers_of_team() * WORDS; i += team_size)
+        words[first_words + i] = 0;
     if (part == 0)
         all_saw[team] = 0;
     barrier();
 }
 
-/* Adds less than 2^16 to a word. From 2^29 on, whoever adds to a word takes away more than any thread adds at once, and
- * gives that to the next word: so no word reaches 2^30, however many deposits there are. */
-const int FULL = 1 << 29, TAKEN = 16;
+void sum_numbers_of_team() {
+    barrier();
+    for (uint i = part; i < WORDS; i += team_size) {
+        int sum = 0;
+        for (uint k = 0; k < numbers_of_team(); k++)
+            sum += words[first_words + k * WORDS + i];
+        words[first_words + i] = sum;
+    }
+    barrier();
+}
+
+/* Adds less than 2^16 to a word. From 2^24 on, whoever adds to a word takes away more than any thread adds at once, and
+ * gives that to the next word: so no word reaches 2^26, however many deposits there are. */
+const int FULL = 1 << 24, TAKEN = 16;
 void add_to_word(uint to, int piece) {
     while (true) {
         const int after = atomicAdd(words[own_words + to], piece) + piece;
@@ -76,8 +96,8 @@ void deposit(uint64_t magnitude, bool negative, int position) {
 
 /* Word i when what is above each word's payload has moved one word up. */
 int carried_word(uint i) {
-    const int word = words[own_words + i];
-    return (i < WORDS - 1 ? word & 65535 : word) + (i > 0 ? words[own_words + i - 1] >> 16 : 0);
+    const int word = words[first_words + i];
+    return (i < WORDS - 1 ? word & 65535 : word) + (i > 0 ? words[first_words + i - 1] >> 16 : 0);
 }
 
 /* ---- elements, taken apart ---- */
@@ -115,7 +135,7 @@ const uint SUM_BYTES = (WORDS + 2) * 4;
 /* Words after a carry, whose sum with some thousand others fits, and what was seen. */
 void add_stored(uint64_t at) {
     for (uint i = part; i < WORDS; i += team_size)
-        words[own_words + i] += int(load_word(at + 4 * i));
+        words[first_words + i] += int(load_word(at + 4 * i));
     if (part == 0)
         all_saw[team] |= load_word(at + 4 * WORDS);
 }

@@ -192,27 +192,36 @@ record_t pass_over(uint64_t chunk, record_t before, bool gives) {
     return before;
 }
 
+const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
+
 /* Where the last run of keys in a chunk begins, and 1, or 0; and how many do. All threads. */
 uint64_t last_run(uint64_t first, uint64_t end, out uint64_t runs) {
-    const uint log = log_bytes(INDEX), vector = 16u >> log;
-    uint64_t heads = 0, last = 0;
-    for (uint64_t at = first + THREAD * vector; at < end; at += BLOCK * vector) {
-        uvec4 keys = uvec4(0);
-        const bool whole = at + vector <= end;
-        if (whole)
-            keys = load_vector(p.index + (at << log));
-        uvec2 left = at > 0 ? key_at(at - 1) : uvec2(0);
-        UNROLLED for (uint k = 0; k < vector; k++) {
-            if (at + k >= end)
-                break;
-            const uvec2 key = whole ? pick(keys, k, log) : key_at(at + k);
-            if (key != left || at + k == 0) {
-                heads++;
-                last = at + k + 1;
+    const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
+    uint64_t heads = 0, last = 0, at = first;
+    for (; at + step <= end; at += step) {
+        uvec4 keys[KEYS_AHEAD];
+        uvec2 left[KEYS_AHEAD];
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+            const uint64_t i = at + (v * BLOCK + THREAD) * vector;
+            keys[v] = load_vector(p.index + (i << log));
+            left[v] = i > 0 ? key_at(i - 1) : ~pick(keys[v], 0, log);
+        }
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+            uint bits = 0;
+            UNROLLED for (uint k = 0; k < vector; k++) {
+                const uvec2 key = pick(keys[v], k, log);
+                bits |= key != left[v] ? 1u << k : 0;
+                left[v] = key;
             }
-            left = key;
+            heads += bitCount(bits);
+            last = bits != 0 ? at + (v * BLOCK + THREAD) * vector + findMSB(bits) + 1 : last;
         }
     }
+    for (at += THREAD; at < end; at += BLOCK)
+        if (begins_run(at)) {
+            heads++;
+            last = at + 1;
+        }
     sum_before(heads, runs);
     barrier();
     shared_heads[THREAD] = last;
