@@ -55,49 +55,69 @@ stretch_of_groups scan_stretches(stretch_of_groups own, out stretch_of_groups al
 
 /* ---- a thread's elements ---- */
 
+/* ITEMS neighbours in vectors, of which a type of few bytes fills one in part. */
 const uint MOST_VECTORS = ITEMS * 8u / 16u;
-
-/* What is past the end is nothing. */
-void load_items(uint64_t first, out lane_t items[ITEMS]) {
-    const uint log = IN_LOG, vector = 16u >> log, vectors = ITEMS >> 4u - log;
-    const uint64_t bytes = first << log;
-    if (vectors != 0 && first + ITEMS <= p.extent) {
-        uvec4 x[MOST_VECTORS], y[MOST_VECTORS];
-        UNROLLED for (uint v = 0; v < vectors; v++) {
-            x[v] = load_vector(p.x + bytes + 16 * v);
-            y[v] = TWO_INPUTS ? load_vector(p.y + bytes + 16 * v) : uvec4(0);
-        }
-        UNROLLED for (uint k = 0; k < ITEMS; k++)
-            items[k] = lift_bits(pick(x[k / vector], k % vector, log), pick(y[k / vector], k % vector, log), first + k);
-        return;
-    }
-    UNROLLED for (uint k = 0; k < ITEMS; k++) {
-        items[k] = lane_identity();
-        if (first + k < p.extent)
-            items[k] = lift_bits(element_at(p.x, first + k), partner_at(p.y, first + k << log), first + k);
-    }
+uint vectors_of(uint log) {
+    return max(ITEMS >> 4u - log, 1u);
+}
+uint taken_of_vector(uint log) {
+    return min(16u >> log, ITEMS);
 }
 
-/* A bit for each where a run of keys begins; one more begins at the end of all, which ends the last. */
-uint key_heads(uint64_t first) {
-    const uint log = log_bytes(INDEX), vector = 16u >> log, vectors = ITEMS >> 4u - log;
-    uint heads = 0;
-    if (vectors != 0 && first + ITEMS <= p.extent) {
-        uvec4 keys[MOST_VECTORS];
-        UNROLLED for (uint v = 0; v < vectors; v++)
-            keys[v] = load_vector(p.index + (first << log) + 16 * v);
-        uvec2 last = first > 0 ? key_at(first - 1) : ~pick(keys[0], 0, log);
-        UNROLLED for (uint k = 0; k < ITEMS; k++) {
-            const uvec2 key = pick(keys[k / vector], k % vector, log);
-            heads |= key != last ? 1u << k : 0;
-            last = key;
-        }
-        return heads;
+/* What is past the end is anything: there, after the last group, one begins that nobody asks for. */
+uvec4 load_up_to_end(uint64_t from, uint64_t first, uint log) {
+    const uint vector = 16u >> log;
+    if (first + vector <= p.extent)
+        return load_vector(from + (first << log));
+    uvec4 loaded = uvec4(0);
+    for (uint k = 0; k < vector && first + k < p.extent; k++) {
+        const uvec2 bits = load_bits(from + (first + k << log), log);
+        const uint word = k << log >> 2;
+        loaded[word] |= bits.x << 8u * (k << log & 3u);
+        if (log == 3)
+            loaded[word + 1] = bits.y;
     }
-    for (uint k = 0; k < ITEMS; k++)
-        if (first + k == p.extent || (first + k < p.extent && begins_run(first + k)))
-            heads |= 1u << k;
-    return heads;
+    return loaded;
+}
+
+struct neighbours {
+    uvec4 x[MOST_VECTORS], y[MOST_VECTORS];
+    uint64_t first;
+    uint heads; /* a bit for each that begins a group */
+};
+void load_neighbours(uint64_t first, out neighbours n) {
+    const uint log = IN_LOG, taken = taken_of_vector(log);
+    n.first = first;
+    UNROLLED for (uint v = 0; v < vectors_of(log); v++) {
+        n.x[v] = load_up_to_end(p.x, first + v * taken, log);
+        n.y[v] = TWO_INPUTS ? load_up_to_end(p.y, first + v * taken, log) : uvec4(0);
+    }
+}
+lane_t lift_neighbour(neighbours n, uint v, uint k) {
+    const uvec2 partner = TWO_INPUTS ? pick(n.y[v], k, IN_LOG) : uvec2(0);
+    return lift_bits(pick(n.x[v], k, IN_LOG), partner, n.first + v * taken_of_vector(IN_LOG) + k);
+}
+
+/* Of keys; one more group begins at the end of all, which ends the last. */
+uint key_heads(uint64_t first) {
+    const uint log = log_bytes(INDEX), taken = taken_of_vector(log);
+    uvec4 keys[MOST_VECTORS];
+    uint heads = 0;
+    UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+        keys[v] = load_up_to_end(p.index, first + v * taken, log);
+    uvec2 left = first > 0 && first <= p.extent ? key_at(first - 1) : ~pick(keys[0], 0, log);
+    UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const uvec2 key = pick(keys[v], k, log);
+            heads |= key != left ? 1u << v * taken + k : 0;
+            left = key;
+        }
+    if (first + ITEMS <= p.extent)
+        return heads;
+    if (first > p.extent)
+        return 0;
+    const uint end = uint(p.extent - first);
+    return heads & (1u << end) - 1u | 1u << end;
 }
 
 /* The same of segments: of the offsets [from, to). */
@@ -112,31 +132,34 @@ uint segment_heads(uint64_t first, uint64_t from, uint64_t to) {
     }
     barrier();
     const uint at = THREAD * ITEMS;
-    return run_heads[at >> 5] >> (at & 31u) & (1u << ITEMS) - 1u;
+    return run_heads[at >> 5] >> (at & 31u) & ~0u >> 32u - ITEMS;
 }
 
 /* ---- a tile ---- */
 
 /* Puts aside the groups that heads [begin, begin + STAGED) of the tile end. */
-void stage(lane_t items[ITEMS], uint heads, stretch_of_groups before, uint begin) {
+void stage(neighbours n, stretch_of_groups before, uint begin) {
+    const uint taken = taken_of_vector(IN_LOG);
     acc_t acc = before.acc;
     lane_t lane = lane_identity();
     uint head = (before.note >> 16) - begin, start = before.note & 0xffffu;
-    UNROLLED for (uint k = 0; k < ITEMS; k++) {
-        if ((heads >> k & 1u) != 0) {
-            const uint at = THREAD * ITEMS + k;
-            if (head < STAGED) {
-                tile_slots[head] = combine(acc, widen(lane));
-                staged_ends[head] = at | start << 16;
+    UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const lane_t item = lift_neighbour(n, v, k);
+            if ((n.heads >> v * taken + k & 1u) != 0) {
+                const uint at = THREAD * ITEMS + v * taken + k;
+                if (head < STAGED) {
+                    tile_slots[head] = combine(acc, widen(lane));
+                    staged_ends[head] = at | start << 16;
+                }
+                head++;
+                start = at + 1;
+                acc = identity();
+                lane = item;
+            } else {
+                lane = combine(lane, item);
             }
-            head++;
-            start = at + 1;
-            acc = identity();
-            lane = items[k];
-        } else {
-            lane = combine(lane, items[k]);
         }
-    }
 }
 
 void give_staged_run(uint64_t first, record_t before, uint head, uint slot) {
@@ -165,13 +188,17 @@ void give_staged_segment(uint64_t first, uint64_t e, uint begin) {
 }
 
 record_t give_tile(uint64_t first, record_t before, uint64_t from, uint64_t to) {
-    lane_t items[ITEMS];
-    load_items(first + THREAD * ITEMS, items);
-    const uint heads = BY_KEYS ? key_heads(first + THREAD * ITEMS) : segment_heads(first, from, to);
+    const uint taken = taken_of_vector(IN_LOG);
+    neighbours n;
+    load_neighbours(first + THREAD * ITEMS, n);
+    n.heads = BY_KEYS ? key_heads(n.first) : segment_heads(first, from, to);
     lane_t last = lane_identity();
-    UNROLLED for (uint k = 0; k < ITEMS; k++)
-        last = (heads >> k & 1u) != 0 ? items[k] : combine(last, items[k]);
-    const uint note = heads != 0 ? THREAD * ITEMS + findMSB(heads) + 1 | bitCount(heads) << 16 : 0;
+    UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const lane_t item = lift_neighbour(n, v, k);
+            last = (n.heads >> v * taken + k & 1u) != 0 ? item : combine(last, item);
+        }
+    const uint note = n.heads != 0 ? THREAD * ITEMS + findMSB(n.heads) + 1 | bitCount(n.heads) << 16 : 0;
     stretch_of_groups all, ahead = scan_stretches(stretch_of_groups(widen(last), note), all);
     thread_heads[THREAD] = ahead.note >> 16;
     if ((ahead.note & 0xffffu) == 0)
@@ -179,7 +206,7 @@ record_t give_tile(uint64_t first, record_t before, uint64_t from, uint64_t to) 
     const uint all_heads = all.note >> 16;
     for (uint begin = 0; begin == 0 || begin < all_heads; begin += STAGED) {
         barrier();
-        stage(items, heads, ahead, begin);
+        stage(n, ahead, begin);
         barrier();
         if (BY_KEYS)
             for (uint head = begin + THREAD; head < min(begin + STAGED, all_heads); head += BLOCK)
