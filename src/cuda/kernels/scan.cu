@@ -1,5 +1,5 @@
 /* The kernel of scans along consecutive elements: its warps and their work. scan_tiles.cu tells how they go together;
- * scan_move.cu, scan_heads.cu, scan_sum.cu and scan_finish.cu what each does. */
+ * scan_move.cu, scan_sum.cu and scan_finish.cu what each does. */
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
     extern __shared__ __align__(128) uint8 ring_memory[];
