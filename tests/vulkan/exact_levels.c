@@ -33,37 +33,56 @@ static uint64_t number(const layout *l, uint64_t low, uint64_t range) {
     return sign | (field < l->fields ? field : l->fields - 1) << l->stored | fraction;
 }
 
-static const char *const patterns[] = {"of a range", "with larger ones", "subnormal", "few subnormals", "largest",
-                                       "not finite", "infinite",         "-0",        "one 0",          "small",
-                                       "falling",    "one NaN"};
+typedef enum pattern {
+    OF_A_RANGE,
+    WITH_LARGER_ONES,
+    SUBNORMAL,
+    LARGEST,
+    NOT_FINITE,
+    INFINITE,
+    MINUS_ZEROS,
+    ONE_PLUS_ZERO,
+    ONE_NAN,
+    SMALL,
+    FALLING,
+    CANCELLING, /* which leaves subnormals */
+    PATTERNS
+} pattern;
+static const char *const names[] = {
+    "of a range", "with larger ones", "subnormal", "largest", "not finite", "infinite", "-0",
+    "one 0",      "one NaN",          "small",     "falling", "cancelling"};
 
-static uint64_t element(const layout *l, size_t pattern, uint64_t range, size_t i, size_t n) {
+static uint64_t element(const layout *l, pattern kind, uint64_t range, size_t i, size_t n) {
     const uint64_t middle = l->fields / 2, infinity = l->fields << l->stored, minus = 1ull << (8 * l->bytes - 1);
-    switch (pattern) {
-    case 0:
+    switch (kind) {
+    case OF_A_RANGE:
         return number(l, middle > range ? middle - range : 0, range);
-    case 1:
+    case WITH_LARGER_ONES:
         return number(l, i % 7001 == 7000 ? middle + middle / 2 : middle - 8, 8);
-    case 2:
+    case SUBNORMAL:
         return number(l, 0, 1);
-    case 3:
-        return number(l, i % 501 == 7 ? 0 : middle, 1);
-    case 4:
+    case LARGEST:
         return number(l, l->fields - 1, 1);
-    case 5:
+    case NOT_FINITE:
         return i == n / 2 ? infinity | 1 : i == n / 3 ? infinity : number(l, middle, 4);
-    case 6:
+    case INFINITE:
         return i == n / 2 ? infinity | minus : number(l, middle, 4);
-    case 7:
+    case MINUS_ZEROS:
         return minus;
-    case 8:
+    case ONE_PLUS_ZERO:
         return i == n / 2 ? 0 : minus;
-    case 9:
-        return number(l, 0, range);
-    case 11:
+    case ONE_NAN:
         return i == n / 2 ? infinity | 1 : 0;
-    default:
+    case SMALL:
+        return number(l, 0, range);
+    case FALLING:
         return number(l, l->fields - 1 - i * (l->fields - 1) / n, 1);
+    default:
+        if (i % 502 == 500)
+            return number(l, 0, 1) & ~minus;
+        if (i % 502 == 501 || i + 1 == n)
+            return minus;
+        return (middle << l->stored) + i / 2 % 100 + (i % 2 ? minus : 0);
     }
 }
 
@@ -95,24 +114,74 @@ static void sums_are_the_cpus(void **unused) {
     static uint64_t x[N];
     (void)unused;
     for (size_t k = 0; k < COUNT_OF(layouts); k++)
-        for (size_t pattern = 0; pattern < COUNT_OF(patterns); pattern++)
-            for (uint64_t range = NARROWEST; range < (pattern ? NARROWEST + 1 : WIDEST); range++) {
+        for (int kind = 0; kind < PATTERNS; kind++)
+            for (uint64_t range = NARROWEST; range < (kind ? NARROWEST + 1 : WIDEST); range++) {
                 const layout *l = &layouts[k];
-                const size_t n = lengths[(pattern + range) % 5 == 0];
-                state = 88172645463325252ull + 1000 * pattern + range;
+                const size_t n = lengths[((uint64_t)kind + range) % 5 == 0];
+                state = 88172645463325252ull + 1000 * (uint64_t)kind + range;
                 for (size_t i = 0; i < n; i++) {
-                    const uint64_t bits = element(l, pattern, range, i, n);
+                    const uint64_t bits = element(l, (pattern)kind, range, i, n);
                     memcpy((char *)x + i * l->bytes, &bits, l->bytes); /* little-endian, as GPUs are */
                 }
                 const uint64_t expected = sum_on(cpu, l, x, n), found = sum_on(gpu, l, x, n);
                 if (found != expected)
-                    fail_msg("%zu %s of %s, range %d: %llx and not %llx", n, patterns[pattern], l->name, (int)range,
+                    fail_msg("%zu %s of %s, range %d: %llx and not %llx", n, names[kind], l->name, (int)range,
                              (unsigned long long)found, (unsigned long long)expected);
             }
 }
 
+/* A long segment among so many short ones that few threads share it: each counts units as often as they fit, of numbers
+ * that are as large as a window placed for the first ones takes. */
+static void few_threads_add_many_numbers(void **unused) {
+    enum { SHORT = 20000, MOST = 136000, FIRST = 400, TYPES = 2 };
+    static uint32_t offsets[SHORT + 2];
+    static float small[SHORT + MOST];
+    static double large[SHORT + MOST];
+    static const uint32_t lengths[TYPES] = {20000, MOST}; /* a software device cuts loops that are longer */
+    static const tally_dtype types[TYPES] = {TALLY_F32, TALLY_F64};
+    (void)unused;
+    for (uint32_t i = 0; i < SHORT + MOST; i++) {
+        small[i] = i < SHORT + FIRST ? 1 : 15.999999F;
+        large[i] = i < SHORT + FIRST ? 1 : 15.999999999999998;
+        offsets[i < SHORT ? i : SHORT] = i < SHORT ? i : SHORT;
+    }
+    for (int k = 0; k < TYPES; k++) {
+        const size_t bytes = types[k] == TALLY_F32 ? sizeof(float) : sizeof(double);
+        const uint32_t n = SHORT + lengths[k];
+        uint64_t sums[2] = {0, 0};
+        offsets[SHORT + 1] = n;
+        for (int side = 0; side < 2; side++) {
+            tally_device *device = side ? gpu : cpu;
+            tally_desc desc = TALLY_DESC_INIT;
+            tally_args args = TALLY_ARGS_INIT;
+            tally_plan *plan;
+            char *memory;
+            desc.mode = TALLY_EXACT;
+            desc.in = desc.out = types[k];
+            desc.grouping = TALLY_SEGMENTS;
+            desc.index = TALLY_U32;
+            assert_ok(tally_plan_create(device, &desc, &plan));
+            assert_ok(tally_alloc(device, sizeof large + sizeof offsets + sizeof large, (void **)&memory));
+            assert_ok(tally_copy(device, memory, k ? (void *)large : small, n * bytes));
+            assert_ok(tally_copy(device, memory + sizeof large, offsets, sizeof offsets));
+            args.shape.extent = n;
+            args.shape.segments = SHORT + 1;
+            args.x = memory;
+            args.offsets = memory + sizeof large;
+            args.out = memory + sizeof large + (sizeof offsets + 15) / 16 * 16;
+            args.out_bytes = (SHORT + 1) * bytes;
+            assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+            assert_ok(tally_copy(device, &sums[side], (char *)args.out + SHORT * bytes, bytes));
+            tally_free(device, memory);
+            tally_plan_destroy(plan);
+        }
+        assert_int_equal(sums[0], sums[1]);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_the_cpus)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_the_cpus),
+                                       cmocka_unit_test(few_threads_add_many_numbers)};
     if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
         printf("skipped: %s\n", tally_last_error());
         return SKIPPED;
