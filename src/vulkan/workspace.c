@@ -14,13 +14,12 @@ enum {
     UNROLL = 8,     /* vectors a thread, at most: specialize.c has it, too */
     STEPS = 4,      /* times UNROLL vectors that a thread has of a row, */
     LEAST_ROW = 16, /* unless fewer threads than this would share it */
-    LEAST_FOR_TEAM = 512, /* elements of a segment, in the mean, of which teams of threads take one each */
-    LONGEST_ROW = 128,    /* vectors of a segment that a thread of its team takes */
-    SHORT_ROW = 512,      /* rows up to here are scanned by a thread each */
-    ROWS_A_THREAD = 8,    /* of a column, at least */
-    PANEL = 64,           /* neighbouring threads that have columns of their own, if there are as many */
-    THREADS = 1 << 17,    /* that fill a device */
-    LEAST_STRETCH = 32,   /* rows of a column that a scanning thread takes */
+    LONGEST_ROW = 128,  /* vectors of a segment that a thread of its team takes */
+    SHORT_ROW = 512,    /* rows up to here are scanned by a thread each */
+    ROWS_A_THREAD = 8,  /* of a column, at least */
+    PANEL = 64,         /* neighbouring threads that have columns of their own, if there are as many */
+    THREADS = 1 << 17,  /* that fill a device */
+    LEAST_STRETCH = 32, /* rows of a column that a scanning thread takes */
     ALIGNMENT = 256
 };
 
@@ -139,7 +138,7 @@ static void cut_groups(uint32_t block, const tally_computation *c, tally_vulkan_
     if (!cut->extent && (keys || tally_is_scan(c)) && !shape->segments)
         return;
     const bool scans = tally_is_scan(c);
-    if (!keys && !scans && c->entry && cut->extent / most(1, shape->segments) >= LEAST_FOR_TEAM) {
+    if (!keys && !scans && c->entry) {
         cut_segments(block, c, slot, shape, cut);
         return;
     }

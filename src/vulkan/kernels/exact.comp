@@ -25,8 +25,9 @@ void exact_rows() {
 }
 
 /* A row's chunks, added up, with what earlier pieces came to; also that alone, when there are no more. Neighbouring
- * threads take neighbouring words of a chunk, and have some chunks on their way. */
-const uint CHUNKS_AHEAD = 8;
+ * threads take neighbouring pairs of a chunk's words, the last of which is what was seen, and have some chunks on their
+ * way. */
+const uint CHUNKS_AHEAD = 16, PAIRS = WORDS / 2 + 1;
 void exact_merge() {
     begin_kernel();
     const uint64_t column = group_number();
@@ -34,25 +35,27 @@ void exact_merge() {
         return;
     form_teams(BLOCK);
     clear_words();
-    const uint across = min(BLOCK, 1u << findMSB(2 * WORDS - 1)), sharing = BLOCK / across;
-    for (uint i = THREAD % across; i <= WORDS; i += across) {
-        int sum = 0;
+    const uint across = min(BLOCK, 1u << findMSB(2 * PAIRS - 1)), sharing = BLOCK / across;
+    for (uint i = THREAD % across; i < PAIRS; i += across) {
+        ivec2 sum = ivec2(0);
         uint saw = 0;
         for (uint64_t first = THREAD / across; first < p.chunks; first += CHUNKS_AHEAD * sharing) {
-            uint some[CHUNKS_AHEAD];
+            uvec2 some[CHUNKS_AHEAD];
             UNROLLED for (uint k = 0; k < CHUNKS_AHEAD; k++) {
-                const uint64_t chunk = first + k * sharing;
-                some[k] = chunk < p.chunks ? load_word(p.slots + (chunk * p.columns + column) * SUM_BYTES + 4 * i) : 0;
+                const uint64_t chunk = first + k * sharing, at = p.slots + (chunk * p.columns + column) * SUM_BYTES;
+                some[k] = chunk < p.chunks ? load_bits(at + 8 * i, 3) : uvec2(0);
             }
             UNROLLED for (uint k = 0; k < CHUNKS_AHEAD; k++) {
-                sum += int(some[k]);
-                saw |= some[k];
+                sum += ivec2(some[k]);
+                saw |= some[k].x;
             }
         }
-        if (i == WORDS)
+        if (i == PAIRS - 1) {
             atomicOr(all_saw[0], saw);
-        else
-            atomicAdd(words[first_words + i], sum);
+        } else {
+            atomicAdd(words[first_words + 2 * i], sum.x);
+            atomicAdd(words[first_words + 2 * i + 1], sum.y);
+        }
     }
     barrier();
     if (p.carry != 0)

@@ -13,7 +13,7 @@ layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* the device does,
 #define REALS     dvec2
 #define UNITS     int64_t
 #define UNITS_OF  i64vec2
-#define CHUNK_LOG 1
+#define CHUNK_LOG 3
 #define LEVELS    2
 const int PRECISION = 53, BIAS = 1023;
 #else
@@ -21,11 +21,11 @@ const int PRECISION = 53, BIAS = 1023;
 #define REALS     vec3 /* of the levels: the last is left out where there are two */
 #define UNITS     int
 #define UNITS_OF  ivec3
-#define CHUNK_LOG (IN == BF16 ? 3 : 2)
+#define CHUNK_LOG (IN == F16 ? 2 : 3)
 #define LEVELS    (IN == F32 ? 3 : 2)
 const int PRECISION = 24, BIAS = 127;
 #endif
-#define CHUNK (1u << CHUNK_LOG) /* additions to a level until it is emptied; no more than a vector has */
+#define CHUNK (1u << CHUNK_LOG) /* additions to a level until it is emptied: f32, 8: 3740 GB/s, 4: 3526 */
 
 /* A window's elements are less than 2^top. Level l is 1.5 * 2^m, m = top + CHUNK_LOG + 1 - l * STEP: CHUNK terms of at
  * most 2^top stay within half a binade of it. Rests are at most half of its unit, 2^(m - PRECISION), which is the next
@@ -215,18 +215,16 @@ bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
         return add_zeros(s, x);
     const REALS start = starts_of_levels(s.top);
     UNITS_OF units = s.units - UNITS(chunks) * bits_of(start);
+    REALS level = start;
     UNITS rests = 0;
-    UNROLLED for (uint v = 0; v < AHEAD; v++) {
-        REALS level = start;
+    UNROLLED for (uint v = 0; v < AHEAD; v++)
         UNROLLED for (uint k = 0; k < vector; k++) {
-            if (k != 0 && (k & CHUNK - 1u) == 0) {
+            rests |= bits_of(split(level, pick_real(x[v], k)));
+            if ((v * vector + k & CHUNK - 1u) == CHUNK - 1u) {
                 units += bits_of(level);
                 level = start;
             }
-            rests |= bits_of(split(level, pick_real(x[v], k)));
         }
-        units += bits_of(level);
-    }
     if (rests << 1 != 0)
         return false;
     s.units = units;

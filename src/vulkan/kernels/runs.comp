@@ -1,4 +1,4 @@
-/* Reductions by runs of keys and by short segments: the input in tiles, whatever its groups. A thread has ITEMS
+/* Reductions by runs of keys, and a user's by segments: the input in tiles, whatever its groups. A thread has ITEMS
  * neighbours in registers; a bit for each says whether a group begins there, and where one begins, another has ended.
  * What the threads' last groups come to is scanned, once a tile; then the groups that end in the tile are put side by
  * side in shared memory, and neighbouring threads give neighbouring results. A group that began before the tile comes
@@ -10,47 +10,56 @@ shared uint thread_heads[BLOCK];  /* of the threads before */
 shared uint run_heads[RUN_TILE / 32];
 shared uint staged_ends[STAGED]; /* where a group that ends in the tile does, and upwards of bit 16 where it began and 1; 0: before */
 
-/* Of some neighbours: their last group, where in the tile it begins, and 1, if it begins there, and heads from bit 16 on. */
-struct stretch_of_groups {
+/* Of some neighbours: their last group and, where it begins among them, its place in the tile and 1. */
+struct last_group {
     acc_t acc;
-    uint note;
+    uint head;
 };
-stretch_of_groups no_groups() {
-    return stretch_of_groups(identity(), 0);
+last_group join(last_group left, last_group right) {
+    return last_group(combine(left.acc, right.acc), left.head);
 }
-stretch_of_groups join(stretch_of_groups left, stretch_of_groups right) {
-    const uint heads = left.note + right.note & 0xffff0000u;
-    if ((right.note & 0xffffu) != 0)
-        return stretch_of_groups(right.acc, heads | right.note & 0xffffu);
-    return stretch_of_groups(combine(left.acc, right.acc), heads | left.note & 0xffffu);
+last_group of_thread(uint t) {
+    return last_group(shared_slots[t], shared_notes[t] & 0xffffu);
 }
 
-/* As scan_threads(). */
-stretch_of_groups scan_stretches(stretch_of_groups own, out stretch_of_groups all) {
+/* The last group of the threads [begin, end): no farther back than to where it begins. */
+last_group last_of_threads(uint begin, uint end) {
+    last_group last = last_group(identity(), 0);
+    for (uint t = end; t > begin && last.head == 0; t--)
+        last = join(of_thread(t - 1), last);
+    return last;
+}
+
+/* From each thread's own to that of all threads before, and the heads there; and the same of *all* threads. */
+last_group scan_threads_groups(last_group own, uint heads, out uint heads_ahead, out last_group all, out uint all_heads) {
     const uint team = THREAD / TEAM;
     barrier();
     shared_slots[THREAD] = own.acc;
-    shared_notes[THREAD] = own.note;
+    shared_notes[THREAD] = own.head | heads << 16;
     barrier();
     if (THREAD < BLOCK / TEAM) {
-        stretch_of_groups sum = no_groups();
+        const last_group last = last_of_threads(THREAD * TEAM, THREAD * TEAM + TEAM);
+        uint sum = 0;
         UNROLLED for (uint k = 0; k < TEAM; k++)
-            sum = join(sum, stretch_of_groups(shared_slots[THREAD * TEAM + k], shared_notes[THREAD * TEAM + k]));
-        team_slots[THREAD] = sum.acc;
-        team_notes[THREAD] = sum.note;
+            sum += shared_notes[THREAD * TEAM + k] >> 16;
+        team_slots[THREAD] = last.acc;
+        team_notes[THREAD] = last.head | sum << 16;
     }
     barrier();
-    stretch_of_groups before = no_groups();
-    all = no_groups();
+    last_group ahead = last_of_threads(team * TEAM, THREAD);
+    for (uint k = team; k > 0 && ahead.head == 0; k--)
+        ahead = join(last_group(team_slots[k - 1], team_notes[k - 1] & 0xffffu), ahead);
+    all = last_group(identity(), 0);
+    for (uint k = BLOCK / TEAM; k > 0 && all.head == 0; k--)
+        all = join(last_group(team_slots[k - 1], team_notes[k - 1] & 0xffffu), all);
+    heads_ahead = all_heads = 0;
     UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
-        if (k == team)
-            before = all;
-        all = join(all, stretch_of_groups(team_slots[k], team_notes[k]));
+        heads_ahead += k < team ? team_notes[k] >> 16 : 0;
+        all_heads += team_notes[k] >> 16;
     }
     UNROLLED for (uint k = 0; k < TEAM; k++)
-        if (k < THREAD % TEAM)
-            before = join(before, stretch_of_groups(shared_slots[team * TEAM + k], shared_notes[team * TEAM + k]));
-    return before;
+        heads_ahead += k < THREAD % TEAM ? shared_notes[team * TEAM + k] >> 16 : 0;
+    return ahead;
 }
 
 /* ---- a thread's elements ---- */
@@ -138,11 +147,11 @@ uint segment_heads(uint64_t first, uint64_t from, uint64_t to) {
 /* ---- a tile ---- */
 
 /* Puts aside the groups that heads [begin, begin + STAGED) of the tile end. */
-void stage(neighbours n, stretch_of_groups before, uint begin) {
+void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
     const uint taken = taken_of_vector(IN_LOG);
     acc_t acc = before.acc;
     lane_t lane = lane_identity();
-    uint head = (before.note >> 16) - begin, start = before.note & 0xffffu;
+    uint head = heads_ahead - begin, start = before.head;
     UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
         UNROLLED for (uint k = 0; k < taken; k++) {
             const lane_t item = lift_neighbour(n, v, k);
@@ -198,15 +207,15 @@ record_t give_tile(uint64_t first, record_t before, uint64_t from, uint64_t to) 
             const lane_t item = lift_neighbour(n, v, k);
             last = (n.heads >> v * taken + k & 1u) != 0 ? item : combine(last, item);
         }
-    const uint note = n.heads != 0 ? THREAD * ITEMS + findMSB(n.heads) + 1 | bitCount(n.heads) << 16 : 0;
-    stretch_of_groups all, ahead = scan_stretches(stretch_of_groups(widen(last), note), all);
-    thread_heads[THREAD] = ahead.note >> 16;
-    if ((ahead.note & 0xffffu) == 0)
+    const uint head = n.heads != 0 ? THREAD * ITEMS + findMSB(n.heads) + 1 : 0;
+    uint heads_ahead, all_heads;
+    last_group all, ahead = scan_threads_groups(last_group(widen(last), head), bitCount(n.heads), heads_ahead, all, all_heads);
+    thread_heads[THREAD] = heads_ahead;
+    if (ahead.head == 0)
         ahead.acc = combine(before.acc, ahead.acc);
-    const uint all_heads = all.note >> 16;
     for (uint begin = 0; begin == 0 || begin < all_heads; begin += STAGED) {
         barrier();
-        stage(n, ahead, begin);
+        stage(n, ahead, heads_ahead, begin);
         barrier();
         if (BY_KEYS)
             for (uint head = begin + THREAD; head < min(begin + STAGED, all_heads); head += BLOCK)
@@ -216,8 +225,7 @@ record_t give_tile(uint64_t first, record_t before, uint64_t from, uint64_t to) 
                 give_staged_segment(first, e, begin);
     }
     barrier();
-    const bool begins = (all.note & 0xffffu) != 0;
-    return record_t(begins ? all.acc : combine(before.acc, all.acc), begins ? first + (all.note & 0xffffu) : before.head,
+    return record_t(all.head != 0 ? all.acc : combine(before.acc, all.acc), all.head != 0 ? first + all.head : before.head,
                     before.runs + all_heads);
 }
 
