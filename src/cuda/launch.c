@@ -88,6 +88,16 @@ tally_status tally_cuda_start_early(const tally_cuda_plan *plan, CUfunction kern
     return tally_cuda_check(api->cuLaunchKernelEx(&config, kernel, parameters, NULL), what);
 }
 
+tally_status tally_cuda_start_together(const tally_cuda_launch *l, CUfunction kernel, unsigned threads, unsigned shared,
+                                       void **parameters, const char *what) {
+    const tally_cuda_api *api = l->plan->device->api;
+    const unsigned grid = (unsigned)l->cut->tile_grid;
+    return tally_cuda_check(
+        grid > 1 ? api->cuLaunchCooperativeKernel(kernel, grid, 1, 1, threads, 1, 1, shared, l->stream, parameters)
+                 : api->cuLaunchKernel(kernel, grid, 1, 1, threads, 1, 1, shared, l->stream, parameters, NULL),
+        what);
+}
+
 static tally_status zero(const tally_cuda_launch *l) {
     if (!l->cut->zeroed_bytes)
         return TALLY_OK;
@@ -318,13 +328,8 @@ static tally_status launch_scan(const tally_cuda_launch *l) {
     if (status != TALLY_OK)
         return status;
     void *parameters[] = {&args};
-    const tally_cuda_api *api = l->plan->device->api;
-    const unsigned grid = (unsigned)cut->tile_grid;
-    CUresult result = grid > 1 ? api->cuLaunchCooperativeKernel(l->plan->kernels.scan, grid, 1, 1, sizes->scan.threads,
-                                                                1, 1, sizes->scan.shared, l->stream, parameters)
-                               : api->cuLaunchKernel(l->plan->kernels.scan, grid, 1, 1, sizes->scan.threads, 1, 1,
-                                                     sizes->scan.shared, l->stream, parameters, NULL);
-    return tally_cuda_check(result, "launching a scan");
+    return tally_cuda_start_together(l, l->plan->kernels.scan, sizes->scan.threads, sizes->scan.shared, parameters,
+                                     "launching a scan");
 }
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {

@@ -17,19 +17,27 @@ typedef struct tally_cuda_sizes {
     unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned column_spots;    /* accumulators of a block of reduced columns */
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
+    bool folds_in_waves;      /* wave_runs.cu instead of fold_runs.cu */
     unsigned fold_tile;       /* elements a tile of a reduction by groups */
     unsigned fold_blocks;     /* of those a multiprocessor, for which registers must do */
     unsigned cut_bytes;       /* what such a reduction keeps of a chunk's ends */
-    struct {                  /* scan_tiles.cu */
-        unsigned items;       /* elements a thread */
-        unsigned finishers;   /* threads that finish a tile */
-        unsigned teams;       /* of them */
-        unsigned summers;     /* threads that add a tile up */
-        unsigned ring;        /* tiles in shared memory */
+    struct {                  /* wave_runs.cu */
+        unsigned ring;        /* tiles of elements in shared memory */
+        unsigned key_ring;    /* of keys */
         unsigned waves;       /* of entries */
         unsigned threads;     /* a block, in all */
         unsigned shared;      /* bytes of shared memory */
-        bool takes_panels;    /* scan_panels.cu serves too */
+    } wave;
+    struct {                /* scan_tiles.cu */
+        unsigned items;     /* elements a thread */
+        unsigned finishers; /* threads that finish a tile */
+        unsigned teams;     /* of them */
+        unsigned summers;   /* threads that add a tile up */
+        unsigned ring;      /* tiles in shared memory */
+        unsigned waves;     /* of entries */
+        unsigned threads;   /* a block, in all */
+        unsigned shared;    /* bytes of shared memory */
+        bool takes_panels;  /* scan_panels.cu serves too */
         unsigned panel_threads;
     } scan;
 } tally_cuda_sizes;
