@@ -123,7 +123,7 @@ static tally_status launch_partials(const tally_cuda_launch *l, uint64_t chunks)
     void *parameters[] = {&args};
     CUfunction kernel = results > 1 ? plan->kernels.fold_many_partials : plan->kernels.fold_partials;
     uint64_t grid = results < most ? results : most;
-    if (plan->sizes.has_clusters) {
+    if (plan->sizes.has_clusters && chunks > TALLY_CUDA_ONE_FOLDS) {
         kernel = plan->kernels.fold_partials_in_cluster;
         grid = CLUSTER;
     }

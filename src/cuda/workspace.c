@@ -20,15 +20,13 @@ enum {
     COLUMN_BLOCKS = 4,   /* a processor, for panels: what it holds at a time */
     THIN = 4,            /* rows, as in columns.cu */
     PARTIAL_BYTES = 900 << 10,
-    ROWS_A_PROCESSOR = 4, /* from so many on each row has one block */
-    /* Chunks of long rows a processor; where accumulators have more than 8 bytes, or more than 16; and where no cluster
-     * folds what they gave. Sums of 2^28 f32 took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with 64,
-     * 240.9 with 128 that a block of 1024 threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with 128
-     * and 245.2 with 64; var 258.1 with 16 and 250.1 with 4. */
+    BLOCKS_A_PROCESSOR = 4, /* that a long reduction has at least; rows from which on each has one block */
+    /* Chunks of long rows a processor, and where the end of a block costs more or no cluster folds. Sums of 2^28 f32
+     * took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with 64, 240.9 with 128 that a block of 1024
+     * threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with 128 and 245.2 with 64, 24.4 us of 2^24
+     * with 16 and 22.5 with 4; var 258.1 with 16 and 250.1 with 4. */
     CHUNKS = 128,
-    CHUNKS_OF_PAIRS = 64,
-    CHUNKS_OF_LARGE = 4,
-    CHUNKS_IN_BLOCK = 16,
+    CHUNKS_OF_COSTLY = 64,
     CLUSTER = 8,        /* blocks, as in reduce.cu */
     CLUSTER_UNROLL = 4, /* vectors, as there */
     CLUSTER_VECTORS = 1 << 15,
@@ -50,21 +48,26 @@ size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes) {
     return at;
 }
 
-/* Chunks of a row: many more than the device holds at a time, unless there are rows enough. */
-static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t rows) {
-    const uint64_t processors = (uint64_t)device->multiprocessors;
-    uint64_t chunks = sizes->slot_bytes > 16 ? CHUNKS_OF_LARGE : sizes->slot_bytes > 8 ? CHUNKS_OF_PAIRS : CHUNKS;
-    if (rows >= processors * ROWS_A_PROCESSOR)
+/* Chunks of a row of so many steps: many more than the device holds at a time, unless there are rows enough, or too
+ * little for blocks whose ends cost much, of large accumulators or many lanes. */
+static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t rows,
+                              uint64_t steps) {
+    const uint64_t processors = (uint64_t)device->multiprocessors, few = processors * BLOCKS_A_PROCESSOR;
+    const bool is_costly = sizes->slot_bytes > 8 || sizes->vector > 4;
+    uint64_t chunks = processors * (is_costly || !sizes->has_clusters ? CHUNKS_OF_COSTLY : CHUNKS);
+    if (rows >= few)
         return 1;
-    if (!sizes->has_clusters)
-        chunks = least(chunks, CHUNKS_IN_BLOCK);
-    return most(1, least(processors * chunks, PARTIAL_BYTES / sizes->slot_bytes) / rows);
+    if (sizes->slot_bytes > 16 || (is_costly && steps * rows < chunks))
+        chunks = few;
+    chunks = least(chunks, PARTIAL_BYTES / sizes->slot_bytes) / rows;
+    return most(1, sizes->has_clusters ? chunks : least(chunks, TALLY_CUDA_ONE_FOLDS));
 }
 
 static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
                      tally_cuda_cut *cut) {
     uint64_t step = (uint64_t)TALLY_CUDA_BLOCK * sizes->vector * sizes->unroll;
-    uint64_t blocks = most(1, least(divide_up(extent, step), chunks_of_row(device, sizes, cut->rows)));
+    uint64_t steps = divide_up(extent, step);
+    uint64_t blocks = most(1, least(steps, chunks_of_row(device, sizes, cut->rows, steps)));
     cut->path = TALLY_CUDA_ROWS;
     cut->chunk = divide_up(divide_up(extent, blocks), step) * step;
     cut->blocks = cut->chunk ? divide_up(extent, cut->chunk) : 1;
