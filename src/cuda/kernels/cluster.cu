@@ -10,7 +10,7 @@ inline void give_as_cluster(const destination &to, acc_t acc) {
         memcpy(words, &acc, sizeof acc);
 #pragma unroll
         for (int w = 0; w < (int)(sizeof(slot) / 4); w++)
-            store_at_first(&of_blocks[blockIdx.x].word[w], words[w]);
+            store_at_block(&of_blocks[blockIdx.x].word[w], 0, words[w]);
     }
     __syncwarp();
     arrive_in_cluster();
@@ -28,6 +28,8 @@ inline void give_as_cluster(const destination &to, acc_t acc) {
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_BLOCK)
     reduce_in_cluster(reduce_args p) {
     arrive_in_cluster();
+    wait_for_last();
+    let_next_start();
     give_as_cluster(p.to, fold_row<CLUSTER_BLOCK, CLUSTER_UNROLL>(p, 0));
 }
 
@@ -35,6 +37,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLO
     fold_partials_in_cluster(partials_args p) {
     arrive_in_cluster();
     wait_for_last();
+    let_next_start();
     const acc_t acc = fold_share(p, 0, blockIdx.x * BLOCK + threadIdx.x, CLUSTER * BLOCK);
     give_as_cluster(p.to, fold_block<BLOCK>(acc));
 }

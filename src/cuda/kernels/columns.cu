@@ -242,6 +242,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_many_partials(partials_
     const uint32 at_once = fair < SPOTS ? (uint32)fair : SPOTS, most = SPOTS / at_once;
     const uint32 shares = p.chunks < (uint64)A_SHARE * most ? ((uint32)p.chunks + A_SHARE - 1) / A_SHARE : most;
     wait_for_last();
+    let_next_start();
     for (uint64 first = (uint64)blockIdx.x * at_once; first < p.results; first += (uint64)gridDim.x * at_once) {
         const uint32 here = p.results - first < at_once ? (uint32)(p.results - first) : at_once;
         const uint32 share = threadIdx.x / here, column = threadIdx.x - share * here;

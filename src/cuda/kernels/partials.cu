@@ -44,6 +44,7 @@ inline acc_t fold_share(const partials_args &p, uint64 number, uint64 share, uin
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_partials(partials_args p) {
     wait_for_last();
+    let_next_start();
     const acc_t acc = fold_block<BLOCK>(fold_share(p, 0, threadIdx.x, BLOCK));
     if (threadIdx.x == 0)
         give(p.to, 0, acc);

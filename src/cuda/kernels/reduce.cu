@@ -111,6 +111,7 @@ template <int Threads, int Unroll> inline acc_t fold_row(const reduce_args &p, u
 enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
+    wait_for_last();
     let_next_start();
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
         acc_t acc = fold_row<BLOCK, UNROLL>(p, number);
