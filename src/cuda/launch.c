@@ -107,7 +107,8 @@ static tally_status launch_partials(const tally_cuda_launch *l, uint64_t chunks)
     partials_args args = {
         .partials = l->workspace + l->cut->partials, .to = destination_of(l), .results = results, .chunks = chunks};
     void *parameters[] = {&args};
-    CUfunction kernel = results > 1 ? plan->kernels.fold_many_partials : plan->kernels.fold_partials;
+    CUfunction kernel =
+        l->cut->path == TALLY_CUDA_COLUMNS ? plan->kernels.fold_column_partials : plan->kernels.fold_partials;
     tally_cuda_grid grid = {.x = least(results, most), .y = 1, .threads = TALLY_CUDA_BLOCK, .starts_early = true};
     if (plan->sizes.has_clusters && chunks > TALLY_CUDA_ONE_FOLDS) {
         kernel = plan->kernels.fold_partials_in_cluster;

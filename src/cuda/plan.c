@@ -19,7 +19,7 @@ static const struct {
 } kernels[] = {
     {"reduce", offsetof(tally_cuda_kernels, reduce)},
     {"fold_partials_in_cluster", offsetof(tally_cuda_kernels, fold_partials_in_cluster)},
-    {"fold_many_partials", offsetof(tally_cuda_kernels, fold_many_partials)},
+    {"fold_column_partials", offsetof(tally_cuda_kernels, fold_column_partials)},
     {"fold_partials", offsetof(tally_cuda_kernels, fold_partials)},
     {"fold_tiny_rows", offsetof(tally_cuda_kernels, fold_tiny_rows)},
     {"fold_short_rows", offsetof(tally_cuda_kernels, fold_short_rows)},

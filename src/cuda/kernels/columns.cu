@@ -230,11 +230,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_column
     }
 }
 
-/* ---- what the chunks of several columns, or of several rows, gave ---- */
+/* ---- what the chunks of columns gave ---- */
 
 /* The results are shared out evenly among the blocks, and the threads of a block among its results, until each has few
  * chunks. */
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_many_partials(partials_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_column_partials(partials_args p) {
     constexpr uint32 SPOTS = 16384 / sizeof(slot) < BLOCK ? 16384 / sizeof(slot) : BLOCK, A_SHARE = 8;
     __shared__ alignas(16) uint8 memory[SPOTS * sizeof(acc_t)];
     acc_t *spots = (acc_t *)memory;
