@@ -16,6 +16,12 @@ typedef struct scan_args {
     CUdeviceptr first_offset, refused, entries;
 } scan_args;
 
+typedef struct narrow_args {
+    scan_args tiles;
+    CUdeviceptr told;
+    uint32_t inner, strands, rows, lanes;
+} narrow_args;
+
 typedef struct short_rows_args {
     CUdeviceptr x, y, out;
     uint64_t rows;
@@ -285,41 +291,61 @@ static tally_status check_offsets(const tally_cuda_launch *l) {
     return status;
 }
 
-static tally_status launch_scan(const tally_cuda_launch *l) {
+static scan_args scan_of(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
     const bool segments = l->plan->base.computation.desc.grouping == TALLY_SEGMENTS;
-    const tally_cuda_sizes *sizes = &l->plan->sizes;
-    scan_args args = {.x = tally_cuda_address(a->x),
-                      .y = tally_cuda_address(a->y),
-                      .out = tally_cuda_address(a->out),
-                      .index = tally_cuda_address(segments ? a->offsets : a->keys),
-                      .initial = tally_cuda_address(a->initial),
-                      .carry = l->pieces.carry,
-                      .total = l->pieces.total,
-                      .n = cut->elements,
-                      .extent = a->shape.extent,
-                      .segments = a->shape.segments,
-                      .before = l->pieces.before,
-                      .tile = cut->tile,
-                      .tiles = cut->tiles,
-                      .first_offset = l->workspace + cut->first_segment,
-                      .entries = l->workspace + cut->entries};
-    tally_status status = TALLY_OK;
-    if (segments) {
-        args.refused = l->workspace + cut->control + offsetof(tally_cuda_control, refused);
-        status = check_offsets(l);
-    }
-    if (status != TALLY_OK)
-        return status;
-    void *parameters[] = {&args};
+    return (scan_args){.x = tally_cuda_address(a->x),
+                       .y = tally_cuda_address(a->y),
+                       .out = tally_cuda_address(a->out),
+                       .index = tally_cuda_address(segments ? a->offsets : a->keys),
+                       .initial = tally_cuda_address(a->initial),
+                       .carry = l->pieces.carry,
+                       .total = l->pieces.total,
+                       .n = cut->elements,
+                       .extent = a->shape.extent,
+                       .segments = a->shape.segments,
+                       .before = l->pieces.before,
+                       .tile = cut->tile,
+                       .tiles = cut->tiles,
+                       .first_offset = l->workspace + cut->first_segment,
+                       .refused = segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
+                       .entries = l->workspace + cut->entries};
+}
+
+/* Blocks that wait for each other are there at the same time. */
+static tally_status start_tiles(const tally_cuda_launch *l, CUfunction kernel, unsigned threads, void **parameters,
+                                const char *what) {
     const tally_cuda_api *api = l->plan->device->api;
-    const unsigned grid = (unsigned)cut->tile_grid;
-    CUresult result = grid > 1 ? api->cuLaunchCooperativeKernel(l->plan->kernels.scan, grid, 1, 1, sizes->scan.threads,
-                                                                1, 1, sizes->scan.shared, l->stream, parameters)
-                               : api->cuLaunchKernel(l->plan->kernels.scan, grid, 1, 1, sizes->scan.threads, 1, 1,
-                                                     sizes->scan.shared, l->stream, parameters, NULL);
-    return tally_cuda_check(result, "launching a scan");
+    const unsigned grid = (unsigned)l->cut->tile_grid, shared = l->plan->sizes.scan.shared;
+    return tally_cuda_check(
+        grid > 1 ? api->cuLaunchCooperativeKernel(kernel, grid, 1, 1, threads, 1, 1, shared, l->stream, parameters)
+                 : api->cuLaunchKernel(kernel, grid, 1, 1, threads, 1, 1, shared, l->stream, parameters, NULL),
+        what);
+}
+
+static tally_status launch_scan(const tally_cuda_launch *l) {
+    scan_args args = scan_of(l);
+    void *parameters[] = {&args};
+    tally_status status = TALLY_OK;
+    if (args.refused)
+        status = check_offsets(l);
+    if (status == TALLY_OK)
+        status = start_tiles(l, l->plan->kernels.scan, l->plan->sizes.scan.threads, parameters, "launching a scan");
+    return status;
+}
+
+static tally_status launch_narrow(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    narrow_args args = {.tiles = scan_of(l),
+                        .told = l->workspace + cut->told,
+                        .inner = (uint32_t)cut->columns,
+                        .strands = cut->groups,
+                        .rows = (uint32_t)cut->stretch,
+                        .lanes = cut->width};
+    void *parameters[] = {&args};
+    return start_tiles(l, l->plan->kernels.scan_narrow, l->plan->sizes.scan.narrow_threads, parameters,
+                       "launching a scan of a narrow array");
 }
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
@@ -343,6 +369,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_stretches(l);
     case TALLY_CUDA_PANELS:
         return launch_panels(l);
+    case TALLY_CUDA_NARROW:
+        return launch_narrow(l);
     case TALLY_CUDA_EXACT:
         return tally_cuda_exact_launch(l);
     default:

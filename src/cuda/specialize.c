@@ -18,7 +18,8 @@ extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_
     tally_cuda_kernels_append[], tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[],
     tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
     tally_cuda_kernels_fold_cuts[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_warp_heads[],
-    tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[];
+    tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_scan_narrow[],
+    tally_cuda_kernels_scan_bytes[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -196,14 +197,22 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
     if (c->desc.grouping == TALLY_KEYS)
         place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
     const unsigned marks = c->desc.grouping == TALLY_SEGMENTS ? s->scan.teams * 2 * tile + 16 : 0;
+    const unsigned narrow =
+        s->scan.columns ? acc * (ring * s->scan.columns + 2 * s->scan.summers + s->scan.teams * s->scan.finishers) + 48 : 0;
     unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
-    return round_up(ring * (place + s->record_bytes) + marks + of_warps + 2 * s->scan.summers / 8 + 512, 128);
+    return round_up(ring * (place + s->record_bytes) + marks + narrow + of_warps + 2 * s->scan.summers / 8 + 512, 128);
+}
+
+/* scan_bytes.cu */
+static bool sums_bytes(const tally_computation *c) {
+    return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
+           c->desc.op == TALLY_SUM && c->in_bytes == 1 && c->out_bytes == 1;
 }
 
 /* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in
  * other banks, and as many as its registers hold. */
 static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    enum { STRETCH = 80 /* bytes */, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
+    enum { STRETCH = 80 /* bytes */, MOST_RING = 10, LEAST_RING = 4, WARP = 32, MOST_COLUMNS = 64 /* of scan_narrow.cu */ };
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const bool keys = c->desc.grouping == TALLY_KEYS;
     unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
@@ -218,6 +227,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.summers = 4 * WARP;
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
+    const bool takes_columns = in == result && in >= 4 && acc <= 8 && c->desc.grouping == TALLY_AXIS;
+    s->scan.columns = takes_columns ? MOST_COLUMNS : 0;
     const unsigned limit = shared_limit(architecture);
     while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
         s->scan.finishers /= 2;
@@ -230,8 +241,10 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.waves = 2 * s->scan.ring + 1;
     s->scan.takes_panels = in == result && in >= 4 && acc <= 8 && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
     const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
+    s->scan.columns = s->scan.takes_panels ? s->scan.columns : 0;
     s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
     s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
+    s->scan.narrow_threads = s->scan.threads + WARP;
 }
 
 enum {
@@ -461,6 +474,10 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_WAVES", s->scan.waves},
                    {"SCAN_THREADS", s->scan.threads},
                    {"SCAN_PANEL_THREADS", s->scan.panel_threads},
+                   {"SUMS_BYTES", sums_bytes(c)},
+                   {"SCAN_COLUMNS", s->scan.columns},
+                   {"SCAN_NARROW_THREADS", s->scan.narrow_threads},
+                   {"SCAN_NARROW_WAVES", s->scan.ring},
                    {"SCAN_SHARED_BYTES", s->scan.shared},
                    {"FOLD_TILE", s->fold_tile},
                    {"FOLD_BLOCKS", s->fold_blocks},
@@ -516,11 +533,15 @@ static void add_scan(tally_text *text, const tally_computation *c, const tally_c
         tally_text_add(text, tally_cuda_kernels_scan_heads);
     tally_text_add(text, tally_cuda_kernels_scan_sum);
     tally_text_add(text, tally_cuda_kernels_scan_finish);
+    if (sums_bytes(c))
+        tally_text_add(text, tally_cuda_kernels_scan_bytes);
     tally_text_add(text, tally_cuda_kernels_scan);
     if (c->desc.grouping == TALLY_AXIS)
         tally_text_add(text, tally_cuda_kernels_scan_columns);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
         tally_text_add(text, tally_cuda_kernels_scan_panels);
+    if (sizes->scan.columns)
+        tally_text_add(text, tally_cuda_kernels_scan_narrow);
 }
 
 static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {

@@ -31,6 +31,8 @@ typedef struct tally_cuda_sizes {
         unsigned shared;      /* bytes of shared memory */
         bool takes_panels;    /* scan_panels.cu serves too */
         unsigned panel_threads;
+        unsigned columns;     /* that scan_narrow.cu takes at most; 0: none */
+        unsigned narrow_threads;
     } scan;
 } tally_cuda_sizes;
 

@@ -33,6 +33,7 @@ enum {
     LEAST_PANEL_ROWS = 64,
     LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */
     NARROW_ROW = 64,    /* bytes: wider ones are faster by a thread a column */
+    LEAST_STRAND = 4,   /* rows, of narrow arrays */
     CHUNKS_A_PLACE = 4, /* so that they end together */
     ALIGNMENT = 256
 };
@@ -230,6 +231,56 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     return true;
 }
 
+/* Lanes of a warp that meet in a bank of shared memory, where each has a column of a strand. */
+static unsigned lanes_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t rows) {
+    enum { WORDS = 32 };
+    const uint64_t words = 4 / sizes->vector, lanes = WORDS / words; /* of an element; at a time */
+    unsigned in_bank[WORDS] = {0}, greatest = 0;
+    for (uint64_t lane = 0; lane < lanes; lane++) {
+        unsigned *bank = &in_bank[(lane / inner * rows * inner + lane % inner) % lanes];
+        greatest = ++*bank > greatest ? *bank : greatest;
+    }
+    return greatest;
+}
+
+/* A long array of narrow rows, in tiles of whole vectors. Fewer rows a strand, if they meet less in shared memory. */
+static bool cut_narrow_scan(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+                            tally_cuda_cut *cut) {
+    const uint64_t inner = shape->inner, items = sizes->scan.items;
+    if (shape->outer > 1 || inner > sizes->scan.columns || inner > resident)
+        return false;
+    const uint64_t strands = sizes->scan.finishers / inner, fair = divide_up(shape->extent, strands * resident);
+    const uint64_t most_rows = least(items, divide_up(fair, sizes->vector) * sizes->vector);
+    if (shape->extent < strands * LEAST_STRAND)
+        return false;
+    uint64_t best = 0;
+    unsigned met = 0;
+    for (uint64_t rows = most_rows; rows * 4 > most_rows * 3; rows--) {
+        const unsigned in_a_bank = lanes_in_a_bank(sizes, inner, rows);
+        if (strands * rows * inner % sizes->vector == 0 && (!best || in_a_bank < met)) {
+            best = rows;
+            met = in_a_bank;
+        }
+    }
+    cut->path = TALLY_CUDA_NARROW;
+    cut->columns = inner;
+    cut->groups = (unsigned)strands;
+    cut->stretch = best;
+    cut->tile = strands * best * inner;
+    cut->tiles = divide_up(cut->elements, cut->tile);
+    cut->tile_grid = least(cut->tiles, resident);
+    for (cut->width = 32; cut->width * inner > sizes->scan.finishers;)
+        cut->width /= 2;
+    if (cut->tiles > 1) {
+        const uint64_t waves = least(sizes->scan.ring, divide_up(cut->tiles, cut->tile_grid));
+        const uint64_t bytes = waves * inner * cut->tile_grid * sizes->entry_bytes;
+        cut->entries = tally_cuda_place(cut, bytes);
+        cut->told = tally_cuda_place(cut, bytes);
+    }
+    cut->zeroed_bytes = cut->bytes;
+    return true;
+}
+
 static void cut_axis(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                      uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     bool scan = tally_is_scan(c);
@@ -238,6 +289,8 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
     if (!cut->rows || (scan && !cut->elements))
         return;
     bool is_short = shape->outer > 1 && shape->extent && shape->extent < SHORT_ROW;
+    if (scan && shape->inner > 1 && cut_narrow_scan(sizes, resident, shape, cut))
+        return;
     if (scan && shape->inner > 1 && cut_panels(device, c, sizes, shape, cut))
         return;
     if (scan && shape->inner > 1)

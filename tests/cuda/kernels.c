@@ -243,7 +243,7 @@ static int number_before(const char *from, const char *end, const char *word) {
 
 /* What a kernel is given at its launch; its name ends with a quote. */
 static unsigned dynamic_shared(const char *kernel, const tally_cuda_sizes *sizes) {
-    static const char *const scans[] = {"scan'", "scan_panels'", "sum_panels'"};
+    static const char *const scans[] = {"scan'", "scan_narrow'", "scan_panels'", "sum_panels'"};
     for (size_t k = 0; k < sizeof scans / sizeof *scans; k++)
         if (strncmp(kernel, scans[k], strlen(scans[k])) == 0)
             return sizes->scan.shared;
