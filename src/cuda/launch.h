@@ -7,9 +7,10 @@
 
 typedef struct tally_cuda_kernels {
     CUfunction reduce, reduce_partials, reduce_in_cluster, fold_short_rows, scan, place_offsets, sum_panels,
-        scan_panels, scan_narrow, check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns,
-        sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads,
-        rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts, mark_segments, fold_by_warps;
+        scan_panels, scan_narrow, check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns,
+        fold_thin_columns, sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows,
+        exact_groups, count_heads, rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts,
+        mark_segments, fold_by_warps;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
