@@ -198,7 +198,7 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
                        const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in;
     const uint64_t places = (uint64_t)device->multiprocessors * sizes->scan.teams;
-    if (!sizes->scan.takes_panels || shape->extent < LEAST_PANEL_ROWS)
+    if (!sizes->scan.takes_panels || shape->extent < LEAST_PANEL_ROWS || row > INT32_MAX)
         return false;
     uint64_t best = 0, panels = 1;
     for (uint64_t width = MOST_PANEL; row > LEAST_PANEL && width >= LEAST_PANEL; width /= 2) {

@@ -3,8 +3,8 @@
  * teller, adds up what the tiles of a wave have there and tells every block what comes before its tile: if each added up
  * all by itself, as where there is one sum a tile, it would read 'inner' times as much. */
 struct narrow_args {
-    scan_args tiles; /* carry and total are of columns; the entries WAVES x inner x gridDim.x */
-    struct entry *told; /* the same: what comes before each tile */
+    scan_args tiles; /* carry and total are of columns; the entries waves x inner x blocks */
+    struct entry *told;          /* what comes before each tile: waves x blocks x inner */
     uint32 inner, strands, rows; /* strands of a tile: so many of its rows each, for as many threads as there are columns */
     uint32 lanes; /* threads that scan what the strands have of a column: a power of two */
 };
@@ -21,9 +21,12 @@ template <class A> inline A lift_at(const narrow_args &p, const tile &t, int e, 
     const uint64 at = t.low + e;
     return lift_as<A>(value_of(x), partner_of(p.tiles, at), p.tiles.before + at / p.inner);
 }
-/* Of a wave of entries: those of a column, one a block. */
-inline entry *entries_of(entry *all, const narrow_args &p, uint64 turn, uint32 column) {
-    return all + (turn % NARROW_WAVES * p.inner + column) * gridDim.x;
+/* Entries of a wave: what the blocks have in a column, and what a block is told of each. */
+inline entry *sums_of(const narrow_args &p, uint64 turn, uint32 column) {
+    return p.tiles.entries + (turn % NARROW_WAVES * p.inner + column) * gridDim.x;
+}
+inline entry *told_of(const narrow_args &p, uint64 turn, uint32 block) {
+    return p.told + (turn % NARROW_WAVES * gridDim.x + block) * p.inner;
 }
 
 /* Elements one by one to where they are aligned. */
@@ -61,69 +64,105 @@ inline void sum_columns(scratch &s, const narrow_args &p, uint64 turns) {
 #pragma unroll 8
             for (int k = thread + inner; k < used; k += inner)
                 sum = combine(sum, sums[k]);
-            publish(entries_of(p.tiles.entries, p, turn, thread) + blockIdx.x, record::of(widen(sum), false, 0),
+            publish(sums_of(p, turn, thread) + blockIdx.x, record::of(widen(sum), false, 0),
                     (uint32)turn + 1);
         }
     }
 }
 
-/* There are as many blocks as columns, or more, where there is more than one wave. */
-inline void tell(const narrow_args &p) {
-    const uint32 lane = threadIdx.x % WARP;
-    acc_t base; /* before the wave */
-    uint64 turn = 0;
-    for (uint64 first = 0; first < p.tiles.tiles && p.tiles.tiles > 1; first += gridDim.x, turn++) {
-        const uint32 there = p.tiles.tiles - first < gridDim.x ? (uint32)(p.tiles.tiles - first) : gridDim.x;
-        const uint32 tag = (uint32)turn + 1;
-        for (uint32 column = blockIdx.x; column < p.inner; column += gridDim.x) {
-            const entry *sums = entries_of(p.tiles.entries, p, turn, column);
-            entry *told = entries_of(p.told, p, turn, column);
-            acc_t run = turn ? base : identity_as<acc_t>();
-            for (uint32 at = lane; at - lane < there; at += batch::MANY * WARP) {
-                batch few;
-                while (!few.try_read(sums, at, there, tag))
-                    ;
-                __syncwarp();
+/* Reads of entries take long while all of memory is in use: those of the next waves are under way, too. */
+enum { WAVES_AHEAD = 3 };
+template <class Read, class Use> inline void for_waves(uint64 turns, Read try_read, Use use) {
+    batch few[WAVES_AHEAD];
 #pragma unroll
-                for (int k = 0; k < batch::MANY; k++) {
-                    const bool is_there = at + k * WARP < there;
-                    acc_t sum = is_there ? few.get(k).acc : identity_as<acc_t>();
+    for (int k = 0; k < WAVES_AHEAD - 1; k++)
+        try_read(few[k], k);
+    for (uint64 turn = 0; turn < turns; turn++) {
+        few[WAVES_AHEAD - 1].there = 0;
+        try_read(few[WAVES_AHEAD - 1], turn + WAVES_AHEAD - 1);
+        while (!try_read(few[0], turn))
+            ;
+        __syncwarp();
+        use(turn, few[0]);
 #pragma unroll
-                    for (int d = 1; d < WARP; d *= 2) {
-                        const acc_t left = from_below(sum, d);
-                        if (lane >= d)
-                            sum = combine(left, sum);
-                    }
-                    acc_t before = from_below(sum, 1);
-                    before = lane ? combine(run, before) : run;
-                    if (is_there)
-                        publish(told + at + k * WARP, record::of(before, false, 0), tag);
-                    run = combine(run, from_lane(sum, WARP - 1));
-                }
-            }
-            base = run;
-        }
+        for (int k = 0; k < WAVES_AHEAD - 1; k++)
+            few[k] = few[k + 1];
     }
+}
+
+/* Adds up, in the order of the blocks, what they have at 'index' of a column, and tells the sums before. */
+inline acc_t tell_some(const narrow_args &p, const batch &few, uint64 turn, uint32 column, uint32 index, uint32 there,
+                       acc_t run) {
+    entry *told = told_of(p, turn, 0) + column;
+#pragma unroll
+    for (int k = 0; k < batch::MANY; k++, index += WARP) {
+        acc_t sum = index < there ? few.get(k).acc : identity_as<acc_t>();
+#pragma unroll
+        for (int d = 1; d < WARP; d *= 2) {
+            const acc_t left = from_below(sum, d);
+            if (threadIdx.x % WARP >= d)
+                sum = combine(left, sum);
+        }
+        const acc_t before = from_below(sum, 1);
+        if (index < there)
+            publish(told + (uint64)index * p.inner,
+                    record::of(threadIdx.x % WARP ? combine(run, before) : run, false, 0), (uint32)turn + 1);
+        run = combine(run, from_lane(sum, WARP - 1));
+    }
+    return run;
+}
+
+inline void tell_column(const narrow_args &p, uint32 column) {
+    const uint32 lane = threadIdx.x % WARP;
+    const uint64 turns = (p.tiles.tiles + gridDim.x - 1) / gridDim.x;
+    acc_t base = identity_as<acc_t>(); /* before the wave */
+    auto blocks_in = [&](uint64 turn) { /* with a tile in that wave */
+        const uint64 first = turn * gridDim.x;
+        return first >= p.tiles.tiles              ? 0
+               : p.tiles.tiles - first < gridDim.x ? (uint32)(p.tiles.tiles - first)
+                                                   : gridDim.x;
+    };
+    auto try_read = [&](batch &few, uint64 turn) {
+        return few.try_read(sums_of(p, turn, column), lane, blocks_in(turn), (uint32)turn + 1);
+    };
+    for_waves(turns, try_read, [&](uint64 turn, const batch &few) {
+        const uint32 there = blocks_in(turn);
+        base = tell_some(p, few, turn, column, lane, there, base);
+        for (uint32 at = batch::MANY * WARP; at < there; at += batch::MANY * WARP) {
+            batch more;
+            while (!more.try_read(sums_of(p, turn, column), at + lane, there, (uint32)turn + 1))
+                ;
+            __syncwarp();
+            base = tell_some(p, more, turn, column, at + lane, there, base);
+        }
+    });
+}
+
+/* There are fewer blocks than columns only where there is one wave. */
+inline void tell(const narrow_args &p) {
+    if (p.tiles.tiles > 1)
+        for (uint32 column = blockIdx.x; column < p.inner; column += gridDim.x)
+            tell_column(p, column);
 }
 
 inline void carry_columns(scratch &s, const narrow_args &p, uint64 turns) {
     const uint32 lane = threadIdx.x % WARP;
     place here = {0, 0};
-    for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
+    static_assert(SCAN_COLUMNS <= batch::MANY * WARP);
+    auto try_read = [&](batch &few, uint64 turn) {
+        const uint32 end = p.tiles.tiles > 1 && turn < turns ? p.inner : 0;
+        return few.try_read(told_of(p, turn, blockIdx.x), lane, end, (uint32)turn + 1);
+    };
+    for_waves(turns, try_read, [&](uint64, const batch &few) {
         acc_t *before = (acc_t *)s.before_columns[here.at];
         s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
-        for (uint32 column = lane; column < p.inner; column += WARP) {
-            const entry *told = entries_of(p.told, p, turn, column) + blockIdx.x;
-            before[column] = identity_as<acc_t>();
-            if (p.tiles.tiles > 1) {
-                batch one;
-                while (!one.try_read(told, 0, 1, (uint32)turn + 1))
-                    ;
-                before[column] = one.get(0).acc;
-            }
-        }
+#pragma unroll
+        for (int k = 0; k < SCAN_COLUMNS / WARP; k++)
+            if (lane + k * WARP < p.inner)
+                before[lane + k * WARP] = p.tiles.tiles > 1 ? few.get(k).acc : identity_as<acc_t>();
         s.ready[here.at].arrive();
-    }
+        here.advance();
+    });
 }
 
 /* ---- finishers ---- */
@@ -172,13 +211,17 @@ inline void finish_columns(scratch &s, const narrow_args &p, uint64 turns) {
         const int first = (REVERSE ? rows - 1 - from : from) * inner + column;
         const in_t *elements = elements_of(s, p.tiles, t, here);
         s.full[here.at].wait(here.parity);
+        in_t x[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            x[k] = k < there ? elements[first + k * step] : in_t(0);
         lane_t sum = identity_as<lane_t>(), kept[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (!INCLUSIVE)
                 kept[k] = sum;
             if (k < there)
-                sum = combine(sum, lift_at<lane_t>(p, t, first + k * step, elements[first + k * step]));
+                sum = combine(sum, lift_at<lane_t>(p, t, first + k * step, x[k]));
             if (INCLUSIVE)
                 kept[k] = sum;
         }
