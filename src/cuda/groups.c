@@ -12,8 +12,6 @@ enum {
     MOST_WARP_CHUNKS = 32768, /* 8448 took up to 9% longer */
     MANY = 32 /* elements a segment, of which bits are made; with 8 it took 1.2 times as long for segments of 16 */
 };
-/* Elements: the words of their bits are numbered in 32 bits. */
-#define MOST_WITH_BITS ((uint64_t)1 << 37)
 
 /* As fold_tile.cu declares it. */
 typedef struct groups_args {
@@ -38,7 +36,7 @@ static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shap
     cut->chunk_tiles = divide_up(cut->tiles, most_chunks);
     cut->chunks = divide_up(cut->tiles, cut->chunk_tiles);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    if (shape->segments > shape->extent / MANY && shape->extent < MOST_WITH_BITS)
+    if (shape->segments > shape->extent / MANY)
         cut->bits = tally_cuda_place(cut, cut->tiles * cut->tile / 8);
     cut->zeroed_bytes = cut->bytes;
     cut->of_tile = tally_cuda_place(cut, (cut->chunks + 1) * sizeof(uint64_t));
@@ -78,6 +76,13 @@ static tally_status start(const tally_cuda_launch *l, CUfunction kernel, uint64_
                             what);
 }
 
+/* The end of a reduction by groups, which starts while the folds still run. */
+static tally_status start_fold_cuts(const tally_cuda_launch *l, uint64_t blocks, void *args) {
+    void *parameters[] = {args};
+    return tally_cuda_start_early(l->plan, l->plan->kernels.fold_cuts, blocks, TALLY_CUDA_FOLD_BLOCK, l->stream,
+                                  parameters, "launching the end of a reduction by groups");
+}
+
 /* Blocks of threads for so many items; they take turns if there are more. */
 static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t items) {
     const uint64_t enough = (uint64_t)l->plan->device->multiprocessors * MOST_BLOCKS;
@@ -93,7 +98,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, groups_args *arg
         status = start(l, k->fold_segments, args->chunks, args, "launching a reduction of segments");
     const uint64_t blocks = most(divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks));
     if (status == TALLY_OK)
-        status = start(l, k->fold_cuts, blocks, args, "launching the end of a reduction of segments");
+        status = start_fold_cuts(l, blocks, args);
     return status;
 }
 
@@ -108,8 +113,7 @@ static tally_status launch_runs(const tally_cuda_launch *l, groups_args *args) {
     if (status == TALLY_OK)
         status = start(l, k->fold_runs, args->tiles, args, "launching a reduction of runs");
     if (status == TALLY_OK)
-        status = start(l, k->fold_cuts, divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), args,
-                       "launching the end of a reduction of runs");
+        status = start_fold_cuts(l, divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), args);
     return status;
 }
 
@@ -138,8 +142,7 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
                        "launching a reduction of segments");
     args.chunks++; /* what follows the chunks */
     if (status == TALLY_OK)
-        status = start(l, k->fold_cuts, most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)),
-                       &args, "launching the end of a reduction of segments");
+        status = start_fold_cuts(l, most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
     return status;
 }
 

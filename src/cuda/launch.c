@@ -13,7 +13,7 @@ typedef struct reduce_args {
 typedef struct scan_args {
     CUdeviceptr x, y, out, index, initial, carry, total;
     uint64_t n, extent, segments, before, tile, tiles;
-    CUdeviceptr first_offset, refused, entries;
+    CUdeviceptr bits, refused, entries;
 } scan_args;
 
 typedef struct narrow_args {
@@ -73,20 +73,19 @@ static tally_status start(const tally_cuda_plan *plan, CUfunction kernel, uint64
                             what);
 }
 
-/* A kernel that waits by itself for the one before it, and so may be started while that runs. Older drivers cannot
- * capture such a launch into a graph. */
-static tally_status start_early(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, CUstream stream,
-                                void **parameters, const char *what) {
+tally_status tally_cuda_start_early(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, unsigned threads,
+                                    CUstream stream, void **parameters, const char *what) {
     enum { SINCE = 12030 };
     const tally_cuda_api *api = plan->device->api;
     if (plan->device->architecture < 90 || !api->cuLaunchKernelEx || api->version < SINCE)
-        return start(plan, kernel, grid, 1, stream, parameters, what);
+        return tally_cuda_check(
+            api->cuLaunchKernel(kernel, (unsigned)grid, 1, 1, threads, 1, 1, 0, stream, parameters, NULL), what);
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                .value.programmaticStreamSerializationAllowed = 1};
     const CUlaunchConfig config = {.gridDimX = (unsigned)grid,
                                    .gridDimY = 1,
                                    .gridDimZ = 1,
-                                   .blockDimX = TALLY_CUDA_BLOCK,
+                                   .blockDimX = threads,
                                    .blockDimY = 1,
                                    .blockDimZ = 1,
                                    .hStream = stream,
@@ -128,8 +127,8 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
     tally_status status =
         start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
     if (status == TALLY_OK && cut->blocks > 1 && !cut->is_counted)
-        status = start_early(l->plan, l->plan->kernels.reduce_partials, rows, l->stream, parameters,
-                             "launching the end of a reduction");
+        status = tally_cuda_start_early(l->plan, l->plan->kernels.reduce_partials, rows, TALLY_CUDA_BLOCK, l->stream,
+                                        parameters, "launching the end of a reduction");
     return status;
 }
 
@@ -273,22 +272,28 @@ static tally_status launch_panels(const tally_cuda_launch *l) {
     return status;
 }
 
-/* The offsets are checked, and the first of each tile is found. */
-static tally_status check_offsets(const tally_cuda_launch *l) {
-    uint32_t refuses_empty = 0; /* an empty segment of a scan has no results */
-    CUdeviceptr offsets = tally_cuda_address(l->args->offsets), control = l->workspace + l->cut->control;
+/* As offset_bits.cu declares it. */
+typedef struct offset_marks {
+    CUdeviceptr offsets;
+    uint64_t segments, n;
+    CUdeviceptr bits;
+} offset_marks;
+
+/* Offsets are checked, and where segments begin is marked. */
+static tally_status mark_offsets(const tally_cuda_launch *l) {
+    enum { LOOKS = 16 /* offsets a thread */, BLOCKS = 8 /* a processor, of threads that take turns */ };
+    CUdeviceptr control = l->workspace + l->cut->control;
     CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
     CUdeviceptr where = control + offsetof(tally_cuda_control, not_bad);
-    CUdeviceptr first = l->workspace + l->cut->first_segment;
-    uint64_t segments = l->args->shape.segments, n = l->cut->elements, tile = l->cut->tile, tiles = l->cut->tiles;
-    void *check_parameters[] = {&offsets, &segments, &n, &refuses_empty, &refused, &where};
-    tally_status status = start(l->plan, l->plan->kernels.check_segments, blocks_for(l->plan, segments + 1), 1,
-                                l->stream, check_parameters, "launching the check of offsets");
-    void *place_parameters[] = {&offsets, &segments, &n, &tile, &tiles, &first, &refused};
-    if (status == TALLY_OK)
-        status = start(l->plan, l->plan->kernels.place_offsets, blocks_for(l->plan, tiles + 1), 1, l->stream,
-                       place_parameters, "launching the search for segments");
-    return status;
+    const uint64_t most = (uint64_t)l->plan->device->multiprocessors * BLOCKS;
+    const uint64_t blocks = blocks_for(l->plan, l->args->shape.segments / LOOKS + 1);
+    offset_marks marks = {.offsets = tally_cuda_address(l->args->offsets),
+                          .segments = l->args->shape.segments,
+                          .n = l->cut->elements,
+                          .bits = l->workspace + l->cut->bits};
+    void *parameters[] = {&marks, &refused, &where};
+    return start(l->plan, l->plan->kernels.mark_offsets, blocks < most ? blocks : most, 1, l->stream, parameters,
+                 "launching the check of offsets");
 }
 
 static scan_args scan_of(const tally_cuda_launch *l) {
@@ -308,7 +313,7 @@ static scan_args scan_of(const tally_cuda_launch *l) {
                        .before = l->pieces.before,
                        .tile = cut->tile,
                        .tiles = cut->tiles,
-                       .first_offset = l->workspace + cut->first_segment,
+                       .bits = segments ? l->workspace + cut->bits : 0,
                        .refused = segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
                        .entries = l->workspace + cut->entries};
 }
@@ -329,7 +334,7 @@ static tally_status launch_scan(const tally_cuda_launch *l) {
     void *parameters[] = {&args};
     tally_status status = TALLY_OK;
     if (args.refused)
-        status = check_offsets(l);
+        status = mark_offsets(l);
     if (status == TALLY_OK)
         status = start_tiles(l, l->plan->kernels.scan, l->plan->sizes.scan.threads, parameters, "launching a scan");
     return status;

@@ -6,11 +6,10 @@
 #include "cuda/workspace.h"
 
 typedef struct tally_cuda_kernels {
-    CUfunction reduce, reduce_partials, reduce_in_cluster, fold_short_rows, scan, place_offsets, sum_panels,
-        scan_panels, scan_narrow, check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns,
-        fold_thin_columns, sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows,
-        exact_groups, count_heads, rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts,
-        mark_segments, fold_by_warps;
+    CUfunction reduce, reduce_partials, reduce_in_cluster, fold_short_rows, scan, mark_offsets, sum_panels, scan_panels,
+        scan_narrow, check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns,
+        sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads,
+        rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts, mark_segments, fold_by_warps;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
@@ -51,6 +50,11 @@ typedef struct tally_cuda_launch {
 
 /* Enqueues everything that a run takes. The device's context is current. */
 tally_status tally_cuda_launch_all(const tally_cuda_launch *launch);
+
+/* A kernel that waits by itself for the one before it, and so may be started while that runs. Older drivers cannot
+ * capture such a launch into a graph. */
+tally_status tally_cuda_start_early(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, unsigned threads,
+                                    CUstream stream, void **parameters, const char *what);
 
 /* Accumulators of nothing, or of the initial value; and the results of accumulators. These wait. */
 tally_status tally_cuda_clear_totals(tally_cuda_plan *plan, CUdeviceptr totals, const void *initial, uint64_t count);

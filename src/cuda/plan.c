@@ -22,7 +22,7 @@ static const struct {
     {"fold_short_rows", offsetof(tally_cuda_kernels, fold_short_rows)},
     {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
     {"scan", offsetof(tally_cuda_kernels, scan)},
-    {"place_offsets", offsetof(tally_cuda_kernels, place_offsets)},
+    {"mark_offsets", offsetof(tally_cuda_kernels, mark_offsets)},
     {"check_segments", offsetof(tally_cuda_kernels, check_segments)},
     {"place_groups", offsetof(tally_cuda_kernels, place_groups)},
     {"fold_segments", offsetof(tally_cuda_kernels, fold_segments)},

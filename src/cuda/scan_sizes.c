@@ -26,12 +26,13 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
     unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
     if (c->desc.grouping == TALLY_KEYS)
         place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
-    const unsigned marks = c->desc.grouping == TALLY_SEGMENTS ? s->scan.teams * 2 * tile + 16 : 0;
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        place += tile / 8 + 16;
     const unsigned narrow =
         s->scan.columns ? acc * (ring * s->scan.columns + 2 * s->scan.summers + s->scan.teams * s->scan.finishers) + 48
                         : 0;
     unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
-    return round_up(ring * (place + s->record_bytes) + marks + narrow + of_warps + 2 * s->scan.summers / 8 + 512, 128);
+    return round_up(ring * (place + s->record_bytes) + narrow + of_warps + 2 * s->scan.summers / 8 + 512, 128);
 }
 
 /* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in

@@ -13,8 +13,8 @@ extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_
     tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
     tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
     tally_cuda_kernels_waves[], tally_cuda_kernels_scan_tiles[], tally_cuda_kernels_scan_move[],
-    tally_cuda_kernels_scan_heads[], tally_cuda_kernels_scan_sum[], tally_cuda_kernels_scan_finish[],
-    tally_cuda_kernels_scan[], tally_cuda_kernels_place_offsets[], tally_cuda_kernels_scan_panels[],
+    tally_cuda_kernels_scan_sum[], tally_cuda_kernels_scan_finish[], tally_cuda_kernels_scan[],
+    tally_cuda_kernels_mark_offsets[], tally_cuda_kernels_offset_bits[], tally_cuda_kernels_scan_panels[],
     tally_cuda_kernels_append[], tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[],
     tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
     tally_cuda_kernels_fold_cuts[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_warp_heads[],
@@ -447,6 +447,7 @@ static void add_reduce(tally_text *text, const tally_computation *c, const tally
 static void add_groups(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     if (sizes->folds_by_warps) {
         tally_text_add(text, tally_cuda_kernels_pipeline);
+        tally_text_add(text, tally_cuda_kernels_offset_bits);
         tally_text_add(text, tally_cuda_kernels_warp_segments);
         tally_text_add(text, tally_cuda_kernels_warp_heads);
         tally_text_add(text, tally_cuda_kernels_warp_fold);
@@ -459,14 +460,14 @@ static void add_groups(tally_text *text, const tally_computation *c, const tally
 }
 
 static void add_scan(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        tally_text_add(text, tally_cuda_kernels_place_offsets);
+    if (c->desc.grouping == TALLY_SEGMENTS) {
+        tally_text_add(text, tally_cuda_kernels_offset_bits);
+        tally_text_add(text, tally_cuda_kernels_mark_offsets);
+    }
     tally_text_add(text, tally_cuda_kernels_pipeline);
     tally_text_add(text, tally_cuda_kernels_waves);
     tally_text_add(text, tally_cuda_kernels_scan_tiles);
     tally_text_add(text, tally_cuda_kernels_scan_move);
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        tally_text_add(text, tally_cuda_kernels_scan_heads);
     tally_text_add(text, tally_cuda_kernels_scan_sum);
     tally_text_add(text, tally_cuda_kernels_scan_finish);
     if (sums_bytes(c))

@@ -84,9 +84,9 @@ static void cut_scan(const tally_computation *c, const tally_cuda_sizes *sizes, 
         uint64_t waves = least(sizes->scan.waves, divide_up(cut->tiles, cut->tile_grid));
         cut->entries = tally_cuda_place(cut, waves * cut->tile_grid * sizes->entry_bytes);
     }
-    cut->zeroed_bytes = cut->bytes;
     if (c->desc.grouping == TALLY_SEGMENTS)
-        cut->first_segment = tally_cuda_place(cut, (cut->tiles + 1) * sizeof(uint64_t));
+        cut->bits = tally_cuda_place(cut, cut->tiles * cut->tile / 8);
+    cut->zeroed_bytes = cut->bytes;
 }
 
 /* Rows of whole vectors, each for as many threads as have four of them. False if they are others, too few vectors, or

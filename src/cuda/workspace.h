@@ -39,7 +39,7 @@ typedef struct tally_cuda_cut {
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t arrived, control, entries, told;
     size_t zeroed_bytes;
-    size_t partials, first_segment, of_tile;
+    size_t partials, of_tile;
     size_t bits; /* 0: none */
     size_t bytes;
 } tally_cuda_cut;

@@ -109,8 +109,10 @@ step_vulkan() {
 # usage: run_test NAME
 run_test() {
     code=0
+    since=$(date +%s)
     TALLY_GOLDEN=tests/exact/golden.txt timeout 600 "$(built "cuda_$1")" >"$work/$1.test" 2>&1 || code=$?
     echo $code >"$work/$1.code"
+    echo $(($(date +%s) - since)) >"$work/$1.seconds"
 }
 
 # The command on the device beside the command on the CPU.
@@ -138,7 +140,7 @@ step_tests() {
     for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large gpu_repeats; do
         if [ "$(cat "$work/$name.code")" -eq 0 ]; then
             note $name "$(grep -c '^\[ *OK' "$work/$name.test") passed," \
-                "$(grep -c '^ *skipped: ' "$work/$name.test" || true) skipped"
+                "$(grep -c '^ *skipped: ' "$work/$name.test" || true) skipped, $(cat "$work/$name.seconds") s"
         else
             note $name "failed ($(cat "$work/$name.code")):" \
                 "$(grep '^\[  FAILED' "$work/$name.test" | sort -u | tr '\n' ';')"

@@ -32,6 +32,7 @@ inline void finish_long_group(const groups_args &p, uint64 chunk) {
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p) {
     __shared__ uint64 longer[BLOCK];
     __shared__ uint32 count;
+    wait_for_last();
     if (p.told->refused)
         return;
     if (threadIdx.x == 0)

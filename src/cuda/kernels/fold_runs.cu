@@ -198,6 +198,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     __shared__ alignas(128) uint8 memory[HAS_SECOND + 1][TILE * sizeof(in_t)];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
+    let_next_start();
     const uint64 number = blockIdx.x, first = number * TILE;
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
     const tile t = {first, count, memory[0], memory[HAS_SECOND]};

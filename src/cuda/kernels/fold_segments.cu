@@ -218,6 +218,7 @@ inline void go_on(tile_memory &s, const groups_args &p, const tile &t, const til
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p) {
     __shared__ alignas(128) uint8 memory[BUFFERS][HAS_SECOND + 1][TILE * sizeof(in_t)];
     __shared__ tile_memory s;
+    let_next_start();
     const uint64 chunk = blockIdx.x, first = chunk * p.chunk;
     const uint64 last = first + p.chunk < p.tiles ? first + p.chunk : p.tiles;
     auto tile_at = [&](uint64 number) {

@@ -1,5 +1,5 @@
 /* The kernel of scans along consecutive elements: its warps and their work. scan_tiles.cu tells how they go together;
- * scan_move.cu, scan_heads.cu, scan_sum.cu and scan_finish.cu what each does. */
+ * scan_move.cu, scan_sum.cu and scan_finish.cu what each does. */
 
 /* 'messengers': threads that tell that it is known what comes before a tile. */
 inline void init_gates(scratch &s, int messengers) {

@@ -107,20 +107,18 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
 }
 
 /* A bit for each item that is a head, in logical order. 'column' is of the first item, in its row. */
-inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int team, int in_turn, int stretch,
-                         uint64 column) {
+inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int stretch, uint64 column) {
     bits_t heads = 0;
 #if GROUPS == ROWS
     uint64 k = column ? p.extent - column : 0;
     for (; k < ITEMS; k += p.extent)
         heads |= (bits_t)1 << k;
 #elif GROUPS == SEGMENTS
-    constexpr int width = ITEMS % 4 == 0 ? 4 : ITEMS % 2 == 0 ? 2 : 1;
-    typedef typename word_of<width>::type word;
-    const word *marks = (const word *)(s.marks[team][in_turn] + stretch * ITEMS);
-#pragma unroll
-    for (int w = 0; w < ITEMS / width; w++) /* the bytes' lowest bits, side by side */
-        heads |= (bits_t)((uint32)marks[w] * 0x10204080u >> 28) << w * width;
+    const uint32 *words = s.heads[at] + stretch * ITEMS / WARP;
+    const int shift = stretch * ITEMS % WARP;
+    heads = __funnelshift_r(words[0], words[1], shift);
+    if (ITEMS > WARP)
+        heads |= (bits_t)__funnelshift_r(words[1], words[2], shift) << (ITEMS > WARP ? WARP : 0);
     if (REVERSE)
         heads = (sizeof(bits_t) == 4 ? (bits_t)__brev((uint32)heads) : (bits_t)__brevll(heads)) >>
                 (8 * sizeof(bits_t) - ITEMS);
@@ -182,7 +180,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     if (GROUPS == ROWS)
         column = remainder(first, p.extent);
     if (GROUPS != ALL && there) {
-        heads = find_heads(s, p, t, here.at, team, in_turn, stretch, column);
+        heads = find_heads(s, p, t, here.at, stretch, column);
         if (GROUPS == ROWS)
             heads <<= absent;
         heads &= ((bits_t)2 << (there - 1)) - 1 << absent;
@@ -276,33 +274,10 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
         base = p.carry ? p.carry->read() : raise(load(p.initial));
     place here = {0, 0};
     here.advance(team);
-#if GROUPS == SEGMENTS
-    markers m;
-    uint8(*marks)[MARKS] = s.marks[team];
-    m.next = bounds_at(p, team, turns);
-    m.load_few(p, thread);
-    markers::clear(marks[0], thread);
-    sync_some<FINISHERS>(OF_TEAMS + team);
-    if (team < turns)
-        m.mark(p, marks[0], tile_at(p, team).low, thread);
-    bounds after = bounds_at(p, team + TEAMS, turns);
-#endif
-    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1) {
-#if GROUPS == SEGMENTS
-        m.next = after;
-        m.load_few(p, thread);
-        after = bounds_at(p, turn + 2 * TEAMS, turns);
-        sync_some<FINISHERS>(OF_TEAMS + team); /* the marks are there, and the others no longer looked at */
-        markers::clear(marks[in_turn ^ 1], thread);
-#endif
+    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1)
 #if SUMS_BYTES
         finish_bytes(s, p, tile_at(p, turn), here, team, thread, in_turn, base);
 #else
         finish_tile(s, p, tile_at(p, turn), here, team, thread, in_turn, has_base, base);
 #endif
-#if GROUPS == SEGMENTS
-        if (turn + TEAMS < turns)
-            m.mark(p, marks[in_turn ^ 1], tile_at(p, turn + TEAMS).low, thread);
-#endif
-    }
 }

@@ -30,6 +30,11 @@ template <class T> inline void fetch_in_bulk(uint8 *to, const T *from, int count
 #endif
 }
 
+/* Whole vectors: the bits are of whole tiles. */
+inline int head_words(const tile &t) {
+    return (t.count + 4 * WARP - 1) / (4 * WARP) * 4;
+}
+
 inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
     place here = {0, 0};
 #if GROUPS == KEYS
@@ -50,6 +55,8 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
         if (threadIdx.x == 0)
             s.key_before[here.at] = next_key;
         next_key = key_before(turn + 1);
+#elif GROUPS == SEGMENTS
+        fetch((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), &in_bulk);
 #endif
         /* Each thread for the bytes that it stored. One for all of its warp would do by the rules of memory, but racecheck
          * does not follow those. */
@@ -59,6 +66,8 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
             fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
 #if GROUPS == KEYS
             fetch_in_bulk(s.keys[here.at], p.index + t.low, t.count, full);
+#elif GROUPS == SEGMENTS
+            fetch_in_bulk((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), full);
 #endif
         } else
 #endif

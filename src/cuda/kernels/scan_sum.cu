@@ -2,7 +2,7 @@
 
 /* ---- summers ---- */
 
-#if GROUPS == KEYS
+#if GROUPS == KEYS || GROUPS == SEGMENTS
 /* The greatest of what a warp's lanes have, for all of them. */
 inline int greatest_of_warp(int x) {
 #if TALLY_ARCHITECTURE >= 80
@@ -18,7 +18,7 @@ inline int greatest_of_warp(int x) {
 }
 #endif
 
-/* The last head of a tile, in logical order, as an element of the tile; -1 if there is none. Of segments it is known. */
+/* The last head of a tile, in logical order, as an element of the tile; -1 if there is none. */
 inline int last_head(scratch &s, const scan_args &p, const tile &t, const place &here, int in_turn) {
 #if GROUPS == ROWS
     uint64 last = t.first + t.count - 1, column = remainder(last, p.extent);
@@ -65,6 +65,15 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 #pragma unroll
     for (int w = 0; w < SUMMERS / WARP; w++)
         found = found > s.head_of_summers[in_turn][w] ? found : s.head_of_summers[in_turn][w];
+    return found < 0 ? -1 : REVERSE ? t.count - 1 - found : found;
+#elif GROUPS == SEGMENTS
+    int found = -1; /* in logical order; each warp finds it */
+    for (int w = threadIdx.x % WARP; w * WARP < t.count; w += WARP) {
+        const uint32 bits = s.heads[here.at][w];
+        const int logical = REVERSE ? t.count - w * WARP - __ffs(bits) : w * WARP + 31 - __clz(bits);
+        found = bits && logical > found ? logical : found;
+    }
+    found = greatest_of_warp(found);
     return found < 0 ? -1 : REVERSE ? t.count - 1 - found : found;
 #else
     return -1;
@@ -131,23 +140,10 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
     int thread = threadIdx.x - FIRST_SUMMER, lane = thread % WARP, in_turn = 0;
     uint32 wave = 0;
     place here = {0, 0};
-#if GROUPS == SEGMENTS
-    bounds next = bounds_at(p, 0, turns), after = bounds_at(p, 1, turns);
-    auto last_of = [&](const bounds &b) { return b.count ? load(p.index + b.from + (REVERSE ? 0 : b.count - 1)) : index_t(0); };
-    index_t next_last = last_of(next);
-#endif
     for (uint64 turn = 0; turn < turns; turn++, here.advance(), in_turn ^= 1) {
         tile t = tile_at(p, turn);
-#if GROUPS == SEGMENTS
-        int head = next.count ? (int)((uint64)next_last - REVERSE - t.low) : -1;
-        next = after;
-        next_last = last_of(next);
-        after = bounds_at(p, turn + 2, turns);
-        s.full[here.at].wait(here.parity);
-#else
         s.full[here.at].wait(here.parity);
         int head = last_head(s, p, t, here, in_turn);
-#endif
         int from = !REVERSE && head >= 0 ? head : 0, to = REVERSE && head >= 0 ? head + 1 : t.count;
         lane_t sum = sum_share(p, t, s.tile[here.at], from, to);
 #pragma unroll

@@ -15,7 +15,7 @@ struct scan_args {
     uint64 n, extent, segments;
     uint64 before;              /* elements in earlier pieces */
     uint64 tile, tiles;         /* elements a tile, at most TILE; tiles */
-    const uint64 *first_offset; /* of each tile, in physical order, and one more: see place_offsets */
+    const uint32 *bits;         /* SEGMENTS: 1 where one begins, in the direction of the scan (offset_bits.cu) */
     const uint32 *refused;      /* not 0: the offsets are bad; nothing is written */
     struct entry *entries;      /* WAVES waves of gridDim.x; zero at the start */
 };
@@ -47,12 +47,13 @@ enum {
     /* bytes of a tile in the ring; elements begin at the distance from a multiple of 16 that they have in memory */
     PLACE = TILE * larger_of(sizeof(in_t), sizeof(result_t)) + 16,
     KEY_PLACE = GROUPS == KEYS ? TILE * sizeof(index_t) + 16 : 0,
-    MARKS = GROUPS == SEGMENTS ? TILE : 0,
+    HEAD_WORDS = TILE / WARP + 4, /* of SEGMENTS' bits: a stretch's are taken from words that may reach behind the tile */
 
     /* A block publishes at most RING tiles ahead of what it has finished, and so do the others: entries are used again
      * when nobody can be reading them. */
     WAVES = 2 * RING + 1
 };
+static_assert(TILE % (4 * WARP) == 0);
 static_assert(THREADS == SCAN_THREADS && WAVES == SCAN_WAVES);
 
 /* Large accumulators would make the unrolled code take minutes to compile; few and small ones are kept between two
@@ -67,8 +68,8 @@ struct scratch {
     index_t key_before[RING];
 #endif
 #if GROUPS == SEGMENTS
-    alignas(16) uint8 marks[TEAMS][2][MARKS]; /* 1: a segment begins there, in the direction of the scan */
-    uint64 written_from, written_to;          /* what all segments cover */
+    alignas(16) uint32 heads[RING][HEAD_WORDS];
+    uint64 written_from, written_to; /* what all segments cover */
 #endif
     gate full[RING], ready[RING], done[RING], empty[RING];
     alignas(16) uint8 prefix[RING][sizeof(record)];

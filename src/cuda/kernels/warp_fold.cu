@@ -123,6 +123,7 @@ inline void close_chunk(const groups_args &p, const tile &t, open_segment *o) {
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_by_warps(groups_args p) {
     __shared__ warp_memory memory[WARPS];
     warp_memory &m = memory[threadIdx.x / WARP];
+    let_next_start();
     if (p.told->refused)
         return;
     head_source source;

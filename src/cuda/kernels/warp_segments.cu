@@ -49,8 +49,7 @@ enum {
     NEAR = 8,            /* chunks that one thread folds, where a segment reaches over several */
     WINDOW = WARP - 1,   /* offsets: a lane sees the one of the next */
     WINDOWS = 4,         /* that are loaded at a time where there are many */
-    CROWDED = 16 * TILE, /* offsets, where a search for each element is faster */
-    LOOKS_AHEAD = 4      /* vectors of offsets that a thread loads at a time */
+    CROWDED = 16 * TILE  /* offsets, where a search for each element is faster */
 };
 static_assert(TILE == FOLD_TILE && ITEMS <= LANE_LIMIT && sizeof(in_t) == 4 && sizeof(lane_t) == 4);
 constexpr uint64 NONE = ~0ull;
@@ -71,10 +70,6 @@ struct tile {
     uint8 *x;
 };
 
-inline uint32 lane_number() {
-    return threadIdx.x % WARP;
-}
-
 inline uint64 begin_of(const groups_args &p, uint64 segment) {
     return (uint64)load(p.index + segment);
 }
@@ -91,88 +86,6 @@ inline void put(result_t *to, result_t result) {
 
 /* ---- the first launch: offsets are checked, chunks find their first one, and bits are made where there are many ---- */
 
-/* Sets bits of a word. Neighbouring lanes have neighbouring offsets, so those that have the same word join theirs. All of
- * a warp come here. (Bits are not wanted of more elements than 2^32 words have.) */
-inline void set_bits(uint32 *bits, uint32 word, uint32 mine) {
-    const uint32 lane = lane_number();
-#pragma unroll
-    for (uint32 d = 1; d < WARP; d *= 2) {
-        const uint32 other_word = from_above(word, d), other = from_above(mine, d);
-        if (lane + d < WARP && other_word == word)
-            mine |= other;
-    }
-    const uint32 word_before = from_below(word, 1);
-    if (mine && (lane == 0 || word_before != word))
-        atomicOr(bits + word, mine);
-}
-
-inline void mark(const groups_args &p, const index_t *offset, bool exists) {
-    uint32 word = 0, mine = 0;
-#pragma unroll
-    for (int j = 0; j < OFFSETS; j++) {
-        const uint64 at = (uint64)offset[j];
-        if (!exists || at >= p.n)
-            continue;
-        if (mine && (uint32)(at / WARP) != word) {
-            atomicOr(p.bits + word, mine);
-            mine = 0;
-        }
-        word = (uint32)(at / WARP);
-        mine |= 1u << at % WARP;
-    }
-    set_bits(p.bits, word, mine);
-}
-
-/* Vector 'first' and those that lie 'stride' apart. */
-inline void look_and_mark(const groups_args &p, findings *f, uint64 vectors, uint64 first, uint64 stride) {
-    index_t offset[LOOKS_AHEAD][OFFSETS + 1];
-    uint64 vector[LOOKS_AHEAD];
-#pragma unroll
-    for (int k = 0; k < LOOKS_AHEAD; k++) {
-        const uint64 wanted = first + k * stride;
-        vector[k] = wanted < vectors ? wanted : 0;
-        uint4 bits = *((const uint4 *)p.index + vector[k]); /* to stay in the cache, where they fit */
-        memcpy(offset[k], &bits, 16);
-        offset[k][OFFSETS] = p.index[(vector[k] + 1) * OFFSETS];
-    }
-#pragma unroll
-    for (int k = 0; k < LOOKS_AHEAD; k++) {
-        bool is_suspicious = false;
-#pragma unroll
-        for (int j = 0; j < OFFSETS; j++)
-            is_suspicious |= offset[k][j] >= offset[k][j + 1] || (uint64)offset[k][j + 1] > p.n;
-        if (is_suspicious)
-#pragma unroll
-            for (int j = 0; j < OFFSETS; j++)
-                look_at(f, vector[k] * OFFSETS + j, offset[k][j], offset[k][j + 1], p.n);
-        if (p.bits)
-            mark(p, offset[k], first + k * stride < vectors);
-    }
-}
-
-inline findings look_and_mark_all(const groups_args &p, uint64 me, uint64 stride) {
-    findings f = {NOT_FOUND, NOT_FOUND};
-    uint64 first = 0;
-    if (me == 0 && p.segments) /* where vectors are looked at, only the ends of segments are held against n */
-        look_at(&f, 0, load(p.index), load(p.index + 1), p.n);
-    if (((uint64)p.index & 15) == 0) {
-        const uint64 vectors = p.segments / OFFSETS;
-        for (uint64 v = me; v / WARP * WARP < vectors; v += LOOKS_AHEAD * stride)
-            look_and_mark(p, &f, vectors, v, stride);
-        first = vectors * OFFSETS;
-    }
-    for (uint64 g = first + me; g <= p.segments; g += stride) {
-        const index_t begin = load(p.index + g);
-        if (g < p.segments)
-            look_at(&f, g, begin, load(p.index + g + 1), p.n);
-        else if ((uint64)begin > p.n)
-            f.bad = g < f.bad ? g : f.bad;
-        if (p.bits && (uint64)begin < p.n)
-            atomicOr(p.bits + (uint64)begin / WARP, 1u << (uint64)begin % WARP);
-    }
-    return f;
-}
-
 /* The first blocks search, the others look at offsets. */
 extern "C" __global__ void __launch_bounds__(BLOCK) mark_segments(groups_args p) {
     const uint32 searching = (uint32)(p.chunks / BLOCK + 1);
@@ -183,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) mark_segments(groups_args p)
         return;
     }
     const uint64 me = (blockIdx.x - searching) * (uint64)BLOCK + threadIdx.x;
-    const findings f = look_and_mark_all(p, me, (gridDim.x - searching) * (uint64)BLOCK);
+    const findings f = look_and_mark_all({p.index, p.segments, p.n, p.bits}, me, (gridDim.x - searching) * (uint64)BLOCK);
     tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
     if (f.empty != NOT_FOUND)
         p.told->has_empty = 1;

@@ -1,0 +1,61 @@
+/* fields.h: the rows and fields of delimited text, as text.h tells of them.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TALLY_CLI_FIELDS_H
+#define TALLY_CLI_FIELDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fault.h"
+#include "source.h"
+
+/* What to keep of a field: a number must be whole, of a name in the header the start will do. */
+typedef enum keeping { KEEP_NOTHING, KEEP_START, KEEP_WHOLE } keeping;
+
+typedef enum field_end { END_FIELD, END_ROW, END_INPUT } field_end;
+
+typedef struct field {
+    char *text; /* a zero stands behind it */
+    size_t length;
+    uint64_t line, byte; /* where it begins, from 1 */
+} field;
+
+typedef struct fields {
+    const source *from;
+    field field;       /* the last one that was kept */
+    uint64_t row_line; /* where the present row begins, from 1 */
+    /* for fields.c alone: */
+    field spare;
+    char delimiter; /* 0: not known yet */
+    int blanks_delimit;
+    unsigned char *buffer;
+    size_t at, length; /* buffer[at .. length) is unread */
+    int input_ended;
+    uint64_t line;              /* now, from 1 */
+    uint64_t line_start, base;  /* offsets in the input: of the line's first byte, of buffer[0] */
+    unsigned char special[256]; /* 1 for bytes that end a run of ordinary ones */
+} fields;
+
+/* 'from' must outlive the reader. */
+int fields_open(fields *reader, const source *from, char delimiter, fault *f);
+void fields_close(fields *reader);
+
+/* Passes what may stand before the first row, and refuses UTF-16. */
+int fields_begin(fields *reader, fault *f);
+
+/* Moves to the first byte of the next row; *there says if there is one. A line of blanks is none; but a tab may stand
+ * for an empty first field. */
+int fields_next_row(fields *reader, int *there, fault *f);
+
+/* At the first row, before a field of it is read: what separates fields, told or found in it. */
+void fields_delimit(fields *reader, char delimiter);
+void fields_detect_delimiter(fields *reader);
+
+/* Takes a field and what ends it. */
+int fields_read(fields *reader, keeping keep, field_end *end, fault *f);
+
+/* The kept field goes to a second place, and what was there comes back. */
+void fields_swap(fields *reader);
+
+#endif

@@ -1,0 +1,352 @@
+/* The vectors and scalars themselves, and what needs one alone: minimum, maximum, absolute value. See simd.h. */
+#ifndef TALLY_CPU_SIMD_TYPES_H
+#define TALLY_CPU_SIMD_TYPES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
+#define LANES_OF(type) (VECTOR_BYTES / sizeof(type))
+#define ALWAYS_INLINE  static inline __attribute__((always_inline, unused))
+#if defined(__clang__)
+#define UNROLL_8 _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL_8 _Pragma("GCC unroll 8")
+#endif
+
+typedef int8_t s_i8;
+typedef int16_t s_i16;
+typedef int32_t s_i32;
+typedef int64_t s_i64;
+typedef uint8_t s_u8;
+typedef uint16_t s_u16;
+typedef uint32_t s_u32;
+typedef uint64_t s_u64;
+typedef float s_f32;
+typedef double s_f64;
+/* Halves are told apart by their names only. */
+typedef uint16_t s_f16;
+typedef uint16_t s_bf16;
+
+/* The same where they lie in the caller's memory: at any address, of any declared type. */
+#define IN_MEMORY __attribute__((aligned(1), may_alias))
+typedef s_i8 e_i8 IN_MEMORY;
+typedef s_i16 e_i16 IN_MEMORY;
+typedef s_i32 e_i32 IN_MEMORY;
+typedef s_i64 e_i64 IN_MEMORY;
+typedef s_u8 e_u8 IN_MEMORY;
+typedef s_u16 e_u16 IN_MEMORY;
+typedef s_u32 e_u32 IN_MEMORY;
+typedef s_u64 e_u64 IN_MEMORY;
+typedef s_f32 e_f32 IN_MEMORY;
+typedef s_f64 e_f64 IN_MEMORY;
+typedef s_f16 e_f16 IN_MEMORY;
+typedef s_bf16 e_bf16 IN_MEMORY;
+
+typedef s_i8 v_i8 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_i16 v_i16 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_i32 v_i32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_i64 v_i64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_u8 v_u8 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_u16 v_u16 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_u32 v_u32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_u64 v_u64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_f32 v_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef s_f64 v_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+/* A vector that is used twice is loaded once: compilers that fold a load into each use read the line again while it is
+ * still on its way from the second cache (max of f32 127 GB/s so, 161 with one load; sum of i32 97 and 128). */
+#if defined(__AVX512F__)
+#define LOADED_ONCE(v) __asm__("" : "+v"(v))
+#elif defined(__x86_64__)
+#define LOADED_ONCE(v) __asm__("" : "+x"(v))
+#else
+#define LOADED_ONCE(v) (void)0
+#endif
+
+/* ------------------------------------------------------------------------------------ constants ---------- */
+
+#define HIGHEST_i8  INT8_MAX
+#define HIGHEST_i16 INT16_MAX
+#define HIGHEST_i32 INT32_MAX
+#define HIGHEST_i64 INT64_MAX
+#define HIGHEST_u8  UINT8_MAX
+#define HIGHEST_u16 UINT16_MAX
+#define HIGHEST_u32 UINT32_MAX
+#define HIGHEST_u64 UINT64_MAX
+#define HIGHEST_f32 INFINITY
+#define HIGHEST_f64 ((double)INFINITY)
+#define LOWEST_i8   INT8_MIN
+#define LOWEST_i16  INT16_MIN
+#define LOWEST_i32  INT32_MIN
+#define LOWEST_i64  INT64_MIN
+#define LOWEST_u8   0
+#define LOWEST_u16  0
+#define LOWEST_u32  0
+#define LOWEST_u64  0
+#define LOWEST_f32  (-INFINITY)
+#define LOWEST_f64  (-(double)INFINITY)
+
+/* ------------------------------------------------------------------------------------ scalars ------------ */
+
+#define DEFINE_SCALAR_INTEGER(tag)                                                                                     \
+    ALWAYS_INLINE s_##tag scalar_min_##tag(s_##tag a, s_##tag b) {                                                     \
+        return a < b ? a : b;                                                                                          \
+    }                                                                                                                  \
+    ALWAYS_INLINE s_##tag scalar_max_##tag(s_##tag a, s_##tag b) {                                                     \
+        return a > b ? a : b;                                                                                          \
+    }
+/* 1 or 0 by the sign of x | -x and not by a comparison, whose result gcc 12 takes for a mask, -1, when it vectorises
+ * sums of 16-bit ones (at -O3 with AVX2 and AVX-512; tests/conformance has it). */
+#define DEFINE_SCALAR_SIGNED(tag, unsigned_tag)                                                                        \
+    DEFINE_SCALAR_INTEGER(tag)                                                                                         \
+    ALWAYS_INLINE s_##tag scalar_nonzero_##tag(s_##tag x) {                                                            \
+        return (s_##tag)((s_##unsigned_tag)(x | -x) >> (8 * sizeof x - 1));                                            \
+    }                                                                                                                  \
+    ALWAYS_INLINE s_##tag scalar_abs_##tag(s_##tag x) {                                                                \
+        return (s_##tag)(x < 0 ? -x : x);                                                                              \
+    }
+#define DEFINE_SCALAR_UNSIGNED(tag, signed_tag)                                                                        \
+    DEFINE_SCALAR_INTEGER(tag)                                                                                         \
+    ALWAYS_INLINE s_##tag scalar_abs_##tag(s_##tag x) {                                                                \
+        return x;                                                                                                      \
+    }                                                                                                                  \
+    ALWAYS_INLINE s_##tag scalar_magnitude_##tag(s_##tag x) {                                                          \
+        return (s_##tag)scalar_abs_##signed_tag((s_##signed_tag)x);                                                    \
+    }
+/* NaN wins over everything: the comparison with itself lets it stay, the failing comparison lets it in. */
+#define DEFINE_SCALAR_FLOAT(tag, abs)                                                                                  \
+    ALWAYS_INLINE s_##tag scalar_min_##tag(s_##tag a, s_##tag b) {                                                     \
+        return ((a < b) | (a != a)) ? a : b;                                                                           \
+    }                                                                                                                  \
+    ALWAYS_INLINE s_##tag scalar_max_##tag(s_##tag a, s_##tag b) {                                                     \
+        return ((a > b) | (a != a)) ? a : b;                                                                           \
+    }                                                                                                                  \
+    ALWAYS_INLINE s_##tag scalar_abs_##tag(s_##tag x) {                                                                \
+        return abs(x);                                                                                                 \
+    }
+DEFINE_SCALAR_SIGNED(i8, u8)
+DEFINE_SCALAR_SIGNED(i16, u16)
+DEFINE_SCALAR_SIGNED(i32, u32)
+DEFINE_SCALAR_SIGNED(i64, u64)
+DEFINE_SCALAR_UNSIGNED(u8, i8)
+DEFINE_SCALAR_UNSIGNED(u16, i16)
+DEFINE_SCALAR_UNSIGNED(u32, i32)
+DEFINE_SCALAR_UNSIGNED(u64, i64)
+DEFINE_SCALAR_FLOAT(f32, __builtin_fabsf)
+DEFINE_SCALAR_FLOAT(f64, __builtin_fabs)
+
+/* ------------------------------------------------------------------------------------ minimum, maximum --- */
+
+/* Lane by lane where the mask is all ones, else the other. */
+#define SELECT_LANES(tag, mask, yes, no)                                                                               \
+    ((v_##tag)((mask & (__typeof__(mask))(yes)) | (~mask & (__typeof__(mask))(no))))
+
+#define DEFINE_MINMAX_BY_COMPARISON(tag)                                                                               \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return SELECT_LANES(tag, (a < b), a, b);                                                                       \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) {                                                            \
+        return SELECT_LANES(tag, (a > b), a, b);                                                                       \
+    }
+#define DEFINE_MINMAX_512(tag, suffix)                                                                                 \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return (v_##tag)_mm512_min_##suffix((__m512i)a, (__m512i)b);                                                   \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) {                                                            \
+        return (v_##tag)_mm512_max_##suffix((__m512i)a, (__m512i)b);                                                   \
+    }
+#define DEFINE_MINMAX_256(tag, suffix)                                                                                 \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return (v_##tag)_mm256_min_##suffix((__m256i)a, (__m256i)b);                                                   \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) {                                                            \
+        return (v_##tag)_mm256_max_##suffix((__m256i)a, (__m256i)b);                                                   \
+    }
+#if defined(__AVX512BW__)
+DEFINE_MINMAX_512(i8, epi8)
+DEFINE_MINMAX_512(i16, epi16)
+DEFINE_MINMAX_512(i32, epi32)
+DEFINE_MINMAX_512(i64, epi64)
+DEFINE_MINMAX_512(u8, epu8)
+DEFINE_MINMAX_512(u16, epu16)
+DEFINE_MINMAX_512(u32, epu32)
+DEFINE_MINMAX_512(u64, epu64)
+#elif defined(__AVX2__)
+DEFINE_MINMAX_256(i8, epi8)
+DEFINE_MINMAX_256(i16, epi16)
+DEFINE_MINMAX_256(i32, epi32)
+DEFINE_MINMAX_BY_COMPARISON(i64)
+DEFINE_MINMAX_256(u8, epu8)
+DEFINE_MINMAX_256(u16, epu16)
+DEFINE_MINMAX_256(u32, epu32)
+DEFINE_MINMAX_BY_COMPARISON(u64)
+#else
+DEFINE_MINMAX_BY_COMPARISON(i8)
+DEFINE_MINMAX_BY_COMPARISON(i16)
+DEFINE_MINMAX_BY_COMPARISON(i32)
+DEFINE_MINMAX_BY_COMPARISON(i64)
+DEFINE_MINMAX_BY_COMPARISON(u8)
+DEFINE_MINMAX_BY_COMPARISON(u16)
+DEFINE_MINMAX_BY_COMPARISON(u32)
+DEFINE_MINMAX_BY_COMPARISON(u64)
+#endif
+
+/* For floats NaN must propagate. x86's own minimum gives its second operand when either is NaN, so only a NaN in the
+ * first has to be put back. */
+#if defined(__AVX512F__)
+#define DEFINE_MINMAX_FLOAT(tag, type, suffix)                                                                         \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return _mm512_mask_mov_##suffix(_mm512_min_##suffix(a, b), _mm512_cmp_##suffix##_mask(a, a, _CMP_UNORD_Q), a); \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) {                                                            \
+        return _mm512_mask_mov_##suffix(_mm512_max_##suffix(a, b), _mm512_cmp_##suffix##_mask(a, a, _CMP_UNORD_Q), a); \
+    }
+#elif defined(__AVX2__)
+#define DEFINE_MINMAX_FLOAT(tag, type, suffix)                                                                         \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return _mm256_blendv_##suffix(_mm256_min_##suffix(a, b), a, _mm256_cmp_##suffix(a, a, _CMP_UNORD_Q));          \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) {                                                            \
+        return _mm256_blendv_##suffix(_mm256_max_##suffix(a, b), a, _mm256_cmp_##suffix(a, a, _CMP_UNORD_Q));          \
+    }
+#else
+#define DEFINE_MINMAX_FLOAT(tag, type, suffix)                                                                         \
+    ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
+        return SELECT_LANES(tag, ((a < b) | (a != a)), a, b);                                                          \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag max_##tag(v_##tag a, v_##tag b) {                                                            \
+        return SELECT_LANES(tag, ((a > b) | (a != a)), a, b);                                                          \
+    }
+#endif
+DEFINE_MINMAX_FLOAT(f32, float, ps)
+DEFINE_MINMAX_FLOAT(f64, double, pd)
+
+/* x where it comes before (after) the running value, else the running value: NaN in x is passed over. One instruction
+ * on x86, whose minimum gives its second operand when either is NaN. Whether there was a NaN is asked of two vectors at
+ * a time: ordered_TAG takes the answer so far, all_ordered at first, and is_ordered tells whether none has come yet. */
+#if defined(__AVX512F__)
+typedef __mmask16 ordered_lanes;
+#define all_ordered ((ordered_lanes)-1)
+#define DEFINE_EXTREMES(tag, suffix)                                                                                   \
+    ALWAYS_INLINE v_##tag smaller_##tag(v_##tag x, v_##tag running) {                                                  \
+        return _mm512_min_##suffix(x, running);                                                                        \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag larger_##tag(v_##tag x, v_##tag running) {                                                   \
+        return _mm512_max_##suffix(x, running);                                                                        \
+    }                                                                                                                  \
+    ALWAYS_INLINE ordered_lanes ordered_##tag(ordered_lanes so_far, v_##tag a, v_##tag b) {                            \
+        return _mm512_mask_cmp_##suffix##_mask(so_far, a, b, _CMP_ORD_Q);                                              \
+    }
+ALWAYS_INLINE bool is_ordered(ordered_lanes lanes, unsigned count) {
+    return (lanes & ((1u << count) - 1)) == (1u << count) - 1;
+}
+#elif defined(__AVX2__)
+typedef v_u32 ordered_lanes;
+#define all_ordered ((v_u32){0} - 1u)
+#define DEFINE_EXTREMES(tag, suffix)                                                                                   \
+    ALWAYS_INLINE v_##tag smaller_##tag(v_##tag x, v_##tag running) {                                                  \
+        return _mm256_min_##suffix(x, running);                                                                        \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag larger_##tag(v_##tag x, v_##tag running) {                                                   \
+        return _mm256_max_##suffix(x, running);                                                                        \
+    }                                                                                                                  \
+    ALWAYS_INLINE ordered_lanes ordered_##tag(ordered_lanes so_far, v_##tag a, v_##tag b) {                            \
+        return so_far & (v_u32)_mm256_cmp_##suffix(a, b, _CMP_ORD_Q);                                                  \
+    }
+ALWAYS_INLINE bool is_ordered(ordered_lanes lanes, unsigned count) {
+    (void)count;
+    return _mm256_movemask_epi8((__m256i)lanes) == -1;
+}
+#else
+typedef v_u32 ordered_lanes;
+#define all_ordered ((v_u32){0} - 1u)
+#define DEFINE_EXTREMES(tag, suffix)                                                                                   \
+    ALWAYS_INLINE v_##tag smaller_##tag(v_##tag x, v_##tag running) {                                                  \
+        return SELECT_LANES(tag, (x < running), x, running);                                                           \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag larger_##tag(v_##tag x, v_##tag running) {                                                   \
+        return SELECT_LANES(tag, (x > running), x, running);                                                           \
+    }                                                                                                                  \
+    ALWAYS_INLINE ordered_lanes ordered_##tag(ordered_lanes so_far, v_##tag a, v_##tag b) {                            \
+        return so_far & (v_u32)((a == a) & (b == b));                                                                  \
+    }
+ALWAYS_INLINE bool is_ordered(ordered_lanes lanes, unsigned count) {
+    (void)count;
+    bool ordered = true;
+    for (size_t l = 0; l < LANES_OF(s_u32); l++)
+        ordered = ordered && lanes[l];
+    return ordered;
+}
+#endif
+DEFINE_EXTREMES(f32, ps)
+DEFINE_EXTREMES(f64, pd)
+
+#define DEFINE_EXTREMES_OF_INTEGERS(tag)                                                                               \
+    ALWAYS_INLINE v_##tag smaller_##tag(v_##tag x, v_##tag running) {                                                  \
+        return min_##tag(x, running);                                                                                  \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag larger_##tag(v_##tag x, v_##tag running) {                                                   \
+        return max_##tag(x, running);                                                                                  \
+    }
+DEFINE_EXTREMES_OF_INTEGERS(i8)
+DEFINE_EXTREMES_OF_INTEGERS(i16)
+DEFINE_EXTREMES_OF_INTEGERS(i32)
+DEFINE_EXTREMES_OF_INTEGERS(i64)
+DEFINE_EXTREMES_OF_INTEGERS(u8)
+DEFINE_EXTREMES_OF_INTEGERS(u16)
+DEFINE_EXTREMES_OF_INTEGERS(u32)
+DEFINE_EXTREMES_OF_INTEGERS(u64)
+
+/* Whether any bit is set. */
+ALWAYS_INLINE bool any_bit(v_u64 x) {
+#if defined(__AVX512F__)
+    return _mm512_test_epi64_mask((__m512i)x, (__m512i)x) != 0;
+#elif defined(__AVX2__)
+    return !_mm256_testz_si256((__m256i)x, (__m256i)x);
+#else
+    uint64_t bits = 0;
+    for (size_t l = 0; l < LANES_OF(s_u64); l++)
+        bits |= x[l];
+    return bits != 0;
+#endif
+}
+
+/* ------------------------------------------------------------------------------------ absolute value ----- */
+
+#define DEFINE_ABS_SIGNED(tag, unsigned_tag)                                                                           \
+    ALWAYS_INLINE v_##tag abs_##tag(v_##tag x) {                                                                       \
+        v_##tag sign = x >> (8 * (int)sizeof(s_##tag) - 1);                                                            \
+        return (x ^ sign) - sign;                                                                                      \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##unsigned_tag abs_##unsigned_tag(v_##unsigned_tag x) {                                            \
+        return x;                                                                                                      \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##unsigned_tag magnitude_##unsigned_tag(v_##unsigned_tag x) {                                      \
+        return (v_##unsigned_tag)abs_##tag((v_##tag)x);                                                                \
+    }
+DEFINE_ABS_SIGNED(i8, u8)
+DEFINE_ABS_SIGNED(i16, u16)
+DEFINE_ABS_SIGNED(i32, u32)
+DEFINE_ABS_SIGNED(i64, u64)
+ALWAYS_INLINE v_f32 abs_f32(v_f32 x) {
+    return (v_f32)((v_u32)x & 0x7fffffffu);
+}
+ALWAYS_INLINE v_f64 abs_f64(v_f64 x) {
+    return (v_f64)((v_u64)x & 0x7fffffffffffffffull);
+}
+
+#endif
