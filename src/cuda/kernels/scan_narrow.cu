@@ -22,10 +22,10 @@ template <class A> inline A lift_at(const narrow_args &p, const tile &t, int e, 
     return lift_as<A>(value_of(x), partner_of(p.tiles, at), p.tiles.before + at / p.inner);
 }
 /* Entries of a wave: what the blocks have in a column, and what a block is told of each. */
-inline entry *sums_of(const narrow_args &p, uint64 turn, uint32 column) {
+inline entry *sums_of(const narrow_args &p, uint32 turn, uint32 column) {
     return p.tiles.entries + (turn % NARROW_WAVES * p.inner + column) * gridDim.x;
 }
-inline entry *told_of(const narrow_args &p, uint64 turn, uint32 block) {
+inline entry *told_of(const narrow_args &p, uint32 turn, uint32 block) {
     return p.told + (turn % NARROW_WAVES * gridDim.x + block) * p.inner;
 }
 
@@ -64,76 +64,87 @@ inline void sum_columns(scratch &s, const narrow_args &p, uint64 turns) {
 #pragma unroll 8
             for (int k = thread + inner; k < used; k += inner)
                 sum = combine(sum, sums[k]);
-            publish(sums_of(p, turn, thread) + blockIdx.x, record::of(widen(sum), false, 0),
+            publish(sums_of(p, (uint32)turn, thread) + blockIdx.x, record::of(widen(sum), false, 0),
                     (uint32)turn + 1);
         }
     }
 }
 
-/* Reads of entries take long while all of memory is in use: those of the next waves are under way, too. */
-enum { WAVES_AHEAD = 3 };
-template <class Read, class Use> inline void for_waves(uint64 turns, Read try_read, Use use) {
-    batch few[WAVES_AHEAD];
-#pragma unroll
-    for (int k = 0; k < WAVES_AHEAD - 1; k++)
-        try_read(few[k], k);
-    for (uint64 turn = 0; turn < turns; turn++) {
-        few[WAVES_AHEAD - 1].there = 0;
-        try_read(few[WAVES_AHEAD - 1], turn + WAVES_AHEAD - 1);
-        while (!try_read(few[0], turn))
+/* Reads of entries take long while all of memory is in use: those of the next wave are under way, too, unless there are
+ * more words than registers for them. */
+template <class Batch, class Read, class Use> inline void for_waves(uint32 turns, Read try_read, Use use) {
+    constexpr bool AHEAD = sizeof(Batch) <= 64;
+    Batch few, next;
+    try_read(few, 0);
+    for (uint32 turn = 0; turn < turns; turn++) {
+        if (AHEAD) {
+            next.there = 0;
+            try_read(next, turn + 1);
+        }
+        while (!try_read(few, turn))
             ;
         __syncwarp();
-        use(turn, few[0]);
-#pragma unroll
-        for (int k = 0; k < WAVES_AHEAD - 1; k++)
-            few[k] = few[k + 1];
+        use(turn, few);
+        if (AHEAD)
+            few = next;
+        else
+            few.there = 0;
     }
 }
 
-/* Adds up, in the order of the blocks, what they have at 'index' of a column, and tells the sums before. */
-inline acc_t tell_some(const narrow_args &p, const batch &few, uint64 turn, uint32 column, uint32 index, uint32 there,
-                       acc_t run) {
-    entry *told = told_of(p, turn, 0) + column;
+/* A lane of the teller reads what neighbouring blocks have, so that a warp's sums are scanned once. Of 16 bytes there is
+ * room for fewer. */
+typedef batch_of<ENTRY_BYTES == 8 ? ENTRIES_AT_ONCE : 3, 1> neighbours;
+
+/* Tells the blocks from 'first' on what the ones before have in a column; 'run' becomes what all of them have. */
+inline void tell_some(const narrow_args &p, const neighbours &few, entry *told, uint32 first, uint32 there, uint32 tag,
+                      acc_t *run) {
+    const uint32 lane = threadIdx.x % WARP, index = first + lane * neighbours::MANY;
+    acc_t sum = identity_as<acc_t>(), up_to[neighbours::MANY];
 #pragma unroll
-    for (int k = 0; k < batch::MANY; k++, index += WARP) {
-        acc_t sum = index < there ? few.get(k).acc : identity_as<acc_t>();
-#pragma unroll
-        for (int d = 1; d < WARP; d *= 2) {
-            const acc_t left = from_below(sum, d);
-            if (threadIdx.x % WARP >= d)
-                sum = combine(left, sum);
-        }
-        const acc_t before = from_below(sum, 1);
-        if (index < there)
-            publish(told + (uint64)index * p.inner,
-                    record::of(threadIdx.x % WARP ? combine(run, before) : run, false, 0), (uint32)turn + 1);
-        run = combine(run, from_lane(sum, WARP - 1));
+    for (int k = 0; k < neighbours::MANY; k++) {
+        up_to[k] = sum;
+        if (index + k < there)
+            sum = combine(sum, few.get(k).acc);
     }
-    return run;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const acc_t left = from_below(sum, d);
+        if (lane >= d)
+            sum = combine(left, sum);
+    }
+    acc_t before = from_below(sum, 1);
+    before = lane ? combine(*run, before) : *run;
+    told += (uint64)index * p.inner;
+#pragma unroll
+    for (int k = 0; k < neighbours::MANY; k++, told += p.inner)
+        if (index + k < there)
+            publish(told, record::of(combine(before, up_to[k]), false, 0), tag);
+    *run = combine(*run, from_lane(sum, WARP - 1));
 }
 
 inline void tell_column(const narrow_args &p, uint32 column) {
-    const uint32 lane = threadIdx.x % WARP;
-    const uint64 turns = (p.tiles.tiles + gridDim.x - 1) / gridDim.x;
+    enum { AT_ONCE = neighbours::MANY * WARP };
+    const uint32 lane = threadIdx.x % WARP, turns = (uint32)((p.tiles.tiles + gridDim.x - 1) / gridDim.x);
     acc_t base = identity_as<acc_t>(); /* before the wave */
-    auto blocks_in = [&](uint64 turn) { /* with a tile in that wave */
-        const uint64 first = turn * gridDim.x;
-        return first >= p.tiles.tiles              ? 0
-               : p.tiles.tiles - first < gridDim.x ? (uint32)(p.tiles.tiles - first)
-                                                   : gridDim.x;
+    auto blocks_in = [&](uint32 turn) { /* with a tile in that wave */
+        const uint64 first = (uint64)turn * gridDim.x;
+        return turn >= turns ? 0 : p.tiles.tiles - first < gridDim.x ? (uint32)(p.tiles.tiles - first) : gridDim.x;
     };
-    auto try_read = [&](batch &few, uint64 turn) {
-        return few.try_read(sums_of(p, turn, column), lane, blocks_in(turn), (uint32)turn + 1);
+    auto try_read = [&](neighbours &few, uint32 turn) {
+        return few.try_read(sums_of(p, turn, column), lane * neighbours::MANY, blocks_in(turn), turn + 1);
     };
-    for_waves(turns, try_read, [&](uint64 turn, const batch &few) {
+    for_waves<neighbours>(turns, try_read, [&](uint32 turn, const neighbours &few) {
         const uint32 there = blocks_in(turn);
-        base = tell_some(p, few, turn, column, lane, there, base);
-        for (uint32 at = batch::MANY * WARP; at < there; at += batch::MANY * WARP) {
-            batch more;
-            while (!more.try_read(sums_of(p, turn, column), at + lane, there, (uint32)turn + 1))
+        entry *told = told_of(p, turn, 0) + column;
+        tell_some(p, few, told, 0, there, turn + 1, &base);
+#pragma unroll 1
+        for (uint32 at = AT_ONCE; at < there; at += AT_ONCE) {
+            neighbours more;
+            while (!more.try_read(sums_of(p, turn, column), at + lane * neighbours::MANY, there, turn + 1))
                 ;
             __syncwarp();
-            base = tell_some(p, more, turn, column, at + lane, there, base);
+            tell_some(p, more, told, at, there, turn + 1, &base);
         }
     });
 }
@@ -145,19 +156,19 @@ inline void tell(const narrow_args &p) {
             tell_column(p, column);
 }
 
-inline void carry_columns(scratch &s, const narrow_args &p, uint64 turns) {
+inline void carry_columns(scratch &s, const narrow_args &p, uint32 turns) {
+    typedef batch_of<SCAN_COLUMNS / WARP> columns;
     const uint32 lane = threadIdx.x % WARP;
     place here = {0, 0};
-    static_assert(SCAN_COLUMNS <= batch::MANY * WARP);
-    auto try_read = [&](batch &few, uint64 turn) {
+    auto try_read = [&](columns &few, uint32 turn) {
         const uint32 end = p.tiles.tiles > 1 && turn < turns ? p.inner : 0;
-        return few.try_read(told_of(p, turn, blockIdx.x), lane, end, (uint32)turn + 1);
+        return few.try_read(told_of(p, turn, blockIdx.x), lane, end, turn + 1);
     };
-    for_waves(turns, try_read, [&](uint64, const batch &few) {
+    for_waves<columns>(turns, try_read, [&](uint32, const columns &few) {
         acc_t *before = (acc_t *)s.before_columns[here.at];
         s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
 #pragma unroll
-        for (int k = 0; k < SCAN_COLUMNS / WARP; k++)
+        for (int k = 0; k < columns::MANY; k++)
             if (lane + k * WARP < p.inner)
                 before[lane + k * WARP] = p.tiles.tiles > 1 ? few.get(k).acc : identity_as<acc_t>();
         s.ready[here.at].arrive();
@@ -254,7 +265,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_NARROW_THREADS, 1) scan_narrow
     else if (threadIdx.x >= FIRST_SUMMER)
         sum_columns(s, p, turns);
     else if (threadIdx.x >= MESSENGER)
-        carry_columns(s, p, turns);
+        carry_columns(s, p, (uint32)turns);
 #if COPIES_IN_BULK
     else if (threadIdx.x >= FIRST_STORER)
         store_tiles(s, p.tiles, turns);

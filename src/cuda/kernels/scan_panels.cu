@@ -164,6 +164,10 @@ inline acc_t start_of_chunk(const panels_args &p, uint64 chunk, uint64 column) {
     return start;
 }
 
+template <bool Value> struct choice {
+    static constexpr bool value = Value;
+};
+
 /* Goes down the panels of a team: adds each chunk up, or scans it. */
 template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p) {
     const int my_team = (threadIdx.x - PANEL_LOADERS) / FINISHERS;
@@ -185,25 +189,31 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
             run = IsSum || !works ? identity_as<acc_t>() : start_of_chunk(p, part.chunk, part.column + column);
         s.full[here.at].wait(here.parity);
         in_t *elements = (in_t *)s.tile[here.at] + first * pitch + column;
-        in_t x[ITEMS];
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            x[k] = k < there ? elements[k * step * pitch] : in_t(0);
         lane_t sum = identity_as<lane_t>(), kept[ITEMS];
+        auto add_up = [&](auto is_whole) { /* whether all items are there */
+            in_t x[ITEMS];
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            if (!INCLUSIVE)
-                kept[k] = sum;
-            if (k < there) {
-                uint64 row = t.first + strand * ITEMS + k;
-                value_t second =
-                    HAS_SECOND ? value_of(load(p.y + t.at + row_of(k) * p.inner + column)) : value_t(0);
-                sum = combine(sum, lift_as<lane_t>(value_of(x[k]), second,
-                                                   p.before + (REVERSE ? p.extent - 1 - row : row)));
+            for (int k = 0; k < ITEMS; k++)
+                x[k] = is_whole.value || k < there ? elements[k * step * pitch] : in_t(0);
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) {
+                if (!INCLUSIVE)
+                    kept[k] = sum;
+                if (is_whole.value || k < there) {
+                    uint64 row = t.first + strand * ITEMS + k;
+                    value_t second =
+                        HAS_SECOND ? value_of(load(p.y + t.at + row_of(k) * p.inner + column)) : value_t(0);
+                    sum = combine(sum, lift_as<lane_t>(value_of(x[k]), second,
+                                                       p.before + (REVERSE ? p.extent - 1 - row : row)));
+                }
+                if (INCLUSIVE)
+                    kept[k] = sum;
             }
-            if (INCLUSIVE)
-                kept[k] = sum;
-        }
+        };
+        if (there == ITEMS)
+            add_up(choice<true>());
+        else
+            add_up(choice<false>());
         if (IsSum || !in_one_piece) { /* all is in registers */
             __syncwarp();
             if (thread % WARP == 0)
@@ -240,11 +250,16 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
         } else {
             result_t *to = p.out + t.at + first * (int64)p.inner + column;
             const int row = step * (int)(p.inner * sizeof(result_t)); /* bytes */
-            if (is_aligned) {
+            auto store_all = [&](auto is_whole) {
 #pragma unroll
                 for (int k = 0; k < ITEMS; k++)
-                    if (k < there)
+                    if (is_whole.value || k < there)
                         store_aligned_once((result_t *)((uint8 *)to + (int64)k * row), result_of(k));
+            };
+            if (is_aligned && there == ITEMS) {
+                store_all(choice<true>());
+            } else if (is_aligned) {
+                store_all(choice<false>());
             } else {
 #pragma unroll
                 for (int k = 0; k < ITEMS; k++)
