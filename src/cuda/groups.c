@@ -13,12 +13,13 @@ enum {
     MANY = 32 /* elements a segment, of which bits are made; with 8 it took 1.2 times as long for segments of 16 */
 };
 
-/* As fold_tile.cu declares it. */
+/* As kernels/groups.cu declares it. */
 typedef struct groups_args {
     CUdeviceptr x, y, out, index, keys_out;
     uint64_t n, segments, room, tiles, chunk, chunks;
     CUdeviceptr cuts, of_tile, told;
     uint32_t check_before, check_while_running, refuses_empty;
+    CUdeviceptr entries;
 } groups_args;
 
 /* As warp_segments.cu declares it. */
@@ -43,8 +44,20 @@ static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shap
     cut->partials = tally_cuda_place(cut, (cut->chunks + 1) * sizes->cut_bytes);
 }
 
-void tally_cuda_groups_cut(const tally_computation *c, const tally_cuda_sizes *sizes, const tally_shape *shape,
-                           tally_cuda_cut *cut) {
+static void cut_for_waves(const tally_cuda_sizes *sizes, uint64_t resident, tally_cuda_cut *cut) {
+    cut->chunk_tiles = 1;
+    cut->chunks = cut->tiles;
+    cut->tile_grid = least(cut->tiles, resident);
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    const uint64_t waves = least(sizes->wave.waves, divide_up(cut->tiles, cut->tile_grid));
+    cut->entries = tally_cuda_place(cut, waves * cut->tile_grid * 2 * sizeof(uint32_t));
+    cut->zeroed_bytes = cut->bytes;
+    cut->of_tile = tally_cuda_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->partials = tally_cuda_place(cut, cut->chunks * sizes->cut_bytes);
+}
+
+void tally_cuda_groups_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
+                           const tally_shape *shape, tally_cuda_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (keys && !shape->extent)
         return;
@@ -53,6 +66,10 @@ void tally_cuda_groups_cut(const tally_computation *c, const tally_cuda_sizes *s
     cut->tiles = most(1, divide_up(shape->extent, cut->tile));
     if (sizes->folds_by_warps) {
         cut_for_warps(sizes, shape, cut);
+        return;
+    }
+    if (sizes->folds_in_waves) {
+        cut_for_waves(sizes, resident, cut);
         return;
     }
     cut->chunk_tiles = keys ? 1 : divide_up(cut->tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
@@ -102,6 +119,16 @@ static tally_status launch_segments(const tally_cuda_launch *l, groups_args *arg
     return status;
 }
 
+static tally_status start_runs(const tally_cuda_launch *l, groups_args *args) {
+    static const char what[] = "launching a reduction of runs";
+    const tally_cuda_plan *plan = l->plan;
+    void *parameters[] = {args};
+    if (!plan->sizes.folds_in_waves)
+        return start(l, plan->kernels.fold_runs, args->tiles, args, what);
+    return tally_cuda_start_together(l, plan->kernels.fold_runs_in_waves, plan->sizes.wave.threads,
+                                     plan->sizes.wave.shared, parameters, what);
+}
+
 /* An output that may turn out too small stays untouched, so the runs are counted first. */
 static tally_status launch_runs(const tally_cuda_launch *l, groups_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
@@ -111,7 +138,7 @@ static tally_status launch_runs(const tally_cuda_launch *l, groups_args *args) {
     if (status == TALLY_OK && args->room < args->n)
         status = start(l, k->refuse_more_runs, 1, args, "launching the check of the output's size");
     if (status == TALLY_OK)
-        status = start(l, k->fold_runs, args->tiles, args, "launching a reduction of runs");
+        status = start_runs(l, args);
     if (status == TALLY_OK)
         status = start_fold_cuts(l, divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), args);
     return status;
@@ -171,7 +198,8 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
                         .told = l->workspace + cut->control,
                         .check_before = !while_running,
                         .check_while_running = while_running,
-                        .refuses_empty = refuses_empty};
+                        .refuses_empty = refuses_empty,
+                        .entries = l->workspace + cut->entries};
     if (!keys)
         return launch_segments(l, &args);
     args.room = a->out_bytes / (c->out_bytes * c->per_result);

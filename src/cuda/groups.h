@@ -4,7 +4,7 @@
 
 #include "cuda/launch.h"
 
-void tally_cuda_groups_cut(const tally_computation *computation, const tally_cuda_sizes *sizes,
+void tally_cuda_groups_cut(const tally_computation *computation, const tally_cuda_sizes *sizes, uint64_t resident,
                            const tally_shape *shape, tally_cuda_cut *cut);
 
 /* The workspace has been cleared. */

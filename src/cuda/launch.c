@@ -94,6 +94,16 @@ tally_status tally_cuda_start_early(const tally_cuda_plan *plan, CUfunction kern
     return tally_cuda_check(api->cuLaunchKernelEx(&config, kernel, parameters, NULL), what);
 }
 
+tally_status tally_cuda_start_together(const tally_cuda_launch *l, CUfunction kernel, unsigned threads, unsigned shared,
+                                       void **parameters, const char *what) {
+    const tally_cuda_api *api = l->plan->device->api;
+    const unsigned grid = (unsigned)l->cut->tile_grid;
+    return tally_cuda_check(
+        grid > 1 ? api->cuLaunchCooperativeKernel(kernel, grid, 1, 1, threads, 1, 1, shared, l->stream, parameters)
+                 : api->cuLaunchKernel(kernel, grid, 1, 1, threads, 1, 1, shared, l->stream, parameters, NULL),
+        what);
+}
+
 static tally_status zero(const tally_cuda_launch *l) {
     if (!l->cut->zeroed_bytes)
         return TALLY_OK;
@@ -318,25 +328,16 @@ static scan_args scan_of(const tally_cuda_launch *l) {
                        .entries = l->workspace + cut->entries};
 }
 
-/* Blocks that wait for each other are there at the same time. */
-static tally_status start_tiles(const tally_cuda_launch *l, CUfunction kernel, unsigned threads, void **parameters,
-                                const char *what) {
-    const tally_cuda_api *api = l->plan->device->api;
-    const unsigned grid = (unsigned)l->cut->tile_grid, shared = l->plan->sizes.scan.shared;
-    return tally_cuda_check(
-        grid > 1 ? api->cuLaunchCooperativeKernel(kernel, grid, 1, 1, threads, 1, 1, shared, l->stream, parameters)
-                 : api->cuLaunchKernel(kernel, grid, 1, 1, threads, 1, 1, shared, l->stream, parameters, NULL),
-        what);
-}
-
 static tally_status launch_scan(const tally_cuda_launch *l) {
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
     scan_args args = scan_of(l);
     void *parameters[] = {&args};
     tally_status status = TALLY_OK;
     if (args.refused)
         status = mark_offsets(l);
     if (status == TALLY_OK)
-        status = start_tiles(l, l->plan->kernels.scan, l->plan->sizes.scan.threads, parameters, "launching a scan");
+        status = tally_cuda_start_together(l, l->plan->kernels.scan, sizes->scan.threads, sizes->scan.shared,
+                                           parameters, "launching a scan");
     return status;
 }
 
@@ -349,8 +350,8 @@ static tally_status launch_narrow(const tally_cuda_launch *l) {
                         .rows = (uint32_t)cut->stretch,
                         .lanes = cut->width};
     void *parameters[] = {&args};
-    return start_tiles(l, l->plan->kernels.scan_narrow, l->plan->sizes.scan.narrow_threads, parameters,
-                       "launching a scan of a narrow array");
+    return tally_cuda_start_together(l, l->plan->kernels.scan_narrow, l->plan->sizes.scan.narrow_threads,
+                                     l->plan->sizes.scan.shared, parameters, "launching a scan of a narrow array");
 }
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {

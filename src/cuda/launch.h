@@ -9,7 +9,8 @@ typedef struct tally_cuda_kernels {
     CUfunction reduce, reduce_partials, reduce_in_cluster, fold_short_rows, scan, mark_offsets, sum_panels, scan_panels,
         scan_narrow, check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns,
         sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads,
-        rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts, mark_segments, fold_by_warps;
+        rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts, mark_segments, fold_by_warps,
+        fold_runs_in_waves;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
@@ -36,7 +37,7 @@ typedef struct tally_cuda_pieces {
     uint64_t before;          /* elements, or rows, in earlier pieces */
 } tally_cuda_pieces;
 
-/* bits of tally_cuda_control.refused, as offsets.cu and fold_runs.cu set them */
+/* bits of tally_cuda_control.refused, as offsets.cu and runs.cu set them */
 enum { TALLY_CUDA_REFUSED_BAD = 1, TALLY_CUDA_REFUSED_EMPTY = 2, TALLY_CUDA_REFUSED_RUNS = 4 };
 
 typedef struct tally_cuda_launch {
@@ -55,6 +56,10 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *launch);
  * capture such a launch into a graph. */
 tally_status tally_cuda_start_early(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, unsigned threads,
                                     CUstream stream, void **parameters, const char *what);
+
+/* A kernel whose blocks, as many as the cut says, wait for each other. */
+tally_status tally_cuda_start_together(const tally_cuda_launch *launch, CUfunction kernel, unsigned threads,
+                                       unsigned shared, void **parameters, const char *what);
 
 /* Accumulators of nothing, or of the initial value; and the results of accumulators. These wait. */
 tally_status tally_cuda_clear_totals(tally_cuda_plan *plan, CUdeviceptr totals, const void *initial, uint64_t count);

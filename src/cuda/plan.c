@@ -29,6 +29,7 @@ static const struct {
     {"mark_segments", offsetof(tally_cuda_kernels, mark_segments)},
     {"fold_by_warps", offsetof(tally_cuda_kernels, fold_by_warps)},
     {"fold_runs", offsetof(tally_cuda_kernels, fold_runs)},
+    {"fold_runs_in_waves", offsetof(tally_cuda_kernels, fold_runs_in_waves)},
     {"fold_cuts", offsetof(tally_cuda_kernels, fold_cuts)},
     {"count_runs", offsetof(tally_cuda_kernels, count_runs)},
     {"refuse_more_runs", offsetof(tally_cuda_kernels, refuse_more_runs)},
@@ -97,6 +98,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     const tally_cuda_sizes *sizes = &plan->sizes;
     if (status == TALLY_OK && plan->kernels.scan)
         status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
+    if (status == TALLY_OK && plan->kernels.fold_runs_in_waves)
+        status = prepare_resident(plan, plan->kernels.fold_runs_in_waves, sizes->wave.threads, sizes->wave.shared);
     if (status == TALLY_OK && plan->kernels.scan_panels)
         status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.shared);
     if (status == TALLY_OK && plan->kernels.scan_narrow)

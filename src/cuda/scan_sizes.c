@@ -5,8 +5,7 @@ static unsigned round_up(unsigned value, unsigned to) {
     return (value + to - 1) / to * to;
 }
 
-/* The most shared memory that a block can have. */
-static unsigned shared_limit(int architecture) {
+unsigned tally_cuda_shared_limit(int architecture) {
     switch (architecture) {
     case 80:
     case 87:
@@ -61,7 +60,7 @@ void tally_cuda_scan_sizes(const tally_computation *c, int architecture, unsigne
     s->scan.finishers = 8 * WARP;
     const bool keeps_width = in == result && in >= 4 && acc <= 8;
     s->scan.columns = keeps_width && c->desc.grouping == TALLY_AXIS ? MOST_COLUMNS : 0;
-    const unsigned limit = shared_limit(architecture);
+    const unsigned limit = tally_cuda_shared_limit(architecture);
     while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
         s->scan.finishers /= 2;
     s->scan.ring = MOST_RING;

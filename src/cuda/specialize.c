@@ -18,8 +18,9 @@ extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_
     tally_cuda_kernels_append[], tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[],
     tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
     tally_cuda_kernels_fold_cuts[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_warp_heads[],
-    tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_scan_narrow[],
-    tally_cuda_kernels_scan_bytes[];
+    tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_groups[],
+    tally_cuda_kernels_runs[], tally_cuda_kernels_stretch[], tally_cuda_kernels_fetch[], tally_cuda_kernels_wave_runs[],
+    tally_cuda_kernels_scan_narrow[], tally_cuda_kernels_scan_bytes[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -175,6 +176,11 @@ static bool needs_start(const tally_computation *c) {
     }
 }
 
+/* Whether a result is a component of the accumulator, but for a conversion. */
+static bool lowers_directly(const tally_computation *c) {
+    return c->entry && c->per_result == 1 && tally_lower_component(tally_lower_texts[c->desc.op]) >= 0;
+}
+
 /* scan_bytes.cu */
 static bool sums_bytes(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
@@ -188,16 +194,44 @@ enum {
     MOST_KEYS = 32 /* a thread, half as many if they are long */
 };
 
-/* Whether elements have 4 bytes and so has what a lane keeps of them: warp_segments.cu says what it took otherwise.
- * Bits of the offsets would come too late for a check while running. */
-static bool folds_by_warps(const tally_computation *c, int architecture) {
-    if (c->desc.grouping != TALLY_SEGMENTS || tally_is_scan(c) || c->exact || !c->entry || architecture < 90 ||
-        c->in_bytes != 4 || needs_start(c) || c->entry->flags & TALLY_OPERATOR_TWO_INPUTS ||
-        c->desc.flags & TALLY_CHECK_WHILE_RUNNING || tally_monoid_texts[c->monoid].components != 1)
+/* Whether elements have 4 bytes and so has what a lane keeps of them, on devices with copies in bulk. */
+static bool has_narrow_lanes(const tally_computation *c, int architecture) {
+    if (tally_is_scan(c) || c->exact || !c->entry || architecture < 90 || c->in_bytes != 4 || needs_start(c) ||
+        c->entry->flags & TALLY_OPERATOR_TWO_INPUTS || tally_monoid_texts[c->monoid].components != 1)
         return false;
     components t;
     components_of(c, &t);
     return strcmp(t.lane[0], "float") == 0 || strcmp(t.lane[0], "int32") == 0 || strcmp(t.lane[0], "uint32") == 0;
+}
+
+/* warp_segments.cu says what it took with others. Bits of the offsets would come too late for a check while running. */
+static bool folds_by_warps(const tally_computation *c, int architecture) {
+    return c->desc.grouping == TALLY_SEGMENTS && has_narrow_lanes(c, architecture) &&
+           !(c->desc.flags & TALLY_CHECK_WHILE_RUNNING);
+}
+
+/* Results are what lanes keep, in the elements' place; keys are read in whole vectors. */
+static bool folds_in_waves(const tally_computation *c, int architecture) {
+    if (c->desc.grouping != TALLY_KEYS || !has_narrow_lanes(c, architecture) || c->index_bytes < 4 ||
+        !lowers_directly(c))
+        return false;
+    components t;
+    components_of(c, &t);
+    return strcmp(t.lane[0], element_types[c->desc.out]) == 0;
+}
+
+/* wave_runs.cu's struct scratch and some to spare. */
+static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
+    enum { WARP = 32, TEAMS = 2, FINISHERS = 256, RING = 3 };
+    const unsigned tile = s->fold_tile, words = tile / WARP, of_keys = 2 * words * 4 + 64;
+    const unsigned place = round_up(tile * (unsigned)c->in_bytes + 16, 128);
+    const unsigned key_place = round_up(tile * (unsigned)c->index_bytes + 32, 128);
+    const unsigned rest = 1024 + RING * (place + 16);
+    s->wave.ring = RING;
+    s->wave.key_ring = (tally_cuda_shared_limit(architecture) - rest) / (key_place + of_keys);
+    s->wave.shared = rest + s->wave.key_ring * (key_place + of_keys);
+    s->wave.waves = 2 * s->wave.key_ring + 1;
+    s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
 }
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
@@ -216,6 +250,11 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     if (s->folds_by_warps) {
         s->fold_tile = 32 * 20; /* warp_segments.cu */
         s->fold_blocks = 6;
+    }
+    s->folds_in_waves = folds_in_waves(c, architecture);
+    if (s->folds_in_waves) {
+        s->fold_tile = 256 * 20; /* wave_runs.cu */
+        wave_sizes(c, architecture, s);
     }
 }
 
@@ -418,6 +457,11 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"FOLD_TILE", s->fold_tile},
                    {"FOLD_BLOCKS", s->fold_blocks},
                    {"CUT_BYTES", s->cut_bytes},
+                   {"WAVE_RING", s->wave.ring},
+                   {"WAVE_KEY_RING", s->wave.key_ring},
+                   {"WAVE_ENTRIES", s->wave.waves},
+                   {"WAVE_THREADS", s->wave.threads},
+                   {"WAVE_SHARED_BYTES", s->wave.shared},
                    {"NEEDS_START", needs_start(c)},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
@@ -452,9 +496,19 @@ static void add_groups(tally_text *text, const tally_computation *c, const tally
         tally_text_add(text, tally_cuda_kernels_warp_heads);
         tally_text_add(text, tally_cuda_kernels_warp_fold);
     } else {
-        tally_text_add(text, tally_cuda_kernels_fold_tile);
-        tally_text_add(text, c->desc.grouping == TALLY_KEYS ? tally_cuda_kernels_fold_runs
-                                                            : tally_cuda_kernels_fold_segments);
+        const bool keys = c->desc.grouping == TALLY_KEYS;
+        tally_text_add(text, tally_cuda_kernels_groups);
+        if (keys)
+            tally_text_add(text, tally_cuda_kernels_runs);
+        if (sizes->folds_in_waves) {
+            tally_text_add(text, tally_cuda_kernels_pipeline);
+            tally_text_add(text, tally_cuda_kernels_fetch);
+            tally_text_add(text, tally_cuda_kernels_stretch);
+            tally_text_add(text, tally_cuda_kernels_wave_runs);
+        } else {
+            tally_text_add(text, tally_cuda_kernels_fold_tile);
+            tally_text_add(text, keys ? tally_cuda_kernels_fold_runs : tally_cuda_kernels_fold_segments);
+        }
     }
     tally_text_add(text, tally_cuda_kernels_fold_cuts);
 }
@@ -467,8 +521,10 @@ static void add_scan(tally_text *text, const tally_computation *c, const tally_c
     tally_text_add(text, tally_cuda_kernels_pipeline);
     tally_text_add(text, tally_cuda_kernels_waves);
     tally_text_add(text, tally_cuda_kernels_scan_tiles);
+    tally_text_add(text, tally_cuda_kernels_fetch);
     tally_text_add(text, tally_cuda_kernels_scan_move);
     tally_text_add(text, tally_cuda_kernels_scan_sum);
+    tally_text_add(text, tally_cuda_kernels_stretch);
     tally_text_add(text, tally_cuda_kernels_scan_finish);
     if (sums_bytes(c))
         tally_text_add(text, tally_cuda_kernels_scan_bytes);

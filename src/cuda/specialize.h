@@ -17,19 +17,27 @@ typedef struct tally_cuda_sizes {
     unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned column_spots;    /* accumulators of a block of reduced columns */
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
+    bool folds_in_waves;      /* wave_runs.cu instead of fold_runs.cu */
     unsigned fold_tile;       /* elements a tile of a reduction by groups */
     unsigned fold_blocks;     /* of those a multiprocessor, for which registers must do */
     unsigned cut_bytes;       /* what such a reduction keeps of a chunk's ends */
-    struct {                  /* scan_tiles.cu */
-        unsigned items;       /* elements a thread */
-        unsigned finishers;   /* threads that finish a tile */
-        unsigned teams;       /* of them */
-        unsigned summers;     /* threads that add a tile up */
-        unsigned ring;        /* tiles in shared memory */
+    struct {                  /* wave_runs.cu */
+        unsigned ring;        /* tiles of elements in shared memory */
+        unsigned key_ring;    /* of keys */
         unsigned waves;       /* of entries */
         unsigned threads;     /* a block, in all */
         unsigned shared;      /* bytes of shared memory */
-        bool takes_panels;    /* scan_panels.cu serves too */
+    } wave;
+    struct {                /* scan_tiles.cu */
+        unsigned items;     /* elements a thread */
+        unsigned finishers; /* threads that finish a tile */
+        unsigned teams;     /* of them */
+        unsigned summers;   /* threads that add a tile up */
+        unsigned ring;      /* tiles in shared memory */
+        unsigned waves;     /* of entries */
+        unsigned threads;   /* a block, in all */
+        unsigned shared;    /* bytes of shared memory */
+        bool takes_panels;  /* scan_panels.cu serves too */
         unsigned panel_threads;
         unsigned columns; /* that scan_narrow.cu takes at most; 0: none */
         unsigned narrow_threads;
@@ -40,6 +48,9 @@ enum {
     TALLY_CUDA_BLOCK = 256,     /* threads a block */
     TALLY_CUDA_FOLD_BLOCK = 128 /* of the kernels for reductions by groups */
 };
+
+/* The most shared memory that a block can have, in bytes. */
+unsigned tally_cuda_shared_limit(int architecture);
 
 /* Of a scan: its part of the sizes, from the others. 'acc': bytes of an accumulator. */
 void tally_cuda_scan_sizes(const tally_computation *computation, int architecture, unsigned acc,

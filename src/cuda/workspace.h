@@ -10,7 +10,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_NOTHING,    /* no results */
     TALLY_CUDA_ROWS,       /* reduce.cu */
     TALLY_CUDA_SCAN,       /* scan.cu */
-    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu */
+    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
     TALLY_CUDA_SHORT_ROWS, /* short_rows.cu */
     TALLY_CUDA_SLABS,      /* slabs.cu */
     TALLY_CUDA_COLUMNS,    /* columns.cu */

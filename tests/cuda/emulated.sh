@@ -21,7 +21,10 @@ argmin/all_values/reduce/i32/fast
 var/all_values/reduce/f32/fast --quick
 sum/axis/reduce/f32/fast
 sum/segments/reduce/f32/fast
+count_nonzero/segments/reduce/i32/fast --quick
 argmin/keys/reduce/i32/fast
+sum/keys/reduce/f32/fast
+sum/keys/reduce/f32/fast many
 sum/all_values/inclusive/f32/fast
 argmin/all_values/inclusive/i32/fast
 sum/all_values/reverse_exclusive/i32/fast

@@ -6,41 +6,8 @@
  *
  * What bounds the speed is not the memory but the instructions that go with each tile, so a tile has few threads with
  * many elements each: measured on an H200, 128 threads of 32 elements against 256 of 16. */
-struct control {
-    uint64 runs; /* of keys */
-    uint64 not_bad, not_empty;
-    uint32 refused; /* not 0: the offsets are bad, or the output too small; nothing is written */
-    uint32 crowded; /* tiles that have left their empty segments to fold_cuts */
-};
-
-/* Parts of groups that reach beyond a chunk. */
-struct cut {
-    slot before; /* of the group that began in an earlier chunk and ends in this one */
-    slot after;  /* of the group that goes on behind this chunk */
-#if GROUPS == KEYS && NEEDS_START
-    uint64 start; /* of that one, which began in this chunk */
-    uint64 end;   /* of the other one */
-#endif
-};
-static_assert(sizeof(cut) == CUT_BYTES);
-
-struct groups_args {
-    const in_t *x, *y;
-    result_t *out;
-    const index_t *index; /* offsets or keys */
-    index_t *keys_out;
-    uint64 n, segments;
-    uint64 room;                 /* KEYS: results that the outputs hold */
-    uint64 tiles, chunk, chunks; /* chunk: tiles that one block takes, one after the other */
-    cut *cuts;                   /* a chunk */
-    uint64 *of_tile;             /* SEGMENTS: the first that begins in it or after it; KEYS: what is found in it */
-    control *told;
-    uint32 check_before, check_while_running, refuses_empty;
-};
-
 enum {
     TILE = FOLD_TILE, /* elements */
-    NEAR = 8,         /* chunks that one thread folds, where a group reaches over several */
     WARPS = BLOCK / WARP,
     SHORT = 64, /* elements that a thread takes of one group */
     LONG = TILE / 2, /* from here on a stretch is the whole block's */
@@ -70,22 +37,6 @@ struct tile {
 };
 
 /* ---- memory ---- */
-
-template <class T> __noinline__ T load_slowly(const T *from) {
-    return load(from);
-}
-template <class T> __noinline__ void store_slowly(T *to, T value) {
-    store(to, value);
-}
-template <class T> inline bool is_aligned(const T *at) {
-    return ((uint64)at & (sizeof(T) - 1)) == 0;
-}
-inline void put(result_t *to, result_t result) {
-    if (is_aligned(to))
-        *to = result;
-    else
-        store_slowly(to, result);
-}
 
 template <int Bytes> struct unsigned_of;
 template <> struct unsigned_of<4> {

@@ -12,52 +12,6 @@ typedef typename bits_of<(ITEMS > 32)>::type bits_t;
 
 typedef since_head<lane_t, uint32> state; /* of stretches of a tile, with positions in it */
 
-/* A thread's stretch of a tile. Narrow elements stay packed: apart they would take a register each. */
-template <class T> struct stretch_of {
-    enum { BYTES = sizeof(T), A_VECTOR = 16 / BYTES, VECTORS = ITEMS / A_VECTOR };
-    uint32 word[ITEMS * BYTES / 4];
-
-    /* Stretches of an odd number of vectors meet in no bank. */
-    void read(const uint8 *memory, int shift, int stretch) {
-        if (shift == 0) {
-#pragma unroll
-            for (int v = 0; v < VECTORS; v++) {
-                uint4 bits = ((const uint4 *)memory)[stretch * VECTORS + v];
-                memcpy(&word[4 * v], &bits, 16);
-            }
-        } else { /* from the words that they lie across, one of them behind the stretch */
-            const int at = shift + stretch * (int)sizeof word;
-            const uint32 *from = (const uint32 *)(memory + (at & ~3));
-            uint32 lower = from[0];
-#pragma unroll
-            for (int w = 0; w < (int)(sizeof word / 4); w++) {
-                const uint32 upper = from[w + 1];
-                word[w] = __funnelshift_r(lower, upper, at % 4 * 8);
-                lower = upper;
-            }
-        }
-    }
-    /* in logical order */
-    T operator[](int k) const {
-        int at = (REVERSE ? ITEMS - 1 - k : k) * BYTES;
-        T item;
-        if (BYTES < 4) {
-            uint32 bits = word[at / 4] >> 8 * (at % 4);
-            memcpy(&item, &bits, BYTES);
-        } else {
-            memcpy(&item, &word[at / 4], BYTES);
-        }
-        return item;
-    }
-    /* Makes the compiler unpack items anew, rather than keep each since the last time. */
-    void forget() {
-        if (BYTES < 4)
-#pragma unroll
-            for (int w = 0; w < (int)(sizeof word / 4); w++)
-                hide(word[w]);
-    }
-};
-
 /* Results lie in line where elements did; wider ones would meet in the banks, and are scattered a little. */
 constexpr int vector_of_results(int v) {
     return IN_LINE ? v : v ^ (v >> 3 & 7);
@@ -126,7 +80,7 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
     const index_t *in_memory = (const index_t *)(s.keys[at] + shift_of(p.index + t.low));
     int past = stretch * ITEMS + (REVERSE ? ITEMS : -1); /* the item before */
     index_t previous = past < 0 || past >= t.count ? s.key_before[at] : load(in_memory + past);
-    stretch_of<index_t> keys;
+    stretch_of<index_t, ITEMS> keys;
     keys.read(s.keys[at], shift_of(p.index + t.low), stretch);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
@@ -187,7 +141,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     }
     if (GROUPS == ROWS)
         column += p.before;
-    stretch_of<in_t> items;
+    stretch_of<in_t, ITEMS> items;
     items.read(s.tile[here.at], shift_of(p.x + t.low), stretch);
 
     auto is_there = [&](int k) { return REVERSE ? k >= absent : k < there; };

@@ -2,34 +2,6 @@
 
 /* ---- loaders ---- */
 
-/* Elements [from, from + count) of memory, to shared memory: whole vectors from aligned addresses, and single bytes at
- * both ends, since nothing outside of an array may be read. The vectors travel by themselves where they can, and are only
- * counted here. */
-template <class T> inline void fetch(uint8 *to, const T *from, int count, uint32 *in_bulk) {
-    uint64 begin = (uint64)from, end = (uint64)(from + count), first = begin + 15 & ~15ull, last = end & ~15ull;
-    uint8 *memory = to - (begin & ~15ull); /* where address 0 would be */
-    if (first > last)
-        first = last = end;
-    for (uint64 a = begin + threadIdx.x; a < first; a += LOADERS)
-        memory[a] = *(const uint8 *)a;
-    for (uint64 a = last + threadIdx.x; a < end; a += LOADERS)
-        memory[a] = *(const uint8 *)a;
-#if COPIES_IN_BULK
-    *in_bulk += (uint32)(last - first);
-#else
-#pragma unroll 8
-    for (uint64 a = first + 16 * threadIdx.x; a < last; a += 16 * LOADERS)
-        *(uint4 *)&memory[a] = __ldcs((const uint4 *)a);
-#endif
-}
-template <class T> inline void fetch_in_bulk(uint8 *to, const T *from, int count, gate *g) {
-#if COPIES_IN_BULK
-    uint64 begin = (uint64)from, end = (uint64)(from + count), first = begin + 15 & ~15ull, last = end & ~15ull;
-    if (first < last)
-        copy_in(to + (first - (begin & ~15ull)), (const void *)first, (uint32)(last - first), &g->word);
-#endif
-}
-
 /* Whole vectors: the bits are of whole tiles. */
 inline int head_words(const tile &t) {
     return (t.count + 4 * WARP - 1) / (4 * WARP) * 4;
@@ -49,14 +21,14 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
         gate *full = &s.full[here.at];
         uint32 in_bulk = 0;
         s.empty[here.at].wait(here.parity ^ 1);
-        fetch(s.tile[here.at], p.x + t.low, t.count, &in_bulk);
+        fetch(s.tile[here.at], p.x + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
 #if GROUPS == KEYS
-        fetch(s.keys[here.at], p.index + t.low, t.count, &in_bulk);
+        fetch(s.keys[here.at], p.index + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
         if (threadIdx.x == 0)
             s.key_before[here.at] = next_key;
         next_key = key_before(turn + 1);
 #elif GROUPS == SEGMENTS
-        fetch((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), &in_bulk);
+        fetch((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), threadIdx.x, LOADERS, &in_bulk);
 #endif
         /* Each thread for the bytes that it stored. One for all of its warp would do by the rules of memory, but racecheck
          * does not follow those. */
