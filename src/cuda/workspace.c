@@ -198,7 +198,7 @@ static uint64_t busy(uint64_t parts, uint64_t places) {
  * H200: 150000, 160000, 16384 and 400 columns of f32. */
 static const struct {
     unsigned bytes, in_line, apart;
-} widths[] = {{256, 92, 80}, {128, 80, 75}, {512, 90, 88}, {768, 86, 86}};
+} widths[] = {{256, 92, 82}, {128, 82, 78}, {512, 93, 93}, {768, 88, 87}};
 
 /* Panels: whole rows of narrow slabs, else as wide as leaves every processor its share; cut into chunks of rows if
  * there are too few of them. False if there are too few rows for that. */

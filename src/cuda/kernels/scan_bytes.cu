@@ -20,7 +20,7 @@ inline void finish_bytes(scratch &s, const scan_args &p, const tile &t, const pl
     constexpr int words = ITEMS / 4;
     const int stretch = REVERSE ? FINISHERS - 1 - thread : thread, there = t.count - stretch * ITEMS;
     s.full[here.at].wait(here.parity);
-    stretch_of<in_t> items;
+    stretch_of<in_t, ITEMS> items;
     items.read(s.tile[here.at], shift_of(p.x + t.low), stretch);
     if (there < ITEMS)
 #pragma unroll
