@@ -116,13 +116,14 @@ typedef struct work {
     double floor; /* that the project asks of itself; of NOTHING in microseconds, else a share of the roof; 0: none */
 } work;
 
-static const size_t sizes[] = {[TALLY_I32] = 4, [TALLY_U8] = 1, [TALLY_F16] = 2, [TALLY_F32] = 4, [TALLY_F64] = 8};
+static const size_t sizes[] = {
+    [TALLY_I32] = 4, [TALLY_U8] = 1, [TALLY_F16] = 2, [TALLY_BF16] = 2, [TALLY_F32] = 4, [TALLY_F64] = 8};
 
 static uint64_t elements_of(const tally_shape *s) {
     return s->outer * s->extent * s->inner;
 }
 
-/* Numbers of both signs between 2^-15 (of f16, 2^-3) and 2, or any integers. */
+/* Numbers of both signs between 2^-15 (of f16, 2^-3; of bf16, 2^-7) and 2, or any integers. */
 static void fill(side *s, tally_dtype type, size_t bytes) {
     static uint64_t pattern[PATTERN / 8];
     uint64_t state = 88172645463325252ull;
@@ -132,10 +133,11 @@ static void fill(side *s, tally_dtype type, size_t bytes) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        pattern[k] = type == TALLY_F16   ? (state & 0x8fff8fff8fff8fffull) | 0x3000300030003000ull
-                     : type == TALLY_F32 ? (state & 0x87ffffff87ffffffull) | 0x3800000038000000ull
-                     : type == TALLY_F64 ? (state & 0x80ffffffffffffffull) | 0x3f00000000000000ull
-                                         : state;
+        pattern[k] = type == TALLY_F16    ? (state & 0x8fff8fff8fff8fffull) | 0x3000300030003000ull
+                     : type == TALLY_BF16 ? (state & 0x83ff83ff83ff83ffull) | 0x3c003c003c003c00ull
+                     : type == TALLY_F32  ? (state & 0x87ffffff87ffffffull) | 0x3800000038000000ull
+                     : type == TALLY_F64  ? (state & 0x80ffffffffffffffull) | 0x3f00000000000000ull
+                                          : state;
     }
     for (size_t at = 0; at < bytes; at += PATTERN)
         check(tally_copy(s->device, (char *)s->x + at, pattern, bytes - at < PATTERN ? bytes - at : PATTERN),
@@ -300,13 +302,20 @@ static void reductions(bench *b) {
         {"reduce/var/f32", TALLY_VAR, 0, 0, 0, TALLY_F32, 0, {1, n, 1, 0}, 0},
         {"reduce/dot/f32", TALLY_DOT, 0, 0, 0, TALLY_F32, 0, {1, n / 2, 1, 0}, 0},
         {"exact/sum/f32", TALLY_SUM, 0, 0, TALLY_EXACT, TALLY_F32, 0, {1, n, 1, 0}, 0.81},
+        {"exact/sum/f16", TALLY_SUM, 0, 0, TALLY_EXACT, TALLY_F16, 0, {1, 2 * n, 1, 0}, 0},
+        {"exact/sum/bf16", TALLY_SUM, 0, 0, TALLY_EXACT, TALLY_BF16, 0, {1, 2 * n, 1, 0}, 0},
+        {"exact/rows of 4096/f32", TALLY_SUM, 0, TALLY_AXIS, TALLY_EXACT, TALLY_F32, 0, {n / 4096, 4096, 1, 0}, 0},
+        {"exact/segments of 4096/f32", TALLY_SUM, 0, TALLY_SEGMENTS, TALLY_EXACT, TALLY_F32, 0, {1, n, 1, n / 4096}, 0},
+        {"exact/keys, runs of 64/f32", TALLY_SUM, 0, TALLY_KEYS, TALLY_EXACT, TALLY_F32, 0, {1, n / 4, 1, n / 256}, 0},
         {"axis/rows of 64/f32", TALLY_SUM, 0, TALLY_AXIS, 0, TALLY_F32, 0, {n / 64, 64, 1, 0}, 0.80},
         {"axis/rows of 4096/f32", TALLY_SUM, 0, TALLY_AXIS, 0, TALLY_F32, 0, {n / 4096, 4096, 1, 0}, 0.80},
         {"axis/columns of 4096/f32", TALLY_SUM, 0, TALLY_AXIS, 0, TALLY_F32, 0, {1, 4096, n / 4096, 0}, 0.80},
         {"axis/columns of 4096, argmax/f32", TALLY_ARGMAX, 0, TALLY_AXIS, 0, TALLY_F32, 0, {1, 4096, n / 4096, 0}, 0},
+        {"segments/sum of 8/f32", TALLY_SUM, 0, TALLY_SEGMENTS, 0, TALLY_F32, 0, {1, n, 1, n / 8}, 0},
         {"segments/sum of 64/f32", TALLY_SUM, 0, TALLY_SEGMENTS, 0, TALLY_F32, 0, {1, n, 1, n / 64}, 0.80},
         {"segments/sum of 4096/f32", TALLY_SUM, 0, TALLY_SEGMENTS, 0, TALLY_F32, 0, {1, n, 1, n / 4096}, 0.80},
         {"keys/sum of runs of 8/f32", TALLY_SUM, 0, TALLY_KEYS, 0, TALLY_F32, 0, {1, n / 4, 1, n / 32}, 0},
+        {"keys/sum of runs of 512/f32", TALLY_SUM, 0, TALLY_KEYS, 0, TALLY_F32, 0, {1, n / 4, 1, n / 2048}, 0},
         {"reduce/sum/f64", TALLY_SUM, 0, 0, 0, TALLY_F64, 0, {1, n / 2, 1, 0}, 0},
         {"exact/sum/f64", TALLY_SUM, 0, 0, TALLY_EXACT, TALLY_F64, 0, {1, n / 2, 1, 0}, 0},
         {"reduce/sum/i32", TALLY_SUM, 0, 0, 0, TALLY_I32, 0, {1, n, 1, 0}, 0},

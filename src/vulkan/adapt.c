@@ -10,11 +10,16 @@ enum {
     OP_LOOP_MERGE = 246,
     LOOP_CONTROL = 3, /* the word of OpLoopMerge */
     CAPABILITY_FLOAT64 = 10,
+    CAPABILITY_DENORM_PRESERVE = 4464,
     CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE = 4466,
+    CAPABILITY_ROUNDING_MODE_RTE = 4467,
+    DENORM_PRESERVE = 4459,
     SIGNED_ZERO_INF_NAN_PRESERVE = 4461,
+    ROUNDING_MODE_RTE = 4462,
+    MODES = 3,
     CAPABILITY_WORDS = 2,
     MODE_WORDS = 4,
-    MOST_ENTRY_POINTS = (TALLY_VULKAN_ADAPT_WORDS - CAPABILITY_WORDS) / (2 * MODE_WORDS)
+    MOST_ENTRY_POINTS = (TALLY_VULKAN_ADAPT_WORDS - MODES * CAPABILITY_WORDS) / (2 * MODES * MODE_WORDS)
 };
 
 void tally_vulkan_read_float_controls(tally_vulkan_device *v) {
@@ -23,39 +28,61 @@ void tally_vulkan_read_float_controls(tally_vulkan_device *v) {
     v->loader.vkGetPhysicalDeviceProperties2(v->physical, &properties);
     v->preserves_f32 = v12.shaderSignedZeroInfNanPreserveFloat32;
     v->preserves_f64 = v12.shaderSignedZeroInfNanPreserveFloat64;
+    v->rounds_f32 = v12.shaderRoundingModeRTEFloat32;
+    v->rounds_f64 = v12.shaderRoundingModeRTEFloat64;
+    v->keeps_f32 = v12.shaderDenormPreserveFloat32;
+    v->keeps_f64 = v12.shaderDenormPreserveFloat64;
 }
 
-static size_t put_mode(uint32_t *to, uint32_t entry_point, uint32_t width) {
-    const uint32_t mode[MODE_WORDS] = {MODE_WORDS << 16 | OP_EXECUTION_MODE, entry_point, SIGNED_ZERO_INF_NAN_PRESERVE,
-                                       width};
-    memcpy(to, mode, sizeof mode);
+typedef struct execution_mode {
+    uint32_t capability, mode;
+    bool f32, f64;
+} execution_mode;
+
+static size_t put_mode(uint32_t *to, uint32_t entry_point, uint32_t mode, uint32_t width) {
+    const uint32_t words[MODE_WORDS] = {MODE_WORDS << 16 | OP_EXECUTION_MODE, entry_point, mode, width};
+    memcpy(to, words, sizeof words);
     return MODE_WORDS;
 }
 
+static size_t put_modes(uint32_t *to, const execution_mode *m, const uint32_t *entry_points, size_t entries,
+                        bool has_double) {
+    size_t written = 0;
+    for (size_t k = 0; k < entries; k++) {
+        if (m->f32)
+            written += put_mode(to + written, entry_points[k], m->mode, 32);
+        if (m->f64 && has_double)
+            written += put_mode(to + written, entry_points[k], m->mode, 64);
+    }
+    return written;
+}
+
 /* Capabilities come first in a module; execution modes follow the entry points. */
-size_t tally_vulkan_adapt(const tally_vulkan_device *v, const uint32_t *words, size_t count, uint32_t *to) {
+size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, const uint32_t *words, size_t count,
+                          uint32_t *to) {
+    const execution_mode modes[MODES] = {
+        {CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE, SIGNED_ZERO_INF_NAN_PRESERVE, v->preserves_f32, v->preserves_f64},
+        {CAPABILITY_ROUNDING_MODE_RTE, ROUNDING_MODE_RTE, rounds && v->rounds_f32, rounds && v->rounds_f64},
+        {CAPABILITY_DENORM_PRESERVE, DENORM_PRESERVE, rounds && v->keeps_f32, rounds && v->keeps_f64}};
     uint32_t entry_points[MOST_ENTRY_POINTS];
     size_t entries = 0, written = HEADER_WORDS;
-    bool has_double = false, is_told = !v->preserves_f32 && !v->preserves_f64;
+    bool has_double = false, are_told = false;
     memcpy(to, words, HEADER_WORDS * sizeof *words);
-    if (!is_told) {
-        to[written++] = CAPABILITY_WORDS << 16 | OP_CAPABILITY;
-        to[written++] = CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE;
-    }
+    for (int k = 0; k < MODES; k++)
+        if (modes[k].f32 || modes[k].f64) {
+            to[written++] = CAPABILITY_WORDS << 16 | OP_CAPABILITY;
+            to[written++] = modes[k].capability;
+        }
     for (size_t at = HEADER_WORDS, length; at < count; at += length) {
         const uint32_t opcode = words[at] & 0xffff;
         length = words[at] >> 16;
         has_double |= opcode == OP_CAPABILITY && words[at + 1] == CAPABILITY_FLOAT64;
         if (opcode == OP_ENTRY_POINT && entries < MOST_ENTRY_POINTS)
             entry_points[entries++] = words[at + 2];
-        if (opcode == OP_EXECUTION_MODE && !is_told) {
-            is_told = true;
-            for (size_t k = 0; k < entries; k++) {
-                if (v->preserves_f32)
-                    written += put_mode(to + written, entry_points[k], 32);
-                if (v->preserves_f64 && has_double)
-                    written += put_mode(to + written, entry_points[k], 64);
-            }
+        if (opcode == OP_EXECUTION_MODE && !are_told) {
+            are_told = true;
+            for (int k = 0; k < MODES; k++)
+                written += put_modes(to + written, &modes[k], entry_points, entries, has_double);
         }
         memcpy(to + written, words + at, length * sizeof *words);
         if (opcode == OP_LOOP_MERGE && v->is_software)

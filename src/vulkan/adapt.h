@@ -2,7 +2,7 @@
  *
  * By default a driver's compiler may assume that no result is infinite or NaN, and drop tests for those: NVIDIA's does,
  * and the variance of an infinite element came out infinite where it is NaN. Devices that can be told otherwise
- * (VkPhysicalDeviceVulkan12Properties) are.
+ * (VkPhysicalDeviceVulkan12Properties) are. The same goes for roundings, in which exact sums trust.
  *
  * Loops that GPUs are to unroll stay loops where kernels compile for a CPU: compiling them takes longer than running.
  */
@@ -11,13 +11,15 @@
 
 #include "vulkan/vulkan.h"
 
-/* Sets preserves_f32 and preserves_f64. */
+/* Sets preserves_, rounds_ and keeps_f32 and _f64. */
 void tally_vulkan_read_float_controls(tally_vulkan_device *device);
 
 enum { TALLY_VULKAN_ADAPT_WORDS = 512 };
 
 /* Copies a module, with the execution mode SignedZeroInfNanPreserve for every entry point in the widths that the device
- * and the module have. The words written; at most TALLY_VULKAN_ADAPT_WORDS more than 'count'. */
-size_t tally_vulkan_adapt(const tally_vulkan_device *device, const uint32_t *words, size_t count, uint32_t *to);
+ * and the module have, and, if its results depend on how sums are rounded, RoundingModeRTE and DenormPreserve. The
+ * words written; at most TALLY_VULKAN_ADAPT_WORDS more than 'count'. */
+size_t tally_vulkan_adapt(const tally_vulkan_device *device, bool rounds, const uint32_t *words, size_t count,
+                          uint32_t *to);
 
 #endif

@@ -115,9 +115,9 @@ static uint64_t room_of(const tally_computation *c, const tally_args *a) {
 void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
     const tally_computation *c = &l->plan->base.computation;
     const bool keys = c->desc.grouping == TALLY_KEYS;
-    a->columns = l->args->shape.segments;
+    a->columns = keys ? room_of(c, l->args) : l->args->shape.segments;
     a->index = tally_vulkan_address(keys ? l->args->keys : l->args->offsets);
-    a->inner = room_of(c, l->args);
+    a->inner = 1;
     a->carry = tally_vulkan_address(l->args->keys_out);
     a->total = l->workspace + l->cut->control;
 }
@@ -154,7 +154,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->base.computation;
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
-    const bool counts = cut->chunks > 1 || (c->desc.grouping == TALLY_KEYS && !tally_is_scan(c));
+    const bool scans = tally_is_scan(c), counts = cut->chunks > 1 || !scans;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
     a.before = l->workspace + cut->places;
@@ -166,7 +166,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
         tally_vulkan_then(l);
     }
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_GIVE_GROUPS], &a, cut->chunks);
+    tally_vulkan_dispatch(l, k[scans ? TALLY_VULKAN_GIVE_GROUPS : TALLY_VULKAN_GIVE_RUNS], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
 }
 

@@ -52,8 +52,15 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
         return TALLY_VULKAN_f64;
     if (!device->has_double || (tally_is_scan(c) && !lowers_in_floats(c)))
         return TALLY_VULKAN_f32;
-    const bool in_lanes = !tally_is_scan(c) && c->monoid != TALLY_MONOID_prod && c->desc.grouping != TALLY_KEYS;
+    const bool in_lanes = !tally_is_scan(c) && c->monoid != TALLY_MONOID_prod;
     return in_lanes ? TALLY_VULKAN_f32w : TALLY_VULKAN_f64;
+}
+
+static tally_vulkan_arithmetic of_exact(const tally_vulkan_device *device, const tally_computation *c) {
+    const bool sums = c->monoid == TALLY_MONOID_sum;
+    if (c->desc.in == TALLY_F64)
+        return sums && device->has_double && device->rounds_f64 ? TALLY_VULKAN_exact64f : TALLY_VULKAN_exact64;
+    return sums && device->rounds_f32 ? TALLY_VULKAN_exact32f : TALLY_VULKAN_exact32;
 }
 
 tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *device, const tally_computation *c) {
@@ -61,7 +68,7 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
     if (!c->entry)
         return of_value(in);
     if (c->exact)
-        return in == TALLY_F64 ? TALLY_VULKAN_exact64 : TALLY_VULKAN_exact32;
+        return of_exact(device, c);
     switch (tally_monoid_texts[c->monoid].kind) {
     case TALLY_CLASS_SUM:
     case TALLY_CLASS_SQUARE:
@@ -107,6 +114,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     }
     choices.constant[6] = from_slots;
     choices.constant[7] = device->is_software || c->desc.grouping != TALLY_ALL_VALUES;
+    choices.constant[8] = c->exact && (c->desc.in == TALLY_F64 ? device->keeps_f64 : device->keeps_f32);
     return choices;
 }
 
@@ -144,7 +152,8 @@ static tally_status load_module(tally_vulkan_device *device, const uint32_t *wor
         free(adapted);
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
     }
-    const size_t adapted_bytes = tally_vulkan_adapt(device, words, count, adapted) * sizeof *adapted;
+    const bool rounds = known.packed && tally_vulkan_is_by_levels(known.packed->arithmetic);
+    const size_t adapted_bytes = tally_vulkan_adapt(device, rounds, words, count, adapted) * sizeof *adapted;
     tally_hash hash;
     tally_hash_begin(&hash);
     tally_hash_add(&hash, adapted, adapted_bytes);

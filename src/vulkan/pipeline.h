@@ -7,9 +7,10 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 8 };
+enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 9 };
 
-/* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp and arguments.comp. */
+/* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp, arguments.comp and
+ * exact_levels.comp. */
 typedef struct tally_vulkan_choices {
     uint32_t constant[TALLY_VULKAN_CONSTANTS];
 } tally_vulkan_choices;

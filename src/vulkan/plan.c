@@ -28,18 +28,19 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
     const tally_grouping grouping = c->desc.grouping;
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
     const bool exact = c->exact, fast = !exact, scan = fast && tally_is_scan(c);
-    const bool by_segments = fast && segments && !scan && c->entry, by_tiles = fast && grouped && !by_segments;
+    const bool by_teams = fast && segments && !scan && c->entry;
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
         [TALLY_VULKAN_SPINE] = scan && !grouped,
         [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped,
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS,
-        [TALLY_VULKAN_FOLD_GROUPS] = by_tiles,
+        [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_teams,
         [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
-        [TALLY_VULKAN_GIVE_GROUPS] = by_tiles,
-        [TALLY_VULKAN_SHORT_SEGMENTS] = by_segments,
-        [TALLY_VULKAN_OPEN_SEGMENTS] = by_segments,
-        [TALLY_VULKAN_CLOSE_SEGMENTS] = by_segments,
+        [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped,
+        [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !by_teams,
+        [TALLY_VULKAN_SHORT_SEGMENTS] = by_teams,
+        [TALLY_VULKAN_OPEN_SEGMENTS] = by_teams,
+        [TALLY_VULKAN_CLOSE_SEGMENTS] = by_teams,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
         [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,
         [TALLY_VULKAN_REPORT] = grouped,

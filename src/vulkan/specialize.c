@@ -2,36 +2,43 @@
 
 #include <string.h>
 
-#include "exact/superaccumulator.h"
-
 extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
     tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
     tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
-    tally_vulkan_kernels_segments[], tally_vulkan_kernels_exact[], tally_vulkan_kernels_user[];
+    tally_vulkan_kernels_runs[], tally_vulkan_kernels_segments[], tally_vulkan_kernels_exact_words[],
+    tally_vulkan_kernels_exact_window[], tally_vulkan_kernels_exact_levels[], tally_vulkan_kernels_exact_round[],
+    tally_vulkan_kernels_exact[], tally_vulkan_kernels_exact_keys[], tally_vulkan_kernels_user[];
 
 enum { LANE_LIMIT = 64 };
 
 /* ---- arithmetics ---- */
 
-const char *const tally_vulkan_arithmetic_names[] = {"i32",  "u32", "i64",  "u64",     "u64d",   "f32",
-                                                     "f32w", "f64", "bits", "exact32", "exact64"};
+const char *const tally_vulkan_arithmetic_names[] = {"i32", "u32",  "i64",     "u64",     "u64d",     "f32",     "f32w",
+                                                     "f64", "bits", "exact32", "exact64", "exact32f", "exact64f"};
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",      "spine",          "scan_rows",     "scan_columns",   "fold_groups",   "spine_of_groups",
-    "give_groups", "short_segments", "open_segments", "close_segments", "clear_control", "inspect_segments",
-    "report",      "exact_rows",     "exact_merge",   "exact_segments", "count_heads",   "rank_heads",
-    "exact_runs"};
+    "reduce",          "spine",          "scan_rows",        "scan_columns",   "fold_groups",
+    "spine_of_groups", "give_groups",    "give_runs",        "short_segments", "open_segments",
+    "close_segments",  "clear_control",  "inspect_segments", "report",         "exact_rows",
+    "exact_merge",     "exact_segments", "count_heads",      "rank_heads",     "exact_runs"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
     unsigned bytes;
 } arithmetics[] = {
-    [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},           [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
-    [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},       [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
-    [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},     [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
-    [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},        [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
-    [TALLY_VULKAN_bits] = {"uint64_t", "KIND_BITS", 8},    [TALLY_VULKAN_exact32] = {"uint64_t", "KIND_BITS", 8},
+    [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},
+    [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
+    [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},
+    [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
+    [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},
+    [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
+    [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},
+    [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
+    [TALLY_VULKAN_bits] = {"uint64_t", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact32] = {"uint64_t", "KIND_BITS", 8},
     [TALLY_VULKAN_exact64] = {"uint64_t", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact32f] = {"uint64_t", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact64f] = {"uint64_t", "KIND_BITS", 8},
 };
 
 typedef struct components {
@@ -90,13 +97,29 @@ unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot) {
     return slot.bytes > 8 ? 1 : 4;
 }
 
+/* Few enough for registers. */
+unsigned tally_vulkan_run_items(tally_vulkan_slot slot) {
+    return slot.bytes > 8 ? 4 : 16;
+}
+
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
     return (slot.bytes + 7) / 8 * 8 + 16;
 }
 
 bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     (void)monoid;
-    return arithmetic == TALLY_VULKAN_u64d || arithmetic == TALLY_VULKAN_f32w || arithmetic == TALLY_VULKAN_f64;
+    return arithmetic == TALLY_VULKAN_u64d || arithmetic == TALLY_VULKAN_f32w || arithmetic == TALLY_VULKAN_f64 ||
+           arithmetic == TALLY_VULKAN_exact64f;
+}
+
+/* Teams' words fill 12 KB at most, of 256 threads. */
+unsigned tally_vulkan_least_team(tally_exact_layout layout) {
+    const int32_t limbs = tally_layout_limbs(layout);
+    return limbs <= 24 ? 4 : limbs <= 96 ? 16 : 32;
+}
+
+bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic) {
+    return arithmetic == TALLY_VULKAN_exact32f || arithmetic == TALLY_VULKAN_exact64f;
 }
 
 /* ---- the text ---- */
@@ -133,6 +156,7 @@ static void add_choices(tally_text *text, const choices *c) {
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
         c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w ? LANE_LIMIT : 1U << 30,
         tally_vulkan_tile_slots(c->slot));
+    tally_text_print(text, "#define ITEMS %uu\n", tally_vulkan_run_items(c->slot));
 }
 
 static const char one_lane[] = "#define lane_t acc_t\n#define lane_identity identity\n#define lane_lift lift\n"
@@ -281,24 +305,36 @@ static void add_main(tally_text *text, int first, int end) {
 }
 
 static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    const bool wide = arithmetic == TALLY_VULKAN_exact64, products = monoid == TALLY_MONOID_dot;
+    const bool by_levels = tally_vulkan_is_by_levels(arithmetic);
+    const bool wide = arithmetic == TALLY_VULKAN_exact64 || arithmetic == TALLY_VULKAN_exact64f;
+    const bool products = monoid == TALLY_MONOID_dot;
     const tally_exact_layout layout = tally_exact_layout_of(wide ? TALLY_F64 : TALLY_F32, products);
-    tally_text_print(text, "#define PRODUCTS %d\n#define WIDE %d\n#define LIMBS %du\n#define BOTTOM (%d)\n", products,
-                     wide, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout));
+    tally_text_print(text,
+                     "#define PRODUCTS %d\n#define WIDE %d\n#define BY_LEVELS %d\n#define LIMBS %du\n"
+                     "#define BOTTOM (%d)\n#define LEAST_TEAM %uu\n",
+                     products, wide, by_levels, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout),
+                     tally_vulkan_least_team(layout));
     tally_text_print(text, "#define OPERATOR_DOT %du\n#define OPERATOR_MEAN %du\n#define OPERATOR_NORM2 %du\n",
                      TALLY_DOT, TALLY_MEAN, TALLY_NORM2);
-    tally_text_add(text, tally_vulkan_kernels_prelude);
-    tally_text_add(text, tally_vulkan_kernels_arguments);
-    tally_text_add(text, tally_vulkan_kernels_control);
-    tally_text_add(text, tally_vulkan_kernels_exact);
+    const char *const kernels[] = {tally_vulkan_kernels_prelude,
+                                   tally_vulkan_kernels_arguments,
+                                   tally_vulkan_kernels_control,
+                                   tally_vulkan_kernels_exact_words,
+                                   by_levels ? tally_vulkan_kernels_exact_levels : tally_vulkan_kernels_exact_window,
+                                   tally_vulkan_kernels_exact_round,
+                                   tally_vulkan_kernels_exact,
+                                   tally_vulkan_kernels_exact_keys};
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+        tally_text_add(text, kernels[k]);
     add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT);
 }
 
 static void add_kernels(tally_text *text) {
-    static const char *const kernels[] = {
-        tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,     tally_vulkan_kernels_reduce,
-        tally_vulkan_kernels_spine,     tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
-        tally_vulkan_kernels_control,   tally_vulkan_kernels_groups,    tally_vulkan_kernels_segments};
+    static const char *const kernels[] = {tally_vulkan_kernels_arguments, tally_vulkan_kernels_slots,
+                                          tally_vulkan_kernels_reduce,    tally_vulkan_kernels_spine,
+                                          tally_vulkan_kernels_scan_rows, tally_vulkan_kernels_scan_columns,
+                                          tally_vulkan_kernels_control,   tally_vulkan_kernels_groups,
+                                          tally_vulkan_kernels_runs,      tally_vulkan_kernels_segments};
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
     add_main(text, 0, TALLY_VULKAN_EXACT_ROWS);

@@ -6,6 +6,7 @@
 
 #include "core/expressions.h"
 #include "core/text.h"
+#include "exact/superaccumulator.h"
 
 /* What is computed in; variants.def tells them apart. */
 typedef enum tally_vulkan_arithmetic {
@@ -20,6 +21,8 @@ typedef enum tally_vulkan_arithmetic {
     TALLY_VULKAN_bits,
     TALLY_VULKAN_exact32,
     TALLY_VULKAN_exact64,
+    TALLY_VULKAN_exact32f,
+    TALLY_VULKAN_exact64f,
     TALLY_VULKAN_ARITHMETIC_COUNT
 } tally_vulkan_arithmetic;
 
@@ -32,6 +35,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_FOLD_GROUPS,
     TALLY_VULKAN_SPINE_OF_GROUPS,
     TALLY_VULKAN_GIVE_GROUPS,
+    TALLY_VULKAN_GIVE_RUNS,
     TALLY_VULKAN_SHORT_SEGMENTS,
     TALLY_VULKAN_OPEN_SEGMENTS,
     TALLY_VULKAN_CLOSE_SEGMENTS,
@@ -60,11 +64,20 @@ tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithme
  * groups.comp. */
 unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
 
+/* Neighbouring elements that a thread of runs.comp takes. */
+unsigned tally_vulkan_run_items(tally_vulkan_slot slot);
+
 /* What groups.comp notes of a chunk. */
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);
 
 /* Whether the arithmetic or the monoid's accumulators need doubles. */
 bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
+/* Exact mode: the fewest threads that share a group. */
+unsigned tally_vulkan_least_team(tally_exact_layout layout);
+
+/* Whether it is exact mode that trusts in the rounding of floats. */
+bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic);
 
 /* text->failed tells whether there was memory for it. */
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic);

@@ -33,9 +33,8 @@ static uint64_t power_of_two(uint64_t n, uint64_t limit) {
 
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot) {
     enum { BESIDES = 1024, LEAST = 32 /* a word of head bits */ };
-    const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1;
-    const unsigned a_thread =
-        slot.bytes * (1 + tally_vulkan_tile_slots(slot)) + (unsigned)(sizeof(uint64_t) + sizeof(uint32_t)) + of_team;
+    const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1, tile = tally_vulkan_tile_slots(slot);
+    const unsigned a_thread = slot.bytes * (1 + tile) + (unsigned)sizeof(uint32_t) * (3 + tile) + of_team;
     uint32_t block = device->block;
     while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
         block /= 2;
@@ -132,22 +131,23 @@ static void cut_segments(uint32_t block, const tally_computation *c, tally_vulka
     cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
 }
 
-/* A chunk is some tiles. Keys' runs are counted beforehand, which takes the records of chunks even of one. */
+/* A chunk is some tiles. Reductions take the records of chunks even of one, and have the end of the input in a tile. */
 static void cut_groups(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, const tally_shape *shape,
                        tally_vulkan_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (!cut->extent && (keys || tally_is_scan(c)) && !shape->segments)
         return;
-    if (!keys && !tally_is_scan(c) && c->entry) {
+    const bool scans = tally_is_scan(c);
+    if (!keys && !scans && c->entry) {
         cut_segments(block, c, slot, shape, cut);
         return;
     }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = (uint64_t)block * tally_vulkan_tile_slots(slot);
-    cut->tiles = most(1, divide_up(cut->extent, cut->tile));
+    cut->tile = (uint64_t)block * (scans ? tally_vulkan_tile_slots(slot) : tally_vulkan_run_items(slot));
+    cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
     cut_chunks(cut, cut->tile, GROUPS);
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    if (cut->chunks > 1 || (keys && !tally_is_scan(c)))
+    if (cut->chunks > 1 || !scans)
         cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
     if (!keys)
         cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));

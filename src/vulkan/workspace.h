@@ -10,7 +10,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_FOLD,          /* reduce.comp */
     TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp */
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
-    TALLY_VULKAN_BY_GROUPS,     /* groups.comp */
+    TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
     TALLY_VULKAN_BY_SEGMENTS,   /* segments.comp */
     TALLY_VULKAN_EXACTLY        /* exact.comp */
 } tally_vulkan_path;

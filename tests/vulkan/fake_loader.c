@@ -3,6 +3,7 @@
  *
  *   old, no_driver, no_device   what opening finds
  *   no_double, no_int64, no_address, no_float_atomics   features that are missing
+ *   no_rounding   kernels cannot be told to round to nearest
  *   discrete   the first device is a GPU with memory of its own
  *   small      workgroups of 128, 16 KB of shared memory
  *   unmakeable, no_compute, no_mapped   a device that does not open, without queues that compute, without memory that
@@ -65,6 +66,15 @@ static void fake_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties 
         properties->limits.maxComputeWorkGroupSize[0] = 128;
         properties->limits.maxComputeSharedMemorySize = 16384;
     }
+}
+
+static void fake_properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *properties) {
+    REAL(vkGetPhysicalDeviceProperties2)(device, properties);
+    for (VkBaseOutStructure *p = properties->pNext; p && plays("no_rounding"); p = p->pNext)
+        if (p->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES) {
+            ((VkPhysicalDeviceVulkan12Properties *)p)->shaderRoundingModeRTEFloat32 = VK_FALSE;
+            ((VkPhysicalDeviceVulkan12Properties *)p)->shaderRoundingModeRTEFloat64 = VK_FALSE;
+        }
 }
 
 static void fake_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *features) {
@@ -180,6 +190,7 @@ static const struct {
     {"vkCreateInstance", (PFN_vkVoidFunction)fake_create_instance, false},
     {"vkEnumeratePhysicalDevices", (PFN_vkVoidFunction)fake_enumerate, false},
     {"vkGetPhysicalDeviceProperties", (PFN_vkVoidFunction)fake_properties, false},
+    {"vkGetPhysicalDeviceProperties2", (PFN_vkVoidFunction)fake_properties2, false},
     {"vkGetPhysicalDeviceFeatures2", (PFN_vkVoidFunction)fake_features, false},
     {"vkGetPhysicalDeviceQueueFamilyProperties", (PFN_vkVoidFunction)fake_families, false},
     {"vkGetPhysicalDeviceMemoryProperties", (PFN_vkVoidFunction)fake_memory, false},

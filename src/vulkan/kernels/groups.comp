@@ -1,7 +1,7 @@
-/* Reductions and scans by segments and by keys: a segmented scan of all elements, in three passes. A chunk's record
- * tells what its last group comes to, where that begins, and how many runs of keys do; the records are scanned; then
- * each chunk is scanned from what came before it, and results are given where groups end, or at each element. Positions
- * are logical: reverse scans count from the end. */
+/* Scans by segments and by keys, and what reductions share with them: three passes. A chunk's record tells what its last
+ * group comes to, where that begins, and how many runs of keys do; the records are scanned; then each chunk is scanned
+ * from what came before it, or, of a reduction, done by runs.comp. Positions are logical: reverse scans count from the
+ * end. */
 struct record_t {
     acc_t acc;     /* of the last group */
     uint64_t head; /* where it begins, and 1; 0: before all that was seen */
@@ -68,7 +68,7 @@ uint64_t sum_before(uint64_t own, out uint64_t all) {
 /* ---- a tile ---- */
 
 const uint TILE = TILE_SLOTS * BLOCK;
-#define ROOM     p.inner /* results that the output takes */
+#define ROOM     p.columns /* results that the output takes, by keys */
 #define KEYS_OUT p.carry
 
 uint64_t element_of(uint64_t logical) {
@@ -121,14 +121,6 @@ bool is_head(uint i) {
     return (head_bits[i >> 5] >> (i & 31u) & 1u) != 0;
 }
 
-/* Heads up to and with element i. */
-uint heads_until(uint i) {
-    uint count = bitCount(head_bits[i >> 5] & (~0u >> (31u - (i & 31u))));
-    for (uint word = 0; word < i >> 5; word++)
-        count += bitCount(head_bits[word]);
-    return count;
-}
-
 /* Makes each slot what its group comes to up to it, with what came before the tile. */
 record_t scan_tile_slots(uint64_t first, record_t before) {
     const uint begin = THREAD * TILE_SLOTS;
@@ -149,7 +141,6 @@ record_t scan_tile_slots(uint64_t first, record_t before) {
     for (uint k = 0; k < until_head; k++)
         tile_slots[begin + k] = combine(left.acc, tile_slots[begin + k]);
     all = append(before, all);
-    all.runs = before.runs + (BY_KEYS ? heads_until(TILE - 1) : 0);
     barrier();
     return all;
 }
@@ -179,33 +170,6 @@ void give_scan(uint64_t first, record_t before, uint64_t first_inside, uint64_t 
     }
 }
 
-void give_segments(uint64_t first, uint64_t from, uint64_t to) {
-    for (uint64_t e = max(from, uint64_t(1)) + THREAD; e < min(to + 1, SEGMENTS + 1); e += BLOCK) {
-        const uint64_t begin = offset_at(e - 1), end = offset_at(e);
-        if (begin == end)
-            store_result(p.out_at, e - 1, lower(identity(), 0, begin));
-        else if (end > first && end <= first + TILE)
-            store_result(p.out_at, e - 1, lower(tile_slots[uint(end - 1 - first)], end - begin, begin));
-    }
-}
-
-void give_runs(uint64_t first, record_t before) {
-    const uint log = log_bytes(INDEX);
-    for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint i = v * BLOCK + THREAD;
-        const uint64_t logical = first + i;
-        if (logical >= p.extent)
-            continue;
-        const bool ends = logical + 1 == p.extent || (i + 1 < TILE ? is_head(i + 1) : begins_run(logical + 1));
-        if (!ends)
-            continue;
-        const uint64_t rank = before.runs + heads_until(i) - 1, start = start_of(first, i, before.head);
-        store_result(p.out_at, rank, lower(tile_slots[i], logical + 1 - start, start));
-        if (KEYS_OUT != 0)
-            store_bits(KEYS_OUT + (rank << log), log, key_at(logical));
-    }
-}
-
 /* ---- passes ---- */
 
 /* Over the tiles of a chunk, giving results if 'gives'. */
@@ -221,36 +185,83 @@ record_t pass_over(uint64_t chunk, record_t before, bool gives) {
             places_of(first / TILE, max(tiles, uint64_t(1)), from, to);
         fill_tile(first, from, to);
         const record_t after = scan_tile_slots(first, before);
-        if (gives && IS_SCAN)
+        if (gives)
             give_scan(first, before, first_inside, end_inside);
-        else if (gives && by_segments)
-            give_segments(first, from, to);
-        else if (gives)
-            give_runs(first, before);
         before = after;
     }
     return before;
 }
 
-/* What matters of a chunk of segments is what lies after the last offset in it. */
-record_t fold_after_last_head(uint64_t chunk) {
-    const uint64_t first = chunk * p.chunk, end = min(first + p.chunk, p.extent), next = search(end, false);
-    const uint64_t head = next > 0 ? offset_at(next - 1) : uint64_t(0);
-    const bool has_head = next > 0 && head >= first;
+const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
+
+/* Where the last run of keys in a chunk begins, and 1, or 0; and how many do. All threads. */
+uint64_t last_run(uint64_t first, uint64_t end, out uint64_t runs) {
+    const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
+    uint64_t heads = 0, last = 0, at = first;
+    for (; at + step <= end; at += step) {
+        uvec4 keys[KEYS_AHEAD];
+        uvec2 left[KEYS_AHEAD];
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+            const uint64_t i = at + (v * BLOCK + THREAD) * vector;
+            keys[v] = load_vector(p.index + (i << log));
+            left[v] = i > 0 ? key_at(i - 1) : ~pick(keys[v], 0, log);
+        }
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+            uint bits = 0;
+            UNROLLED for (uint k = 0; k < vector; k++) {
+                const uvec2 key = pick(keys[v], k, log);
+                bits |= key != left[v] ? 1u << k : 0;
+                left[v] = key;
+            }
+            heads += bitCount(bits);
+            last = bits != 0 ? at + (v * BLOCK + THREAD) * vector + findMSB(bits) + 1 : last;
+        }
+    }
+    for (at += THREAD; at < end; at += BLOCK)
+        if (begins_run(at)) {
+            heads++;
+            last = at + 1;
+        }
+    sum_before(heads, runs);
+    barrier();
+    shared_heads[THREAD] = last;
+    for (uint d = BLOCK / 2; d > 0; d /= 2) {
+        barrier();
+        if (THREAD < d)
+            shared_heads[THREAD] = max(shared_heads[THREAD], shared_heads[THREAD + d]);
+    }
+    barrier();
+    return shared_heads[0];
+}
+
+/* Elements in their order, by the whole workgroup; its first thread receives what they come to. */
+acc_t fold_neighbours(uint64_t begin, uint64_t end) {
 #if COMMUTES
-    return record_t(fold_together(has_head ? head : first, end), has_head ? head + 1 : 0, 0);
+    return fold_together(begin, end);
 #else
-    return no_record();
+    return fold_block(fold_rows(stretch(p.x, p.y, begin, end, 0), THREAD, BLOCK), 1, BLOCK);
 #endif
+}
+
+/* What matters of a chunk is what lies after the last head in it. */
+record_t fold_after_last_head(uint64_t chunk) {
+    const uint64_t first = chunk * p.chunk, end = min(first + p.chunk, p.extent);
+    uint64_t head = 0, runs = 0;
+    if (BY_KEYS) {
+        head = last_run(first, end, runs);
+    } else {
+        const uint64_t next = search(end, false), offset = next > 0 ? offset_at(next - 1) : uint64_t(0);
+        head = next > 0 && offset >= first ? offset + 1 : 0;
+    }
+    return record_t(fold_neighbours(head != 0 ? head - 1 : first, end), head, runs);
 }
 
 void fold_groups() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    const bool by_offsets = COMMUTES != 0 && !BY_KEYS && !REVERSE;
     for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        const record_t sum = by_offsets ? fold_after_last_head(chunk) : pass_over(chunk, no_record(), false);
+        const record_t sum = REVERSE ? pass_over(chunk, no_record(), false) : fold_after_last_head(chunk);
         if (THREAD == 0)
             write_record(chunk, sum);
     }

@@ -1,0 +1,323 @@
+/* What a thread adds elements to, where the device rounds floats to nearest: levels, in floats of the elements' size.
+ * Adding x to S = 1.5 * 2^m and subtracting S again splits x, without error, into a multiple of S's unit, which stays in
+ * S, and a rest for the next level. Few additions at a time go to a level, so that S stays in its binade, where the bits
+ * of a float are an integer that counts units; these are added up as integers. What the last level leaves of an element
+ * is tested, so the result is exact whatever the elements are: if something is left, they are added again one by one,
+ * and what is left of each is deposited.
+ *
+ * No more than the elements' own type is needed: neither doubles nor integers of 64 bits for floats of 32 and 16. */
+layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* the device does, else it may take them for zeros */
+
+#if WIDE
+#define REAL      double
+#define REALS     dvec2
+#define UNITS     int64_t
+#define UNITS_OF  i64vec2
+#define CHUNK_LOG 3
+#define LEVELS    2
+const int PRECISION = 53, BIAS = 1023;
+#else
+#define REAL      float
+#define REALS     vec3 /* of the levels: the last is left out where there are two */
+#define UNITS     int
+#define UNITS_OF  ivec3
+#define CHUNK_LOG (IN == F16 ? 2 : 3)
+#define LEVELS    (IN == F32 ? 3 : 2)
+const int PRECISION = 24, BIAS = 127;
+#endif
+#define CHUNK (1u << CHUNK_LOG) /* additions to a level until it is emptied: f32, 8: 3740 GB/s, 4: 3526 */
+
+/* A window's elements are less than 2^top. Level l is 1.5 * 2^m, m = top + CHUNK_LOG + 1 - l * STEP: CHUNK terms of at
+ * most 2^top stay within half a binade of it. Rests are at most half of its unit, 2^(m - PRECISION), which is the next
+ * level's top. The last level's unit tells what the window takes. */
+#define STEP (PRECISION - CHUNK_LOG - 1)
+#define SPAN (PRECISION - 1 - CHUNK_LOG - 1 + (LEVELS - 1) * STEP) /* from the last level's unit to top */
+
+const int SLACK = 3;            /* bits above the largest element that a window is moved to: larger ones may come */
+const uint MISSES = 64;         /* elements of which something is left until the window is moved down */
+const uint MOST_CHUNKS = WIDE != 0 ? 4095u : 511u; /* of which the units, up to 2^(PRECISION - 2) each, can be added up */
+
+/* Floats of 16 bits are moved to where the exponents of 32 bits end: 2^-112 times their value, subnormals too, by two
+ * instructions. One window takes them all. */
+#if WIDE
+#define SCALE 0
+#else
+#define SCALE (IN == F16 && KEEPS_SUBNORMALS ? 112 : 0)
+#endif
+
+/* Of tops. Above, a level would be infinite; below, its unit or, where subnormals are lost, a rest of a normal element
+ * would be too small: from units of 2^24 times the least normal float on, none is. */
+#define LEAST_UNIT (2 - BIAS - PRECISION + (KEEPS_SUBNORMALS ? 0 : 2 * PRECISION - 1))
+#define MOST_TOP  (WIDE == 0 && IN == F16 ? 16 - SCALE : BIAS - CHUNK_LOG - 1)
+#define LEAST_TOP (WIDE == 0 && IN == F16 ? MOST_TOP : LEAST_UNIT + SPAN)
+
+UNITS bits_of(REAL x) {
+#if WIDE
+    return int64_t(bits_of_double(x));
+#else
+    return floatBitsToInt(x);
+#endif
+}
+UNITS_OF bits_of(REALS x) {
+#if WIDE
+    return i64vec2(bits_of(x.x), bits_of(x.y));
+#else
+    return floatBitsToInt(x);
+#endif
+}
+REAL power_of_two(int exponent) {
+#if WIDE
+    return packDouble2x32(uvec2(0, uint(exponent + BIAS) << 20));
+#else
+    return uintBitsToFloat(uint(exponent + BIAS) << 23);
+#endif
+}
+int exponent_of_level(int top, int l) {
+    return top + CHUNK_LOG + 1 - l * STEP;
+}
+REALS starts_of_levels(int top) {
+    const REAL half_more = REAL(1.5);
+#if WIDE
+    return half_more * REALS(power_of_two(exponent_of_level(top, 0)), power_of_two(exponent_of_level(top, 1)));
+#else
+    return half_more * REALS(power_of_two(exponent_of_level(top, 0)), power_of_two(exponent_of_level(top, 1)),
+                             power_of_two(exponent_of_level(top, LEVELS - 1)));
+#endif
+}
+
+/* The k-th element of a vector, and one alone. */
+REAL real_of(uvec2 bits) {
+#if WIDE
+    return packDouble2x32(bits);
+#else
+    if (SCALE != 0)
+        return intBitsToFloat(int(bits.x << 16) >> 3 & int(0x8fffe000u));
+    return float_of(bits, IN);
+#endif
+}
+REAL pick_real(uvec4 vector, uint k) {
+#if !WIDE
+    const uint word = vector[k << IN_LOG >> 2];
+    if (IN == BF16)
+        return uintBitsToFloat((k & 1u) == 0 ? word << 16 : word & 0xffff0000u);
+    if (SCALE != 0)
+        return intBitsToFloat(int((k & 1u) == 0 ? word << 16 : word) >> 3 & int(0x8fffe000u));
+#endif
+    return real_of(pick(vector, k, IN_LOG));
+}
+/* Where subnormals are lost: whether an element is one. */
+bool is_lost(uvec2 bits) {
+    if (KEEPS_SUBNORMALS || IN == F16)
+        return false;
+    const uint width = 8u << IN_LOG, stored = significand_bits(IN) - 1u;
+#if WIDE
+    return (bits.y & 0x7ff00000u) == 0 && (bits.x != 0 || (bits.y & 0x000fffffu) != 0);
+#else
+    return (bits.x & (1u << (width - 1u)) - 1u) - 1u < (1u << stored) - 1u;
+#endif
+}
+
+struct levels {
+    UNITS_OF units;
+    int top;
+    uint chunks; /* that units are of */
+    uint misses;
+    uint saw;
+};
+levels new_levels() {
+    return levels(UNITS_OF(0), LEAST_TOP, 0, 0, 0);
+}
+
+/* Adds x to levels; what is left of it. */
+REAL split(inout REALS level, REAL x) {
+    precise REAL sum, taken, rest;
+    sum = level.x + x;
+    taken = sum - level.x;
+    rest = x - taken;
+    level.x = sum;
+    sum = level.y + rest;
+    taken = sum - level.y;
+    rest = rest - taken;
+    level.y = sum;
+#if !WIDE
+    if (LEVELS == 3) {
+        sum = level.z + rest;
+        taken = sum - level.z;
+        rest = rest - taken;
+        level.z = sum;
+    }
+#endif
+    return rest;
+}
+
+void deposit_units(UNITS units, int top, int l) {
+    if (units != 0)
+        deposit(uint64_t(abs(units)), units < 0, exponent_of_level(top, l) - (PRECISION - 1) + SCALE - BOTTOM);
+}
+void empty_levels(inout levels s) {
+    deposit_units(s.units.x, s.top, 0);
+    deposit_units(s.units.y, s.top, 1);
+#if !WIDE
+    if (LEVELS == 3)
+        deposit_units(s.units.z, s.top, 2);
+#endif
+    s.units = UNITS_OF(0);
+    s.chunks = 0;
+}
+
+/* Moves the window to where elements less than 2^high fit. */
+void place(inout levels s, int high) {
+    empty_levels(s);
+    s.top = clamp(high + SLACK, LEAST_TOP, MOST_TOP);
+    s.misses = 0;
+}
+
+/* ---- vectors ---- */
+
+const uint AHEAD = 8; /* vectors that a thread has on their way */
+
+/* -0 as a vector. */
+uvec4 minus_zeros() {
+    return IN_LOG == 3 ? uvec4(0, 0x80000000u, 0, 0x80000000u) : uvec4(IN_LOG == 2 ? 0x80000000u : 0x80008000u);
+}
+
+/* False, and nothing is done: they are no zeros, but NaNs among zeros. */
+bool add_zeros(inout levels s, uvec4 x[AHEAD]) {
+    uvec4 any = uvec4(0), all = ~uvec4(0);
+    UNROLLED for (uint v = 0; v < AHEAD; v++) {
+        any |= x[v];
+        all &= x[v];
+    }
+    s.saw |= all != minus_zeros() ? SAW_OTHER : 0;
+    return (any & ~minus_zeros()) == uvec4(0);
+}
+
+/* False, and nothing is done: some do not fit. */
+bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
+    const uint vector = 16u >> IN_LOG, chunks = AHEAD * vector >> CHUNK_LOG;
+    REAL most = REAL(0);
+    bool lost = false;
+    UNROLLED for (uint v = 0; v < AHEAD; v++)
+        UNROLLED for (uint k = 0; k < vector; k++) {
+            most = max(most, abs(pick_real(x[v], k)));
+            lost = lost || is_lost(pick(x[v], k, IN_LOG));
+        }
+    if (lost)
+        return false;
+    if (!(most < power_of_two(s.top))) {
+        if (!(most < power_of_two(MOST_TOP)))
+            return false;
+        place(s, int(uint64_t(bits_of(most)) >> (PRECISION - 1)) - BIAS + 1);
+    } else if (s.chunks + chunks > MOST_CHUNKS) {
+        empty_levels(s);
+    }
+    if (!(most > REAL(0)))
+        return add_zeros(s, x);
+    const REALS start = starts_of_levels(s.top);
+    UNITS_OF units = s.units - UNITS(chunks) * bits_of(start);
+    REALS level = start;
+    UNITS rests = 0;
+    UNROLLED for (uint v = 0; v < AHEAD; v++)
+        UNROLLED for (uint k = 0; k < vector; k++) {
+            rests |= bits_of(split(level, pick_real(x[v], k)));
+            if ((v * vector + k & CHUNK - 1u) == CHUNK - 1u) {
+                units += bits_of(level);
+                level = start;
+            }
+        }
+    if (rests << 1 != 0)
+        return false;
+    s.units = units;
+    s.chunks += chunks;
+    s.saw |= SAW_OTHER;
+    return true;
+}
+
+/* ---- elements one by one ---- */
+
+/* It is less than 2^this, SCALE left out. */
+int high_of(parts a) {
+    return a.position + BOTTOM + top_bit(a.significand) + 1 - SCALE;
+}
+
+void add_element(inout levels s, uvec2 bits) {
+    const parts a = take_apart(bits, IN);
+    if (!a.finite || a.significand == 0) {
+        s.saw |= !a.finite ? special(is_nan_of(a), a.negative) : a.negative ? 0 : SAW_OTHER;
+        return;
+    }
+    s.saw |= SAW_OTHER;
+    if (high_of(a) > s.top || is_lost(bits)) {
+        deposit(a.significand, a.negative, a.position);
+        return;
+    }
+    if (s.chunks == MOST_CHUNKS)
+        empty_levels(s);
+    const REALS start = starts_of_levels(s.top);
+    REALS level = start;
+    const UNITS rest = bits_of(split(level, real_of(bits)));
+    s.units += bits_of(level) - bits_of(start);
+    s.chunks++;
+    if (rest << 1 != 0) {
+        const parts r = take_apart(words_of(uint64_t(rest)), WIDE != 0 ? F64 : F32);
+        deposit(r.significand, r.negative, r.position + SCALE);
+        s.misses++;
+    }
+}
+
+/* 'count' elements: runs of 'run' neighbours that begin 'far' from each other, 'apart' in memory; none from 'end' on. */
+void add_singly(inout levels s, uint64_t x, uint64_t first, uint count, uint run, uint far, uint64_t end,
+                uint64_t apart) {
+    int high = LEAST_TOP;
+    for (uint j = 0; j < count && first + j / run * far + j % run < end; j++) {
+        const uvec2 bits = element_at(x, (first + j / run * far + j % run) * apart);
+        const parts a = take_apart(bits, IN);
+        if (a.finite && a.significand != 0 && high_of(a) <= MOST_TOP)
+            high = max(high, high_of(a));
+    }
+    if (high > s.top || (s.misses >= MISSES && high + SLACK < s.top))
+        place(s, high);
+    for (uint j = 0; j < count && first + j / run * far + j % run < end; j++)
+        add_element(s, element_at(x, (first + j / run * far + j % run) * apart));
+}
+
+/* Elements first and on of a group; those that are missing are -0, which changes nothing. */
+uvec4 load_or_none(uint64_t x, uint64_t first, uint64_t end, uint64_t apart) {
+    const uint log = IN_LOG, vector = 16u >> log;
+    if (apart == 1 && first + vector <= end)
+        return load_vector(x + (first << log));
+    uvec4 loaded = minus_zeros();
+    for (uint k = 0; k < vector && first + k < end; k++) {
+        const uvec2 bits = element_at(x, (first + k) * apart);
+        if (log == 3)
+            loaded[2 * k + 1] = bits.y;
+        if (log == 3)
+            loaded[2 * k] = bits.x;
+        else if (log == 2)
+            loaded[k] = bits.x;
+        else
+            loaded[k >> 1] ^= (bits.x ^ 0x8000u) << 16u * (k & 1u);
+    }
+    return loaded;
+}
+
+/* Elements begin to end of a group, 'apart' from each other, into the number. All threads. */
+void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t apart) {
+    const uint log = IN_LOG, vector = 16u >> log, far = team_size * vector;
+    levels s = new_levels();
+    for (uint64_t at = begin; at < end; at += AHEAD * far) {
+        uvec4 some[AHEAD];
+        const uint64_t first = at + part * vector;
+        if (apart == 1 && at + AHEAD * far <= end)
+            UNROLLED for (uint v = 0; v < AHEAD; v++)
+                some[v] = load_vector(x + (first + v * far << log));
+        else
+            UNROLLED for (uint v = 0; v < AHEAD; v++)
+                some[v] = load_or_none(x, first + v * far, end, apart);
+        if (!add_vectors(s, some))
+            add_singly(s, x, first, AHEAD * vector, vector, far, end, apart);
+    }
+    empty_levels(s);
+    atomicOr(all_saw[team], s.saw);
+    sum_numbers_of_team();
+}

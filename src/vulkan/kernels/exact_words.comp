@@ -1,0 +1,147 @@
+/* Exact mode: sums and sums of products that are rounded once. A team of threads, which are some or all of a workgroup,
+ * keeps a fixed-point number in shared memory, in words with 16 bits of payload, wide enough for any sum of the type's
+ * terms. A thread adds terms to something narrower
+ * in registers (exact_window.comp or exact_levels.comp) and, now and then, that to the number; terms that do not fit
+ * there go to the number directly. Everything added to it is an integer, and integers have no order: no cut and no race
+ * changes a bit of a result.
+ *
+ * Before this text stand the choices:
+ *
+ *   PRODUCTS        terms are products of two elements: of x and y, or x and x
+ *   WIDE            elements are f64; else f16, bf16 or f32
+ *   BY_LEVELS       threads add in floats of their elements' size, which the device rounds to nearest; else in integers
+ *   LIMBS, BOTTOM   32 bits each of the number; bit 0 of it is 2^BOTTOM
+ *   LEAST_TEAM      threads */
+const uint WORDS = 2 * LIMBS;
+const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */;
+#if PRODUCTS
+#define IS_DOT (OPERATOR == OPERATOR_DOT)
+#else
+#define IS_DOT false
+#endif
+
+shared int words[BLOCK / LEAST_TEAM * WORDS];
+shared uint all_saw[BLOCK / LEAST_TEAM];
+
+/* A thread's team, which is so many threads, and its place there. */
+uint team, team_size, part;
+
+/* Threads that deposit in the same words: all of a large team would wait for each other. A team has some numbers then, of
+ * which the first, in the end, is their sum. */
+const uint SHARING = LEAST_TEAM > 16 ? LEAST_TEAM : 16;
+uint own_words, first_words; /* where the thread's begin, and the team's */
+
+/* Barriers are for all teams, which go through the same of them. */
+void form_teams(uint threads) {
+    const uint sharing = min(threads, SHARING);
+    team_size = threads;
+    part = THREAD & threads - 1;
+    team = THREAD / threads;
+    own_words = THREAD / sharing * WORDS;
+    first_words = team * (threads / sharing) * WORDS;
+}
+uint numbers_of_team() {
+    return team_size / min(team_size, SHARING);
+}
+
+void clear_words() {
+    barrier(); /* earlier use of the memory */
+    for (uint i = part; i < numbers_of_team() * WORDS; i += team_size)
+        words[first_words + i] = 0;
+    if (part == 0)
+        all_saw[team] = 0;
+    barrier();
+}
+
+void sum_numbers_of_team() {
+    barrier();
+    for (uint i = part; i < WORDS; i += team_size) {
+        int sum = 0;
+        for (uint k = 0; k < numbers_of_team(); k++)
+            sum += words[first_words + k * WORDS + i];
+        words[first_words + i] = sum;
+    }
+    barrier();
+}
+
+/* Adds less than 2^16 to a word. From 2^24 on, whoever adds to a word takes away more than any thread adds at once, and
+ * gives that to the next word: so no word reaches 2^26, however many deposits there are. */
+const int FULL = 1 << 24, TAKEN = 16;
+void add_to_word(uint to, int piece) {
+    while (true) {
+        const int after = atomicAdd(words[own_words + to], piece) + piece;
+        if (abs(after) < FULL || to + 1 == WORDS)
+            break;
+        piece = after < 0 ? -TAKEN : TAKEN;
+        atomicAdd(words[own_words + to], -65536 * piece);
+        to++;
+    }
+}
+
+void deposit(uint64_t magnitude, bool negative, int position) {
+    uint to = uint(position) >> 4;
+    const uint shift = uint(position) & 15u;
+    uint piece = uint(magnitude << shift) & 65535u;
+    magnitude >>= 16 - shift;
+    while (true) {
+        if (piece != 0)
+            add_to_word(to, negative ? -int(piece) : int(piece));
+        if (magnitude == 0)
+            break;
+        to++;
+        piece = uint(magnitude) & 65535u;
+        magnitude >>= 16;
+    }
+}
+
+/* Word i when what is above each word's payload has moved one word up. */
+int carried_word(uint i) {
+    const int word = words[first_words + i];
+    return (i < WORDS - 1 ? word & 65535 : word) + (i > 0 ? words[first_words + i - 1] >> 16 : 0);
+}
+
+/* ---- elements, taken apart ---- */
+
+/* significand * 2^(position + BOTTOM); of factors, their own lowest exponent stands for BOTTOM. */
+struct parts {
+    uint64_t significand;
+    int position;
+    bool negative, finite;
+};
+parts take_apart(uvec2 raw, uint type) {
+    const uint64_t bits = u64_of(raw);
+    const uint width = 8u << log_bytes(type), stored = significand_bits(type) - 1u;
+    const uint field = uint(bits >> stored) & ((1u << (width - 1u - stored)) - 1u);
+    parts p;
+    p.negative = (bits >> (width - 1u) & 1) != 0;
+    p.finite = field != (1u << (width - 1u - stored)) - 1u;
+    p.significand = bits & ((uint64_t(1) << stored) - 1);
+    if (field != 0)
+        p.significand |= uint64_t(1) << stored;
+    p.position = int(max(field, 1u)) - 1 + lowest_exponent(type) - lowest_exponent(WIDE != 0 ? F64 : F32);
+    return p;
+}
+bool is_nan_of(parts p) {
+    return !p.finite && p.significand != uint64_t(1) << (significand_bits(IN) - 1u);
+}
+uint special(bool nan, bool negative) {
+    return nan ? SAW_NAN : negative ? SAW_MINUS : SAW_PLUS;
+}
+
+/* ---- sums in global memory: of a chunk, or of what earlier pieces came to ---- */
+
+const uint SUM_BYTES = (WORDS + 2) * 4;
+
+/* Words after a carry, whose sum with some thousand others fits, and what was seen. */
+void add_stored(uint64_t at) {
+    for (uint i = part; i < WORDS; i += team_size)
+        words[first_words + i] += int(load_word(at + 4 * i));
+    if (part == 0)
+        all_saw[team] |= load_word(at + 4 * WORDS);
+}
+void store_words(uint64_t at) {
+    for (uint i = part; i < WORDS; i += team_size)
+        one_word(at + 4 * i).word = uint(carried_word(i));
+    if (part == 0)
+        one_word(at + 4 * WORDS).word = all_saw[team];
+}

@@ -1,0 +1,248 @@
+/* Reductions by runs of keys, and a user's by segments: the input in tiles, whatever its groups. A thread has ITEMS
+ * neighbours in registers; a bit for each says whether a group begins there, and where one begins, another has ended.
+ * What the threads' last groups come to is scanned, once a tile; then the groups that end in the tile are put side by
+ * side in shared memory, and neighbouring threads give neighbouring results. A group that began before the tile comes
+ * with it from there, or, where a chunk begins, from the spine of groups.comp. */
+const uint RUN_TILE = ITEMS * BLOCK, STAGED = TILE_SLOTS * BLOCK;
+
+shared uint shared_notes[BLOCK], team_notes[BLOCK / TEAM];
+shared uint thread_heads[BLOCK];  /* of the threads before */
+shared uint run_heads[RUN_TILE / 32];
+shared uint staged_ends[STAGED]; /* where a group that ends in the tile does, and upwards of bit 16 where it began and 1; 0: before */
+
+/* Of some neighbours: their last group and, where it begins among them, its place in the tile and 1. */
+struct last_group {
+    acc_t acc;
+    uint head;
+};
+last_group join(last_group left, last_group right) {
+    return last_group(combine(left.acc, right.acc), left.head);
+}
+last_group of_thread(uint t) {
+    return last_group(shared_slots[t], shared_notes[t] & 0xffffu);
+}
+
+/* The last group of the threads [begin, end): no farther back than to where it begins. */
+last_group last_of_threads(uint begin, uint end) {
+    last_group last = last_group(identity(), 0);
+    for (uint t = end; t > begin && last.head == 0; t--)
+        last = join(of_thread(t - 1), last);
+    return last;
+}
+
+/* From each thread's own to that of all threads before, and the heads there; and the same of *all* threads. */
+last_group scan_threads_groups(last_group own, uint heads, out uint heads_ahead, out last_group all, out uint all_heads) {
+    const uint team = THREAD / TEAM;
+    barrier();
+    shared_slots[THREAD] = own.acc;
+    shared_notes[THREAD] = own.head | heads << 16;
+    barrier();
+    if (THREAD < BLOCK / TEAM) {
+        const last_group last = last_of_threads(THREAD * TEAM, THREAD * TEAM + TEAM);
+        uint sum = 0;
+        UNROLLED for (uint k = 0; k < TEAM; k++)
+            sum += shared_notes[THREAD * TEAM + k] >> 16;
+        team_slots[THREAD] = last.acc;
+        team_notes[THREAD] = last.head | sum << 16;
+    }
+    barrier();
+    last_group ahead = last_of_threads(team * TEAM, THREAD);
+    for (uint k = team; k > 0 && ahead.head == 0; k--)
+        ahead = join(last_group(team_slots[k - 1], team_notes[k - 1] & 0xffffu), ahead);
+    all = last_group(identity(), 0);
+    for (uint k = BLOCK / TEAM; k > 0 && all.head == 0; k--)
+        all = join(last_group(team_slots[k - 1], team_notes[k - 1] & 0xffffu), all);
+    heads_ahead = all_heads = 0;
+    UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
+        heads_ahead += k < team ? team_notes[k] >> 16 : 0;
+        all_heads += team_notes[k] >> 16;
+    }
+    UNROLLED for (uint k = 0; k < TEAM; k++)
+        heads_ahead += k < THREAD % TEAM ? shared_notes[team * TEAM + k] >> 16 : 0;
+    return ahead;
+}
+
+/* ---- a thread's elements ---- */
+
+/* ITEMS neighbours in vectors, of which a type of few bytes fills one in part. */
+const uint MOST_VECTORS = ITEMS * 8u / 16u;
+uint vectors_of(uint log) {
+    return max(ITEMS >> 4u - log, 1u);
+}
+uint taken_of_vector(uint log) {
+    return min(16u >> log, ITEMS);
+}
+
+/* What is past the end is anything: there, after the last group, one begins that nobody asks for. */
+uvec4 load_up_to_end(uint64_t from, uint64_t first, uint log) {
+    const uint vector = 16u >> log;
+    if (first + vector <= p.extent)
+        return load_vector(from + (first << log));
+    uvec4 loaded = uvec4(0);
+    for (uint k = 0; k < vector && first + k < p.extent; k++) {
+        const uvec2 bits = load_bits(from + (first + k << log), log);
+        const uint word = k << log >> 2;
+        loaded[word] |= bits.x << 8u * (k << log & 3u);
+        if (log == 3)
+            loaded[word + 1] = bits.y;
+    }
+    return loaded;
+}
+
+struct neighbours {
+    uvec4 x[MOST_VECTORS], y[MOST_VECTORS];
+    uint64_t first;
+    uint heads; /* a bit for each that begins a group */
+};
+void load_neighbours(uint64_t first, out neighbours n) {
+    const uint log = IN_LOG, taken = taken_of_vector(log);
+    n.first = first;
+    UNROLLED for (uint v = 0; v < vectors_of(log); v++) {
+        n.x[v] = load_up_to_end(p.x, first + v * taken, log);
+        n.y[v] = TWO_INPUTS ? load_up_to_end(p.y, first + v * taken, log) : uvec4(0);
+    }
+}
+lane_t lift_neighbour(neighbours n, uint v, uint k) {
+    const uvec2 partner = TWO_INPUTS ? pick(n.y[v], k, IN_LOG) : uvec2(0);
+    return lift_bits(pick(n.x[v], k, IN_LOG), partner, n.first + v * taken_of_vector(IN_LOG) + k);
+}
+
+/* Of keys; one more group begins at the end of all, which ends the last. */
+uint key_heads(uint64_t first) {
+    const uint log = log_bytes(INDEX), taken = taken_of_vector(log);
+    uvec4 keys[MOST_VECTORS];
+    uint heads = 0;
+    UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+        keys[v] = load_up_to_end(p.index, first + v * taken, log);
+    uvec2 left = first > 0 && first <= p.extent ? key_at(first - 1) : ~pick(keys[0], 0, log);
+    UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const uvec2 key = pick(keys[v], k, log);
+            heads |= key != left ? 1u << v * taken + k : 0;
+            left = key;
+        }
+    if (first + ITEMS <= p.extent)
+        return heads;
+    if (first > p.extent)
+        return 0;
+    const uint end = uint(p.extent - first);
+    return heads & (1u << end) - 1u | 1u << end;
+}
+
+/* The same of segments: of the offsets [from, to). */
+uint segment_heads(uint64_t first, uint64_t from, uint64_t to) {
+    for (uint w = THREAD; w < RUN_TILE / 32; w += BLOCK)
+        run_heads[w] = 0;
+    barrier();
+    for (uint64_t e = from + THREAD; e < to; e += BLOCK) {
+        const uint64_t local = offset_at(e) - first;
+        if (local < RUN_TILE)
+            atomicOr(run_heads[uint(local) >> 5], 1u << (uint(local) & 31u));
+    }
+    barrier();
+    const uint at = THREAD * ITEMS;
+    return run_heads[at >> 5] >> (at & 31u) & ~0u >> 32u - ITEMS;
+}
+
+/* ---- a tile ---- */
+
+/* Puts aside the groups that heads [begin, begin + STAGED) of the tile end. */
+void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
+    const uint taken = taken_of_vector(IN_LOG);
+    acc_t acc = before.acc;
+    lane_t lane = lane_identity();
+    uint head = heads_ahead - begin, start = before.head;
+    UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const lane_t item = lift_neighbour(n, v, k);
+            if ((n.heads >> v * taken + k & 1u) != 0) {
+                const uint at = THREAD * ITEMS + v * taken + k;
+                if (head < STAGED) {
+                    tile_slots[head] = combine(acc, widen(lane));
+                    staged_ends[head] = at | start << 16;
+                }
+                head++;
+                start = at + 1;
+                acc = identity();
+                lane = item;
+            } else {
+                lane = combine(lane, item);
+            }
+        }
+}
+
+void give_staged_run(uint64_t first, record_t before, uint head, uint slot) {
+    const uint log = log_bytes(INDEX), note = staged_ends[slot];
+    const uint64_t end = first + (note & 0xffffu), rank = before.runs + head - 1;
+    const uint64_t start = note >> 16 != 0 ? first + (note >> 16) - 1 : before.head - 1;
+    if (before.runs + head == 0)
+        return; /* nothing ends where all begins */
+    store_result(p.out_at, rank, lower(tile_slots[slot], end - start, start));
+    if (KEYS_OUT != 0)
+        store_bits(KEYS_OUT + (rank << log), log, key_at(end - 1));
+}
+
+/* The segment that offset e ends, if that is one of the heads [begin, begin + STAGED). */
+void give_staged_segment(uint64_t first, uint64_t e, uint begin) {
+    const uint64_t start = offset_at(e - 1), end = offset_at(e), local = end - first;
+    if (local >= RUN_TILE)
+        return;
+    const uint at = uint(local), thread = at / ITEMS;
+    const uint below = run_heads[at >> 5] >> (thread * ITEMS & 31u) & (1u << at % ITEMS) - 1u;
+    const uint slot = thread_heads[thread] + bitCount(below) - begin;
+    if (start == end && begin == 0)
+        store_result(p.out_at, e - 1, lower(identity(), 0, start));
+    else if (start != end && slot < STAGED)
+        store_result(p.out_at, e - 1, lower(tile_slots[slot], end - start, start));
+}
+
+record_t give_tile(uint64_t first, record_t before, uint64_t from, uint64_t to) {
+    const uint taken = taken_of_vector(IN_LOG);
+    neighbours n;
+    load_neighbours(first + THREAD * ITEMS, n);
+    n.heads = BY_KEYS ? key_heads(n.first) : segment_heads(first, from, to);
+    lane_t last = lane_identity();
+    UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const lane_t item = lift_neighbour(n, v, k);
+            last = (n.heads >> v * taken + k & 1u) != 0 ? item : combine(last, item);
+        }
+    const uint head = n.heads != 0 ? THREAD * ITEMS + findMSB(n.heads) + 1 : 0;
+    uint heads_ahead, all_heads;
+    last_group all, ahead = scan_threads_groups(last_group(widen(last), head), bitCount(n.heads), heads_ahead, all, all_heads);
+    thread_heads[THREAD] = heads_ahead;
+    if (ahead.head == 0)
+        ahead.acc = combine(before.acc, ahead.acc);
+    for (uint begin = 0; begin == 0 || begin < all_heads; begin += STAGED) {
+        barrier();
+        stage(n, ahead, heads_ahead, begin);
+        barrier();
+        if (BY_KEYS)
+            for (uint head = begin + THREAD; head < min(begin + STAGED, all_heads); head += BLOCK)
+                give_staged_run(first, before, head, head - begin);
+        else
+            for (uint64_t e = max(from, uint64_t(1)) + THREAD; e < to; e += BLOCK)
+                give_staged_segment(first, e, begin);
+    }
+    barrier();
+    return record_t(all.head != 0 ? all.acc : combine(before.acc, all.acc), all.head != 0 ? first + all.head : before.head,
+                    before.runs + all_heads);
+}
+
+void give_runs() {
+    begin_kernel();
+    if (CONTROL.refused != 0)
+        return;
+    const uint64_t tiles = p.extent / RUN_TILE + 1;
+    for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
+        /* the last chunk has the end in it, where a group ends, too */
+        const uint64_t end = chunk + 1 == p.chunks ? p.extent + 1 : (chunk + 1) * p.chunk;
+        record_t before = read_record(chunk);
+        for (uint64_t first = chunk * p.chunk; first < end; first += RUN_TILE) {
+            uint64_t from = 0, to = 0;
+            if (!BY_KEYS)
+                places_of(first / RUN_TILE, tiles, from, to);
+            before = give_tile(first, before, from, to);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+/* Exact sums on Vulkan are the CPU's, bit by bit, of numbers that lie around what a thread's levels take: exponents of
+ * just as wide a range and of a bit more, single larger ones, subnormals, what is not finite, zeros. Long enough that
+ * most elements are added by vectors, and short. */
+#include "../api/support.h"
+
+enum { SKIPPED = 77, N = 70003, NARROWEST = 28, WIDEST = 52 };
+
+static tally_device *cpu, *gpu;
+
+typedef struct layout {
+    tally_dtype type;
+    const char *name;
+    unsigned bytes, stored; /* bits of the fraction */
+    uint64_t fields;        /* exponents' fields are less */
+} layout;
+static const layout layouts[] = {{TALLY_F32, "f32", 4, 23, 255},
+                                 {TALLY_BF16, "bf16", 2, 7, 255},
+                                 {TALLY_F16, "f16", 2, 10, 31},
+                                 {TALLY_F64, "f64", 8, 52, 2047}};
+
+static uint64_t state;
+static uint64_t random_bits(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 0x2545f4914f6cdd1dull;
+}
+
+/* One of 'range' fields from 'low' on, or the largest that is finite. */
+static uint64_t number(const layout *l, uint64_t low, uint64_t range) {
+    const uint64_t random = random_bits(), field = low + random % range;
+    const uint64_t sign = random >> 63 << (8 * l->bytes - 1), fraction = random_bits() & ((1ull << l->stored) - 1);
+    return sign | (field < l->fields ? field : l->fields - 1) << l->stored | fraction;
+}
+
+typedef enum pattern {
+    OF_A_RANGE,
+    WITH_LARGER_ONES,
+    SUBNORMAL,
+    LARGEST,
+    NOT_FINITE,
+    INFINITE,
+    MINUS_ZEROS,
+    ONE_PLUS_ZERO,
+    ONE_NAN,
+    SMALL,
+    FALLING,
+    CANCELLING, /* which leaves subnormals */
+    PATTERNS
+} pattern;
+static const char *const names[] = {
+    "of a range", "with larger ones", "subnormal", "largest", "not finite", "infinite", "-0",
+    "one 0",      "one NaN",          "small",     "falling", "cancelling"};
+
+static uint64_t element(const layout *l, pattern kind, uint64_t range, size_t i, size_t n) {
+    const uint64_t middle = l->fields / 2, infinity = l->fields << l->stored, minus = 1ull << (8 * l->bytes - 1);
+    switch (kind) {
+    case OF_A_RANGE:
+        return number(l, middle > range ? middle - range : 0, range);
+    case WITH_LARGER_ONES:
+        return number(l, i % 7001 == 7000 ? middle + middle / 2 : middle - 8, 8);
+    case SUBNORMAL:
+        return number(l, 0, 1);
+    case LARGEST:
+        return number(l, l->fields - 1, 1);
+    case NOT_FINITE:
+        return i == n / 2 ? infinity | 1 : i == n / 3 ? infinity : number(l, middle, 4);
+    case INFINITE:
+        return i == n / 2 ? infinity | minus : number(l, middle, 4);
+    case MINUS_ZEROS:
+        return minus;
+    case ONE_PLUS_ZERO:
+        return i == n / 2 ? 0 : minus;
+    case ONE_NAN:
+        return i == n / 2 ? infinity | 1 : 0;
+    case SMALL:
+        return number(l, 0, range);
+    case FALLING:
+        return number(l, l->fields - 1 - i * (l->fields - 1) / n, 1);
+    default:
+        if (i % 502 == 500)
+            return number(l, 0, 1) & ~minus;
+        if (i % 502 == 501 || i + 1 == n)
+            return minus;
+        return (middle << l->stored) + i / 2 % 100 + (i % 2 ? minus : 0);
+    }
+}
+
+static uint64_t sum_on(tally_device *device, const layout *l, const void *x, size_t n) {
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_args args = TALLY_ARGS_INIT;
+    tally_plan *plan;
+    uint64_t sum = 0;
+    char *memory;
+    desc.mode = TALLY_EXACT;
+    desc.in = l->type;
+    desc.out = l->type;
+    assert_ok(tally_plan_create(device, &desc, &plan));
+    assert_ok(tally_alloc(device, 16 + n * l->bytes, (void **)&memory));
+    assert_ok(tally_copy(device, memory + 16, x, n * l->bytes));
+    args.shape.extent = n;
+    args.x = memory + 16;
+    args.out = memory;
+    args.out_bytes = l->bytes;
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    assert_ok(tally_copy(device, &sum, memory, l->bytes));
+    tally_free(device, memory);
+    tally_plan_destroy(plan);
+    return sum;
+}
+
+static void sums_are_the_cpus(void **unused) {
+    static const size_t lengths[] = {N, 333};
+    static uint64_t x[N];
+    (void)unused;
+    for (size_t k = 0; k < COUNT_OF(layouts); k++)
+        for (int kind = 0; kind < PATTERNS; kind++)
+            for (uint64_t range = NARROWEST; range < (kind ? NARROWEST + 1 : WIDEST); range++) {
+                const layout *l = &layouts[k];
+                const size_t n = lengths[((uint64_t)kind + range) % 5 == 0];
+                state = 88172645463325252ull + 1000 * (uint64_t)kind + range;
+                for (size_t i = 0; i < n; i++) {
+                    const uint64_t bits = element(l, (pattern)kind, range, i, n);
+                    memcpy((char *)x + i * l->bytes, &bits, l->bytes); /* little-endian, as GPUs are */
+                }
+                const uint64_t expected = sum_on(cpu, l, x, n), found = sum_on(gpu, l, x, n);
+                if (found != expected)
+                    fail_msg("%zu %s of %s, range %d: %llx and not %llx", n, names[kind], l->name, (int)range,
+                             (unsigned long long)found, (unsigned long long)expected);
+            }
+}
+
+/* A long segment among so many short ones that few threads share it: each counts units as often as they fit, of numbers
+ * that are as large as a window placed for the first ones takes. */
+static void few_threads_add_many_numbers(void **unused) {
+    enum { SHORT = 20000, MOST = 136000, FIRST = 400, TYPES = 2 };
+    static uint32_t offsets[SHORT + 2];
+    static float small[SHORT + MOST];
+    static double large[SHORT + MOST];
+    static const uint32_t lengths[TYPES] = {20000, MOST}; /* a software device cuts loops that are longer */
+    static const tally_dtype types[TYPES] = {TALLY_F32, TALLY_F64};
+    (void)unused;
+    for (uint32_t i = 0; i < SHORT + MOST; i++) {
+        small[i] = i < SHORT + FIRST ? 1 : 15.999999F;
+        large[i] = i < SHORT + FIRST ? 1 : 15.999999999999998;
+        offsets[i < SHORT ? i : SHORT] = i < SHORT ? i : SHORT;
+    }
+    for (int k = 0; k < TYPES; k++) {
+        const size_t bytes = types[k] == TALLY_F32 ? sizeof(float) : sizeof(double);
+        const uint32_t n = SHORT + lengths[k];
+        uint64_t sums[2] = {0, 0};
+        offsets[SHORT + 1] = n;
+        for (int side = 0; side < 2; side++) {
+            tally_device *device = side ? gpu : cpu;
+            tally_desc desc = TALLY_DESC_INIT;
+            tally_args args = TALLY_ARGS_INIT;
+            tally_plan *plan;
+            char *memory;
+            desc.mode = TALLY_EXACT;
+            desc.in = desc.out = types[k];
+            desc.grouping = TALLY_SEGMENTS;
+            desc.index = TALLY_U32;
+            assert_ok(tally_plan_create(device, &desc, &plan));
+            assert_ok(tally_alloc(device, sizeof large + sizeof offsets + sizeof large, (void **)&memory));
+            assert_ok(tally_copy(device, memory, k ? (void *)large : small, n * bytes));
+            assert_ok(tally_copy(device, memory + sizeof large, offsets, sizeof offsets));
+            args.shape.extent = n;
+            args.shape.segments = SHORT + 1;
+            args.x = memory;
+            args.offsets = memory + sizeof large;
+            args.out = memory + sizeof large + (sizeof offsets + 15) / 16 * 16;
+            args.out_bytes = (SHORT + 1) * bytes;
+            assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+            assert_ok(tally_copy(device, &sums[side], (char *)args.out + SHORT * bytes, bytes));
+            tally_free(device, memory);
+            tally_plan_destroy(plan);
+        }
+        assert_int_equal(sums[0], sums[1]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_the_cpus),
+                                       cmocka_unit_test(few_threads_add_many_numbers)};
+    if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
+        printf("skipped: %s\n", tally_last_error());
+        return SKIPPED;
+    }
+    const int failed = cmocka_run_group_tests_name("levels of exact sums on Vulkan", tests, NULL, NULL);
+    tally_close(cpu);
+    tally_close(gpu);
+    return failed;
+}
