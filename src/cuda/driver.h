@@ -70,7 +70,8 @@ typedef enum CUfunction_attribute {
     CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
     CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
+    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9,
+    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 } CUfunction_attribute;
 
 typedef enum CUpointer_attribute {
@@ -112,13 +113,21 @@ enum {
 };
 
 /* How a kernel is launched besides its grid: pairs of what and how. */
-typedef enum CUlaunchAttributeID { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 } CUlaunchAttributeID;
+typedef enum CUlaunchAttributeID {
+    CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
+    CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
+    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
+} CUlaunchAttributeID;
 
 typedef struct CUlaunchAttribute {
     CUlaunchAttributeID id;
     char pad[8 - sizeof(CUlaunchAttributeID)];
     union {
         char pad[64];
+        int cooperative;
+        struct {
+            unsigned x, y, z;
+        } clusterDim;
         int programmaticStreamSerializationAllowed;
     } value;
 } CUlaunchAttribute;

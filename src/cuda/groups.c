@@ -1,6 +1,7 @@
 #include "cuda/groups.h"
 
 #include "core/arithmetic.h"
+#include "cuda/start.h"
 
 enum {
     MOST_CHUNKS = 8192,    /* enough for all processors to be done at about the same time; 16384 took 1 to 5% longer */
@@ -96,8 +97,9 @@ static tally_status start(const tally_cuda_launch *l, CUfunction kernel, uint64_
 /* The end of a reduction by groups, which starts while the folds still run. */
 static tally_status start_fold_cuts(const tally_cuda_launch *l, uint64_t blocks, void *args) {
     void *parameters[] = {args};
-    return tally_cuda_start_early(l->plan, l->plan->kernels.fold_cuts, blocks, TALLY_CUDA_FOLD_BLOCK, l->stream,
-                                  parameters, "launching the end of a reduction by groups");
+    const tally_cuda_grid grid = {.x = blocks, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
+    return tally_cuda_start(l->plan->device, l->plan->kernels.fold_cuts, grid, l->stream, parameters,
+                            "launching the end of a reduction by groups");
 }
 
 /* Blocks of threads for so many items; they take turns if there are more. */

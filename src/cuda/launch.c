@@ -1,7 +1,9 @@
 #include "cuda/launch.h"
 
+#include "core/arithmetic.h"
 #include "cuda/exact.h"
 #include "cuda/groups.h"
+#include "cuda/start.h"
 
 /* ---- arguments, as the kernels declare them ---- */
 
@@ -15,6 +17,11 @@ typedef struct scan_args {
     uint64_t n, extent, segments, before, tile, tiles;
     CUdeviceptr bits, refused, entries;
 } scan_args;
+
+typedef struct held_args {
+    CUdeviceptr x, y, out, initial, carry, total, sums;
+    uint64_t n, before;
+} held_args;
 
 typedef struct short_rows_args {
     CUdeviceptr x, y, out;
@@ -67,27 +74,6 @@ static tally_status start(const tally_cuda_plan *plan, CUfunction kernel, uint64
                             what);
 }
 
-tally_status tally_cuda_start_early(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, unsigned threads,
-                                    CUstream stream, void **parameters, const char *what) {
-    enum { SINCE = 12030 };
-    const tally_cuda_api *api = plan->device->api;
-    if (plan->device->architecture < 90 || !api->cuLaunchKernelEx || api->version < SINCE)
-        return tally_cuda_check(
-            api->cuLaunchKernel(kernel, (unsigned)grid, 1, 1, threads, 1, 1, 0, stream, parameters, NULL), what);
-    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                               .value.programmaticStreamSerializationAllowed = 1};
-    const CUlaunchConfig config = {.gridDimX = (unsigned)grid,
-                                   .gridDimY = 1,
-                                   .gridDimZ = 1,
-                                   .blockDimX = threads,
-                                   .blockDimY = 1,
-                                   .blockDimZ = 1,
-                                   .hStream = stream,
-                                   .attrs = &early,
-                                   .numAttrs = 1};
-    return tally_cuda_check(api->cuLaunchKernelEx(&config, kernel, parameters, NULL), what);
-}
-
 tally_status tally_cuda_start_together(const tally_cuda_launch *l, CUfunction kernel, unsigned threads, unsigned shared,
                                        void **parameters, const char *what) {
     const tally_cuda_api *api = l->plan->device->api;
@@ -122,17 +108,24 @@ static tally_status launch_rows(const tally_cuda_launch *l) {
                         .blocks = cut->blocks,
                         .before = l->pieces.before};
     void *parameters[] = {&args};
-    if (cut->in_cluster)
-        return tally_cuda_check(
-            l->plan->device->api->cuLaunchKernel(l->plan->kernels.reduce_in_cluster, (unsigned)cut->blocks, 1, 1,
-                                                 l->plan->sizes.cluster_threads, 1, 1, 0, l->stream, parameters, NULL),
-            "launching a reduction in a cluster");
-    uint64_t rows = cut->rows < MOST_GRID_Y ? cut->rows : MOST_GRID_Y;
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    tally_cuda_grid grid = {.x = cut->blocks,
+                            .y = least(cut->rows, MOST_GRID_Y),
+                            .threads = TALLY_CUDA_BLOCK,
+                            .starts_early = cut->starts_early};
+    if (cut->in_cluster) {
+        grid.threads = l->plan->sizes.cluster_threads;
+        return tally_cuda_start(l->plan->device, k->reduce_in_cluster, grid, l->stream, parameters,
+                                "launching a reduction in a cluster");
+    }
     tally_status status =
-        start(l->plan, l->plan->kernels.reduce, cut->blocks, rows, l->stream, parameters, "launching a reduction");
+        tally_cuda_start(l->plan->device, k->reduce, grid, l->stream, parameters, "launching a reduction");
+    grid.x = grid.y;
+    grid.y = 1;
+    grid.starts_early = true;
     if (status == TALLY_OK && cut->blocks > 1 && !cut->is_counted)
-        status = tally_cuda_start_early(l->plan, l->plan->kernels.reduce_partials, rows, TALLY_CUDA_BLOCK, l->stream,
-                                        parameters, "launching the end of a reduction");
+        status = tally_cuda_start(l->plan->device, k->reduce_partials, grid, l->stream, parameters,
+                                  "launching the end of a reduction");
     return status;
 }
 
@@ -332,6 +325,34 @@ static tally_status launch_scan(const tally_cuda_launch *l) {
                                      "launching a scan");
 }
 
+static tally_status launch_held(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    const bool sums_first = cut->blocks > 1 && !cut->in_cluster;
+    const tally_cuda_grid grid = {.x = cut->blocks,
+                                  .threads = cut->threads,
+                                  .cluster = cut->in_cluster ? (unsigned)cut->blocks : 0,
+                                  .starts_early = true};
+    held_args args = {.x = tally_cuda_address(a->x),
+                      .y = tally_cuda_address(a->y),
+                      .initial = tally_cuda_address(a->initial),
+                      .carry = l->pieces.carry,
+                      .total = l->pieces.total,
+                      .sums = sums_first ? l->workspace + cut->partials : 0,
+                      .n = cut->elements,
+                      .before = l->pieces.before};
+    void *parameters[] = {&args};
+    tally_status status = TALLY_OK;
+    if (sums_first)
+        status = tally_cuda_start(l->plan->device, l->plan->kernels.scan_held, grid, l->stream, parameters,
+                                  "launching the sums of a scan");
+    args.out = tally_cuda_address(a->out);
+    if (status == TALLY_OK)
+        status = tally_cuda_start(l->plan->device, l->plan->kernels.scan_held, grid, l->stream, parameters,
+                                  "launching a scan");
+    return status;
+}
+
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     tally_status status = zero(l);
     if (status != TALLY_OK)
@@ -341,6 +362,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_rows(l);
     case TALLY_CUDA_SCAN:
         return launch_scan(l);
+    case TALLY_CUDA_HELD:
+        return launch_held(l);
     case TALLY_CUDA_GROUPS:
         return tally_cuda_groups_launch(l);
     case TALLY_CUDA_SHORT_ROWS:

@@ -7,9 +7,10 @@
 
 typedef struct tally_cuda_kernels {
     CUfunction reduce, reduce_partials, reduce_in_cluster, fold_short_rows, scan, mark_offsets, sum_panels, scan_panels,
-        check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns, sum_stretches,
-        scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads, rank_heads,
-        exact_runs, place_groups, fold_segments, fold_runs, fold_cuts, mark_segments, fold_by_warps, fold_runs_in_waves;
+        scan_held, check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns,
+        sum_stretches, scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads,
+        rank_heads, exact_runs, place_groups, fold_segments, fold_runs, fold_cuts, mark_segments, fold_by_warps,
+        fold_runs_in_waves;
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
@@ -50,11 +51,6 @@ typedef struct tally_cuda_launch {
 
 /* Enqueues everything that a run takes. The device's context is current. */
 tally_status tally_cuda_launch_all(const tally_cuda_launch *launch);
-
-/* A kernel that waits by itself for the one before it, and so may be started while that runs. Older drivers cannot
- * capture such a launch into a graph. */
-tally_status tally_cuda_start_early(const tally_cuda_plan *plan, CUfunction kernel, uint64_t grid, unsigned threads,
-                                    CUstream stream, void **parameters, const char *what);
 
 /* A kernel whose blocks, as many as the cut says, wait for each other. */
 tally_status tally_cuda_start_together(const tally_cuda_launch *launch, CUfunction kernel, unsigned threads,

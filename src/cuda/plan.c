@@ -22,6 +22,7 @@ static const struct {
     {"fold_short_rows", offsetof(tally_cuda_kernels, fold_short_rows)},
     {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
     {"scan", offsetof(tally_cuda_kernels, scan)},
+    {"scan_held", offsetof(tally_cuda_kernels, scan_held)},
     {"mark_offsets", offsetof(tally_cuda_kernels, mark_offsets)},
     {"check_segments", offsetof(tally_cuda_kernels, check_segments)},
     {"place_groups", offsetof(tally_cuda_kernels, place_groups)},
@@ -72,6 +73,28 @@ static tally_status prepare_resident(tally_cuda_plan *plan, CUfunction kernel, u
     return status;
 }
 
+/* How many blocks of a kernel a cluster may have. More than 8 is not promised of any device, and its processors may lie
+ * so that none has them. */
+static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) {
+    enum { PROMISED = 8, WIDE = 16, THREADS = 1024 };
+    const tally_cuda_api *api = plan->device->api;
+    CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {WIDE, 1, 1}};
+    const CUlaunchConfig config = {.gridDimX = WIDE,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = THREADS,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .attrs = &cluster,
+                                   .numAttrs = 1};
+    int clusters = 0;
+    const bool are_told =
+        api->cuOccupancyMaxActiveClusters &&
+        api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) == CUDA_SUCCESS &&
+        api->cuOccupancyMaxActiveClusters(&clusters, kernel, &config) == CUDA_SUCCESS;
+    return are_told && clusters > 0 ? WIDE : PROMISED;
+}
+
 /* Whether a text defines it: "__global__ void ... NAME(". */
 static bool has_kernel(const char *source, const char *name) {
     char definition[32];
@@ -97,6 +120,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     const tally_cuda_sizes *sizes = &plan->sizes;
     if (status == TALLY_OK && plan->kernels.scan)
         status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
+    if (status == TALLY_OK && plan->kernels.scan_held && sizes->has_clusters)
+        plan->sizes.held_cluster = most_of_cluster(plan, plan->kernels.scan_held);
     if (status == TALLY_OK && plan->kernels.fold_runs_in_waves)
         status = prepare_resident(plan, plan->kernels.fold_runs_in_waves, sizes->wave.threads, sizes->wave.shared);
     if (status == TALLY_OK && plan->kernels.scan_panels)

@@ -19,7 +19,8 @@ extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_
     tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
     tally_cuda_kernels_fold_cuts[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_warp_heads[],
     tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_groups[],
-    tally_cuda_kernels_runs[], tally_cuda_kernels_stretch[], tally_cuda_kernels_fetch[], tally_cuda_kernels_wave_runs[];
+    tally_cuda_kernels_runs[], tally_cuda_kernels_stretch[], tally_cuda_kernels_fetch[], tally_cuda_kernels_wave_runs[],
+    tally_cuda_kernels_scan_held[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -241,6 +242,14 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
 }
 
+/* Vectors a thread of scan_held.cu; there is code for each element, twice. With 4 scans of 2^10 f32 took 1.3 times as
+ * long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
+static unsigned held_rows(const tally_computation *c, unsigned acc) {
+    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32)
+        return 0;
+    return acc > 8 || c->in_bytes == 1 ? 1 : 2;
+}
+
 enum {
     FOLD_VECTORS = 8, /* of 16 bytes a thread of a tile of a reduction by segments; two tiles are in shared memory */
     FOLD_SHARED =
@@ -327,8 +336,10 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
     s->unroll = acc > 32 ? 1 : 4;
+    s->held_cluster = 0; /* tally_cuda_plan_create asks */
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
+    s->held_rows = held_rows(c, acc);
     column_sizes(s);
     scan_sizes(c, architecture, acc, s);
     fold_sizes(c, architecture, s);
@@ -502,6 +513,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_THREADS", s->scan.threads},
                    {"SCAN_PANEL_THREADS", s->scan.panel_threads},
                    {"SCAN_SHARED_BYTES", s->scan.shared},
+                   {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
                    {"FOLD_BLOCKS", s->fold_blocks},
                    {"CUT_BYTES", s->cut_bytes},
@@ -575,6 +587,8 @@ static void add_scan(tally_text *text, const tally_computation *c, const tally_c
     tally_text_add(text, tally_cuda_kernels_stretch);
     tally_text_add(text, tally_cuda_kernels_scan_finish);
     tally_text_add(text, tally_cuda_kernels_scan);
+    if (sizes->held_rows)
+        tally_text_add(text, tally_cuda_kernels_scan_held);
     if (c->desc.grouping == TALLY_AXIS)
         tally_text_add(text, tally_cuda_kernels_scan_columns);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)

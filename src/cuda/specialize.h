@@ -21,6 +21,8 @@ typedef struct tally_cuda_sizes {
     unsigned fold_tile;       /* elements a tile of a reduction by groups */
     unsigned fold_blocks;     /* of those a multiprocessor, for which registers must do */
     unsigned cut_bytes;       /* what such a reduction keeps of a chunk's ends */
+    unsigned held_rows;       /* vectors a thread of scan_held.cu; 0: no scan that it does */
+    unsigned held_cluster;    /* its blocks that a cluster may have; 0: none */
     struct {                  /* wave_runs.cu */
         unsigned ring;        /* tiles of elements in shared memory */
         unsigned key_ring;    /* of keys */

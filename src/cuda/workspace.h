@@ -10,6 +10,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_NOTHING,    /* no results */
     TALLY_CUDA_ROWS,       /* reduce.cu */
     TALLY_CUDA_SCAN,       /* scan.cu */
+    TALLY_CUDA_HELD,       /* scan_held.cu */
     TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
     TALLY_CUDA_SHORT_ROWS, /* short_rows.cu */
     TALLY_CUDA_SLABS,      /* slabs.cu */
@@ -23,8 +24,10 @@ typedef struct tally_cuda_cut {
     tally_cuda_path path;
     uint64_t elements;
     uint64_t rows, blocks, chunk;             /* ROWS: thread blocks a row, elements a block; SHORT_ROWS: blocks */
-    bool in_cluster;                          /* ROWS: one row, and its blocks are a cluster */
+    bool in_cluster;                          /* ROWS: one row, and its blocks are a cluster; HELD: so are they */
+    unsigned threads;                         /* HELD: a block */
     bool is_counted;                          /* ROWS: the last block of a row finishes it */
+    bool starts_early;                        /* ROWS: while what is before it in the stream still runs */
     uint64_t tile, tiles;                     /* SCAN and GROUPS: elements a tile */
     uint64_t chunk_tiles, chunks;             /* GROUPS: tiles a thread block */
     uint64_t tile_grid;                       /* thread blocks, all resident together */

@@ -4,6 +4,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLU
     reduce_in_cluster(reduce_args p) {
     __shared__ slot of_blocks[CLUSTER];
     arrive_in_cluster(); /* the first block's memory is there once it runs */
+    wait_for_last();
+    let_next_start();
     acc_t acc = fold_row<CLUSTER_BLOCK>(p, 0);
     wait_for_cluster();
     if (threadIdx.x == 0) {
@@ -11,7 +13,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLU
         memcpy(words, &acc, sizeof acc);
 #pragma unroll
         for (int w = 0; w < (int)(sizeof(slot) / 4); w++)
-            store_at_first(&of_blocks[blockIdx.x].word[w], words[w]);
+            store_at_block(&of_blocks[blockIdx.x].word[w], 0, words[w]);
     }
     __syncwarp();
     arrive_in_cluster();

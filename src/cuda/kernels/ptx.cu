@@ -233,11 +233,11 @@ inline void arrive_in_cluster() {
 inline void wait_for_cluster() {
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-/* To the same variable of the cluster's first block. */
-inline void store_at_first(unsigned *word, unsigned value) {
-    asm volatile("{\n\t.reg .u32 there;\n\tmapa.shared::cluster.u32 there, %0, 0;\n\t"
-                 "st.shared::cluster.u32 [there], %1;\n\t}" ::"r"(shared_address(word)),
-                 "r"(value)
+/* To the same variable of one of the cluster's blocks. */
+inline void store_at_block(unsigned *word, unsigned block, unsigned value) {
+    asm volatile("{\n\t.reg .u32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
+                 "st.shared::cluster.u32 [there], %2;\n\t}" ::"r"(shared_address(word)),
+                 "r"(block), "r"(value)
                  : "memory");
 }
 #endif

@@ -161,6 +161,7 @@ template <int Threads> inline acc_t fold_row(const reduce_args &p, uint64 number
 enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
+    wait_for_last();
     let_next_start();
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
         acc_t acc = fold_row<BLOCK>(p, number);
@@ -176,6 +177,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(r
 /* The end of a reduction whose blocks do not count themselves: a block a row. */
 extern "C" __global__ void __launch_bounds__(BLOCK) reduce_partials(reduce_args p) {
     wait_for_last();
+    let_next_start();
     for (uint64 number = blockIdx.x; number < p.rows; number += gridDim.x) {
         acc_t acc = fold_partials(p, number);
         if (threadIdx.x == 0)

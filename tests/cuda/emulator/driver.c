@@ -23,6 +23,8 @@ struct CUmod_st {
     int descriptor;
 };
 
+enum { MOST_CLUSTER = 16 /* blocks */ };
+
 static int number(const char *variable, int otherwise) {
     const char *value = getenv(variable);
     return value && atoi(value) > 0 ? atoi(value) : otherwise;
@@ -158,6 +160,12 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     return CUDA_SUCCESS;
 }
 
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CUlaunchConfig *config) {
+    (void)function, (void)config;
+    *clusters = capability() >= 90;
+    return CUDA_SUCCESS;
+}
+
 /* ---- launches: done when the call returns ---- */
 
 static CUresult run(emulate_launch launch) {
@@ -178,17 +186,38 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                                 .dynamic_bytes = dynamic_shared_bytes});
 }
 
+static bool fits(unsigned blocks) {
+    return blocks <= (unsigned)multiprocessors();
+}
+
+/* What may start early starts when the kernel before it is done, as it does on most devices. */
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra) {
-    return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-                          config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, parameters,
-                          extra);
+    emulate_launch launch = {.name = function->name,
+                             .kernel = function->kernel,
+                             .parameters = parameters,
+                             .grid = {config->gridDimX, config->gridDimY, 1},
+                             .block = config->blockDimX,
+                             .dynamic_bytes = config->sharedMemBytes};
+    (void)extra;
+    for (unsigned k = 0; k < config->numAttrs; k++) {
+        const CUlaunchAttribute *attribute = &config->attrs[k];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            launch.cluster = attribute->value.clusterDim.x;
+        else if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+            launch.cooperative = attribute->value.cooperative;
+    }
+    if (launch.cluster > MOST_CLUSTER || (launch.cluster && capability() < 90))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (launch.cooperative && !fits(launch.grid.x * launch.grid.y))
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    return run(launch);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_shared_bytes,
                                    CUstream stream, void **parameters) {
     (void)grid_z, (void)block_y, (void)block_z, (void)stream;
-    if (grid_x * grid_y > (unsigned)multiprocessors())
+    if (!fits(grid_x * grid_y))
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     return run((emulate_launch){.name = function->name,
                                 .kernel = function->kernel,

@@ -210,7 +210,7 @@ inline void arrive_in_cluster() {
 inline void wait_for_cluster() {
     emulate::scheduler->wait_for_cluster();
 }
-inline void store_at_first(unsigned *word, unsigned value) {
-    *(unsigned *)emulate::scheduler->at_first(word) = value;
+inline void store_at_block(unsigned *word, unsigned block, unsigned value) {
+    *(unsigned *)emulate::scheduler->at_block(word, block) = value;
 }
 #endif

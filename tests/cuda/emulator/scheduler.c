@@ -53,7 +53,7 @@ typedef struct block {
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static const emulate_launch *launch;
 static block *blocks, *now; /* those alive together; the one that runs */
-static unsigned block_count, alive;
+static unsigned block_count, alive, cluster /* blocks */;
 static sem_t back; /* posted when a block has done what it can */
 static unsigned long progress;
 static bool failed, reverse;
@@ -191,14 +191,14 @@ static const emulate_word *exchange(const char *what, emulate_word mine) {
 /* ---- clusters ---- */
 
 static block *first_of_cluster(void) {
-    return now - now->rank % (unsigned)launch->kernel->cluster;
+    return now - now->rank % cluster;
 }
 
 static void arrive_in_cluster(void) {
     block *first = first_of_cluster();
     progress++;
     running()->in_cluster = first->in_cluster + 1;
-    if (++first->arrived == launch->block * (unsigned)launch->kernel->cluster) {
+    if (++first->arrived == launch->block * cluster) {
         first->arrived = 0;
         first->in_cluster++;
     }
@@ -209,8 +209,10 @@ static void wait_for_cluster(void) {
         give_way();
 }
 
-static void *at_first(void *shared) {
-    return (char *)first_of_cluster()->anchor + ((char *)shared - (char *)now->anchor);
+static void *at_block(void *shared, unsigned rank) {
+    if (rank >= cluster)
+        fault("a block that the cluster does not have");
+    return (char *)first_of_cluster()[rank].anchor + ((char *)shared - (char *)now->anchor);
 }
 
 static void *dynamic_shared(void) {
@@ -226,7 +228,7 @@ static const emulate_scheduler interface = {.sync = sync_block,
                                             .let_groups_go = let_groups_go,
                                             .arrive_in_cluster = arrive_in_cluster,
                                             .wait_for_cluster = wait_for_cluster,
-                                            .at_first = at_first,
+                                            .at_block = at_block,
                                             .dynamic_shared = dynamic_shared,
                                             .fault = fault};
 
@@ -436,9 +438,10 @@ static void run_together(unsigned first, unsigned count) {
 bool emulate_run(const emulate_launch *due) {
     const char *order = getenv("EMULATE_ORDER");
     const unsigned all = due->grid.x * due->grid.y;
-    const unsigned together = due->cooperative ? all : (unsigned)due->kernel->cluster;
     pthread_mutex_lock(&one_launch);
     launch = due;
+    cluster = due->cluster ? due->cluster : (unsigned)due->kernel->cluster;
+    const unsigned together = due->cooperative ? all : cluster;
     failed = all % together != 0 || due->block > MOST_THREADS;
     reverse = order && order[0] == 'r';
     if (together > block_count) {

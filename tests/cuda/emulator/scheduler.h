@@ -41,7 +41,7 @@ typedef struct emulate_scheduler {
     void (*let_groups_go)(void); /* their copies are as those of no group */
     void (*arrive_in_cluster)(void);
     void (*wait_for_cluster)(void);
-    void *(*at_first)(void *shared); /* the same variable of the cluster's first block */
+    void *(*at_block)(void *shared, unsigned rank); /* the same variable of one of the cluster's blocks */
     void *(*dynamic_shared)(void);
     void (*fault)(const char *why); /* ends the launch */
 } emulate_scheduler;
@@ -63,6 +63,7 @@ typedef struct emulate_launch {
     unsigned block; /* threads */
     size_t dynamic_bytes;
     bool cooperative;
+    unsigned cluster; /* blocks; 0: as the kernel says */
 } emulate_launch;
 
 /* Any thread may call; launches run one after the other. False after a fault, which is printed. */

@@ -1,0 +1,247 @@
+/* Scans of little input, which the threads of all blocks together hold in registers: there is no ring to fill, nothing
+ * to clear, and nobody polls. What comes before a block it learns in one of three ways: it is the only one; the blocks
+ * are a cluster and tell each other what they add up to; or a launch before of the same kernel has told what each block
+ * adds up to, and this one, started early, has fetched its elements meanwhile. In which order sums are made follows from
+ * the number of blocks and of their threads alone.
+ *
+ * A warp has consecutive vectors of 16 bytes, in rows of one a lane. 'Logical' positions count in the direction of the
+ * scan; elements lie at 'physical' ones. */
+struct held_args {
+    const in_t *x, *y;
+    result_t *out; /* NULL: only tell in 'sums' what each block adds up to */
+    const out_t *initial;
+    const slot *carry; /* what earlier pieces gave, or NULL */
+    slot *total;       /* receives what this and earlier pieces give, or NULL */
+    slot *sums;        /* a block; NULL: the blocks are a cluster, or there is but one */
+    uint64 n;
+    uint64 before; /* elements in earlier pieces */
+};
+
+enum {
+    HELD_BLOCK = 1024, /* threads a block at most */
+    HELD_CLUSTER = 16, /* blocks a cluster at most */
+    HELD_VECTOR = 16 / sizeof(in_t),
+    OF_RESULTS = 16 / sizeof(result_t) /* a vector; elements and results are of 16 bytes at most */
+};
+
+/* An element at any address, past the first-level cache: a kernel that starts early may find there what was in memory
+ * before the kernel before the last. */
+template <class T> inline T load_fresh(const T *from) {
+    typedef typename word_of<sizeof(T)>::type word;
+    T value;
+    if (((uint64)from & (sizeof(T) - 1)) == 0) {
+        const word bits = __ldcg((const word *)from);
+        memcpy(&value, &bits, sizeof(T));
+        return value;
+    }
+#pragma unroll
+    for (int b = 0; b < (int)sizeof(T); b++)
+        ((uint8 *)&value)[b] = __ldcg((const uint8 *)from + b);
+    return value;
+}
+
+/* Some elements at any address, zeros after them; and some results back. Calls, as few come this way. */
+__noinline__ uint4 gather(const in_t *from, int count) {
+    in_t few[HELD_VECTOR] = {};
+#pragma unroll
+    for (int k = 0; k < HELD_VECTOR; k++)
+        if (k < count)
+            few[k] = load_fresh(from + k);
+    uint4 bits;
+    memcpy(&bits, few, 16);
+    return bits;
+}
+__noinline__ void scatter(result_t *to, uint4 bits, int count) {
+    result_t few[OF_RESULTS];
+    memcpy(few, &bits, 16);
+#pragma unroll
+    for (int k = 0; k < OF_RESULTS; k++)
+        if (k < count)
+            store(to + k, few[k]);
+}
+
+/* A vector of this thread's. */
+struct held {
+    uint64 low; /* physical position of its lowest element */
+    int count;  /* elements that are there */
+    uint4 bits;
+
+    void fetch(const held_args &p, int row) {
+        const uint64 warp = (blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+        uint64 vector = (warp * HELD_ROWS + row) * WARP + threadIdx.x % WARP;
+        if (REVERSE)
+            vector = (uint64)gridDim.x * blockDim.x * HELD_ROWS - 1 - vector;
+        low = vector * HELD_VECTOR;
+        count = low >= p.n ? 0 : p.n - low < HELD_VECTOR ? (int)(p.n - low) : (int)HELD_VECTOR;
+        if (((uint64)p.x & 15) == 0 && count == HELD_VECTOR)
+            bits = __ldcg((const uint4 *)(p.x + low));
+        else
+            bits = gather(p.x + low, count);
+    }
+    /* Adds the elements to 'left' in logical order; each(k, before, after) for element k. */
+    template <class Each> acc_t add(const held_args &p, acc_t left, Each each) const {
+        in_t few[HELD_VECTOR];
+        memcpy(few, &bits, 16);
+#pragma unroll
+        for (int j = 0; j < HELD_VECTOR; j++) {
+            const int k = REVERSE ? HELD_VECTOR - 1 - j : j;
+            acc_t next = left;
+            if (k < count)
+                next = combine(left, lift_as<acc_t>(value_of(few[k]),
+                                                    HAS_SECOND ? value_of(load_fresh(p.y + low + k)) : value_t(0),
+                                                    low + k + p.before));
+            each(k, left, next);
+            left = next;
+        }
+        return left;
+    }
+    /* Writes the results; 'left' is what comes before. */
+    void finish(const held_args &p, acc_t left) const {
+        const uint64 first = REVERSE ? p.n - low - count : low; /* logical */
+        few<result_t, HELD_VECTOR> results;
+        left = add(p, left, [&](int k, const acc_t &before, const acc_t &after) {
+            const uint64 within = first + p.before + (REVERSE ? count - 1 - k : k);
+            results.element[k] = lower(INCLUSIVE ? after : before, within + INCLUSIVE, 0);
+        });
+        const bool is_whole = sizeof results % 16 == 0 && count == HELD_VECTOR && ((uint64)p.out & 15) == 0;
+#pragma unroll
+        for (int v = 0; v * OF_RESULTS < HELD_VECTOR; v++) {
+            uint4 vector = {};
+            memcpy(&vector, results.element + v * OF_RESULTS, sizeof results < 16 ? sizeof results : 16);
+            if (is_whole)
+                ((uint4 *)(p.out + low))[v] = vector;
+            else
+                scatter(p.out + low + v * OF_RESULTS, vector, count - v * OF_RESULTS);
+        }
+        if (p.total && count && first + count == p.n)
+            p.total->write(left);
+    }
+};
+
+/* The inclusive sums of what a warp's lanes have. */
+inline acc_t scan_lanes(acc_t sum) {
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const acc_t left = from_below(sum, d);
+        if (threadIdx.x % WARP >= d)
+            sum = combine(left, sum);
+    }
+    return sum;
+}
+
+/* Makes the sums of a thread's vectors those of all of the block's before them. The result is what the block adds up
+ * to, for all threads. */
+inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
+    __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
+    acc_t *of_warp = (acc_t *)memory, base = identity_as<acc_t>();
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int u = 0; u < HELD_ROWS; u++) {
+        const acc_t up_to = scan_lanes(sum[u]), below = from_below(up_to, 1);
+        sum[u] = lane ? combine(base, below) : base;
+        base = combine(base, from_lane(up_to, WARP - 1));
+    }
+    if (lane == 0)
+        of_warp[warp] = base;
+    __syncthreads();
+    const acc_t up_to = scan_lanes(lane < blockDim.x / WARP ? of_warp[lane] : identity_as<acc_t>());
+    const acc_t before = from_lane(up_to, warp - 1);
+#pragma unroll
+    for (int u = 0; u < HELD_ROWS; u++)
+        sum[u] = warp ? combine(before, sum[u]) : sum[u];
+    return from_lane(up_to, WARP - 1);
+}
+
+/* What the blocks before this one add up to, as a kernel before has found, for all threads. */
+inline acc_t fold_sums(const held_args &p) {
+    __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
+    acc_t *of_warp = (acc_t *)memory, acc = identity_as<acc_t>();
+    const uint32 each = (blockIdx.x + blockDim.x - 1) / blockDim.x;
+#pragma unroll 1
+    for (uint32 k = 0; k < each; k++) {
+        const uint32 b = threadIdx.x * each + k;
+        if (b < blockIdx.x)
+            acc = combine(acc, p.sums[b].read());
+    }
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const acc_t next = from_above(acc, d);
+        if (threadIdx.x % (2 * d) == 0)
+            acc = combine(acc, next);
+    }
+    if (threadIdx.x % WARP == 0)
+        of_warp[threadIdx.x / WARP] = acc;
+    __syncthreads();
+    acc = of_warp[0];
+#pragma unroll 1
+    for (int w = 1; w * WARP * each < blockIdx.x; w++)
+        acc = combine(acc, of_warp[w]);
+    return acc;
+}
+
+#if TALLY_ARCHITECTURE >= 90
+/* What the blocks of a cluster before this one add up to. */
+inline acc_t exchange_sums(acc_t own) {
+    __shared__ slot of_blocks[HELD_CLUSTER];
+    wait_for_cluster();
+    if (threadIdx.x < gridDim.x) {
+        uint32 words[sizeof(slot) / 4] = {};
+        memcpy(words, &own, sizeof own);
+#pragma unroll
+        for (int w = 0; w < (int)(sizeof(slot) / 4); w++)
+            store_at_block(&of_blocks[blockIdx.x].word[w], threadIdx.x, words[w]);
+    }
+    __syncwarp();
+    arrive_in_cluster();
+    wait_for_cluster();
+    acc_t before = identity_as<acc_t>();
+#pragma unroll 1
+    for (int b = 0; b < blockIdx.x; b++) {
+        acc_t next;
+        memcpy(&next, of_blocks[b].word, sizeof next);
+        before = combine(before, next);
+    }
+    return before;
+}
+#endif
+
+extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p) {
+    const bool is_second = p.sums && p.out;
+    held mine[HELD_ROWS];
+    acc_t sum[HELD_ROWS];
+#if TALLY_ARCHITECTURE >= 90
+    const bool is_cluster = !p.sums && gridDim.x > 1;
+    if (is_cluster)
+        arrive_in_cluster(); /* the others' memory is there once they run */
+#endif
+    if (!is_second) {
+        wait_for_last();
+        let_next_start();
+    }
+#pragma unroll
+    for (int u = 0; u < HELD_ROWS; u++)
+        mine[u].fetch(p, u);
+#pragma unroll
+    for (int u = 0; u < HELD_ROWS; u++)
+        sum[u] = mine[u].add(p, identity_as<acc_t>(), [](int, const acc_t &, const acc_t &) {});
+    const acc_t own = scan_block(sum);
+    if (!p.out) {
+        if (threadIdx.x == 0)
+            p.sums[blockIdx.x].write(own);
+        return;
+    }
+    if (is_second) {
+        wait_for_last();
+        let_next_start();
+    }
+    acc_t base = p.carry ? p.carry->read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
+#if TALLY_ARCHITECTURE >= 90
+    if (is_cluster)
+        base = combine(base, exchange_sums(own));
+#endif
+    if (is_second && blockIdx.x)
+        base = combine(base, fold_sums(p));
+#pragma unroll
+    for (int u = 0; u < HELD_ROWS; u++)
+        mine[u].finish(p, combine(base, sum[u]));
+}

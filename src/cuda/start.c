@@ -1,0 +1,33 @@
+/* Launches, with attributes where driver and device know them. Drivers for devices that have clusters do. */
+#include "cuda/start.h"
+
+/* Older drivers cannot capture an early start into a graph. */
+enum { CAPTURES_EARLY_STARTS = 12030 };
+
+tally_status tally_cuda_start(const tally_cuda_device *device, CUfunction kernel, tally_cuda_grid grid, CUstream stream,
+                              void **parameters, const char *what) {
+    const tally_cuda_api *api = device->api;
+    const unsigned x = (unsigned)grid.x, y = grid.y ? (unsigned)grid.y : 1;
+    CUlaunchAttribute attributes[2];
+    unsigned count = 0;
+    if (grid.starts_early && device->architecture >= 90 && api->version >= CAPTURES_EARLY_STARTS)
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                                  .value.programmaticStreamSerializationAllowed = 1};
+    if (grid.cluster)
+        attributes[count++] =
+            (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {grid.cluster, 1, 1}};
+    if (!count || !api->cuLaunchKernelEx)
+        return tally_cuda_check(
+            api->cuLaunchKernel(kernel, x, y, 1, grid.threads, 1, 1, grid.shared, stream, parameters, NULL), what);
+    const CUlaunchConfig config = {.gridDimX = x,
+                                   .gridDimY = y,
+                                   .gridDimZ = 1,
+                                   .blockDimX = grid.threads,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .sharedMemBytes = grid.shared,
+                                   .hStream = stream,
+                                   .attrs = attributes,
+                                   .numAttrs = count};
+    return tally_cuda_check(api->cuLaunchKernelEx(&config, kernel, parameters, NULL), what);
+}
