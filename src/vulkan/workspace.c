@@ -8,6 +8,7 @@
 /* Figures are of 2^28 values of f32 on an H200, of the speed of a shader that only reads or that copies. */
 enum {
     GROUPS = 1024,      /* workgroups of a long reduction */
+    ROW_GROUPS = 512,   /* of consecutive elements: 2^25 values in 48 us, 1024: 50; 2^28 in 249 either way */
     SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
     SCAN_THREADS =
         1 << 16,    /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
@@ -84,7 +85,7 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_cu
     if (cut->inner == 1) {
         divide_row(block, c, cut);
         if (cut->many == block) {
-            cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), GROUPS / cut->columns);
+            cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), ROW_GROUPS / cut->columns);
         } else {
             cut->chunk = most(1, cut->extent);
             cut->chunks = 1;

@@ -94,16 +94,14 @@ acc_t fold_vectors(stretch s, uint part, uint parts) {
                 x[u] = load_vector(s.x + (first + u * apart << log));
                 y[u] = TWO_INPUTS ? load_vector(s.y + (first + u * apart << log)) : uvec4(0);
             }
-        UNROLLED for (uint u = 0; u < UNROLL; u++) {
-            const uint64_t at = first + u * apart;
-            if (at + vector <= s.end)
-                add_vector(total, x[u], y[u], s.before + at);
-            else
-                for (uint64_t i = at; i < s.end; i++)
-                    total.lane = combine(total.lane, lift_bits(load_bits(s.x + (i << log), log),
-                                                               partner_at(s.y, i << log), s.before + i));
-        }
+        UNROLLED for (uint u = 0; u < UNROLL; u++)
+            if (first + u * apart + vector <= s.end)
+                add_vector(total, x[u], y[u], s.before + first + u * apart);
     }
+    expect(total, vector);
+    for (uint64_t i = s.end - (s.end - s.begin & vector - 1) + part; i < s.end; i += parts) /* less than a vector */
+        total.lane = combine(total.lane,
+                             lift_bits(load_bits(s.x + (i << log), log), partner_at(s.y, i << log), s.before + i));
     return combine(total.acc, widen(total.lane));
 }
 
@@ -234,16 +232,13 @@ acc_t fold_slots(uint64_t column, uint64_t begin, uint64_t end, uint part, uint 
     const uint64_t each = (end - begin + parts - 1) / parts;
     const uint64_t first = min(begin + part * each, end), last = min(first + each, end);
     acc_t acc = identity();
-    uint64_t c = first;
-    for (; c + UNROLL <= last; c += UNROLL) {
+    for (uint64_t c = first; c < last; c += UNROLL) {
         acc_t some[UNROLL];
         UNROLLED for (uint u = 0; u < UNROLL; u++)
-            some[u] = read_slot(p.x, (c + u) * p.columns + column);
+            some[u] = c + u < last ? read_slot(p.x, (c + u) * p.columns + column) : identity();
         UNROLLED for (uint u = 0; u < UNROLL; u++)
             acc = combine(acc, some[u]);
     }
-    for (; c < last; c++)
-        acc = combine(acc, read_slot(p.x, c * p.columns + column));
     return acc;
 }
 
