@@ -63,12 +63,17 @@ static void expect_bad(tally_device *device, const tally_desc *desc, const damag
 static void wherever_they_stand(void **state) {
     static const tally_op ops[] = {TALLY_SUM, TALLY_MAX, TALLY_ARGMIN, TALLY_VAR};
     static const tally_dtype types[] = {TALLY_I32, TALLY_I64, TALLY_U32, TALLY_U64};
-    static const damage damages[] = {
-        {"past the end, last", SEGMENTS, N + 1}, {"far past the end, last", SEGMENTS, 0x7fffffff},
-        {"past the end, first", 0, N + 1},       {"past the end, middle", 2500, N + 7},
-        {"decreasing at the start", 1, 1000},    {"decreasing in the middle", 2500, 0},
-        {"decreasing at the end", SEGMENTS, 3},  {"negative or huge, first", 0, -1},
-        {"negative or huge, middle", 1234, -5},  {"lowest", 4000, INT64_MIN}};
+    static const damage damages[] = {{"past the end, last", SEGMENTS, N + 1},
+                                     {"far past the end, last", SEGMENTS, 0x7fffffff},
+                                     {"past the end, first", 0, N + 1},
+                                     {"past the end, middle", 2500, N + 7},
+                                     {"decreasing at the start", 1, 1000},
+                                     {"decreasing in the middle", 2500, 0},
+                                     {"decreasing at the end", SEGMENTS, 3},
+                                     {"negative or huge, first", 0, -1},
+                                     {"negative or huge, middle", 1234, -5},
+                                     {"negative or huge, where a vector begins", 1600, -5},
+                                     {"lowest", 4000, INT64_MIN}};
     for (size_t o = 0; o < COUNT_OF(ops); o++)
         for (int form = 0; form < TALLY_FORM_COUNT; form++)
             for (size_t t = 0; t < COUNT_OF(types); t++)

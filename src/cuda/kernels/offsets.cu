@@ -29,7 +29,7 @@ inline void tell(const findings &f, bool refuses_empty, uint32 *refused, uint64 
 /* The offsets of a vector of 16 bytes, and the one behind them. */
 enum { OFFSETS = 16 / sizeof(index_t), OFFSETS_AHEAD = 4 /* vectors that a thread loads at a time */ };
 
-inline void look_at_vectors(findings *f, const index_t *offsets, uint64 vectors, uint64 n, uint64 first) {
+inline void look_at_some(findings *f, const index_t *offsets, uint64 vectors, uint64 n, uint64 first) {
     index_t offset[OFFSETS_AHEAD][OFFSETS + 1];
     uint64 vector[OFFSETS_AHEAD];
 #pragma unroll
@@ -55,7 +55,7 @@ inline findings look_at_all(const index_t *offsets, uint64 segments, uint64 n) {
     if (((uint64)offsets & 15) == 0) {
         const uint64 vectors = segments / OFFSETS;
         for (uint64 v = me; v < vectors; v += OFFSETS_AHEAD * stride)
-            look_at_vectors(&f, offsets, vectors, n, v);
+            look_at_some(&f, offsets, vectors, n, v);
         first = vectors * OFFSETS;
     }
     for (uint64 g = first + me; g < segments; g += stride)

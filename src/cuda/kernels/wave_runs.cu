@@ -21,6 +21,7 @@ enum {
     FIRST_COUNTER = 3 * WARP,
     FIRST_FINISHER = FIRST_COUNTER + COUNTERS,
     THREADS = FIRST_FINISHER + TEAMS * FINISHERS,
+    FEW = TILE * sizeof(in_t) / (sizeof(lane_t) + sizeof(index_t)) / 4 * 4, /* runs whose results and keys fit there */
     PLACE = TILE * sizeof(in_t) + 16, /* elements begin at the distance from a multiple of 16 that they have in memory */
     KEY_PLACE = TILE * sizeof(index_t) + 32, /* and one key before them */
 
@@ -327,10 +328,13 @@ inline void finish_tile(scratch &s, const groups_args &p, const tile &t, int at,
     if (count && p.keys_out)
         keys.read(s.keys[key_at] + 16, shift_of(p.index + t.first), thread);
     const uint32 lanes = __ballot_sync(ALL_LANES, heads != 0);
-    sync_some<FINISHERS>(OF_TEAMS + team); /* now results and keys may take the place of elements and keys */
-
+    /* Results take the place of elements. So do keys where there is room, and the next ones can come to where they were. */
+    const bool is_dense = count > FEW;
     lane_t *results = (lane_t *)s.x[at];
-    index_t *run_keys = (index_t *)(s.keys[key_at] + 16);
+    index_t *run_keys = is_dense ? (index_t *)(s.keys[key_at] + 16) : (index_t *)(s.x[at] + FEW * sizeof(lane_t));
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    if (!is_dense && thread % WARP == 0)
+        s.empty_of_keys[key_at].arrive();
     const int there = t.count - first;
     const uint64 index = t.first + first;
     lane_t run;
@@ -370,12 +374,14 @@ inline void finish_tiles(scratch &s, const groups_args &p, uint64 turns) {
         s.full[here.at].wait(here.parity);
         s.full_of_keys[key_here.at].wait(key_here.parity);
         s.ready[key_here.at].wait(key_here.parity);
+        const bool is_dense = s.count[key_here.at] > FEW; /* before its place is given away */
         finish_tile(s, p, tile_at(p, turn), here.at, key_here.at, team, thread);
         show_to_copies();
         __syncwarp();
         if (thread % WARP == 0) {
             s.empty[here.at].arrive();
-            s.empty_of_keys[key_here.at].arrive();
+            if (is_dense)
+                s.empty_of_keys[key_here.at].arrive();
         }
     }
 }
