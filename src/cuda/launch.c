@@ -30,6 +30,12 @@ typedef struct scan_args {
     CUdeviceptr bits, refused, entries;
 } scan_args;
 
+typedef struct narrow_args {
+    scan_args tiles;
+    CUdeviceptr told;
+    uint32_t inner, strands, rows, lanes;
+} narrow_args;
+
 typedef struct held_args {
     CUdeviceptr x, y, out, initial, carry, total, sums;
     uint64_t n, before;
@@ -342,36 +348,52 @@ static tally_status mark_offsets(const tally_cuda_launch *l) {
                  "launching the check of offsets");
 }
 
-static tally_status launch_scan(const tally_cuda_launch *l) {
+static scan_args scan_of(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
     const bool segments = l->plan->base.computation.desc.grouping == TALLY_SEGMENTS;
+    return (scan_args){.x = tally_cuda_address(a->x),
+                       .y = tally_cuda_address(a->y),
+                       .out = tally_cuda_address(a->out),
+                       .index = tally_cuda_address(segments ? a->offsets : a->keys),
+                       .initial = tally_cuda_address(a->initial),
+                       .carry = l->pieces.carry,
+                       .total = l->pieces.total,
+                       .n = cut->elements,
+                       .extent = a->shape.extent,
+                       .segments = a->shape.segments,
+                       .before = l->pieces.before,
+                       .tile = cut->tile,
+                       .tiles = cut->tiles,
+                       .bits = segments ? l->workspace + cut->bits : 0,
+                       .refused = segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
+                       .entries = l->workspace + cut->entries};
+}
+
+static tally_status launch_scan(const tally_cuda_launch *l) {
     const tally_cuda_sizes *sizes = &l->plan->sizes;
-    scan_args args = {.x = tally_cuda_address(a->x),
-                      .y = tally_cuda_address(a->y),
-                      .out = tally_cuda_address(a->out),
-                      .index = tally_cuda_address(segments ? a->offsets : a->keys),
-                      .initial = tally_cuda_address(a->initial),
-                      .carry = l->pieces.carry,
-                      .total = l->pieces.total,
-                      .n = cut->elements,
-                      .extent = a->shape.extent,
-                      .segments = a->shape.segments,
-                      .before = l->pieces.before,
-                      .tile = cut->tile,
-                      .tiles = cut->tiles,
-                      .bits = segments ? l->workspace + cut->bits : 0,
-                      .entries = l->workspace + cut->entries};
-    tally_status status = TALLY_OK;
-    if (segments) {
-        args.refused = l->workspace + cut->control + offsetof(tally_cuda_control, refused);
-        status = mark_offsets(l);
-    }
-    if (status != TALLY_OK)
-        return status;
+    scan_args args = scan_of(l);
     void *parameters[] = {&args};
-    return tally_cuda_start_together(l, l->plan->kernels.scan, sizes->scan.threads, sizes->scan.shared, parameters,
-                                     "launching a scan");
+    tally_status status = TALLY_OK;
+    if (args.refused)
+        status = mark_offsets(l);
+    if (status == TALLY_OK)
+        status = tally_cuda_start_together(l, l->plan->kernels.scan, sizes->scan.threads, sizes->scan.shared,
+                                           parameters, "launching a scan");
+    return status;
+}
+
+static tally_status launch_narrow(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    narrow_args args = {.tiles = scan_of(l),
+                        .told = l->workspace + cut->told,
+                        .inner = (uint32_t)cut->columns,
+                        .strands = cut->groups,
+                        .rows = (uint32_t)cut->stretch,
+                        .lanes = cut->width};
+    void *parameters[] = {&args};
+    return tally_cuda_start_together(l, l->plan->kernels.scan_narrow, l->plan->sizes.scan.narrow_threads,
+                                     l->plan->sizes.scan.shared, parameters, "launching a scan of a narrow array");
 }
 
 static tally_status launch_held(const tally_cuda_launch *l) {
@@ -427,6 +449,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return launch_stretches(l);
     case TALLY_CUDA_PANELS:
         return launch_panels(l);
+    case TALLY_CUDA_NARROW:
+        return launch_narrow(l);
     case TALLY_CUDA_EXACT:
         return tally_cuda_exact_launch(l);
     default:

@@ -44,6 +44,7 @@ static const struct {
     {"scan_stretches", offsetof(tally_cuda_kernels, scan_stretches)},
     {"sum_panels", offsetof(tally_cuda_kernels, sum_panels)},
     {"scan_panels", offsetof(tally_cuda_kernels, scan_panels)},
+    {"scan_narrow", offsetof(tally_cuda_kernels, scan_narrow)},
     {"scan_columns", offsetof(tally_cuda_kernels, scan_columns)},
     {"clear_totals", offsetof(tally_cuda_kernels, clear_totals)},
     {"lower_totals", offsetof(tally_cuda_kernels, lower_totals)},
@@ -129,6 +130,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         status = prepare_resident(plan, plan->kernels.fold_runs_in_waves, sizes->wave.threads, sizes->wave.shared);
     if (status == TALLY_OK && plan->kernels.scan_panels)
         status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.shared);
+    if (status == TALLY_OK && plan->kernels.scan_narrow)
+        status = allow_shared(plan, plan->kernels.scan_narrow, sizes->scan.shared);
     if (status == TALLY_OK && plan->kernels.sum_panels)
         status = allow_shared(plan, plan->kernels.sum_panels, sizes->scan.shared);
     return status;

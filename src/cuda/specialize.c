@@ -21,7 +21,7 @@ extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_
     tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_partials[],
     tally_cuda_kernels_tiny_rows[], tally_cuda_kernels_groups[], tally_cuda_kernels_runs[],
     tally_cuda_kernels_stretch[], tally_cuda_kernels_fetch[], tally_cuda_kernels_wave_runs[],
-    tally_cuda_kernels_scan_held[];
+    tally_cuda_kernels_scan_narrow[], tally_cuda_kernels_scan_bytes[], tally_cuda_kernels_scan_held[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -182,65 +182,10 @@ static bool lowers_directly(const tally_computation *c) {
     return c->entry && c->per_result == 1 && tally_lower_component(tally_lower_texts[c->desc.op]) >= 0;
 }
 
-/* The most shared memory that a block can have. */
-static unsigned shared_limit(int architecture) {
-    switch (architecture) {
-    case 80:
-    case 87:
-        return 163 << 10;
-    case 90:
-    case 100:
-    case 103:
-        return 227 << 10;
-    default:
-        return architecture < 80 ? 64 << 10 : 99 << 10;
-    }
-}
-
-/* scan_tiles.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
-static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
-                            unsigned ring) {
-    unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
-    if (c->desc.grouping == TALLY_KEYS)
-        place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        place += tile / 8 + 16;
-    unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
-    return round_up(ring * (place + s->record_bytes) + of_warps + 2 * s->scan.summers / 8 + 512, 128);
-}
-
-/* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in
- * other banks, and as many as its registers hold. */
-static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    enum { STRETCH = 80 /* bytes */, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
-    const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    const bool keys = c->desc.grouping == TALLY_KEYS;
-    unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
-    if (keys && c->index_bytes < narrowest)
-        narrowest = (unsigned)c->index_bytes;
-    const unsigned vector = 16 / narrowest;
-    unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
-    const unsigned most_items = c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* heads have a bit each */
-    while (vectors > 1 && vectors * vector > most_items)
-        vectors -= 2;
-    s->scan.items = vectors * vector;
-    s->scan.summers = 4 * WARP;
-    s->scan.teams = 2;
-    s->scan.finishers = 8 * WARP;
-    const unsigned limit = shared_limit(architecture);
-    while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
-        s->scan.finishers /= 2;
-    s->scan.ring = MOST_RING;
-    while (s->scan.ring > 2 && scan_shared(c, s, acc, widest, s->scan.ring) > limit)
-        s->scan.ring--;
-    s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
-    const bool in_one_access = s->slot_bytes <= 8 && !needs_start(c);
-    s->entry_bytes = !in_one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
-    s->scan.waves = 2 * s->scan.ring + 1;
-    s->scan.takes_panels = in == result && in >= 4 && acc <= 8 && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
-    const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
-    s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
-    s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
+/* scan_bytes.cu */
+static bool sums_bytes(const tally_computation *c) {
+    return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
+           c->desc.op == TALLY_SUM && c->in_bytes == 1 && c->out_bytes == 1;
 }
 
 /* Vectors a thread of scan_held.cu; there is code for each element, twice. With 4 scans of 2^10 f32 took 1.3 times as
@@ -292,7 +237,7 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
     const unsigned key_place = round_up(tile * (unsigned)c->index_bytes + 32, 128);
     const unsigned rest = 1024 + RING * (place + 16);
     s->wave.ring = RING;
-    s->wave.key_ring = (shared_limit(architecture) - rest) / (key_place + of_keys);
+    s->wave.key_ring = (tally_cuda_shared_limit(architecture) - rest) / (key_place + of_keys);
     s->wave.shared = rest + s->wave.key_ring * (key_place + of_keys);
     s->wave.waves = 2 * s->wave.key_ring + 1;
     s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
@@ -342,7 +287,9 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     s->held_rows = held_rows(c, acc);
     column_sizes(s);
-    scan_sizes(c, architecture, acc, s);
+    const bool in_one_access = s->slot_bytes <= 8 && !needs_start(c);
+    s->entry_bytes = !in_one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
+    tally_cuda_scan_sizes(c, architecture, acc, s);
     fold_sizes(c, architecture, s);
 }
 
@@ -513,6 +460,10 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_WAVES", s->scan.waves},
                    {"SCAN_THREADS", s->scan.threads},
                    {"SCAN_PANEL_THREADS", s->scan.panel_threads},
+                   {"SUMS_BYTES", sums_bytes(c)},
+                   {"SCAN_COLUMNS", s->scan.columns},
+                   {"SCAN_NARROW_THREADS", s->scan.narrow_threads},
+                   {"SCAN_NARROW_WAVES", s->scan.ring},
                    {"SCAN_SHARED_BYTES", s->scan.shared},
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
@@ -588,6 +539,8 @@ static void add_scan(tally_text *text, const tally_computation *c, const tally_c
     tally_text_add(text, tally_cuda_kernels_scan_sum);
     tally_text_add(text, tally_cuda_kernels_stretch);
     tally_text_add(text, tally_cuda_kernels_scan_finish);
+    if (sums_bytes(c))
+        tally_text_add(text, tally_cuda_kernels_scan_bytes);
     tally_text_add(text, tally_cuda_kernels_scan);
     if (sizes->held_rows)
         tally_text_add(text, tally_cuda_kernels_scan_held);
@@ -595,6 +548,8 @@ static void add_scan(tally_text *text, const tally_computation *c, const tally_c
         tally_text_add(text, tally_cuda_kernels_scan_columns);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
         tally_text_add(text, tally_cuda_kernels_scan_panels);
+    if (sizes->scan.columns)
+        tally_text_add(text, tally_cuda_kernels_scan_narrow);
 }
 
 static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {

@@ -41,6 +41,8 @@ typedef struct tally_cuda_sizes {
         unsigned shared;    /* bytes of shared memory */
         bool takes_panels;  /* scan_panels.cu serves too */
         unsigned panel_threads;
+        unsigned columns; /* that scan_narrow.cu takes at most; 0: none */
+        unsigned narrow_threads;
     } scan;
 } tally_cuda_sizes;
 
@@ -48,6 +50,13 @@ enum {
     TALLY_CUDA_BLOCK = 256,     /* threads a block */
     TALLY_CUDA_FOLD_BLOCK = 128 /* of the kernels for reductions by groups */
 };
+
+/* The most shared memory that a block can have, in bytes. */
+unsigned tally_cuda_shared_limit(int architecture);
+
+/* Of a scan: its part of the sizes, from the others. 'acc': bytes of an accumulator. */
+void tally_cuda_scan_sizes(const tally_computation *computation, int architecture, unsigned acc,
+                           tally_cuda_sizes *sizes);
 
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);
 

@@ -48,11 +48,13 @@ enum {
     LEAST_TILE = 512,   /* elements */
     LEAST_STRETCH = 32, /* rows of a column that one thread takes */
     SECTOR_BYTES = 32,  /* of memory: what is written in part costs more */
-    MOST_PANEL = 512,   /* bytes of a row of a panel that is scanned; as few columns as it has threads at the least */
-    LEAST_PANEL = 128,
+    LEAST_PANEL = 128,  /* bytes of a row of a panel that is scanned */
+    MOST_UNEVEN = 256,
+    LINE = 128,
     LEAST_PANEL_ROWS = 64,
     LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */
     NARROW_ROW = 64,    /* bytes: wider ones are faster by a thread a column */
+    LEAST_STRAND = 4,   /* rows, of narrow arrays */
     CHUNKS_A_PLACE = 4, /* so that they end together */
     ALIGNMENT = 256
 };
@@ -260,19 +262,29 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
         cut->partials = tally_cuda_place(cut, cut->columns * cut->column_chunks * sizes->slot_bytes);
 }
 
+/* How wide panels may be, in bytes, and what share of a copy's speed they had, in a hundred, divided by that of busy
+ * processors: rows of whole lines of the cache, and others, of which panels share the lines where they meet. On an
+ * H200: 150000, 160000, 16384 and 400 columns of f32. */
+static const struct {
+    unsigned bytes, in_line, apart;
+} widths[] = {{256, 92, 82}, {128, 82, 78}, {512, 93, 93}, {768, 88, 87}};
+
 /* Panels: whole rows of narrow slabs, else as wide as leaves every processor its share; cut into chunks of rows if
  * there are too few of them. False if there are too few rows for that. */
 static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in;
     const uint64_t places = (uint64_t)device->multiprocessors * sizes->scan.teams;
-    if (!sizes->scan.takes_panels || shape->extent < LEAST_PANEL_ROWS)
+    if (!sizes->scan.takes_panels || shape->extent < LEAST_PANEL_ROWS || row > INT32_MAX)
         return false;
     uint64_t best = 0, panels = 1;
-    for (uint64_t width = MOST_PANEL; row > LEAST_PANEL && width >= LEAST_PANEL; width /= 2) {
-        uint64_t of_slab = divide_up(row, width), share = busy(shape->outer * of_slab, places);
-        if (share > best + 5) {
-            best = share;
+    for (size_t k = 0; k < sizeof widths / sizeof *widths && row > LEAST_PANEL; k++) {
+        const uint64_t of_slab = divide_up(row, widths[k].bytes);
+        const uint64_t score =
+            busy(shape->outer * of_slab, places) * (row % LINE ? widths[k].apart : widths[k].in_line);
+        const bool is_full = row / of_slab >= widths[k].bytes / 16 * 15; /* wide ones are not made narrower */
+        if (score > best && (is_full || widths[k].bytes <= MOST_UNEVEN)) {
+            best = score;
             panels = of_slab;
         }
     }
@@ -299,6 +311,56 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     return true;
 }
 
+/* Lanes of a warp that meet in a bank of shared memory, where each has a column of a strand. */
+static unsigned lanes_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t rows) {
+    enum { WORDS = 32 };
+    const uint64_t words = 4 / sizes->vector, lanes = WORDS / words; /* of an element; at a time */
+    unsigned in_bank[WORDS] = {0}, greatest = 0;
+    for (uint64_t lane = 0; lane < lanes; lane++) {
+        unsigned *bank = &in_bank[(lane / inner * rows * inner + lane % inner) % lanes];
+        greatest = ++*bank > greatest ? *bank : greatest;
+    }
+    return greatest;
+}
+
+/* A long array of narrow rows, in tiles of whole vectors. Fewer rows a strand, if they meet less in shared memory. */
+static bool cut_narrow_scan(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+                            tally_cuda_cut *cut) {
+    const uint64_t inner = shape->inner, items = sizes->scan.items;
+    if (shape->outer > 1 || inner > sizes->scan.columns || inner > resident)
+        return false;
+    const uint64_t strands = sizes->scan.finishers / inner, fair = divide_up(shape->extent, strands * resident);
+    const uint64_t most_rows = least(items, divide_up(fair, sizes->vector) * sizes->vector);
+    if (shape->extent < strands * LEAST_STRAND)
+        return false;
+    uint64_t best = 0;
+    unsigned met = 0;
+    for (uint64_t rows = most_rows; rows * 4 > most_rows * 3; rows--) {
+        const unsigned in_a_bank = lanes_in_a_bank(sizes, inner, rows);
+        if (strands * rows * inner % sizes->vector == 0 && (!best || in_a_bank < met)) {
+            best = rows;
+            met = in_a_bank;
+        }
+    }
+    cut->path = TALLY_CUDA_NARROW;
+    cut->columns = inner;
+    cut->groups = (unsigned)strands;
+    cut->stretch = best;
+    cut->tile = strands * best * inner;
+    cut->tiles = divide_up(cut->elements, cut->tile);
+    cut->tile_grid = least(cut->tiles, resident);
+    for (cut->width = 32; cut->width * inner > sizes->scan.finishers;)
+        cut->width /= 2;
+    if (cut->tiles > 1) {
+        const uint64_t waves = least(sizes->scan.ring, divide_up(cut->tiles, cut->tile_grid));
+        const uint64_t bytes = waves * inner * cut->tile_grid * sizes->entry_bytes;
+        cut->entries = tally_cuda_place(cut, bytes);
+        cut->told = tally_cuda_place(cut, bytes);
+    }
+    cut->zeroed_bytes = cut->bytes;
+    return true;
+}
+
 static void cut_axis(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                      uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     bool scan = tally_is_scan(c);
@@ -307,6 +369,8 @@ static void cut_axis(const tally_cuda_device *device, const tally_computation *c
     if (!cut->rows || (scan && !cut->elements))
         return;
     bool is_short = shape->outer > 1 && shape->extent && shape->extent < SHORT_ROW;
+    if (scan && shape->inner > 1 && cut_narrow_scan(sizes, resident, shape, cut))
+        return;
     if (scan && shape->inner > 1 && cut_panels(device, c, sizes, shape, cut))
         return;
     if (scan && shape->inner > 1)

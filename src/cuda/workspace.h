@@ -18,6 +18,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_COLUMNS,    /* columns.cu */
     TALLY_CUDA_STRETCHES,  /* scan_columns.cu */
     TALLY_CUDA_PANELS,     /* scan_panels.cu */
+    TALLY_CUDA_NARROW,     /* scan_narrow.cu */
     TALLY_CUDA_EXACT       /* exact.cu */
 } tally_cuda_path;
 
@@ -33,13 +34,13 @@ typedef struct tally_cuda_cut {
     uint64_t tile_grid;                       /* thread blocks, all resident together */
     uint64_t slabs_a_tile, slab_grid;         /* SLABS */
     unsigned part_bits;                       /* 2^part_bits threads a column, and of SHORT_ROWS a row */
-    uint64_t columns, column_chunks, stretch; /* COLUMNS and STRETCHES: of all slabs; rows a chunk */
+    uint64_t columns, column_chunks, stretch; /* COLUMNS and STRETCHES: of all slabs; rows a chunk, NARROW: a strand */
     uint64_t panels;                          /* COLUMNS and PANELS: a slab */
     bool is_thin;                             /* few rows */
     unsigned width, panel, groups;            /* columns a thread and a panel; rows a step, or strands */
 
     /* byte offsets in the workspace; what must be zero before a run comes first */
-    size_t control, entries;
+    size_t control, entries, told;
     size_t zeroed_bytes;
     size_t partials, of_tile;
     size_t bits; /* 0: none */

@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # Lines of a filter and more options. "many" is a device of 40 processors: a block of a scan reads what the others have
-# found 32 at a time.
+# found 32 at a time, and there is one for each column of narrow arrays. "four" has those of three and several waves.
 choices() {
     cat <<'END'
 var/all_values/inclusive/f32/fast many
@@ -30,6 +30,10 @@ argmin/all_values/inclusive/i32/fast
 sum/all_values/reverse_exclusive/i32/fast
 sum/axis/inclusive/f32/fast
 max/axis/exclusive/i32/fast
+sum/axis/reverse_exclusive/f32/fast many
+max/axis/inclusive/f64/fast four
+sum/all_values/inclusive/i8/fast
+sum/all_values/reverse_exclusive/u8/fast
 sum/segments/inclusive/f32/fast
 argmin/segments/inclusive/i32/fast
 sum/keys/exclusive/i32/fast
@@ -55,10 +59,10 @@ choices | xargs -P "$(nproc 2>/dev/null || echo 2)" -L 1 sh -c '
     conformance=$0 filter=$2
     log=$1/$(echo "$2 $3 $4 $5" | tr "/ " __)
     shift 2
-    if [ "${1:-}" = many ]; then
-        shift
-        export EMULATE_MULTIPROCESSORS=40
-    fi
+    case "${1:-}" in
+    many) shift && export EMULATE_MULTIPROCESSORS=40 ;;
+    four) shift && export EMULATE_MULTIPROCESSORS=4 ;;
+    esac
     case "$*" in *--only*) ;; *) set -- --only main "$@" ;; esac
     "$conformance" --device cuda:0 --filter "$filter" --show 3 "$@" >"$log" 2>&1 ||
         { echo "failed ($?): $filter $*" >>"$log"; exit 1; }

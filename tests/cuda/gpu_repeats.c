@@ -16,25 +16,40 @@ typedef struct repeated {
     tally_dtype in;
     unsigned flags;
     uint64_t n;
+    uint64_t columns; /* 0: rows of consecutive elements, where an axis is scanned */
+    tally_dtype out;
 } repeated;
 
 static const repeated all[] = {
-    {"argmax i16, backwards", TALLY_ARGMAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST},
-    {"argmin i8", TALLY_ARGMIN, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_I8, 0, MOST - 1},
-    {"argmax f32", TALLY_ARGMAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 3000017},
-    {"minmax i16, backwards", TALLY_MINMAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST},
-    {"minmax u8", TALLY_MINMAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_U8, 0, MOST},
-    {"sum u8", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_U8, 0, MOST},
-    {"sum i16, backwards", TALLY_SUM, TALLY_ALL_VALUES, TALLY_EXCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST - 3},
-    {"sum f32", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, MOST},
-    {"sum f32, little", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 100003},
-    {"sum f64, backwards", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F64, TALLY_REVERSE, MOST},
-    {"var f32", TALLY_VAR, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 3000017},
-    {"logsumexp f32, little", TALLY_LOGSUMEXP, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 30011},
-    {"argmax i16 of rows", TALLY_ARGMAX, TALLY_AXIS, TALLY_INCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST},
-    {"argmax i16 of segments", TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_INCLUSIVE_SCAN, TALLY_I16, 0, MOST},
-    {"max i16 of segments, backwards", TALLY_MAX, TALLY_SEGMENTS, TALLY_INCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST},
-    {"argmin i16 of keys", TALLY_ARGMIN, TALLY_KEYS, TALLY_INCLUSIVE_SCAN, TALLY_I16, 0, MOST},
+    {"argmax i16, backwards", TALLY_ARGMAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST, 0,
+     TALLY_DEFAULT},
+    {"argmin i8", TALLY_ARGMIN, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_I8, 0, MOST - 1, 0, TALLY_DEFAULT},
+    {"argmax f32", TALLY_ARGMAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 3000017, 0, TALLY_DEFAULT},
+    {"minmax i16, backwards", TALLY_MINMAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST, 0,
+     TALLY_DEFAULT},
+    {"minmax u8", TALLY_MINMAX, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_U8, 0, MOST, 0, TALLY_DEFAULT},
+    {"sum u8", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_U8, 0, MOST, 0, TALLY_DEFAULT},
+    {"sum u8 in u8", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_U8, 0, MOST, 0, TALLY_U8},
+    {"sum i16, backwards", TALLY_SUM, TALLY_ALL_VALUES, TALLY_EXCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST - 3, 0,
+     TALLY_DEFAULT},
+    {"sum f32", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, MOST, 0, TALLY_DEFAULT},
+    {"sum f32, little", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 100003, 0, TALLY_DEFAULT},
+    {"sum f64, backwards", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F64, TALLY_REVERSE, MOST, 0,
+     TALLY_DEFAULT},
+    {"var f32", TALLY_VAR, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 3000017, 0, TALLY_DEFAULT},
+    {"logsumexp f32, little", TALLY_LOGSUMEXP, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 30011, 0,
+     TALLY_DEFAULT},
+    {"argmax i16 of rows", TALLY_ARGMAX, TALLY_AXIS, TALLY_INCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST, 0,
+     TALLY_DEFAULT},
+    {"sum f32 of 3 columns", TALLY_SUM, TALLY_AXIS, TALLY_INCLUSIVE_SCAN, TALLY_F32, 0, 18000000, 3, TALLY_DEFAULT},
+    {"sum f64 of 5 columns", TALLY_SUM, TALLY_AXIS, TALLY_EXCLUSIVE_SCAN, TALLY_F64, 0, MOST, 5, TALLY_DEFAULT},
+    {"max i32 of 40 columns, backwards", TALLY_MAX, TALLY_AXIS, TALLY_EXCLUSIVE_SCAN, TALLY_I32, TALLY_REVERSE, MOST,
+     40, TALLY_DEFAULT},
+    {"argmax i16 of segments", TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_INCLUSIVE_SCAN, TALLY_I16, 0, MOST, 0,
+     TALLY_DEFAULT},
+    {"max i16 of segments, backwards", TALLY_MAX, TALLY_SEGMENTS, TALLY_INCLUSIVE_SCAN, TALLY_I16, TALLY_REVERSE, MOST,
+     0, TALLY_DEFAULT},
+    {"argmin i16 of keys", TALLY_ARGMIN, TALLY_KEYS, TALLY_INCLUSIVE_SCAN, TALLY_I16, 0, MOST, 0, TALLY_DEFAULT},
 };
 
 /* ---- input and output, once for all ---- */
@@ -124,7 +139,8 @@ static size_t out_bytes_of(const repeated *r, const tally_plan *plan) {
 static tally_args arguments_of(const repeated *r, size_t bytes) {
     tally_args args = arguments(x, r->n, out, bytes);
     if (r->grouping == TALLY_AXIS)
-        args.shape = (tally_shape){r->n / ROW, ROW, 1, 0};
+        args.shape =
+            r->columns ? (tally_shape){1, r->n / r->columns, r->columns, 0} : (tally_shape){r->n / ROW, ROW, 1, 0};
     if (r->grouping == TALLY_SEGMENTS) {
         args.offsets = offsets;
         args.shape.segments = SEGMENTS;
@@ -241,6 +257,7 @@ static void every_run_gives_the_same_bits(void **state) {
         tally_desc desc = describe(r->op, r->form, r->in);
         const bool is_float = r->in == TALLY_F32 || r->in == TALLY_F64;
         desc.grouping = r->grouping;
+        desc.out = r->out;
         desc.flags = r->flags;
         desc.index = r->grouping == TALLY_SEGMENTS ? TALLY_I64 : r->grouping == TALLY_KEYS ? TALLY_I32 : TALLY_DEFAULT;
         fill(r);

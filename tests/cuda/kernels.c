@@ -97,6 +97,7 @@ static const entry set[] = {
     {TALLY_STD, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
     {TALLY_ARGMIN, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_I8, TALLY_DEFAULT, 0},
     {TALLY_MAX, TALLY_AXIS, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, TALLY_I16, TALLY_DEFAULT, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, TALLY_I8, TALLY_DEFAULT, TALLY_REVERSE},
 };
 enum {
     ENTRIES = sizeof set / sizeof *set,
@@ -126,7 +127,7 @@ static bool compile(const entry *e, int architecture, const char *more_option, c
     desc.in = e->in;
     desc.index = e->index;
     desc.flags = e->flags;
-    desc.out = e->op == TALLY_USER ? TALLY_U64 : TALLY_DEFAULT;
+    desc.out = e->op == TALLY_USER ? TALLY_U64 : e->in == TALLY_I8 && e->op == TALLY_SUM ? TALLY_I8 : TALLY_DEFAULT;
     desc.user = e->op == TALLY_USER ? &affine : NULL;
     name_of(e, name);
     tally_status status = tally_computation_decide(&desc, &c);
@@ -243,7 +244,7 @@ static int number_before(const char *from, const char *end, const char *word) {
 
 /* What a kernel is given at its launch; its name ends with a quote. */
 static unsigned dynamic_shared(const char *kernel, const tally_cuda_sizes *sizes) {
-    static const char *const scans[] = {"scan'", "scan_panels'", "sum_panels'"};
+    static const char *const scans[] = {"scan'", "scan_narrow'", "scan_panels'", "sum_panels'"};
     for (size_t k = 0; k < sizeof scans / sizeof *scans; k++)
         if (strncmp(kernel, scans[k], strlen(scans[k])) == 0)
             return sizes->scan.shared;

@@ -50,24 +50,15 @@ template <class T> inline T load(const T *from) {
     return value;
 }
 
-template <class T> inline void store(T *to, T value) {
-    if (((uint64)to & (sizeof(T) - 1)) == 0) {
-        *to = value;
-        return;
-    }
+template <class T> inline void store_bytes(T *to, T value) {
     for (int b = 0; b < (int)sizeof(T); b++)
         ((uint8 *)to)[b] = ((const uint8 *)&value)[b];
 }
-
-/* A result that is not read again soon. */
-template <class T> inline void store_once(T *to, T value) {
-    if (sizeof(T) == 4 && ((uint64)to & 3) == 0) {
-        uint32 bits;
-        memcpy(&bits, &value, 4);
-        __stcs((uint32 *)to, bits);
-    } else {
-        store(to, value);
-    }
+template <class T> inline void store(T *to, T value) {
+    if (((uint64)to & (sizeof(T) - 1)) == 0)
+        *to = value;
+    else
+        store_bytes(to, value);
 }
 
 /* Neighbouring elements, up to 16 bytes, that are loaded together; the address is aligned to all of them. */
@@ -96,6 +87,13 @@ template <int Width, class T> inline few<T, Width> load_few(const T *from) {
     word bits = __ldcs((const word *)from);
     memcpy(&f, &bits, sizeof f);
     return f;
+}
+
+/* A result that is not read again soon. */
+template <class T> inline void store_aligned_once(T *to, T value) {
+    typename word_of<sizeof(T)>::type bits;
+    memcpy(&bits, &value, sizeof(T));
+    __stcs((typename word_of<sizeof(T)>::type *)to, bits);
 }
 
 /* Neighbouring results at any address, in vectors where they lie so. */

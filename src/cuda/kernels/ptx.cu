@@ -48,6 +48,19 @@ inline float max_or_nan(float a, float b) {
 }
 #endif
 
+/* Adds the four bytes of a word to a sum. */
+template <class T> inline unsigned add_bytes(unsigned word, unsigned sum);
+template <> inline unsigned add_bytes<unsigned char>(unsigned word, unsigned sum) {
+    unsigned r;
+    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(word), "r"(0x01010101), "r"(sum));
+    return r;
+}
+template <> inline unsigned add_bytes<signed char>(unsigned word, unsigned sum) {
+    unsigned r;
+    asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(word), "r"(0x01010101), "r"(sum));
+    return r;
+}
+
 /* Takes the word out of the compiler's sight: it no longer knows what it is. */
 inline void hide(unsigned &word) {
     asm volatile("" : "+r"(word));

@@ -1,26 +1,33 @@
 /* The kernel of scans along consecutive elements: its warps and their work. scan_tiles.cu tells how they go together;
  * scan_move.cu, scan_sum.cu and scan_finish.cu what each does. */
 
+/* 'messengers': threads that tell that it is known what comes before a tile. */
+inline void init_gates(scratch &s, int messengers) {
+    if (threadIdx.x == 0) {
+        for (int at = 0; at < RING; at++) {
+            s.full[at].init(LOADERS);
+            s.ready[at].init(1 + messengers);
+            s.done[at].init(FINISHERS / WARP);
+            s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
+        }
+        show_gates();
+    }
+    __syncthreads();
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
     if (p.refused && *p.refused)
         return;
     uint64 turns = turns_of_block(p);
-    if (threadIdx.x == 0) {
-        for (int at = 0; at < RING; at++) {
-            s.full[at].init(LOADERS);
-            s.ready[at].init(2);
-            s.done[at].init(FINISHERS / WARP);
-            s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
-        }
-        show_gates();
 #if GROUPS == SEGMENTS
+    if (threadIdx.x == 0) {
         s.written_from = load(p.index);
         s.written_to = load(p.index + p.segments);
-#endif
     }
-    __syncthreads();
+#endif
+    init_gates(s, 1);
     if (threadIdx.x >= FIRST_FINISHER)
         finish_tiles(s, p, turns);
     else if (threadIdx.x >= FIRST_SUMMER)

@@ -45,6 +45,21 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
     }
 }
 
+/* A team's results, when they lie in shared memory. */
+inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread) {
+    part w = written_part(s, t);
+    if (!goes_in_bulk(p, t, is_whole(w, t))) {
+        sync_some<FINISHERS>(OF_TEAMS + team);
+        write_out(s.tile[here.at], thread, p.out + t.low, w);
+    }
+#if COPIES_IN_BULK
+    show_to_copies();
+#endif
+    __syncwarp();
+    if (thread % WARP == 0)
+        (COPIES_IN_BULK ? s.done : s.empty)[here.at].arrive();
+}
+
 /* A bit for each item that is a head, in logical order. 'column' is of the first item, in its row. */
 inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int stretch, uint64 column) {
     bits_t heads = 0;
@@ -196,18 +211,13 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     if (p.total && there && first + there == p.n)
         p.total->write(KEPT ? combine(left, widen(run)) : left);
 
-    part w = written_part(s, t);
-    if (!goes_in_bulk(p, t, is_whole(w, t))) {
-        sync_some<FINISHERS>(OF_TEAMS + team);
-        write_out(memory, thread, p.out + t.low, w);
-    }
-#if COPIES_IN_BULK
-    show_to_copies();
-#endif
-    __syncwarp();
-    if (thread % WARP == 0)
-        (COPIES_IN_BULK ? s.done : s.empty)[here.at].arrive();
+    hand_over(s, p, t, here, team, thread);
 }
+
+#if SUMS_BYTES
+inline void finish_bytes(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
+                         int in_turn, const acc_t &base);
+#endif
 
 inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
     int team = (threadIdx.x - FIRST_FINISHER) / FINISHERS, thread = (threadIdx.x - FIRST_FINISHER) % FINISHERS;
@@ -219,5 +229,9 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
     place here = {0, 0};
     here.advance(team);
     for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1)
+#if SUMS_BYTES
+        finish_bytes(s, p, tile_at(p, turn), here, team, thread, in_turn, base);
+#else
         finish_tile(s, p, tile_at(p, turn), here, team, thread, in_turn, has_base, base);
+#endif
 }

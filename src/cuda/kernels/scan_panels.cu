@@ -30,38 +30,71 @@ struct panel_scratch {
 };
 static_assert(sizeof(panel_scratch) <= SCAN_SHARED_BYTES);
 
+/* What a team goes down at a time: a panel, or a chunk of one. */
+struct panel_part {
+    uint64 column;      /* the first, of outer x inner */
+    uint64 at;          /* its element in the slab's physically lowest row */
+    uint64 first, rows; /* logical; rows is 0 if there is no such part */
+    uint32 chunk;
+    int width;
+};
+inline panel_part panel_part_at(const panels_args &p, uint64 number) {
+    const uint64 of_slabs = p.outer * p.panels;
+    panel_part part = {};
+    if (number >= of_slabs * p.chunks)
+        return part;
+    part.chunk = p.chunks > 1 ? (uint32)(number / of_slabs) : 0;
+    const uint64 panel = number - part.chunk * of_slabs, slab = p.panels > 1 ? panel / p.panels : panel;
+    const uint64 column = (panel - slab * p.panels) * p.panel;
+    part.column = slab * p.inner + column;
+    part.at = slab * p.extent * p.inner + column;
+    part.first = part.chunk * p.chunk;
+    part.rows = part.first >= p.extent ? 0 : p.extent - part.first < p.chunk ? p.extent - part.first : p.chunk;
+    part.width = p.inner - column < p.panel ? (int)(p.inner - column) : (int)p.panel;
+    return part;
+}
+
 struct panel_tile {
-    uint64 column; /* the first, of outer x inner */
-    uint64 chunk;
     uint64 at;    /* the first column's element in the tile's physically lowest row */
     uint64 first; /* row, logical */
     int rows, width;
-    bool begins, ends; /* the chunk */
+    bool begins, ends; /* the part */
 };
+inline panel_tile panel_tile_at(const panels_args &p, const panel_part &part, uint64 down, int most) {
+    panel_tile t;
+    t.first = part.first + down;
+    t.rows = part.rows - down < most ? (int)(part.rows - down) : most;
+    t.width = part.width;
+    t.begins = down == 0;
+    t.ends = down + t.rows == part.rows;
+    t.at = part.at + (REVERSE ? p.extent - t.first - t.rows : t.first) * p.inner;
+    return t;
+}
 
-/* Calls use(tile, place, team) for the tiles of this block, in the order in which they pass through shared memory. */
+/* Calls use(part, tile, place, team) for the tiles of this block, in the order in which they pass through shared memory. */
 template <class Use> inline void for_panel_tiles(const panels_args &p, Use use) {
     panel_place here = {0, 0};
-    const uint64 of_slabs = p.outer * p.panels, panels = of_slabs * p.chunks, rows = (uint64)p.strands * ITEMS;
-    for (uint64 base = (uint64)blockIdx.x * TEAMS; base < panels; base += (uint64)gridDim.x * TEAMS)
+    const uint64 parts = p.outer * p.panels * p.chunks;
+    const int rows = p.strands * ITEMS;
+    for (uint64 base = (uint64)blockIdx.x * TEAMS; base < parts; base += (uint64)gridDim.x * TEAMS) {
+        panel_part of[TEAMS];
+#pragma unroll
+        for (int team = 0; team < TEAMS; team++)
+            of[team] = panel_part_at(p, base + team);
         for (uint64 down = 0; down < p.chunk; down += rows)
-            for (int team = 0; team < TEAMS && base + team < panels; team++) {
-                panel_tile t;
-                t.chunk = p.chunks > 1 ? (base + team) / of_slabs : 0;
-                uint64 panel = base + team - t.chunk * of_slabs, slab = p.panels > 1 ? panel / p.panels : panel;
-                uint64 column = (panel - slab * p.panels) * p.panel;
-                t.first = t.chunk * p.chunk + down;
-                if (t.first >= p.extent)
-                    continue;
-                t.rows = p.extent - t.first < rows ? (int)(p.extent - t.first) : (int)rows;
-                t.width = p.inner - column < p.panel ? (int)(p.inner - column) : (int)p.panel;
-                t.begins = down == 0;
-                t.ends = down + rows >= p.chunk || t.first + t.rows == p.extent;
-                t.column = slab * p.inner + column;
-                t.at = (slab * p.extent + (REVERSE ? p.extent - t.first - t.rows : t.first)) * p.inner + column;
-                use(t, here, team);
-                here.advance();
+#pragma unroll 1
+            for (int team = 0; team < TEAMS; team++) {
+                panel_part part = of[0];
+#pragma unroll
+                for (int k = 1; k < TEAMS; k++)
+                    if (team == k)
+                        part = of[k];
+                if (down < part.rows) {
+                    use(part, panel_tile_at(p, part, down, rows), here, team);
+                    here.advance();
+                }
             }
+    }
 }
 
 /* ---- loaders ---- */
@@ -90,17 +123,25 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
     const int rows_at_once = PANEL_LOADERS / a_row, row_of_thread = thread / a_row;
     const int column = (thread - row_of_thread * a_row) * a_vector;
     const bool aligned = shift_of(p.x) == 0 && p.inner % a_vector == 0; /* all rows */
-    for_panel_tiles(p, [&](const panel_tile &t, const panel_place &here, int) {
+    const int to_next = rows_at_once * p.panel;
+    const uint64 from_next = rows_at_once * p.inner;
+    for_panel_tiles(p, [&](const panel_part &, const panel_tile &t, const panel_place &here, int) {
         in_t *memory = (in_t *)s.tile[here.at];
         const in_t *from = p.x + t.at;
         s.empty[here.at].wait(here.parity ^ 1);
         if (in_one_piece)
             fetch_ahead(memory, from, t.rows * (int)p.inner, thread, PANEL_LOADERS);
         else if (row_of_thread < rows_at_once && aligned) {
-            if (column < t.width)
+            if (column < t.width) {
+                in_t *to = memory + row_of_thread * p.panel + column;
+                from += row_of_thread * p.inner + column;
 #pragma unroll 4
-                for (int row = row_of_thread; row < t.rows; row += rows_at_once)
-                    copy_vector<16>(memory + row * p.panel + column, from + row * p.inner + column);
+                for (int row = row_of_thread; row < t.rows; row += rows_at_once) {
+                    copy_vector<16>(to, from);
+                    to += to_next;
+                    from += from_next;
+                }
+            }
         } else if (row_of_thread < rows_at_once) {
             for (int row = row_of_thread; row < t.rows; row += rows_at_once)
                 fetch_ahead(memory + row * p.panel, from + row * p.inner, t.width, thread - row_of_thread * a_row,
@@ -112,16 +153,20 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
 
 /* ---- teams ---- */
 
-inline acc_t start_of_chunk(const panels_args &p, const panel_tile &t, uint64 column) {
+inline acc_t start_of_chunk(const panels_args &p, uint64 chunk, uint64 column) {
     acc_t start = identity_as<acc_t>();
     if (p.carry || p.initial)
         start = p.carry ? p.carry[column].read() : raise(load(p.initial));
     if (p.chunks > 1) {
-        acc_t rows = p.partials[t.chunk * p.outer * p.inner + column].read();
+        acc_t rows = p.partials[chunk * p.outer * p.inner + column].read();
         start = p.carry || p.initial ? combine(start, rows) : rows;
     }
     return start;
 }
+
+template <bool Value> struct choice {
+    static constexpr bool value = Value;
+};
 
 /* Goes down the panels of a team: adds each chunk up, or scans it. */
 template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p) {
@@ -129,9 +174,10 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
     const int thread = (threadIdx.x - PANEL_LOADERS) % FINISHERS;
     const int strand = thread / p.panel, column = thread - strand * p.panel, pitch = p.panel;
     const bool in_one_piece = p.panel == p.inner;
+    const bool is_aligned = ((uint64)p.out & (sizeof(result_t) - 1)) == 0;
     int in_turn = 0;
     acc_t run = identity_as<acc_t>(); /* of this column, before the tile */
-    for_panel_tiles(p, [&](const panel_tile &t, const panel_place &here, int team) {
+    for_panel_tiles(p, [&](const panel_part &part, const panel_tile &t, const panel_place &here, int team) {
         if (team != my_team)
             return;
         const bool works = strand < (int)p.strands && column < t.width;
@@ -140,24 +186,34 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
         const int first = REVERSE ? t.rows - 1 - strand * ITEMS : strand * ITEMS, step = REVERSE ? -1 : 1;
         auto row_of = [&](int k) { return first + k * step; };
         if (t.begins)
-            run = IsSum || !works ? identity_as<acc_t>() : start_of_chunk(p, t, t.column + column);
+            run = IsSum || !works ? identity_as<acc_t>() : start_of_chunk(p, part.chunk, part.column + column);
         s.full[here.at].wait(here.parity);
         in_t *elements = (in_t *)s.tile[here.at] + first * pitch + column;
         lane_t sum = identity_as<lane_t>(), kept[ITEMS];
+        auto add_up = [&](auto is_whole) { /* whether all items are there */
+            in_t x[ITEMS];
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            if (!INCLUSIVE)
-                kept[k] = sum;
-            if (k < there) {
-                uint64 row = t.first + strand * ITEMS + k;
-                value_t second =
-                    HAS_SECOND ? value_of(load(p.y + t.at + row_of(k) * p.inner + column)) : value_t(0);
-                sum = combine(sum, lift_as<lane_t>(value_of(elements[k * step * pitch]), second,
-                                                   p.before + (REVERSE ? p.extent - 1 - row : row)));
+            for (int k = 0; k < ITEMS; k++)
+                x[k] = is_whole.value || k < there ? elements[k * step * pitch] : in_t(0);
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) {
+                if (!INCLUSIVE)
+                    kept[k] = sum;
+                if (is_whole.value || k < there) {
+                    uint64 row = t.first + strand * ITEMS + k;
+                    value_t second =
+                        HAS_SECOND ? value_of(load(p.y + t.at + row_of(k) * p.inner + column)) : value_t(0);
+                    sum = combine(sum, lift_as<lane_t>(value_of(x[k]), second,
+                                                       p.before + (REVERSE ? p.extent - 1 - row : row)));
+                }
+                if (INCLUSIVE)
+                    kept[k] = sum;
             }
-            if (INCLUSIVE)
-                kept[k] = sum;
-        }
+        };
+        if (there == ITEMS)
+            add_up(choice<true>());
+        else
+            add_up(choice<false>());
         if (IsSum || !in_one_piece) { /* all is in registers */
             __syncwarp();
             if (thread % WARP == 0)
@@ -176,11 +232,11 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
             }
         if (IsSum) {
             if (t.ends && works && strand == 0)
-                p.partials[t.chunk * p.outer * p.inner + t.column + column].write(run);
+                p.partials[part.chunk * p.outer * p.inner + part.column + column].write(run);
             return;
         }
         if (p.total && works && strand == 0 && t.first + t.rows == p.extent)
-            p.total[t.column + column].write(run);
+            p.total[part.column + column].write(run);
         auto result_of = [&](int k) {
             return lower(combine(left, widen(kept[k])), p.before + t.first + strand * ITEMS + k + INCLUSIVE, 0);
         };
@@ -193,10 +249,23 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
                 }
         } else {
             result_t *to = p.out + t.at + first * (int64)p.inner + column;
+            const int row = step * (int)(p.inner * sizeof(result_t)); /* bytes */
+            auto store_all = [&](auto is_whole) {
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++, to += step * (int64)p.inner)
-                if (k < there)
-                    store_once(to, result_of(k));
+                for (int k = 0; k < ITEMS; k++)
+                    if (is_whole.value || k < there)
+                        store_aligned_once((result_t *)((uint8 *)to + (int64)k * row), result_of(k));
+            };
+            if (is_aligned && there == ITEMS) {
+                store_all(choice<true>());
+            } else if (is_aligned) {
+                store_all(choice<false>());
+            } else {
+#pragma unroll
+                for (int k = 0; k < ITEMS; k++)
+                    if (k < there)
+                        store_bytes((result_t *)((uint8 *)to + (int64)k * row), result_of(k));
+            }
         }
         if (in_one_piece) {
             sync_some<FINISHERS>(OF_TEAMS + team);

@@ -96,6 +96,13 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     auto add_vector = [&](int v, bool all) {
         in_t few[a_vector];
         uint4 bits = ((const uint4 *)memory)[v];
+#if SUMS_BYTES
+        if (all) {
+            sum.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.a0));
+            sum.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.a0));
+            return;
+        }
+#endif
         memcpy(few, &bits, 16);
 #pragma unroll
         for (int k = 0; k < a_vector; k++) {

@@ -76,6 +76,11 @@ struct scratch {
     alignas(16) uint8 of_summers[2][SUMMERS / WARP * sizeof(lane_t)];
     int head_of_summers[2][SUMMERS / WARP];
     alignas(16) uint8 of_finishers[TEAMS][2][FINISHERS / WARP * (sizeof(lane_t) + 16)];
+#if SCAN_COLUMNS /* scan_narrow.cu */
+    alignas(16) uint8 before_columns[RING][SCAN_COLUMNS * sizeof(acc_t)];
+    alignas(16) uint8 of_rows[2][SUMMERS * sizeof(lane_t)];
+    alignas(16) uint8 of_strands[TEAMS][FINISHERS * sizeof(acc_t)];
+#endif
 };
 static_assert(sizeof(scratch) <= SCAN_SHARED_BYTES);
 

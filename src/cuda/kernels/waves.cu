@@ -84,18 +84,18 @@ inline void publish(entry *e, const record &r, uint32 tag) {
 #endif
 }
 
-/* Entries that lie a warp apart, read at once, so that their ways from memory overlap. */
-struct batch {
+/* Entries that lie Step apart, read at once, so that their ways from memory overlap. */
+template <int Many, int Step = WARP> struct batch_of {
+    enum { MANY = Many, ALL_THERE = (1 << MANY) - 1 };
 #if IN_ONE_ACCESS
-    enum { MANY = 5, ALL_THERE = (1 << MANY) - 1 }; /* as many as it takes for one block a processor */
     uint32 word[MANY][ENTRY_BYTES / 4];
 #else
-    enum { MANY = 1, ALL_THERE = 1 };
     record whole;
+    static_assert(MANY == 1);
 #endif
     uint32 there = 0; /* a bit for each */
 
-    /* Of the indices first, first + WARP ... that are less than 'end', those that have not been seen yet; whether all
+    /* Of the indices first, first + Step ... that are less than 'end', those that have not been seen yet; whether all
      * have. */
     bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
         if (there == ALL_THERE)
@@ -103,9 +103,9 @@ struct batch {
 #if IN_ONE_ACCESS
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
-            const entry *from = entries + first + k * WARP;
+            const entry *from = entries + first + k * Step;
             uint32 *w = word[k];
-            if (there >> k & 1 || first + k * WARP >= end)
+            if (there >> k & 1 || first + k * Step >= end)
                 continue;
             if (SLOT_BYTES == 4)
                 load_relaxed(from, w[0], w[1]);
@@ -115,7 +115,7 @@ struct batch {
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
             const uint32 *w = word[k];
-            bool has_tag = first + k * WARP >= end || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
+            bool has_tag = first + k * Step >= end || ((w[SLOT_BYTES / 4] & ~HEAD_BIT) == tag &&
                                                        (SLOT_BYTES == 4 || w[ENTRY_BYTES / 4 - 1] == tag));
             there |= (uint32)has_tag << k;
         }
@@ -140,6 +140,8 @@ struct batch {
 #endif
     }
 };
+enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS ? 5 : 1 }; /* as many as it takes for one block a processor */
+typedef batch_of<ENTRIES_AT_ONCE> batch;
 
 #if !COMMUTES
 /* Adds up what a warp's lanes have, in their order: the inclusive sums. */

@@ -230,6 +230,13 @@ inline unsigned __brev(unsigned word) {
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((unsigned long long)high << 32 | low) >> shift % 32);
 }
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    const unsigned long long bytes = (unsigned long long)high << 32 | low;
+    unsigned word = 0;
+    for (int b = 0; b < 4; b++)
+        word |= (unsigned)(bytes >> 8 * (selector >> 4 * b & 7) & 255) << 8 * b;
+    return word;
+}
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }

@@ -52,6 +52,12 @@ inline float max_or_nan(float a, float b) {
 }
 #endif
 
+template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
+    for (int b = 0; b < 4; b++)
+        sum += (unsigned)(T)(word >> 8 * b);
+    return sum;
+}
+
 inline void hide(unsigned &) {}
 
 /* A launch is done before the next begins. */

@@ -1,0 +1,278 @@
+/* Scans along the first axis of a long narrow array: extent x inner, with rows of a few elements. As scan.cu's, one
+ * pass of waves through a ring of tiles; here a tile is whole rows, with a sum for each column. One block for each
+ * column, its teller, adds up what the tiles of a wave have there and tells every block what comes before its tile: if
+ * each added up all by itself, as where there is one sum a tile, it would read 'inner' times as much. */
+struct narrow_args {
+    scan_args tiles;    /* carry and total are of columns; the entries waves x inner x blocks */
+    struct entry *told; /* what comes before each tile: waves x blocks x inner */
+    uint32 inner;
+    uint32 strands, rows; /* shares of a tile, of so many rows, for as many threads as there are columns */
+    uint32 lanes;         /* threads that scan what the strands have of a column: a power of two */
+};
+enum { FIRST_TELLER = THREADS, NARROW_WAVES = RING }; /* tellers have read a wave when its tile's place is free */
+static_assert(FIRST_TELLER + WARP == SCAN_NARROW_THREADS && NARROW_WAVES == SCAN_NARROW_WAVES);
+
+inline bool has_aligned_elements(const scan_args &p) {
+    return ((uint64)p.x & (sizeof(in_t) - 1)) == 0;
+}
+inline const in_t *elements_of(const scratch &s, const scan_args &p, const tile &t, const place &here) {
+    return (const in_t *)(s.tile[here.at] + (has_aligned_elements(p) ? shift_of(p.x + t.low) : 0));
+}
+template <class A> inline A lift_at(const narrow_args &p, const tile &t, int e, in_t x) {
+    const uint64 at = t.low + e;
+    return lift_as<A>(value_of(x), partner_of(p.tiles, at), p.tiles.before + at / p.inner);
+}
+/* Entries of a wave: what the blocks have in a column, and what a block is told of each. */
+inline entry *sums_of(const narrow_args &p, uint32 turn, uint32 column) {
+    return p.tiles.entries + (turn % NARROW_WAVES * p.inner + column) * gridDim.x;
+}
+inline entry *told_of(const narrow_args &p, uint32 turn, uint32 block) {
+    return p.told + (turn % NARROW_WAVES * gridDim.x + block) * p.inner;
+}
+
+/* Elements one by one to where they are aligned. */
+inline void load_unaligned_tiles(scratch &s, const scan_args &p, uint64 turns) {
+    place here = {0, 0};
+    for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
+        const tile t = tile_at(p, turn);
+        s.empty[here.at].wait(here.parity ^ 1);
+        for (int e = threadIdx.x; e < t.count; e += LOADERS)
+            ((in_t *)s.tile[here.at])[e] = load(p.x + t.low + e);
+        s.full[here.at].arrive();
+    }
+}
+
+/* ---- summers, tellers and messengers ---- */
+
+inline void sum_columns(scratch &s, const narrow_args &p, uint64 turns) {
+    const int thread = threadIdx.x - FIRST_SUMMER, inner = p.inner, used = SUMMERS / inner * inner;
+    int in_turn = 0;
+    place here = {0, 0};
+    for (uint64 turn = 0; turn < turns; turn++, here.advance(), in_turn ^= 1) {
+        const tile t = tile_at(p.tiles, turn);
+        lane_t *sums = (lane_t *)s.of_rows[in_turn], sum = identity_as<lane_t>();
+        s.full[here.at].wait(here.parity);
+        const in_t *elements = elements_of(s, p.tiles, t, here);
+        if (thread < used)
+#pragma unroll 10
+            for (int e = thread; e < t.count; e += used) /* always of the same column */
+                sum = combine(sum, lift_at<lane_t>(p, t, e, elements[e]));
+        sums[thread] = sum;
+        sync_some<SUMMERS>(OF_SUMMERS);
+        if (thread == 0)
+            s.ready[here.at].arrive();
+        if (p.tiles.tiles > 1 && thread < inner) {
+#pragma unroll 8
+            for (int k = thread + inner; k < used; k += inner)
+                sum = combine(sum, sums[k]);
+            publish(sums_of(p, (uint32)turn, thread) + blockIdx.x, record::of(widen(sum), false, 0),
+                    (uint32)turn + 1);
+        }
+    }
+}
+
+/* Reads of entries take long while all of memory is in use: those of the next wave are under way, too, unless there are
+ * more words than registers for them. */
+template <class Batch, class Read, class Use> inline void for_waves(uint32 turns, Read try_read, Use use) {
+    constexpr bool AHEAD = sizeof(Batch) <= 64;
+    Batch few, next;
+    try_read(few, 0);
+    for (uint32 turn = 0; turn < turns; turn++) {
+        if (AHEAD) {
+            next.there = 0;
+            try_read(next, turn + 1);
+        }
+        while (!try_read(few, turn))
+            ;
+        __syncwarp();
+        use(turn, few);
+        if (AHEAD)
+            few = next;
+        else
+            few.there = 0;
+    }
+}
+
+/* A lane of the teller reads what neighbouring blocks have, so that a warp's sums are scanned once. Of 16 bytes there is
+ * room for fewer. */
+typedef batch_of<ENTRY_BYTES == 8 ? ENTRIES_AT_ONCE : 3, 1> neighbours;
+
+/* Tells the blocks from 'first' on what the ones before have in a column; 'run' becomes what all of them have. */
+inline void tell_some(const narrow_args &p, const neighbours &few, entry *told, uint32 first, uint32 there, uint32 tag,
+                      acc_t *run) {
+    const uint32 lane = threadIdx.x % WARP, index = first + lane * neighbours::MANY;
+    acc_t sum = identity_as<acc_t>(), up_to[neighbours::MANY];
+#pragma unroll
+    for (int k = 0; k < neighbours::MANY; k++) {
+        up_to[k] = sum;
+        if (index + k < there)
+            sum = combine(sum, few.get(k).acc);
+    }
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const acc_t left = from_below(sum, d);
+        if (lane >= d)
+            sum = combine(left, sum);
+    }
+    acc_t before = from_below(sum, 1);
+    before = lane ? combine(*run, before) : *run;
+    told += (uint64)index * p.inner;
+#pragma unroll
+    for (int k = 0; k < neighbours::MANY; k++, told += p.inner)
+        if (index + k < there)
+            publish(told, record::of(combine(before, up_to[k]), false, 0), tag);
+    *run = combine(*run, from_lane(sum, WARP - 1));
+}
+
+inline void tell_column(const narrow_args &p, uint32 column) {
+    enum { AT_ONCE = neighbours::MANY * WARP };
+    const uint32 lane = threadIdx.x % WARP, turns = (uint32)((p.tiles.tiles + gridDim.x - 1) / gridDim.x);
+    acc_t base = identity_as<acc_t>(); /* before the wave */
+    auto blocks_in = [&](uint32 turn) { /* with a tile in that wave */
+        const uint64 first = (uint64)turn * gridDim.x;
+        return turn >= turns ? 0 : p.tiles.tiles - first < gridDim.x ? (uint32)(p.tiles.tiles - first) : gridDim.x;
+    };
+    auto try_read = [&](neighbours &few, uint32 turn) {
+        return few.try_read(sums_of(p, turn, column), lane * neighbours::MANY, blocks_in(turn), turn + 1);
+    };
+    for_waves<neighbours>(turns, try_read, [&](uint32 turn, const neighbours &few) {
+        const uint32 there = blocks_in(turn);
+        entry *told = told_of(p, turn, 0) + column;
+        tell_some(p, few, told, 0, there, turn + 1, &base);
+#pragma unroll 1
+        for (uint32 at = AT_ONCE; at < there; at += AT_ONCE) {
+            neighbours more;
+            while (!more.try_read(sums_of(p, turn, column), at + lane * neighbours::MANY, there, turn + 1))
+                ;
+            __syncwarp();
+            tell_some(p, more, told, at, there, turn + 1, &base);
+        }
+    });
+}
+
+/* There are fewer blocks than columns only where there is one wave. */
+inline void tell(const narrow_args &p) {
+    if (p.tiles.tiles > 1)
+        for (uint32 column = blockIdx.x; column < p.inner; column += gridDim.x)
+            tell_column(p, column);
+}
+
+inline void carry_columns(scratch &s, const narrow_args &p, uint32 turns) {
+    typedef batch_of<SCAN_COLUMNS / WARP> columns;
+    const uint32 lane = threadIdx.x % WARP;
+    place here = {0, 0};
+    auto try_read = [&](columns &few, uint32 turn) {
+        const uint32 end = p.tiles.tiles > 1 && turn < turns ? p.inner : 0;
+        return few.try_read(told_of(p, turn, blockIdx.x), lane, end, turn + 1);
+    };
+    for_waves<columns>(turns, try_read, [&](uint32, const columns &few) {
+        acc_t *before = (acc_t *)s.before_columns[here.at];
+        s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
+#pragma unroll
+        for (int k = 0; k < columns::MANY; k++)
+            if (lane + k * WARP < p.inner)
+                before[lane + k * WARP] = p.tiles.tiles > 1 ? few.get(k).acc : identity_as<acc_t>();
+        s.ready[here.at].arrive();
+        here.advance();
+    });
+}
+
+/* ---- finishers ---- */
+
+/* What the strands of a column before this thread's add up to. */
+inline acc_t scan_strands(const narrow_args &p, acc_t *spots, int team, int thread, acc_t mine) {
+    const int inner = p.inner, strands = p.strands, lanes = p.lanes, lane = thread & (lanes - 1);
+    const int column = thread / lanes, each = (strands + lanes - 1) / lanes;
+    const int first = lane * each, end = column >= inner ? 0 : first + each < strands ? first + each : strands;
+    spots[thread] = mine;
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    acc_t sum = identity_as<acc_t>();
+    for (int k = first; k < end; k++)
+        sum = combine(sum, spots[k * inner + column]);
+    for (int d = 1; d < lanes; d *= 2) {
+        const acc_t left = from_below(sum, d);
+        if (lane >= d)
+            sum = combine(left, sum);
+    }
+    acc_t before = from_below(sum, 1);
+    if (lane == 0)
+        before = identity_as<acc_t>();
+    for (int k = first; k < end; k++) {
+        const acc_t next = combine(before, spots[k * inner + column]);
+        spots[k * inner + column] = before;
+        before = next;
+    }
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    return spots[thread];
+}
+
+inline void finish_columns(scratch &s, const narrow_args &p, uint64 turns) {
+    const int team = (threadIdx.x - FIRST_FINISHER) / FINISHERS, thread = (threadIdx.x - FIRST_FINISHER) % FINISHERS;
+    const int inner = p.inner, strand = thread / inner, column = thread - strand * inner;
+    const int most = p.rows, from = strand * most;
+    const bool works = strand < (int)p.strands, has_base = p.tiles.carry || p.tiles.initial;
+    acc_t base = identity_as<acc_t>();
+    if (has_base && works)
+        base = p.tiles.carry ? p.tiles.carry[column].read() : raise(load(p.tiles.initial));
+    place here = {0, 0};
+    here.advance(team);
+    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS)) {
+        const tile t = tile_at(p.tiles, turn);
+        const int rows = (int)((uint32)t.count / p.inner), step = REVERSE ? -inner : inner;
+        const int left_over = works && from < rows ? rows - from : 0, there = left_over < most ? left_over : most;
+        const int first = (REVERSE ? rows - 1 - from : from) * inner + column;
+        const in_t *elements = elements_of(s, p.tiles, t, here);
+        s.full[here.at].wait(here.parity);
+        in_t x[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            x[k] = k < there ? elements[first + k * step] : in_t(0);
+        lane_t sum = identity_as<lane_t>(), kept[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            if (!INCLUSIVE)
+                kept[k] = sum;
+            if (k < there)
+                sum = combine(sum, lift_at<lane_t>(p, t, first + k * step, x[k]));
+            if (INCLUSIVE)
+                kept[k] = sum;
+        }
+        acc_t before = scan_strands(p, (acc_t *)s.of_strands[team], team, thread, widen(sum));
+        s.ready[here.at].wait(here.parity);
+        acc_t left = works ? ((const acc_t *)s.before_columns[here.at])[column] : base;
+        left = combine(has_base ? combine(base, left) : left, before);
+        uint8 *memory = s.tile[here.at];
+        const uint64 logical = p.tiles.before + t.first / p.inner + from; /* rows before the first */
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            if (k < there)
+                ((result_t *)memory)[first + k * step] =
+                    lower(combine(left, widen(kept[k])), logical + k + INCLUSIVE, 0);
+        if (p.tiles.total && there && t.first + (from + there) * inner == p.tiles.n)
+            p.tiles.total[column].write(combine(left, widen(sum)));
+        hand_over(s, p.tiles, t, here, team, thread);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(SCAN_NARROW_THREADS, 1) scan_narrow(narrow_args p) {
+    extern __shared__ __align__(128) uint8 narrow_memory[];
+    scratch &s = *(scratch *)narrow_memory;
+    const uint64 turns = turns_of_block(p.tiles);
+    init_gates(s, WARP);
+    if (threadIdx.x >= FIRST_TELLER)
+        tell(p);
+    else if (threadIdx.x >= FIRST_FINISHER)
+        finish_columns(s, p, turns);
+    else if (threadIdx.x >= FIRST_SUMMER)
+        sum_columns(s, p, turns);
+    else if (threadIdx.x >= MESSENGER)
+        carry_columns(s, p, (uint32)turns);
+#if COPIES_IN_BULK
+    else if (threadIdx.x >= FIRST_STORER)
+        store_tiles(s, p.tiles, turns);
+#endif
+    else if (has_aligned_elements(p.tiles))
+        load_tiles(s, p.tiles, turns);
+    else
+        load_unaligned_tiles(s, p.tiles, turns);
+}
