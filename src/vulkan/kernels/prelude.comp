@@ -278,9 +278,11 @@ int64_t rank_of(double x) {
 #if VALUE_KIND == KIND_ORDER32
 #define LEAST (-2147483647 - 1)
 #define MOST  2147483647
+int order_of_number(int bits) {
+    return bits >= 0 ? bits : GIVES_INDEX ? LEAST - bits : bits ^ MOST;
+}
 int order_of(int bits) {
-    const int magnitude = bits & MOST, order = bits >= 0 ? bits : GIVES_INDEX ? -magnitude : ~magnitude;
-    return magnitude > 0x7f800000 ? LARGEST ? MOST : LEAST : order;
+    return (bits & MOST) > 0x7f800000 ? LARGEST ? MOST : LEAST : order_of_number(bits);
 }
 int ordered_of_bits(uint64_t from, uint type) {
     return order_of(int(words_of(convert_float(from, type, F32)).x));

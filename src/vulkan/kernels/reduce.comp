@@ -36,15 +36,31 @@ void add_vector(inout sum total, uvec4 x, uvec4 y, uint64_t number) {
     }
 }
 #if CHOOSES
+VALUE before_of(VALUE a, VALUE b) {
+    return LARGEST ? max(a, b) : min(a, b);
+}
 /* The extremum of a vector, as a key. */
 VALUE first_of_vector(uvec4 x) {
     const uint log = IN_LOG, vector = 16u >> log;
-    VALUE value = value_of_bits(pick(x, 0, log));
+#if VALUE_KIND == KIND_ORDER32
+    /* Whether there are NaNs shows once a vector: those of one sign lie beyond the infinity that comes first, those of the
+     * other beyond the other one, in the order of the bits themselves. */
+    const int infinity = 0x7f800000;
+    int bits = floatBitsToInt(float_of(pick(x, 0, log), IN)), value = order_of_number(bits), most = bits;
     UNROLLED for (uint k = 1; k < vector; k++) {
-        const VALUE other = value_of_bits(pick(x, k, log));
-        value = goes_before(other, value) ? other : value;
+        bits = floatBitsToInt(float_of(pick(x, k, log), IN));
+        value = before_of(value, order_of_number(bits));
+        most = LARGEST ? int(max(uint(most), uint(bits))) : max(most, bits);
     }
+    const bool has_nan = LARGEST ? value > infinity || uint(most) > uint(infinity | LEAST)
+                                 : value < order_of_number(infinity | LEAST) || most > infinity;
+    return has_nan ? -1 - last_value() : value;
+#else
+    VALUE value = value_of_bits(pick(x, 0, log));
+    UNROLLED for (uint k = 1; k < vector; k++)
+        value = before_of(value, value_of_bits(pick(x, k, log)));
     return value;
+#endif
 }
 #endif
 
