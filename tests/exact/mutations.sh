@@ -81,10 +81,10 @@ passes "$work/unchanged"
 rm -rf "${work:?}/unchanged"
 
 kernels=cpu/kernels
-mutation window_one_bit_narrower $kernels/exact_stream.h 's/HEADROOM = LANE_BITS + 1,/HEADROOM = LANE_BITS,/'
+mutation window_one_bit_narrower $kernels/exact_bins.h 's/HEADROOM = LANE_BITS + 1,/HEADROOM = LANE_BITS,/'
 mutation inexact_flag_ignored $kernels/exact_stream.h 's/return !tally_fpenv_inexact(out) &&/return/'
 mutation lost_products_ignored $kernels/exact_products.h 's/return !tally_fpenv_inexact(pairs);/return true;/'
-mutation bins_overflow $kernels/exact_stream.h 's/all >> 62 != 0/all >> 63 != 0/'
+mutation bins_overflow $kernels/exact_bins.h 's/all >> 62 != 0/all >> 63 != 0/'
 mutation unit_off_by_one $kernels/exact_stream.h 's/BITS_PER_LEVEL \* level - 52/BITS_PER_LEVEL * level - 51/'
 mutation small_sum_forgets $kernels/exact_few.h 's/exact &= lost == 0;/exact \&= true;/'
 mutation caller_flushes_to_zero cpu/fpenv.h 's/UINT32_C(0x1f80)/UINT32_C(0x9fc0)/'
