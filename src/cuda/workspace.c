@@ -105,7 +105,7 @@ static void cut_rows(const tally_cuda_device *device, const tally_cuda_sizes *si
 static bool cut_held(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t vectors = divide_up(cut->elements, sizes->vector), rows = sizes->held_rows;
     uint64_t blocks = 1;
-    if (!rows || vectors > HELD_VECTORS)
+    if (!rows || !vectors || vectors > HELD_VECTORS)
         return false;
     if (vectors > HELD_IN_BLOCK) {
         blocks = vectors <= HELD_IN_CLUSTER ? CLUSTER : WIDE_CLUSTER;
