@@ -342,6 +342,8 @@ static bool cut_narrow_scan(const tally_cuda_sizes *sizes, uint64_t resident, co
             met = in_a_bank;
         }
     }
+    if (!best) /* no tile of whole vectors */
+        return false;
     cut->path = TALLY_CUDA_NARROW;
     cut->columns = inner;
     cut->groups = (unsigned)strands;
