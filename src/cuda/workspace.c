@@ -199,7 +199,7 @@ static uint64_t busy(uint64_t parts, uint64_t places) {
 static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uint64_t across, uint64_t wide,
                             uint64_t widest) {
     const uint64_t places = (uint64_t)device->multiprocessors * COLUMN_BLOCKS, fewest = divide_up(across, widest);
-    uint64_t panels = divide_up(across, wide), most_panels = panels * 3 / 2, best = 0;
+    uint64_t panels = most(1, divide_up(across, wide)), most_panels = panels * 3 / 2, best = 0;
     if (outer * panels < places || outer * panels > 8 * places)
         return panels;
     for (uint64_t turns = 1, n; (n = turns * places / outer) <= most_panels; turns++)
