@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "core/expressions.h"
 #include "core/status.h"
@@ -145,10 +146,6 @@ static void components_of(const tally_computation *c, components *t) {
     }
 }
 
-static unsigned round_up(unsigned value, unsigned to) {
-    return (value + to - 1) / to * to;
-}
-
 static unsigned accumulator_bytes(const tally_computation *c) {
     if (!c->entry)
         return round_up((unsigned)c->user.acc_bytes, 16);
@@ -186,14 +183,6 @@ static bool lowers_directly(const tally_computation *c) {
 static bool sums_bytes(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
            c->desc.op == TALLY_SUM && c->in_bytes == 1 && c->out_bytes == 1;
-}
-
-/* Vectors a thread of scan_held.cu; there is code for each element, twice. With 4 scans of 2^10 f32 took 1.3 times as
- * long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
-static unsigned held_rows(const tally_computation *c, unsigned acc) {
-    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32)
-        return 0;
-    return acc > 8 || c->in_bytes == 1 ? 1 : 2;
 }
 
 enum {
@@ -285,7 +274,6 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->held_cluster = 0; /* tally_cuda_plan_create asks */
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
-    s->held_rows = held_rows(c, acc);
     column_sizes(s);
     const bool in_one_access = s->slot_bytes <= 8 && !needs_start(c);
     s->entry_bytes = !in_one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
