@@ -55,7 +55,7 @@ void tally_cuda_scan_sizes(const tally_computation *c, int architecture, unsigne
     unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
     if (keys && c->index_bytes < narrowest)
         narrowest = (unsigned)c->index_bytes;
-    const unsigned vector = 16 / narrowest;
+    const unsigned vector = 16 / (unsigned)most(narrowest, 1); /* an analyzer cannot know that no type is empty */
     unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
     const unsigned most_items = c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* heads have a bit each */
     while (vectors > 1 && vectors * vector > most_items)
