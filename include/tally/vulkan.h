@@ -6,8 +6,9 @@
  * Vulkan's and needs none of its headers: dispatchable handles are passed as the pointers that they are.
  *
  *   Device      Vulkan 1.2 or newer, no extension. Enable before vkCreateDevice what tally_vulkan_require tells:
- *               bufferDeviceAddress and shaderInt64, which everything needs, and, if the device has it, shaderFloat64,
- *               without which what computes in doubles is refused and sums of f32 are kept in f32.
+ *               bufferDeviceAddress, which everything needs, and, if the device has them, shaderInt64, without which
+ *               what computes in integers of 64 bits is refused, and shaderFloat64, without which what computes in
+ *               doubles is and sums of f32 are kept in f32.
  *   Memory      Pointers in tally_args are device addresses (vkGetBufferDeviceAddress), cast to pointers, of buffers
  *               with VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT. Kernels read and write words of 32 bits: the words that
  *               hold a buffer's first and last bytes must lie in its memory. Elements may lie at any byte; an initial
@@ -46,8 +47,8 @@ extern "C" {
 /* What to enable in VkPhysicalDeviceFeatures and VkPhysicalDeviceVulkan12Features: 1 or 0 each. */
 typedef struct tally_vulkan_requirements {
     size_t struct_size; /* set by the caller to sizeof(tally_vulkan_requirements) */
-    int buffer_device_address, shader_int64;
-    int shader_float64; /* 0 where the device does not have it */
+    int buffer_device_address;
+    int shader_int64, shader_float64; /* 0 where the device does not have it */
 } tally_vulkan_requirements;
 
 /* For a device of the caller's VkInstance and VkPhysicalDevice. TALLY_UNSUPPORTED names what is missing. */
@@ -61,7 +62,8 @@ typedef struct tally_vulkan_context {
     void *physical_device;   /* VkPhysicalDevice */
     void *device;            /* VkDevice */
     uint32_t queue_family;   /* of the command buffers that will be given */
-    int shader_float64;      /* 1 if the feature was enabled */
+    int shader_float64;      /* 1 if the feature was enabled; */
+    int shader_int64;        /* so, too */
     uint64_t pipeline_cache; /* VkPipelineCache, or 0; used while plans are created */
 } tally_vulkan_context;
 

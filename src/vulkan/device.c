@@ -135,12 +135,9 @@ static tally_status check_features(const tally_vulkan_device *v, features *f) {
         return tally_fail(TALLY_NO_DEVICE, "vulkan:%d (%s) speaks Vulkan %u.%u; 1.2 is needed: update its driver",
                           v->ordinal, v->name, VK_API_VERSION_MAJOR(v->version), VK_API_VERSION_MINOR(v->version));
     v->loader.vkGetPhysicalDeviceFeatures2(v->physical, &f->base);
-    const char *lacks = !f->v12.bufferDeviceAddress     ? "bufferDeviceAddress"
-                        : !f->base.features.shaderInt64 ? "shaderInt64"
-                                                        : NULL;
-    if (lacks)
-        return tally_fail(TALLY_UNSUPPORTED, "vulkan:%d (%s) has no %s, which addresses and sizes need", v->ordinal,
-                          v->name, lacks);
+    if (!f->v12.bufferDeviceAddress)
+        return tally_fail(TALLY_UNSUPPORTED, "vulkan:%d (%s) has no bufferDeviceAddress, by which kernels reach memory",
+                          v->ordinal, v->name);
     return TALLY_OK;
 }
 
@@ -199,6 +196,7 @@ static tally_status create_device(tally_vulkan_device *v) {
     if (!sees_memory(v))
         return tally_fail(TALLY_UNSUPPORTED, "vulkan:%d (%s) has no memory that the host can map", v->ordinal, v->name);
     v->has_double = has.base.features.shaderFloat64;
+    v->has_int64 = has.base.features.shaderInt64;
     v->adds_floats = adds_floats(v);
     static const char *const extensions[] = {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME};
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float = {
@@ -206,7 +204,8 @@ static tally_status create_device(tally_vulkan_device *v) {
         .shaderBufferFloat32AtomicAdd = VK_TRUE};
     features wanted = {.base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                        .base.pNext = &wanted.v12,
-                       .base.features = {.shaderInt64 = VK_TRUE, .shaderFloat64 = has.base.features.shaderFloat64},
+                       .base.features = {.shaderInt64 = has.base.features.shaderInt64,
+                                         .shaderFloat64 = has.base.features.shaderFloat64},
                        .v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                        .v12.pNext = v->adds_floats ? &atomic_float : NULL,
                        .v12.bufferDeviceAddress = VK_TRUE};
@@ -355,7 +354,8 @@ tally_status tally_vulkan_require(void *instance, void *physical_device, tally_v
     status = check_features(&v, &has);
     if (status != TALLY_OK)
         return status;
-    requirements->buffer_device_address = requirements->shader_int64 = 1;
+    requirements->buffer_device_address = 1;
+    requirements->shader_int64 = has.base.features.shaderInt64 ? 1 : 0;
     requirements->shader_float64 = has.base.features.shaderFloat64 ? 1 : 0;
     return TALLY_OK;
 }
@@ -381,6 +381,7 @@ tally_status tally_vulkan_open(const tally_vulkan_context *context, tally_device
     v->device = context->device;
     v->family = context->queue_family;
     v->has_double = context->shader_float64 != 0;
+    v->has_int64 = context->shader_int64 != 0;
     v->cache = (VkPipelineCache)(uintptr_t)context->pipeline_cache;
     read_properties(v);
     return finish_opening(v, device);

@@ -28,11 +28,10 @@ static uint32_t team_of(const tally_vulkan_device *device, const tally_computati
 }
 
 static void cut_rows(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_cut *cut) {
-    const uint64_t most = CHUNKS / cut->columns, wanted = divide_up(cut->extent, LEAST_CHUNK);
-    const uint64_t chunks = most < 1 || wanted < 1 ? 1 : wanted < most ? wanted : most;
+    const uint64_t wanted = divide_up(cut->extent, LEAST_CHUNK), chunks = most(1, least(wanted, CHUNKS / cut->columns));
     /* whole vectors */
     const uint64_t units = divide_up(divide_up(cut->extent, chunks), LEAST_CHUNK);
-    cut->chunk = (units ? units : 1) * LEAST_CHUNK;
+    cut->chunk = least(most(1, units) * LEAST_CHUNK, TALLY_VULKAN_MOST_CHUNK);
     cut->chunks = cut->extent ? divide_up(cut->extent, cut->chunk) : 1;
     cut->many = team_of(device, c, least(cut->chunk, cut->extent));
     if (cut->chunks > 1)

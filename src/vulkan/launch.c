@@ -39,17 +39,20 @@ arguments tally_vulkan_arguments_of(const tally_vulkan_launch *l) {
                        .columns = cut->columns,
                        .extent = cut->extent,
                        .inner = cut->inner,
-                       .chunk = cut->chunk,
-                       .chunks = cut->chunks,
                        .before = l->pieces.before,
+                       .chunk = (uint32_t)cut->chunk,
+                       .chunks = (uint32_t)cut->chunks,
+                       .panels = (uint32_t)cut->panels,
                        .types = l->plan->types,
                        .ddof = l->plan->base.computation.desc.ddof,
                        .width = cut->width,
                        .many = cut->many};
 }
 
-static uint64_t panels(uint64_t columns, uint32_t width) {
-    return divide_up(columns, width);
+/* Dispatches a kernel that takes a->width columns a workgroup. */
+static void dispatch_panels(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkPipeline kernel, arguments *a) {
+    a->panels = (uint32_t)divide_up(a->columns, a->width);
+    dispatch(plan, buffer, kernel, a, a->panels);
 }
 
 /* Elements to results, or to an accumulator a chunk and those to results. */
@@ -69,10 +72,10 @@ static void launch_fold(const tally_vulkan_launch *l) {
     a.carry = l->pieces.carry;
     a.total = l->pieces.total;
     /* 'before' and 'extent' add up to the elements that there are, for means */
-    a.chunk = cut->chunks;
+    a.chunk = (uint32_t)cut->chunks;
     a.chunks = 1;
     a.width = cut->fold_width;
-    tally_vulkan_dispatch(l, l->plan->fold_slots, &a, panels(cut->columns, cut->fold_width));
+    dispatch_panels(l->plan, l->buffer, l->plan->fold_slots, &a);
 }
 
 /* With several chunks: their accumulators, what comes before each, and the scan of each from there. */
@@ -92,12 +95,13 @@ static void launch_scan(const tally_vulkan_launch *l) {
         sums.carry = a.carry;
         sums.total = l->pieces.total;
         sums.width = cut->fold_width;
-        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SPINE], &sums, panels(cut->columns, cut->fold_width));
+        dispatch_panels(l->plan, l->buffer, l->plan->kernels[TALLY_VULKAN_SPINE], &sums);
         tally_vulkan_then(l);
         a.slots = sums.slots;
     } else {
         a.total = l->pieces.total;
     }
+    a.panels = (uint32_t)cut->scan_groups;
     tally_vulkan_dispatch(l, l->plan->kernels[along_rows ? TALLY_VULKAN_SCAN_ROWS : TALLY_VULKAN_SCAN_COLUMNS], &a,
                           cut->scan_groups);
 }
@@ -132,8 +136,8 @@ void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups)
     tally_vulkan_then(l);
     if (c->desc.grouping != TALLY_SEGMENTS)
         return;
-    a.chunk = cut->tile;
-    a.chunks = cut->tiles;
+    a.chunk = (uint32_t)cut->tile;
+    a.chunks = (uint32_t)cut->tiles;
     a.width = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a, divide_up(items, l->plan->device->block));
     tally_vulkan_then(l);
@@ -234,7 +238,7 @@ void tally_vulkan_clear_totals(const tally_vulkan_plan *plan, VkCommandBuffer bu
     a.total = totals;
     a.initial = tally_vulkan_address(initial);
     a.chunks = scans ? 0 : 1;
-    dispatch(plan, buffer, scans ? plan->kernels[TALLY_VULKAN_SPINE] : plan->fold_slots, &a, panels(count, a.width));
+    dispatch_panels(plan, buffer, scans ? plan->kernels[TALLY_VULKAN_SPINE] : plan->fold_slots, &a);
 }
 
 void tally_vulkan_lower_totals(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,
@@ -244,5 +248,5 @@ void tally_vulkan_lower_totals(const tally_vulkan_plan *plan, VkCommandBuffer bu
     a.out = tally_vulkan_address(out);
     a.extent = 1;
     a.before = elements - 1;
-    dispatch(plan, buffer, plan->fold_slots, &a, panels(count, a.width));
+    dispatch_panels(plan, buffer, plan->fold_slots, &a);
 }

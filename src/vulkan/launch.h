@@ -43,8 +43,8 @@ typedef struct tally_vulkan_launch {
 /* As arguments.comp declares them. */
 typedef struct tally_vulkan_arguments {
     uint64_t x, y, out, slots, carry, total, initial, index;
-    uint64_t columns, extent, inner, chunk, chunks, before;
-    uint32_t types;
+    uint64_t columns, extent, inner, before;
+    uint32_t chunk, chunks, panels, types;
     int32_t ddof;
     uint32_t width, many;
 } tally_vulkan_arguments;

@@ -59,7 +59,8 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
 static tally_vulkan_arithmetic of_exact(const tally_vulkan_device *device, const tally_computation *c) {
     const bool sums = c->monoid == TALLY_MONOID_sum;
     if (c->desc.in == TALLY_F64)
-        return sums && device->has_double && device->rounds_f64 ? TALLY_VULKAN_exact64f : TALLY_VULKAN_exact64;
+        return sums && device->has_double && device->has_int64 && device->rounds_f64 ? TALLY_VULKAN_exact64f
+                                                                                     : TALLY_VULKAN_exact64;
     return sums && device->rounds_f32 ? TALLY_VULKAN_exact32f : TALLY_VULKAN_exact32;
 }
 
@@ -242,6 +243,10 @@ static tally_status find_user(tally_vulkan_device *device, const tally_computati
                               const tally_vulkan_module **module, tally_vulkan_slot *slot) {
     tally_vulkan_operator user;
     tally_text text = {0};
+    if (!device->has_int64)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "a user operator takes indices and counts of 64 bits, and this device has no "
+                          "shaderInt64");
     tally_status status = tally_vulkan_translate(c, &user);
     if (status != TALLY_OK)
         return status;
@@ -267,6 +272,9 @@ static tally_status find_own(tally_vulkan_device *device, const tally_computatio
     const packed_module *packed = find_packed(products ? TALLY_MONOID_dot : c->monoid, arithmetic);
     if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",
+                          c->entry->name, tally_dtype_name(c->desc.in));
+    if (!device->has_int64 && tally_vulkan_has_int64(c->monoid, arithmetic))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes integers of 64 bits, and this device has no shaderInt64",
                           c->entry->name, tally_dtype_name(c->desc.in));
     if (!packed)
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s in %s on Vulkan: there is no kernel for it", c->entry->name,
@@ -343,7 +351,7 @@ tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_
 }
 
 tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline) {
-    const packed_module *packed = find_packed(TALLY_MONOID_nonzero, TALLY_VULKAN_bits);
+    const packed_module *packed = find_packed(TALLY_MONOID_max, TALLY_VULKAN_u32);
     const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, 0, 1}};
     const tally_vulkan_module *module;
     pthread_mutex_lock(&device->building);

@@ -219,7 +219,9 @@ static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_v
         status = tally_fail(TALLY_INVALID_ARGUMENT, "args.count is host memory, which a command buffer does not reach; "
                                                     "leave it NULL with a stream");
     if (status == TALLY_OK && cut.too_many)
-        status = tally_fail(TALLY_UNSUPPORTED, "exact %s of more than 65535 x 65535 groups on Vulkan", c->entry->name);
+        status = tally_fail(TALLY_UNSUPPORTED, "%s%s by %s: so many groups take more workgroups than Vulkan has",
+                            c->exact ? "exact " : "", c->entry ? c->entry->name : "a user operator",
+                            tally_grouping_name(c->desc.grouping));
     if (status == TALLY_OK)
         status = check_pointers(plan, args, cut.elements, pieces.total != 0);
     if (status == TALLY_OK)

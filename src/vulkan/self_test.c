@@ -8,9 +8,29 @@
 
 enum { N = 20011 /* takes some workgroups, more than one dispatch, and has an end that is no whole vector */ };
 
-/* Signed, of all sizes; their sums pass 32 bits. */
-static int32_t number(uint32_t i) {
-    return (int32_t)((i * 2654435761u ^ 0x5bd1e995u) >> (i % 13)) * (i % 3 ? 1 : -1);
+/* Signed, of all sizes; their sums pass 32 bits. A device without integers of 64 bits has smaller ones, as floats,
+ * whose sums take no rounding. */
+static int32_t number(const tally_vulkan_device *v, uint32_t i) {
+    const uint32_t bits = (i * 2654435761u ^ 0x5bd1e995u) >> (i % 13);
+    return (int32_t)(v->has_int64 ? bits : bits >> 22) * (i % 3 ? 1 : -1);
+}
+
+typedef union element {
+    int32_t i32;
+    float f32;
+} element;
+
+static element element_of(const tally_vulkan_device *v, int32_t number) {
+    return v->has_int64 ? (element){.i32 = number} : (element){.f32 = (float)number};
+}
+
+/* From floats to integers in the same place. */
+static void widen(int64_t *found, size_t count) {
+    while (count-- > 0) {
+        float value;
+        memcpy(&value, (const float *)found + count, sizeof value);
+        found[count] = (int64_t)value;
+    }
 }
 
 static tally_status refuse(const tally_vulkan_device *v, const char *what, uint32_t place, int64_t found,
@@ -28,16 +48,18 @@ static tally_status run(tally_vulkan_device *v, tally_form form, int64_t *memory
     tally_args args = TALLY_ARGS_INIT;
     tally_plan *plan = NULL;
     desc.form = form;
-    desc.in = TALLY_I32;
+    desc.in = v->has_int64 ? TALLY_I32 : TALLY_F32;
     args.shape.extent = N;
     args.x = memory + N;
     args.out = memory;
-    args.out_bytes = results * sizeof *memory;
+    args.out_bytes = results * (v->has_int64 ? sizeof *found : sizeof(float));
     tally_status status = tally_plan_create(&v->base, &desc, &plan);
     if (status == TALLY_OK)
         status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
     if (status == TALLY_OK)
         status = tally_copy(&v->base, found, memory, args.out_bytes);
+    if (status == TALLY_OK && !v->has_int64)
+        widen(found, results);
     tally_plan_destroy(plan);
     return status;
 }
@@ -45,7 +67,7 @@ static tally_status run(tally_vulkan_device *v, tally_form form, int64_t *memory
 static tally_status compare(const tally_vulkan_device *v, int64_t sum, const int64_t *scan) {
     int64_t expected = 0;
     for (uint32_t i = 0; i < N; i++) {
-        expected += number(i);
+        expected += number(v, i);
         if (scan[i] != expected)
             return refuse(v, "a scan", i, scan[i], expected);
     }
@@ -53,14 +75,14 @@ static tally_status compare(const tally_vulkan_device *v, int64_t sum, const int
 }
 
 static tally_status test(tally_vulkan_device *v) {
-    int32_t *const numbers = malloc(N * sizeof *numbers);
+    element *const numbers = malloc(N * sizeof *numbers);
     int64_t *const scan = malloc(N * sizeof *scan), sum = 0;
     void *memory = NULL;
     tally_status status = TALLY_OK;
     if (!numbers || !scan)
         status = tally_fail(TALLY_OUT_OF_MEMORY, "no memory for testing a device");
     for (uint32_t i = 0; numbers && i < N; i++)
-        numbers[i] = number(i);
+        numbers[i] = element_of(v, number(v, i));
     if (status == TALLY_OK)
         status = tally_alloc(&v->base, N * (sizeof *scan + sizeof *numbers), &memory);
     if (status == TALLY_OK)
@@ -83,6 +105,7 @@ static tally_key key_of(const tally_vulkan_device *v) {
     tally_hash_add_text(&hash, "a device of Vulkan that computes rightly");
     tally_hash_add_text(&hash, v->name);
     tally_hash_add(&hash, &v->block, sizeof v->block);
+    tally_hash_add(&hash, &v->has_int64, sizeof v->has_int64);
     tally_vulkan_hash_device(v, &hash);
     return tally_hash_end(&hash);
 }

@@ -2,12 +2,13 @@
 
 #include <string.h>
 
-extern const char tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[], tally_vulkan_kernels_arguments[],
-    tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[], tally_vulkan_kernels_scan_rows[],
-    tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[], tally_vulkan_kernels_groups[],
-    tally_vulkan_kernels_runs[], tally_vulkan_kernels_segments[], tally_vulkan_kernels_exact_words[],
-    tally_vulkan_kernels_exact_window[], tally_vulkan_kernels_exact_levels[], tally_vulkan_kernels_exact_round[],
-    tally_vulkan_kernels_exact[], tally_vulkan_kernels_exact_keys[], tally_vulkan_kernels_user[];
+extern const char tally_vulkan_kernels_wide[], tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[],
+    tally_vulkan_kernels_arguments[], tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[],
+    tally_vulkan_kernels_scan_rows[], tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[],
+    tally_vulkan_kernels_groups[], tally_vulkan_kernels_runs[], tally_vulkan_kernels_segments[],
+    tally_vulkan_kernels_exact_words[], tally_vulkan_kernels_exact_window[], tally_vulkan_kernels_exact_levels[],
+    tally_vulkan_kernels_exact_round[], tally_vulkan_kernels_exact[], tally_vulkan_kernels_exact_keys[],
+    tally_vulkan_kernels_user[];
 
 enum { LANE_LIMIT = 64 };
 
@@ -26,19 +27,13 @@ static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
     unsigned bytes;
 } arithmetics[] = {
-    [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},
-    [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
-    [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},
-    [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
-    [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},
-    [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
-    [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},
-    [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
-    [TALLY_VULKAN_bits] = {"uint64_t", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact32] = {"uint64_t", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact64] = {"uint64_t", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact32f] = {"uint64_t", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact64f] = {"uint64_t", "KIND_BITS", 8},
+    [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},         [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
+    [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},     [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
+    [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},   [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
+    [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},      [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
+    [TALLY_VULKAN_bits] = {"uvec2", "KIND_BITS", 8},     [TALLY_VULKAN_exact32] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact64] = {"uvec2", "KIND_BITS", 8},  [TALLY_VULKAN_exact32f] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact64f] = {"uvec2", "KIND_BITS", 8},
 };
 
 typedef struct components {
@@ -75,9 +70,11 @@ static components components_of(tally_monoid monoid, tally_vulkan_arithmetic ari
         t.bytes[0] = 8;
     }
     if (m->kind == TALLY_CLASS_INDEXED) {
-        t.type[1] = "uint64_t";
+        t.type[1] = "wide";
         t.bytes[1] = 8;
     }
+    if (m->kind == TALLY_CLASS_COUNT)
+        t.type[0] = "uint64_t";
     return t;
 }
 
@@ -112,6 +109,13 @@ bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithm
            arithmetic == TALLY_VULKAN_exact64f;
 }
 
+bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    if (arithmetic == TALLY_VULKAN_exact64f || (arithmetic == TALLY_VULKAN_f64 && chooses(monoid)))
+        return true;
+    return monoid == TALLY_MONOID_nonzero || arithmetic == TALLY_VULKAN_i64 || arithmetic == TALLY_VULKAN_u64 ||
+           arithmetic == TALLY_VULKAN_u64d;
+}
+
 /* Teams' words fill 12 KB at most, of 256 threads. */
 unsigned tally_vulkan_least_team(tally_exact_layout layout) {
     const int32_t limbs = tally_layout_limbs(layout);
@@ -128,7 +132,7 @@ typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
     tally_vulkan_slot slot;
     const char *value, *kind;
-    int has_double, two_inputs, commutes, per_result;
+    int has_double, has_int64, two_inputs, commutes, per_result;
     int chooses, largest, gives_index, is_long, is_user;
 } choices;
 
@@ -136,9 +140,13 @@ static void add_choices(tally_text *text, const choices *c) {
     static const char *const types[] = {"NO_TYPE", "I8",  "I16", "I32",  "I64", "U8", "U16",
                                         "U32",     "U64", "F16", "BF16", "F32", "F64"};
     static const char *const kinds[] = {"BITS", "I32", "U32", "I64", "U64", "F32", "F64", "ORDER32", "ORDER64"};
-    tally_text_add(text, "#version 450\n#extension GL_EXT_buffer_reference : require\n"
-                         "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n"
-                         "#extension GL_EXT_control_flow_attributes : require\n");
+    tally_text_print(text,
+                     "#version 450\n#extension GL_EXT_buffer_reference : require\n"
+                     "#extension GL_EXT_buffer_reference_uvec2 : require\n"
+                     "#extension GL_EXT_control_flow_attributes : require\n"
+                     "%s#define HAS_INT64 %d\n",
+                     c->has_int64 ? "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n" : "",
+                     c->has_int64);
     for (int k = 1; k < TALLY_DTYPE_COUNT; k++)
         tally_text_print(text, "#define %s %du\n", types[k], k);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -171,7 +179,7 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const co
     tally_text_print(text, "};\n%s %sidentity() {\n    return %s(", A, prefix, A);
     for (int k = 0; k < m->components; k++)
         tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->identity[k]);
-    tally_text_print(text, ");\n}\n%s %slift(VALUE x, VALUE y, uint64_t i) {\n    return %s(", A, prefix, A);
+    tally_text_print(text, ");\n}\n%s %slift(VALUE x, VALUE y, wide i) {\n    return %s(", A, prefix, A);
     for (int k = 0; k < m->components; k++)
         tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->lift[k]);
     tally_text_print(text, ");\n}\n%s combine(%s left, %s right) {\n", A, A, A);
@@ -207,9 +215,9 @@ static void add_component(tally_text *text, tally_monoid monoid, tally_vulkan_ar
                           bool is_signed) {
     const bool wide = arithmetic == TALLY_VULKAN_u64 || arithmetic == TALLY_VULKAN_u64d;
     if (tally_monoid_texts[monoid].kind == TALLY_CLASS_BITS && arithmetic == TALLY_VULKAN_u32)
-        tally_text_add(text, is_signed ? "int64_t(extend(uvec2(acc.a0, 0), IN))" : "extend(uvec2(acc.a0, 0), IN)");
+        tally_text_print(text, "extend(uvec2(acc.a0, 0), IN), %s", is_signed ? "true" : "false");
     else if (tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED && k == 1)
-        tally_text_add(text, "int64_t(acc.a1 - start)");
+        tally_text_add(text, "minus(acc.a1, start), true");
     else if (monoid == TALLY_MONOID_nonzero || (wide && is_signed))
         tally_text_print(text, "int64_t(acc.a%d)", k);
     else
@@ -228,23 +236,28 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
     }
     if (component >= 0) {
         const bool ordered = is_ordered(monoid, arithmetic) && component == 0;
-        tally_text_add(text, ordered ? "    return single(output_of_ordered(" : "    return single(output_of(");
+        const bool is_wide = (m->kind == TALLY_CLASS_INDEXED && component == 1) ||
+                             (m->kind == TALLY_CLASS_BITS && arithmetic == TALLY_VULKAN_u32);
+        tally_text_print(text, "    return single(output_of%s(", ordered ? "_ordered" : is_wide ? "_integer" : "");
         add_component(text, monoid, arithmetic, component, is_signed);
         tally_text_add(text, "));\n");
         return;
     }
     const bool flag = tally_operator_of(op)->result == TALLY_RESULT_FLAG;
     const char *const type = flag ? "int64_t" : arithmetic == TALLY_VULKAN_f32 ? "float" : "double";
-    tally_text_print(text, "    const %s n = %s(count), ddof = %s(told_ddof);\n", type, type, type);
+    tally_text_print(text, "    const %s n = %s, ddof = %s(told_ddof);\n", type,
+                     flag                             ? "int64_t(u64_of(count))"
+                     : arithmetic == TALLY_VULKAN_f32 ? "float_of_count(count)"
+                                                      : "double_of_integer(count, false)",
+                     type);
     for (int k = 0; k < m->components; k++) {
         tally_text_print(text, "    const %s a%s = %s(", type, m->components == 1 ? "" : &"0\0001\0002"[2 * k], type);
         add_component(text, monoid, arithmetic, k, is_signed);
         tally_text_add(text, ");\n");
     }
     if (monoid == TALLY_MONOID_moments) /* not of too few elements, nor of infinite ones */
-        tally_text_add(text,
-                       "    if (!(n > ddof) || !is_finite(a1))\n"
-                       "        return single(infinity_bits(OUT) | uint64_t(1) << (significand_bits(OUT) - 2u));\n");
+        tally_text_add(text, "    if (!(n > ddof) || !is_finite(a1))\n"
+                             "        return single(nan_bits(OUT));\n");
     tally_text_print(text, "    return single(output_of(%s(%s)));\n", type, lower);
 }
 
@@ -257,7 +270,7 @@ static bool depends_on_sign(tally_monoid monoid, tally_vulkan_arithmetic arithme
 }
 
 static void add_lower(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    tally_text_add(text, "result_t lower(acc_t acc, uint64_t count, uint64_t start) {\n");
+    tally_text_add(text, "result_t lower(acc_t acc, wide count, wide start) {\n");
     for (int op = 0; op < TALLY_USER; op++) {
         const tally_operator *entry = tally_operator_of((tally_op)op);
         const bool in_floats = tally_lower_component(tally_lower_texts[op]) < 0 && entry->result != TALLY_RESULT_FLAG;
@@ -272,7 +285,7 @@ static void add_lower(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
         add_way_out(text, (tally_op)op, monoid, arithmetic, false);
         tally_text_add(text, "    }\n");
     }
-    tally_text_add(text, "    return single(0);\n}\n");
+    tally_text_add(text, "    return single(wide(0));\n}\n");
 }
 
 static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
@@ -285,14 +298,14 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     if (!takes_initial || arithmetic == TALLY_VULKAN_f32w)
         tally_text_add(text, "    return identity();\n}\n");
     else if (is_ordered(monoid, arithmetic))
-        tally_text_add(text, "    return acc_t(ordered_of_bits(u64_of(bits), OUT));\n}\n");
+        tally_text_add(text, "    return acc_t(ordered_of_bits(bits, OUT));\n}\n");
     else if (arithmetic == TALLY_VULKAN_f32)
-        tally_text_add(text,
-                       "    return acc_t(uintBitsToFloat(words_of(convert_float(u64_of(bits), OUT, F32)).x));\n}\n");
+        tally_text_add(text, "    return acc_t(uintBitsToFloat(convert_float(bits, OUT, F32).x));\n}\n");
     else if (arithmetic == TALLY_VULKAN_f64)
-        tally_text_add(text, "    return acc_t(double_of_bits(convert_float(u64_of(bits), OUT, F64)));\n}\n");
+        tally_text_add(text, "    return acc_t(packDouble2x32(convert_float(bits, OUT, F64)));\n}\n");
     else
-        tally_text_print(text, "    return acc_t(%s(extend(bits, OUT)));\n}\n", arithmetics[arithmetic].value);
+        tally_text_print(text, "    return acc_t(%s(%s));\n}\n", arithmetics[arithmetic].value,
+                         arithmetics[arithmetic].bytes == 8 ? "u64_of(extend(bits, OUT))" : "extend(bits, OUT).x");
 }
 
 /* Kernels are functions without arguments, of which entries.c makes entry points. The compiler keeps what main calls.
@@ -316,7 +329,8 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
                      tally_vulkan_least_team(layout));
     tally_text_print(text, "#define OPERATOR_DOT %du\n#define OPERATOR_MEAN %du\n#define OPERATOR_NORM2 %du\n",
                      TALLY_DOT, TALLY_MEAN, TALLY_NORM2);
-    const char *const kernels[] = {tally_vulkan_kernels_prelude,
+    const char *const kernels[] = {tally_vulkan_kernels_wide,
+                                   tally_vulkan_kernels_prelude,
                                    tally_vulkan_kernels_arguments,
                                    tally_vulkan_kernels_control,
                                    tally_vulkan_kernels_exact_words,
@@ -349,6 +363,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                                                                    : "KIND_ORDER64",
                           .slot = tally_vulkan_slot_of(monoid, arithmetic),
                           .has_double = tally_vulkan_has_double(monoid, arithmetic),
+                          .has_int64 = tally_vulkan_has_int64(monoid, arithmetic),
                           .two_inputs = monoid == TALLY_MONOID_dot,
                           .commutes = 1,
                           .per_result = tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1,
@@ -362,6 +377,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
         add_exact(text, monoid, arithmetic);
         return;
     }
+    tally_text_add(text, tally_vulkan_kernels_wide);
     tally_text_add(text, tally_vulkan_kernels_prelude);
     add_monoid(text, monoid, arithmetic);
     add_lower(text, monoid, arithmetic);
@@ -376,11 +392,13 @@ void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally
                           .kind = arithmetics[arithmetic].kind,
                           .slot = slot,
                           .has_double = has_double,
+                          .has_int64 = 1,
                           .commutes = commutes,
                           .per_result = 1,
                           .is_long = 1,
                           .is_user = 1};
     add_choices(text, &made);
+    tally_text_add(text, tally_vulkan_kernels_wide);
     tally_text_add(text, tally_vulkan_kernels_prelude);
     tally_text_add(text, tally_vulkan_kernels_user);
     tally_text_add(text, functions);

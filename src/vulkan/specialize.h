@@ -73,6 +73,9 @@ unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);
 /* Whether the arithmetic or the monoid's accumulators need doubles. */
 bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
+/* Whether values or accumulators are integers of 64 bits. */
+bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
 /* Exact mode: the fewest threads that share a group. */
 unsigned tally_vulkan_least_team(tally_exact_layout layout);
 

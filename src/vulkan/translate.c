@@ -18,9 +18,9 @@ static kind kind_of(tally_dtype dtype) {
     return kinds[dtype];
 }
 
-/* "acc_t NAME(...) {", the text, "}" */
+/* "acc_t NAME(...) {" and what stands before the text, the text, "}" */
 static void add_function(translator *t, const char *head, const char *source, const char *text) {
-    tally_text_print(t->out, "%s {\n", head);
+    tally_text_print(t->out, "%s\n", head);
     tally_translate_begin(t, source, text);
     tally_translate_body(t);
     tally_text_add(t->out, "}\n");
@@ -51,20 +51,22 @@ static void add_all(translator *t, const tally_computation *c) {
         return;
     t->result = acc;
     t->result_begin = t->result_end = "";
-    add_function(t, "acc_t identity()", "identity_source", user->identity_source);
+    add_function(t, "acc_t identity() {", "identity_source", user->identity_source);
     tally_translate_declare(t, "x", element, true);
     tally_translate_declare(t, "index", size, true);
     t->result = acc;
-    add_function(t, "acc_t lift(VALUE x0, VALUE y, uint64_t index0)", "lift_source", user->lift_source);
+    add_function(t, "acc_t lift(VALUE x0, VALUE y, wide i) {\n    const uint64_t index0 = u64_of(i);", "lift_source",
+                 user->lift_source);
     tally_translate_declare(t, "left", acc, true);
     tally_translate_declare(t, "right", acc, true);
-    add_function(t, "acc_t combine(acc_t left0, acc_t right0)", "combine_source", user->combine_source);
+    add_function(t, "acc_t combine(acc_t left0, acc_t right0) {", "combine_source", user->combine_source);
     tally_translate_declare(t, "acc", acc, true);
     tally_translate_declare(t, "count", size, true);
     t->result = (type){tally_dtype_is_float(c->desc.out) ? KIND_AUTO : kind_of(c->desc.out), NULL, 0};
     t->result_begin = "single(output_of(";
     t->result_end = "))";
-    add_function(t, "result_t lower(acc_t acc0, uint64_t count0, uint64_t start)", "lower_source", user->lower_source);
+    add_function(t, "result_t lower(acc_t acc0, wide count, wide start) {\n    const uint64_t count0 = u64_of(count);",
+                 "lower_source", user->lower_source);
 }
 
 tally_status tally_vulkan_translate(const tally_computation *c, tally_vulkan_operator *made) {

@@ -46,7 +46,7 @@ typedef struct tally_vulkan_device {
     uint32_t version, driver_version, vendor, model;
     uint8_t cache_uuid[VK_UUID_SIZE];
     bool is_software;                  /* a CPU that plays a GPU */
-    bool has_double;                   /* shaderFloat64 */
+    bool has_double, has_int64;        /* shaderFloat64, shaderInt64 */
     bool preserves_f32, preserves_f64; /* infinities and NaNs, if told to */
     bool rounds_f32, rounds_f64;       /* to nearest, if told to */
     bool keeps_f32, keeps_f64;         /* subnormals, if told to */

@@ -23,6 +23,7 @@ enum {
     LEAST_STRETCH = 32, /* rows of a column that a scanning thread takes */
     ALIGNMENT = 256
 };
+static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
 
 /* The least power of two that is not less. */
 static uint64_t power_of_two(uint64_t n, uint64_t limit) {
@@ -51,7 +52,7 @@ size_t tally_vulkan_place(tally_vulkan_cut *cut, uint64_t bytes) {
 /* Chunks of whole steps, at most 'wanted'. */
 static void cut_chunks(tally_vulkan_cut *cut, uint64_t step, uint64_t wanted) {
     const uint64_t chunks = most(1, least(divide_up(cut->extent, step), wanted));
-    cut->chunk = most(1, divide_up(divide_up(cut->extent, chunks), step)) * step;
+    cut->chunk = least(most(1, divide_up(divide_up(cut->extent, chunks), step)) * step, TALLY_VULKAN_MOST_CHUNK);
     cut->chunks = most(1, divide_up(cut->extent, cut->chunk));
 }
 
@@ -130,6 +131,7 @@ static void cut_segments(uint32_t block, const tally_computation *c, tally_vulka
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
     cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->too_many = cut->panels > MOST_GROUPS;
 }
 
 /* A chunk is some tiles. Reductions take the records of chunks even of one, and have the end of the input in a tile. */
@@ -152,6 +154,7 @@ static void cut_groups(uint32_t block, const tally_computation *c, tally_vulkan_
         cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
     if (!keys)
         cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->too_many = cut->tiles > MOST_GROUPS;
 }
 
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot,
@@ -177,6 +180,7 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
         cut_scan(block, c, slot, cut);
     else
         cut_fold(block, c, cut);
+    cut->too_many = cut->panels > MOST_GROUPS / cut->chunks || cut->scan_groups > MOST_GROUPS;
     if (cut->chunks > 1)
         cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * slot.bytes);
 }

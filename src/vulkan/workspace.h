@@ -25,7 +25,7 @@ typedef struct tally_vulkan_cut {
     uint32_t fold_width;    /* in the pass over accumulators */
     uint64_t scan_groups;   /* workgroups of a scan's last pass */
 
-    bool too_many;        /* EXACTLY: groups for one dispatch */
+    bool too_many;        /* workgroups for one dispatch, or for 32 bits */
     uint64_t tile, tiles; /* BY_GROUPS: elements a tile */
 
     /* byte offsets in the workspace */
@@ -39,6 +39,8 @@ typedef struct tally_vulkan_control {
     uint32_t not_bad, not_empty, refused, unused;
 } tally_vulkan_control;
 enum { TALLY_VULKAN_REFUSED_BAD = 1, TALLY_VULKAN_REFUSED_EMPTY = 2, TALLY_VULKAN_REFUSED_RUNS = 4 };
+
+enum { TALLY_VULKAN_MOST_CHUNK = 1 << 27 /* elements: 32 bits count the bytes of as many, and of their results */ };
 
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
 size_t tally_vulkan_place(tally_vulkan_cut *cut, uint64_t bytes);

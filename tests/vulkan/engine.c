@@ -77,7 +77,8 @@ static void open_engine(engine *e) {
                                           .instance = e->loader->instance,
                                           .physical_device = e->physical,
                                           .device = e->device,
-                                          .shader_float64 = needs.shader_float64};
+                                          .shader_float64 = needs.shader_float64,
+                                          .shader_int64 = needs.shader_int64};
     TALLY(tally_vulkan_open(&context, &e->tally));
 }
 

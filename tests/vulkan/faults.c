@@ -90,7 +90,6 @@ static void a_device_that_is_not_there(void **state) {
 
 static void a_feature_that_is_missing(void **state) {
     (void)state;
-    assert_says(open_where("no_int64", "vulkan:0"), TALLY_UNSUPPORTED, "shaderInt64");
     assert_says(open_where("no_address", "vulkan:0"), TALLY_UNSUPPORTED, "bufferDeviceAddress");
 }
 
@@ -235,6 +234,14 @@ static tally_status plan_user(tally_device *device) {
     return status;
 }
 
+static void integers_of_64_bits_are_asked_for_only_where_they_are_needed(void **state) {
+    (void)state;
+    assert_says(open_where("no_int64", "vulkan:0"), TALLY_OK, "");
+    assert_says(in_a_process(FAKE_LOADER, "no_int64", "vulkan:0", "no_int64", sum), TALLY_UNSUPPORTED, "shaderInt64");
+    assert_says(in_a_process(FAKE_LOADER, "no_int64", "vulkan:0", "no_int64", plan_user), TALLY_UNSUPPORTED,
+                "shaderInt64");
+}
+
 static void what_a_users_operator_takes_is_named(void **state) {
     (void)state;
     assert_says(in_a_process(FAKE_LOADER, "no_double", "vulkan:0", "no_double", plan_user), TALLY_UNSUPPORTED, "0.5f");
@@ -357,6 +364,7 @@ int main(void) {
         cmocka_unit_test(a_device_that_is_not_there),
         cmocka_unit_test(a_feature_that_is_missing),
         cmocka_unit_test(doubles_are_asked_for_only_where_they_are_needed),
+        cmocka_unit_test(integers_of_64_bits_are_asked_for_only_where_they_are_needed),
         cmocka_unit_test(a_played_device_takes_no_kernel_that_needs_more_than_it_has),
         cmocka_unit_test(a_full_device_stays_usable),
         cmocka_unit_test(memory_that_cannot_be_mapped),

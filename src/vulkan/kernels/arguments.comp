@@ -4,15 +4,16 @@ layout(constant_id = 6) const bool FROM_SLOTS = false; /* reduce: the input is a
 layout(constant_id = 7) const bool BY_AXIS = true;     /* false: all values, one column */
 
 layout(push_constant) uniform arguments {
-    uint64_t x, y, out_at;
-    uint64_t slots;   /* accumulators of chunks: chunks x columns */
-    uint64_t carry;   /* a column: what earlier pieces gave */
-    uint64_t total;   /* a column: receives the accumulator of this and earlier pieces */
-    uint64_t initial; /* scans: what every group starts from */
-    uint64_t index;   /* offsets or keys; all values: where the number of elements lies, if it is less than 'extent' */
-    uint64_t columns, extent, inner; /* columns = outer x inner */
-    uint64_t chunk, chunks;          /* elements of a column that are taken together */
-    uint64_t before;                 /* elements in earlier pieces */
+    address x, y, out_at;
+    address slots;   /* accumulators of chunks: chunks x columns */
+    address carry;   /* a column: what earlier pieces gave */
+    address total;   /* a column: receives the accumulator of this and earlier pieces */
+    address initial; /* scans: what every group starts from */
+    address index;   /* offsets or keys; all values: where the number of elements lies, if it is less than 'extent' */
+    wide columns, extent, inner; /* columns = outer x inner */
+    wide before;                 /* elements in earlier pieces */
+    uint chunk, chunks;          /* elements of a column that are taken together */
+    uint panels;                 /* workgroups for a chunk of all columns */
     uint types;
     int ddof;
     uint width; /* threads side by side, a power of two, each with columns of its own; 0: columns' elements are neighbours */
@@ -25,11 +26,22 @@ void begin_kernel() {
     told_ddof = p.ddof;
 }
 
-uint64_t extent_of_run() {
-    return p.index != 0 ? min(p.extent, u64_of(load_bits(p.index, 3))) : p.extent;
+wide extent_of_run() {
+    return given(p.index) ? least(p.extent, load_bits(p.index, 3)) : p.extent;
 }
 
-/* The element of the array before a column's first. */
-uint64_t first_of_column(uint64_t column) {
-    return p.inner == 1 ? column * p.extent : column / p.inner * p.inner * p.extent + column % p.inner;
+/* The elements before a column's first. */
+wide first_of_column(wide column) {
+    if (p.inner == wide(1, 0))
+        return times(column, p.extent);
+    wide rest;
+    const wide outer = divided(column, p.inner, rest);
+    return plus(times(times(outer, p.inner), p.extent), rest);
+}
+
+/* Where a chunk begins, and how many elements of 'extent' it has. */
+wide begin_of_chunk(uint chunk, wide extent, out uint length) {
+    const wide begin = least(times(chunk, p.chunk), extent);
+    length = at_most(minus(extent, begin), p.chunk);
+    return begin;
 }

@@ -3,7 +3,7 @@
 
 /* In the workspace; the library reads it under the same names. Zero at the start. */
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer control_block {
-    uint64_t runs;  /* of keys */
+    wide runs;      /* of keys */
     uint not_bad;   /* ~ the least segment whose offsets are bad */
     uint not_empty; /* ~ the least that is empty where the operator has no value of nothing */
     uint refused;   /* REFUSED_ bits: nothing is written */
@@ -15,26 +15,34 @@ const uint REFUSED_BAD = 1, REFUSED_EMPTY = 2, REFUSED_RUNS = 4;
 #define SEGMENTS p.columns
 #define PLACES   p.before /* segments: where each tile's begin, tiles + 1 */
 
-uint64_t offset_at(uint64_t e) {
+wide offset_at(wide e) {
     const uint log = log_bytes(INDEX);
-    return extend(load_bits(p.index + (e << log), log), INDEX);
+    return extend(load_bits(plus(p.index, shifted_up(e, log)), log), INDEX);
+}
+
+/* An array of 64-bit numbers of the library's own. */
+wide load_wide(address array, uint i) {
+    return load_bits(plus(array, times(i, 8)), 3);
+}
+void store_wide(address array, uint i, wide value) {
+    store_bits(plus(array, times(i, 8)), 3, value);
 }
 
 void clear_control() {
     begin_kernel();
     if (group_number() == 0 && THREAD == 0) {
-        CONTROL.runs = 0;
+        CONTROL.runs = wide(0);
         CONTROL.not_bad = CONTROL.not_empty = CONTROL.refused = CONTROL.unused = 0;
     }
 }
 
 /* The first offset that is not less than, or, for reverse scans, greater than a bound. */
-uint64_t search(uint64_t bound, bool greater) {
-    uint64_t low = 0, high = SEGMENTS + 1;
-    while (low < high) {
-        const uint64_t middle = (low + high) / 2, offset = offset_at(middle);
-        if (offset < bound || (greater && offset == bound))
-            low = middle + 1;
+wide search(wide bound, bool greater) {
+    wide low = wide(0), high = plus(SEGMENTS, 1u);
+    while (less(low, high)) {
+        const wide middle = shifted_down(plus(low, high), 1), offset = offset_at(middle);
+        if (less(offset, bound) || (greater && offset == bound))
+            low = plus(middle, 1u);
         else
             high = middle;
     }
@@ -44,21 +52,21 @@ uint64_t search(uint64_t bound, bool greater) {
 /* Checks every segment, and finds each tile's: 'chunk' elements a tile here. */
 void inspect_segments() {
     begin_kernel();
-    const uint64_t threads = group_count() * BLOCK, begin_at = group_number() * BLOCK + THREAD;
-    for (uint64_t g = begin_at; g <= SEGMENTS; g += threads) {
-        const uint64_t begin = offset_at(g), end = g < SEGMENTS ? offset_at(g + 1) : begin;
-        const uint place = uint(min(g, uint64_t(~0u)));
-        if (begin > end || end > p.extent) {
+    const wide threads = times(group_count(), BLOCK), begin_at = plus(times(group_number(), BLOCK), THREAD);
+    for (wide g = begin_at; !less(SEGMENTS, g); g = plus(g, threads)) {
+        const wide begin = offset_at(g), end = less(g, SEGMENTS) ? offset_at(plus(g, 1u)) : begin;
+        const uint place = at_most(g, ~0u);
+        if (less(end, begin) || less(p.extent, end)) {
             atomicOr(CONTROL.refused, REFUSED_BAD);
             atomicMax(CONTROL.not_bad, ~place);
-        } else if (p.width != 0 && g < SEGMENTS && begin == end) {
+        } else if (p.width != 0 && less(g, SEGMENTS) && begin == end) {
             atomicOr(CONTROL.refused, REFUSED_EMPTY);
             atomicMax(CONTROL.not_empty, ~place);
         }
     }
-    for (uint64_t tile = begin_at; tile < p.chunks; tile += threads) {
-        const uint64_t first = tile * p.chunk;
-        store_bits(PLACES + tile * 8, 3, words_of(search(REVERSE ? p.extent - first : first, REVERSE)));
+    for (wide tile = begin_at; is_below(tile, p.chunks); tile = plus(tile, threads)) {
+        const wide first = times(tile, p.chunk);
+        store_wide(PLACES, tile.x, search(REVERSE ? minus(p.extent, first) : first, REVERSE));
     }
 }
 

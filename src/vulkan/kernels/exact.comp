@@ -4,22 +4,23 @@
 void exact_rows() {
     begin_kernel();
     form_teams(p.many);
-    const uint64_t number = group_number() * (BLOCK / team_size) + team;
-    const bool is_there = number < p.columns * p.chunks;
-    const uint64_t chunk = p.chunks == 1 ? uint64_t(0) : number / p.columns, column = number - chunk * p.columns;
-    const uint64_t first = first_of_column(column) << IN_LOG, extent = extent_of_run();
-    const uint64_t begin = min(chunk * p.chunk, extent), end = is_there ? min(begin + p.chunk, extent) : begin;
+    const wide number = plus(times(group_number(), BLOCK / team_size), team), extent = extent_of_run();
+    const bool is_there = less(number, times(p.columns, p.chunks));
+    wide column = number;
+    const uint chunk = p.chunks == 1 ? 0 : divided(number, p.columns, column).x;
+    uint length;
+    const wide begin = begin_of_chunk(chunk, extent, length), first = plus(first_of_column(column), times(begin, p.inner));
     clear_words();
-    if (is_there && p.slots == 0 && p.carry != 0)
-        add_stored(p.carry + column * SUM_BYTES);
+    if (is_there && !given(p.slots) && given(p.carry))
+        add_stored(sum_at(p.carry, column));
     barrier();
-    add_elements(p.x + first, p.y + first, begin, end, p.inner);
+    add_elements(first, wide_of(is_there ? length : 0), p.inner);
     if (!is_there)
         return;
-    if (p.slots != 0)
-        store_words(p.slots + number * SUM_BYTES);
-    else if (p.total != 0)
-        store_words(p.total + column * SUM_BYTES);
+    if (given(p.slots))
+        store_words(sum_at(p.slots, number));
+    else if (given(p.total))
+        store_words(sum_at(p.total, column));
     else
         give(column, extent);
 }
@@ -30,8 +31,8 @@ void exact_rows() {
 const uint CHUNKS_AHEAD = 16, PAIRS = WORDS / 2 + 1;
 void exact_merge() {
     begin_kernel();
-    const uint64_t column = group_number();
-    if (column >= p.columns)
+    const wide column = wide_of(group_number());
+    if (!less(column, p.columns))
         return;
     form_teams(BLOCK);
     clear_words();
@@ -39,11 +40,12 @@ void exact_merge() {
     for (uint i = THREAD % across; i < PAIRS; i += across) {
         ivec2 sum = ivec2(0);
         uint saw = 0;
-        for (uint64_t first = THREAD / across; first < p.chunks; first += CHUNKS_AHEAD * sharing) {
+        for (uint first = THREAD / across; first < p.chunks; first += CHUNKS_AHEAD * sharing) {
             uvec2 some[CHUNKS_AHEAD];
             UNROLLED for (uint k = 0; k < CHUNKS_AHEAD; k++) {
-                const uint64_t chunk = first + k * sharing, at = p.slots + (chunk * p.columns + column) * SUM_BYTES;
-                some[k] = chunk < p.chunks ? load_bits(at + 8 * i, 3) : uvec2(0);
+                const uint chunk = first + k * sharing;
+                const address at = sum_at(p.slots, plus(times(p.columns, chunk), column));
+                some[k] = chunk < p.chunks ? load_bits(plus(at, 8 * i), 3) : uvec2(0);
             }
             UNROLLED for (uint k = 0; k < CHUNKS_AHEAD; k++) {
                 sum += ivec2(some[k]);
@@ -58,13 +60,13 @@ void exact_merge() {
         }
     }
     barrier();
-    if (p.carry != 0)
-        add_stored(p.carry + column * SUM_BYTES);
+    if (given(p.carry))
+        add_stored(sum_at(p.carry, column));
     barrier();
-    if (p.total != 0)
-        store_words(p.total + column * SUM_BYTES);
+    if (given(p.total))
+        store_words(sum_at(p.total, column));
     else
-        give(column, p.before + extent_of_run());
+        give(column, plus(p.before, extent_of_run()));
 }
 
 /* A team each. */
@@ -73,11 +75,11 @@ void exact_segments() {
     if (CONTROL.refused != 0)
         return;
     form_teams(p.many);
-    const uint64_t g = group_number() * (BLOCK / team_size) + team;
-    const bool is_there = g < SEGMENTS;
-    const uint64_t begin = is_there ? offset_at(g) : 0, end = is_there ? offset_at(g + 1) : 0;
+    const wide g = plus(times(group_number(), BLOCK / team_size), team);
+    const bool is_there = less(g, SEGMENTS);
+    const wide begin = is_there ? offset_at(g) : wide(0), end = is_there ? offset_at(plus(g, 1u)) : wide(0);
     clear_words();
-    add_elements(p.x, p.y, begin, end, 1);
+    add_elements(begin, minus(end, begin), wide_of(1u));
     if (is_there)
-        give(g, end - begin);
+        give(g, minus(end, begin));
 }

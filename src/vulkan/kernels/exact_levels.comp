@@ -53,7 +53,7 @@ const uint MOST_CHUNKS = WIDE != 0 ? 4095u : 511u; /* of which the units, up to 
 
 UNITS bits_of(REAL x) {
 #if WIDE
-    return int64_t(bits_of_double(x));
+    return int64_t(u64_of(unpackDouble2x32(x)));
 #else
     return floatBitsToInt(x);
 #endif
@@ -150,9 +150,16 @@ REAL split(inout REALS level, REAL x) {
     return rest;
 }
 
+wide wide_of_units(UNITS units) {
+#if WIDE
+    return words_of(uint64_t(units));
+#else
+    return wide_of(uint(units));
+#endif
+}
 void deposit_units(UNITS units, int top, int l) {
     if (units != 0)
-        deposit(uint64_t(abs(units)), units < 0, exponent_of_level(top, l) - (PRECISION - 1) + SCALE - BOTTOM);
+        deposit(wide_of_units(abs(units)), units < 0, exponent_of_level(top, l) - (PRECISION - 1) + SCALE - BOTTOM);
 }
 void empty_levels(inout levels s) {
     deposit_units(s.units.x, s.top, 0);
@@ -174,17 +181,15 @@ void place(inout levels s, int high) {
 
 /* ---- vectors ---- */
 
-const uint AHEAD = 8; /* vectors that a thread has on their way */
-
 /* -0 as a vector. */
 uvec4 minus_zeros() {
     return IN_LOG == 3 ? uvec4(0, 0x80000000u, 0, 0x80000000u) : uvec4(IN_LOG == 2 ? 0x80000000u : 0x80008000u);
 }
 
 /* False, and nothing is done: they are no zeros, but NaNs among zeros. */
-bool add_zeros(inout levels s, uvec4 x[AHEAD]) {
+bool add_zeros(inout levels s, uvec4 x[UNROLL]) {
     uvec4 any = uvec4(0), all = ~uvec4(0);
-    UNROLLED for (uint v = 0; v < AHEAD; v++) {
+    UNROLLED for (uint v = 0; v < UNROLL; v++) {
         any |= x[v];
         all &= x[v];
     }
@@ -193,11 +198,11 @@ bool add_zeros(inout levels s, uvec4 x[AHEAD]) {
 }
 
 /* False, and nothing is done: some do not fit. */
-bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
-    const uint vector = 16u >> IN_LOG, chunks = AHEAD * vector >> CHUNK_LOG;
+bool add_vectors(inout levels s, uvec4 x[UNROLL]) {
+    const uint vector = 16u >> IN_LOG, chunks = UNROLL * vector >> CHUNK_LOG;
     REAL most = REAL(0);
     bool lost = false;
-    UNROLLED for (uint v = 0; v < AHEAD; v++)
+    UNROLLED for (uint v = 0; v < UNROLL; v++)
         UNROLLED for (uint k = 0; k < vector; k++) {
             most = max(most, abs(pick_real(x[v], k)));
             lost = lost || is_lost(pick(x[v], k, IN_LOG));
@@ -207,7 +212,7 @@ bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
     if (!(most < power_of_two(s.top))) {
         if (!(most < power_of_two(MOST_TOP)))
             return false;
-        place(s, int(uint64_t(bits_of(most)) >> (PRECISION - 1)) - BIAS + 1);
+        place(s, int(bits_of(most) >> (PRECISION - 1)) - BIAS + 1);
     } else if (s.chunks + chunks > MOST_CHUNKS) {
         empty_levels(s);
     }
@@ -217,7 +222,7 @@ bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
     UNITS_OF units = s.units - UNITS(chunks) * bits_of(start);
     REALS level = start;
     UNITS rests = 0;
-    UNROLLED for (uint v = 0; v < AHEAD; v++)
+    UNROLLED for (uint v = 0; v < UNROLL; v++)
         UNROLLED for (uint k = 0; k < vector; k++) {
             rests |= bits_of(split(level, pick_real(x[v], k)));
             if ((v * vector + k & CHUNK - 1u) == CHUNK - 1u) {
@@ -237,18 +242,18 @@ bool add_vectors(inout levels s, uvec4 x[AHEAD]) {
 
 /* It is less than 2^this, SCALE left out. */
 int high_of(parts a) {
-    return a.position + BOTTOM + top_bit(a.significand) + 1 - SCALE;
+    return a.exponent + top_bit(a.significand) + 1 - SCALE;
 }
 
 void add_element(inout levels s, uvec2 bits) {
     const parts a = take_apart(bits, IN);
-    if (!a.finite || a.significand == 0) {
-        s.saw |= !a.finite ? special(is_nan_of(a), a.negative) : a.negative ? 0 : SAW_OTHER;
+    if (!a.finite || a.significand == wide(0)) {
+        s.saw |= !a.finite ? special(is_nan_of(a, IN), a.negative) : a.negative ? 0 : SAW_OTHER;
         return;
     }
     s.saw |= SAW_OTHER;
     if (high_of(a) > s.top || is_lost(bits)) {
-        deposit(a.significand, a.negative, a.position);
+        deposit(a.significand, a.negative, position_of(a.exponent));
         return;
     }
     if (s.chunks == MOST_CHUNKS)
@@ -259,36 +264,35 @@ void add_element(inout levels s, uvec2 bits) {
     s.units += bits_of(level) - bits_of(start);
     s.chunks++;
     if (rest << 1 != 0) {
-        const parts r = take_apart(words_of(uint64_t(rest)), WIDE != 0 ? F64 : F32);
-        deposit(r.significand, r.negative, r.position + SCALE);
+        const parts r = take_apart(wide_of_units(rest), WIDE != 0 ? F64 : F32);
+        deposit(r.significand, r.negative, position_of(r.exponent) + SCALE);
         s.misses++;
     }
 }
 
-/* 'count' elements: runs of 'run' neighbours that begin 'far' from each other, 'apart' in memory; none from 'end' on. */
-void add_singly(inout levels s, uint64_t x, uint64_t first, uint count, uint run, uint far, uint64_t end,
-                uint64_t apart) {
+/* 'count' elements: runs of 'run' neighbours that begin 'far' from each other, 'apart' bytes in memory; none from 'end'
+ * on. */
+void add_singly(inout levels s, address x, uint first, uint count, uint run, uint far, uint end, wide apart) {
     int high = LEAST_TOP;
     for (uint j = 0; j < count && first + j / run * far + j % run < end; j++) {
-        const uvec2 bits = element_at(x, (first + j / run * far + j % run) * apart);
-        const parts a = take_apart(bits, IN);
-        if (a.finite && a.significand != 0 && high_of(a) <= MOST_TOP)
+        const parts a = take_apart(load_bits(plus(x, times(apart, first + j / run * far + j % run)), IN_LOG), IN);
+        if (a.finite && a.significand != wide(0) && high_of(a) <= MOST_TOP)
             high = max(high, high_of(a));
     }
     if (high > s.top || (s.misses >= MISSES && high + SLACK < s.top))
         place(s, high);
     for (uint j = 0; j < count && first + j / run * far + j % run < end; j++)
-        add_element(s, element_at(x, (first + j / run * far + j % run) * apart));
+        add_element(s, load_bits(plus(x, times(apart, first + j / run * far + j % run)), IN_LOG));
 }
 
-/* Elements first and on of a group; those that are missing are -0, which changes nothing. */
-uvec4 load_or_none(uint64_t x, uint64_t first, uint64_t end, uint64_t apart) {
+/* Elements first and on; those that are missing are -0, which changes nothing. */
+uvec4 load_or_none(address x, uint first, uint end, wide apart, bool neighbours) {
     const uint log = IN_LOG, vector = 16u >> log;
-    if (apart == 1 && first + vector <= end)
-        return load_vector(x + (first << log));
+    if (neighbours && first + vector <= end)
+        return load_vector(element_at(x, first));
     uvec4 loaded = minus_zeros();
     for (uint k = 0; k < vector && first + k < end; k++) {
-        const uvec2 bits = element_at(x, (first + k) * apart);
+        const uvec2 bits = load_bits(plus(x, times(apart, first + k)), log);
         if (log == 3)
             loaded[2 * k + 1] = bits.y;
         if (log == 3)
@@ -301,21 +305,33 @@ uvec4 load_or_none(uint64_t x, uint64_t first, uint64_t end, uint64_t apart) {
     return loaded;
 }
 
-/* Elements begin to end of a group, 'apart' from each other, into the number. All threads. */
-void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t apart) {
+/* A stretch of 'count' elements, 'apart' bytes from each other. */
+void add_stretch(inout levels s, address x, uint count, wide apart) {
     const uint log = IN_LOG, vector = 16u >> log, far = team_size * vector;
-    levels s = new_levels();
-    for (uint64_t at = begin; at < end; at += AHEAD * far) {
-        uvec4 some[AHEAD];
-        const uint64_t first = at + part * vector;
-        if (apart == 1 && at + AHEAD * far <= end)
-            UNROLLED for (uint v = 0; v < AHEAD; v++)
-                some[v] = load_vector(x + (first + v * far << log));
+    const bool neighbours = apart == wide(1 << log, 0);
+    for (uint at = 0; at < count; at += UNROLL * far) {
+        uvec4 some[UNROLL];
+        const uint first = at + part * vector;
+        if (neighbours && at + UNROLL * far <= count)
+            load_vectors(element_at(x, first), team_size, UNROLL, some);
         else
-            UNROLLED for (uint v = 0; v < AHEAD; v++)
-                some[v] = load_or_none(x, first + v * far, end, apart);
+            UNROLLED for (uint v = 0; v < UNROLL; v++)
+                some[v] = load_or_none(x, first + v * far, count, apart, neighbours);
         if (!add_vectors(s, some))
-            add_singly(s, x, first, AHEAD * vector, vector, far, end, apart);
+            add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
+    }
+}
+
+/* 'count' elements from 'first' on, 'apart' from each other, into the number. All threads. */
+void add_elements(wide first, wide count, wide apart) {
+    const wide bytes_apart = shifted_up(apart, IN_LOG);
+    address x = element_at(p.x, first);
+    levels s = new_levels();
+    while (count != wide(0)) {
+        const uint some = at_most(count, MOST_STRETCH);
+        add_stretch(s, x, some, bytes_apart);
+        x = plus(x, times(bytes_apart, some));
+        count = minus(count, some);
     }
     empty_levels(s);
     atomicOr(all_saw[team], s.saw);

@@ -14,12 +14,12 @@ struct magnitude {
 };
 
 magnitude magnitude_of_words() {
-    int64_t carry = 0;
+    int carry = 0;
     const int limbs = int(LIMBS);
-    for (int i = 0; i < limbs; i++) {
-        const int64_t value = int64_t(words[first_words + 2 * i]) + int64_t(words[first_words + 2 * i + 1]) * 65536 + carry;
-        set_digit(i, uint(value));
-        carry = value >> 32;
+    for (int i = 0; i < limbs; i++) { /* two words of 16 bits, and what they and those before hold above */
+        const int low = words[first_words + 2 * i] + carry, high = words[first_words + 2 * i + 1] + (low >> 16);
+        set_digit(i, uint(high) << 16 | uint(low) & 65535u);
+        carry = high >> 16;
     }
     set_digit(limbs, uint(carry));
     const bool negative = carry < 0;
@@ -41,7 +41,7 @@ magnitude magnitude_of_words() {
 
 /* leading * 2^exponent, and if bits follow, the lowest of leading, which no result keeps, is set. */
 struct unrounded {
-    uint64_t leading;
+    wide leading;
     int exponent;
 };
 
@@ -62,69 +62,62 @@ unrounded unrounded_sum(magnitude m) {
     const uint top = digit(m.low + m.count - 1), second = m.count > 1 ? digit(m.low + m.count - 2) : 0;
     const uint third = m.count > 2 ? digit(m.low + m.count - 3) : 0;
     const int shift = 31 - findMSB(top);
-    const uint64_t leading = (uint64_t(top) << 32 | second) << shift | uint64_t(third) << shift >> 32;
-    const bool more = third << shift != 0 || m.count > 3;
-    return unrounded(leading | (more ? 1 : 0), m.exponent + 32 * (m.count - 2) - shift);
+    const wide leading = wide(second << shift | third >> 1 >> 31 - shift, top << shift | second >> 1 >> 31 - shift);
+    const uint more = third << shift != 0 || m.count > 3 ? 1 : 0;
+    return unrounded(leading | wide_of(more), m.exponent + 32 * (m.count - 2) - shift);
 }
 
 /* Long division, a bit at a time, until the quotient has 64. */
-unrounded unrounded_quotient(magnitude m, uint64_t divisor) {
+unrounded unrounded_quotient(magnitude m, wide divisor) {
     int position = bit_length(m);
-    uint64_t remainder = 0, quotient = 0;
-    while (quotient >> 63 == 0) {
+    wide remainder = wide(0), quotient = wide(0);
+    while (quotient.y >> 31 == 0) {
         position--;
-        const bool carry = remainder >> 63 != 0;
-        remainder = remainder << 1 | digit_bit(m, position);
-        quotient <<= 1;
-        if (carry || remainder >= divisor) {
-            remainder -= divisor;
-            quotient |= 1;
-        }
+        quotient = shifted_up(quotient, 1);
+        if (divide_step(remainder, digit_bit(m, position), divisor))
+            quotient.x |= 1u;
     }
-    return unrounded(quotient | (remainder != 0 || bits_below(m, position) ? 1 : 0), m.exponent + position);
+    const uint more = remainder != wide(0) || bits_below(m, position) ? 1 : 0;
+    return unrounded(quotient | wide_of(more), m.exponent + position);
 }
 
 /* Two bits of the number for one of the root, of which there are 60; pairs begin where the exponent is even. */
 unrounded unrounded_root(magnitude m) {
     const int length = bit_length(m);
     int position = length + ((m.exponent + length) & 1);
-    uint64_t root = 0, remainder = 0;
+    wide root = wide(0), remainder = wide(0);
     for (int k = 0; k < 60; k++) {
         position -= 2;
         const uint upper = position + 1 < length ? digit_bit(m, position + 1) : 0;
-        const uint64_t trial = root << 2 | 1;
-        remainder = remainder << 2 | (upper << 1 | digit_bit(m, position));
-        root <<= 1;
-        if (remainder >= trial) {
-            remainder -= trial;
-            root |= 1;
+        const wide trial = shifted_up(root, 2) | wide(1, 0);
+        remainder = shifted_up(remainder, 2) | wide_of(upper << 1 | digit_bit(m, position));
+        root = shifted_up(root, 1);
+        if (!less(remainder, trial)) {
+            remainder = minus(remainder, trial);
+            root.x |= 1u;
         }
     }
-    return unrounded(root << 1 | (remainder != 0 || bits_below(m, position) ? 1 : 0), (m.exponent + position) / 2 - 1);
-}
-
-uint64_t nan_bits() {
-    return infinity_bits(OUT) | uint64_t(1) << (significand_bits(OUT) - 2u);
+    const uint more = remainder != wide(0) || bits_below(m, position) ? 1 : 0;
+    return unrounded(shifted_up(root, 1) | wide_of(more), (m.exponent + position) / 2 - 1);
 }
 
 /* Of the team's words; one thread of it. */
-uint64_t result_bits(uint64_t count) {
-    const uint64_t minus = uint64_t(1) << ((8u << OUT_LOG) - 1u);
+uvec2 result_bits(wide count) {
     const uint both = SAW_PLUS | SAW_MINUS, saw = all_saw[team];
     const bool mean = OPERATOR == OPERATOR_MEAN, root = OPERATOR == OPERATOR_NORM2;
-    if ((saw & SAW_NAN) != 0 || (saw & both) == both || (mean && count == 0))
-        return nan_bits();
+    if ((saw & SAW_NAN) != 0 || (saw & both) == both || (mean && count == wide(0)))
+        return nan_bits(OUT);
     if ((saw & both) != 0)
-        return (saw & SAW_PLUS) != 0 ? infinity_bits(OUT) : infinity_bits(OUT) | minus;
+        return (saw & SAW_PLUS) != 0 ? infinity_bits(OUT) : infinity_bits(OUT) | sign_bit(OUT);
     const magnitude m = magnitude_of_words();
     if (m.count == 0)
-        return count != 0 && (saw & SAW_OTHER) == 0 ? minus : uint64_t(0);
+        return count != wide(0) && (saw & SAW_OTHER) == 0 ? sign_bit(OUT) : wide(0);
     const unrounded u = root ? unrounded_root(m) : mean ? unrounded_quotient(m, count) : unrounded_sum(m);
     return round_float(m.negative, u.leading, u.exponent, OUT);
 }
 
-void give(uint64_t at, uint64_t count) {
+void give(wide at, wide count) {
     if (part == 0)
-        store_bits(p.out_at + (at << OUT_LOG), OUT_LOG, words_of(result_bits(count)));
+        store_bits(plus(p.out_at, shifted_up(at, OUT_LOG)), OUT_LOG, result_bits(count));
 }
 

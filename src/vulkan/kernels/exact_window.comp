@@ -1,21 +1,17 @@
 /* What a thread adds terms to, by integers alone: neither the device's roundings nor its treatment of subnormals has a
- * say, and no feature for doubles is needed. A window is WINDOW words of 64 bits that begin at a bit 'base' of the
+ * say, and no feature for doubles is needed. A window is WINDOW words of 32 bits that begin at a bit 'base' of the
  * number. What lies outside of it is deposited; if that happens often, the window is emptied and moved. */
 #if WIDE
 #define ELEMENT_BITS 53
 #else
 #define ELEMENT_BITS 24
 #endif
-#if PRODUCTS
-#define WINDOW    (1 + 1 + WIDE)
-#define TERM_BITS (2 * ELEMENT_BITS)
-#else
-#define WINDOW    (1 + WIDE)
-#define TERM_BITS ELEMENT_BITS
-#endif
+#define WINDOW     (2 * (1 + PRODUCTS + WIDE))
+#define TERM_BITS  ((1 + PRODUCTS) * ELEMENT_BITS)
+#define TERM_WORDS ((1 + PRODUCTS) * (1 + WIDE))
 
 const uint ADDITIONS = 4096, ADDITION_BITS = 12; /* to a window until it is emptied */
-const int REACH = 64 * WINDOW - 1 - TERM_BITS - int(ADDITION_BITS);
+const int REACH = 32 * WINDOW - 1 - TERM_BITS - int(ADDITION_BITS);
 const int SLACK = 3;           /* bits above the term that a window is moved to: larger ones to come may fit */
 /* An infinity or a NaN lies above the window, wherever it is. */
 #define HIGHEST_BASE (TOP_POSITION - REACH)
@@ -25,53 +21,64 @@ const int SLACK = 3;           /* bits above the term that a window is moved to:
 #define TOP_POSITION (int((1u << ((8u << IN_LOG) - significand_bits(IN))) - 3u) + lowest_exponent(IN) - lowest_exponent(WIDE != 0 ? F64 : F32))
 #endif
 const uint MISSES = 16;        /* terms below the window until it is moved */
-const uint AHEAD = 4;           /* vectors that a thread has on their way */
 
 /* ---- terms ---- */
 
-/* +-(low + 2^64 high) at a bit of the number. */
+/* +- the number that these words are, the lowest first, at a bit of the exact one. */
 struct term {
-    uint64_t low, high;
+    uint word[TERM_WORDS];
     int position;
     bool negative;
     uint saw;
 };
+bool is_zero(term t) {
+    uint any = 0;
+    for (int k = 0; k < TERM_WORDS; k++)
+        any |= t.word[k];
+    return any == 0;
+}
 
-uint64_t high_of_product(uint64_t a, uint64_t b) {
-    const uint64_t a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
-    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & 0xffffffffu);
-    return a1 * b1 + (middle >> 32) + (other >> 32);
+/* Of f32, a word each; of f64, two, of which the upper ones' products with others take less than 64 bits. */
+void set_words(inout term t, wide a, wide b) {
+#if !PRODUCTS
+    t.word[0] = a.x;
+#if WIDE
+    t.word[1] = a.y;
+#endif
+#else
+    const wide low = times(a.x, b.x);
+    t.word[0] = low.x;
+#if WIDE
+    const wide middle = plus(plus(times(a.x, b.y), times(a.y, b.x)), low.y), high = plus(times(a.y, b.y), middle.y);
+    t.word[1] = middle.x;
+    t.word[2] = high.x;
+    t.word[3] = high.y;
+#else
+    t.word[1] = low.y;
+#endif
+#endif
 }
 
 term term_of(uvec2 x, uvec2 y) {
-    const parts a = take_apart(x, IN);
-#if PRODUCTS
-    const parts b = take_apart(y, IN);
-    term t = term(0, 0, a.position + b.position, a.negative != b.negative, 0);
-    if (!a.finite || !b.finite) {
-        t.saw = special(is_nan_of(a) || is_nan_of(b) || a.significand == 0 || b.significand == 0, t.negative);
+    const parts a = take_apart(x, IN), b = take_apart(y, IN);
+    term t;
+    t.position = position_of(a.exponent) + PRODUCTS * position_of(b.exponent);
+    t.negative = a.negative != (PRODUCTS != 0 && b.negative);
+    set_words(t, a.significand, b.significand);
+    if (!a.finite || (PRODUCTS != 0 && !b.finite)) {
+        const bool nan = is_nan_of(a, IN) || (PRODUCTS != 0 && (is_nan_of(b, IN) || is_zero(t)));
+        t.saw = special(nan, t.negative);
+        set_words(t, wide(0), wide(0));
         return t;
     }
-    t.low = a.significand * b.significand;
-#if WIDE
-    t.high = high_of_product(a.significand, b.significand);
-#endif
-#else
-    term t = term(0, 0, a.position, a.negative, 0);
-    if (!a.finite) {
-        t.saw = special(is_nan_of(a), a.negative);
-        return t;
-    }
-    t.low = a.significand;
-#endif
-    t.saw = t.low != 0 || t.high != 0 || !t.negative ? SAW_OTHER : 0;
+    t.saw = !is_zero(t) || !t.negative ? SAW_OTHER : 0;
     return t;
 }
 
 /* ---- a thread's window ---- */
 
 struct window {
-    uint64_t word[WINDOW]; /* two's complement */
+    uint word[WINDOW]; /* two's complement */
     int base;
     uint additions, misses;
     uint saw;
@@ -87,59 +94,68 @@ window new_window() {
     return w;
 }
 
+/* Adds or, bit by bit inverted and one more, subtracts. */
+void add_words(inout window w, uint addend[WINDOW], bool negative) {
+    uint carry = negative ? 1 : 0;
+    UNROLLED for (int k = 0; k < WINDOW; k++) {
+        uint over, over_again;
+        const uint sum = uaddCarry(w.word[k], negative ? ~addend[k] : addend[k], over);
+        w.word[k] = uaddCarry(sum, carry, over_again);
+        carry = over + over_again;
+    }
+}
+
 void empty_window(inout window w) {
     if (w.additions == 0)
         return;
-    const bool negative = int64_t(w.word[WINDOW - 1]) < 0;
-    uint64_t carry = negative ? 1 : 0;
-    for (int k = 0; k < WINDOW; k++) {
-        uint64_t magnitude = w.word[k];
-        if (negative) {
-            magnitude = ~magnitude + carry;
-            carry = magnitude == 0 ? carry : 0;
-        }
-        if (magnitude != 0)
-            deposit(magnitude, negative, w.base + 64 * k);
-        w.word[k] = 0;
+    const bool negative = int(w.word[WINDOW - 1]) < 0;
+    if (negative) {
+        const uint sum[WINDOW] = w.word;
+        for (int k = 0; k < WINDOW; k++)
+            w.word[k] = 0;
+        add_words(w, sum, true);
+    }
+    for (int k = 0; k < WINDOW; k += 2) {
+        const wide magnitude = wide(w.word[k], w.word[k + 1]);
+        if (magnitude != wide(0))
+            deposit(magnitude, negative, w.base + 32 * k);
+        w.word[k] = w.word[k + 1] = 0;
     }
     w.additions = 0;
 }
 
+/* 'shift' bits above the window's lowest. */
 void add_in_window(inout window w, term t, uint shift) {
-    uint64_t piece[WINDOW];
-#if WINDOW == 1
-    piece[0] = t.low << shift;
-#elif WINDOW == 2
-    piece[0] = shift < 64 ? t.low << shift : uint64_t(0);
-    piece[1] = shift < 64 ? t.low >> 1 >> (63 - shift) : t.low << (shift - 64);
-#else
-    const uint inner = shift & 63u;
-    const uint64_t a = t.low << inner, b = t.high << inner | t.low >> 1 >> (63 - inner);
-    const uint64_t c = t.high >> 1 >> (63 - inner);
-    piece[0] = shift < 64 ? a : uint64_t(0);
-    piece[1] = shift < 64 ? b : a;
-    piece[2] = shift < 64 ? c : b;
-#endif
-    uint64_t carry = t.negative ? 1 : 0;
-    for (int k = 0; k < WINDOW; k++) {
-        const uint64_t addend = t.negative ? ~piece[k] : piece[k], sum = w.word[k] + addend, all = sum + carry;
-        carry = (sum < addend ? 1 : 0) + (all < sum ? 1 : 0);
-        w.word[k] = all;
+    const uint bits = shift & 31u;
+    uint piece[WINDOW], below = 0;
+    UNROLLED for (int k = 0; k < WINDOW; k++) {
+        const uint word = k < TERM_WORDS ? t.word[min(k, TERM_WORDS - 1)] : 0;
+        piece[k] = word << bits | below >> 1 >> 31 - bits;
+        below = word;
     }
+    UNROLLED for (int far = 1; far < WINDOW; far *= 2)
+        if ((shift >> 5 & uint(far)) != 0)
+            UNROLLED for (int k = WINDOW - 1; k >= 0; k--)
+                piece[k] = k >= far ? piece[max(k - far, 0)] : 0;
+    add_words(w, piece, t.negative);
     w.additions++;
+}
+
+void deposit_term(term t) {
+    for (int k = 0; k < TERM_WORDS; k++)
+        if (t.word[k] != 0)
+            deposit(wide_of(t.word[k]), t.negative, t.position + 32 * k);
 }
 
 void add_term(inout window w, term t) {
     w.saw |= t.saw;
-    if (t.low == 0 && t.high == 0)
+    if (is_zero(t))
         return;
     int shift = t.position - w.base;
     if (shift < 0 || shift > REACH) {
         if (shift < 0 && w.misses < MISSES) {
             w.misses++;
-            deposit(t.low, t.negative, t.position);
-            if (t.high != 0)
-                deposit(t.high, t.negative, t.position + 64);
+            deposit_term(t);
             return;
         }
         empty_window(w);
@@ -161,41 +177,42 @@ bool add_vector(inout window w, uvec4 raw) {
     const int offset = lowest_exponent(IN) - lowest_exponent(F32) - 1 - w.base;
     const uint mask = (1u << stored) - 1u, fields = (1u << (width - 1u - stored)) - 1u, sign = 1u << (width - 1u);
     uint most = 0, other = 0;
-    int64_t sum = 0;
+    wide sum = wide(0);
     for (uint k = 0; k < vector; k++) {
         const uint bits = pick(raw, k, log).x, field = bits >> stored & fields;
         const uint shift = uint(int(max(field, 1u)) + offset);
         const int significand = int(bits & mask | min(field, 1u) << stored);
+        int high, low;
+        imulExtended((bits & sign) != 0 ? -significand : significand, int(1u << (shift & 31u)), high, low);
         most = max(most, shift);
         other |= bits ^ sign;
-        sum += int64_t((bits & sign) != 0 ? -significand : significand) * int64_t(int(1u << (shift & 31u)));
+        sum = plus(sum, wide(low, high));
     }
     if (most > uint(REACH))
         return false;
     if (w.additions > ADDITIONS - vector)
         empty_window(w);
-    w.word[0] += uint64_t(sum);
+    sum = plus(sum, wide(w.word[0], w.word[1]));
+    w.word[0] = sum.x;
+    w.word[1] = sum.y;
     w.additions += vector;
     w.saw |= other != 0 ? SAW_OTHER : 0;
     return true;
 }
 #endif
 
-/* Elements begin to end of a group, 'apart' from each other, into the number. All threads. */
-void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t apart) {
-    const uint log = IN_LOG, vector = 16u >> log;
-    const uint64_t step = uint64_t(AHEAD * team_size * vector);
-    window w = new_window();
-    uint64_t at = begin;
-    for (; apart == 1 && at + step <= end; at += step) {
-        uvec4 a[AHEAD], b[AHEAD];
-        for (uint u = 0; u < AHEAD; u++) {
-            a[u] = load_vector(x + (at + (u * team_size + part) * vector << log));
-            b[u] = a[u];
-            if (IS_DOT)
-                b[u] = load_vector(y + (at + (u * team_size + part) * vector << log));
-        }
-        for (uint u = 0; u < AHEAD; u++) {
+/* A stretch of 'count' elements, 'apart' bytes from each other. */
+void add_stretch(inout window w, address x, address y, uint count, wide apart) {
+    const uint log = IN_LOG, vector = 16u >> log, step = UNROLL * team_size * vector;
+    uint at = 0;
+    for (; apart == wide(1 << log, 0) && at + step <= count; at += step) {
+        const uint first = at + part * vector;
+        uvec4 a[UNROLL], b[UNROLL];
+        load_vectors(element_at(x, first), team_size, UNROLL, a);
+        b = a;
+        if (IS_DOT)
+            load_vectors(element_at(y, first), team_size, UNROLL, b);
+        for (uint u = 0; u < UNROLL; u++) {
 #if !PRODUCTS && !WIDE
             if (add_vector(w, a[u]))
                 continue;
@@ -204,9 +221,23 @@ void add_elements(uint64_t x, uint64_t y, uint64_t begin, uint64_t end, uint64_t
                 add_term(w, term_of(pick(a[u], k, log), pick(b[u], k, log)));
         }
     }
-    for (uint64_t i = at + part; i < end; i += team_size) {
-        const uvec2 a = load_bits(x + (i * apart << log), log);
-        add_term(w, term_of(a, IS_DOT ? load_bits(y + (i * apart << log), log) : a));
+    for (uint i = at + part; i < count; i += team_size) {
+        const wide far = times(apart, i);
+        const uvec2 a = load_bits(plus(x, far), log);
+        add_term(w, term_of(a, IS_DOT ? load_bits(plus(y, far), log) : a));
+    }
+}
+
+/* 'count' elements from 'first' on, 'apart' from each other, into the number. All threads. */
+void add_elements(wide first, wide count, wide apart) {
+    const wide bytes_apart = shifted_up(apart, IN_LOG);
+    wide far = wide(0);
+    window w = new_window();
+    while (count != wide(0)) {
+        const uint some = at_most(count, MOST_STRETCH);
+        add_stretch(w, plus(element_at(p.x, first), far), plus(element_at(p.y, first), far), some, bytes_apart);
+        far = plus(far, times(bytes_apart, some));
+        count = minus(count, some);
     }
     empty_window(w);
     atomicOr(all_saw[team], w.saw);

@@ -78,19 +78,19 @@ void add_to_word(uint to, int piece) {
     }
 }
 
-void deposit(uint64_t magnitude, bool negative, int position) {
+void deposit(wide magnitude, bool negative, int position) {
     uint to = uint(position) >> 4;
     const uint shift = uint(position) & 15u;
-    uint piece = uint(magnitude << shift) & 65535u;
-    magnitude >>= 16 - shift;
+    uint piece = magnitude.x << shift & 65535u;
+    magnitude = shifted_down(magnitude, 16 - shift);
     while (true) {
         if (piece != 0)
             add_to_word(to, negative ? -int(piece) : int(piece));
-        if (magnitude == 0)
+        if (magnitude == wide(0))
             break;
         to++;
-        piece = uint(magnitude) & 65535u;
-        magnitude >>= 16;
+        piece = magnitude.x & 65535u;
+        magnitude = shifted_down(magnitude, 16);
     }
 }
 
@@ -100,29 +100,13 @@ int carried_word(uint i) {
     return (i < WORDS - 1 ? word & 65535 : word) + (i > 0 ? words[first_words + i - 1] >> 16 : 0);
 }
 
-/* ---- elements, taken apart ---- */
+/* ---- elements ---- */
 
-/* significand * 2^(position + BOTTOM); of factors, their own lowest exponent stands for BOTTOM. */
-struct parts {
-    uint64_t significand;
-    int position;
-    bool negative, finite;
-};
-parts take_apart(uvec2 raw, uint type) {
-    const uint64_t bits = u64_of(raw);
-    const uint width = 8u << log_bytes(type), stored = significand_bits(type) - 1u;
-    const uint field = uint(bits >> stored) & ((1u << (width - 1u - stored)) - 1u);
-    parts p;
-    p.negative = (bits >> (width - 1u) & 1) != 0;
-    p.finite = field != (1u << (width - 1u - stored)) - 1u;
-    p.significand = bits & ((uint64_t(1) << stored) - 1);
-    if (field != 0)
-        p.significand |= uint64_t(1) << stored;
-    p.position = int(max(field, 1u)) - 1 + lowest_exponent(type) - lowest_exponent(WIDE != 0 ? F64 : F32);
-    return p;
-}
-bool is_nan_of(parts p) {
-    return !p.finite && p.significand != uint64_t(1) << (significand_bits(IN) - 1u);
+const uint MOST_STRETCH = 1u << 27; /* that 32 bits count; a multiple of what a team takes at once */
+
+/* The bit of the number that stands for 2^exponent; of factors, the least power of two of theirs is bit 0. */
+int position_of(int exponent) {
+    return exponent - lowest_exponent(WIDE != 0 ? F64 : F32);
 }
 uint special(bool nan, bool negative) {
     return nan ? SAW_NAN : negative ? SAW_MINUS : SAW_PLUS;
@@ -132,16 +116,19 @@ uint special(bool nan, bool negative) {
 
 const uint SUM_BYTES = (WORDS + 2) * 4;
 
-/* Words after a carry, whose sum with some thousand others fits, and what was seen. */
-void add_stored(uint64_t at) {
-    for (uint i = part; i < WORDS; i += team_size)
-        words[first_words + i] += int(load_word(at + 4 * i));
-    if (part == 0)
-        all_saw[team] |= load_word(at + 4 * WORDS);
+address sum_at(address sums, wide i) {
+    return plus(sums, times(i, SUM_BYTES));
 }
-void store_words(uint64_t at) {
+/* Words after a carry, whose sum with some thousand others fits, and what was seen. */
+void add_stored(address at) {
     for (uint i = part; i < WORDS; i += team_size)
-        one_word(at + 4 * i).word = uint(carried_word(i));
+        words[first_words + i] += int(words_at(at).word[i]);
     if (part == 0)
-        one_word(at + 4 * WORDS).word = all_saw[team];
+        all_saw[team] |= words_at(at).word[WORDS];
+}
+void store_words(address at) {
+    for (uint i = part; i < WORDS; i += team_size)
+        words_at(at).word[i] = uint(carried_word(i));
+    if (part == 0)
+        words_at(at).word[WORDS] = all_saw[team];
 }

@@ -4,28 +4,28 @@
  * end. */
 struct record_t {
     acc_t acc;     /* of the last group */
-    uint64_t head; /* where it begins, and 1; 0: before all that was seen */
-    uint64_t runs; /* groups that begin */
+    wide head; /* where it begins, and 1; 0: before all that was seen */
+    wide runs; /* groups that begin */
 };
 layout(buffer_reference, std430, buffer_reference_align = RECORD_ALIGNMENT) buffer record_slot {
     record_t value;
 };
-record_t read_record(uint64_t i) {
-    return record_slot(p.slots + i * RECORD_BYTES).value;
+record_t read_record(uint i) {
+    return record_slot(plus(p.slots, times(i, RECORD_BYTES))).value;
 }
-void write_record(uint64_t i, record_t value) {
-    record_slot(p.slots + i * RECORD_BYTES).value = value;
+void write_record(uint i, record_t value) {
+    record_slot(plus(p.slots, times(i, RECORD_BYTES))).value = value;
 }
 record_t no_record() {
-    return record_t(identity(), 0, 0);
+    return record_t(identity(), wide(0), wide(0));
 }
 record_t append(record_t left, record_t right) {
-    if (right.head != 0)
-        return record_t(right.acc, right.head, left.runs + right.runs);
+    if (right.head != wide(0))
+        return record_t(right.acc, right.head, plus(left.runs, right.runs));
     return record_t(combine(left.acc, right.acc), left.head, left.runs);
 }
 
-shared uint64_t shared_heads[BLOCK];
+shared wide shared_heads[BLOCK];
 shared uint head_bits[TILE_SLOTS * BLOCK / 32];
 
 /* What the threads before have, appended; and what *all* have. 'runs' are left out. */
@@ -37,7 +37,7 @@ record_t scan_records(record_t own, out record_t all) {
         barrier();
         record_t left = no_record();
         if (THREAD >= d)
-            left = record_t(shared_slots[THREAD - d], shared_heads[THREAD - d], 0);
+            left = record_t(shared_slots[THREAD - d], shared_heads[THREAD - d], wide(0));
         barrier();
         if (THREAD >= d) {
             own = append(left, own);
@@ -46,23 +46,23 @@ record_t scan_records(record_t own, out record_t all) {
         }
     }
     barrier();
-    all = record_t(shared_slots[BLOCK - 1], shared_heads[BLOCK - 1], 0);
-    return THREAD > 0 ? record_t(shared_slots[THREAD - 1], shared_heads[THREAD - 1], 0) : no_record();
+    all = record_t(shared_slots[BLOCK - 1], shared_heads[BLOCK - 1], wide(0));
+    return THREAD > 0 ? record_t(shared_slots[THREAD - 1], shared_heads[THREAD - 1], wide(0)) : no_record();
 }
 
-uint64_t sum_before(uint64_t own, out uint64_t all) {
+wide sum_before(wide own, out wide all) {
     barrier();
     shared_heads[THREAD] = own;
     for (uint d = 1; d < BLOCK; d *= 2) {
         barrier();
-        const uint64_t left = THREAD >= d ? shared_heads[THREAD - d] : uint64_t(0);
+        const wide left = THREAD >= d ? shared_heads[THREAD - d] : wide(0);
         barrier();
-        own += left;
+        own = plus(own, left);
         shared_heads[THREAD] = own;
     }
     barrier();
     all = shared_heads[BLOCK - 1];
-    return THREAD > 0 ? shared_heads[THREAD - 1] : uint64_t(0);
+    return THREAD > 0 ? shared_heads[THREAD - 1] : wide(0);
 }
 
 /* ---- a tile ---- */
@@ -71,48 +71,46 @@ const uint TILE = TILE_SLOTS * BLOCK;
 #define ROOM     p.columns /* results that the output takes, by keys */
 #define KEYS_OUT p.carry
 
-uint64_t element_of(uint64_t logical) {
-    return REVERSE ? p.extent - 1 - logical : logical;
+wide element_of(wide logical) {
+    return REVERSE ? minus(minus(p.extent, 1u), logical) : logical;
 }
-uvec2 key_at(uint64_t logical) {
+uvec2 key_at(wide logical) {
     const uint log = log_bytes(INDEX);
-    return load_bits(p.index + (element_of(logical) << log), log);
+    return load_bits(plus(p.index, shifted_up(element_of(logical), log)), log);
 }
-bool begins_run(uint64_t logical) {
-    return logical == 0 || key_at(logical) != key_at(logical - 1);
+bool begins_run(wide logical) {
+    return logical == wide(0) || key_at(logical) != key_at(minus(logical, 1u));
 }
 
 /* The offsets that may lie in a tile: [from, to). */
-void places_of(uint64_t tile, uint64_t tiles, out uint64_t from, out uint64_t to) {
-    const uint64_t here = u64_of(load_bits(PLACES + tile * 8, 3));
-    const bool last = tile + 1 == tiles;
-    const uint64_t next = last ? uint64_t(0) : u64_of(load_bits(PLACES + tile * 8 + 8, 3));
+void places_of(uint tile, bool is_last, out wide from, out wide to) {
+    const wide here = load_wide(PLACES, tile), next = is_last ? wide(0) : load_wide(PLACES, tile + 1);
     from = REVERSE ? next : here;
-    to = REVERSE ? here : last ? SEGMENTS + 1 : next;
+    to = REVERSE ? here : is_last ? plus(SEGMENTS, 1u) : next;
 }
 
 /* Elements and heads into shared memory. */
-void fill_tile(uint64_t first, uint64_t from, uint64_t to) {
+void fill_tile(wide first, wide from, wide to) {
     barrier(); /* earlier use of the memory */
     for (uint w = THREAD; w < TILE / 32; w += BLOCK)
         head_bits[w] = 0;
     barrier();
     for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint i = v * BLOCK + THREAD;
-        const uint64_t logical = first + i, at = element_of(logical);
-        if (logical < p.extent) {
-            const uvec2 bits = load_bits(p.x + (at << IN_LOG), IN_LOG);
-            tile_slots[i] = widen(lift_bits(bits, partner_at(p.y, at << IN_LOG), at));
+        const wide logical = plus(first, i), at = element_of(logical);
+        if (less(logical, p.extent)) {
+            const uvec2 bits = load_bits(element_at(p.x, at), IN_LOG);
+            tile_slots[i] = widen(lift_bits(bits, load_partner(element_at(p.y, at)), at));
             if (BY_KEYS && begins_run(logical))
                 atomicOr(head_bits[i >> 5], 1u << (i & 31u));
         } else {
             tile_slots[i] = identity();
         }
     }
-    for (uint64_t e = from + THREAD; e < to; e += BLOCK) {
-        const uint64_t offset = offset_at(e), local = (REVERSE ? p.extent - offset : offset) - first;
-        if (local < TILE)
-            atomicOr(head_bits[uint(local) >> 5], 1u << (uint(local) & 31u));
+    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
+        const wide offset = offset_at(e), local = minus(REVERSE ? minus(p.extent, offset) : offset, first);
+        if (is_below(local, TILE))
+            atomicOr(head_bits[local.x >> 5], 1u << (local.x & 31u));
     }
     barrier();
 }
@@ -122,14 +120,14 @@ bool is_head(uint i) {
 }
 
 /* Makes each slot what its group comes to up to it, with what came before the tile. */
-record_t scan_tile_slots(uint64_t first, record_t before) {
+record_t scan_tile_slots(wide first, record_t before) {
     const uint begin = THREAD * TILE_SLOTS;
     record_t own = no_record(), all;
     uint until_head = TILE_SLOTS;
     for (uint k = 0; k < TILE_SLOTS; k++) {
         const uint i = begin + k;
         if (is_head(i)) {
-            own.head = first + i + 1;
+            own.head = plus(first, i + 1);
             own.acc = tile_slots[i];
             until_head = min(until_head, k);
         } else {
@@ -148,41 +146,43 @@ record_t scan_tile_slots(uint64_t first, record_t before) {
 /* ---- results ---- */
 
 /* Where the group of element i of the tile begins, logical. */
-uint64_t start_of(uint64_t first, uint i, uint64_t head_before) {
+wide start_of(wide first, uint i, wide head_before) {
     uint word = i >> 5, bits = head_bits[word] & (~0u >> (31u - (i & 31u)));
     while (bits == 0 && word > 0)
         bits = head_bits[--word];
-    return bits != 0 ? first + 32 * word + findMSB(bits) : head_before - 1;
+    return bits != 0 ? plus(first, 32 * word + findMSB(bits)) : minus(head_before, 1u);
 }
-void give_scan(uint64_t first, record_t before, uint64_t first_inside, uint64_t end_inside) {
+void give_scan(wide first, record_t before, wide first_inside, wide end_inside) {
     for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint i = v * BLOCK + THREAD;
-        const uint64_t logical = first + i, at = element_of(logical);
-        if (logical >= p.extent || at < first_inside || at >= end_inside)
+        const wide logical = plus(first, i), at = element_of(logical);
+        if (!less(logical, p.extent) || less(at, first_inside) || !less(at, end_inside))
             continue;
         acc_t acc = tile_slots[i];
         if (!INCLUSIVE)
             acc = is_head(i) ? identity() : i > 0 ? tile_slots[i - 1] : before.acc;
-        if (p.initial != 0)
-            acc = combine(base_of(0), acc);
-        const uint64_t start = start_of(first, i, before.head);
-        store_result(p.out_at, at, lower(acc, logical - start + (INCLUSIVE ? 1 : 0), start));
+        if (given(p.initial))
+            acc = combine(base_of(wide(0)), acc);
+        const wide start = start_of(first, i, before.head);
+        store_result(p.out_at, at, lower(acc, plus(minus(logical, start), INCLUSIVE ? 1u : 0u), start));
     }
 }
 
 /* ---- passes ---- */
 
 /* Over the tiles of a chunk, giving results if 'gives'. */
-record_t pass_over(uint64_t chunk, record_t before, bool gives) {
-    const uint64_t tiles = (p.extent + TILE - 1) / TILE, end = min((chunk + 1) * p.chunk, p.extent);
+record_t pass_over(uint chunk, record_t before, bool gives) {
+    uint length;
+    const wide begin = begin_of_chunk(chunk, p.extent, length);
     const bool by_segments = !BY_KEYS;
-    const uint64_t first_inside = by_segments ? offset_at(0) : uint64_t(0);
-    const uint64_t end_inside = by_segments ? offset_at(SEGMENTS) : p.extent;
+    const wide first_inside = by_segments ? offset_at(wide(0)) : wide(0);
+    const wide end_inside = by_segments ? offset_at(SEGMENTS) : p.extent;
     /* one tile at least: an input of nothing may have segments */
-    for (uint64_t first = chunk * p.chunk; first < end || first == 0; first += TILE) {
-        uint64_t from = 0, to = 0;
+    for (uint at = 0; at < max(length, 1u); at += TILE) {
+        const wide first = plus(begin, at);
+        wide from = wide(0), to = wide(0);
         if (by_segments)
-            places_of(first / TILE, max(tiles, uint64_t(1)), from, to);
+            places_of(chunk * (p.chunk / TILE) + at / TILE, !less(plus(first, TILE), p.extent), from, to);
         fill_tile(first, from, to);
         const record_t after = scan_tile_slots(first, before);
         if (gives)
@@ -195,16 +195,18 @@ record_t pass_over(uint64_t chunk, record_t before, bool gives) {
 const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
 
 /* Where the last run of keys in a chunk begins, and 1, or 0; and how many do. All threads. */
-uint64_t last_run(uint64_t first, uint64_t end, out uint64_t runs) {
+wide last_run(wide first, uint length, out wide runs) {
     const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
-    uint64_t heads = 0, last = 0, at = first;
-    for (; at + step <= end; at += step) {
+    const address keys_at = plus(p.index, shifted_up(first, log));
+    uint heads = 0, last = 0, at = 0; /* places in the chunk */
+    for (; at + step <= length; at += step) {
         uvec4 keys[KEYS_AHEAD];
         uvec2 left[KEYS_AHEAD];
         UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
-            const uint64_t i = at + (v * BLOCK + THREAD) * vector;
-            keys[v] = load_vector(p.index + (i << log));
-            left[v] = i > 0 ? key_at(i - 1) : ~pick(keys[v], 0, log);
+            const uint i = at + (v * BLOCK + THREAD) * vector;
+            const bool is_first = i == 0 && first == wide(0);
+            keys[v] = load_vector(plus(keys_at, i << log));
+            left[v] = is_first ? ~pick(keys[v], 0, log) : key_at(minus(plus(first, i), 1u));
         }
         UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
             uint bits = 0;
@@ -217,50 +219,52 @@ uint64_t last_run(uint64_t first, uint64_t end, out uint64_t runs) {
             last = bits != 0 ? at + (v * BLOCK + THREAD) * vector + findMSB(bits) + 1 : last;
         }
     }
-    for (at += THREAD; at < end; at += BLOCK)
-        if (begins_run(at)) {
+    for (at += THREAD; at < length; at += BLOCK)
+        if (begins_run(plus(first, at))) {
             heads++;
             last = at + 1;
         }
-    sum_before(heads, runs);
+    sum_before(wide_of(heads), runs);
     barrier();
-    shared_heads[THREAD] = last;
+    shared_heads[THREAD] = last != 0 ? plus(first, last) : wide(0);
     for (uint d = BLOCK / 2; d > 0; d /= 2) {
         barrier();
         if (THREAD < d)
-            shared_heads[THREAD] = max(shared_heads[THREAD], shared_heads[THREAD + d]);
+            shared_heads[THREAD] = most(shared_heads[THREAD], shared_heads[THREAD + d]);
     }
     barrier();
     return shared_heads[0];
 }
 
 /* Elements in their order, by the whole workgroup; its first thread receives what they come to. */
-acc_t fold_neighbours(uint64_t begin, uint64_t end) {
+acc_t fold_neighbours(wide first, uint length) {
 #if COMMUTES
-    return fold_together(begin, end);
+    return fold_together(first, length);
 #else
-    return fold_block(fold_rows(stretch(p.x, p.y, begin, end, 0), THREAD, BLOCK), 1, BLOCK);
+    return fold_block(fold_rows(stretch_of(first, length, first), THREAD, BLOCK), 1, BLOCK);
 #endif
 }
 
 /* What matters of a chunk is what lies after the last head in it. */
-record_t fold_after_last_head(uint64_t chunk) {
-    const uint64_t first = chunk * p.chunk, end = min(first + p.chunk, p.extent);
-    uint64_t head = 0, runs = 0;
+record_t fold_after_last_head(uint chunk) {
+    uint length;
+    const wide first = begin_of_chunk(chunk, p.extent, length), end = plus(first, length);
+    wide head = wide(0), runs = wide(0);
     if (BY_KEYS) {
-        head = last_run(first, end, runs);
+        head = last_run(first, length, runs);
     } else {
-        const uint64_t next = search(end, false), offset = next > 0 ? offset_at(next - 1) : uint64_t(0);
-        head = next > 0 && offset >= first ? offset + 1 : 0;
+        const wide next = search(end, false), offset = next != wide(0) ? offset_at(minus(next, 1u)) : wide(0);
+        head = next != wide(0) && !less(offset, first) ? plus(offset, 1u) : wide(0);
     }
-    return record_t(fold_neighbours(head != 0 ? head - 1 : first, end), head, runs);
+    const wide begin = head != wide(0) ? minus(head, 1u) : first;
+    return record_t(fold_neighbours(begin, end.x - begin.x), head, runs);
 }
 
 void fold_groups() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
+    for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const record_t sum = REVERSE ? pass_over(chunk, no_record(), false) : fold_after_last_head(chunk);
         if (THREAD == 0)
             write_record(chunk, sum);
@@ -270,23 +274,23 @@ void fold_groups() {
 /* One workgroup: from the chunks' records to what comes before each. Looks whether the output takes all runs. */
 void spine_of_groups() {
     begin_kernel();
-    const uint64_t each = (p.chunks + BLOCK - 1) / BLOCK;
-    const uint64_t first = min(THREAD * each, p.chunks), end = min(first + each, p.chunks);
+    const uint each = (p.chunks + BLOCK - 1) / BLOCK;
+    const uint first = min(THREAD * each, p.chunks), end = min(first + each, p.chunks);
     record_t own = no_record(), all;
-    for (uint64_t c = first; c < end; c++)
+    for (uint c = first; c < end; c++)
         own = append(own, read_record(c));
-    uint64_t all_runs;
-    const uint64_t runs = sum_before(own.runs, all_runs);
+    wide all_runs;
+    const wide runs = sum_before(own.runs, all_runs);
     record_t run = scan_records(own, all);
     run.runs = runs;
-    for (uint64_t c = first; c < end; c++) {
+    for (uint c = first; c < end; c++) {
         const record_t chunk = read_record(c);
         write_record(c, run);
         run = append(run, chunk);
     }
     if (THREAD == 0) {
         CONTROL.runs = all_runs;
-        if (!IS_SCAN && BY_KEYS && all_runs > ROOM)
+        if (!IS_SCAN && BY_KEYS && less(ROOM, all_runs))
             atomicOr(CONTROL.refused, REFUSED_RUNS);
     }
 }
@@ -295,6 +299,6 @@ void give_groups() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count())
-        pass_over(chunk, p.slots != 0 ? read_record(chunk) : no_record(), true);
+    for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count())
+        pass_over(chunk, given(p.slots) ? read_record(chunk) : no_record(), true);
 }

@@ -3,6 +3,7 @@
  *
  *   VALUE, VALUE_KIND  what elements are computed with, and which of the KIND_ symbols it is
  *   HAS_DOUBLE         1 where VALUE or an accumulator is a double
+ *   HAS_INT64          1 where one is an integer of 64 bits. Elsewhere none is used: wide.comp
  *   TWO_INPUTS         true for dot
  *   UNROLL             vectors that a thread of a reduction has on their way
  *   UNROLLED           before loops over these: where they stay loops, vectors lie in memory. Nothing for monoids whose
@@ -44,12 +45,12 @@ int told_ddof;
 #define BLOCK    gl_WorkGroupSize.x
 #define THREAD   gl_LocalInvocationID.x
 
-/* More than 65535 workgroups take a second dimension. */
-uint64_t group_number() {
-    return uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+/* More than 65535 workgroups take a second dimension. What they take turns at is fewer than 2^31: workspace.c. */
+uint group_number() {
+    return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
 }
-uint64_t group_count() {
-    return uint64_t(gl_NumWorkGroups.y) * gl_NumWorkGroups.x;
+uint group_count() {
+    return gl_NumWorkGroups.y * gl_NumWorkGroups.x;
 }
 
 /* ---- types ---- */
@@ -69,60 +70,72 @@ bool is_float(uint type) {
 #define IN_LOG  log_bytes(IN)
 #define OUT_LOG log_bytes(OUT)
 
-uint64_t u64_of(uvec2 bits) {
-    return packUint2x32(bits);
-}
-uvec2 words_of(uint64_t bits) {
-    return unpackUint2x32(bits);
-}
 /* The bits of an integer, extended to 64; what is above them in a word is ignored. */
-uint64_t extend(uvec2 bits, uint type) {
+wide extend(uvec2 bits, uint type) {
     if (log_bytes(type) == 3)
-        return u64_of(bits);
+        return bits;
     const uint unused = 32u - (8u << log_bytes(type));
     if (!is_signed(type))
-        return uint64_t(bits.x << unused >> unused);
-    return uint64_t(int64_t(int(bits.x << unused) >> unused));
+        return wide_of(bits.x << unused >> unused);
+    return wide_of(int(bits.x << unused) >> unused);
 }
 
 /* ---- memory ---- */
 
-layout(buffer_reference, std430, buffer_reference_align = 4) buffer one_word {
-    uint word;
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer words_at {
+    uint word[];
 };
-layout(buffer_reference, std430, buffer_reference_align = 16) buffer four_words {
-    uvec4 words;
+layout(buffer_reference, std430, buffer_reference_align = 16) buffer vectors_at {
+    uvec4 vector[];
 };
 
-uint load_word(uint64_t at) {
-    return one_word(at).word;
+uint load_word(address at) {
+    return words_at(at).word[0];
+}
+address word_below(address at) {
+    return address(at.x & ~3u, at.y);
 }
 
 /* 1 << log bytes from any address. Words that hold none of them are not touched. */
-uvec2 load_bits(uint64_t at, uint log) {
-    const uint byte = uint(at) & 3u, shift = 8u * byte, back = 31u - shift;
-    const uint64_t from = at & ~uint64_t(3);
-    const uint w0 = load_word(from);
+uvec2 load_bits(address at, uint log) {
+    const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift;
+    words_at from = words_at(word_below(at));
+    const uint w0 = from.word[0];
     if (log == 0)
         return uvec2(w0 >> shift & 255u, 0);
-    const uint w1 = byte + (1u << log) > 4 ? load_word(from + 4) : 0;
+    const uint w1 = byte + (1u << log) > 4 ? from.word[1] : 0;
     const uint low = w0 >> shift | w1 << 1 << back;
     if (log == 1)
         return uvec2(low & 65535u, 0);
     if (log == 2)
         return uvec2(low, 0);
-    const uint w2 = byte != 0 ? load_word(from + 8) : 0;
+    const uint w2 = byte != 0 ? from.word[2] : 0;
     return uvec2(low, w1 >> shift | w2 << 1 << back);
 }
 
-/* 16 bytes, from any address. */
-uvec4 load_vector(uint64_t at) {
-    if ((uint(at) & 15u) == 0)
-        return four_words(at).words;
-    if ((uint(at) & 3u) == 0)
-        return uvec4(load_word(at), load_word(at + 4), load_word(at + 8), load_word(at + 12));
-    const uvec2 a = load_bits(at, 3), b = load_bits(at + 8, 3);
-    return uvec4(a, b);
+/* A vector is 16 bytes. From any address: */
+uvec4 load_shifted(address at) {
+    const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift;
+    words_at from = words_at(word_below(at));
+    const uvec4 low = uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
+    const uint last = byte != 0 ? from.word[4] : 0;
+    return low >> shift | uvec4(low.yzw, last) << 1 << back;
+}
+uvec4 load_vector(address at) {
+    return (at.x & 15u) == 0 ? vectors_at(at).vector[0] : load_shifted(at);
+}
+
+/* The first 'count' of vectors that lie 'apart' from each other. */
+void load_vectors(address at, uint apart, uint count, out uvec4 x[UNROLL]) {
+    if ((at.x & 15u) == 0) {
+        UNROLLED for (uint u = 0; u < UNROLL; u++)
+            if (u < count)
+                x[u] = vectors_at(at).vector[u * apart];
+    } else {
+        UNROLLED for (uint u = 0; u < UNROLL; u++)
+            if (u < count)
+                x[u] = load_shifted(plus(at, 16 * u * apart));
+    }
 }
 
 /* The k-th element of a vector. */
@@ -136,32 +149,32 @@ uvec2 pick(uvec4 vector, uint k, uint log) {
 }
 
 /* Some bits of a word whose others may be another invocation's. */
-void merge_word(uint64_t at, uint mask, uint bits) {
+void merge_word(address at, uint mask, uint bits) {
     if (mask == ~0u) {
-        one_word(at).word = bits;
+        words_at(at).word[0] = bits;
     } else if (mask != 0) {
-        atomicAnd(one_word(at).word, ~mask);
-        atomicOr(one_word(at).word, bits & mask);
+        atomicAnd(words_at(at).word[0], ~mask);
+        atomicOr(words_at(at).word[0], bits & mask);
     }
 }
-void merge_bytes(uint64_t at, uint mask, uint bits) {
-    const uint shift = 8u * (uint(at) & 3u), back = 31u - shift;
-    const uint64_t to = at & ~uint64_t(3);
+void merge_bytes(address at, uint mask, uint bits) {
+    const uint shift = 8u * (at.x & 3u), back = 31u - shift;
+    const address to = word_below(at);
     merge_word(to, mask << shift, bits << shift);
     if ((mask >> 1 >> back) != 0)
-        merge_word(to + 4, mask >> 1 >> back, bits >> 1 >> back);
+        merge_word(plus(to, 4), mask >> 1 >> back, bits >> 1 >> back);
 }
-void store_bits(uint64_t at, uint log, uvec2 bits) {
+void store_bits(address at, uint log, uvec2 bits) {
     merge_bytes(at, log == 0 ? 255u : log == 1 ? 65535u : ~0u, bits.x);
     if (log == 3)
-        merge_bytes(at + 4, ~0u, bits.y);
+        merge_bytes(plus(at, 4), ~0u, bits.y);
 }
-void store_vector(uint64_t at, uvec4 vector) {
-    if ((uint(at) & 15u) == 0) {
-        four_words(at).words = vector;
+void store_vector(address at, uvec4 vector) {
+    if ((at.x & 15u) == 0) {
+        vectors_at(at).vector[0] = vector;
     } else {
         store_bits(at, 3, vector.xy);
-        store_bits(at + 8, 3, vector.zw);
+        store_bits(plus(at, 8), 3, vector.zw);
     }
 }
 
@@ -173,51 +186,71 @@ uint significand_bits(uint type) {
 int lowest_exponent(uint type) {
     return type == F16 ? -24 : type == BF16 ? -133 : type == F32 ? -149 : -1074;
 }
-uint64_t infinity_bits(uint type) {
+wide infinity_bits(uint type) {
     const uint high = type == F16 ? 0x7c00u : type == BF16 ? 0x7f80u : type == F32 ? 0x7f800000u : 0x7ff00000u;
-    return type == F64 ? uint64_t(high) << 32 : uint64_t(high);
+    return type == F64 ? wide(0, high) : wide(high, 0);
 }
-int top_bit(uint64_t x) {
-    const uvec2 words = words_of(x);
-    return words.y != 0 ? findMSB(words.y) + 32 : findMSB(words.x);
+wide nan_bits(uint type) {
+    return infinity_bits(type) | shifted_up(wide_of(1u), significand_bits(type) - 2u);
+}
+wide sign_bit(uint type) {
+    return type == F64 ? wide(0, 0x80000000u) : wide(1u << (8u << log_bytes(type)) - 1u, 0);
 }
 
 /* m * 2^exponent in the bits of a type, rounded once to nearest, ties to even. */
-uint64_t round_float(bool negative, uint64_t m, int exponent, uint type) {
+wide round_float(bool negative, wide m, int exponent, uint type) {
     const int digits = int(significand_bits(type));
-    const uint64_t sign = negative ? uint64_t(1) << ((8u << log_bytes(type)) - 1u) : uint64_t(0);
-    if (m == 0)
+    const wide sign = negative ? sign_bit(type) : wide(0);
+    if (m == wide(0))
         return sign;
     const int unit = max(exponent + top_bit(m) + 1 - digits, lowest_exponent(type)), drop = unit - exponent;
-    uint64_t kept = 0;
+    wide kept = wide(0);
     if (drop <= 0) {
-        kept = m << -drop;
+        kept = shifted_up(m, uint(-drop));
     } else if (drop <= 64) {
-        const uint64_t half_unit = uint64_t(1) << (drop - 1), rest = m & (half_unit + half_unit - 1);
-        kept = drop == 64 ? uint64_t(0) : m >> drop;
-        if (rest > half_unit || (rest == half_unit && (kept & 1) != 0))
-            kept++;
+        const bool half_unit = (shifted_down(m, uint(drop - 1)).x & 1u) != 0;
+        const bool more = shifted_up(m, uint(65 - drop)) != wide(0);
+        kept = shifted_down(m, uint(drop));
+        if (half_unit && (more || (kept.x & 1u) != 0))
+            kept = plus(kept, 1u);
     }
-    const uint64_t bits = (uint64_t(unit - lowest_exponent(type)) << (digits - 1)) + kept;
-    return sign | min(bits, infinity_bits(type));
+    const wide bits = plus(shifted_up(wide_of(uint(unit - lowest_exponent(type))), uint(digits - 1)), kept);
+    return sign | least(bits, infinity_bits(type));
+}
+
+/* significand * 2^exponent. */
+struct parts {
+    wide significand;
+    int exponent;
+    bool negative, finite;
+};
+parts take_apart(uvec2 bits, uint type) {
+    const uint width = 8u << log_bytes(type), stored = significand_bits(type) - 1u;
+    const wide leading = shifted_up(wide_of(1u), stored);
+    const uint fields = (1u << width - 1u - stored) - 1u, field = shifted_down(bits, stored).x & fields;
+    parts x;
+    x.negative = (bits & sign_bit(type)) != wide(0);
+    x.finite = field != fields;
+    x.significand = bits & minus(leading, 1u);
+    if (field != 0)
+        x.significand |= leading;
+    x.exponent = lowest_exponent(type) + int(max(field, 1u)) - 1;
+    return x;
+}
+bool is_nan_of(parts x, uint type) {
+    return !x.finite && x.significand != shifted_up(wide_of(1u), significand_bits(type) - 1u);
 }
 
 /* From one float type to another. */
-uint64_t convert_float(uint64_t bits, uint from, uint to) {
+wide convert_float(wide bits, uint from, uint to) {
     if (from == to)
         return bits;
-    const uint stored = significand_bits(from) - 1u;
-    const bool negative = (bits >> ((8u << log_bytes(from)) - 1u) & 1) != 0;
-    const uint64_t magnitude = bits & ~(uint64_t(1) << ((8u << log_bytes(from)) - 1u)), inf = infinity_bits(from);
-    if (magnitude > inf)
-        return infinity_bits(to) | uint64_t(1) << (significand_bits(to) - 2u);
-    if (magnitude == inf)
-        return infinity_bits(to) | (negative ? uint64_t(1) << ((8u << log_bytes(to)) - 1u) : uint64_t(0));
-    const int field = int(magnitude >> stored);
-    uint64_t m = magnitude & ((uint64_t(1) << stored) - 1);
-    if (field != 0)
-        m |= uint64_t(1) << stored;
-    return round_float(negative, m, lowest_exponent(from) + max(field, 1) - 1, to);
+    const parts x = take_apart(bits, from);
+    if (is_nan_of(x, from))
+        return nan_bits(to);
+    if (!x.finite)
+        return x.negative ? infinity_bits(to) | sign_bit(to) : infinity_bits(to);
+    return round_float(x.negative, x.significand, x.exponent, to);
 }
 
 float float_of(uvec2 bits, uint type) {
@@ -233,6 +266,9 @@ float float_of(uvec2 bits, uint type) {
     const float subnormal = float(magnitude) * 5.9604644775390625e-8;
     return sign != 0 ? -subnormal : subnormal;
 }
+float float_of_count(wide n) {
+    return uintBitsToFloat(round_float(false, n, 0, F32).x);
+}
 bool is_nan(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
 }
@@ -241,14 +277,11 @@ int rank_of(float x) {
     const int bits = floatBitsToInt(x);
     return bits < 0 ? -(bits & 0x7fffffff) : bits;
 }
+bool is_less(float a, float b) {
+    return rank_of(a) < rank_of(b);
+}
 
 #if HAS_DOUBLE
-double double_of_bits(uint64_t bits) {
-    return packDouble2x32(words_of(bits));
-}
-uint64_t bits_of_double(double x) {
-    return u64_of(unpackDouble2x32(x));
-}
 double double_of(uvec2 bits, uint type) {
     if (type == F64)
         return packDouble2x32(bits);
@@ -257,19 +290,28 @@ double double_of(uvec2 bits, uint type) {
     const uint word = type == BF16 ? bits.x << 16 : bits.x;
     if ((word & 0x7f800000u) == 0) { /* the hardware may flush it */
         const double subnormal = double(word & 0x7fffffu) * 1.40129846432481707092e-45lf;
-        return double_of_bits(bits_of_double(subnormal) | uint64_t(word & 0x80000000u) << 32);
+        return packDouble2x32(unpackDouble2x32(subnormal) | uvec2(0, word & 0x80000000u));
     }
     return double(uintBitsToFloat(word));
 }
+double double_of_integer(wide x, bool is_signed) {
+    return (is_signed ? double(int(x.y)) : double(x.y)) * 4294967296.0lf + double(x.x);
+}
+wide magnitude_bits(double x) {
+    return unpackDouble2x32(x) & wide(~0u, 0x7fffffffu);
+}
 bool is_nan(double x) {
-    return (bits_of_double(x) & ~(uint64_t(1) << 63)) > uint64_t(0x7ff00000u) << 32;
+    return less(infinity_bits(F64), magnitude_bits(x));
 }
 bool is_finite(double x) {
-    return (bits_of_double(x) & ~(uint64_t(1) << 63)) < uint64_t(0x7ff00000u) << 32;
+    return less(magnitude_bits(x), infinity_bits(F64));
 }
-int64_t rank_of(double x) {
-    const int64_t bits = int64_t(bits_of_double(x));
-    return bits < 0 ? -(bits & int64_t(~(uint64_t(1) << 63))) : bits;
+wide rank_of(double x) {
+    const wide middle = wide(0, 0x80000000u), magnitude = magnitude_bits(x);
+    return (unpackDouble2x32(x).y & 0x80000000u) != 0 ? minus(middle, magnitude) : plus(middle, magnitude);
+}
+bool is_less(double a, double b) {
+    return less(rank_of(a), rank_of(b));
 }
 #endif
 
@@ -284,24 +326,24 @@ int order_of_number(int bits) {
 int order_of(int bits) {
     return (bits & MOST) > 0x7f800000 ? LARGEST ? MOST : LEAST : order_of_number(bits);
 }
-int ordered_of_bits(uint64_t from, uint type) {
-    return order_of(int(words_of(convert_float(from, type, F32)).x));
+int ordered_of_bits(uvec2 from, uint type) {
+    return order_of(int(convert_float(from, type, F32).x));
 }
-uint64_t output_of_ordered(int order) {
-    return convert_float(uint64_t(uint(order >= 0 ? order : ~order | LEAST)), F32, OUT);
+wide output_of_ordered(int order) {
+    return convert_float(wide_of(uint(order >= 0 ? order : ~order | LEAST)), F32, OUT);
 }
 #elif VALUE_KIND == KIND_ORDER64
 #define LEAST int64_t(uint64_t(1) << 63)
 #define MOST  int64_t(~(uint64_t(1) << 63))
 int64_t order_of(int64_t bits) {
     const int64_t magnitude = bits & MOST, order = bits >= 0 ? bits : GIVES_INDEX ? -magnitude : ~magnitude;
-    return magnitude > int64_t(infinity_bits(F64)) ? LARGEST ? MOST : LEAST : order;
+    return magnitude > int64_t(u64_of(infinity_bits(F64))) ? LARGEST ? MOST : LEAST : order;
 }
-int64_t ordered_of_bits(uint64_t from, uint type) {
-    return order_of(int64_t(convert_float(from, type, F64)));
+int64_t ordered_of_bits(uvec2 from, uint type) {
+    return order_of(int64_t(u64_of(convert_float(from, type, F64))));
 }
-uint64_t output_of_ordered(int64_t order) {
-    return convert_float(uint64_t(order >= 0 ? order : ~order | LEAST), F64, OUT);
+wide output_of_ordered(int64_t order) {
+    return convert_float(words_of(uint64_t(order >= 0 ? order : ~order | LEAST)), F64, OUT);
 }
 #elif CHOOSES
 #define LEAST LOWEST
@@ -312,9 +354,9 @@ uint64_t output_of_ordered(int64_t order) {
 
 VALUE value_of_bits(uvec2 bits) {
 #if VALUE_KIND == KIND_BITS
-    return u64_of(bits);
+    return bits;
 #elif VALUE_KIND == KIND_U64 || VALUE_KIND == KIND_I64
-    return VALUE(extend(bits, IN));
+    return VALUE(u64_of(extend(bits, IN)));
 #elif VALUE_KIND == KIND_I32 || VALUE_KIND == KIND_U32
     const uint unused = 32u - (8u << IN_LOG);
     return is_signed(IN) ? VALUE(int(bits.x << unused) >> unused) : VALUE(bits.x);
@@ -327,55 +369,62 @@ VALUE value_of_bits(uvec2 bits) {
 #else
     if (is_float(IN))
         return double_of(bits, IN);
-    const uint64_t whole = extend(bits, IN);
-    return is_signed(IN) ? double(int64_t(whole)) : double(whole);
+    return double_of_integer(extend(bits, IN), is_signed(IN));
 #endif
 }
 
-/* Element i of x, and its partner. */
-uvec2 element_at(uint64_t x, uint64_t i) {
-    return load_bits(x + (i << IN_LOG), IN_LOG);
+/* The address of an element, of the input's type. */
+address element_at(address first, wide i) {
+    return plus(first, shifted_up(i, IN_LOG));
+}
+address element_at(address first, uint i) {
+    return plus(first, i << IN_LOG);
 }
 
 /* ---- results ---- */
 
-uint64_t output_of(uint64_t x) {
-    return is_float(OUT) ? round_float(false, x, 0, OUT) : x;
+wide output_of_integer(wide x, bool is_signed) {
+    const bool negative = is_signed && int(x.y) < 0;
+    return is_float(OUT) ? round_float(negative, negative ? minus(wide(0), x) : x, 0, OUT) : x;
 }
-uint64_t output_of(int64_t x) {
-    return is_float(OUT) ? round_float(x < 0, uint64_t(x < 0 ? -x : x), 0, OUT) : uint64_t(x);
+wide output_of(uint x) {
+    return output_of_integer(wide_of(x), false);
 }
-uint64_t output_of(uint x) {
-    return output_of(uint64_t(x));
+wide output_of(int x) {
+    return output_of_integer(wide_of(x), true);
 }
-uint64_t output_of(int x) {
-    return is_float(OUT) ? round_float(x < 0, uint64_t(x < 0 ? 0u - uint(x) : uint(x)), 0, OUT)
-                         : uint64_t(int64_t(x));
+wide output_of(float x) {
+    return convert_float(wide_of(floatBitsToUint(x)), F32, OUT);
 }
-uint64_t output_of(float x) {
-    return convert_float(uint64_t(floatBitsToUint(x)), F32, OUT);
+#if HAS_INT64
+wide output_of(uint64_t x) {
+    return output_of_integer(words_of(x), false);
 }
+wide output_of(int64_t x) {
+    return output_of_integer(words_of(uint64_t(x)), true);
+}
+#endif
 #if HAS_DOUBLE
-uint64_t output_of(double x) {
-    return convert_float(bits_of_double(x), F64, OUT);
+wide output_of(double x) {
+    return convert_float(unpackDouble2x32(x), F64, OUT);
 }
 #endif
 
 /* One result: an output element, or two. */
 struct result_t {
-    uint64_t first, second;
+    wide first, second;
 };
-result_t single(uint64_t bits) {
-    return result_t(bits, 0);
+result_t single(wide bits) {
+    return result_t(bits, wide(0));
 }
 
-void store_result(uint64_t out_at, uint64_t i, result_t result) {
+void store_result(address out_at, wide i, result_t result) {
 #if PER_RESULT == 2
-    const uint64_t at = out_at + (i << OUT_LOG + 1);
-    store_bits(at, OUT_LOG, words_of(result.first));
-    store_bits(at + (1u << OUT_LOG), OUT_LOG, words_of(result.second));
+    const address at = plus(out_at, shifted_up(i, OUT_LOG + 1));
+    store_bits(at, OUT_LOG, result.first);
+    store_bits(plus(at, 1u << OUT_LOG), OUT_LOG, result.second);
 #else
-    store_bits(out_at + (i << OUT_LOG), OUT_LOG, words_of(result.first));
+    store_bits(plus(out_at, shifted_up(i, OUT_LOG)), OUT_LOG, result.first);
 #endif
 }
 
@@ -396,7 +445,7 @@ uint largest_u32() {
 #elif VALUE_KIND == KIND_I64
 #define LOWEST  int64_t(uint64_t(1) << 63)
 #define HIGHEST int64_t((uint64_t(1) << 63) - 1)
-#elif VALUE_KIND == KIND_U64 || VALUE_KIND == KIND_BITS
+#elif VALUE_KIND == KIND_U64
 #define LOWEST  uint64_t(0)
 #define HIGHEST (~uint64_t(0))
 #elif VALUE_KIND == KIND_ORDER32
@@ -412,16 +461,14 @@ uint largest_u32() {
 #define LOWEST  packDouble2x32(uvec2(0, 0xfff00000u))
 #define HIGHEST packDouble2x32(uvec2(0, 0x7ff00000u))
 #endif
-#define NO_INDEX (~uint64_t(0))
+#define NO_INDEX wide(~0u)
 
 #if VALUE_KIND == KIND_F32 || VALUE_KIND == KIND_F64
 #define IS_NAN(x)   is_nan(x)
-#define LESS(a, b)  (rank_of(a) < rank_of(b))
-#define ABS(x)      absolute(x)
+#define LESS(a, b)  is_less(a, b)
 #else
 #define IS_NAN(x)   false
 #define LESS(a, b)  ((a) < (b))
-#define ABS(x)      absolute(x)
 #endif
 
 #if VALUE_KIND == KIND_F32
@@ -430,7 +477,7 @@ float absolute(float x) {
 }
 #elif VALUE_KIND == KIND_F64
 double absolute(double x) {
-    return double_of_bits(bits_of_double(x) & ~(uint64_t(1) << 63));
+    return packDouble2x32(magnitude_bits(x));
 }
 #else
 /* Of what may be a signed number in an unsigned type. */
@@ -445,6 +492,12 @@ VALUE absolute(VALUE x) {
 }
 #endif
 
+#if VALUE_KIND == KIND_BITS
+/* Of raw bits: -0 is zero. */
+uint is_nonzero(uvec2 bits) {
+    return (is_float(IN) ? bits & ~sign_bit(IN) : bits) != uvec2(0) ? 1u : 0u;
+}
+#else
 VALUE smaller(VALUE a, VALUE b) {
     return IS_NAN(a) || (!IS_NAN(b) && LESS(a, b)) ? a : b;
 }
@@ -452,17 +505,13 @@ VALUE larger(VALUE a, VALUE b) {
     return IS_NAN(a) || (!IS_NAN(b) && LESS(b, a)) ? a : b;
 }
 /* Whether v at index i goes before w at j: a NaN before all, equals by index. */
-bool goes_first(bool beats, bool loses, VALUE v, uint64_t i, VALUE w, uint64_t j) {
+bool goes_first(bool beats, bool loses, VALUE v, wide i, VALUE w, wide j) {
     const bool a = IS_NAN(v), b = IS_NAN(w);
-    return a != b ? a : !a && beats || (a || !loses) && i < j;
+    return a != b ? a : !a && beats || (a || !loses) && less(i, j);
 }
+#endif
 
-/* Of raw bits: -0 is zero. */
-uint is_nonzero(uint64_t bits) {
-    const uint64_t sign = uint64_t(1) << ((8u << IN_LOG) - 1u);
-    return (is_float(IN) ? bits & ~sign : bits) != 0 ? 1u : 0u;
-}
-
+#define ABS(x)                 absolute(x)
 #define MIN(a, b)              smaller(a, b)
 #define MAX(a, b)              larger(a, b)
 #define IS_NONZERO(x)          is_nonzero(x)
@@ -490,8 +539,8 @@ double exp_of(double x) {
     for (int j = 14; j >= 1; j--)
         sum = 1.0lf + sum * r / double(j);
     const int power = int(k), half_power = power / 2; /* 2^power may be subnormal */
-    return sum * double_of_bits(uint64_t(1023 + half_power) << 52) *
-           double_of_bits(uint64_t(1023 + power - half_power) << 52);
+    return sum * packDouble2x32(uvec2(0, 1023 + half_power << 20)) *
+           packDouble2x32(uvec2(0, 1023 + power - half_power << 20));
 }
 double shifted_exp(double x, double m) {
     return x == m ? 1.0lf : exp_of(x - m);
@@ -499,14 +548,14 @@ double shifted_exp(double x, double m) {
 /* log(m 2^e) = e log(2) + 2 artanh((m - 1) / (m + 1)), m between sqrt(1/2) and sqrt(2). Subnormals do not come. */
 double log_of(double x) {
     if (is_nan(x) || x < 0)
-        return double_of_bits(uint64_t(0x7ff80000u) << 32);
+        return packDouble2x32(nan_bits(F64));
     if (x == 0)
         return LOWEST;
-    const uint64_t bits = bits_of_double(x);
-    if (bits >= uint64_t(0x7ff00000u) << 32)
+    const uvec2 bits = unpackDouble2x32(x);
+    if (!is_finite(x))
         return x;
-    int e = int(bits >> 52) - 1023;
-    double m = double_of_bits((bits & ((uint64_t(1) << 52) - 1)) | uint64_t(1023) << 52);
+    int e = int(bits.y >> 20) - 1023;
+    double m = packDouble2x32(uvec2(bits.x, bits.y & 0xfffffu | 1023u << 20));
     if (m > 1.4142135623730951lf) {
         m *= 0.5lf;
         e++;

@@ -3,10 +3,14 @@
  * else it is an accumulator, and another launch of this kernel folds those, which lie as rows of accumulators. Order and
  * cut depend on the shape alone, so results are the same bits every run. The scans' first pass is this kernel, too. */
 struct stretch {
-    uint64_t x, y;       /* address of the column's first element */
-    uint64_t begin, end; /* rows */
-    uint64_t before;     /* the number of row 0 */
+    address x, y; /* of its first element */
+    uint count;   /* rows */
+    wide before;  /* the number of its first row */
 };
+/* From element 'first' of the array on; 'number' of its column. */
+stretch stretch_of(wide first, uint count, wide number) {
+    return stretch(element_at(p.x, first), element_at(p.y, first), count, number);
+}
 
 /* Elements in a lane that takes a bounded number of them. */
 struct sum {
@@ -28,11 +32,11 @@ void expect(inout sum s, uint more) {
 
 #if COMMUTES
 /* The elements of a vector of 16 bytes; the first one's number. */
-void add_vector(inout sum total, uvec4 x, uvec4 y, uint64_t number) {
+void add_vector(inout sum total, uvec4 x, uvec4 y, wide number) {
     const uint log = IN_LOG, vector = 16u >> log;
     UNROLLED for (uint k = 0; k < vector; k++) {
         const uvec2 partner = TWO_INPUTS ? pick(y, k, log) : uvec2(0);
-        total.lane = combine(total.lane, lift_bits(pick(x, k, log), partner, number + k));
+        total.lane = combine(total.lane, lift_bits(pick(x, k, log), partner, plus(number, k)));
     }
 }
 #if CHOOSES
@@ -64,60 +68,57 @@ VALUE first_of_vector(uvec4 x) {
 }
 #endif
 
-/* Neighbouring threads, of which this is 'part' of 'parts', load neighbouring vectors. Of monoids that
+/* Neighbouring threads, of which this is 'part' of 'parts', a power of two, load neighbouring vectors. Of monoids that
  * choose an element, only which vector has it is remembered, and that is looked at again in the end. */
 acc_t fold_vectors(stretch s, uint part, uint parts) {
-    const uint log = IN_LOG, vector = 16u >> log, apart = parts * vector;
-    const uint64_t step_length = uint64_t(apart * UNROLL);
+    const uint log = IN_LOG, vector = 16u >> log, vectors = s.count / vector, step = parts * UNROLL;
     sum total = empty_sum();
-    uint64_t first = s.begin + part * vector, step = s.begin;
+    uvec4 x[UNROLL], y[UNROLL];
+    uint next = part; /* vector of this thread */
 #if CHOOSES
     VALUE best = last_value();
-    uint vectors = 0, found = 0;
+    uint seen = 0, found = 0;
 #endif
-    for (; step + step_length <= s.end; step += step_length, first += step_length) {
-        uvec4 x[UNROLL], y[UNROLL];
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
-            x[u] = load_vector(s.x + (first + u * apart << log));
+    for (uint end = step; end <= vectors; end += step) {
+        load_vectors(plus(s.x, 16 * next), parts, UNROLL, x);
 #if CHOOSES
         UNROLLED for (uint u = 0; u < UNROLL; u++) {
             const VALUE value = first_of_vector(x[u]);
             if (goes_before(value, best)) {
                 best = value;
-                found = vectors + u;
+                found = seen + u;
             }
         }
-        vectors += UNROLL;
+        seen += UNROLL;
 #else
-        UNROLLED for (uint u = 0; u < UNROLL && TWO_INPUTS; u++)
-            y[u] = load_vector(s.y + (first + u * apart << log));
+        if (TWO_INPUTS)
+            load_vectors(plus(s.y, 16 * next), parts, UNROLL, y);
         expect(total, vector * UNROLL);
         UNROLLED for (uint u = 0; u < UNROLL; u++)
-            add_vector(total, x[u], y[u], s.before + first + u * apart);
+            add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
 #endif
+        next += step;
     }
 #if CHOOSES
-    if (vectors > 0) {
-        const uint64_t at = s.begin + part * vector + uint64_t(found) * apart;
-        add_vector(total, load_vector(s.x + (at << log)), uvec4(0), s.before + at);
+    if (seen > 0) {
+        const uint chosen = part + found * parts;
+        add_vector(total, load_vector(plus(s.x, 16 * chosen)), uvec4(0), plus(s.before, chosen * vector));
     }
 #endif
     expect(total, vector * UNROLL);
-    if (first < s.end) {
-        uvec4 x[UNROLL], y[UNROLL];
+    if (next < vectors) {
+        const uint left = (vectors - next - 1 >> findMSB(parts)) + 1;
+        load_vectors(plus(s.x, 16 * next), parts, left, x);
+        if (TWO_INPUTS)
+            load_vectors(plus(s.y, 16 * next), parts, left, y);
         UNROLLED for (uint u = 0; u < UNROLL; u++)
-            if (first + u * apart + vector <= s.end) {
-                x[u] = load_vector(s.x + (first + u * apart << log));
-                y[u] = TWO_INPUTS ? load_vector(s.y + (first + u * apart << log)) : uvec4(0);
-            }
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
-            if (first + u * apart + vector <= s.end)
-                add_vector(total, x[u], y[u], s.before + first + u * apart);
+            if (u < left)
+                add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
     }
     expect(total, vector);
-    for (uint64_t i = s.end - (s.end - s.begin & vector - 1) + part; i < s.end; i += parts) /* less than a vector */
-        total.lane = combine(total.lane,
-                             lift_bits(load_bits(s.x + (i << log), log), partner_at(s.y, i << log), s.before + i));
+    for (uint i = vectors * vector + part; i < s.count; i += parts) /* less than a vector */
+        total.lane = combine(total.lane, lift_bits(load_bits(element_at(s.x, i), log),
+                                                   load_partner(element_at(s.y, i)), plus(s.before, i)));
     return combine(total.acc, widen(total.lane));
 }
 
@@ -126,7 +127,7 @@ acc_t fold_vectors(stretch s, uint part, uint parts) {
 #if COMMUTES && MOST_COLUMNS > 1
 /* Neighbouring columns in a thread. */
 #define COLUMNS_A_THREAD (IN_LOG == 3 ? 2u : 4u)
-uvec4 load_columns(uint64_t at) {
+uvec4 load_columns(address at) {
     if (IN_LOG >= 2)
         return load_vector(at);
     return uvec4(load_bits(at, IN_LOG + 2), 0, 0);
@@ -135,15 +136,15 @@ uvec4 load_columns(uint64_t at) {
 /* Every 'parts'-th row from 'part' on. */
 void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS]) {
     const uint log = IN_LOG;
-    const uint64_t row_bytes = p.inner << log;
+    const wide row_bytes = shifted_up(p.inner, log), apart = times(row_bytes, parts);
     lane_t lane[MOST_COLUMNS];
     uint held = 0;
     UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++) {
         acc[v] = identity();
         lane[v] = lane_identity();
     }
-    uint64_t row = s.begin + part, at = row * row_bytes;
-    const uint64_t apart = parts * row_bytes;
+    uint row = part;
+    wide at = times(row_bytes, part);
 #if CHOOSES
     VALUE best[MOST_COLUMNS];
     uint rows = 0, found[MOST_COLUMNS];
@@ -152,10 +153,14 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
         found[v] = 0;
     }
 #endif
-    for (; row + (UNROLL - 1) * parts < s.end; row += UNROLL * parts, at += UNROLL * apart) {
+    for (; row + (UNROLL - 1) * parts < s.count; row += UNROLL * parts) {
         uvec4 x[UNROLL], y[UNROLL];
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
-            x[u] = load_columns(s.x + at + u * apart);
+        UNROLLED for (uint u = 0; u < UNROLL; u++) {
+            x[u] = load_columns(plus(s.x, at));
+            if (TWO_INPUTS)
+                y[u] = load_columns(plus(s.y, at));
+            at = plus(at, apart);
+        }
 #if CHOOSES
         UNROLLED for (uint u = 0; u < UNROLL; u++)
             UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
@@ -167,8 +172,6 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
             }
         rows += UNROLL;
 #else
-        UNROLLED for (uint u = 0; u < UNROLL && TWO_INPUTS; u++)
-            y[u] = load_columns(s.y + at + u * apart);
         held += UNROLL;
         if (held > LANE_LIMIT) {
             UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
@@ -180,21 +183,23 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
         UNROLLED for (uint u = 0; u < UNROLL; u++)
             UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++)
                 lane[v] = combine(lane[v], lift_bits(pick(x[u], v, log), TWO_INPUTS ? pick(y[u], v, log) : uvec2(0),
-                                                     s.before + row + u * parts));
+                                                     plus(s.before, row + u * parts)));
 #endif
     }
 #if CHOOSES
     UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD && rows > 0; v++) {
-        const uint64_t i = s.begin + part + uint64_t(found[v]) * parts;
-        acc[v] = lift_bits(load_bits(s.x + i * row_bytes + (v << log), log), uvec2(0), s.before + i);
+        const uint i = part + found[v] * parts;
+        const address chosen = plus(plus(s.x, times(row_bytes, i)), v << log);
+        acc[v] = lift_bits(load_bits(chosen, log), uvec2(0), plus(s.before, i));
     }
 #endif
     UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++)
         acc[v] = combine(acc[v], widen(lane[v]));
-    for (; row < s.end; row += parts, at += apart) {
-        const uvec4 x = load_columns(s.x + at), y = TWO_INPUTS ? load_columns(s.y + at) : uvec4(0);
+    for (; row < s.count; row += parts) {
+        const uvec4 x = load_columns(plus(s.x, at)), y = TWO_INPUTS ? load_columns(plus(s.y, at)) : uvec4(0);
         UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++)
-            acc[v] = combine(acc[v], widen(lift_bits(pick(x, v, log), pick(y, v, log), s.before + row)));
+            acc[v] = combine(acc[v], widen(lift_bits(pick(x, v, log), pick(y, v, log), plus(s.before, row))));
+        at = plus(at, apart);
     }
 }
 #endif
@@ -202,28 +207,34 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
 /* Every 'apart'-th row from the first, or, where order matters, a run of them. */
 acc_t fold_rows(stretch s, uint part, uint parts) {
     const uint log = IN_LOG;
+    const wide row_bytes = shifted_up(p.inner, log);
     sum total = empty_sum();
 #if COMMUTES
-    const uint64_t apart = parts;
-    uint64_t row = s.begin + part, end = s.end;
+    const uint apart = parts, end = s.count;
+    uint row = part;
 #else
-    const uint64_t each = (s.end - s.begin + parts - 1) / parts, apart = 1;
-    uint64_t row = min(s.begin + part * each, s.end), end = min(row + each, s.end);
+    const uint each = (s.count + parts - 1) / parts, apart = 1;
+    uint row = min(part * each, s.count);
+    const uint end = min(row + each, s.count);
 #endif
+    const wide bytes_apart = times(row_bytes, apart);
+    wide at = times(row_bytes, row);
     for (; row + 3 * apart < end; row += 4 * apart) {
-        uvec2 x[4];
-        for (uint u = 0; u < 4; u++)
-            x[u] = load_bits(s.x + ((row + u * apart) * p.inner << log), log);
-        expect(total, 4);
+        uvec2 x[4], y[4];
         for (uint u = 0; u < 4; u++) {
-            const uint64_t i = row + u * apart;
-            total.lane = combine(total.lane, lift_bits(x[u], partner_at(s.y, i * p.inner << log), s.before + i));
+            x[u] = load_bits(plus(s.x, at), log);
+            y[u] = load_partner(plus(s.y, at));
+            at = plus(at, bytes_apart);
         }
+        expect(total, 4);
+        for (uint u = 0; u < 4; u++)
+            total.lane = combine(total.lane, lift_bits(x[u], y[u], plus(s.before, row + u * apart)));
     }
     expect(total, 4);
     for (; row < end; row += apart) {
-        const uint64_t at = row * p.inner << log;
-        total.lane = combine(total.lane, lift_bits(load_bits(s.x + at, log), partner_at(s.y, at), s.before + row));
+        const uvec2 x = load_bits(plus(s.x, at), log);
+        total.lane = combine(total.lane, lift_bits(x, load_partner(plus(s.y, at)), plus(s.before, row)));
+        at = plus(at, bytes_apart);
     }
     return combine(total.acc, widen(total.lane));
 }
@@ -231,49 +242,48 @@ acc_t fold_rows(stretch s, uint part, uint parts) {
 #if !COMMUTES
 /* The same from the end to the start. */
 acc_t fold_back(stretch s, uint part, uint parts) {
-    const uint64_t each = (s.end - s.begin + parts - 1) / parts;
-    const uint64_t skip = min(part * each, s.end - s.begin), end = s.end - skip;
-    uint64_t left = min(each, end - s.begin);
+    const wide row_bytes = shifted_up(p.inner, IN_LOG);
+    const uint each = (s.count + parts - 1) / parts, end = s.count - min(part * each, s.count);
+    wide at = times(row_bytes, end);
     acc_t acc = identity();
-    for (uint64_t row = end; left > 0; left--) {
+    for (uint row = end, left = min(each, end); left > 0; left--) {
         row--;
-        const uint64_t at = row * p.inner << IN_LOG;
-        acc = combine(acc, widen(lift_bits(load_bits(s.x + at, IN_LOG), partner_at(s.y, at), s.before + row)));
+        at = minus(at, row_bytes);
+        const uvec2 x = load_bits(plus(s.x, at), IN_LOG);
+        acc = combine(acc, widen(lift_bits(x, load_partner(plus(s.y, at)), plus(s.before, row))));
     }
     return acc;
 }
 #endif
 
-acc_t fold_slots(uint64_t column, uint64_t begin, uint64_t end, uint part, uint parts) {
-    const uint64_t each = (end - begin + parts - 1) / parts;
-    const uint64_t first = min(begin + part * each, end), last = min(first + each, end);
+acc_t fold_slots(wide column, uint count, uint part, uint parts) {
+    const uint each = (count + parts - 1) / parts, first = min(part * each, count), last = min(first + each, count);
     acc_t acc = identity();
-    for (uint64_t c = first; c < last; c += UNROLL) {
+    for (uint c = first; c < last; c += UNROLL) {
         acc_t some[UNROLL];
         UNROLLED for (uint u = 0; u < UNROLL; u++)
-            some[u] = c + u < last ? read_slot(p.x, (c + u) * p.columns + column) : identity();
+            some[u] = c + u < last ? read_slot(p.x, number_of_slot(c + u, column)) : identity();
         UNROLLED for (uint u = 0; u < UNROLL; u++)
             acc = combine(acc, some[u]);
     }
     return acc;
 }
 
-void give(acc_t acc, uint64_t column, uint64_t chunk, uint64_t extent) {
-    if (p.carry != 0)
+void give(acc_t acc, wide column, uint chunk, wide extent) {
+    if (given(p.carry))
         acc = combine(read_slot(p.carry, column), acc);
-    if (p.total != 0)
+    if (given(p.total))
         write_slot(p.total, column, acc);
-    else if (p.slots != 0)
-        write_slot(p.slots, chunk * p.columns + column, acc);
+    else if (given(p.slots))
+        write_slot(p.slots, number_of_slot(chunk, column), acc);
     else
-        store_result(p.out_at, column, lower(acc, p.before + extent, 0));
+        store_result(p.out_at, column, lower(acc, plus(p.before, extent), wide(0)));
 }
 
 /* A workgroup takes 2^columns_log neighbouring columns; 'parts' threads share one, or 'each' neighbours. Of a row, parts are
  * neighbours; else those of neighbouring columns are. */
 struct division {
-    uint parts, each;
-    int columns_log;
+    uint parts, each, columns_log;
     uint part, first; /* a thread's: of the parts; of the columns */
 };
 division divide_block() {
@@ -282,7 +292,7 @@ division divide_block() {
     const int many = findMSB(p.many), width = findMSB(p.width);
     d.parts = by_rows ? p.many : BLOCK >> width;
     d.each = by_rows || FROM_SLOTS || !BY_AXIS ? 1 : p.many;
-    d.columns_log = by_rows ? findMSB(BLOCK) - many : width + findMSB(d.each);
+    d.columns_log = uint(by_rows ? findMSB(BLOCK) - many : width + findMSB(d.each));
     d.part = by_rows ? THREAD & p.many - 1 : THREAD >> width;
     d.first = (by_rows ? THREAD >> many : THREAD & p.width - 1) * d.each;
     return d;
@@ -297,50 +307,49 @@ acc_t fold_stretch(stretch s, uint part, uint parts) {
 }
 
 /* A chunk of the thread's column or columns. */
-void fold_chunk(division d, uint64_t column, uint64_t begin, uint64_t end, inout acc_t acc[MOST_COLUMNS]) {
-    const uint64_t first = first_of_column(column) << IN_LOG;
-    const stretch s = stretch(p.x + first, p.y + first, begin, end, p.before);
-    if (FROM_SLOTS)
-        acc[0] = fold_slots(column, 0, min(p.chunk, p.extent), d.part, d.parts);
+void fold_chunk(division d, wide column, uint chunk, wide extent, inout acc_t acc[MOST_COLUMNS]) {
+    if (FROM_SLOTS) {
+        acc[0] = fold_slots(column, at_most(p.extent, p.chunk), d.part, d.parts);
+        return;
+    }
+    uint length;
+    wide begin = begin_of_chunk(chunk, extent, length);
+    if (REVERSE)
+        begin = minus(minus(extent, begin), length);
+    const stretch s = stretch_of(plus(first_of_column(column), times(begin, p.inner)), length, plus(p.before, begin));
 #if COMMUTES && MOST_COLUMNS > 1
-    else if (d.each > 1)
+    if (d.each > 1) {
         fold_columns(s, d.part, d.parts, acc);
+        return;
+    }
 #endif
-    else
-        acc[0] = fold_stretch(s, d.part, d.parts);
+    acc[0] = fold_stretch(s, d.part, d.parts);
 }
 
 void reduce() {
     begin_kernel();
     const division d = divide_block();
-    const uint64_t panels = (p.columns + (1u << d.columns_log) - 1) >> d.columns_log, all = panels * p.chunks;
-    const uint64_t extent = extent_of_run();
-    for (uint64_t number = group_number(); number < all; number += group_count()) {
-        const uint64_t chunk = p.chunks == 1 ? uint64_t(0) : number / panels;
-        const uint64_t column = (number - chunk * panels << d.columns_log) + d.first;
-        uint64_t begin = min(chunk * p.chunk, extent), end = min(begin + p.chunk, extent);
-        if (REVERSE && !FROM_SLOTS) {
-            const uint64_t first = extent - end;
-            end = extent - begin;
-            begin = first;
-        }
+    const wide extent = extent_of_run();
+    for (uint number = group_number(); number < p.panels * p.chunks; number += group_count()) {
+        const uint chunk = p.chunks == 1 ? 0 : number / p.panels;
+        const wide column = plus(shifted_up(wide_of(number - chunk * p.panels), d.columns_log), d.first);
         acc_t acc[MOST_COLUMNS];
         UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++)
             acc[v] = identity();
-        if (column < p.columns)
-            fold_chunk(d, column, begin, end, acc);
+        if (less(column, p.columns))
+            fold_chunk(d, column, chunk, extent, acc);
         UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++)
             if (v < d.each) {
                 const acc_t sum = fold_block(acc[v], p.width == 0 ? 1 : p.width, d.parts);
-                if (d.part == 0 && column + v < p.columns)
-                    give(sum, column + v, chunk, extent);
+                if (d.part == 0 && less(plus(column, v), p.columns))
+                    give(sum, plus(column, v), chunk, extent);
             }
     }
 }
 
 #if COMMUTES
 /* Elements of no column, by the whole workgroup; its first thread receives it. */
-acc_t fold_together(uint64_t begin, uint64_t end) {
-    return fold_block(fold_vectors(stretch(p.x, p.y, begin, end, 0), THREAD, BLOCK), 1, BLOCK);
+acc_t fold_together(wide first, uint length) {
+    return fold_block(fold_vectors(stretch_of(first, length, first), THREAD, BLOCK), 1, BLOCK);
 }
 #endif

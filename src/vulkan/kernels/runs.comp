@@ -74,13 +74,15 @@ uint taken_of_vector(uint log) {
 }
 
 /* What is past the end is anything: there, after the last group, one begins that nobody asks for. */
-uvec4 load_up_to_end(uint64_t from, uint64_t first, uint log) {
+uvec4 load_up_to_end(address from, wide first, uint log) {
     const uint vector = 16u >> log;
-    if (first + vector <= p.extent)
-        return load_vector(from + (first << log));
+    const uint left = less(first, p.extent) ? at_most(minus(p.extent, first), vector) : 0;
+    const address at = plus(from, shifted_up(first, log));
+    if (left == vector)
+        return load_vector(at);
     uvec4 loaded = uvec4(0);
-    for (uint k = 0; k < vector && first + k < p.extent; k++) {
-        const uvec2 bits = load_bits(from + (first + k << log), log);
+    for (uint k = 0; k < left; k++) {
+        const uvec2 bits = load_bits(plus(at, k << log), log);
         const uint word = k << log >> 2;
         loaded[word] |= bits.x << 8u * (k << log & 3u);
         if (log == 3)
@@ -91,53 +93,54 @@ uvec4 load_up_to_end(uint64_t from, uint64_t first, uint log) {
 
 struct neighbours {
     uvec4 x[MOST_VECTORS], y[MOST_VECTORS];
-    uint64_t first;
+    wide first;
     uint heads; /* a bit for each that begins a group */
 };
-void load_neighbours(uint64_t first, out neighbours n) {
+void load_neighbours(wide first, out neighbours n) {
     const uint log = IN_LOG, taken = taken_of_vector(log);
     n.first = first;
     UNROLLED for (uint v = 0; v < vectors_of(log); v++) {
-        n.x[v] = load_up_to_end(p.x, first + v * taken, log);
-        n.y[v] = TWO_INPUTS ? load_up_to_end(p.y, first + v * taken, log) : uvec4(0);
+        n.x[v] = load_up_to_end(p.x, plus(first, v * taken), log);
+        n.y[v] = TWO_INPUTS ? load_up_to_end(p.y, plus(first, v * taken), log) : uvec4(0);
     }
 }
 lane_t lift_neighbour(neighbours n, uint v, uint k) {
     const uvec2 partner = TWO_INPUTS ? pick(n.y[v], k, IN_LOG) : uvec2(0);
-    return lift_bits(pick(n.x[v], k, IN_LOG), partner, n.first + v * taken_of_vector(IN_LOG) + k);
+    return lift_bits(pick(n.x[v], k, IN_LOG), partner, plus(n.first, v * taken_of_vector(IN_LOG) + k));
 }
 
 /* Of keys; one more group begins at the end of all, which ends the last. */
-uint key_heads(uint64_t first) {
+uint key_heads(wide first) {
     const uint log = log_bytes(INDEX), taken = taken_of_vector(log);
     uvec4 keys[MOST_VECTORS];
     uint heads = 0;
     UNROLLED for (uint v = 0; v < vectors_of(log); v++)
-        keys[v] = load_up_to_end(p.index, first + v * taken, log);
-    uvec2 left = first > 0 && first <= p.extent ? key_at(first - 1) : ~pick(keys[0], 0, log);
+        keys[v] = load_up_to_end(p.index, plus(first, v * taken), log);
+    const bool has_left = first != wide(0) && !less(p.extent, first);
+    uvec2 left = has_left ? key_at(minus(first, 1u)) : ~pick(keys[0], 0, log);
     UNROLLED for (uint v = 0; v < vectors_of(log); v++)
         UNROLLED for (uint k = 0; k < taken; k++) {
             const uvec2 key = pick(keys[v], k, log);
             heads |= key != left ? 1u << v * taken + k : 0;
             left = key;
         }
-    if (first + ITEMS <= p.extent)
-        return heads;
-    if (first > p.extent)
+    if (less(p.extent, first))
         return 0;
-    const uint end = uint(p.extent - first);
+    const uint end = at_most(minus(p.extent, first), ITEMS);
+    if (end == ITEMS)
+        return heads;
     return heads & (1u << end) - 1u | 1u << end;
 }
 
 /* The same of segments: of the offsets [from, to). */
-uint segment_heads(uint64_t first, uint64_t from, uint64_t to) {
+uint segment_heads(wide first, wide from, wide to) {
     for (uint w = THREAD; w < RUN_TILE / 32; w += BLOCK)
         run_heads[w] = 0;
     barrier();
-    for (uint64_t e = from + THREAD; e < to; e += BLOCK) {
-        const uint64_t local = offset_at(e) - first;
-        if (local < RUN_TILE)
-            atomicOr(run_heads[uint(local) >> 5], 1u << (uint(local) & 31u));
+    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
+        const wide local = minus(offset_at(e), first);
+        if (is_below(local, RUN_TILE))
+            atomicOr(run_heads[local.x >> 5], 1u << (local.x & 31u));
     }
     barrier();
     const uint at = THREAD * ITEMS;
@@ -171,35 +174,35 @@ void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
         }
 }
 
-void give_staged_run(uint64_t first, record_t before, uint head, uint slot) {
+void give_staged_run(wide first, record_t before, uint head, uint slot) {
     const uint log = log_bytes(INDEX), note = staged_ends[slot];
-    const uint64_t end = first + (note & 0xffffu), rank = before.runs + head - 1;
-    const uint64_t start = note >> 16 != 0 ? first + (note >> 16) - 1 : before.head - 1;
-    if (before.runs + head == 0)
+    const wide heads = plus(before.runs, head), rank = minus(heads, 1u), end = plus(first, note & 0xffffu);
+    const wide start = minus(note >> 16 != 0 ? plus(first, note >> 16) : before.head, 1u);
+    if (heads == wide(0))
         return; /* nothing ends where all begins */
-    store_result(p.out_at, rank, lower(tile_slots[slot], end - start, start));
-    if (KEYS_OUT != 0)
-        store_bits(KEYS_OUT + (rank << log), log, key_at(end - 1));
+    store_result(p.out_at, rank, lower(tile_slots[slot], minus(end, start), start));
+    if (given(KEYS_OUT))
+        store_bits(plus(KEYS_OUT, shifted_up(rank, log)), log, key_at(minus(end, 1u)));
 }
 
 /* The segment that offset e ends, if that is one of the heads [begin, begin + STAGED). */
-void give_staged_segment(uint64_t first, uint64_t e, uint begin) {
-    const uint64_t start = offset_at(e - 1), end = offset_at(e), local = end - first;
-    if (local >= RUN_TILE)
+void give_staged_segment(wide first, wide e, uint begin) {
+    const wide g = minus(e, 1u), start = offset_at(g), end = offset_at(e), local = minus(end, first);
+    if (!is_below(local, RUN_TILE))
         return;
-    const uint at = uint(local), thread = at / ITEMS;
+    const uint at = local.x, thread = at / ITEMS;
     const uint below = run_heads[at >> 5] >> (thread * ITEMS & 31u) & (1u << at % ITEMS) - 1u;
     const uint slot = thread_heads[thread] + bitCount(below) - begin;
     if (start == end && begin == 0)
-        store_result(p.out_at, e - 1, lower(identity(), 0, start));
+        store_result(p.out_at, g, lower(identity(), wide(0), start));
     else if (start != end && slot < STAGED)
-        store_result(p.out_at, e - 1, lower(tile_slots[slot], end - start, start));
+        store_result(p.out_at, g, lower(tile_slots[slot], minus(end, start), start));
 }
 
-record_t give_tile(uint64_t first, record_t before, uint64_t from, uint64_t to) {
+record_t give_tile(wide first, record_t before, wide from, wide to) {
     const uint taken = taken_of_vector(IN_LOG);
     neighbours n;
-    load_neighbours(first + THREAD * ITEMS, n);
+    load_neighbours(plus(first, THREAD * ITEMS), n);
     n.heads = BY_KEYS ? key_heads(n.first) : segment_heads(first, from, to);
     lane_t last = lane_identity();
     UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
@@ -221,27 +224,30 @@ record_t give_tile(uint64_t first, record_t before, uint64_t from, uint64_t to) 
             for (uint head = begin + THREAD; head < min(begin + STAGED, all_heads); head += BLOCK)
                 give_staged_run(first, before, head, head - begin);
         else
-            for (uint64_t e = max(from, uint64_t(1)) + THREAD; e < to; e += BLOCK)
+            for (wide e = plus(most(from, wide_of(1u)), THREAD); less(e, to); e = plus(e, BLOCK))
                 give_staged_segment(first, e, begin);
     }
     barrier();
-    return record_t(all.head != 0 ? all.acc : combine(before.acc, all.acc), all.head != 0 ? first + all.head : before.head,
-                    before.runs + all_heads);
+    const wide runs = plus(before.runs, all_heads);
+    return all.head != 0 ? record_t(all.acc, plus(first, all.head), runs)
+                         : record_t(combine(before.acc, all.acc), before.head, runs);
 }
 
 void give_runs() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    const uint64_t tiles = p.extent / RUN_TILE + 1;
-    for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
+    for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         /* the last chunk has the end in it, where a group ends, too */
-        const uint64_t end = chunk + 1 == p.chunks ? p.extent + 1 : (chunk + 1) * p.chunk;
+        const bool is_last = chunk + 1 == p.chunks;
+        const wide begin = times(chunk, p.chunk);
+        const uint length = is_last ? minus(p.extent, begin).x + 1 : p.chunk;
         record_t before = read_record(chunk);
-        for (uint64_t first = chunk * p.chunk; first < end; first += RUN_TILE) {
-            uint64_t from = 0, to = 0;
+        for (uint at = 0; at < length; at += RUN_TILE) {
+            const wide first = plus(begin, at);
+            wide from = wide(0), to = wide(0);
             if (!BY_KEYS)
-                places_of(first / RUN_TILE, tiles, from, to);
+                places_of(chunk * (p.chunk / RUN_TILE) + at / RUN_TILE, is_last && at + RUN_TILE >= length, from, to);
             before = give_tile(first, before, from, to);
         }
     }

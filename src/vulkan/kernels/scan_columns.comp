@@ -2,43 +2,64 @@
  * column, neighbouring threads neighbouring columns. */
 const uint ROWS_IN_FLIGHT = 16;
 
-uint64_t row_of(uint64_t logical) {
-    return REVERSE ? p.extent - 1 - logical : logical;
+/* Where a thread is: elements from the array's first, and from the column's. */
+struct scan_place {
+    wide element, row;
+};
+scan_place next_place(scan_place at) {
+    if (REVERSE)
+        return scan_place(minus(at.element, p.inner), minus(at.row, 1u));
+    return scan_place(plus(at.element, p.inner), plus(at.row, 1u));
 }
 
-/* Stores an element's result; what the next one starts from. */
-acc_t scan_element(acc_t run, uvec2 x, uvec2 y, uint64_t first, uint64_t logical) {
-    const uint64_t row = row_of(logical);
-    const acc_t next = combine(run, widen(lift_bits(x, y, p.before + row)));
-    store_result(p.out_at, first + row * p.inner,
-                 lower(INCLUSIVE ? next : run, p.before + logical + (INCLUSIVE ? 1 : 0), 0));
+/* Stores an element's result, of which 'count' go into it; what the next one starts from. */
+acc_t scan_element(acc_t run, uvec2 x, uvec2 y, scan_place at, wide count) {
+    const acc_t next = combine(run, widen(lift_bits(x, y, plus(p.before, at.row))));
+    store_result(p.out_at, at.element, lower(INCLUSIVE ? next : run, count, wide(0)));
     return next;
+}
+
+void scan_chunk(uint chunk, wide column) {
+    uint length;
+    const wide begin = begin_of_chunk(chunk, p.extent, length);
+    wide count = plus(plus(p.before, begin), INCLUSIVE ? 1u : 0u);
+    scan_place at;
+    at.row = REVERSE ? minus(minus(p.extent, begin), 1u) : begin;
+    at.element = plus(first_of_column(column), times(at.row, p.inner));
+    acc_t run = given(p.slots) ? read_slot(p.slots, number_of_slot(chunk, column)) : base_of(column);
+    for (; length >= ROWS_IN_FLIGHT; length -= ROWS_IN_FLIGHT) {
+        uvec2 x[ROWS_IN_FLIGHT], y[ROWS_IN_FLIGHT];
+        scan_place ahead = at;
+        UNROLLED for (uint k = 0; k < ROWS_IN_FLIGHT; k++) {
+            x[k] = load_bits(element_at(p.x, ahead.element), IN_LOG);
+            y[k] = load_partner(element_at(p.y, ahead.element));
+            ahead = next_place(ahead);
+        }
+        UNROLLED for (uint k = 0; k < ROWS_IN_FLIGHT; k++) {
+            run = scan_element(run, x[k], y[k], at, plus(count, k));
+            at = next_place(at);
+        }
+        count = plus(count, ROWS_IN_FLIGHT);
+    }
+    for (; length > 0; length--) {
+        const uvec2 x = load_bits(element_at(p.x, at.element), IN_LOG);
+        run = scan_element(run, x, load_partner(element_at(p.y, at.element)), at, count);
+        at = next_place(at);
+        count = plus(count, 1u);
+    }
+    if (!given(p.slots) && given(p.total))
+        write_slot(p.total, column, run);
 }
 
 void scan_columns() {
     begin_kernel();
-    const uint64_t all = p.columns * p.chunks, threads = group_count() * BLOCK;
-    for (uint64_t number = group_number() * BLOCK + THREAD; number < all; number += threads) {
-        const uint64_t chunk = p.chunks == 1 ? uint64_t(0) : number / p.columns, column = number - chunk * p.columns;
-        const uint64_t first = first_of_column(column), begin = chunk * p.chunk;
-        const uint64_t end = min(begin + p.chunk, p.extent);
-        acc_t run = p.slots != 0 ? read_slot(p.slots, number) : base_of(column);
-        uint64_t logical = begin;
-        for (; logical + ROWS_IN_FLIGHT <= end; logical += ROWS_IN_FLIGHT) {
-            uvec2 x[ROWS_IN_FLIGHT], y[ROWS_IN_FLIGHT];
-            UNROLLED for (uint k = 0; k < ROWS_IN_FLIGHT; k++) {
-                const uint64_t at = first + row_of(logical + k) * p.inner << IN_LOG;
-                x[k] = load_bits(p.x + at, IN_LOG);
-                y[k] = partner_at(p.y, at);
-            }
-            UNROLLED for (uint k = 0; k < ROWS_IN_FLIGHT; k++)
-                run = scan_element(run, x[k], y[k], first, logical + k);
+    const wide all = times(p.columns, p.chunks);
+    for (uint group = group_number(); group < p.panels; group += group_count()) {
+        const wide number = plus(times(group, BLOCK), THREAD);
+        if (less(number, all)) {
+            wide column = number;
+            const uint chunk = p.chunks == 1 ? 0 : divided(number, p.columns, column).x;
+            scan_chunk(chunk, column);
         }
-        for (; logical < end; logical++) {
-            const uint64_t at = first + row_of(logical) * p.inner << IN_LOG;
-            run = scan_element(run, load_bits(p.x + at, IN_LOG), partner_at(p.y, at), first, logical);
-        }
-        if (p.slots == 0 && p.total != 0)
-            write_slot(p.total, column, run);
     }
 }

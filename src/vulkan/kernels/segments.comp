@@ -9,23 +9,24 @@ void short_segments() {
     if (CONTROL.refused != 0)
         return;
     const uint part = THREAD & p.many - 1;
-    const int teams_log = findMSB(BLOCK) - findMSB(p.many);
-    for (uint64_t first = group_number() << teams_log; first < SEGMENTS; first += group_count() << teams_log) {
-        const uint64_t g = first + (THREAD >> findMSB(p.many));
-        const uint64_t begin = g < SEGMENTS ? offset_at(g) : 0, end = g < SEGMENTS ? offset_at(g + 1) : 0;
-        const bool is_short = g < SEGMENTS && end - begin <= MOST_SHORT;
+    const uint teams_log = uint(findMSB(BLOCK) - findMSB(p.many));
+    for (uint group = group_number(); group < p.panels; group += group_count()) {
+        const wide g = plus(shifted_up(wide_of(group), teams_log), THREAD >> findMSB(p.many));
+        const bool is_there = less(g, SEGMENTS);
+        const wide begin = is_there ? offset_at(g) : wide(0), end = is_there ? offset_at(plus(g, 1u)) : begin;
+        const bool is_short = is_there && is_below(minus(end, begin), MOST_SHORT + 1);
         acc_t acc = identity();
         if (is_short)
-            acc = fold_vectors(stretch(p.x, p.y, begin, end, 0), part, p.many);
+            acc = fold_vectors(stretch_of(begin, end.x - begin.x, begin), part, p.many);
         acc = fold_block(acc, 1, p.many);
         if (is_short && part == 0)
-            store_result(p.out_at, g, lower(acc, end - begin, begin));
+            store_result(p.out_at, g, lower(acc, minus(end, begin), begin));
     }
 }
 
 /* The first offset that is not before a chunk. */
-uint64_t place_of(uint64_t chunk) {
-    return chunk < p.chunks ? u64_of(load_bits(PLACES + chunk * 8, 3)) : search(p.extent, false);
+wide place_of(uint chunk) {
+    return chunk < p.chunks ? load_wide(PLACES, chunk) : search(p.extent, false);
 }
 
 /* What of a long segment lies in a chunk and goes on after it. */
@@ -33,14 +34,15 @@ void open_segments() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        const uint64_t first = chunk * p.chunk, end = first + p.chunk, next = place_of(chunk + 1);
-        record_t open = record_t(identity(), 1, 0);
-        if (next > 0 && next <= SEGMENTS && end < p.extent) {
-            const uint64_t begin = offset_at(next - 1), until = offset_at(next);
-            if (until > end && until - begin > MOST_SHORT) {
-                open.acc = fold_together(max(begin, first), end);
-                open.head = begin >= first ? begin + 1 : 0;
+    for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
+        const wide first = times(chunk, p.chunk), end = plus(first, p.chunk), next = place_of(chunk + 1);
+        record_t open = record_t(identity(), wide_of(1u), wide(0));
+        if (next != wide(0) && !less(SEGMENTS, next) && less(end, p.extent)) {
+            const wide begin = offset_at(minus(next, 1u)), until = offset_at(next);
+            if (less(end, until) && !is_below(minus(until, begin), MOST_SHORT + 1)) {
+                const wide inside = most(begin, first);
+                open.acc = fold_together(inside, end.x - inside.x);
+                open.head = less(begin, first) ? wide(0) : plus(begin, 1u);
             }
         }
         if (THREAD == 0)
@@ -52,25 +54,27 @@ shared uint long_count;
 shared uint long_segments[BLOCK];
 
 /* Long segments that end in a chunk, among those of 'BLOCK' offsets. */
-void close_some(uint64_t chunk, uint64_t offsets, uint64_t last) {
-    const uint64_t first = chunk * p.chunk, e = offsets + THREAD;
+void close_some(uint chunk, wide offsets, wide last) {
+    const wide first = times(chunk, p.chunk), e = plus(offsets, THREAD);
     barrier();
     if (THREAD == 0)
         long_count = 0;
     barrier();
-    if (e > 0 && e <= last) {
-        const uint64_t end = offset_at(e);
-        if (end > first && end <= first + p.chunk && end - offset_at(e - 1) > MOST_SHORT)
+    if (e != wide(0) && !less(last, e)) {
+        const wide end = offset_at(e);
+        if (less(first, end) && is_below(minus(end, first), p.chunk + 1) &&
+            !is_below(minus(end, offset_at(minus(e, 1u))), MOST_SHORT + 1))
             long_segments[atomicAdd(long_count, 1)] = THREAD;
     }
     barrier();
     for (uint k = 0; k < long_count; k++) {
-        const uint64_t g = offsets + long_segments[k] - 1, begin = offset_at(g), end = offset_at(g + 1);
-        acc_t acc = fold_together(max(begin, first), end);
+        const wide last_of = plus(offsets, long_segments[k]), g = minus(last_of, 1u);
+        const wide begin = offset_at(g), end = offset_at(last_of), inside = most(begin, first);
+        acc_t acc = fold_together(inside, end.x - inside.x);
         if (THREAD == 0) {
-            if (begin < first)
+            if (less(begin, first))
                 acc = combine(read_record(chunk).acc, acc);
-            store_result(p.out_at, g, lower(acc, end - begin, begin));
+            store_result(p.out_at, g, lower(acc, minus(end, begin), begin));
         }
     }
 }
@@ -78,9 +82,9 @@ void close_segments() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    for (uint64_t chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        const uint64_t last = min(place_of(chunk + 1), SEGMENTS);
-        for (uint64_t offsets = place_of(chunk); offsets <= last; offsets += BLOCK)
+    for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
+        const wide last = least(place_of(chunk + 1), SEGMENTS);
+        for (wide offsets = place_of(chunk); !less(last, offsets); offsets = plus(offsets, BLOCK))
             close_some(chunk, offsets, last);
     }
 }

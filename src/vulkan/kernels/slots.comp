@@ -2,28 +2,32 @@
 layout(buffer_reference, std430, buffer_reference_align = SLOT_ALIGNMENT) buffer slot {
     acc_t value;
 };
-acc_t read_slot(uint64_t slots, uint64_t i) {
-    return slot(slots + i * SLOT_BYTES).value;
+acc_t read_slot(address slots, wide i) {
+    return slot(plus(slots, times(i, SLOT_BYTES))).value;
 }
-void write_slot(uint64_t slots, uint64_t i, acc_t value) {
-    slot(slots + i * SLOT_BYTES).value = value;
+void write_slot(address slots, wide i, acc_t value) {
+    slot(plus(slots, times(i, SLOT_BYTES))).value = value;
+}
+/* Among chunks x columns. */
+wide number_of_slot(uint chunk, wide column) {
+    return plus(times(p.columns, chunk), column);
 }
 
-lane_t lift_bits(uvec2 x, uvec2 y, uint64_t i) {
+lane_t lift_bits(uvec2 x, uvec2 y, wide i) {
     return lane_lift(value_of_bits(x), TWO_INPUTS ? value_of_bits(y) : VALUE(0), i);
 }
-uvec2 partner_at(uint64_t y, uint64_t at) {
-    return TWO_INPUTS ? load_bits(y + at, IN_LOG) : uvec2(0);
+uvec2 load_partner(address y) {
+    return TWO_INPUTS ? load_bits(y, IN_LOG) : uvec2(0);
 }
 
 /* What a scan starts from. */
 bool has_base() {
-    return p.carry != 0 || p.initial != 0;
+    return given(p.carry) || given(p.initial);
 }
-acc_t base_of(uint64_t column) {
-    if (p.carry != 0)
+acc_t base_of(wide column) {
+    if (given(p.carry))
         return read_slot(p.carry, column);
-    return p.initial != 0 ? raise(load_bits(p.initial, OUT_LOG)) : identity();
+    return given(p.initial) ? raise(load_bits(p.initial, OUT_LOG)) : identity();
 }
 
 shared acc_t shared_slots[BLOCK];

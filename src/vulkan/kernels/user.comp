@@ -32,6 +32,6 @@ bool is_infinite(float x) {
 #if HAS_DOUBLE
 FLOAT_EXTREMES(double)
 bool is_infinite(double x) {
-    return (bits_of_double(x) & ~(uint64_t(1) << 63)) == uint64_t(0x7ff00000u) << 32;
+    return magnitude_bits(x) == infinity_bits(F64);
 }
 #endif
