@@ -52,6 +52,8 @@ tally_status tally_open(const char *spec, tally_device **device) {
     if (strcmp(spec, "auto") == 0)
         return open_auto(device);
     size_t length = strcspn(spec, ":");
+    if (spec[length] && (strstr(spec, "::") || spec[strlen(spec) - 1] == ':'))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "device spec '%.64s': nothing follows a colon", spec);
     for (size_t i = 0; i < BACKEND_COUNT; i++)
         if (strlen(backends[i]->name) == length && memcmp(backends[i]->name, spec, length) == 0)
             return open_on(backends[i], spec + length + (spec[length] == ':'), device);

@@ -46,6 +46,8 @@ static tally_status parse_options(const char *options, char level[32], unsigned 
         memcpy(option, options, length);
         option[length] = 0;
         if (strncmp(option, "threads=", 8) == 0) {
+            if (*threads)
+                return tally_fail(TALLY_INVALID_ARGUMENT, "device spec: threads= is given twice");
             tally_status status = parse_threads(option + 8, "the device spec", threads);
             if (status != TALLY_OK)
                 return status;
