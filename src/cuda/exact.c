@@ -118,29 +118,30 @@ static bool has_long_rows(const tally_computation *c, const tally_shape *shape) 
 
 static uint64_t blocks_a_row(const tally_computation *c, uint64_t resident, uint64_t rows, uint64_t extent) {
     const uint64_t tile = (uint64_t)TALLY_CUDA_BLOCK * vectors_of(c) * 16 / c->in_bytes;
-    const uint64_t most = resident / rows, tiles = divide_up(extent, tile);
-    return most < 1 || tiles < 1 ? 1 : tiles < most ? tiles : most;
+    return most(1, least(divide_up(extent, tile), resident / rows));
 }
 
 void tally_cuda_exact_cut(const tally_computation *c, uint64_t resident, const tally_shape *shape,
                           tally_cuda_cut *cut) {
     const tally_grouping grouping = c->desc.grouping;
-    cut->rows = grouping == TALLY_AXIS ? shape->outer * shape->inner : grouping == TALLY_SEGMENTS ? shape->segments : 1;
-    cut->elements = grouping == TALLY_AXIS ? cut->rows * shape->extent : shape->extent;
-    if ((grouping == TALLY_AXIS && !cut->rows) || (grouping == TALLY_KEYS && !cut->elements))
+    cut->groups = grouping == TALLY_AXIS       ? shape->outer * shape->inner
+                  : grouping == TALLY_SEGMENTS ? shape->segments
+                                               : 1;
+    cut->elements = grouping == TALLY_AXIS ? cut->groups * shape->extent : shape->extent;
+    if ((grouping == TALLY_AXIS && !cut->groups) || (grouping == TALLY_KEYS && !cut->elements))
         return;
     cut->path = TALLY_CUDA_EXACT;
     if (has_long_rows(c, shape)) {
-        cut->blocks = blocks_a_row(c, resident, cut->rows, shape->extent);
-        if (cut->blocks > 1)
-            cut->partials = tally_cuda_place(cut, cut->rows * tally_cuda_exact_slot_bytes(c));
+        cut->exact.blocks = blocks_a_row(c, resident, cut->groups, shape->extent);
+        if (cut->exact.blocks > 1)
+            cut->partials = tally_cuda_place(cut, cut->groups * tally_cuda_exact_slot_bytes(c));
     } else if (grouping != TALLY_AXIS) {
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     }
     cut->zeroed_bytes = cut->bytes;
     if (grouping == TALLY_KEYS) {
-        cut->tiles = divide_up(cut->elements, KEY_CHUNK);
-        cut->entries = tally_cuda_place(cut, cut->tiles * sizeof(uint64_t));
+        cut->exact.chunks = divide_up(cut->elements, KEY_CHUNK);
+        cut->entries = tally_cuda_place(cut, cut->exact.chunks * sizeof(uint64_t));
     }
 }
 
@@ -151,21 +152,13 @@ typedef struct exact_args {
     uint64_t rows, extent, inner, blocks, chunks, room;
 } exact_args;
 
-enum { MOST_GRID_Y = 65535, MOST_BLOCKS_A_PROCESSOR = 64 };
+enum { MOST_BLOCKS = 64 /* a processor, of warps that take turns */ };
 
-/* Blocks for as many warps; they take turns if there are more. */
-static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t warps) {
-    const uint64_t most = (uint64_t)l->plan->device->multiprocessors * MOST_BLOCKS_A_PROCESSOR;
-    const uint64_t blocks = divide_up(warps, WARPS);
-    return blocks < 1 ? 1 : blocks < most ? blocks : most;
-}
+static const char what[] = "launching an exact reduction";
 
-static tally_status start(const tally_cuda_launch *l, CUfunction kernel, uint64_t grid_x, uint64_t grid_y,
-                          void **parameters) {
-    return tally_cuda_check(l->plan->device->api->cuLaunchKernel(kernel, (unsigned)grid_x, (unsigned)grid_y, 1,
-                                                                 TALLY_CUDA_BLOCK, 1, 1, 0, l->stream, parameters,
-                                                                 NULL),
-                            "launching an exact reduction");
+static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t warps) {
+    return (tally_cuda_grid){.x = tally_cuda_blocks_for(l->plan->device, warps, WARPS, MOST_BLOCKS),
+                             .threads = TALLY_CUDA_BLOCK};
 }
 
 static tally_status launch_segments(const tally_cuda_launch *l, exact_args *args) {
@@ -173,22 +166,21 @@ static tally_status launch_segments(const tally_cuda_launch *l, exact_args *args
     uint32_t refuses_empty = 0;
     CUdeviceptr where = l->workspace + l->cut->control + offsetof(tally_cuda_control, not_bad);
     void *check[] = {&args->index, &args->rows, &args->extent, &refuses_empty, &args->refused, &where};
-    void *parameters[] = {args};
-    tally_status status = start(l, k->check_segments, blocks_for(l, args->rows / 32 + 1), 1, check);
+    tally_status status =
+        tally_cuda_start(l->plan->device, k->check_segments, grid_for(l, args->rows / 32 + 1), l->stream, check, what);
     if (status == TALLY_OK)
-        status = start(l, k->exact_groups, blocks_for(l, args->rows), 1, parameters);
+        status = tally_cuda_enqueue(l, k->exact_groups, grid_for(l, args->rows), args, what);
     return status;
 }
 
 static tally_status launch_keys(const tally_cuda_launch *l, exact_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
-    void *parameters[] = {args};
-    const uint64_t blocks = blocks_for(l, args->chunks);
-    tally_status status = start(l, k->count_heads, blocks, 1, parameters);
+    const tally_cuda_grid grid = grid_for(l, args->chunks), one_block = {.x = 1, .threads = TALLY_CUDA_BLOCK};
+    tally_status status = tally_cuda_enqueue(l, k->count_heads, grid, args, what);
     if (status == TALLY_OK)
-        status = start(l, k->rank_heads, 1, 1, parameters);
+        status = tally_cuda_enqueue(l, k->rank_heads, one_block, args, what);
     if (status == TALLY_OK)
-        status = start(l, k->exact_runs, blocks, 1, parameters);
+        status = tally_cuda_enqueue(l, k->exact_runs, grid, args, what);
     return status;
 }
 
@@ -210,21 +202,21 @@ tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
                        .ranks = l->workspace + cut->entries,
                        .runs = control + offsetof(tally_cuda_control, runs),
                        .refused = grouped ? control + offsetof(tally_cuda_control, refused) : 0,
-                       .rows = cut->rows,
+                       .rows = cut->groups,
                        .extent = a->shape.extent,
                        .inner = grouping == TALLY_AXIS ? a->shape.inner : 1,
-                       .blocks = cut->blocks,
-                       .chunks = cut->tiles,
+                       .blocks = cut->exact.blocks,
+                       .chunks = cut->exact.chunks,
                        .room = a->out_bytes / c->out_bytes};
     if (grouping == TALLY_KEYS && a->keys_out && a->keys_out_bytes / c->index_bytes < args.room)
         args.room = a->keys_out_bytes / c->index_bytes;
-    void *parameters[] = {&args};
     if (grouping == TALLY_SEGMENTS)
         return launch_segments(l, &args);
     if (grouping == TALLY_KEYS)
         return launch_keys(l, &args);
-    if (cut->blocks)
-        return start(l, l->plan->kernels.exact_rows, cut->blocks, cut->rows < MOST_GRID_Y ? cut->rows : MOST_GRID_Y,
-                     parameters);
-    return start(l, l->plan->kernels.exact_groups, blocks_for(l, cut->rows), 1, parameters);
+    if (!cut->exact.blocks)
+        return tally_cuda_enqueue(l, l->plan->kernels.exact_groups, grid_for(l, cut->groups), &args, what);
+    const tally_cuda_grid grid = {
+        .x = cut->exact.blocks, .y = least(cut->groups, TALLY_CUDA_MOST_GRID_Y), .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.exact_rows, grid, &args, what);
 }

@@ -11,7 +11,7 @@ struct row_sum {
     int64 limbs[LIMBS];
     uint32 saw, arrived;
 };
-static_assert(sizeof(row_sum) == SLOT_BYTES, "launch.c counts with another size");
+static_assert(sizeof(row_sum) == SLOT_BYTES, "cuda/exact.c counts with another size");
 
 struct exact_args {
     const in_t *x, *y;
