@@ -53,7 +53,7 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     memset(cut, 0, sizeof *cut);
     tally_grouping grouping = c->desc.grouping;
     if (c->exact) {
-        tally_cuda_exact_cut(c, resident, shape, cut);
+        tally_cuda_exact_cut(c, sizes, resident, shape, cut);
         return;
     }
     if (grouping == TALLY_AXIS) {

@@ -10,6 +10,7 @@
 #include "core/user.h"
 #include "cuda/exact.h"
 #include "cuda/path.h"
+#include "cuda/specialize.h"
 
 /* ---- creation ---- */
 

@@ -5,7 +5,7 @@
 #define TALLY_CUDA_WORKSPACE_H
 
 #include "cuda/cuda.h"
-#include "cuda/specialize.h"
+#include "cuda/sizes.h"
 
 typedef enum tally_cuda_path {
     TALLY_CUDA_NOTHING,    /* no results */
