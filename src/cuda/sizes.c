@@ -189,6 +189,7 @@ static unsigned exact_slot_bytes(const tally_computation *c) {
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)c->in_bytes;
+    memset(s, 0, sizeof *s); /* all of them stand in the kernels' text, by which the caches find it */
     s->slot_bytes = c->exact ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;
