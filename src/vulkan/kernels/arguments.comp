@@ -30,13 +30,15 @@ wide extent_of_run() {
     return given(p.index) ? least(p.extent, load_bits(p.index, 3)) : p.extent;
 }
 
-/* The elements before a column's first. */
-wide first_of_column(wide column) {
+/* The elements of the array before one of a column. */
+wide elements_before(wide column, wide row) {
+    if (!BY_AXIS)
+        return row;
     if (p.inner == wide(1, 0))
-        return times(column, p.extent);
+        return plus(times(column, p.extent), row);
     wide rest;
     const wide outer = divided(column, p.inner, rest);
-    return plus(times(times(outer, p.inner), p.extent), rest);
+    return plus(times(plus(times(outer, p.extent), row), p.inner), rest);
 }
 
 /* Where a chunk begins, and how many elements of 'extent' it has. */

@@ -6,15 +6,17 @@ void exact_rows() {
     form_teams(p.many);
     const wide number = plus(times(group_number(), BLOCK / team_size), team), extent = extent_of_run();
     const bool is_there = less(number, times(p.columns, p.chunks));
-    wide column = number;
-    const uint chunk = p.chunks == 1 ? 0 : divided(number, p.columns, column).x;
+    wide column;
+    const uint chunk = divided(number, p.columns, column).x;
     uint length;
-    const wide begin = begin_of_chunk(chunk, extent, length), first = plus(first_of_column(column), times(begin, p.inner));
+    const wide first = elements_before(column, begin_of_chunk(chunk, extent, length));
     clear_words();
     if (is_there && !given(p.slots) && given(p.carry))
         add_stored(sum_at(p.carry, column));
     barrier();
-    add_elements(first, wide_of(is_there ? length : 0), p.inner);
+    if (is_there)
+        add_stretch(element_at(p.x, first), element_at(p.y, first), length, shifted_up(p.inner, IN_LOG));
+    sum_numbers_of_team();
     if (!is_there)
         return;
     if (given(p.slots))
@@ -69,6 +71,18 @@ void exact_merge() {
         give(column, plus(p.before, extent_of_run()));
 }
 
+/* 'count' elements from 'first' on, however many. All threads. */
+void add_group(wide first, wide count) {
+    const uint MOST_STRETCH = 1u << 27;
+    while (count != wide(0)) {
+        const uint some = at_most(count, MOST_STRETCH);
+        add_stretch(element_at(p.x, first), element_at(p.y, first), some, wide_of(1u << IN_LOG));
+        first = plus(first, some);
+        count = minus(count, some);
+    }
+    sum_numbers_of_team();
+}
+
 /* A team each. */
 void exact_segments() {
     begin_kernel();
@@ -79,7 +93,7 @@ void exact_segments() {
     const bool is_there = less(g, SEGMENTS);
     const wide begin = is_there ? offset_at(g) : wide(0), end = is_there ? offset_at(plus(g, 1u)) : wide(0);
     clear_words();
-    add_elements(begin, minus(end, begin), wide_of(1u));
+    add_group(begin, minus(end, begin));
     if (is_there)
         give(g, minus(end, begin));
 }

@@ -112,7 +112,7 @@ wide next_run(wide at) {
 void add_run(bool is_there, wide rank, wide begin, wide end) {
     const wide count = minus(end, begin);
     clear_words();
-    add_elements(begin, is_there ? count : wide(0), wide_of(1u));
+    add_group(begin, is_there ? count : wide(0));
     if (!is_there)
         return;
     give(rank, count);

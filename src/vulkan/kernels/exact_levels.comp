@@ -305,10 +305,12 @@ uvec4 load_or_none(address x, uint first, uint end, wide apart, bool neighbours)
     return loaded;
 }
 
-/* A stretch of 'count' elements, 'apart' bytes from each other. */
-void add_stretch(inout levels s, address x, uint count, wide apart) {
+/* A stretch of 'count' elements, 'apart' bytes from each other, into the number. All threads of a team; y is for
+ * products. */
+void add_stretch(address x, address y, uint count, wide apart) {
     const uint log = IN_LOG, vector = 16u >> log, far = team_size * vector;
     const bool neighbours = apart == wide(1 << log, 0);
+    levels s = new_levels();
     for (uint at = 0; at < count; at += UNROLL * far) {
         uvec4 some[UNROLL];
         const uint first = at + part * vector;
@@ -320,20 +322,6 @@ void add_stretch(inout levels s, address x, uint count, wide apart) {
         if (!add_vectors(s, some))
             add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
     }
-}
-
-/* 'count' elements from 'first' on, 'apart' from each other, into the number. All threads. */
-void add_elements(wide first, wide count, wide apart) {
-    const wide bytes_apart = shifted_up(apart, IN_LOG);
-    address x = element_at(p.x, first);
-    levels s = new_levels();
-    while (count != wide(0)) {
-        const uint some = at_most(count, MOST_STRETCH);
-        add_stretch(s, x, some, bytes_apart);
-        x = plus(x, times(bytes_apart, some));
-        count = minus(count, some);
-    }
     empty_levels(s);
     atomicOr(all_saw[team], s.saw);
-    sum_numbers_of_team();
 }

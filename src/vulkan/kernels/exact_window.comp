@@ -201,9 +201,10 @@ bool add_vector(inout window w, uvec4 raw) {
 }
 #endif
 
-/* A stretch of 'count' elements, 'apart' bytes from each other. */
-void add_stretch(inout window w, address x, address y, uint count, wide apart) {
+/* A stretch of 'count' elements, 'apart' bytes from each other, into the number. All threads of a team. */
+void add_stretch(address x, address y, uint count, wide apart) {
     const uint log = IN_LOG, vector = 16u >> log, step = UNROLL * team_size * vector;
+    window w = new_window();
     uint at = 0;
     for (; apart == wide(1 << log, 0) && at + step <= count; at += step) {
         const uint first = at + part * vector;
@@ -226,20 +227,6 @@ void add_stretch(inout window w, address x, address y, uint count, wide apart) {
         const uvec2 a = load_bits(plus(x, far), log);
         add_term(w, term_of(a, IS_DOT ? load_bits(plus(y, far), log) : a));
     }
-}
-
-/* 'count' elements from 'first' on, 'apart' from each other, into the number. All threads. */
-void add_elements(wide first, wide count, wide apart) {
-    const wide bytes_apart = shifted_up(apart, IN_LOG);
-    wide far = wide(0);
-    window w = new_window();
-    while (count != wide(0)) {
-        const uint some = at_most(count, MOST_STRETCH);
-        add_stretch(w, plus(element_at(p.x, first), far), plus(element_at(p.y, first), far), some, bytes_apart);
-        far = plus(far, times(bytes_apart, some));
-        count = minus(count, some);
-    }
     empty_window(w);
     atomicOr(all_saw[team], w.saw);
-    sum_numbers_of_team();
 }

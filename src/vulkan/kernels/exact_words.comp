@@ -102,8 +102,6 @@ int carried_word(uint i) {
 
 /* ---- elements ---- */
 
-const uint MOST_STRETCH = 1u << 27; /* that 32 bits count; a multiple of what a team takes at once */
-
 /* The bit of the number that stands for 2^exponent; of factors, the least power of two of theirs is bit 0. */
 int position_of(int exponent) {
     return exponent - lowest_exponent(WIDE != 0 ? F64 : F32);

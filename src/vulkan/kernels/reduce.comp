@@ -289,11 +289,12 @@ struct division {
 division divide_block() {
     const bool by_rows = FROM_SLOTS ? false : !BY_AXIS || p.width == 0;
     division d;
-    const int many = findMSB(p.many), width = findMSB(p.width);
-    d.parts = by_rows ? p.many : BLOCK >> width;
+    const uint threads = BY_AXIS ? p.many : BLOCK; /* that share a row */
+    const int many = findMSB(threads), width = findMSB(p.width);
+    d.parts = by_rows ? threads : BLOCK >> width;
     d.each = by_rows || FROM_SLOTS || !BY_AXIS ? 1 : p.many;
     d.columns_log = uint(by_rows ? findMSB(BLOCK) - many : width + findMSB(d.each));
-    d.part = by_rows ? THREAD & p.many - 1 : THREAD >> width;
+    d.part = by_rows ? THREAD & threads - 1 : THREAD >> width;
     d.first = (by_rows ? THREAD >> many : THREAD & p.width - 1) * d.each;
     return d;
 }
@@ -316,7 +317,7 @@ void fold_chunk(division d, wide column, uint chunk, wide extent, inout acc_t ac
     wide begin = begin_of_chunk(chunk, extent, length);
     if (REVERSE)
         begin = minus(minus(extent, begin), length);
-    const stretch s = stretch_of(plus(first_of_column(column), times(begin, p.inner)), length, plus(p.before, begin));
+    const stretch s = stretch_of(elements_before(column, begin), length, plus(p.before, begin));
 #if COMMUTES && MOST_COLUMNS > 1
     if (d.each > 1) {
         fold_columns(s, d.part, d.parts, acc);
@@ -331,8 +332,8 @@ void reduce() {
     const division d = divide_block();
     const wide extent = extent_of_run();
     for (uint number = group_number(); number < p.panels * p.chunks; number += group_count()) {
-        const uint chunk = p.chunks == 1 ? 0 : number / p.panels;
-        const wide column = plus(shifted_up(wide_of(number - chunk * p.panels), d.columns_log), d.first);
+        const uint chunk = number / p.panels, panel = number % p.panels;
+        const wide column = plus(shifted_up(wide_of(panel), d.columns_log), d.first);
         acc_t acc[MOST_COLUMNS];
         UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++)
             acc[v] = identity();

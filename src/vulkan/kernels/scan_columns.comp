@@ -25,7 +25,7 @@ void scan_chunk(uint chunk, wide column) {
     wide count = plus(plus(p.before, begin), INCLUSIVE ? 1u : 0u);
     scan_place at;
     at.row = REVERSE ? minus(minus(p.extent, begin), 1u) : begin;
-    at.element = plus(first_of_column(column), times(at.row, p.inner));
+    at.element = elements_before(column, at.row);
     acc_t run = given(p.slots) ? read_slot(p.slots, number_of_slot(chunk, column)) : base_of(column);
     for (; length >= ROWS_IN_FLIGHT; length -= ROWS_IN_FLIGHT) {
         uvec2 x[ROWS_IN_FLIGHT], y[ROWS_IN_FLIGHT];
@@ -57,8 +57,8 @@ void scan_columns() {
     for (uint group = group_number(); group < p.panels; group += group_count()) {
         const wide number = plus(times(group, BLOCK), THREAD);
         if (less(number, all)) {
-            wide column = number;
-            const uint chunk = p.chunks == 1 ? 0 : divided(number, p.columns, column).x;
+            wide column;
+            const uint chunk = divided(number, p.columns, column).x;
             scan_chunk(chunk, column);
         }
     }

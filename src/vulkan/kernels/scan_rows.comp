@@ -131,7 +131,7 @@ scan_tile chunk_of_row(uint chunk, uint row, wide extent) {
     scan_tile t;
     const wide begin = begin_of_chunk(chunk, extent, t.count);
     const wide lowest = REVERSE ? minus(minus(extent, begin), t.count) : begin;
-    const wide first = plus(times(p.extent, row), lowest);
+    const wide first = elements_before(wide_of(row), lowest);
     t.x = element_at(p.x, first);
     t.y = element_at(p.y, first);
     t.out_at = plus(p.out_at, shifted_up(times(first, PER_RESULT), OUT_LOG));
@@ -147,7 +147,7 @@ void scan_rows() {
     const uint rows = p.columns.x;
     const wide extent = extent_of_run();
     for (uint number = group_number(); number < rows * p.chunks; number += group_count()) {
-        const uint chunk = p.chunks == 1 ? 0 : number / rows, row = number - chunk * rows;
+        const uint chunk = number / rows, row = number % rows;
         scan_tile t = chunk_of_row(chunk, row, extent);
         acc_t run = given(p.slots) ? read_slot(p.slots, wide_of(number)) : base_of(wide_of(row));
         tile_vectors next;
