@@ -275,14 +275,14 @@ void add_element(inout levels s, uvec2 bits) {
 void add_singly(inout levels s, address x, uint first, uint count, uint run, uint far, uint end, wide apart) {
     int high = LEAST_TOP;
     for (uint j = 0; j < count && first + j / run * far + j % run < end; j++) {
-        const parts a = take_apart(load_bits(plus(x, times(apart, first + j / run * far + j % run)), IN_LOG), IN);
+        const parts a = take_apart(load_apart(x, first + j / run * far + j % run, apart), IN);
         if (a.finite && a.significand != wide(0) && high_of(a) <= MOST_TOP)
             high = max(high, high_of(a));
     }
     if (high > s.top || (s.misses >= MISSES && high + SLACK < s.top))
         place(s, high);
     for (uint j = 0; j < count && first + j / run * far + j % run < end; j++)
-        add_element(s, load_bits(plus(x, times(apart, first + j / run * far + j % run)), IN_LOG));
+        add_element(s, load_apart(x, first + j / run * far + j % run, apart));
 }
 
 /* Elements first and on; those that are missing are -0, which changes nothing. */
@@ -292,7 +292,7 @@ uvec4 load_or_none(address x, uint first, uint end, wide apart, bool neighbours)
         return load_vector(element_at(x, first));
     uvec4 loaded = minus_zeros();
     for (uint k = 0; k < vector && first + k < end; k++) {
-        const uvec2 bits = load_bits(plus(x, times(apart, first + k)), log);
+        const uvec2 bits = load_apart(x, first + k, apart);
         if (log == 3)
             loaded[2 * k + 1] = bits.y;
         if (log == 3)

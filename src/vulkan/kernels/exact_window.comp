@@ -24,7 +24,7 @@ const uint MISSES = 16;        /* terms below the window until it is moved */
 
 /* ---- terms ---- */
 
-/* +- the number that these words are, the lowest first, at a bit of the exact one. */
+/* +- what these words are, the lowest first, at a bit of the number. */
 struct term {
     uint word[TERM_WORDS];
     int position;
@@ -223,9 +223,8 @@ void add_stretch(address x, address y, uint count, wide apart) {
         }
     }
     for (uint i = at + part; i < count; i += team_size) {
-        const wide far = times(apart, i);
-        const uvec2 a = load_bits(plus(x, far), log);
-        add_term(w, term_of(a, IS_DOT ? load_bits(plus(y, far), log) : a));
+        const uvec2 a = load_apart(x, i, apart);
+        add_term(w, term_of(a, IS_DOT ? load_apart(y, i, apart) : a));
     }
     empty_window(w);
     atomicOr(all_saw[team], w.saw);

@@ -102,6 +102,11 @@ int carried_word(uint i) {
 
 /* ---- elements ---- */
 
+/* Element i of some that are 'apart' bytes from each other. */
+uvec2 load_apart(address x, uint i, wide apart) {
+    return load_bits(plus(x, times(apart, i)), IN_LOG);
+}
+
 /* The bit of the number that stands for 2^exponent; of factors, the least power of two of theirs is bit 0. */
 int position_of(int exponent) {
     return exponent - lowest_exponent(WIDE != 0 ? F64 : F32);

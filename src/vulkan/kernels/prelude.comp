@@ -125,7 +125,7 @@ uvec4 load_vector(address at) {
     return (at.x & 15u) == 0 ? vectors_at(at).vector[0] : load_shifted(at);
 }
 
-/* The first 'count' of vectors that lie 'apart' from each other. */
+/* The first 'count' of UNROLL vectors that lie 'apart' from each other. How they are aligned is asked once. */
 void load_vectors(address at, uint apart, uint count, out uvec4 x[UNROLL]) {
     if ((at.x & 15u) == 0) {
         UNROLLED for (uint u = 0; u < UNROLL; u++)
