@@ -266,7 +266,7 @@ static void draw_roofline(chart *c) {
     const double half = sqrt(ridge * enters); /* in the middle of the slope */
     put_text(c, place(&x, half) - 8, place(&y, half * roof) - 4, "end", "name", "%.4g GB/s", roof);
     draw_marks(c, &x, &y);
-    put_text(c, (x.from + x.to) / 2, top + PLOT_HEIGHT + 36, "middle", "small", "additions a byte moved");
+    put_text(c, (x.from + x.to) / 2, top + PLOT_HEIGHT + 36, "middle", "small", "additions per byte moved");
     c->top = top + PLOT_HEIGHT + 60;
 }
 
