@@ -57,14 +57,13 @@ TALLY_API tally_status tally_vulkan_require(void *instance, void *physical_devic
 
 /* A device that the caller has made, all its handles. */
 typedef struct tally_vulkan_context {
-    size_t struct_size;      /* set by the caller to sizeof(tally_vulkan_context) */
-    void *instance;          /* VkInstance, of the loader that the library finds */
-    void *physical_device;   /* VkPhysicalDevice */
-    void *device;            /* VkDevice */
-    uint32_t queue_family;   /* of the command buffers that will be given */
-    int shader_float64;      /* 1 if the feature was enabled; */
-    int shader_int64;        /* so, too */
-    uint64_t pipeline_cache; /* VkPipelineCache, or 0; used while plans are created */
+    size_t struct_size;               /* set by the caller to sizeof(tally_vulkan_context) */
+    void *instance;                   /* VkInstance, of the loader that the library finds */
+    void *physical_device;            /* VkPhysicalDevice */
+    void *device;                     /* VkDevice */
+    uint32_t queue_family;            /* of the command buffers that will be given */
+    int shader_int64, shader_float64; /* 1 if the feature was enabled */
+    uint64_t pipeline_cache;          /* VkPipelineCache, or 0; used while plans are created */
 } tally_vulkan_context;
 
 /* The handles remain the caller's and must be valid until after tally_close. The library has no queue of such a device:

@@ -170,6 +170,30 @@ static void a_played_device_takes_no_kernel_that_needs_more_than_it_has(void **s
     assert_says(seen, TALLY_DEVICE_FAILED, "VK_ERROR_FEATURE_NOT_PRESENT");
 }
 
+/* Sums of nothing, in more columns than workgroups can be counted. */
+static tally_status sum_columns_of_nothing(tally_device *device) {
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_args args = TALLY_ARGS_INIT;
+    tally_plan *plan = NULL;
+    desc.in = TALLY_F32;
+    desc.grouping = TALLY_AXIS;
+    args.shape.outer = UINT64_C(1) << 41;
+    args.shape.inner = 1;
+    args.out = &desc;
+    args.out_bytes = SIZE_MAX;
+    tally_status status = tally_plan_create(device, &desc, &plan);
+    if (status == TALLY_OK)
+        status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
+    tally_plan_destroy(plan);
+    return status;
+}
+
+static void more_columns_than_workgroups_reach_are_refused(void **state) {
+    (void)state;
+    assert_says(in_a_process(FAKE_LOADER, "", "vulkan:0", "", sum_columns_of_nothing), TALLY_UNSUPPORTED,
+                "more workgroups");
+}
+
 static void a_device_that_is_lost(void **state) {
     (void)state;
     outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "lost", sum);
@@ -368,6 +392,7 @@ int main(void) {
         cmocka_unit_test(a_played_device_takes_no_kernel_that_needs_more_than_it_has),
         cmocka_unit_test(a_full_device_stays_usable),
         cmocka_unit_test(memory_that_cannot_be_mapped),
+        cmocka_unit_test(more_columns_than_workgroups_reach_are_refused),
         cmocka_unit_test(a_device_that_is_lost),
         cmocka_unit_test(a_device_that_is_lost_in_the_middle),
         cmocka_unit_test(a_recording_that_is_refused),
