@@ -21,6 +21,7 @@
  *   - The library prints nothing, starts no thread before the first call that needs one, and leaves the caller's
  *     floating-point environment as it found it.
  *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.
+ *   - A call on the CPU takes at most 256 KiB of the calling thread's stack.
  *   - Where this manual is silent, results follow NumPy's: NaN propagates through min and max, argmin takes the
  *     first of equals, the sum of nothing is 0, the minimum of nothing is an error.
  */

@@ -82,13 +82,13 @@ static bool converts(tally_dtype natural, tally_dtype out) {
 
 static tally_status check_enumerators(const tally_desc *d) {
     if ((unsigned)d->op >= TALLY_OP_COUNT)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.op is %d, which is no operator", (int)d->op);
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.op is %d, which is not an operator", (int)d->op);
     if ((unsigned)d->form >= TALLY_FORM_COUNT)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.form is %d, which is no form", (int)d->form);
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.form is %d, which is not a form", (int)d->form);
     if ((unsigned)d->grouping >= TALLY_GROUPING_COUNT)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.grouping is %d, which is no grouping", (int)d->grouping);
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.grouping is %d, which is not a grouping", (int)d->grouping);
     if ((unsigned)d->mode >= TALLY_MODE_COUNT)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.mode is %d, which is no mode", (int)d->mode);
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.mode is %d, which is not a mode", (int)d->mode);
     if (!tally_dtype_is_valid(d->in))
         return tally_fail(TALLY_INVALID_ARGUMENT, "desc.in is %d; set it to the input's element type", (int)d->in);
     const struct {
@@ -97,7 +97,7 @@ static tally_status check_enumerators(const tally_desc *d) {
     } optional[] = {{"acc", d->acc}, {"out", d->out}, {"index", d->index}};
     for (size_t i = 0; i < 3; i++)
         if ((unsigned)optional[i].type >= TALLY_DTYPE_COUNT)
-            return tally_fail(TALLY_INVALID_ARGUMENT, "desc.%s is %d, which is no type", optional[i].name,
+            return tally_fail(TALLY_INVALID_ARGUMENT, "desc.%s is %d, which is not a type", optional[i].name,
                               (int)optional[i].type);
     if (d->flags & ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE))
         return tally_fail(TALLY_INVALID_ARGUMENT, "desc.flags has unknown bits: 0x%x", d->flags);

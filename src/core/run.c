@@ -74,7 +74,7 @@ tally_status tally_pieces_finish(const tally_pieces *p, const tally_computation 
     *columns = p->begun ? p->columns : 1;
     const uint64_t needed = *columns * c->out_bytes * c->per_result;
     if (p->rows == 0 && *columns && tally_empty_is_error(c))
-        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
+        return tally_fail(TALLY_EMPTY, "%s of nothing has no value", c->entry->name);
     if (out_bytes < needed)
         return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %" PRIu64,
                           out_bytes, needed);
