@@ -246,7 +246,10 @@ static int bench_device(const settings *s, tally_device *device, const bench_row
             bench_roof_instructions());
     measure_roofs(s, &all);
     measure_rows(s, device, rows, &all);
-    fprintf(s->table, "\n%zu row%s, %zu below the floor\n", all.count, all.count == 1 ? "" : "s", all.below);
+    if (all.count == 0)
+        fprintf(s->table, "\nno row's name matches '%s'; --list prints the names\n", s->filter);
+    else
+        fprintf(s->table, "\n%zu row%s, %zu below the floor\n", all.count, all.count == 1 ? "" : "s", all.below);
 
     bench_context context = {info.spec, info.name, info.detail, bench_team_threads(), s->measure.min_time};
     int code = 0;

@@ -14,7 +14,7 @@
  *     step NAME FILE RULE KEY=VALUE...
  *     library KEY=VALUE...           the row of the library's own plan
  *
- * Keys: block, items (elements a thread), passes, atomics (none, n or blocks), published, sweep (C=1,2,4: one step a
+ * Keys: block, items (elements per thread), passes, atomics (none, n or blocks), published, sweep (C=1,2,4: one step a
  * value, items multiplied by it); and without a value: baseline, wrong-on-purpose, known-block (CUDA: the kernel knows
  * its block's size when it is compiled).
  *
