@@ -64,21 +64,11 @@ typedef enum CUpointer_attribute {
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2 /* CUmemorytype */
 } CUpointer_attribute;
 
-typedef enum CUmemorytype {
-    CU_MEMORYTYPE_DEVICE = 2
-} CUmemorytype;
+typedef enum CUmemorytype { CU_MEMORYTYPE_DEVICE = 2 } CUmemorytype;
 
-typedef enum CUjit_option {
-    CU_JIT_ERROR_LOG_BUFFER = 5,
-    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
-} CUjit_option;
+typedef enum CUjit_option { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 } CUjit_option;
 
-enum {
-    CU_STREAM_DEFAULT = 0,
-    CU_STREAM_NON_BLOCKING = 1,
-    CU_EVENT_DEFAULT = 0,
-    CU_MEMHOSTALLOC_PORTABLE = 1
-};
+enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_MEMHOSTALLOC_PORTABLE = 1 };
 
 /* How a kernel is launched besides its grid: pairs of what and how. */
 typedef enum CUlaunchAttributeID {
