@@ -64,7 +64,7 @@ static tally_status check_inputs(const tally_computation *c, const tally_args *a
     if (c->desc.grouping == TALLY_SEGMENTS && !a->offsets)
         return missing("offsets", "segments need segments + 1 of them");
     if (c->desc.grouping == TALLY_KEYS && elements && !a->keys)
-        return missing("keys", "grouping by keys needs one an element");
+        return missing("keys", "grouping by keys needs one per element");
     if (a->initial && !(tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_TAKES_INITIAL)))
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "args.initial is for scans of sum, prod, min, max, band, bor and bxor");
