@@ -33,7 +33,7 @@ typedef struct ladder_step {
     int line;               /* of the family file */
     int part;
     unsigned block;        /* threads */
-    unsigned items;        /* elements a thread, without those of the sweep */
+    unsigned items;        /* elements per thread, without those of the sweep */
     unsigned factor;       /* the sweep's value, or 0 */
     double passes;         /* times that the array crosses the memory's bus, by the step's design */
     ladder_count atomics;  /* on global memory */

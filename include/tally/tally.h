@@ -21,6 +21,7 @@
  *   - The library prints nothing, starts no thread before the first call that needs one, and leaves the caller's
  *     floating-point environment as it found it.
  *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.
+ *   - A call on the CPU takes at most 256 KiB of the calling thread's stack.
  *   - Where this manual is silent, results follow NumPy's: NaN propagates through min and max, argmin takes the
  *     first of equals, the sum of nothing is 0, the minimum of nothing is an error.
  */
@@ -86,7 +87,7 @@ typedef enum tally_op {
     TALLY_MAX,           /* likewise */
     TALLY_ARGMIN,        /* out: i64, the index of the first minimum (the first NaN, if there is one) */
     TALLY_ARGMAX,        /* likewise for the maximum */
-    TALLY_MINMAX,        /* out: the input's type, two elements a result: minimum, maximum */
+    TALLY_MINMAX,        /* out: the input's type, two elements per result: minimum, maximum */
     TALLY_ANY,           /* out: u8, 1 if any element is not zero (NaN is not zero); of nothing 0 */
     TALLY_ALL,           /* out: u8, 1 if no element is zero; of nothing 1 */
     TALLY_COUNT_NONZERO, /* out: i64 */
@@ -107,7 +108,7 @@ typedef enum tally_op {
 } tally_op;
 
 typedef enum tally_form {
-    TALLY_REDUCE = 0,     /* one result a group */
+    TALLY_REDUCE = 0,     /* one result per group */
     TALLY_INCLUSIVE_SCAN, /* out[i] combines the group's elements up to and with i */
     TALLY_EXCLUSIVE_SCAN, /* up to and without i; the first of a group is the identity (or 'initial') */
     TALLY_FORM_COUNT
@@ -295,10 +296,10 @@ typedef struct tally_shape {
  *   REDUCE ALL_VALUES    1
  *   REDUCE AXIS          outer x inner, in C order
  *   REDUCE SEGMENTS      segments
- *   REDUCE KEYS          one a run, in order; keys_out (may be NULL) receives the keys, count the number of runs
- *   scans                one an element; elements in no segment keep what was in 'out'
+ *   REDUCE KEYS          one per run, in order; keys_out (may be NULL) receives the keys, count the number of runs
+ *   scans                one per element; elements in no segment keep what was in 'out'
  *
- * minmax writes two elements a result. out_bytes and keys_out_bytes are what the buffers hold; for KEYS a buffer
+ * minmax writes two elements per result. out_bytes and keys_out_bytes are what the buffers hold; for KEYS a buffer
  * that turns out too small gives TALLY_OUTPUT_TOO_SMALL with the number of runs in *count and nothing else
  * written. A scan may run in place (out == x) when input and output elements have the same size; other overlaps of
  * outputs with inputs are errors or undefined. */
@@ -308,7 +309,7 @@ typedef struct tally_args {
     const void *x;
     const void *y;       /* DOT: the second input, of the same type and shape */
     const void *offsets; /* SEGMENTS: segments + 1 offsets into x */
-    const void *keys;    /* KEYS: one key an element; keys are equal when their bits are */
+    const void *keys;    /* KEYS: one key per element; keys are equal when their bits are */
     const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min,
                             max, band, bor, bxor; no float where the scan runs in integers */
     void *out;

@@ -36,9 +36,9 @@ tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumul
     if (!accumulator)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: accumulator is NULL");
     if (!tally_op_name(op))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is no operator", (int)op);
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is not an operator", (int)op);
     if (in == TALLY_DEFAULT || !tally_dtype_name(in))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is no element type", (int)in);
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is not an element type", (int)in);
     if (op != TALLY_SUM && op != TALLY_MEAN && !has_products(op))
         return tally_fail(TALLY_UNSUPPORTED, "an accumulator of %s: they take sum, mean, sumsq, norm2 and dot",
                           tally_op_name(op));
@@ -105,7 +105,7 @@ tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally
     if (out == TALLY_DEFAULT)
         out = accumulator->in;
     if (!tally_dtype_name(out))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_value: %d is no type", (int)out);
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_value: %d is not a type", (int)out);
     if (!tally_dtype_is_float(out))
         return tally_fail(TALLY_UNSUPPORTED, "an accumulator's value as %s: it rounds to f16, bf16, f32 or f64",
                           tally_dtype_name(out));

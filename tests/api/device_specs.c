@@ -42,6 +42,12 @@ static void specs_that_do_not(void **state) {
                                         "cpu:threads=2x",
                                         "cpu:threads=99999999999999999999",
                                         "cpu:baseline:avx2",
+                                        "cpu:",
+                                        "cpu::threads=2",
+                                        "cpu:threads=2:",
+                                        "cpu:threads=2:threads=3",
+                                        "vulkan:",
+                                        "cuda:",
                                         ":",
                                         "cpu:threads=2:threads=3junk",
                                         "CPU:\n"};
