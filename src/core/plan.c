@@ -1,4 +1,5 @@
 /* The public calls on plans: check, then hand to the device. */
+#include "core/arguments.h"
 #include "core/backend.h"
 #include "core/status.h"
 

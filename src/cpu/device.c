@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "cpu/cpu.h"
+#include "cpu/level.h"
 #include "cpu/plan.h"
 
 enum { MOST_THREADS = 1024 };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/exact.h"
 #include "exact/round.h"
 
 typedef struct exact_acc {
@@ -132,7 +132,7 @@ static void exact_combine(const tally_cpu_context *context, size_t count, const 
     }
 }
 
-const tally_cpu_kernels tally_cpu_exact_mode_kernels = {
+static const tally_cpu_kernels exact_mode_kernels = {
     .acc_bytes = sizeof(exact_acc),
     .acc_type = TALLY_DEFAULT,
     .identity = exact_identity,
@@ -146,7 +146,7 @@ const tally_cpu_kernels tally_cpu_exact_mode_kernels = {
 
 void tally_cpu_exact_context(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    plan->kernels = &tally_cpu_exact_mode_kernels;
+    plan->kernels = &exact_mode_kernels;
     plan->acc_bytes = sizeof(exact_acc);
     plan->context.exact = tally_exact_of_type(plan->device->exact, c->desc.in);
     plan->context.products = c->monoid != TALLY_MONOID_sum;

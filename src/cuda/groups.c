@@ -178,7 +178,7 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     const tally_computation *c = &l->plan->base.computation;
     const bool keys = c->desc.grouping == TALLY_KEYS;
-    const bool refuses_empty = c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
+    const bool refuses_empty = tally_empty_is_error(c);
     if (l->plan->sizes.folds_by_warps)
         return launch_by_warps(l, refuses_empty);
     const bool while_running =

@@ -67,9 +67,6 @@ void tally_superaccumulator_normalise(tally_superaccumulator *accumulator);
 /* Adds all that 'from' holds; the layouts must be the same. */
 void tally_superaccumulator_merge(tally_superaccumulator *into, const tally_superaccumulator *from);
 
-/* Whether the finite part is exactly zero. */
-bool tally_superaccumulator_is_zero(const tally_superaccumulator *accumulator);
-
 void tally_superaccumulator_magnitude(const tally_superaccumulator *accumulator, tally_magnitude *magnitude);
 
 /* Adds a value, or the product of two, by integer arithmetic alone: no rounding mode and no data changes the result.

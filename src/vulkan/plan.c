@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arguments.h"
 #include "core/run.h"
 #include "core/user.h"
 #include "tally/vulkan.h"
