@@ -112,8 +112,8 @@ static const struct {
     {"keys",
      "usage: tally keys OP VALUES KEYS [OPTION]...\n"
      "\n"
-     "One result per run of equal neighbouring keys, in order; prints KEY RESULT lines. Sorted keys give one\n"
-     "result per key.\n"
+     "One result per run of equal neighbouring keys, which are numbers, too, in order; prints KEY RESULT lines.\n"
+     "Sorted keys give one result per key.\n"
      "\n"
      "  --keys-out KEYS.npy     the key of each run\n",
      1, 1},
