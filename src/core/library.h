@@ -8,7 +8,8 @@
  * program runs with another user's rights. */
 const char *tally_library_path(const char *variable);
 
-/* A path, or a name that the system looks up. NULL with the system's words in *reason, valid until the next call. */
+/* Opens a library by its path, or by a name that the system looks up. NULL with the system's words in *reason, which
+ * are valid until the next call, if that fails. */
 void *tally_library_open(const char *path, const char **reason);
 void tally_library_close(void *library);
 
