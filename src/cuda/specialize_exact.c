@@ -33,7 +33,7 @@ static int finish_of(tally_op op) {
 
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     const exact_format *in = &formats[c->desc.in], *out = &formats[c->desc.out];
-    const bool products = c->monoid != TALLY_MONOID_sum;
+    const bool products = tally_exact_has_products(c->desc.op);
     const struct {
         const char *name;
         unsigned long long value;
