@@ -12,6 +12,9 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "output.h"
 
 int tally_cmd_bench(int argc, char **argv);
 
@@ -214,6 +217,18 @@ static void print_list(const settings *s, const bench_rows *rows) {
             puts(rows->row[i].name);
 }
 
+/* Before minutes of measuring. */
+static bool can_write(const char *path) {
+    const bool exists = access(path, F_OK) == 0;
+    FILE *const file = fopen(path, "a");
+    if (!file)
+        return false;
+    fclose(file);
+    if (!exists)
+        remove(path);
+    return true;
+}
+
 static int bench_device(const settings *s, tally_device *device, const bench_rows *rows) {
     tally_device_info info = {.struct_size = sizeof info};
     if (tally_device_describe(device, &info) != TALLY_OK) {
@@ -231,7 +246,10 @@ static int bench_device(const settings *s, tally_device *device, const bench_row
             bench_roof_instructions());
     measure_roofs(s, &all);
     measure_rows(s, device, rows, &all);
-    fprintf(s->table, "\n%zu row%s, %zu below the floor\n", all.count, all.count == 1 ? "" : "s", all.below);
+    if (all.count == 0)
+        fprintf(s->table, "\nno row's name matches '%s'; --list prints the names\n", s->filter);
+    else
+        fprintf(s->table, "\n%zu row%s, %zu below the floor\n", all.count, all.count == 1 ? "" : "s", all.below);
 
     bench_context context = {info.spec, info.name, info.detail, bench_team_threads(), s->measure.min_time};
     int code = 0;
@@ -258,6 +276,9 @@ int tally_cmd_bench(int argc, char **argv) {
         code = EXIT_FAILED;
     } else if (s.list) {
         print_list(&s, &rows);
+    } else if (s.table == stdout && s.json && !can_write(s.json)) {
+        fprintf(stderr, "tally bench: cannot write %s: %s\n", s.json, strerror(errno));
+        code = EXIT_FAILED;
     } else if (tally_open(s.device, &device) != TALLY_OK) {
         fprintf(stderr, "tally bench: %s\n", tally_last_error());
         code = EXIT_FAILED;
@@ -267,5 +288,8 @@ int tally_cmd_bench(int argc, char **argv) {
     tally_close(device);
     bench_rows_free(&rows);
     regfree(&s.expression);
+    fault f;
+    if (code == 0 && (code = output_flush_standard(&f)) != 0)
+        fprintf(stderr, "tally bench: %s\n", f.text);
     return code;
 }

@@ -84,7 +84,7 @@ static int keep_bytes(fields *r, keeping keep, const unsigned char *bytes, size_
     if (n > room && keep == KEEP_START)
         n = room;
     if (n > room)
-        return fault_data(f, "%s: line %llu, column %llu: a field of more than %d bytes is no number", r->from->name,
+        return fault_data(f, "%s: line %llu, column %llu: a field of more than %d bytes is not a number", r->from->name,
                           (unsigned long long)r->field.line, (unsigned long long)r->field.byte, FIELD_BYTES - 1);
     memcpy(r->field.text + r->field.length, bytes, n);
     r->field.length += n;

@@ -86,7 +86,7 @@ static int apply_npy_dtype(input *in, const npy_header *header, const input_opti
         in->dtype = wanted;
         return 0;
     }
-    return fault_usage(f, "%s: --dtype %s, but the npy file holds %s; leave --dtype away (it converts nothing)",
+    return fault_usage(f, "%s: --dtype %s, but the npy file holds %s; leave --dtype out (it converts nothing)",
                        in->name, tally_dtype_name(wanted), tally_dtype_name(in->dtype));
 }
 
@@ -158,8 +158,28 @@ static int reopen_text(input *in, fault *f) {
     return text_open(&in->from, &in->text_options, &in->text, f);
 }
 
+/* Else all that were found wrong would be a zero byte somewhere. */
+static int refuse_compressed(const input *in, fault *f) {
+    static const struct {
+        const char *magic, *kind, *how;
+    } known[] = {{"\x1f\x8b", "gzip", "gunzip -c"},
+                 {"\x28\xb5\x2f\xfd", "zstd", "zstd -dc"},
+                 {"\xfd\x37zXZ", "xz", "xz -dc"},
+                 {"PK\x03\x04", "zip or npz", "unzip -p"}};
+    const stream *const s = &in->bytes;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const size_t bytes = strlen(known[i].magic);
+        if (s->head_length >= bytes && memcmp(s->head, known[i].magic, bytes) == 0)
+            return fault_data(f, "%s: is compressed (%s); unpack it first: %s FILE | tally ...", in->name,
+                              known[i].kind, known[i].how);
+    }
+    return 0;
+}
+
 static int open_text(input *in, const input_options *options, fault *f) {
-    int code;
+    int code = refuse_compressed(in, f);
+    if (code != 0)
+        return code;
     if (options->rank >= 0)
         return fault_usage(f, "%s: --shape is for raw files", in->name);
     in->text_options = options->text;
@@ -167,11 +187,18 @@ static int open_text(input *in, const input_options *options, fault *f) {
     in->count = INPUT_UNKNOWN;
     in->dtype = options->dtype;
     if (in->dtype == TALLY_DEFAULT) {
-        if (!in->bytes.seekable && (code = stream_spool(&in->bytes, f)) != 0)
-            return code;
-        progress_expect(in->bytes.size);
+        /* A pipe is looked through as it comes: one that is no text, or has no end, need not be put aside whole. */
+        const int pipe = !in->bytes.seekable;
+        if (pipe)
+            stream_keep(&in->bytes);
+        else
+            progress_expect(in->bytes.size);
         if ((code = reopen_text(in, f)) != 0 || (code = text_survey(in->text, &in->dtype, &in->count, f)) != 0)
             return code;
+        if (pipe) {
+            stream_kept(&in->bytes);
+            progress_expect(2 * in->bytes.size);
+        }
     }
     in->shape[0] = in->count;
     in->element_bytes = tally_dtype_size(in->dtype);

@@ -44,7 +44,7 @@ static int fill(keyed *k) {
     if (code != 0)
         return code;
     if (values != keys)
-        return fault_data(w->f, "%s has %s values than %s has keys; there must be one key a value", w->x.name,
+        return fault_data(w->f, "%s has %s values than %s has keys; there must be one key per value", w->x.name,
                           values < keys ? "fewer" : "more", w->y.name);
     k->held += values;
     k->n += values;
@@ -168,7 +168,7 @@ static int check_inputs(const work *w) {
         return fault_data(w->f, "%s: has %d dimensions; keys takes arrays of one",
                           w->x.rank > 1 ? w->x.name : w->y.name, w->x.rank > 1 ? w->x.rank : w->y.rank);
     if (w->x.count != INPUT_UNKNOWN && w->y.count != INPUT_UNKNOWN && w->x.count != w->y.count)
-        return fault_data(w->f, "%s has %llu values and %s has %llu keys; there must be one key a value", w->x.name,
+        return fault_data(w->f, "%s has %llu values and %s has %llu keys; there must be one key per value", w->x.name,
                           (unsigned long long)w->x.count, w->y.name, (unsigned long long)w->y.count);
     return 0;
 }

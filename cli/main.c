@@ -103,7 +103,8 @@ int main(int argc, char **argv) {
             report(code, commands[i].run == command_help ? "" : commands[i].name, &f);
         return code;
     }
-    fault_usage(&f, "'%s' is no command: reduce, scan, segments, keys, ops, devices, bench, ladder or help", argv[1]);
+    fault_usage(&f, "'%s' is not a command: reduce, scan, segments, keys, ops, devices, bench, ladder or help",
+                argv[1]);
     report(FAULT_USAGE, "", &f);
     return FAULT_USAGE;
 }

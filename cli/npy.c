@@ -157,7 +157,7 @@ static int parse_descr_text(cursor *c, const char *descr, npy_header *header) {
         return 0;
     }
     char quote[FAULT_QUOTE_MAX];
-    if (code[0] == 'f' || code[0] == 'g')
+    if (strcmp(code, "f16") == 0 || strcmp(code, "f12") == 0 || strcmp(code, "f10") == 0)
         return fault_data(c->f, "%s: elements of type %s (long double) are not read; convert them to float64", c->name,
                           fault_quote(quote, descr, strlen(descr)));
     return fault_data(c->f,

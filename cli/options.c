@@ -83,8 +83,10 @@ static int parse_int(const char *option, const char *text, int *value, fault *f)
     char *end;
     errno = 0;
     const long v = strtol(text, &end, 10);
-    if (errno != 0 || *end != 0 || end == text || v < INT_MIN || v > INT_MAX)
+    if (*end != 0 || end == text)
         return fault_usage(f, "--%s %s: not an integer", option, text);
+    if (errno != 0 || v < INT_MIN || v > INT_MAX)
+        return fault_usage(f, "--%s %s: out of range", option, text);
     *value = (int)v;
     return 0;
 }
@@ -263,6 +265,26 @@ static int take_operands(options *o, int count, char **operands, fault *f) {
     return 0;
 }
 
+static int takes_initial(tally_op op) {
+    return op == TALLY_SUM || op == TALLY_PROD || op == TALLY_MIN || op == TALLY_MAX || op == TALLY_BAND ||
+           op == TALLY_BOR || op == TALLY_BXOR;
+}
+
+static int rounds_once(tally_op op) {
+    return op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
+}
+
+/* What the library would refuse in its own words, which are not those of the command line. */
+static int check_combination(const options *o, fault *f) {
+    if (o->initial != NULL && !takes_initial(o->op))
+        return fault_usage(f, "--initial is for sum, prod, min, max, band, bor and bxor");
+    if (o->exact && o->acc_dtype == TALLY_F64 && rounds_once(o->op))
+        return fault_usage(f, "--exact has an accumulator of its own; leave --acc-dtype out");
+    if (o->ddof != 0 && o->op != TALLY_VAR && o->op != TALLY_STD)
+        return fault_usage(f, "--ddof is for var and std");
+    return 0;
+}
+
 int options_parse(options *o, command_kind command, int argc, char **argv, fault *f) {
     struct option known[TABLE_SIZE + 1];
     given g = {0};
@@ -292,5 +314,5 @@ int options_parse(options *o, command_kind command, int argc, char **argv, fault
         return code;
     if (o->op == TALLY_DOT)
         share_with_second_input(o, &g);
-    return 0;
+    return check_combination(o, f);
 }

@@ -162,7 +162,7 @@ static int open_path(output *out, const char *path, const input *const *inputs, 
     if (S_ISDIR(status.st_mode))
         return fault_usage(f, "%s: is a folder; give the name of a file to write", path);
     if (is_an_input(&status, inputs, count, &which))
-        return fault_usage(f, "%s: is the input %s, too; give another name to -o", path, which->name);
+        return fault_usage(f, "%s: is also the input %s; write to another file", path, which->name);
     if (!S_ISREG(status.st_mode)) {
         out->kind = OUTPUT_PLAIN;
         out->fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -306,5 +306,7 @@ int output_flush_standard(fault *f) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    return fault_data(f, "standard output: cannot write: %s", strerror(errno != 0 ? errno : EIO));
+    /* An earlier write that failed has left no reason behind. */
+    return fault_data(f, "standard output: cannot write%s%s", errno != 0 ? ": " : "",
+                      errno != 0 ? strerror(errno) : "");
 }

@@ -11,15 +11,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "npy.h"
 #include "progress.h"
 
 static int failed(const stream *s, int error, fault *f) {
     return fault_data(f, "%s: cannot read at byte %llu: %s", s->name, (unsigned long long)s->offset, strerror(error));
 }
 
+/* Of an npy file in a pipe no more than tells it, since what follows its array is the next command's. */
+static int read_pipe_head(stream *s) {
+    size_t more = 0;
+    int error = read_fully(s->fd, s->head, NPY_MAGIC_BYTES, &s->head_length);
+    if (error != 0 || s->head_length < NPY_MAGIC_BYTES || memcmp(s->head, NPY_MAGIC, NPY_MAGIC_BYTES) == 0)
+        return error;
+    error = read_fully(s->fd, s->head + NPY_MAGIC_BYTES, sizeof s->head - NPY_MAGIC_BYTES, &more);
+    s->head_length += more;
+    return error;
+}
+
 static int read_head(stream *s, fault *f) {
-    const int error = s->regular ? read_fully_at(s->fd, s->start, s->head, sizeof s->head, &s->head_length)
-                                 : read_fully(s->fd, s->head, sizeof s->head, &s->head_length);
+    const int error =
+        s->regular ? read_fully_at(s->fd, s->start, s->head, sizeof s->head, &s->head_length) : read_pipe_head(s);
     return error != 0 ? failed(s, error, f) : 0;
 }
 
@@ -27,6 +39,8 @@ int stream_open(stream *s, const char *path, fault *f) {
     struct stat status;
     memset(s, 0, offsetof(stream, head));
     const int standard = path == NULL || strcmp(path, "-") == 0;
+    if (!standard && path[0] == 0)
+        return fault_usage(f, "the name of a file is empty; - is standard input");
     s->name = standard ? "standard input" : path;
     s->owned = !standard;
     s->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -79,13 +93,25 @@ int stream_read(stream *s, void *bytes, size_t n, size_t *got, fault *f) {
     }
     if (error != 0)
         return failed(s, error, f);
+    const int code = s->keeping ? spool_write(&s->aside, s->offset, bytes, *got, f) : 0;
     s->offset += *got;
     progress_add(*got);
-    return 0;
+    return code;
 }
 
 void stream_seek(stream *s, uint64_t offset) {
     s->offset = offset;
+}
+
+void stream_keep(stream *s) {
+    s->keeping = 1;
+}
+
+void stream_kept(stream *s) {
+    s->keeping = 0;
+    s->size = s->offset;
+    s->offset = 0;
+    s->spooled = s->seekable = 1;
 }
 
 int stream_spool(stream *s, fault *f) {
@@ -95,14 +121,10 @@ int stream_spool(stream *s, fault *f) {
     int code = 0;
     if (piece == NULL)
         return fault_data(f, "%s: no memory for reading", s->name);
-    while (code == 0 && got == PIECE) {
+    stream_keep(s);
+    while (code == 0 && got == PIECE)
         code = stream_read(s, piece, PIECE, &got, f);
-        if (code == 0)
-            code = spool_write(&s->aside, s->offset - got, piece, got, f);
-    }
+    stream_kept(s);
     free(piece);
-    s->size = s->offset;
-    s->offset = 0;
-    s->spooled = s->seekable = 1;
     return code;
 }

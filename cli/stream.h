@@ -24,6 +24,7 @@ typedef struct stream {
     dev_t device;    /* which file it is, to tell that the output is not the input */
     ino_t inode;
     int regular;
+    int keeping; /* what is read is put aside as well */
     int spooled;
     spool aside;
     size_t head_length; /* bytes that stream_open read ahead to tell the format */
@@ -40,7 +41,12 @@ int stream_read(stream *s, void *bytes, size_t n, size_t *got, fault *f);
 /* Moves to an offset; only when seekable. */
 void stream_seek(stream *s, uint64_t offset);
 
-/* Puts the rest of a pipe aside, so that it can be read more than once. The stream must not have been read yet. */
+/* A pipe that is to be read more than once. Between the two calls, the first before anything is read and the second at
+ * the end, what stream_read gives is put aside as well; the second makes the stream seekable and goes to its start. */
+void stream_keep(stream *s);
+void stream_kept(stream *s);
+
+/* The two with everything read between them. */
 int stream_spool(stream *s, fault *f);
 
 #endif

@@ -220,8 +220,8 @@ static int bad_number(const text_reader *r, number_status status, tally_dtype dt
         return fault_data(f, "%s: %s: %s is not an integer, as --dtype %s wants; use a float type", r->in.from->name,
                           place, quote, tally_dtype_name(dtype));
     if (status == NUMBER_OUT_OF_RANGE)
-        return fault_data(f, "%s: %s: %s does not fit %s; use a wider --dtype", r->in.from->name, place, quote,
-                          tally_dtype_name(dtype));
+        return fault_data(f, "%s: %s: %s does not fit %s%s", r->in.from->name, place, quote, tally_dtype_name(dtype),
+                          dtype == TALLY_F64 ? "" : "; use a wider --dtype");
     return fault_data(f, "%s: %s: %s is not a number", r->in.from->name, place, quote);
 }
 

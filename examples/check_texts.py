@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the texts against the examples: every C block of README.md and docs/guide.md must stand, line for line, in one
-of examples/*.c, every output block (marked ```text output) in one of examples/expected/*.txt, and every relative link
-must lead to a file. Indentation common to a block's lines does not count.
+"""Checks the texts against the examples: every C block of README.md and of docs/ must stand, line for line, in one of
+examples/*.c, every output block (marked ```text output) in one of examples/expected/*.txt, and every relative link must
+lead to a file. Indentation common to a block's lines does not count.
 
     examples/check_texts.py ROOT
 
@@ -29,7 +29,9 @@ def main():
     sources = [p.read_text() for p in sorted((root / "examples").glob("*.[ch]"))]
     outputs = [p.read_text() for p in sorted((root / "examples" / "expected").glob("*.txt"))]
     faults = 0
-    for name in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/guide.md", "docs/design.md"]:
+    pages = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    pages += sorted(str(p.relative_to(root)) for p in (root / "docs").glob("**/*.md"))
+    for name in pages:
         page = root / name
         text = page.read_text()
         for kind, known in (("c", sources), ("text output", outputs)):

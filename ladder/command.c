@@ -76,7 +76,7 @@ static int read_n(settings *s, const char *text, fault *f) {
         s->n = exponent <= 36 ? UINT64_C(1) << exponent : UINT64_MAX;
     }
     if (text[0] < '0' || text[0] > '9' || *end || errno || s->n > UINT64_C(1) << 36)
-        return fault_usage(f, "--n %.40s: a number up to 2^36 is due, as 1000 or 2^24", text);
+        return fault_usage(f, "--n %.40s: a number up to 2^36 is expected, such as 1000 or 2^24", text);
     s->has_n = true;
     return 0;
 }
@@ -85,7 +85,7 @@ static int read_number(const char *option, const char *text, unsigned most, unsi
     char *end;
     const unsigned long read = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end || read < 1 || read > most)
-        return fault_usage(f, "%s %.40s: a whole number from 1 to %u is due", option, text, most);
+        return fault_usage(f, "%s %.40s: a whole number from 1 to %u is expected", option, text, most);
     *value = (unsigned)read;
     return 0;
 }
@@ -265,6 +265,10 @@ static bool is_output(const char *path) {
 static int try_outputs(const settings *s, const ladder_work *w, fault *f) {
     const char *const paths[] = {s->json, s->csv, s->svg};
     int code = s->profile ? ladder_profile_try(w, f) : 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < i; j++)
+            if (paths[i] && paths[j] && strcmp(paths[i], paths[j]) == 0)
+                return fault_usage(f, "--json, --csv and --svg: two of them name %s", paths[i]);
     for (int i = 0; code == 0 && i < 3; i++)
         code = paths[i] ? ladder_file_try(paths[i], f) : 0;
     return code;

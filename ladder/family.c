@@ -14,7 +14,7 @@
  *     step NAME FILE RULE KEY=VALUE...
  *     library KEY=VALUE...           the row of the library's own plan
  *
- * Keys: block, items (elements a thread), passes, atomics (none, n or blocks), published, sweep (C=1,2,4: one step a
+ * Keys: block, items (elements per thread), passes, atomics (none, n or blocks), published, sweep (C=1,2,4: one step a
  * value, items multiplied by it); and without a value: baseline, wrong-on-purpose, known-block (CUDA: the kernel knows
  * its block's size when it is compiled).
  *
@@ -105,7 +105,7 @@ static bool read_size(const char *word, uint64_t *value) {
 static int read_positive(parser *p, const char *key, const char *value, unsigned *number) {
     uint64_t read;
     if (!read_size(value, &read) || read < 1 || read > 1u << 20)
-        return complain(p, "%s=%s: a whole number from 1 to 1048576 is due", key, value);
+        return complain(p, "%s=%s: a whole number from 1 to 1048576 is expected", key, value);
     *number = (unsigned)read;
     return 0;
 }
@@ -113,7 +113,7 @@ static int read_positive(parser *p, const char *key, const char *value, unsigned
 static int read_block(parser *p, const char *value, unsigned *block) {
     const int code = read_positive(p, "block", value, block);
     if (code == 0 && (*block % 32 != 0 || *block > 1024))
-        return complain(p, "block=%s: whole warps are due, from 32 to 1024 threads", value);
+        return complain(p, "block=%s: whole warps are expected, from 32 to 1024 threads", value);
     return code;
 }
 
@@ -121,7 +121,7 @@ static int read_decimal(parser *p, const char *key, const char *value, double *n
     char *end;
     *number = strtod(value, &end);
     if (end == value || *end || !(*number >= 0) || *number > 1e12)
-        return complain(p, "%s=%s: a number is due", key, value);
+        return complain(p, "%s=%s: a number is expected", key, value);
     return 0;
 }
 
@@ -134,7 +134,7 @@ static int read_count(parser *p, const char *value, ladder_count *count) {
             *count = (ladder_count)i;
             return 0;
         }
-    return complain(p, "atomics=%s: none, n or blocks is due", value);
+    return complain(p, "atomics=%s: none, n or blocks is expected", value);
 }
 
 /* One KEY=VALUE or KEY; a sweep is left to the caller. */
@@ -148,7 +148,7 @@ static int read_key(parser *p, char *word, ladder_step *step, const char **sweep
         }
     char *value = strchr(word, '=');
     if (!value)
-        return complain(p, "'%s': KEY=VALUE is due, or baseline, wrong-on-purpose or known-block", word);
+        return complain(p, "'%s': KEY=VALUE is expected, or baseline, wrong-on-purpose or known-block", word);
     *value++ = 0;
     if (strcmp(word, "block") == 0)
         return read_block(p, value, &step->block);
@@ -191,7 +191,7 @@ static int add_sweep(parser *p, ladder_step *step, const char *values) {
     for (const char *at = values; *at >= '0' && *at <= '9'; at = end + 1) {
         const unsigned long factor = strtoul(at, &end, 10);
         if (factor < 1 || factor > 4096)
-            return complain(p, "sweep: factors from 1 to 4096 are due");
+            return complain(p, "sweep: factors from 1 to 4096 are expected");
         step->factor = (unsigned)factor;
         snprintf(step->name, sizeof step->name, "%.30s C=%lu", step->base, factor);
         const int code = add_step(p, step);
@@ -200,7 +200,7 @@ static int add_sweep(parser *p, ladder_step *step, const char *values) {
         if (*end != ',')
             break;
     }
-    return complain(p, "sweep=C=%s: whole numbers with commas between are due", values);
+    return complain(p, "sweep=C=%s: whole numbers with commas between are expected", values);
 }
 
 static int check_rule(parser *p, const ladder_step *step) {
@@ -216,7 +216,8 @@ static int check_rule(parser *p, const ladder_step *step) {
 static int check_file(parser *p, const ladder_step *step) {
     const size_t length = strlen(step->file), suffix = strlen(p->backend->suffix);
     if (strchr(step->file, '/') || length <= suffix || strcmp(step->file + length - suffix, p->backend->suffix) != 0)
-        return complain(p, "'%s': the name of a %s file in the family's folder is due", step->file, p->backend->suffix);
+        return complain(p, "'%s': the name of a %s file in the family's folder is expected", step->file,
+                        p->backend->suffix);
     return 0;
 }
 
@@ -242,7 +243,7 @@ static int read_step(parser *p) {
         step.atomics = COUNT_NONE;
     } else {
         if (p->words < 4)
-            return complain(p, "a name, a file and a launch rule are due");
+            return complain(p, "a name, a file and a launch rule are expected");
         code = copy_word(p, p->word[1], step.base, 24, "the name");
         if (code == 0)
             code = copy_word(p, p->word[2], step.file, sizeof step.file, "the file's name");
@@ -311,12 +312,12 @@ static int read_common(parser *p) {
 }
 
 static int read_n(parser *p) {
-    return read_size(p->word[1], &p->family->n) ? 0 : complain(p, "n %s: a number or 2^K is due", p->word[1]);
+    return read_size(p->word[1], &p->family->n) ? 0 : complain(p, "n %s: a number or 2^K is expected", p->word[1]);
 }
 
 static int read_published(parser *p) {
     if ((strcmp(p->word[1], "GB/s") != 0 && strcmp(p->word[1], "us") != 0 && strcmp(p->word[1], "ms") != 0))
-        return complain(p, "a unit (GB/s, us or ms) and where it was measured are due");
+        return complain(p, "a unit (GB/s, us or ms) and where it was measured are expected");
     const int code = copy_word(p, p->word[1], p->family->published_unit, sizeof p->family->published_unit, "the unit");
     return code ? code : copy_word(p, p->word[2], p->family->published_on, sizeof p->family->published_on, "the text");
 }
@@ -324,7 +325,7 @@ static int read_published(parser *p) {
 static int read_part(parser *p) {
     ladder_family *family = p->family;
     if ((strcmp(p->word[1], "reduce") != 0 && strcmp(p->word[1], "scan") != 0))
-        return complain(p, "'reduce' or 'scan' and a title are due");
+        return complain(p, "'reduce' or 'scan' and a title are expected");
     if (family->part_count == LADDER_PARTS)
         return complain(p, "more than %d parts", LADDER_PARTS);
     ladder_part *part = &family->parts[family->part_count++];
@@ -362,7 +363,7 @@ static int read_line(parser *p) {
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
         if (strcmp(p->word[0], directives[i].name) != 0)
             continue;
-        return p->words < directives[i].words ? complain(p, "'%s' wants more words", p->word[0])
+        return p->words < directives[i].words ? complain(p, "'%s' needs more words", p->word[0])
                                               : directives[i].read(p);
     }
     return complain(p, "unknown directive '%s'", p->word[0]);

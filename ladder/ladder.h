@@ -33,7 +33,7 @@ typedef struct ladder_step {
     int line;               /* of the family file */
     int part;
     unsigned block;        /* threads */
-    unsigned items;        /* elements a thread, without those of the sweep */
+    unsigned items;        /* elements per thread, without those of the sweep */
     unsigned factor;       /* the sweep's value, or 0 */
     double passes;         /* times that the array crosses the memory's bus, by the step's design */
     ladder_count atomics;  /* on global memory */
@@ -167,6 +167,7 @@ int ladder_plan(ladder_work *w, tally_plan **plan, tally_args *args, fault *f);
 /* -------------------------------------------------------------------------------------------------- data ----- */
 
 size_t ladder_out_count(const ladder_work *w); /* values that a run gives */
+int ladder_data_fits(const ladder_work *w, uint64_t n, bool scans, fault *f);
 int ladder_data_make(ladder_work *w, fault *f);
 void ladder_data_free(ladder_work *w);
 

@@ -19,7 +19,7 @@ enum { CELLS = 2048 }; /* ncu has some hundred columns on the device and the lau
  * up (else their mean is taken, weighted by time), and whether 0 means that there was nothing to count. */
 const char *const ladder_counters[LADDER_COUNTERS] = {
     "time under the profiler, us",
-    "instructions a warp",
+    "instructions per warp",
     "threads per instruction (of 32), not masked",
     "branch efficiency, %",
     "shared-memory bank conflicts",

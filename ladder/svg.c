@@ -145,7 +145,8 @@ static void draw_bars(chart *c) {
         const double end = LEFT + rate * scale, line = LEFT + roof * scale;
         const bool inside = end < line + 4 && end + LABEL_WIDTH > line && end > LEFT + LABEL_WIDTH;
         put_text(c, inside ? end - 6 : end + 6, y + BAR - 4, inside ? "end" : "start", inside ? "inside" : "small",
-                 "%.4g (%.0f%%)%s", rate, 100 * rate / roof, r->step->wrong_on_purpose ? " wrong on purpose" : "");
+                 rate < 0.01 * roof ? "%.4g (%.1g%%)%s" : "%.4g (%.0f%%)%s", rate, 100 * rate / roof,
+                 r->step->wrong_on_purpose ? " wrong on purpose" : "");
         y += BAR_STEP;
     }
     put_line(c, LEFT + roof * scale, top - 10, LEFT + roof * scale, bottom, "roof dash");
@@ -265,7 +266,7 @@ static void draw_roofline(chart *c) {
     const double half = sqrt(ridge * enters); /* in the middle of the slope */
     put_text(c, place(&x, half) - 8, place(&y, half * roof) - 4, "end", "name", "%.4g GB/s", roof);
     draw_marks(c, &x, &y);
-    put_text(c, (x.from + x.to) / 2, top + PLOT_HEIGHT + 36, "middle", "small", "additions a byte moved");
+    put_text(c, (x.from + x.to) / 2, top + PLOT_HEIGHT + 36, "middle", "small", "additions per byte moved");
     c->top = top + PLOT_HEIGHT + 60;
 }
 

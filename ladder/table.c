@@ -56,7 +56,7 @@ void ladder_table_head(FILE *file, const ladder_report *report, int part) {
     fprintf(file, "roof %.1f GB/s: %s\n", w->n ? roof * 1e-9 : 0, w->backend->roof_note);
     if (w->n)
         fprintf(file,
-                "one addition for %g bytes: at most %.1f GFLOP/s; memory is the limit below %.1f additions a byte "
+                "one addition for %g bytes: at most %.1f GFLOP/s; memory is the limit below %.1f additions per byte "
                 "(%.0f GFLOP/s)\n",
                 bytes / ladder_flops(w), ladder_flops(w) / report->roof_seconds[part] * 1e-9, report->peak / roof,
                 report->peak * 1e-9);

@@ -247,7 +247,7 @@ static tally_status time_program(ladder_work *w, const tally_vulkan_program *pro
     return status;
 }
 
-/* The best of some grids, from a few workgroups that stride far to one for every four elements a thread. */
+/* The best of some grids, from a few workgroups that stride far to one for every four elements per thread. */
 static int vulkan_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     vulkan_state *s = w->state;
     const uint64_t whole = w->n / (4 * ROOF_BLOCK) + 1;

@@ -21,6 +21,7 @@
  *   - The library prints nothing, starts no thread before the first call that needs one, and leaves the caller's
  *     floating-point environment as it found it.
  *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.
+ *   - A call on the CPU takes at most 256 KiB of the calling thread's stack.
  *   - Where this manual is silent, results follow NumPy's: NaN propagates through min and max, argmin takes the
  *     first of equals, the sum of nothing is 0, the minimum of nothing is an error.
  */
@@ -86,7 +87,7 @@ typedef enum tally_op {
     TALLY_MAX,           /* likewise */
     TALLY_ARGMIN,        /* out: i64, the index of the first minimum (the first NaN, if there is one) */
     TALLY_ARGMAX,        /* likewise for the maximum */
-    TALLY_MINMAX,        /* out: the input's type, two elements a result: minimum, maximum */
+    TALLY_MINMAX,        /* out: the input's type, two elements per result: minimum, maximum */
     TALLY_ANY,           /* out: u8, 1 if any element is not zero (NaN is not zero); of nothing 0 */
     TALLY_ALL,           /* out: u8, 1 if no element is zero; of nothing 1 */
     TALLY_COUNT_NONZERO, /* out: i64 */
@@ -107,7 +108,7 @@ typedef enum tally_op {
 } tally_op;
 
 typedef enum tally_form {
-    TALLY_REDUCE = 0,     /* one result a group */
+    TALLY_REDUCE = 0,     /* one result per group */
     TALLY_INCLUSIVE_SCAN, /* out[i] combines the group's elements up to and with i */
     TALLY_EXCLUSIVE_SCAN, /* up to and without i; the first of a group is the identity (or 'initial') */
     TALLY_FORM_COUNT
@@ -154,7 +155,11 @@ TALLY_API const char *tally_version(void);
  *
  * tally_reduce: out receives one result of the operator's default output type (minmax: two).
  * tally_scan:   inclusive; out has n elements of the operator's default output type and may be x itself when the
- *               two types have the same size. */
+ *               two types have the same size.
+ *
+ * Errors: TALLY_EMPTY for a minimum and the like of nothing; TALLY_UNSUPPORTED for an operator that does not take the
+ * type or mode; TALLY_INVALID_ARGUMENT for NULL, what is no operator or type, DOT and USER in the generic calls, and an
+ * out that overlaps x otherwise; TALLY_OUT_OF_MEMORY; those of tally_open("cpu"). */
 TALLY_API tally_status tally_reduce(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
 TALLY_API tally_status tally_reduce_exact(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
 TALLY_API tally_status tally_scan(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
@@ -202,7 +207,8 @@ typedef struct tally_device tally_device;
  *   cpu:threads=4     that many threads; joins with the above: cpu:avx2:threads=4
  *
  * The environment fills in what a spec leaves open: TALLY_CPU (an instruction set), TALLY_THREADS.
- * TALLY_NO_DEVICE when the machine has no such device. Close it after its plans are destroyed. */
+ * TALLY_NO_DEVICE when the machine has no such device, or lacks what it takes to use it; TALLY_INVALID_ARGUMENT for a
+ * spec that cannot be meant; TALLY_OUT_OF_MEMORY. Close it after its plans are destroyed. */
 TALLY_API tally_status tally_open(const char *spec, tally_device **device);
 TALLY_API void tally_close(tally_device *device);
 
@@ -222,7 +228,7 @@ TALLY_API tally_status tally_device_at(size_t index, tally_device_info *info);
 /* Memory of the device, for callers who have none of their own. On the CPU this is host memory aligned to 64 bytes, on
  * a GPU its own memory, which the program itself cannot read: a program that works on any device takes it from here and
  * copies. Nothing that still runs may use what is freed. tally_copy is synchronous; either side may be device memory or
- * host memory. */
+ * host memory. TALLY_OUT_OF_MEMORY when there is not so much; 0 bytes are fine. */
 TALLY_API tally_status tally_alloc(tally_device *device, size_t bytes, void **memory);
 TALLY_API void tally_free(tally_device *device, void *memory);
 TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *from, size_t bytes);
@@ -295,10 +301,10 @@ typedef struct tally_shape {
  *   REDUCE ALL_VALUES    1
  *   REDUCE AXIS          outer x inner, in C order
  *   REDUCE SEGMENTS      segments
- *   REDUCE KEYS          one a run, in order; keys_out (may be NULL) receives the keys, count the number of runs
- *   scans                one an element; elements in no segment keep what was in 'out'
+ *   REDUCE KEYS          one per run, in order; keys_out (may be NULL) receives the keys, count the number of runs
+ *   scans                one per element; elements in no segment keep what was in 'out'
  *
- * minmax writes two elements a result. out_bytes and keys_out_bytes are what the buffers hold; for KEYS a buffer
+ * minmax writes two elements per result. out_bytes and keys_out_bytes are what the buffers hold; for KEYS a buffer
  * that turns out too small gives TALLY_OUTPUT_TOO_SMALL with the number of runs in *count and nothing else
  * written. A scan may run in place (out == x) when input and output elements have the same size; other overlaps of
  * outputs with inputs are errors or undefined. */
@@ -308,7 +314,7 @@ typedef struct tally_args {
     const void *x;
     const void *y;       /* DOT: the second input, of the same type and shape */
     const void *offsets; /* SEGMENTS: segments + 1 offsets into x */
-    const void *keys;    /* KEYS: one key an element; keys are equal when their bits are */
+    const void *keys;    /* KEYS: one key per element; keys are equal when their bits are */
     const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min,
                             max, band, bor, bxor; no float where the scan runs in integers */
     void *out;
@@ -330,8 +336,10 @@ typedef struct tally_plan tally_plan;
 typedef void *tally_stream;
 #define TALLY_SYNCHRONOUS ((tally_stream)0)
 
-/* Checks a description and readies it for a device. TALLY_UNSUPPORTED says why a combination is not to be had. The
- * descriptor and the user operator are copied; the device must outlive the plan. */
+/* Checks a description and readies it for a device; a GPU may compile its kernels here. The descriptor and the user
+ * operator are copied; the device must outlive the plan. TALLY_INVALID_ARGUMENT for a field with no such value, and for
+ * a user operator's text that does not compile, with the compiler's words; TALLY_UNSUPPORTED says why a combination is
+ * not to be had; TALLY_OUT_OF_MEMORY; TALLY_DEVICE_FAILED. */
 TALLY_API tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan);
 TALLY_API void tally_plan_destroy(tally_plan *plan);
 
@@ -342,7 +350,11 @@ TALLY_API tally_status tally_plan_describe(const tally_plan *plan, tally_desc *d
 /* Bytes of workspace for runs of this shape; 0 when none is needed (always so on the CPU). */
 TALLY_API tally_status tally_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
 
-/* Runs a plan on its whole input. */
+/* Runs a plan on its whole input.
+ *
+ * Errors: TALLY_INVALID_ARGUMENT for args that do not fit the plan; TALLY_OUTPUT_TOO_SMALL; TALLY_EMPTY for an empty
+ * group where the operator has no value; TALLY_BAD_OFFSETS; TALLY_OUT_OF_MEMORY where the plan lacks scratch memory;
+ * TALLY_DEVICE_FAILED. */
 TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream stream);
 
 /* ------------------------------------------------------------------------------------------ 5. Pieces ----- */
@@ -352,7 +364,8 @@ TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally
  * also writes the piece's part of the output, and tally_finish only resets. Indices count from the first piece. Float
  * results of TALLY_FAST depend on where the pieces end; those of TALLY_EXACT do not. 'initial' counts in the first
  * piece. A push that fails leaves the pieces before it counted. tally_finish leaves the plan ready for a new input;
- * tally_reset too, without a result. inner may not change between the pieces. */
+ * tally_reset too, without a result. inner may not change between the pieces. Errors are those of tally_run, and
+ * TALLY_UNSUPPORTED for what needs all of its input at once: segments, keys, reverse scans. */
 TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
 TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
 TALLY_API void tally_reset(tally_plan *plan);
@@ -361,7 +374,8 @@ TALLY_API void tally_reset(tally_plan *plan);
 
 /* An exact partial result: add arrays on any thread or machine, send the saved bytes by any means, merge in any
  * order, and round once. The value is the same bits however the input was split. Operators: SUM and MEAN (which
- * share one kind of state and merge with each other), SUMSQ, NORM2 and DOT (likewise). Inputs: f16, bf16, f32, f64. */
+ * share one kind of state and merge with each other), SUMSQ, NORM2 and DOT (likewise). Inputs: f16, bf16, f32, f64.
+ * Others give TALLY_UNSUPPORTED; NULL and what does not merge give TALLY_INVALID_ARGUMENT. */
 typedef struct tally_accumulator tally_accumulator;
 
 TALLY_API tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator);
@@ -381,8 +395,9 @@ TALLY_API tally_status tally_accumulator_value(const tally_accumulator *accumula
 TALLY_API uint64_t tally_accumulator_count(const tally_accumulator *accumulator);
 
 /* The saved form is versioned, carries a checksum, and is the same bytes on every machine for the same elements in any
- * order and split. 'bytes' gives its size, at most TALLY_ACCUMULATOR_MAX_BYTES; loading checks everything and makes
- * a new accumulator or returns TALLY_BAD_STATE. Format: docs/accumulator-format.md. */
+ * order and split. 'bytes' gives its size, at most TALLY_ACCUMULATOR_MAX_BYTES; a buffer that is too small gives
+ * TALLY_OUTPUT_TOO_SMALL. Loading checks everything and makes a new accumulator or returns TALLY_BAD_STATE. Format:
+ * docs/accumulator-format.md. */
 #define TALLY_ACCUMULATOR_MAX_BYTES 2048
 TALLY_API size_t tally_accumulator_saved_bytes(const tally_accumulator *accumulator);
 TALLY_API tally_status tally_accumulator_save(const tally_accumulator *accumulator, void *buffer, size_t buffer_bytes,

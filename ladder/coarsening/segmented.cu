@@ -1,4 +1,4 @@
-/* segmented: each block reduces a segment of two elements a thread, the first combination happening as the elements
+/* segmented: each block reduces a segment of two elements per thread, the first combination happening as the elements
  * are loaded, and combines its result with the output by one atomic. The output starts as the identity.
  *
  * Removes: the limit of one block: n / 2048 blocks of 1024 threads work on segments of their own.

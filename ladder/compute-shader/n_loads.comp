@@ -1,4 +1,4 @@
-/* n-loads: sixteen elements a thread, a workgroup's width apart, before the tree.
+/* n-loads: sixteen elements per thread, a workgroup's width apart, before the tree.
  *
  * Removes: seven of eight workgroups, and their trees.
  * Left: loads of 4 bytes.

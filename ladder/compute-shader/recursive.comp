@@ -3,7 +3,7 @@
  *
  * Removes: atomics, which not every device has for floats, and the order in which they come: the same bits every run.
  * Left: a barrier in each stage of the loop.
- * Look at: launches: one a pass. */
+ * Look at: launches: one per pass. */
 shared float partial[BLOCK];
 
 void main() {

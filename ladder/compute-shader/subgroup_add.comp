@@ -1,7 +1,7 @@
 /* subgroup-add: the built-in sum of a subgroup.
  *
  * Removes: the shuffles, if the device has something better.
- * Left: two elements a thread: many workgroups, each with its start and its end.
+ * Left: two elements per thread: many workgroups, each with its start and its end.
  * Look at: the error against shuffle's: the order of the additions is the device's. */
 shared float partial[BLOCK];
 

@@ -77,7 +77,7 @@ inline void atomic_combine(value *to, value v) {
 #endif
 #endif
 
-/* What a block's sum is for: one atomic a block; or, where the launch rule is block-sums, a word of its own, which the
+/* What a block's sum is for: one atomic per block; or, where the launch rule is block-sums, a word of its own, which the
  * host adds up, so that the blocks do not queue for one address. */
 inline void add_block(value *sum, value of_block) {
 #if BLOCK_SUMS

@@ -5,7 +5,7 @@
  * Removes: nothing; it is what the others are compared with.
  * Left: the threads at work are spread over all warps, so every warp goes through every stage for fewer and fewer
  * lanes; and t % (2 * stride) is some 17 instructions where the compiler does not know the stride.
- * Look at: instructions a warp, then those of neighbored-less; and the machine code (--sass) of both. */
+ * Look at: instructions per warp, then those of neighbored-less; and the machine code (--sass) of both. */
 extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {
     const uint64 first = (uint64)blockIdx.x * BLOCK;
     const unsigned t = threadIdx.x, here = n - first < BLOCK ? n - first : BLOCK;

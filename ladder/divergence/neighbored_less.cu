@@ -5,7 +5,7 @@
  * all warps doing it for half of their lanes.
  * Left: the elements of a warp's addition lie 2, 4, 8, ... apart: each load touches ever more sectors of memory for
  * the same 32 words.
- * Look at: instructions a warp, far fewer; sectors a request, more. */
+ * Look at: instructions per warp, far fewer; sectors per request, more. */
 extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {
     const uint64 first = (uint64)blockIdx.x * BLOCK;
     const unsigned t = threadIdx.x, here = n - first < BLOCK ? n - first : BLOCK;

@@ -3,7 +3,7 @@
  *
  * Removes: nothing; it is what the others are compared with.
  * Left: one lane of 1024 works, and each of its loads waits for memory.
- * Look at: in scan_parts, sectors a request: each load brings 32 bytes for the 4 that are used; and threads per
+ * Look at: in scan_parts, sectors per request: each load brings 32 bytes for the 4 that are used; and threads per
  * instruction, more than 1 only because the idle warps go through the outer loop, too. */
 extern "C" __global__ void scan_parts(const value *x, value *out, value *totals, uint64 n) {
     for (uint64 part = blockIdx.x; part * BLOCK < n; part += gridDim.x) {

@@ -3,7 +3,7 @@
  *
  * Removes: the waits of single loads for memory: 1024 elements come in 32 wide loads.
  * Left: one thread does all the additions.
- * Look at: sectors a request: loads are whole lines now. */
+ * Look at: sectors per request: loads are whole lines now. */
 extern "C" __global__ void scan_parts(const value *x, value *out, value *totals, uint64 n) {
     __shared__ value staged[BLOCK];
     for (uint64 part = blockIdx.x; part * BLOCK < n; part += gridDim.x) {

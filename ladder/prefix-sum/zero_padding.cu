@@ -3,7 +3,7 @@
  *
  * Removes: the branch in each step.
  * Left: shared memory between the lanes; one thread that scans the totals of all parts.
- * Look at: instructions a warp against kogge-stone. A compiler turns so short a branch into a predicate by itself,
+ * Look at: instructions per warp against kogge-stone. A compiler turns so short a branch into a predicate by itself,
  * so little is left to gain. */
 enum { PADDING = 16, ROW = PADDING + WARP };
 

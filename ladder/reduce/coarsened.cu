@@ -3,7 +3,7 @@
  *
  * Removes: idle threads: the tree is a vanishing part of a block's life, and the atomics are a few hundred.
  * Left: each load brings 4 bytes. Wider loads, and more of them under way in a thread, are what the library adds.
- * Look at: percent of the roof; instructions a warp count the whole run of a warp now and are not to be compared. */
+ * Look at: percent of the roof; instructions per warp count the whole run of a warp now and are not to be compared. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

@@ -6,7 +6,7 @@
  * Left: bank conflicts: neighbouring threads touch words 2, 4, 8, ... apart, which lie in the same few of the 32
  * banks of shared memory and are served one after the other. A thread adds for another position in each stage, so
  * no sum stays in a register.
- * Look at: instructions a warp, half of those before, and bank conflicts, of which there were few before. */
+ * Look at: instructions per warp, half of those before, and bank conflicts, of which there were few before. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

@@ -3,7 +3,7 @@
  *
  * Removes: two in five of the shared-memory accesses.
  * Left: the remainder and the spread of the threads at work, which cost far more.
- * Look at: instructions a warp against the step before. */
+ * Look at: instructions per warp against the step before. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

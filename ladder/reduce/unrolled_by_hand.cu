@@ -3,7 +3,7 @@
  *
  * Removes: the loop: strides become constants in the instructions.
  * Left: a barrier after each stage, even where only one warp is still at work.
- * Look at: instructions a warp: if they are those of unrolled-by-pragma, the compiler did the same by itself. */
+ * Look at: instructions per warp: if they are those of unrolled-by-pragma, the compiler did the same by itself. */
 template <unsigned stride> inline void add_from(value *partial, value &own) {
     if (stride < BLOCK) {
         if (threadIdx.x < stride) {

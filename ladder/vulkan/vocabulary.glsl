@@ -16,7 +16,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer values {
 
 layout(push_constant) uniform arguments {
     values x;    /* n elements */
-    values sums; /* one a workgroup; or one for all, which starts at 0 */
+    values sums; /* one per workgroup; or one for all, which starts at 0 */
     uint n, groups;
 };
 

@@ -24,7 +24,7 @@ enum {
     LARGEST_IMAGE = 256 << 20 /* bytes; kernels have some hundred thousand. More is no entry of ours */
 };
 
-static const char magic[8] = "tallycu"; /* with its zero */
+static const char magic[8] = "tally"; /* and three zeros */
 
 /* In this machine's byte order: another's key would differ anyway. */
 typedef struct entry_header {

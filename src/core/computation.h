@@ -25,13 +25,13 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
 /* A computation points into itself, so it is copied by this. */
 void tally_computation_copy(const tally_computation *from, tally_computation *to);
 
-/* Checks the pointers and sizes of a run or a push (is_push) against the computation and gives the number of results;
- * for TALLY_KEYS the most that there can be, and the output sizes are left to the back end. */
-tally_status tally_args_check(const tally_computation *computation, const tally_args *args, bool is_push,
-                              uint64_t *results);
-
 static inline bool tally_is_scan(const tally_computation *c) {
     return c->desc.form != TALLY_REDUCE;
+}
+
+/* Whether a group without elements is an error, because its operator has no value for it (the minimum of nothing). */
+static inline bool tally_empty_is_error(const tally_computation *c) {
+    return !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
 }
 
 #endif

@@ -47,10 +47,13 @@ static tally_status refuse_spec(const char *spec) {
 
 tally_status tally_open(const char *spec, tally_device **device) {
     if (!spec || !device)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_open: NULL where a spec and a place for the device are due");
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_open: NULL where a spec and a place for the device are expected");
     if (strcmp(spec, "auto") == 0)
         return open_auto(device);
     size_t length = strcspn(spec, ":");
+    if (spec[length] && (strstr(spec, "::") || spec[strlen(spec) - 1] == ':'))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "device spec '%.64s': nothing follows a colon", spec);
     for (size_t i = 0; i < BACKEND_COUNT; i++)
         if (strlen(backends[i]->name) == length && memcmp(backends[i]->name, spec, length) == 0)
             return open_on(backends[i], spec + length + (spec[length] == ':'), device);
@@ -64,7 +67,7 @@ void tally_close(tally_device *device) {
 
 static tally_status check_info(const tally_device_info *info) {
     if (!info)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "NULL where a place for the device's description is due");
+        return tally_fail(TALLY_INVALID_ARGUMENT, "NULL where a place for the device's description is expected");
     if (info->struct_size != sizeof *info)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_device_info.struct_size is %zu; set it to sizeof(tally_device_info), %zu",
@@ -107,7 +110,7 @@ tally_status tally_device_at(size_t index, tally_device_info *info) {
 tally_status tally_alloc(tally_device *device, size_t bytes, void **memory) {
     if (!device || !memory)
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "tally_alloc: NULL where a device and a place for the address are due");
+                          "tally_alloc: NULL where a device and a place for the address are expected");
     return device->interface->alloc(device, bytes, memory);
 }
 
@@ -118,6 +121,6 @@ void tally_free(tally_device *device, void *memory) {
 
 tally_status tally_copy(tally_device *device, void *to, const void *from, size_t bytes) {
     if (!device || (bytes && (!to || !from)))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_copy: NULL where a device and two addresses are due");
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_copy: NULL where a device and two addresses are expected");
     return bytes ? device->interface->copy(device, to, from, bytes) : TALLY_OK;
 }

@@ -28,7 +28,7 @@ size_t tally_dtype_size(tally_dtype dtype) {
 tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype) {
     if (!name || !dtype)
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "tally_dtype_from_name: NULL where a name and a place for it are due");
+                          "tally_dtype_from_name: NULL where a name and a place for it are expected");
     const char *names[TALLY_DTYPE_COUNT - 1];
     for (int i = 1; i < TALLY_DTYPE_COUNT; i++) {
         names[i - 1] = dtypes[i].name;

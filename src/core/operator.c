@@ -44,7 +44,8 @@ const char *tally_op_summary(tally_op op) {
 
 tally_status tally_op_from_name(const char *name, tally_op *op) {
     if (!name || !op)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_op_from_name: NULL where a name and a place for it are due");
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_op_from_name: NULL where a name and a place for it are expected");
     const char *names[TALLY_USER];
     for (int i = 0; i < TALLY_USER; i++) {
         names[i] = operators[i].name;

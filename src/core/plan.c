@@ -1,11 +1,12 @@
 /* The public calls on plans: check, then hand to the device. */
+#include "core/arguments.h"
 #include "core/backend.h"
 #include "core/status.h"
 
 tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan) {
     if (!device || !desc || !plan)
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "tally_plan_create: NULL where a device, a descriptor and a place for the plan are due");
+                          "tally_plan_create: NULL where a device, a descriptor and a place for the plan are expected");
     tally_computation computation;
     tally_status status = tally_computation_decide(desc, &computation);
     if (status != TALLY_OK)
@@ -31,13 +32,13 @@ tally_status tally_plan_describe(const tally_plan *plan, tally_desc *desc, size_
 tally_status tally_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes) {
     if (!plan || !shape || !bytes)
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "tally_plan_workspace: NULL where a plan, a shape and a place for the size are due");
+                          "tally_plan_workspace: NULL where a plan, a shape and a place for the size are expected");
     return plan->device->interface->plan_workspace(plan, shape, bytes);
 }
 
 tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream stream) {
     if (!plan || !args)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_run: NULL where a plan and its arguments are due");
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_run: NULL where a plan and its arguments are expected");
     uint64_t results;
     tally_status status = tally_args_check(&plan->computation, args, false, &results);
     if (status != TALLY_OK)
@@ -59,7 +60,7 @@ static tally_status check_takes_pieces(const tally_computation *c, const char *c
 
 tally_status tally_push(tally_plan *plan, const tally_args *args) {
     if (!plan || !args)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: NULL where a plan and its arguments are due");
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: NULL where a plan and its arguments are expected");
     tally_status status = check_takes_pieces(&plan->computation, "tally_push");
     uint64_t results;
     if (status != TALLY_OK || (status = tally_args_check(&plan->computation, args, true, &results)) != TALLY_OK)
@@ -69,7 +70,7 @@ tally_status tally_push(tally_plan *plan, const tally_args *args) {
 
 tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes) {
     if (!plan || (!out && plan->computation.desc.form == TALLY_REDUCE))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_finish: NULL where a plan and its output are due");
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_finish: NULL where a plan and its output are expected");
     tally_status status = check_takes_pieces(&plan->computation, "tally_finish");
     if (status != TALLY_OK)
         return status;

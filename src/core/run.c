@@ -28,16 +28,22 @@ tally_status tally_run_check_workspace(const tally_args *args, size_t bytes, siz
     return TALLY_OK;
 }
 
-static bool is_error_of_nothing(const tally_computation *c) {
-    return !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
-}
-
 tally_status tally_run_check_empty(const tally_computation *c, const tally_args *args) {
     const tally_grouping grouping = c->desc.grouping;
     const bool columns = grouping == TALLY_AXIS ? args->shape.outer && args->shape.inner : grouping == TALLY_ALL_VALUES;
-    if (args->shape.extent || !columns || !is_error_of_nothing(c))
+    if (args->shape.extent || !columns || !tally_empty_is_error(c))
         return TALLY_OK;
     return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
+}
+
+/* Names the first of the two outputs that is too small for so many runs of keys. */
+static tally_status lacks_room(const tally_computation *c, const tally_args *args, uint64_t runs) {
+    const uint64_t of_out = runs * c->out_bytes * c->per_result, of_keys = runs * c->index_bytes;
+    const bool is_out = args->out_bytes < of_out;
+    const char *const name = is_out ? "out" : "keys_out";
+    return tally_fail(TALLY_OUTPUT_TOO_SMALL,
+                      "there are %" PRIu64 " runs of keys, which need %" PRIu64 " bytes of %s; args.%s_bytes is %zu",
+                      runs, is_out ? of_out : of_keys, name, name, is_out ? args->out_bytes : args->keys_out_bytes);
 }
 
 tally_status tally_run_outcome(const tally_computation *c, const tally_args *args, const tally_outcome *o) {
@@ -49,11 +55,7 @@ tally_status tally_run_outcome(const tally_computation *c, const tally_args *arg
         return tally_fail(TALLY_EMPTY, "segment %" PRIu64 " is empty, and %s of nothing has no value", o->segment,
                           c->entry->name);
     if (o->lacks_room)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
-                          "there are %" PRIu64 " runs of keys, which need %" PRIu64 " bytes of out and %" PRIu64
-                          " of keys_out; args.out_bytes is %zu, args.keys_out_bytes %zu",
-                          o->runs, o->runs * c->out_bytes * c->per_result, o->runs * c->index_bytes, args->out_bytes,
-                          args->keys_out_bytes);
+        return lacks_room(c, args, o->runs);
     return TALLY_OK;
 }
 
@@ -71,8 +73,8 @@ tally_status tally_pieces_finish(const tally_pieces *p, const tally_computation 
                                  uint64_t *columns) {
     *columns = p->begun ? p->columns : 1;
     const uint64_t needed = *columns * c->out_bytes * c->per_result;
-    if (p->rows == 0 && *columns && is_error_of_nothing(c))
-        return tally_fail(TALLY_EMPTY, "tally_finish: %s of nothing has no value", c->entry->name);
+    if (p->rows == 0 && *columns && tally_empty_is_error(c))
+        return tally_fail(TALLY_EMPTY, "%s of nothing has no value", c->entry->name);
     if (out_bytes < needed)
         return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_finish: out_bytes is %zu; the output needs %" PRIu64,
                           out_bytes, needed);

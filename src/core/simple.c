@@ -89,16 +89,27 @@ static tally_status simple(tally_op op, tally_form form, tally_mode mode, tally_
     return run_once(&desc, x, y, n, out);
 }
 
+/* Of the two operators that need more than x the caller learns where they are to be had. */
+static tally_status simple_of_x(tally_op op, tally_form form, tally_mode mode, tally_dtype dtype, const void *x,
+                                size_t n, void *out) {
+    if (op == TALLY_DOT)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "dot has two inputs, and this call takes one: use tally_dot_f32, tally_dot_f64 or a plan");
+    if (op == TALLY_USER)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "a user operator needs a plan: see tally_plan_create");
+    return simple(op, form, mode, dtype, x, NULL, n, out);
+}
+
 tally_status tally_reduce(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out) {
-    return simple(op, TALLY_REDUCE, TALLY_FAST, dtype, x, NULL, n, out);
+    return simple_of_x(op, TALLY_REDUCE, TALLY_FAST, dtype, x, n, out);
 }
 
 tally_status tally_reduce_exact(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out) {
-    return simple(op, TALLY_REDUCE, TALLY_EXACT, dtype, x, NULL, n, out);
+    return simple_of_x(op, TALLY_REDUCE, TALLY_EXACT, dtype, x, n, out);
 }
 
 tally_status tally_scan(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out) {
-    return simple(op, TALLY_INCLUSIVE_SCAN, TALLY_FAST, dtype, x, NULL, n, out);
+    return simple_of_x(op, TALLY_INCLUSIVE_SCAN, TALLY_FAST, dtype, x, n, out);
 }
 
 /* The typed calls: NAME(x, n, out) for one operator, form, mode and type. */

@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "cpu/cpu.h"
+#include "cpu/level.h"
 #include "cpu/plan.h"
 
 enum { MOST_THREADS = 1024 };
@@ -41,11 +42,13 @@ static tally_status parse_options(const char *options, char level[32], unsigned 
         size_t length = strcspn(options, ":");
         char option[32];
         if (length >= sizeof option)
-            return tally_fail(TALLY_INVALID_ARGUMENT, "device spec: '%.40s...' is no instruction set and no threads=N",
-                              options);
+            return tally_fail(TALLY_INVALID_ARGUMENT,
+                              "device spec: '%.40s...' is neither an instruction set nor threads=N", options);
         memcpy(option, options, length);
         option[length] = 0;
         if (strncmp(option, "threads=", 8) == 0) {
+            if (*threads)
+                return tally_fail(TALLY_INVALID_ARGUMENT, "device spec: threads= is given twice");
             tally_status status = parse_threads(option + 8, "the device spec", threads);
             if (status != TALLY_OK)
                 return status;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/cpu.h"
+#include "cpu/exact.h"
 #include "exact/round.h"
 
 typedef struct exact_acc {
@@ -84,29 +84,32 @@ static void exact_fold_segments(const tally_cpu_context *context, const void *x,
                    offsets[i + 1] - offsets[i], 0, at(acc, i));
 }
 
-/* Columns are copied to where each is contiguous: COLUMNS of them at a time, a cache line of f32. */
-enum { COLUMNS = 16, ROWS = 512 };
+/* Columns are copied to where each is contiguous: COLUMNS of them at a time, a cache line of f32. The room for that is
+ * on the stack, so two inputs of f64 are copied in fewer rows at a time. */
+enum { COLUMNS = 16, ROWS = 512, COLUMN_BYTES = COLUMNS * ROWS * sizeof(double) };
 
-static void gather(const char *from, size_t rows, size_t width, size_t stride, size_t bytes, char *columns) {
+static void gather(const char *from, size_t rows, size_t width, size_t stride, size_t bytes, size_t apart,
+                   char *columns) {
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < width; j++)
-            memcpy(columns + (j * ROWS + r) * bytes, from + (r * stride + j) * bytes, bytes);
+            memcpy(columns + (j * apart + r) * bytes, from + (r * stride + j) * bytes, bytes);
 }
 
 static void exact_fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows,
                                size_t width, size_t stride, uint64_t index, void *acc) {
     (void)index;
-    const size_t bytes = context->in_bytes;
-    _Alignas(64) char x_columns[COLUMNS * ROWS * sizeof(double)], y_columns[COLUMNS * ROWS * sizeof(double)];
+    const size_t bytes = context->in_bytes, most = y && bytes > COLUMN_BYTES / ROWS / COLUMNS / 2 ? ROWS / 2 : ROWS;
+    _Alignas(64) char columns[COLUMN_BYTES];
+    char *const x_columns = columns, *const y_columns = columns + COLUMN_BYTES / 2;
     for (size_t column = 0; column < width; column += COLUMNS) {
         size_t tile = width - column < COLUMNS ? width - column : (size_t)COLUMNS;
-        for (size_t row = 0; row < rows; row += ROWS) {
-            size_t height = rows - row < ROWS ? rows - row : (size_t)ROWS, element = row * stride + column;
-            gather(tally_at(x, element, bytes), height, tile, stride, bytes, x_columns);
+        for (size_t row = 0; row < rows; row += most) {
+            size_t height = rows - row < most ? rows - row : most, element = row * stride + column;
+            gather(tally_at(x, element, bytes), height, tile, stride, bytes, most, x_columns);
             if (y)
-                gather(tally_at(y, element, bytes), height, tile, stride, bytes, y_columns);
+                gather(tally_at(y, element, bytes), height, tile, stride, bytes, most, y_columns);
             for (size_t j = 0; j < tile; j++)
-                exact_fold(context, x_columns + j * ROWS * bytes, y ? y_columns + j * ROWS * bytes : NULL, height, 0,
+                exact_fold(context, x_columns + j * most * bytes, y ? y_columns + j * most * bytes : NULL, height, 0,
                            at(acc, column + j));
         }
     }
@@ -129,7 +132,7 @@ static void exact_combine(const tally_cpu_context *context, size_t count, const 
     }
 }
 
-const tally_cpu_kernels tally_cpu_exact_mode_kernels = {
+static const tally_cpu_kernels exact_mode_kernels = {
     .acc_bytes = sizeof(exact_acc),
     .acc_type = TALLY_DEFAULT,
     .identity = exact_identity,
@@ -143,10 +146,10 @@ const tally_cpu_kernels tally_cpu_exact_mode_kernels = {
 
 void tally_cpu_exact_context(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    plan->kernels = &tally_cpu_exact_mode_kernels;
+    plan->kernels = &exact_mode_kernels;
     plan->acc_bytes = sizeof(exact_acc);
     plan->context.exact = tally_exact_of_type(plan->device->exact, c->desc.in);
-    plan->context.products = c->monoid != TALLY_MONOID_sum;
+    plan->context.products = tally_exact_has_products(c->desc.op);
     plan->context.squares = c->monoid == TALLY_MONOID_sumsq;
     plan->context.layout = (int)tally_exact_layout_of(c->desc.in, plan->context.products);
 }
@@ -158,17 +161,13 @@ void tally_cpu_exact_lower(const tally_cpu_plan *plan, const void *acc, size_t c
     for (size_t i = 0; i < count; i++) {
         const exact_acc *from = (const exact_acc *)acc + i;
         void *value = tally_at_mutable(out, i, c->out_bytes);
+        /* A division or a root needs the sum's digits, which a pair has not. */
         if (from->holds == PAIR && op != TALLY_MEAN && op != TALLY_NORM2) {
             tally_round_pair(from->pair, c->desc.out, value);
             continue;
         }
         exact_acc limbs = *from;
         to_limbs(&plan->context, &limbs);
-        if (op == TALLY_MEAN)
-            tally_round_mean(&limbs.limbs, c->desc.out, value);
-        else if (op == TALLY_NORM2)
-            tally_round_root(&limbs.limbs, c->desc.out, value);
-        else
-            tally_round_sum(&limbs.limbs, c->desc.out, value);
+        tally_round_result(&limbs.limbs, op, c->desc.out, value);
     }
 }

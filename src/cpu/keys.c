@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
-#include "core/status.h"
-#include "cpu/cpu.h"
+#include "cpu/keys.h"
 #include "cpu/runs.h"
+#include "cpu/scan.h"
+#include "cpu/scratch.h"
 
 /* What a chunk of a reduction leaves: how many heads it has, where the first and the last of them are, and the number
  * of the run that is open before it. */
@@ -228,17 +229,10 @@ static tally_status check_room(tally_cpu_plan *plan, keys *k, const tally_args *
         return status;
     if (args->count)
         *args->count = runs;
-    if (args->out_bytes / result < runs)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
-                          "there are %llu runs of keys, which need %llu bytes of out; "
-                          "args.out_bytes is %zu",
-                          (unsigned long long)runs, (unsigned long long)runs * result, args->out_bytes);
-    if (args->keys_out && args->keys_out_bytes / k->key_bytes < runs)
-        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
-                          "there are %llu runs of keys, which need %llu bytes of keys_out; "
-                          "args.keys_out_bytes is %zu",
-                          (unsigned long long)runs, (unsigned long long)runs * k->key_bytes, args->keys_out_bytes);
-    return TALLY_OK;
+    const tally_outcome outcome = {.lacks_room = args->out_bytes / result < runs ||
+                                                 (args->keys_out && args->keys_out_bytes / k->key_bytes < runs),
+                                   .runs = runs};
+    return tally_run_outcome(c, args, &outcome);
 }
 
 static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args *args) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "cpu/cpu.h"
+#include "cpu/level.h"
 
 typedef struct choice {
     const tally_cpu_level *level;

@@ -5,7 +5,8 @@
 
 #include "core/dtype.h"
 #include "core/status.h"
-#include "cpu/cpu.h"
+#include "cpu/exact.h"
+#include "cpu/lower.h"
 
 typedef struct value_and_index {
     int64_t value; /* of any type of at most 8 bytes; the index is aligned behind it */

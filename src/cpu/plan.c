@@ -1,17 +1,25 @@
-/* Plans of the CPU: choosing kernels, owning scratch memory, and sending runs and pieces to the drivers. */
+/* Plans of the CPU: choosing kernels, and sending runs and pieces to the drivers. */
 #include "cpu/plan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "core/status.h"
-#include "cpu/cpu.h"
+#include "cpu/exact.h"
 #include "cpu/fpenv.h"
+#include "cpu/keys.h"
+#include "cpu/lower.h"
+#include "cpu/reduce.h"
+#include "cpu/scan.h"
+#include "cpu/segments.h"
+#include "cpu/user.h"
 
 /* ---- creation ---- */
 
 static tally_status no_memory(size_t bytes) {
-    return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %zu bytes of scratch", bytes);
+    return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %zu bytes of a plan", bytes);
 }
 
 /* The direct scan, where the accumulator is the result and the output is as wide as the input or 64 bits. */
@@ -37,7 +45,7 @@ static tally_status choose_kernels(tally_cpu_plan *plan) {
     plan->context.out_bytes = c->out_bytes;
     if (c->monoid == TALLY_MONOID_user) {
         plan->context.op = c->user;
-        plan->acc_bytes = plan->context.acc_stride = (c->user.acc_bytes + 15) / 16 * 16;
+        plan->acc_bytes = plan->context.acc_stride = (size_t)round_up(c->user.acc_bytes, 16);
         plan->kernels = &tally_cpu_user_kernels;
     } else if (c->exact) {
         tally_cpu_exact_context(plan);
@@ -83,38 +91,6 @@ tally_status tally_cpu_plan_workspace(const tally_plan *plan, const tally_shape 
     return TALLY_OK;
 }
 
-/* ---- scratch ---- */
-
-static tally_status grow(void **memory, size_t *have, size_t bytes) {
-    if (bytes <= *have)
-        return TALLY_OK;
-    size_t rounded = (bytes + 4095) / 4096 * 4096;
-    void *bigger = aligned_alloc(64, rounded);
-    if (!bigger)
-        return no_memory(rounded);
-    free(*memory);
-    *memory = bigger;
-    *have = rounded;
-    return TALLY_OK;
-}
-
-tally_status tally_cpu_scratch(tally_cpu_plan *plan, size_t bytes, void **scratch) {
-    tally_status status = grow(&plan->scratch, &plan->scratch_bytes, bytes);
-    *scratch = plan->scratch;
-    return status;
-}
-
-tally_status tally_cpu_worker_scratch(tally_cpu_plan *plan, size_t bytes) {
-    if (bytes <= plan->worker_bytes)
-        return TALLY_OK;
-    /* An odd number of lines apart, so that the threads' pieces do not fall into the same sets. */
-    size_t each = (bytes + 127) / 128 * 128 + 64, have = plan->worker_bytes * plan->device->threads;
-    tally_status status = grow(&plan->worker_scratch, &have, each * plan->device->threads);
-    if (status == TALLY_OK)
-        plan->worker_bytes = each;
-    return status;
-}
-
 /* ---- runs ---- */
 
 static tally_status refuse_stream(tally_stream stream) {
@@ -150,8 +126,8 @@ tally_status tally_cpu_plan_run(tally_plan *base, const tally_args *args, uint64
 static tally_status make_pieces(tally_cpu_plan *plan, uint64_t inner, const void *initial) {
     size_t bytes;
     if (__builtin_mul_overflow(inner, plan->acc_bytes, &bytes) || bytes > PTRDIFF_MAX)
-        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %llu accumulators", (unsigned long long)inner);
-    void *pieces = aligned_alloc(64, (bytes + 64) / 64 * 64);
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " accumulators", inner);
+    void *pieces = aligned_alloc(64, (size_t)round_up(bytes ? bytes : 1, 64));
     if (!pieces)
         return no_memory(bytes);
     free(plan->pieces);

@@ -5,15 +5,30 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
-#include "core/status.h"
-#include "cpu/cpu.h"
+#include "cpu/reduce.h"
+#include "cpu/scratch.h"
 
-/* Columns that fill the vectors of a row of accumulators well. */
-enum { WIDE_ENOUGH = 256 };
-
-/* Rows of a chunk of columns at least: each chunk leaves a row of accumulators, which is written, read and combined by
- * the caller alone (1024 x 1024 f32: 100 us with 8 rows, 49 with 64, 39 with 128). */
-enum { LEAST_ROWS = 128 };
+enum {
+    /* All values up to here are one task: what is a task in the widest type. */
+    FEW_VALUES = TALLY_CPU_TASK_BYTES / 8,
+    /* Elements of a chunk are a multiple of this, so that chunks begin where vectors do. */
+    CHUNK_ELEMENTS = 4096,
+    /* Rows of a chunk of columns are a multiple of this: each chunk leaves a row of accumulators, which is written,
+     * read and combined by the caller alone (1024 x 1024 f32: 100 us with 8 rows, 49 with 64, 39 with 128). */
+    CHUNK_ROWS = 128,
+    /* Groups or tiles from which on there are tasks enough without cutting the extent, too. */
+    ENOUGH_TASKS = TALLY_CPU_MOST_TASKS / 4,
+    /* Most tasks of whole groups, which leave no partial results to combine. */
+    MOST_GROUP_TASKS = 16 * TALLY_CPU_MOST_TASKS,
+    /* Rows up to here are folded many at a call. */
+    SHORT_ROW_BYTES = 256,
+    /* Blocks of extent x inner elements that are smaller are taken several a task. */
+    SMALL_BLOCK_BYTES = TALLY_CPU_TILE_BYTES,
+    LEAST_TILE = 16, /* columns */
+    /* Columns that fill the vectors of a row of accumulators well, and rows of as many that there must be at least. */
+    WIDE_ENOUGH = 256,
+    LEAST_WIDE_ROWS = 8
+};
 
 typedef struct reduction {
     const tally_cpu_plan *plan;
@@ -51,15 +66,15 @@ static const void *input(const reduction *r, const void *base, uint64_t element)
     return tally_at(base, element, r->plan->base.computation.in_bytes);
 }
 
-/* Rows of a chunk: enough bytes for a task to be worth a thread, not more tasks than MOST_TASKS, and whole blocks: of
- * 4096 so that chunks begin where vectors do, or of LEAST_ROWS. */
+/* Rows of a chunk: enough bytes for a task to be worth a thread, not more tasks than MOST_TASKS, and whole multiples.
+ */
 static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
     uint64_t row_bytes = r->inner * r->plan->base.computation.in_bytes;
     uint64_t tasks = most(TALLY_CPU_MOST_TASKS / most(other_tasks, 1), 1);
     uint64_t rows = most(divide_up(r->extent, tasks), divide_up(TALLY_CPU_TASK_BYTES, row_bytes));
-    uint64_t whole = r->inner == 1 ? 4096 : LEAST_ROWS;
-    rows = divide_up(rows, whole) * whole;
-    return other_tasks >= TALLY_CPU_MOST_TASKS / 4 ? r->extent : least(rows, r->extent);
+    if (other_tasks >= ENOUGH_TASKS)
+        return r->extent;
+    return least(round_up(rows, r->inner == 1 ? CHUNK_ELEMENTS : CHUNK_ROWS), r->extent);
 }
 
 /* Little input is read sooner by one thread than a second one is there to help; the cut is the same. */
@@ -95,7 +110,7 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     const reduction *r = job;
     void *acc = tally_cpu_worker(r->plan, worker);
     uint64_t group = task * r->tile, end = least(group + r->tile, r->outer);
-    bool is_short = r->extent * r->plan->base.computation.in_bytes <= 256;
+    bool is_short = r->extent * r->plan->base.computation.in_bytes <= SHORT_ROW_BYTES;
     while (group < end) {
         uint64_t batch = least(end - group, TALLY_CPU_BATCH);
         if (r->extent == 0)
@@ -141,7 +156,7 @@ static tally_status reduce_groups(tally_cpu_plan *plan, reduction *r) {
     if (status != TALLY_OK)
         return status;
     uint64_t group_bytes = most(r->extent * plan->base.computation.in_bytes, 1);
-    r->tile = most(divide_up(TALLY_CPU_TASK_BYTES, group_bytes), divide_up(r->outer, 16 * TALLY_CPU_MOST_TASKS));
+    r->tile = most(divide_up(TALLY_CPU_TASK_BYTES, group_bytes), divide_up(r->outer, MOST_GROUP_TASKS));
     run_tasks(r, divide_up(r->outer, r->tile), groups_task);
     return TALLY_OK;
 }
@@ -182,13 +197,12 @@ static uint64_t rows_taken_as_one(const tally_cpu_plan *plan, uint64_t rows, uin
     case TALLY_MONOID_argmax:
         return 1;
     default:
-        return inner < WIDE_ENOUGH / 2 ? most(least(WIDE_ENOUGH / inner, rows / 8), 1) : 1;
+        return inner < WIDE_ENOUGH / 2 ? most(least(WIDE_ENOUGH / inner, rows / LEAST_WIDE_ROWS), 1) : 1;
     }
 }
 
-uint64_t tally_cpu_columns_room(const tally_cpu_plan *plan, uint64_t inner) {
-    (void)plan;
-    return inner < WIDE_ENOUGH ? (uint64_t)WIDE_ENOUGH : inner;
+uint64_t tally_cpu_columns_room(uint64_t inner) {
+    return most(inner, WIDE_ENOUGH);
 }
 
 void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t inner,
@@ -243,13 +257,14 @@ static void blocks_task(void *job, size_t task, unsigned worker) {
 
 static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
     const size_t in_bytes = plan->base.computation.in_bytes;
-    uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, 16384 / in_bytes), 16);
-    uint64_t room = most(tally_cpu_columns_room(plan, tile_most), TALLY_CPU_BATCH + tile_most);
+    uint64_t tile_most =
+        most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, TALLY_CPU_TILE_BYTES / in_bytes), LEAST_TILE);
+    uint64_t room = most(tally_cpu_columns_room(tile_most), TALLY_CPU_BATCH + tile_most);
     tally_status status = tally_cpu_worker_scratch(plan, room * plan->acc_bytes);
     if (status != TALLY_OK)
         return status;
     uint64_t block_bytes = r->extent * r->inner * in_bytes;
-    if (block_bytes < 16384 && r->inner <= tile_most && r->outer > 1) {
+    if (block_bytes < SMALL_BLOCK_BYTES && r->inner <= tile_most && r->outer > 1) {
         r->tile = most(TALLY_CPU_TASK_BYTES / most(block_bytes, 1), 1);
         run_tasks(r, divide_up(r->outer, r->tile), blocks_task);
         return TALLY_OK;
@@ -270,10 +285,6 @@ static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
     return TALLY_OK;
 }
 
-static tally_status reduce_nothing(const tally_computation *c) {
-    return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
-}
-
 /* All values, so few that one task has them: the same as reduce_groups would do, without its bookkeeping, which takes
  * as long as folding a hundred values. */
 static void reduce_few(const tally_cpu_plan *plan, const tally_args *args) {
@@ -285,10 +296,10 @@ static void reduce_few(const tally_cpu_plan *plan, const tally_args *args) {
 
 tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *into) {
     const tally_computation *c = &plan->base.computation;
-    bool needs_value = c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
-    if (!into && c->desc.grouping == TALLY_ALL_VALUES && args->shape.extent <= TALLY_CPU_TASK_BYTES / 8) {
-        if (args->shape.extent == 0 && needs_value)
-            return reduce_nothing(c);
+    tally_status status;
+    if (!into && args->shape.extent == 0 && (status = tally_run_check_empty(c, args)) != TALLY_OK)
+        return status;
+    if (!into && c->desc.grouping == TALLY_ALL_VALUES && args->shape.extent <= FEW_VALUES) {
         reduce_few(plan, args);
         return TALLY_OK;
     }
@@ -307,7 +318,5 @@ tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint
     }
     if (r.outer == 0 || r.inner == 0 || (into && r.extent == 0))
         return TALLY_OK;
-    if (r.extent == 0 && needs_value)
-        return reduce_nothing(c);
     return r.inner == 1 ? reduce_groups(plan, &r) : reduce_columns(plan, &r);
 }

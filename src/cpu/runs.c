@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/offsets.h"
+#include "cpu/scan.h"
+#include "cpu/scratch.h"
 
 static uint64_t boundary(const tally_stretch *s, uint64_t k) {
     if (s->heads)

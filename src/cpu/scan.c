@@ -7,8 +7,21 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
-#include "core/status.h"
-#include "cpu/cpu.h"
+#include "cpu/lower.h"
+#include "cpu/reduce.h"
+#include "cpu/scan.h"
+#include "cpu/scratch.h"
+
+enum {
+    /* Elements of a call that may store past the caches: a fence for every short run, or small tile, would cost more
+     * than that saves (planes of 16 x 16: 9.8 ms with, 6.0 without). */
+    LEAST_STREAMED = 4096,
+    TILE_ROW_BYTES = 4096, /* of a row in a tile of columns, at most; and at least so many columns: */
+    LEAST_TILE = 16,
+    /* Fewer tiles than this leave threads without work; rows are shared out instead, where they are more than these. */
+    FEW_TILES = 16,
+    MANY_ROWS_BYTES = 2 * TALLY_CPU_SCAN_BYTES
+};
 
 typedef struct scan {
     const tally_cpu_plan *plan;
@@ -50,17 +63,25 @@ static void scan_batch(const tally_cpu_plan *plan, const void *x, const void *y,
     plan->lower(plan, prefixes, n, (tally_counts){NULL, first, c->reverse ? -1 : 1}, out);
 }
 
+/* The threads take the chunks of a long scan in turn, so that this one's next chunk is as many chunks further on as
+ * there are threads. */
+static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64_t n, bool stream) {
+    const tally_computation *c = &plan->base.computation;
+    const ptrdiff_t next = (ptrdiff_t)plan->device->threads * TALLY_CPU_SCAN_BYTES;
+    const bool is_chunk = n * c->in_bytes >= TALLY_CPU_SCAN_BYTES;
+    return (tally_cpu_scan_options){.reverse = c->reverse,
+                                    .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
+                                    .stream = stream && n >= LEAST_STREAMED,
+                                    .ahead = !is_chunk    ? 0
+                                             : c->reverse ? -next
+                                                          : next};
+}
+
 void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
     if (plan->direct) {
-        /* a fence for every short run would cost more than streaming saves */
-        ptrdiff_t ahead = (ptrdiff_t)plan->device->threads * TALLY_CPU_SCAN_BYTES;
-        tally_cpu_how how = {c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, stream && n >= 4096,
-                             n * c->in_bytes < TALLY_CPU_SCAN_BYTES ? 0
-                             : c->reverse                           ? -ahead
-                                                                    : ahead};
-        plan->direct->scan(x, n, how, acc, out);
+        plan->direct->scan(x, n, scan_options_of(plan, n, stream), acc, out);
         return;
     }
     for (uint64_t done = 0; done < n;) {
@@ -113,8 +134,8 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         uint64_t first = task * s->tile;
         tally_cpu_start(s->plan, s->initial, acc);
         s->plan->direct->rows(input(s, s->x, first * s->extent), end - first, s->extent,
-                              (tally_cpu_how){c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, s->stream, 0}, acc,
-                              output(s, first * s->extent));
+                              (tally_cpu_scan_options){c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, s->stream, 0},
+                              acc, output(s, first * s->extent));
         return;
     }
     for (uint64_t group = task * s->tile; group < end; group++) {
@@ -178,10 +199,10 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     uint64_t element = (group * s->extent + first) * s->inner + column;
     if (plan->direct) {
-        /* a fence for every small tile would cost more than streaming saves (planes of 16 x 16: 9.8 ms, 6.0 without) */
-        plan->direct->columns(input(s, s->x, element), rows, width, s->inner,
-                              (tally_cpu_how){c->reverse, exclusive, s->stream && rows * width >= 4096, 0}, acc,
-                              output(s, element));
+        plan->direct->columns(
+            input(s, s->x, element), rows, width, s->inner,
+            (tally_cpu_scan_options){c->reverse, exclusive, s->stream && rows * width >= LEAST_STREAMED, 0}, acc,
+            output(s, element));
         return;
     }
     void *lowered = acc;
@@ -253,7 +274,7 @@ static void rows_task(void *job, size_t task, unsigned worker) {
     uint64_t first = chunk * s->chunk, rows = least(s->chunk, s->extent - first);
     size_t bytes = s->inner * plan->acc_bytes;
     void *own = tally_cpu_worker(plan, worker);
-    void *acc = tally_at_mutable(own, tally_cpu_columns_room(plan, s->inner), plan->acc_bytes);
+    void *acc = tally_at_mutable(own, tally_cpu_columns_room(s->inner), plan->acc_bytes);
     fold_chunk_columns(s, group, first, rows, own);
     tally_turn_wait(&s->turn, task);
     if (place > 0)
@@ -268,12 +289,12 @@ static void rows_task(void *job, size_t task, unsigned worker) {
 
 static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     const size_t in_bytes = plan->base.computation.in_bytes;
-    uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, 4096 / in_bytes), 16);
+    uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, TILE_ROW_BYTES / in_bytes), LEAST_TILE);
     uint64_t row_bytes = s->inner * in_bytes;
     s->tile = least(s->inner, tile_most);
     s->tiles = divide_up(s->inner, s->tile);
-    bool few_tasks = s->outer * s->tiles < 16 && s->extent * row_bytes > 2 * TALLY_CPU_SCAN_BYTES;
-    uint64_t room = tally_cpu_columns_room(plan, s->inner) + 2 * s->inner;
+    bool few_tasks = s->outer * s->tiles < FEW_TILES && s->extent * row_bytes > MANY_ROWS_BYTES;
+    uint64_t room = tally_cpu_columns_room(s->inner) + 2 * s->inner;
     tally_status status = tally_cpu_worker_scratch(plan, (few_tasks ? room : 2 * s->tile) * plan->acc_bytes);
     if (status != TALLY_OK)
         return status;

@@ -3,12 +3,16 @@
  * The tasks cut the path along which a merge of offsets and elements would go (Merrill and Garland's merge path, 2016),
  * so that each has the same number of elements and segment ends together, whatever the skew: one segment of half of
  * everything is shared out, and a million empty ones are too. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/arithmetic.h"
 #include "core/status.h"
-#include "cpu/cpu.h"
+#include "cpu/offsets.h"
 #include "cpu/runs.h"
+#include "cpu/scan.h"
+#include "cpu/scratch.h"
+#include "cpu/segments.h"
 
 /* Elements and segment ends of a task, and most tasks of a reduction. */
 enum { PATH_STEPS = 32 * 1024, MOST_STRETCHES = 1024, CHECKED_AT_A_TIME = 64 * 1024 };
@@ -35,30 +39,6 @@ typedef struct segments {
     tally_turn turn;
     _Alignas(64) unsigned char carry[TALLY_CPU_ACC_MOST];
 } segments;
-
-#define READ_OFFSETS(type)                                                                                             \
-    do {                                                                                                               \
-        const char *from = (const char *)offsets + first * sizeof(type);                                               \
-        for (size_t i = 0; i < count; i++) {                                                                           \
-            type offset;                                                                                               \
-            memcpy(&offset, from + i * sizeof(type), sizeof offset);                                                   \
-            numbers[i] = (uint64_t)offset;                                                                             \
-        }                                                                                                              \
-    } while (0)
-
-void tally_cpu_read_offsets(const void *offsets, tally_dtype type, uint64_t first, size_t count, uint64_t *numbers) {
-    switch (type) {
-    case TALLY_I32:
-        READ_OFFSETS(int32_t);
-        break;
-    case TALLY_U32:
-        READ_OFFSETS(uint32_t);
-        break;
-    default:
-        READ_OFFSETS(uint64_t);
-        break;
-    }
-}
 
 static uint64_t offset_at(const segments *s, uint64_t i) {
     uint64_t number;
@@ -100,13 +80,17 @@ static void check_task(void *job, size_t task, unsigned worker) {
     }
 }
 
+/* An offset as the caller's type has it: it may be negative. */
+static int64_t told_offset(const segments *s, uint64_t i) {
+    return (int64_t)offset_at(s, i);
+}
+
 static tally_status bad_offsets(const segments *s) {
     if (s->bad < s->count)
         return tally_fail(TALLY_BAD_OFFSETS,
-                          "offsets[%llu] is %lld and offsets[%llu] is %lld: offsets may not decrease "
-                          "or pass the end of the values, %llu",
-                          (unsigned long long)s->bad, (long long)offset_at(s, s->bad), (unsigned long long)s->bad + 1,
-                          (long long)offset_at(s, s->bad + 1), (unsigned long long)s->elements);
+                          "offsets[%" PRIu64 "] is %" PRId64 " and offsets[%" PRIu64 "] is %" PRId64
+                          ": offsets may not decrease or pass the end of the values, %" PRIu64,
+                          s->bad, told_offset(s, s->bad), s->bad + 1, told_offset(s, s->bad + 1), s->elements);
     return TALLY_OK;
 }
 
@@ -115,22 +99,21 @@ static tally_status check_ends(segments *s) {
     s->first = offset_at(s, 0);
     s->last = offset_at(s, s->count);
     if (s->first > s->elements)
-        return tally_fail(TALLY_BAD_OFFSETS, "offsets[0] is %lld, but there are %llu values", (long long)s->first,
-                          (unsigned long long)s->elements);
+        return tally_fail(TALLY_BAD_OFFSETS, "offsets[0] is %" PRId64 ", but there are %" PRIu64 " values",
+                          told_offset(s, 0), s->elements);
     if (s->last > s->elements || s->last < s->first)
         return tally_fail(TALLY_BAD_OFFSETS,
-                          "the last offset, offsets[%llu], is %lld; it must lie between the first, "
-                          "%llu, and the number of values, %llu",
-                          (unsigned long long)s->count, (long long)s->last, (unsigned long long)s->first,
-                          (unsigned long long)s->elements);
+                          "the last offset, offsets[%" PRIu64 "], is %" PRId64
+                          "; it must lie between the first, %" PRIu64 ", and the number of values, %" PRIu64,
+                          s->count, told_offset(s, s->count), s->first, s->elements);
     return TALLY_OK;
 }
 
-static tally_status check(segments *s) {
+static tally_status check(segments *s, const tally_args *args) {
     const tally_computation *c = &s->runs.plan->base.computation;
     tally_status status = check_ends(s);
     s->bad = s->empty = s->count;
-    s->empty_is_error = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
+    s->empty_is_error = tally_empty_is_error(c);
     bool while_running = (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) && !s->empty_is_error && !c->reverse;
     s->checked = !while_running;
     if (status != TALLY_OK || while_running)
@@ -138,10 +121,8 @@ static tally_status check(segments *s) {
     tally_pool_run(s->runs.plan->device->pool, divide_up(s->count, CHECKED_AT_A_TIME), check_task, s);
     if ((status = bad_offsets(s)) != TALLY_OK)
         return status;
-    if (s->empty_is_error && s->empty < s->count)
-        return tally_fail(TALLY_EMPTY, "segment %llu is empty, and %s of nothing has no value",
-                          (unsigned long long)s->empty, c->entry->name);
-    return TALLY_OK;
+    const tally_outcome outcome = {.is_empty = s->empty_is_error && s->empty < s->count, .segment = s->empty};
+    return tally_run_outcome(c, args, &outcome);
 }
 
 /* ---- cutting ---- */
@@ -271,7 +252,7 @@ tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
     s.runs = (tally_runs){
         plan,          args->x,   args->y,
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
-    tally_status status = check(&s);
+    tally_status status = check(&s, args);
     if (status != TALLY_OK || s.count == 0)
         return status;
     if ((status = tally_cpu_worker_scratch(plan, tally_stretch_bytes(plan))) != TALLY_OK)

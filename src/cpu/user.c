@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cpu/cpu.h"
+#include "cpu/user.h"
 
 typedef struct user_acc {
     _Alignas(16) unsigned char bytes[TALLY_CPU_ACC_MOST];

@@ -172,7 +172,7 @@ tally_status tally_cuda_open(void *context, tally_device **device) {
     if (!context || !device)
         return tally_fail(
             TALLY_INVALID_ARGUMENT,
-            "tally_cuda_open: NULL where a CUcontext and a place for the device are due; for the context of "
+            "tally_cuda_open: NULL where a CUcontext and a place for the device are expected; for the context of "
             "the CUDA run time, open \"cuda:0\"");
     tally_cuda_device cuda = {.context = context};
     tally_status status = find_libraries(&cuda.api);
@@ -256,7 +256,7 @@ static const tally_cuda_device *cuda_device_of(const tally_device *device, const
     if (device && device->interface == &cuda_interface)
         return (const tally_cuda_device *)device;
     tally_fail(TALLY_INVALID_ARGUMENT, "%s: %s", call,
-               device ? "the device is none of CUDA's; use malloc" : "NULL where a device is due");
+               device ? "the device is none of CUDA's; use malloc" : "NULL where a device is expected");
     return NULL;
 }
 
@@ -267,7 +267,7 @@ tally_status tally_cuda_alloc_host(tally_device *device, size_t bytes, void **me
     if (!cuda)
         return TALLY_INVALID_ARGUMENT;
     if (!memory)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_cuda_alloc_host: NULL where the memory's place is due");
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_cuda_alloc_host: NULL where the memory's place is expected");
     tally_status status = tally_cuda_enter(cuda);
     if (status != TALLY_OK)
         return status;

@@ -1,13 +1,12 @@
 #include "cuda/groups.h"
 
 #include "core/arithmetic.h"
-#include "cuda/start.h"
 
 enum {
     MOST_CHUNKS = 8192,    /* enough for all processors to be done at about the same time; 16384 took 1 to 5% longer */
     CUT_BYTES = 512 << 10, /* of workspace for the chunks' ends */
     LOOKS = 16,            /* offsets, or keys, that a thread looks at where there are many */
-    MOST_BLOCKS = 16,      /* a processor, of threads that take turns */
+    LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
     /* by warps */
     MOST_WARP_CHUNKS = 32768, /* 8448 took up to 9% longer */
@@ -34,27 +33,41 @@ typedef struct warps_args {
 /* ---- cutting ---- */
 
 static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    const uint64_t most_chunks = least(MOST_WARP_CHUNKS, CUT_BYTES / sizes->cut_bytes);
-    cut->chunk_tiles = divide_up(cut->tiles, most_chunks);
-    cut->chunks = divide_up(cut->tiles, cut->chunk_tiles);
+    const uint64_t most_chunks = least(MOST_WARP_CHUNKS, CUT_BYTES / sizes->cut_bytes), tiles = cut->folds.tiles;
+    cut->folds.chunk = divide_up(tiles, most_chunks);
+    cut->folds.chunks = divide_up(tiles, cut->folds.chunk);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     if (shape->segments > shape->extent / MANY)
-        cut->bits = tally_cuda_place(cut, cut->tiles * cut->tile / 8);
+        cut->bits = tally_cuda_place(cut, tiles * cut->folds.tile / 8);
     cut->zeroed_bytes = cut->bytes;
-    cut->of_tile = tally_cuda_place(cut, (cut->chunks + 1) * sizeof(uint64_t));
-    cut->partials = tally_cuda_place(cut, (cut->chunks + 1) * sizes->cut_bytes);
+    cut->of_tile = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizeof(uint64_t));
+    cut->partials = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizes->cut_bytes);
 }
 
 static void cut_for_waves(const tally_cuda_sizes *sizes, uint64_t resident, tally_cuda_cut *cut) {
-    cut->chunk_tiles = 1;
-    cut->chunks = cut->tiles;
-    cut->tile_grid = least(cut->tiles, resident);
+    const uint64_t tiles = cut->folds.tiles, blocks = least(tiles, resident);
+    const uint64_t waves = least(sizes->wave.waves, divide_up(tiles, blocks));
+    cut->folds.chunk = 1;
+    cut->folds.chunks = tiles;
+    cut->folds.blocks = blocks;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    const uint64_t waves = least(sizes->wave.waves, divide_up(cut->tiles, cut->tile_grid));
-    cut->entries = tally_cuda_place(cut, waves * cut->tile_grid * 2 * sizeof(uint32_t));
+    cut->entries = tally_cuda_place(cut, waves * blocks * 2 * sizeof(uint32_t));
     cut->zeroed_bytes = cut->bytes;
-    cut->of_tile = tally_cuda_place(cut, cut->tiles * sizeof(uint64_t));
-    cut->partials = tally_cuda_place(cut, cut->chunks * sizes->cut_bytes);
+    cut->of_tile = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
+}
+
+static void cut_for_blocks(bool keys, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+    const uint64_t tiles = cut->folds.tiles;
+    cut->folds.chunk = keys ? 1 : divide_up(tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
+    cut->folds.chunks = divide_up(tiles, cut->folds.chunk);
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    if (!keys)
+        cut->zeroed_bytes = cut->bytes;
+    cut->of_tile = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    if (keys) /* blocks look at each other's number of heads while they run */
+        cut->zeroed_bytes = cut->bytes;
+    cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);
 }
 
 void tally_cuda_groups_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
@@ -63,49 +76,32 @@ void tally_cuda_groups_cut(const tally_computation *c, const tally_cuda_sizes *s
     if (keys && !shape->extent)
         return;
     cut->path = TALLY_CUDA_GROUPS;
-    cut->tile = sizes->fold_tile;
-    cut->tiles = most(1, divide_up(shape->extent, cut->tile));
-    if (sizes->folds_by_warps) {
+    cut->folds.tile = sizes->fold_tile;
+    cut->folds.tiles = most(1, divide_up(shape->extent, cut->folds.tile));
+    if (sizes->folds_by_warps)
         cut_for_warps(sizes, shape, cut);
-        return;
-    }
-    if (sizes->folds_in_waves) {
+    else if (sizes->folds_in_waves)
         cut_for_waves(sizes, resident, cut);
-        return;
-    }
-    cut->chunk_tiles = keys ? 1 : divide_up(cut->tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
-    cut->chunks = divide_up(cut->tiles, cut->chunk_tiles);
-    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    if (!keys)
-        cut->zeroed_bytes = cut->bytes;
-    cut->of_tile = tally_cuda_place(cut, cut->tiles * sizeof(uint64_t));
-    if (keys)
-        cut->zeroed_bytes = cut->bytes;
-    cut->partials = tally_cuda_place(cut, cut->chunks * sizes->cut_bytes);
+    else
+        cut_for_blocks(keys, sizes, cut);
 }
 
 /* ---- launching ---- */
 
 static tally_status start(const tally_cuda_launch *l, CUfunction kernel, uint64_t blocks, void *args,
                           const char *what) {
-    void *parameters[] = {args};
-    return tally_cuda_check(l->plan->device->api->cuLaunchKernel(kernel, (unsigned)blocks, 1, 1, TALLY_CUDA_FOLD_BLOCK,
-                                                                 1, 1, 0, l->stream, parameters, NULL),
-                            what);
+    const tally_cuda_grid grid = {.x = blocks, .threads = TALLY_CUDA_FOLD_BLOCK};
+    return tally_cuda_enqueue(l, kernel, grid, args, what);
 }
 
 /* The end of a reduction by groups, which starts while the folds still run. */
 static tally_status start_fold_cuts(const tally_cuda_launch *l, uint64_t blocks, void *args) {
-    void *parameters[] = {args};
     const tally_cuda_grid grid = {.x = blocks, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
-    return tally_cuda_start(l->plan->device, l->plan->kernels.fold_cuts, grid, l->stream, parameters,
-                            "launching the end of a reduction by groups");
+    return tally_cuda_enqueue(l, l->plan->kernels.fold_cuts, grid, args, "launching the end of a reduction by groups");
 }
 
-/* Blocks of threads for so many items; they take turns if there are more. */
-static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t items) {
-    const uint64_t enough = (uint64_t)l->plan->device->multiprocessors * MOST_BLOCKS;
-    return most(1, least(enough, divide_up(items, TALLY_CUDA_FOLD_BLOCK)));
+static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t threads) {
+    return tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_FOLD_BLOCK, LOOKING_BLOCKS);
 }
 
 static tally_status launch_segments(const tally_cuda_launch *l, groups_args *args) {
@@ -124,11 +120,13 @@ static tally_status launch_segments(const tally_cuda_launch *l, groups_args *arg
 static tally_status start_runs(const tally_cuda_launch *l, groups_args *args) {
     static const char what[] = "launching a reduction of runs";
     const tally_cuda_plan *plan = l->plan;
-    void *parameters[] = {args};
     if (!plan->sizes.folds_in_waves)
         return start(l, plan->kernels.fold_runs, args->tiles, args, what);
-    return tally_cuda_start_together(l, plan->kernels.fold_runs_in_waves, plan->sizes.wave.threads,
-                                     plan->sizes.wave.shared, parameters, what);
+    const tally_cuda_grid grid = {.x = l->cut->folds.blocks,
+                                  .threads = plan->sizes.wave.threads,
+                                  .shared = plan->sizes.wave.shared,
+                                  .is_together = true};
+    return tally_cuda_enqueue(l, plan->kernels.fold_runs_in_waves, grid, args, what);
 }
 
 /* An output that may turn out too small stays untouched, so the runs are counted first. */
@@ -150,15 +148,15 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
-    const uint64_t looks = l->args->shape.segments / LOOKS, searching = cut->chunks / TALLY_CUDA_FOLD_BLOCK + 1;
+    const uint64_t looks = l->args->shape.segments / LOOKS, searching = cut->folds.chunks / TALLY_CUDA_FOLD_BLOCK + 1;
     warps_args args = {.x = tally_cuda_address(l->args->x),
                        .out = tally_cuda_address(l->args->out),
                        .index = tally_cuda_address(l->args->offsets),
                        .n = l->args->shape.extent,
                        .segments = l->args->shape.segments,
-                       .tiles = cut->tiles,
-                       .chunk = cut->chunk_tiles,
-                       .chunks = cut->chunks,
+                       .tiles = cut->folds.tiles,
+                       .chunk = cut->folds.chunk,
+                       .chunks = cut->folds.chunks,
                        .cuts = l->workspace + cut->partials,
                        .bits = cut->bits ? l->workspace + cut->bits : 0,
                        .first = l->workspace + cut->of_tile,
@@ -167,8 +165,8 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
     tally_status status =
         start(l, k->mark_segments, searching + blocks_for(l, looks), &args, "launching the check of offsets");
     if (status == TALLY_OK)
-        status = start(l, k->fold_by_warps, least(resident, divide_up(cut->chunks, TALLY_CUDA_FOLD_BLOCK / 32)), &args,
-                       "launching a reduction of segments");
+        status = start(l, k->fold_by_warps, least(resident, divide_up(cut->folds.chunks, TALLY_CUDA_FOLD_BLOCK / 32)),
+                       &args, "launching a reduction of segments");
     args.chunks++; /* what follows the chunks */
     if (status == TALLY_OK)
         status = start_fold_cuts(l, most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
@@ -180,7 +178,7 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     const tally_computation *c = &l->plan->base.computation;
     const bool keys = c->desc.grouping == TALLY_KEYS;
-    const bool refuses_empty = c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
+    const bool refuses_empty = tally_empty_is_error(c);
     if (l->plan->sizes.folds_by_warps)
         return launch_by_warps(l, refuses_empty);
     const bool while_running =
@@ -192,9 +190,9 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
                         .keys_out = tally_cuda_address(a->keys_out),
                         .n = a->shape.extent,
                         .segments = a->shape.segments,
-                        .tiles = cut->tiles,
-                        .chunk = cut->chunk_tiles,
-                        .chunks = cut->chunks,
+                        .tiles = cut->folds.tiles,
+                        .chunk = cut->folds.chunk,
+                        .chunks = cut->folds.chunks,
                         .cuts = l->workspace + cut->partials,
                         .of_tile = l->workspace + cut->of_tile,
                         .told = l->workspace + cut->control,

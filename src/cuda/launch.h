@@ -1,8 +1,9 @@
-/* Runs as launches: the kernels of a plan, their arguments and grids. */
+/* A run of a plan as launches: the plan's kernels and memory, and what all of a run's launches are told. */
 #ifndef TALLY_CUDA_LAUNCH_H
 #define TALLY_CUDA_LAUNCH_H
 
 #include "core/run.h"
+#include "cuda/start.h"
 #include "cuda/workspace.h"
 
 typedef struct tally_cuda_kernels {
@@ -37,9 +38,6 @@ typedef struct tally_cuda_pieces {
     uint64_t before;          /* elements, or rows, in earlier pieces */
 } tally_cuda_pieces;
 
-/* bits of tally_cuda_control.refused, as offsets.cu and runs.cu set them */
-enum { TALLY_CUDA_REFUSED_BAD = 1, TALLY_CUDA_REFUSED_EMPTY = 2, TALLY_CUDA_REFUSED_RUNS = 4 };
-
 typedef struct tally_cuda_launch {
     tally_cuda_plan *plan;
     const tally_args *args;
@@ -49,12 +47,9 @@ typedef struct tally_cuda_launch {
     CUstream stream;
 } tally_cuda_launch;
 
-/* Enqueues everything that a run takes. The device's context is current. */
-tally_status tally_cuda_launch_all(const tally_cuda_launch *launch);
-
-/* A kernel whose blocks, as many as the cut says, wait for each other. */
-tally_status tally_cuda_start_together(const tally_cuda_launch *launch, CUfunction kernel, unsigned threads,
-                                       unsigned shared, void **parameters, const char *what);
+/* Enqueues a kernel of the run that takes one struct of arguments. */
+tally_status tally_cuda_enqueue(const tally_cuda_launch *launch, CUfunction kernel, tally_cuda_grid grid,
+                                void *arguments, const char *what);
 
 /* Accumulators of nothing, or of the initial value; and the results of accumulators. These wait. */
 tally_status tally_cuda_clear_totals(tally_cuda_plan *plan, CUdeviceptr totals, const void *initial, uint64_t count);

@@ -9,7 +9,8 @@
 #include "core/run.h"
 #include "core/user.h"
 #include "cuda/exact.h"
-#include "cuda/launch.h"
+#include "cuda/path.h"
+#include "cuda/specialize.h"
 
 /* ---- creation ---- */
 

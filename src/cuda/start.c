@@ -1,6 +1,8 @@
 /* Launches, with attributes where driver and device know them. Drivers for devices that have clusters do. */
 #include "cuda/start.h"
 
+#include "core/arithmetic.h"
+
 /* Older drivers cannot capture an early start into a graph. */
 enum { CAPTURES_EARLY_STARTS = 12030 };
 
@@ -10,6 +12,9 @@ tally_status tally_cuda_start(const tally_cuda_device *device, CUfunction kernel
     const unsigned x = (unsigned)grid.x, y = grid.y ? (unsigned)grid.y : 1;
     CUlaunchAttribute attributes[2];
     unsigned count = 0;
+    if (grid.is_together && grid.x > 1)
+        return tally_cuda_check(
+            api->cuLaunchCooperativeKernel(kernel, x, y, 1, grid.threads, 1, 1, grid.shared, stream, parameters), what);
     if (grid.starts_early && device->architecture >= 90 && api->version >= CAPTURES_EARLY_STARTS)
         attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                                   .value.programmaticStreamSerializationAllowed = 1};
@@ -30,4 +35,10 @@ tally_status tally_cuda_start(const tally_cuda_device *device, CUfunction kernel
                                    .attrs = attributes,
                                    .numAttrs = count};
     return tally_cuda_check(api->cuLaunchKernelEx(&config, kernel, parameters, NULL), what);
+}
+
+uint64_t tally_cuda_blocks_for(const tally_cuda_device *device, uint64_t threads, unsigned block,
+                               unsigned most_a_processor) {
+    const uint64_t enough = (uint64_t)device->multiprocessors * most_a_processor;
+    return most(1, least(divide_up(threads, block), enough));
 }

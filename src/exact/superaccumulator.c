@@ -118,12 +118,6 @@ void tally_superaccumulator_magnitude(const tally_superaccumulator *accumulator,
         memmove(magnitude->digits, magnitude->digits + low, (size_t)magnitude->count * sizeof magnitude->digits[0]);
 }
 
-bool tally_superaccumulator_is_zero(const tally_superaccumulator *accumulator) {
-    tally_magnitude magnitude;
-    tally_superaccumulator_magnitude(accumulator, &magnitude);
-    return magnitude.count == 0;
-}
-
 /* x = significand * 2^exponent for a finite x, the sign left out. */
 typedef struct parts {
     uint64_t significand;

@@ -338,7 +338,7 @@ tally_status tally_vulkan_require(void *instance, void *physical_device, tally_v
     const tally_vulkan_loader *own;
     if (!instance || !physical_device || !requirements)
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "tally_vulkan_require: NULL where an instance, a physical device and a place are due");
+                          "tally_vulkan_require: NULL where an instance, a physical device and a place are expected");
     if (requirements->struct_size != sizeof *requirements)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_vulkan_requirements.struct_size is %zu; set it to sizeof(tally_vulkan_requirements), "
@@ -366,7 +366,7 @@ tally_status tally_vulkan_open(const tally_vulkan_context *context, tally_device
     if (!context || !device || !context->instance || !context->physical_device || !context->device)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_vulkan_open: NULL where a context with an instance, a physical "
-                          "device and a device, and a place for the device, are due");
+                          "device and a device, and a place for the device, are expected");
     if (context->struct_size != sizeof *context)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_vulkan_context.struct_size is %zu; set it to sizeof(tally_vulkan_context), %zu",

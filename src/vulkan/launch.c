@@ -134,7 +134,7 @@ void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups)
         return;
     a.chunk = cut->tile;
     a.chunks = cut->tiles;
-    a.width = !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR) ? 1 : 0;
+    a.width = tally_empty_is_error(c);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a, divide_up(items, l->plan->device->block));
     tally_vulkan_then(l);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arguments.h"
 #include "core/run.h"
 #include "core/user.h"
 #include "tally/vulkan.h"
@@ -270,7 +271,7 @@ tally_status tally_vulkan_record(tally_plan *base, const tally_args *args, const
     uint64_t results;
     if (!base || !args || !command_buffer)
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "tally_vulkan_record: NULL where a plan, its arguments and a command buffer are due");
+                          "tally_vulkan_record: NULL where a plan, its arguments and a command buffer are expected");
     if (!tally_vulkan_is_plan(base))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_record: the plan is not of a Vulkan device");
     tally_status status = check_extra(&base->computation, extra);

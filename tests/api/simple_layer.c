@@ -127,6 +127,9 @@ static void nothing_and_bad_calls(void **state) {
     assert_fails(tally_reduce((tally_op)99, TALLY_F32, f32, 3, &sum), TALLY_INVALID_ARGUMENT);
     assert_fails(tally_reduce(TALLY_SUM, (tally_dtype)99, f32, 3, &sum), TALLY_INVALID_ARGUMENT);
     assert_fails(tally_reduce(TALLY_USER, TALLY_F32, f32, 3, &sum), TALLY_INVALID_ARGUMENT);
+    assert_non_null(strstr(tally_last_error(), "tally_plan_create"));
+    assert_fails(tally_reduce(TALLY_DOT, TALLY_F32, f32, 3, &sum), TALLY_INVALID_ARGUMENT);
+    assert_non_null(strstr(tally_last_error(), "tally_dot_f32"));
     float dot = 5;
     assert_fails(tally_dot_f32(f32, NULL, 3, &dot), TALLY_INVALID_ARGUMENT);
     assert_true(sum == 5 && dot == 5);

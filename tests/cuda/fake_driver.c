@@ -250,11 +250,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     CUresult name(void) {                                                                                              \
         return CUDA_ERROR_UNKNOWN;                                                                                     \
     }
-NOTHING(cuCtxSynchronize)
-NOTHING(cuMemcpy)
-NOTHING(cuMemsetD8Async)
-NOTHING(cuPointerGetAttributes)
-NOTHING(cuModuleGetGlobal_v2)
 #ifndef FAKE_CUDA_RUNS_KERNELS
 NOTHING(cuMemsetD32Async)
 NOTHING(cuPointerGetAttribute)
@@ -265,12 +260,7 @@ NOTHING(cuEventCreate)
 NOTHING(cuEventDestroy_v2)
 NOTHING(cuEventRecord)
 NOTHING(cuEventSynchronize)
+#ifndef FAKE_CUDA_LACKS_A_FUNCTION
 NOTHING(cuEventElapsedTime)
 #endif
-NOTHING(cuStreamQuery)
-NOTHING(cuStreamGetCtx)
-NOTHING(cuStreamWaitEvent)
-NOTHING(cuEventQuery)
-#ifndef FAKE_CUDA_LACKS_A_FUNCTION
-NOTHING(cuStreamIsCapturing)
 #endif

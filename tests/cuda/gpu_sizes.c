@@ -4,7 +4,7 @@
  * are found by asking how a run would be cut, so that none has to be named here. An argument is the most elements. */
 #include "gpu.h"
 
-#include "cuda/launch.h"
+#include "cuda/path.h"
 
 enum { THOROUGHLY = 1 << 17 /* elements; of more, plain runs are compared only */ };
 
@@ -32,15 +32,34 @@ static const example examples[] = {
 
 /* ---- where the way changes ---- */
 
+typedef struct way {
+    bool in_cluster;
+    uint64_t parts; /* blocks, or tiles of waves */
+} way;
+
+static way way_of(const tally_cuda_cut *cut) {
+    switch (cut->path) {
+    case TALLY_CUDA_ROWS:
+        return (way){cut->rows.in_cluster, cut->rows.blocks};
+    case TALLY_CUDA_HELD:
+        return (way){cut->held.in_cluster, cut->held.blocks};
+    case TALLY_CUDA_SCAN:
+        return (way){false, cut->scan.tiles};
+    default:
+        return (way){false, 0};
+    }
+}
+
 static bool is_one_way(const tally_plan *base, uint64_t n, uint64_t m) {
     const tally_cuda_plan *plan = (const tally_cuda_plan *)base;
     const tally_shape shapes[2] = {{1, n, 1, 0}, {1, m, 1, 0}};
     tally_cuda_cut cuts[2];
     for (int k = 0; k < 2; k++)
         tally_cuda_cut_make(plan->device, &base->computation, &plan->sizes, plan->resident, &shapes[k], &cuts[k]);
-    return cuts[0].path == cuts[1].path && cuts[0].in_cluster == cuts[1].in_cluster &&
-           (cuts[0].blocks > 1) == (cuts[1].blocks > 1) && (cuts[0].blocks > 8) == (cuts[1].blocks > 8) &&
-           (cuts[0].tiles > 1) == (cuts[1].tiles > 1);
+    if (cuts[0].path != cuts[1].path)
+        return false;
+    const way a = way_of(&cuts[0]), b = way_of(&cuts[1]);
+    return a.in_cluster == b.in_cluster && (a.parts > 1) == (b.parts > 1) && (a.parts > 8) == (b.parts > 8);
 }
 
 /* The least size above 'low' that goes another way; 0 if all up to 'high' go the same. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cuda/nvrtc.h"
+#include "cuda/sizes.h"
 #include "cuda/specialize.h"
 
 enum { SKIPPED = 77 };

@@ -191,6 +191,38 @@ static void of_many_threads_none_waits_for_a_failure(void **state) {
     }
 }
 
+/* What the functions that are called next find in their memory. */
+__attribute__((noinline)) static void leave_on_the_stack(int byte) {
+    unsigned char memory[1 << 16];
+    memset(memory, byte, sizeof memory);
+    __asm__ volatile("" : : "r"(memory) : "memory");
+}
+
+static void make_plans(int byte) {
+    static const tally_op ops[] = {TALLY_SUM, TALLY_ARGMAX, TALLY_VAR};
+    for (size_t op = 0; op < COUNT_OF(ops); op++)
+        for (int grouping = 0; grouping < TALLY_GROUPING_COUNT; grouping++)
+            for (int form = TALLY_REDUCE; form <= TALLY_INCLUSIVE_SCAN; form++) {
+                tally_desc desc = describe(ops[op], (tally_form)form, TALLY_F32);
+                tally_plan *plan;
+                desc.grouping = (tally_grouping)grouping;
+                leave_on_the_stack(byte);
+                assert_ok(tally_plan_create(device, &desc, &plan));
+                tally_plan_destroy(plan);
+            }
+}
+
+/* Their texts must follow from the computation alone. */
+static void kernels_of_computations_are_found_on_disk(void **state) {
+    (void)state;
+    make_plans(0x11);
+    const int once = compiler->compilations;
+    assert_true(once > 0);
+    open_again();
+    make_plans(0xee);
+    assert_int_equal(compiler->compilations, once);
+}
+
 int main(void) {
     use_the_stand_ins();
     driver = driver_state();
@@ -209,6 +241,7 @@ int main(void) {
         ON_A_DEVICE(functions_have_names),
         ON_A_DEVICE(of_many_threads_one_compiles),
         ON_A_DEVICE(of_many_threads_none_waits_for_a_failure),
+        ON_A_DEVICE(kernels_of_computations_are_found_on_disk),
     };
     return cmocka_run_group_tests_name("CUDA modules", tests, NULL, NULL);
 }

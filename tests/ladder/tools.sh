@@ -58,7 +58,7 @@ grep -q '^  shuffle *$' "$folder/out" || fail "no counters of shuffle"
 # Step 9 of the family, from 0; the first counter is in ns and shown in us; memory read was not in the table.
 sed -n '/^  shuffle *$/,$p' "$folder/out" >"$folder/shuffle"
 grep -q 'time under the profiler, us  *1.0095$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
-grep -q 'instructions a warp  *2009.5$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
+grep -q 'instructions per warp  *2009.5$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
 grep -q -- '-> load throughput and occupancy' "$folder/shuffle" || fail "no remark"
 grep -q 'branch efficiency, %  *4009.5$' "$folder/shuffle" || fail "$(cat "$folder/shuffle")"
 [ "$(grep -c 'branch efficiency' "$folder/out")" -eq 1 ] || fail "an efficiency of branches that are not there"
@@ -71,7 +71,7 @@ says() { grep -q "$1" "$folder/out" || fail "$(cat "$folder/out")"; }
 says '^  baseline  *together  *kernel0  *kernel1$'
 says 'launches  *3  *2  *1$'
 says 'time under the profiler, us  *3.0015  *2.001  *1.0005$'
-says 'instructions a warp  *2000.5  *2000.5  *2000.5$'
+says 'instructions per warp  *2000.5  *2000.5  *2000.5$'
 grep -q '{"kernel": "kernel1", "launches": 1, "counters": {"time under the profiler, us": 1.0005,' "$folder/out.json" ||
     fail "$(cat "$folder/out.json")"
 

@@ -1,5 +1,6 @@
 /* A loader of Vulkan that passes everything on to the machine's own and, as FAKE_VULKAN says, plays devices and faults
- * that the machine does not have. Several words may be given, with commas between them:
+ * that the machine does not have. A feature that is missing is neither to be asked for nor used: devices are not made
+ * then, nor modules whose SPIR-V declares the capability. Several words may be given, with commas between them:
  *
  *   old, no_driver, no_device   what opening finds
  *   no_double, no_int64, no_address, no_float_atomics   features that are missing
@@ -107,6 +108,12 @@ static VkResult fake_create_device(VkPhysicalDevice physical, const VkDeviceCrea
                                    const VkAllocationCallbacks *callbacks, VkDevice *device) {
     if (plays("unmakeable"))
         return VK_ERROR_INITIALIZATION_FAILED;
+    for (const VkBaseInStructure *f = info->pNext; f; f = f->pNext)
+        if (f->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2) {
+            const VkPhysicalDeviceFeatures *asked = &((const VkPhysicalDeviceFeatures2 *)f)->features;
+            if ((plays("no_double") && asked->shaderFloat64) || (plays("no_int64") && asked->shaderInt64))
+                return VK_ERROR_FEATURE_NOT_PRESENT;
+        }
     return REAL(vkCreateDevice)(physical, info, callbacks, device);
 }
 
@@ -179,6 +186,34 @@ static VkResult fake_pipelines(VkDevice device, VkPipelineCache cache, uint32_t 
     return REAL_DEVICE(vkCreateComputePipelines)(device, cache, count, infos, callbacks, pipelines);
 }
 
+/* What SPIR-V's OpCapability declares. */
+static bool is_missing(uint32_t capability) {
+    enum { FLOAT16 = 9, FLOAT64 = 10, INT64 = 11, INT64_ATOMICS = 12, INT16 = 22, INT8 = 39 };
+    switch (capability) {
+    case FLOAT64:
+        return plays("no_double");
+    case INT64:
+        return plays("no_int64");
+    case FLOAT16:
+    case INT64_ATOMICS:
+    case INT16:
+    case INT8:
+        return true; /* the library asks no device for them */
+    default:
+        return false;
+    }
+}
+
+static VkResult fake_create_module(VkDevice device, const VkShaderModuleCreateInfo *info,
+                                   const VkAllocationCallbacks *callbacks, VkShaderModule *module) {
+    enum { HEADER_WORDS = 5, OP_CAPABILITY = 17 };
+    const uint32_t *words = info->pCode;
+    for (size_t at = HEADER_WORDS; at < info->codeSize / sizeof *words; at += words[at] >> 16)
+        if ((words[at] & 0xffff) == OP_CAPABILITY && is_missing(words[at + 1]))
+            return VK_ERROR_FEATURE_NOT_PRESENT;
+    return REAL_DEVICE(vkCreateShaderModule)(device, info, callbacks, module);
+}
+
 static PFN_vkVoidFunction fake_device_function(VkDevice device, const char *name);
 
 static const struct {
@@ -201,6 +236,7 @@ static const struct {
     {"vkWaitForFences", (PFN_vkVoidFunction)fake_wait, true},
     {"vkMapMemory", (PFN_vkVoidFunction)fake_map, true},
     {"vkQueueSubmit", (PFN_vkVoidFunction)fake_submit, true},
+    {"vkCreateShaderModule", (PFN_vkVoidFunction)fake_create_module, true},
     {"vkCreateComputePipelines", (PFN_vkVoidFunction)fake_pipelines, true},
     {"vkCreatePipelineCache", (PFN_vkVoidFunction)fake_create_cache, true},
     {"vkGetPipelineCacheData", (PFN_vkVoidFunction)fake_cache_data, true},

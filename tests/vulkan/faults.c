@@ -159,6 +159,18 @@ static tally_status sum(tally_device *device) {
     return status == TALLY_OK && result != 6 ? TALLY_STATUS_COUNT : status;
 }
 
+/* What other tests rely on: a feature that a device has not, and that is used all the same, is found. */
+static void a_played_device_takes_no_kernel_that_needs_more_than_it_has(void **state) {
+    (void)state;
+    outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_double", plan_var);
+    assert_says(seen, TALLY_DEVICE_FAILED, "VK_ERROR_FEATURE_NOT_PRESENT");
+    assert_int_equal(seen.after, TALLY_OK);
+    setenv("TALLY_SELF_TEST", "0", 1); /* which loads the sum's module */
+    seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_int64", sum);
+    unsetenv("TALLY_SELF_TEST");
+    assert_says(seen, TALLY_DEVICE_FAILED, "VK_ERROR_FEATURE_NOT_PRESENT");
+}
+
 static void a_device_that_is_lost(void **state) {
     (void)state;
     outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "lost", sum);
@@ -345,6 +357,7 @@ int main(void) {
         cmocka_unit_test(a_device_that_is_not_there),
         cmocka_unit_test(a_feature_that_is_missing),
         cmocka_unit_test(doubles_are_asked_for_only_where_they_are_needed),
+        cmocka_unit_test(a_played_device_takes_no_kernel_that_needs_more_than_it_has),
         cmocka_unit_test(a_full_device_stays_usable),
         cmocka_unit_test(memory_that_cannot_be_mapped),
         cmocka_unit_test(a_device_that_is_lost),

@@ -59,19 +59,20 @@ typedef struct tally_cpu_kernels {
 /* Scans straight from input to output elements, for monoids whose accumulator is the result. 'stream' asks for stores
  * that bypass the cache; 'ahead' is how many bytes further (or back) the thread will probably scan next, and is fetched
  * meanwhile, so that reading does not wait until writing is done; 0 if that is not known. */
-typedef struct tally_cpu_how {
+typedef struct tally_cpu_scan_options {
     bool reverse, exclusive, stream;
     ptrdiff_t ahead;
-} tally_cpu_how;
+} tally_cpu_scan_options;
 
 typedef struct tally_cpu_direct_scan {
     /* n elements; *acc (of the monoid's accumulator type) is the value before the first of them */
-    void (*scan)(const void *x, size_t n, tally_cpu_how how, const void *acc, void *out);
+    void (*scan)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
     /* 'rows' short packed rows of 'extent' elements, each from *acc */
-    void (*rows)(const void *x, size_t rows, size_t extent, tally_cpu_how how, const void *acc, void *out);
+    void (*rows)(const void *x, size_t rows, size_t extent, tally_cpu_scan_options how, const void *acc, void *out);
     /* 'width' columns of 'rows' rows that begin 'stride' elements apart; acc[width] is what came before and becomes
      * what comes after */
-    void (*columns)(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_how how, void *acc, void *out);
+    void (*columns)(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how, void *acc,
+                    void *out);
 } tally_cpu_direct_scan;
 
 /* The kernels of one element type. */

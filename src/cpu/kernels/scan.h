@@ -88,8 +88,8 @@ ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V 
     return result;
 }
 
-ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_how how, L_V *before,
-                                       O_T *out) {
+ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
+                                       L_V *before, O_T *out) {
     for (size_t k = 0; k < vectors; k++) {
         size_t i = (how.reverse ? vectors - 1 - k : k) * LANES;
         L_V v = LOAD(x + i);
@@ -104,8 +104,8 @@ ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vect
  * the elements of a vector are told by their place in the group alone, so that the bits do not depend on addresses. */
 enum { NAME(BUFFER_) = 4096 / sizeof(L_T) };
 
-ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_how how, L_V *before,
-                                         O_T *out) {
+ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
+                                         L_V *before, O_T *out) {
     const size_t most = NAME(BUFFER_) / LANES;
     L_V buffer[NAME(BUFFER_) / LANES];
     for (size_t done = 0; done < vectors; done += most) {
@@ -120,7 +120,8 @@ ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t ve
 }
 
 /* Whole vectors from where the scan begins, then the rest one by one. */
-ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu_how how, L_T start, O_T *out) {
+ALWAYS_INLINE void NAME(scan_)(tally_monoid m, const E_T *x, size_t n, tally_cpu_scan_options how, L_T start,
+                               O_T *out) {
     size_t vectors = n / LANES, rest = n % LANES;
     size_t vectors_at = how.reverse ? rest : 0, rest_at = how.reverse ? 0 : n - rest;
     L_V before = SPLAT(start);
@@ -139,16 +140,16 @@ ALWAYS_INLINE void NAME(write_out_)(bool stream, O_T *out, const L_T *from, size
 }
 
 /* 'extent' is a constant where this is inlined. */
-ALWAYS_INLINE void NAME(scan_rows_of_)(tally_monoid m, const E_T *x, size_t rows, size_t extent, tally_cpu_how how,
-                                       L_T start, L_T *out) {
+ALWAYS_INLINE void NAME(scan_rows_of_)(tally_monoid m, const E_T *x, size_t rows, size_t extent,
+                                       tally_cpu_scan_options how, L_T start, L_T *out) {
     for (size_t r = 0; r < rows; r++)
         NAME(scan_scalars_)(m, x + r * extent, extent, how.reverse, how.exclusive, start, (O_T *)out + r * extent);
 }
 
-ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, size_t extent, tally_cpu_how how,
-                                    L_T start, O_T *out) {
+ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, size_t extent,
+                                    tally_cpu_scan_options how, L_T start, O_T *out) {
     L_T buffer[NAME(BUFFER_)];
-    const tally_cpu_how cached = {how.reverse, how.exclusive, false, 0};
+    const tally_cpu_scan_options cached = {how.reverse, how.exclusive, false, 0};
     const size_t most = NAME(BUFFER_) / extent;
     for (size_t done = 0; done < rows; done += most) {
         size_t block = rows - done < most ? rows - done : most;
@@ -180,7 +181,7 @@ ALWAYS_INLINE void NAME(scan_column_row_)(tally_monoid m, const E_T *x, size_t w
 /* Rows of at least a vector: tiles that stay in the first cache with their running values, and as many rows of them as
  * the buffer has room for, if they are neighbours. */
 ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                            tally_cpu_how how, A_T *acc, O_T *out) {
+                                            tally_cpu_scan_options how, A_T *acc, O_T *out) {
     L_T before[NAME(BUFFER_)], buffer[NAME(BUFFER_)];
     for (size_t first = 0; first < width; first += NAME(BUFFER_)) {
         size_t tile = width - first < NAME(BUFFER_) ? width - first : (size_t)NAME(BUFFER_);
@@ -203,8 +204,8 @@ ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t
 
 /* Rows narrower than a vector are taken apart into columns, a block at a time; each is scanned as neighbours, and the
  * block put together again. 'width' is a constant where this is inlined. */
-ALWAYS_INLINE void NAME(scan_narrow_of_)(tally_monoid m, const E_T *x, size_t rows, size_t width, tally_cpu_how how,
-                                         L_T *before, L_T *out) {
+ALWAYS_INLINE void NAME(scan_narrow_of_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
+                                         tally_cpu_scan_options how, L_T *before, L_T *out) {
     L_T columns[NAME(BUFFER_)], scanned[NAME(BUFFER_)];
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < width; j++)
@@ -237,7 +238,7 @@ ALWAYS_INLINE void NAME(scan_narrow_of_)(tally_monoid m, const E_T *x, size_t ro
 }
 
 ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
-                                              tally_cpu_how how, A_T *acc, O_T *out) {
+                                              tally_cpu_scan_options how, A_T *acc, O_T *out) {
     L_T before[LANES] = {0}, buffer[NAME(BUFFER_)];
     const size_t most = NAME(BUFFER_) / width / LANES * LANES;
     for (size_t j = 0; j < width; j++)
@@ -258,7 +259,7 @@ ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size
 }
 
 ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                       tally_cpu_how how, A_T *acc, O_T *out) {
+                                       tally_cpu_scan_options how, A_T *acc, O_T *out) {
     if (width == stride && width < LANES)
         NAME(scan_narrow_columns_)(m, x, rows, width, how, acc, out);
     else
@@ -269,27 +270,29 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 
 /* The forward scans are worth code of their own; reverse ones decide in the loop. */
 #define DEFINE_SCAN(name)                                                                                              \
-    static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, tally_cpu_how how, const void *acc,             \
+    static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc,    \
                                               void *out) {                                                             \
         const L_T start = (L_T) * (const A_T *)acc;                                                                    \
         if (how.reverse)                                                                                               \
             NAME(scan_)                                                                                                \
-        (TALLY_MONOID_##name, x, n, (tally_cpu_how){true, how.exclusive, how.stream, how.ahead}, start, out);          \
-        else if (how.exclusive)                                                                                        \
-            NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, true, how.stream, how.ahead}, start, out);   \
-        else NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_how){false, false, how.stream, how.ahead}, start, out); \
+        (TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){true, how.exclusive, how.stream, how.ahead}, start, out); \
+        else if (how.exclusive) NAME(scan_)(TALLY_MONOID_##name, x, n,                                                 \
+                                            (tally_cpu_scan_options){false, true, how.stream, how.ahead}, start, out); \
+        else NAME(scan_)(TALLY_MONOID_##name, x, n, (tally_cpu_scan_options){false, false, how.stream, how.ahead},     \
+                         start, out);                                                                                  \
     }                                                                                                                  \
-    static void PASTE4(scan_rows_, name, _, WIDTH)(const void *x, size_t rows, size_t extent, tally_cpu_how how,       \
-                                                   const void *acc, void *out) {                                       \
+    static void PASTE4(scan_rows_, name, _, WIDTH)(const void *x, size_t rows, size_t extent,                          \
+                                                   tally_cpu_scan_options how, const void *acc, void *out) {           \
         const L_T start = (L_T) * (const A_T *)acc;                                                                    \
         if (how.reverse || how.exclusive)                                                                              \
             NAME(scan_rows_)(TALLY_MONOID_##name, x, rows, extent, how, start, out);                                   \
         else                                                                                                           \
             NAME(scan_rows_)                                                                                           \
-        (TALLY_MONOID_##name, x, rows, extent, (tally_cpu_how){false, false, how.stream, how.ahead}, start, out);      \
+        (TALLY_MONOID_##name, x, rows, extent, (tally_cpu_scan_options){false, false, how.stream, how.ahead}, start,   \
+         out);                                                                                                         \
     }                                                                                                                  \
     static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
-                                                      tally_cpu_how how, void *acc, void *out) {                       \
+                                                      tally_cpu_scan_options how, void *acc, void *out) {              \
         NAME(scan_columns_)(TALLY_MONOID_##name, x, rows, width, stride, how, acc, out);                               \
     }                                                                                                                  \
     static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \

@@ -5,13 +5,13 @@
  * value by value to integer words, which take anything. Levels are emptied into the same words. Everything is integer
  * addition from there, so that neither order nor grid changes a bit of a result.
  *
- * Before this text specialize.c and exact.c put the choices: PRODUCTS, LEVELS, LIMBS ... and what they mean. */
+ * Before this text specialize.c and specialize_exact.c put the choices: PRODUCTS, LEVELS, LIMBS ... and what they mean. */
 /* A sum outside of its block: of a row that several blocks share, or of a group whose elements come in pieces. */
 struct row_sum {
     int64 limbs[LIMBS];
     uint32 saw, arrived;
 };
-static_assert(sizeof(row_sum) == SLOT_BYTES, "launch.c counts with another size");
+static_assert(sizeof(row_sum) == SLOT_BYTES, "cuda/sizes.c counts with another size");
 
 struct exact_args {
     const in_t *x, *y;

@@ -212,7 +212,9 @@ inline void go_on(tile_memory &s, const groups_args &p, const tile &t, const til
     } else if (is_single) {
         put(p.out + g.from, lower(whole, t.count, t.first));
     }
-    s.count = s.goes_on = 0;
+    s.goes_on = 0;
+    if (s.count) /* else the others may still be reading that there are none */
+        s.count = 0;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p) {

@@ -1,12 +1,12 @@
 /* The kernel of scans along consecutive elements: its warps and their work. scan_tiles.cu tells how they go together;
  * scan_move.cu, scan_sum.cu and scan_finish.cu what each does. */
 
-/* 'messengers': threads that tell that it is known what comes before a tile. */
-inline void init_gates(scratch &s, int messengers) {
+/* How many of the summers and of the messenger's threads tell that they are done with a tile. */
+inline void init_gates(scratch &s, int summers, int messengers) {
     if (threadIdx.x == 0) {
         for (int at = 0; at < RING; at++) {
             s.full[at].init(LOADERS);
-            s.ready[at].init(1 + messengers);
+            s.ready[at].init(summers + messengers);
             s.done[at].init(FINISHERS / WARP);
             s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
         }
@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
         s.written_to = load(p.index + p.segments);
     }
 #endif
-    init_gates(s, 1);
+    init_gates(s, 1, 1);
     if (threadIdx.x >= FIRST_FINISHER)
         finish_tiles(s, p, turns);
     else if (threadIdx.x >= FIRST_SUMMER)

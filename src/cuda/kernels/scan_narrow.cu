@@ -59,8 +59,7 @@ inline void sum_columns(scratch &s, const narrow_args &p, uint64 turns) {
                 sum = combine(sum, lift_at<lane_t>(p, t, e, elements[e]));
         sums[thread] = sum;
         sync_some<SUMMERS>(OF_SUMMERS);
-        if (thread == 0)
-            s.ready[here.at].arrive();
+        s.ready[here.at].arrive(); /* each for what it has read, as loaders (scan_move.cu): results take its place */
         if (p.tiles.tiles > 1 && thread < inner) {
 #pragma unroll 8
             for (int k = thread + inner; k < used; k += inner)
@@ -258,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_NARROW_THREADS, 1) scan_narrow
     extern __shared__ __align__(128) uint8 narrow_memory[];
     scratch &s = *(scratch *)narrow_memory;
     const uint64 turns = turns_of_block(p.tiles);
-    init_gates(s, WARP);
+    init_gates(s, SUMMERS, WARP);
     if (threadIdx.x >= FIRST_TELLER)
         tell(p);
     else if (threadIdx.x >= FIRST_FINISHER)

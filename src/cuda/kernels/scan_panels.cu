@@ -123,6 +123,7 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
     const int rows_at_once = PANEL_LOADERS / a_row, row_of_thread = thread / a_row;
     const int column = (thread - row_of_thread * a_row) * a_vector;
     const bool aligned = shift_of(p.x) == 0 && p.inner % a_vector == 0; /* all rows */
+    const bool has_copies = ((uint64)p.x & (sizeof(in_t) - 1)) == 0;    /* else all is stored, by fetch_ahead */
     const int to_next = rows_at_once * p.panel;
     const uint64 from_next = rows_at_once * p.inner;
     for_panel_tiles(p, [&](const panel_part &, const panel_tile &t, const panel_place &here, int) {
@@ -147,7 +148,10 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
                 fetch_ahead(memory + row * p.panel, from + row * p.inner, t.width, thread - row_of_thread * a_row,
                             a_row);
         }
-        arrive_after_vectors(&s.full[here.at]);
+        if (has_copies)
+            arrive_after_vectors(&s.full[here.at]);
+        else /* whose arrival does not wait for a thread's own stores */
+            s.full[here.at].arrive();
     });
 }
 

@@ -161,9 +161,7 @@ inline void count_tiles(scratch &s, const groups_args &p, uint64 turns) {
         }
         s.heads[here.at][thread] = mine;
         s.rank[here.at][thread] = before + sum - __popc(mine);
-        __syncwarp();
-        if (lane == 0)
-            s.ready[here.at].arrive();
+        s.ready[here.at].arrive(); /* each for its words, as a scan's loaders (scan_move.cu) */
         wave = wave + 1 == WAVES ? 0 : wave + 1;
     }
 }
@@ -400,7 +398,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fold_runs_in_waves(grou
         }
         for (int at = 0; at < KEY_RING; at++) {
             s.full_of_keys[at].init(WARP);
-            s.ready[at].init(COUNTERS / WARP + 1);
+            s.ready[at].init(COUNTERS + 1);
             s.empty_of_keys[at].init(FINISHERS / WARP);
         }
         show_gates();

@@ -64,7 +64,7 @@ static value read_integer(translator *t, const char *text) {
     const unsigned long long n = strtoull(text, &end, 0);
     const bool decimal = text[0] != '0', is_unsigned = strpbrk(end, "uU") != NULL, is_long = strpbrk(end, "lL") != NULL;
     if (errno || strspn(end, "uUlL") != strlen(end) || strlen(end) > 3)
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "this is no number");
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "this is not a number");
     kind k = KIND_U64;
     if (!is_long && !is_unsigned && n <= INT32_MAX)
         k = KIND_I32;
@@ -105,7 +105,7 @@ static value read_number(translator *t) {
     const char *const end = end_of_float(text);
     const bool is_float = (*end == 'f' || *end == 'F') && !end[1];
     if (*end && !is_float)
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "this is no number");
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "this is not a number");
     const int digits = (int)(end - text);
     const char *const whole = strpbrk(text, ".eE") ? "" : ".0"; /* "1f" */
     tally_translate_advance(t);

@@ -103,7 +103,7 @@ static void read_for(translator *t) {
 
 static void give_back(translator *t, value v) {
     if (t->result.kind == KIND_AUTO && !tally_translate_is_number(v.type)) {
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where a number is due",
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where a number is expected",
                              tally_translate_type_name(v.type));
         return;
     }

@@ -221,7 +221,7 @@ bool tally_translate_is_number(type a) {
 
 value tally_translate_condition(translator *t, value v) {
     if (!tally_translate_is_number(v.type))
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where a number is due",
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where a number is expected",
                              tally_translate_type_name(v.type));
     if (!v.is_condition)
         v.text = tally_translate_format(t, "(%s != %s)", v.text, tally_translate_zero(t, v.type));
@@ -251,7 +251,7 @@ value tally_translate_convert(translator *t, value v, type to) {
     if (tally_translate_same(v.type, to) && !v.is_condition)
         return v;
     if (!tally_translate_is_number(v.type) || !tally_translate_is_number(to)) {
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where %s is due",
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this stands %s, where %s is expected",
                              tally_translate_type_name(v.type), tally_translate_type_name(to));
         v.type = to;
         return v;

@@ -30,6 +30,40 @@ static emulate_index threadIdx, blockIdx, blockDim, gridDim;
 namespace emulate {
 static const emulate_scheduler *scheduler;
 static thread_local int anchor;
+} // namespace emulate
+
+/* What does not count as the kernel's access to memory. The compiler tells all others, as it would tell its own
+ * detector of races (nvrtc.c). */
+#define EMULATE_UNTRACKED __attribute__((no_sanitize("thread")))
+#ifdef EMULATE_RACES
+extern "C" {
+#define EMULATE_ACCESS(name, ...)                                                                                      \
+    EMULATE_UNTRACKED void __tsan_##name(void *at) {                                                                   \
+        emulate::scheduler->access(at, __VA_ARGS__);                                                                   \
+    }
+#define EMULATE_ACCESSES(bytes)                                                                                        \
+    EMULATE_ACCESS(read##bytes, bytes, false)                                                                          \
+    EMULATE_ACCESS(write##bytes, bytes, true)                                                                          \
+    EMULATE_ACCESS(unaligned_read##bytes, bytes, false)                                                                \
+    EMULATE_ACCESS(unaligned_write##bytes, bytes, true)
+EMULATE_ACCESSES(1)
+EMULATE_ACCESSES(2)
+EMULATE_ACCESSES(4)
+EMULATE_ACCESSES(8)
+EMULATE_ACCESSES(16)
+EMULATE_UNTRACKED void __tsan_read_range(void *at, size_t bytes) {
+    emulate::scheduler->access(at, bytes, false);
+}
+EMULATE_UNTRACKED void __tsan_write_range(void *at, size_t bytes) {
+    emulate::scheduler->access(at, bytes, true);
+}
+EMULATE_UNTRACKED void __tsan_func_entry(void *) {}
+EMULATE_UNTRACKED void __tsan_func_exit(void *) {}
+EMULATE_UNTRACKED void __tsan_init() {}
+}
+#endif
+
+namespace emulate {
 
 static void *anchor_of_block() {
     return &anchor;
@@ -150,7 +184,7 @@ template <class T> void __stcg(T *to, T value) {
 }
 
 /* Threads take turns only where they wait, so that nothing comes between these. */
-template <class T, class Change> T emulate_atomic(T *to, Change change) {
+template <class T, class Change> EMULATE_UNTRACKED T emulate_atomic(T *to, Change change) {
     const T before = *to;
     *to = change(before);
     return before;

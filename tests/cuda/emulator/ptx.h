@@ -132,7 +132,7 @@ struct mbarrier {
 };
 static_assert(sizeof(mbarrier) == sizeof(emulate_word));
 
-inline void change(emulate_word *word, int arrivals, int bytes) {
+EMULATE_UNTRACKED inline void change(emulate_word *word, int arrivals, int bytes) {
     mbarrier *barrier = (mbarrier *)word;
     if (barrier->pending < arrivals)
         scheduler->fault("more arrivals at an mbarrier than it is for");
@@ -141,20 +141,29 @@ inline void change(emulate_word *word, int arrivals, int bytes) {
     if (!barrier->pending && !barrier->bytes) {
         barrier->phase ^= 1;
         barrier->pending = barrier->needed;
+        scheduler->at_gate(word, PHASE_ENDS);
     }
+}
+inline void change_by_copy(emulate_word *word, int arrivals, int bytes) {
+    scheduler->at_gate(word, COPY_ARRIVES);
+    change(word, arrivals, bytes);
 }
 } // namespace emulate
 
-inline void init_mbarrier(unsigned long long *word, unsigned count) {
+EMULATE_UNTRACKED inline void init_mbarrier(unsigned long long *word, unsigned count) {
+    emulate::scheduler->at_gate(word, GATE_BEGINS);
     *(emulate::mbarrier *)word = {(unsigned short)count, (unsigned short)count, 0, 0};
 }
 inline void arrive_at_mbarrier(unsigned long long *word) {
+    emulate::scheduler->at_gate(word, THREAD_ARRIVES);
     emulate::change(word, 1, 0);
 }
-inline bool has_passed(unsigned long long *word, unsigned parity) {
+EMULATE_UNTRACKED inline bool has_passed(unsigned long long *word, unsigned parity) {
     emulate::mbarrier *barrier = (emulate::mbarrier *)word;
     if (barrier->phase == parity)
         emulate::scheduler->give_way();
+    if (barrier->phase != parity)
+        emulate::scheduler->at_gate(word, PHASE_SEEN);
     return barrier->phase != parity;
 }
 
@@ -174,7 +183,7 @@ template <int Groups> inline void wait_for_copies_ahead() {
 }
 inline void arrive_after_copies(unsigned long long *word) {
     const emulate_copy arrival = {nullptr, nullptr, 0,
-                                  [](emulate_word *gate, unsigned) { emulate::change(gate, 1, 0); }, word};
+                                  [](emulate_word *gate, unsigned) { emulate::change_by_copy(gate, 1, 0); }, word};
     emulate::scheduler->let_groups_go();
     emulate::scheduler->copy(&arrival);
 }
@@ -183,14 +192,14 @@ inline void arrive_after_copies(unsigned long long *word) {
 #if EMULATE_ARCHITECTURE >= 90
 inline void arrive_and_expect(unsigned long long *word, unsigned bytes) {
     emulate::change(word, 0, (int)bytes);
-    emulate::change(word, 1, 0);
+    arrive_at_mbarrier(word);
 }
 inline void copy_in(void *to, const void *from, unsigned bytes, unsigned long long *word) {
     emulate::check_alignment(to, 16);
     emulate::check_alignment(from, 16);
     emulate::check_alignment((void *)(size_t)bytes, 16);
-    const emulate_copy copy = {to, from, bytes,
-                               [](emulate_word *gate, unsigned come) { emulate::change(gate, 0, -(int)come); }, word};
+    const emulate_copy copy = {
+        to, from, bytes, [](emulate_word *gate, unsigned come) { emulate::change_by_copy(gate, 0, -(int)come); }, word};
     emulate::scheduler->copy(&copy);
 }
 inline void copy_out(void *to, const void *from, unsigned bytes) {

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "scheduler.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -48,6 +49,7 @@ typedef struct block {
     unsigned long in_cluster; /* barriers that this block's cluster has passed; of its first block */
     unsigned arrived;         /* at the next; of the first block */
     bool fresh, ended;
+    races *races;
 } block;
 
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +58,7 @@ static block *blocks, *now; /* those alive together; the one that runs */
 static unsigned block_count, alive, cluster /* blocks */;
 static sem_t back; /* posted when a block has done what it can */
 static unsigned long progress;
-static bool failed, reverse;
+static bool failed, reverse, finds_races;
 
 /* ---- coroutines: the registers that a function keeps, on a stack of its own (x86-64 as System V has it) ---- */
 
@@ -107,6 +109,57 @@ static void catch_signals(void) {
         sigaction(signals[k], &action, NULL);
 }
 
+/* ---- who touches what ---- */
+
+static void note(const void *at, size_t bytes, bool writes, bool is_copy) {
+    const int other = races_access(now->races, now->current, at, bytes, writes, is_copy);
+    char why[160], whose[32] = "a copy";
+    if (other < 0)
+        return;
+    if ((unsigned)other < launch->block)
+        snprintf(whose, sizeof whose, "thread %d", other);
+    snprintf(why, sizeof why, "%s %s shared memory (%p) after %s, and nothing orders them", is_copy ? "a copy" : "it",
+             writes ? "writes" : "reads", at, whose);
+    fault(why);
+}
+
+static void access_memory(const void *at, size_t bytes, bool writes) {
+    if (finds_races)
+        note(at, bytes, writes, false);
+}
+
+static void note_copy(const emulate_copy *c) {
+    if (!finds_races || !c->to)
+        return;
+    note(c->from, c->bytes, false, true);
+    note(c->to, c->bytes, true, true);
+}
+
+static void at_gate(const emulate_word *gate, races_event event) {
+    if (finds_races)
+        races_at_gate(now->races, now->current, gate, event);
+}
+
+/* This OS thread's variables of the library that has one of them at 'anchor'. */
+static int find_statics(struct dl_phdr_info *library, size_t size, void *found) {
+    races_region *region = found;
+    (void)size;
+    for (int k = 0; library->dlpi_tls_data && k < library->dlpi_phnum; k++) {
+        const races_region all = {library->dlpi_tls_data, library->dlpi_phdr[k].p_memsz};
+        if (library->dlpi_phdr[k].p_type == PT_TLS && (size_t)(region->begin - all.begin) < all.bytes) {
+            *region = all;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void begin_races(block *b) {
+    races_region statics = {b->anchor, 0};
+    dl_iterate_phdr(find_statics, &statics);
+    races_begin(&b->races, launch->block, (races_region){b->dynamic, launch->dynamic_bytes}, statics);
+}
+
 /* ---- copies ---- */
 
 static void make(const emulate_copy *c) {
@@ -123,7 +176,7 @@ static void make_copies(thread *t) {
     t->copies = 0;
 }
 
-static void copy(const emulate_copy *c) {
+static void let_go(const emulate_copy *c) {
     thread *t = running();
     if (t->copies == MOST_COPIES)
         make_copies(t);
@@ -133,6 +186,8 @@ static void copy(const emulate_copy *c) {
 static void wait_for_groups(int but_last) {
     thread *t = running();
     int groups = 0, made = 0;
+    if (finds_races)
+        races_await_copies(now->races, now->current);
     for (int k = 0; k < t->grouped; k++)
         groups += t->group[k].to == NULL;
     for (; groups > but_last; made++) {
@@ -145,6 +200,7 @@ static void wait_for_groups(int but_last) {
 
 static void copy_in_group(const emulate_copy *c) {
     thread *t = running();
+    note_copy(c);
     if (t->grouped == MOST_COPIES)
         fault("too many copies that nobody waits for");
     t->group[t->grouped++] = *c;
@@ -154,8 +210,13 @@ static void let_groups_go(void) {
     thread *t = running();
     for (int k = 0; k < t->grouped; k++)
         if (t->group[k].to)
-            copy(&t->group[k]);
+            let_go(&t->group[k]);
     t->grouped = 0;
+}
+
+static void copy(const emulate_copy *c) {
+    note_copy(c);
+    let_go(c);
 }
 
 /* ---- waiting ---- */
@@ -230,7 +291,9 @@ static const emulate_scheduler interface = {.sync = sync_block,
                                             .wait_for_cluster = wait_for_cluster,
                                             .at_block = at_block,
                                             .dynamic_shared = dynamic_shared,
-                                            .fault = fault};
+                                            .fault = fault,
+                                            .access = access_memory,
+                                            .at_gate = at_gate};
 
 /* ---- one block ---- */
 
@@ -272,6 +335,8 @@ static void begin_block(block *b) {
     b->anchor = launch->kernel->anchor();
     memset(b->warps, 0, sizeof b->warps);
     begin_dynamic(b);
+    if (finds_races)
+        begin_races(b);
     for (unsigned t = 0; t < launch->block; t++)
         begin_thread(b, t);
     b->fresh = false;
@@ -300,9 +365,14 @@ static void release_warp(block *b, unsigned first) {
         failed = true;
     }
     b->warps[first / LANES].turn++;
+    bool marks[MOST_THREADS] = {false};
     for (unsigned t = first; t < first + count; t++)
-        if (b->threads[t].state == AT_WARP)
+        if (b->threads[t].state == AT_WARP) {
             b->threads[t].state = READY;
+            marks[t] = true;
+        }
+    if (finds_races && strcmp(what, "__syncwarp") == 0)
+        races_meet(b->races, marks);
     progress++;
 }
 
@@ -329,9 +399,14 @@ static void release_barriers(block *b) {
             say("more threads than a barrier is for");
             failed = true;
         }
+        bool marks[MOST_THREADS] = {false};
         for (unsigned t = 0; t < launch->block; t++)
-            if (b->threads[t].state == AT_BARRIER && b->threads[t].barrier == k)
+            if (b->threads[t].state == AT_BARRIER && b->threads[t].barrier == k) {
                 b->threads[t].state = READY;
+                marks[t] = true;
+            }
+        if (finds_races)
+            races_meet(b->races, marks);
         progress++;
     }
 }
@@ -436,7 +511,7 @@ static void run_together(unsigned first, unsigned count) {
 }
 
 bool emulate_run(const emulate_launch *due) {
-    const char *order = getenv("EMULATE_ORDER");
+    const char *order = getenv("EMULATE_ORDER"), *wants_races = getenv("EMULATE_RACES");
     const unsigned all = due->grid.x * due->grid.y;
     pthread_mutex_lock(&one_launch);
     launch = due;
@@ -444,6 +519,7 @@ bool emulate_run(const emulate_launch *due) {
     const unsigned together = due->cooperative ? all : cluster;
     failed = all % together != 0 || due->block > MOST_THREADS;
     reverse = order && order[0] == 'r';
+    finds_races = wants_races && wants_races[0];
     if (together > block_count) {
         if (!block_count)
             sem_init(&back, 0, 0);

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "races.h"
+
 typedef unsigned long long emulate_word;
 
 typedef struct emulate_index {
@@ -43,7 +45,9 @@ typedef struct emulate_scheduler {
     void (*wait_for_cluster)(void);
     void *(*at_block)(void *shared, unsigned rank); /* the same variable of one of the cluster's blocks */
     void *(*dynamic_shared)(void);
-    void (*fault)(const char *why); /* ends the launch */
+    void (*fault)(const char *why);                            /* ends the launch */
+    void (*access)(const void *at, size_t bytes, bool writes); /* with EMULATE_RACES, before each of the kernel's */
+    void (*at_gate)(const emulate_word *gate, races_event event);
 } emulate_scheduler;
 
 /* What a kernel's library tells: emulate_kernel_NAME. */

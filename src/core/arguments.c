@@ -1,0 +1,121 @@
+#include "core/arguments.h"
+
+#include <inttypes.h>
+
+#include "core/dtype.h"
+#include "core/status.h"
+
+/* product = a * b, or false when it does not fit; sizes must fit ptrdiff_t so that pointer differences are defined. */
+static bool multiply(uint64_t a, uint64_t b, uint64_t *product) {
+    return !__builtin_mul_overflow(a, b, product) && *product <= PTRDIFF_MAX;
+}
+
+static tally_status count_elements(const tally_computation *c, const tally_shape *s, uint64_t *elements,
+                                   uint64_t *results) {
+    bool fits = true;
+    *elements = *results = 0;
+    switch (c->desc.grouping) {
+    case TALLY_ALL_VALUES:
+    case TALLY_KEYS:
+        *elements = s->extent;
+        *results = c->desc.grouping == TALLY_KEYS ? s->extent : 1;
+        break;
+    case TALLY_AXIS:
+        /* A dimension of 0 makes the product 0 whatever the others are. */
+        if (s->outer == 0 || s->inner == 0)
+            break;
+        fits = multiply(s->outer, s->inner, results);
+        if (fits && s->extent)
+            fits = multiply(*results, s->extent, elements);
+        break;
+    case TALLY_SEGMENTS:
+        *elements = s->extent;
+        *results = s->segments;
+        break;
+    default:
+        break;
+    }
+    if (tally_is_scan(c))
+        *results = *elements;
+    uint64_t bytes;
+    if (!fits || !multiply(*elements, c->in_bytes, &bytes) ||
+        !multiply(*results, c->out_bytes * c->per_result, &bytes) ||
+        (c->index_bytes && (s->segments == UINT64_MAX || !multiply(s->segments + 1, c->index_bytes, &bytes) ||
+                            !multiply(s->extent, c->index_bytes, &bytes))))
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "the shape (outer %" PRIu64 ", extent %" PRIu64 ", inner %" PRIu64 ", segments %" PRIu64
+                          ") has more bytes than can be addressed",
+                          s->outer, s->extent, s->inner, s->segments);
+    return TALLY_OK;
+}
+
+static tally_status missing(const char *field, const char *why) {
+    return tally_fail(TALLY_INVALID_ARGUMENT, "args.%s is NULL; %s", field, why);
+}
+
+static tally_status check_inputs(const tally_computation *c, const tally_args *a, uint64_t elements) {
+    bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    if (elements && !a->x)
+        return missing("x", "it is the input");
+    if (elements && two && !a->y)
+        return missing("y", "dot has two inputs");
+    if (!two && a->y)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "args.y is set, but the operator has one input");
+    if (c->desc.grouping == TALLY_SEGMENTS && !a->offsets)
+        return missing("offsets", "segments need segments + 1 of them");
+    if (c->desc.grouping == TALLY_KEYS && elements && !a->keys)
+        return missing("keys", "grouping by keys needs one per element");
+    if (a->initial && !(tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_TAKES_INITIAL)))
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "args.initial is for scans of sum, prod, min, max, band, bor and bxor");
+    if (a->initial && tally_dtype_is_float(c->desc.out) && !tally_dtype_is_float(c->desc.acc))
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "args.initial of type %s for a scan in integers: choose an integer desc.out",
+                          tally_dtype_name(c->desc.out));
+    return TALLY_OK;
+}
+
+/* An output may be the input itself where elements map one to one; any other overlap would be read after it was
+ * overwritten. */
+static tally_status check_overlap(const tally_computation *c, const tally_args *a, uint64_t in_bytes,
+                                  uint64_t out_bytes) {
+    if (!in_bytes || !out_bytes)
+        return TALLY_OK;
+    uintptr_t out = (uintptr_t)a->out;
+    const void *const inputs[] = {a->x, a->y};
+    for (int i = 0; i < 2; i++) {
+        uintptr_t in = (uintptr_t)inputs[i];
+        if (!inputs[i] || in >= out + out_bytes || out >= in + in_bytes)
+            continue;
+        bool in_place = in == out && tally_is_scan(c) && c->in_bytes == c->out_bytes * c->per_result;
+        if (!in_place)
+            return tally_fail(TALLY_INVALID_ARGUMENT,
+                              "args.out overlaps args.%c; only a scan with input and output "
+                              "elements of one size may run in place, from the same address",
+                              "xy"[i]);
+    }
+    return TALLY_OK;
+}
+
+tally_status tally_args_check(const tally_computation *c, const tally_args *a, bool is_push, uint64_t *results) {
+    if (a->struct_size != sizeof *a)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_args.struct_size is %zu; start from TALLY_ARGS_INIT (%zu)",
+                          a->struct_size, sizeof *a);
+    if (is_push && c->desc.grouping == TALLY_AXIS && a->shape.outer != 1)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: outer is %" PRIu64 "; pieces need 1", a->shape.outer);
+    uint64_t elements;
+    tally_status status = count_elements(c, &a->shape, &elements, results);
+    if (status != TALLY_OK || (status = check_inputs(c, a, elements)) != TALLY_OK)
+        return status;
+    bool writes = *results && !(is_push && !tally_is_scan(c));
+    if (!writes)
+        return TALLY_OK;
+    if (!a->out)
+        return missing("out", "it is the output");
+    uint64_t needed = *results * c->out_bytes * c->per_result;
+    bool counted_later = c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
+    if (!counted_later && a->out_bytes < needed)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL, "args.out_bytes is %zu; the output needs %" PRIu64, a->out_bytes,
+                          needed);
+    return check_overlap(c, a, elements * c->in_bytes, counted_later ? a->out_bytes : needed);
+}

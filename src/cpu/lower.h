@@ -1,0 +1,13 @@
+/* The way from accumulators to output elements, and back for initial values. */
+#ifndef TALLY_CPU_LOWER_H
+#define TALLY_CPU_LOWER_H
+
+#include "cpu/cpu.h"
+
+/* Chooses plan->lower. */
+void tally_cpu_lower_choose(tally_cpu_plan *plan);
+
+/* acc = lift of an output element, for initial values. */
+void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc);
+
+#endif

@@ -1,0 +1,22 @@
+/* Offsets of segments, of any index type and at any address, as numbers. */
+#ifndef TALLY_CPU_OFFSETS_H
+#define TALLY_CPU_OFFSETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tally/tally.h"
+
+/* Offsets of any index type as numbers. A negative one becomes a very large one. */
+void tally_cpu_read_offsets(const void *offsets, tally_dtype type, uint64_t first, size_t count, uint64_t *numbers);
+/* The same, where they lie if that is as numbers already, else in 'room'. */
+static inline const uint64_t *tally_cpu_see_offsets(const void *offsets, tally_dtype type, uint64_t first, size_t count,
+                                                    uint64_t *room) {
+    const void *at = (const char *)offsets + first * sizeof *room;
+    if ((type == TALLY_I64 || type == TALLY_U64) && (uintptr_t)at % sizeof *room == 0)
+        return at;
+    tally_cpu_read_offsets(offsets, type, first, count, room);
+    return room;
+}
+
+#endif

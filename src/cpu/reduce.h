@@ -1,0 +1,16 @@
+/* Reductions over all values and along an axis. */
+#ifndef TALLY_CPU_REDUCE_H
+#define TALLY_CPU_REDUCE_H
+
+#include "cpu/cpu.h"
+
+/* With 'into', results are combined into outer x inner accumulators there, instead of lowered to args->out; 'index' is
+ * the first row's number. */
+tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *into);
+
+/* acc[0 .. inner - 1] = the columns of 'rows' packed rows; acc has room for tally_cpu_columns_room accumulators. */
+uint64_t tally_cpu_columns_room(uint64_t inner);
+void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t inner,
+                               uint64_t index, void *acc);
+
+#endif

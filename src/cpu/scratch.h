@@ -1,0 +1,17 @@
+/* Memory that a plan keeps from run to run, and that grows when a run needs more than any before. */
+#ifndef TALLY_CPU_SCRATCH_H
+#define TALLY_CPU_SCRATCH_H
+
+#include "cpu/cpu.h"
+
+/* At least this many bytes, aligned to 64, with no particular content. */
+tally_status tally_cpu_scratch(tally_cpu_plan *plan, size_t bytes, void **scratch);
+
+/* The same for each thread; tally_cpu_worker gives a thread's. */
+tally_status tally_cpu_worker_scratch(tally_cpu_plan *plan, size_t bytes);
+
+static inline void *tally_cpu_worker(const tally_cpu_plan *plan, unsigned worker) {
+    return (char *)plan->worker_scratch + worker * plan->worker_bytes;
+}
+
+#endif

@@ -1,0 +1,166 @@
+#include "cuda/accumulator.h"
+
+#include <string.h>
+
+#include "core/arithmetic.h"
+#include "core/dtype.h"
+#include "core/expressions.h"
+#include "exact/superaccumulator.h"
+
+/* ---- types ---- */
+
+static const char *const element_types[] = {
+    [TALLY_I8] = "int8",  [TALLY_I16] = "int16",  [TALLY_I32] = "int32",  [TALLY_I64] = "int64",
+    [TALLY_U8] = "uint8", [TALLY_U16] = "uint16", [TALLY_U32] = "uint32", [TALLY_U64] = "uint64",
+    [TALLY_F16] = "f16",  [TALLY_BF16] = "bf16",  [TALLY_F32] = "float",  [TALLY_F64] = "double",
+};
+
+const char *tally_cuda_element_type(tally_dtype dtype) {
+    return element_types[dtype];
+}
+
+const char *tally_cuda_value_type(tally_dtype in) {
+    return in == TALLY_F16 || in == TALLY_BF16 ? "float" : element_types[in];
+}
+
+/* Registers have 32 bits and more. */
+static const char *register_type(tally_dtype in) {
+    if (tally_dtype_is_float(in) || tally_dtype_size(in) >= 4)
+        return tally_cuda_value_type(in);
+    return tally_dtype_is_signed(in) ? "int32" : "uint32";
+}
+
+/* Keys are compared by their bits. */
+const char *tally_cuda_index_type(const tally_computation *c) {
+    static const char *const bits[] = {[1] = "uint8", [2] = "uint16", [4] = "uint32", [8] = "uint64"};
+    if (c->desc.grouping == TALLY_KEYS)
+        return bits[c->index_bytes];
+    return element_types[c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index];
+}
+
+/* ---- accumulators ---- */
+
+/* Elements that a lane of 32 bits takes: sums of integers cannot overflow, and those of floats lose few bits. */
+enum { LANE_LIMIT = 64 };
+
+/* SUM, SQUARE, TOTAL: 64-bit integers or floats, with narrower lanes for some elements at a time. */
+static void sum_components(const tally_computation *c, tally_monoid_class kind, tally_cuda_accumulator *t) {
+    bool is_float = tally_dtype_is_float(c->desc.acc), is_signed = tally_dtype_is_signed(c->desc.in);
+    size_t bytes = c->in_bytes;
+    t->bytes = 8;
+    if (is_float) {
+        bool narrow = c->desc.acc == TALLY_F32 && c->desc.out != TALLY_F64;
+        t->acc[0] = narrow && tally_is_scan(c) ? "float" : "double";
+        t->bytes = narrow && tally_is_scan(c) ? 4 : 8;
+        t->lane[0] = c->desc.acc == TALLY_F32 ? "float" : "double";
+        if (kind == TALLY_CLASS_TOTAL)
+            t->lane[0] = t->acc[0];
+        t->lane_limit = LANE_LIMIT;
+        return;
+    }
+    bool narrow = tally_is_scan(c) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= 4;
+    if (narrow) { /* what wraps in 32 bits needs no more */
+        t->acc[0] = t->lane[0] = "uint32";
+        t->lifted = t->lifted_lane = kind == TALLY_CLASS_SUM && is_signed ? "int32" : "uint32";
+        t->bytes = 4;
+        t->lane_limit = TALLY_CUDA_LANE_UNLIMITED;
+        return;
+    }
+    t->acc[0] = "uint64";
+    t->lifted = kind == TALLY_CLASS_SUM && is_signed ? "int64" : "uint64";
+    bool fits = kind == TALLY_CLASS_SUM ? bytes <= 2 : kind == TALLY_CLASS_SQUARE && bytes == 1;
+    t->lane[0] = !fits ? "uint64" : is_signed && c->monoid != TALLY_MONOID_sumabs ? "int32" : "uint32";
+    t->lifted_lane = fits ? is_signed ? "int32" : "uint32" : t->lifted;
+    t->lane_limit = fits ? LANE_LIMIT : TALLY_CUDA_LANE_UNLIMITED;
+}
+
+void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulator *t) {
+    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
+    tally_dtype in = c->desc.in;
+    const char *in_register = register_type(in);
+    unsigned register_bytes = c->in_bytes == 8 ? 8 : 4;
+    memset(t, 0, sizeof *t);
+    t->domain = tally_cuda_value_type(in);
+    t->lane_limit = TALLY_CUDA_LANE_UNLIMITED;
+    t->bytes = register_bytes;
+    switch (m->kind) {
+    case TALLY_CLASS_SUM:
+    case TALLY_CLASS_SQUARE:
+    case TALLY_CLASS_TOTAL:
+        sum_components(c, m->kind, t);
+        return;
+    case TALLY_CLASS_COUNT:
+        t->acc[0] = "uint64";
+        t->lane[0] = "uint32";
+        t->lifted = t->lifted_lane = tally_cuda_value_type(in);
+        t->bytes = 8;
+        return;
+    case TALLY_CLASS_MAGNITUDE:
+        t->acc[0] = t->lane[0] = register_type(tally_dtype_to_unsigned(in));
+        t->lifted = t->lifted_lane = tally_cuda_value_type(in);
+        return;
+    case TALLY_CLASS_VALUE:
+    case TALLY_CLASS_BITS:
+        t->acc[0] = t->lane[0] = in_register;
+        return;
+    case TALLY_CLASS_VALUES:
+        t->acc[0] = t->acc[1] = t->lane[0] = t->lane[1] = in_register;
+        t->bytes = 2 * register_bytes;
+        return;
+    case TALLY_CLASS_INDEXED:
+        t->acc[0] = t->lane[0] = in_register;
+        t->acc[1] = t->lane[1] = "uint64";
+        t->lifted = t->lifted_lane = in_register;
+        t->bytes = 16;
+        return;
+    case TALLY_CLASS_FLOATS2:
+    case TALLY_CLASS_FLOATS3:
+        for (int k = 0; k < m->components; k++)
+            t->acc[k] = t->lane[k] = "double";
+        t->domain = t->lifted = t->lifted_lane = "double";
+        t->bytes = 8 * (unsigned)m->components;
+        return;
+    }
+}
+
+unsigned tally_cuda_accumulator_bytes(const tally_computation *c) {
+    if (!c->entry)
+        return (unsigned)round_up(c->user.acc_bytes, 16);
+    tally_cuda_accumulator t;
+    tally_cuda_accumulator_of(c, &t);
+    return t.bytes;
+}
+
+int tally_cuda_exact_limbs(const tally_computation *c) {
+    return tally_layout_limbs(tally_exact_layout_of(c->desc.in, tally_exact_has_products(c->desc.op)));
+}
+
+/* ---- what follows for the choice of kernels ---- */
+
+bool tally_cuda_needs_start(const tally_computation *c) {
+    tally_grouping grouping = c->desc.grouping;
+    if (grouping != TALLY_SEGMENTS && grouping != TALLY_KEYS)
+        return false;
+    if (!c->entry)
+        return strstr(c->user.lower_source ? c->user.lower_source : "", "count") != NULL;
+    switch (c->desc.op) {
+    case TALLY_ALL:
+    case TALLY_MEAN:
+    case TALLY_VAR:
+    case TALLY_STD:
+    case TALLY_ARGMIN:
+    case TALLY_ARGMAX:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool tally_cuda_lowers_directly(const tally_computation *c) {
+    return c->entry && c->per_result == 1 && tally_lower_component(tally_lower_texts[c->desc.op]) >= 0;
+}
+
+bool tally_cuda_sums_bytes(const tally_computation *c) {
+    return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
+           c->desc.op == TALLY_SUM && c->in_bytes == 1 && c->out_bytes == 1;
+}

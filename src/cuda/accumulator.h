@@ -1,0 +1,43 @@
+/* The types that a computation has in CUDA C, and what follows from its accumulators for the choice of kernels. */
+#ifndef TALLY_CUDA_ACCUMULATOR_H
+#define TALLY_CUDA_ACCUMULATOR_H
+
+#include "core/computation.h"
+
+/* Of an element as it lies in memory, as it is computed with, and of an offset or a key. */
+const char *tally_cuda_element_type(tally_dtype dtype);
+const char *tally_cuda_value_type(tally_dtype dtype);
+const char *tally_cuda_index_type(const tally_computation *computation);
+
+/* An accumulator of the operator table's, and the lane that takes a bounded number of elements before it is emptied
+ * into one. */
+typedef struct tally_cuda_accumulator {
+    const char *acc[3], *lane[3]; /* the components' types */
+    const char *domain;           /* the type that HIGHEST and LOWEST are of */
+    const char *lifted;           /* the type of x where an accumulator is lifted into; NULL: the component's */
+    const char *lifted_lane;
+    unsigned bytes; /* of the accumulator */
+    int lane_limit; /* elements a lane */
+} tally_cuda_accumulator;
+
+enum { TALLY_CUDA_LANE_UNLIMITED = 1 << 20 };
+
+/* Not of a user's operator. */
+void tally_cuda_accumulator_of(const tally_computation *computation, tally_cuda_accumulator *accumulator);
+
+/* Of any operator's accumulator in registers. */
+unsigned tally_cuda_accumulator_bytes(const tally_computation *computation);
+
+/* Limbs of an exact sum. */
+int tally_cuda_exact_limbs(const tally_computation *computation);
+
+/* Whether a result depends on where its group starts: on its length, or on an index in it. */
+bool tally_cuda_needs_start(const tally_computation *computation);
+
+/* Whether a result is a component of the accumulator, but for a conversion. */
+bool tally_cuda_lowers_directly(const tally_computation *computation);
+
+/* Whether bytes are scanned to sums of a byte, which scan_bytes.cu has a way of its own for. */
+bool tally_cuda_sums_bytes(const tally_computation *computation);
+
+#endif

@@ -1,0 +1,170 @@
+#include "cuda/columns.h"
+
+#include "core/arithmetic.h"
+#include "cuda/reduce.h"
+
+enum {
+    SLAB_VECTORS = 1024, /* of 16 bytes a tile, as in slabs.cu */
+    SLAB_BLOCKS = 64,    /* a processor: they come and go, and end together */
+    ROWS_OF_PART = 32,   /* rows of a slab's column a thread, up to a warp's threads */
+    WARP_LOG = 5,
+
+    PANEL_BYTES = 512,  /* consecutive ones of a panel's row, at least */
+    ROWS_A_THREAD = 16, /* of a panel, at least */
+    PANEL_BLOCKS = 4,   /* a processor: what it holds at a time */
+    THIN = 4            /* rows, as in columns.cu */
+};
+
+/* ---- small slabs ---- */
+
+/* Whole slabs whose vectors fit in a tile, wherever it starts. */
+static uint64_t slabs_that_fit(const tally_cuda_sizes *sizes, const tally_shape *shape) {
+    uint64_t elements = (uint64_t)(SLAB_VECTORS - 1) * sizes->vector + 1;
+    return shape->inner > elements / shape->extent ? 0 : elements / (shape->extent * shape->inner);
+}
+
+bool tally_cuda_slabs_cut(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                          tally_cuda_cut *cut) {
+    const uint64_t fit = slabs_that_fit(sizes, shape);
+    if (!fit)
+        return false;
+    const uint64_t slab = shape->extent * shape->inner, power_in_slab = slab & (~slab + 1);
+    const uint64_t whole = sizes->vector / least(sizes->vector, power_in_slab); /* slabs that are whole vectors */
+    const uint64_t slabs_a_tile = fit > whole ? fit / whole * whole : fit;
+    unsigned part_bits = 0;
+    while (part_bits < WARP_LOG && shape->extent > (uint64_t)ROWS_OF_PART << part_bits)
+        part_bits++;
+    cut->path = TALLY_CUDA_SLABS;
+    cut->slabs.slabs_a_tile = slabs_a_tile;
+    cut->slabs.tiles = divide_up(shape->outer, slabs_a_tile);
+    cut->slabs.blocks = least(cut->slabs.tiles, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
+    cut->slabs.part_bits = part_bits;
+    return true;
+}
+
+/* As slabs.cu declares it. */
+typedef struct slabs_args {
+    CUdeviceptr x, y, out;
+    uint64_t slabs, tiles;
+    uint32_t slabs_a_tile, extent, inner, part_bits;
+} slabs_args;
+
+tally_status tally_cuda_slabs_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    slabs_args args = {.x = tally_cuda_address(a->x),
+                       .y = tally_cuda_address(a->y),
+                       .out = tally_cuda_address(a->out),
+                       .slabs = a->shape.outer,
+                       .tiles = cut->slabs.tiles,
+                       .slabs_a_tile = (uint32_t)cut->slabs.slabs_a_tile,
+                       .extent = (uint32_t)a->shape.extent,
+                       .inner = (uint32_t)a->shape.inner,
+                       .part_bits = cut->slabs.part_bits};
+    const tally_cuda_grid grid = {.x = cut->slabs.blocks, .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.fold_slabs, grid, &args, "launching a reduction of slabs");
+}
+
+/* ---- columns ---- */
+
+/* A panel that is as wide as the rows, if a block can have a whole number of vectors of whole rows. */
+static bool choose_narrow_panel(const tally_cuda_sizes *sizes, uint64_t inner, tally_cuda_cut *cut) {
+    uint64_t width = sizes->column_width, common = inner & (~inner + 1); /* the powers of two in inner */
+    uint64_t line = inner * (width / least(width, common)), lines = sizes->column_spots / line;
+    /* Rows of whole vectors can go the other way, too, which is better than to leave a quarter of the threads idle. */
+    if (!lines || (common >= width && lines * line < sizes->column_spots / 4 * 3))
+        return false;
+    cut->columns.width = (unsigned)width;
+    cut->columns.panel = (unsigned)inner;
+    cut->columns.groups = (unsigned)(lines * line / inner);
+    return true;
+}
+
+uint64_t tally_cuda_busy(uint64_t parts, uint64_t places) {
+    return parts * 100 / round_up(parts, places);
+}
+
+/* The number of panels of a slab, about so wide, with which the blocks come out even. Few panels are cut into chunks of
+ * rows instead; many come out even by themselves. */
+static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uint64_t across, uint64_t wide,
+                            uint64_t widest) {
+    const uint64_t places = (uint64_t)device->multiprocessors * PANEL_BLOCKS, fewest = divide_up(across, widest);
+    uint64_t panels = most(1, divide_up(across, wide)), most_panels = panels * 3 / 2, best = 0;
+    if (outer * panels < places || outer * panels > 8 * places)
+        return panels;
+    for (uint64_t turns = 1, n; (n = turns * places / outer) <= most_panels; turns++)
+        if (n >= fewest && tally_cuda_busy(outer * n, places) > best) {
+            best = tally_cuda_busy(outer * n, places);
+            panels = n;
+        }
+    return panels;
+}
+
+static void choose_wide_panel(const tally_cuda_device *device, const tally_computation *c,
+                              const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    const unsigned width = shape->inner % sizes->column_width ? 1 : sizes->column_width;
+    uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / width), across = shape->inner / width;
+    uint64_t wide = PANEL_BYTES / (width * c->in_bytes);
+    while (wide < threads && shape->extent * wide / threads < ROWS_A_THREAD)
+        wide *= 2;
+    wide = most(1, least(wide, least(threads, across)));
+    if (wide < threads / 2)
+        wide = most(1, divide_up(across, even_panels(device, shape->outer, across, wide, threads / 2)));
+    cut->columns.width = width;
+    cut->columns.panel = (unsigned)(wide * width);
+    cut->columns.groups = (unsigned)(threads / wide);
+}
+
+/* Enough blocks for all processors, unless what they find takes too much memory. */
+void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                            const tally_shape *shape, tally_cuda_cut *cut) {
+    const bool commutes = c->entry || c->user.commutes;
+    cut->path = TALLY_CUDA_COLUMNS;
+    if (!commutes || !choose_narrow_panel(sizes, shape->inner, cut))
+        choose_wide_panel(device, c, sizes, shape, cut);
+    cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
+    const uint64_t panels = most(1, shape->outer * cut->columns.panels), groups = most(1, cut->columns.groups);
+    cut->columns.is_thin = cut->columns.groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
+    uint64_t wanted = (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels;
+    uint64_t chunks = least(wanted, shape->extent / (groups * ROWS_A_THREAD));
+    chunks = most(1, least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes / most(1, cut->groups)));
+    cut->columns.chunk = round_up(divide_up(shape->extent, chunks), groups);
+    cut->columns.chunks = divide_up(shape->extent, cut->columns.chunk);
+    if (cut->columns.chunks > 1)
+        cut->partials = tally_cuda_place(cut, cut->groups * cut->columns.chunks * sizes->slot_bytes);
+}
+
+/* As columns.cu declares it. */
+typedef struct columns_args {
+    CUdeviceptr x, y, partials;
+    tally_cuda_destination to;
+    uint64_t outer, extent, inner, before, panels, chunks, chunk;
+    uint32_t width, panel, groups;
+} columns_args;
+
+tally_status tally_cuda_columns_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    columns_args args = {.x = tally_cuda_address(a->x),
+                         .y = tally_cuda_address(a->y),
+                         .partials = l->workspace + cut->partials,
+                         .to = tally_cuda_destination_of(l),
+                         .outer = a->shape.outer,
+                         .extent = a->shape.extent,
+                         .inner = a->shape.inner,
+                         .before = l->pieces.before,
+                         .panels = cut->columns.panels,
+                         .chunk = cut->columns.chunk,
+                         .chunks = cut->columns.chunks,
+                         .width = cut->columns.width,
+                         .panel = cut->columns.panel,
+                         .groups = cut->columns.groups};
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    const uint64_t parts = a->shape.outer * cut->columns.panels * cut->columns.chunks;
+    const tally_cuda_grid grid = {.x = least(parts, TALLY_CUDA_MOST_GRID_X), .threads = TALLY_CUDA_BLOCK};
+    tally_status status = tally_cuda_enqueue(l, cut->columns.is_thin ? k->fold_thin_columns : k->fold_columns, grid,
+                                             &args, "launching a reduction of columns");
+    if (status == TALLY_OK && cut->columns.chunks > 1)
+        status = tally_cuda_partials_launch(l, k->fold_column_partials, cut->columns.chunks);
+    return status;
+}

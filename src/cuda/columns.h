@@ -1,0 +1,22 @@
+/* Reductions of columns, whose elements do not lie next to each other, and of many small slabs: how a run is cut, and
+ * its launches. */
+#ifndef TALLY_CUDA_COLUMNS_H
+#define TALLY_CUDA_COLUMNS_H
+
+#include "cuda/launch.h"
+
+/* Many small slabs of extent x inner elements, rows too, through shared memory (slabs.cu). False if they are too large
+ * for that. */
+bool tally_cuda_slabs_cut(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                          tally_cuda_cut *cut);
+tally_status tally_cuda_slabs_launch(const tally_cuda_launch *launch);
+
+/* Columns of any length (columns.cu). */
+void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *computation,
+                            const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
+tally_status tally_cuda_columns_launch(const tally_cuda_launch *launch);
+
+/* How many of a hundred processors work, on average, if each can have so many parts at a time. */
+uint64_t tally_cuda_busy(uint64_t parts, uint64_t places);
+
+#endif

@@ -1,0 +1,197 @@
+#include "cuda/reduce.h"
+
+#include "core/arithmetic.h"
+
+enum {
+    /* Chunks of long rows a processor, and where the end of a block costs more or no cluster folds. Sums of 2^28 f32
+     * took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with 64, 240.9 with 128 that a block of 1024
+     * threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with 128 and 245.2 with 64;
+     * var 258.1 with 16 and 250.1 with 4. */
+    CHUNKS = 128,
+    CHUNKS_OF_COSTLY = 64,
+    LEAST_CHUNKS = 4, /* a processor, that a long reduction has; from as many rows on each has one block */
+
+    /* Up to so many vectors a cluster has the whole reduction. */
+    CLUSTER_VECTORS = 1 << 15,
+    CLUSTER = 8,        /* blocks, as in reduce.cu */
+    CLUSTER_UNROLL = 4, /* vectors, as there */
+
+    /* Up to so many vectors a reduction starts while what is before it still ends: that saves 0.35 us of each of many
+     * calls for up to 2^18 f32 on an H200, and 0.2 for 2^22 and 2^24. */
+    EARLY_VECTORS = 1 << 22,
+
+    /* Partial results of one result that a block folds, eight a thread; more are for a cluster, which for fewer takes
+     * 0.2 to 0.4 us longer on an H200. */
+    ONE_BLOCK_FOLDS = 8 * TALLY_CUDA_BLOCK,
+    FOLD_BLOCKS = 2, /* a processor, where there are many results */
+
+    TINY_ROW = 4,   /* elements, as in tiny_rows.cu */
+    SHORT_ROW = 32, /* vectors: of 16 this way took 0.84 of the roof's speed and slabs.cu 0.95, of 32 over 0.99 */
+    SHORT_ROW_VECTORS = 4, /* a thread, up to a warp's threads, as in short_rows.cu */
+    SHORT_ROW_BLOCKS = 64, /* a processor: they come and go, and end together */
+    WARP_LOG = 5
+};
+
+/* ---- long rows ---- */
+
+/* Chunks of a row of so many steps: many more than the device holds at a time, unless there are rows enough, or too
+ * little for blocks whose ends cost much, of large accumulators or many lanes. */
+static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t rows,
+                              uint64_t steps) {
+    const uint64_t processors = (uint64_t)device->multiprocessors, few = processors * LEAST_CHUNKS;
+    const bool is_costly = sizes->slot_bytes > 8 || sizes->vector > 4;
+    uint64_t chunks = processors * (is_costly || !sizes->has_clusters ? CHUNKS_OF_COSTLY : CHUNKS);
+    if (rows >= few)
+        return 1;
+    if (sizes->slot_bytes > 16 || (is_costly && steps * rows < chunks))
+        chunks = few;
+    chunks = least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes) / rows;
+    return most(1, sizes->has_clusters ? chunks : least(chunks, ONE_BLOCK_FOLDS));
+}
+
+void tally_cuda_rows_cut(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,
+                         tally_cuda_cut *cut) {
+    const uint64_t step = (uint64_t)TALLY_CUDA_BLOCK * sizes->vector * sizes->unroll, steps = divide_up(extent, step);
+    const uint64_t wanted = most(1, least(steps, chunks_of_row(device, sizes, cut->groups, steps)));
+    const uint64_t chunk = round_up(divide_up(extent, wanted), step);
+    cut->path = TALLY_CUDA_ROWS;
+    cut->rows.chunk = chunk;
+    cut->rows.blocks = chunk ? divide_up(extent, chunk) : 1;
+    cut->rows.starts_early = cut->groups * extent / sizes->vector <= EARLY_VECTORS;
+    if (sizes->has_clusters && cut->groups == 1 && cut->rows.blocks > 1 &&
+        extent / sizes->vector <= CLUSTER_VECTORS) { /* no workspace, and nothing to clear */
+        const uint64_t of_cluster =
+            (uint64_t)sizes->cluster_threads * sizes->vector * least(sizes->unroll, CLUSTER_UNROLL);
+        cut->rows.in_cluster = true;
+        cut->rows.blocks = CLUSTER;
+        cut->rows.chunk = round_up(divide_up(extent, CLUSTER), of_cluster);
+    } else if (cut->rows.blocks > 1) {
+        cut->partials = tally_cuda_place(cut, cut->groups * cut->rows.blocks * sizes->slot_bytes);
+    }
+}
+
+tally_cuda_destination tally_cuda_destination_of(const tally_cuda_launch *l) {
+    return (tally_cuda_destination){.out = tally_cuda_address(l->args->out),
+                                    .carry = l->pieces.carry,
+                                    .total = l->pieces.total,
+                                    .count = l->pieces.before + l->args->shape.extent};
+}
+
+/* As partials.cu declares it. */
+typedef struct partials_args {
+    CUdeviceptr partials;
+    tally_cuda_destination to;
+    uint64_t results, chunks;
+} partials_args;
+
+tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, CUfunction kernel, uint64_t chunks) {
+    const tally_cuda_plan *plan = l->plan;
+    const uint64_t results = l->cut->groups, enough = (uint64_t)plan->device->multiprocessors * FOLD_BLOCKS;
+    partials_args args = {.partials = l->workspace + l->cut->partials,
+                          .to = tally_cuda_destination_of(l),
+                          .results = results,
+                          .chunks = chunks};
+    tally_cuda_grid grid = {.x = least(results, enough), .threads = TALLY_CUDA_BLOCK, .starts_early = true};
+    if (plan->sizes.has_clusters && chunks > ONE_BLOCK_FOLDS) {
+        kernel = plan->kernels.fold_partials_in_cluster;
+        grid.x = CLUSTER;
+    }
+    return tally_cuda_enqueue(l, kernel, grid, &args, "launching the end of a reduction");
+}
+
+/* As reduce.cu declares it. */
+typedef struct reduce_args {
+    CUdeviceptr x, y, partials;
+    tally_cuda_destination to;
+    uint64_t rows, extent, chunk, blocks, before;
+} reduce_args;
+
+tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    reduce_args args = {.x = tally_cuda_address(l->args->x),
+                        .y = tally_cuda_address(l->args->y),
+                        .partials = l->workspace + cut->partials,
+                        .to = tally_cuda_destination_of(l),
+                        .rows = cut->groups,
+                        .extent = l->args->shape.extent,
+                        .chunk = cut->rows.chunk,
+                        .blocks = cut->rows.blocks,
+                        .before = l->pieces.before};
+    tally_cuda_grid grid = {.x = cut->rows.blocks,
+                            .y = least(cut->groups, TALLY_CUDA_MOST_GRID_Y),
+                            .threads = TALLY_CUDA_BLOCK,
+                            .starts_early = cut->rows.starts_early};
+    if (cut->rows.in_cluster) {
+        grid.threads = l->plan->sizes.cluster_threads;
+        return tally_cuda_enqueue(l, k->reduce_in_cluster, grid, &args, "launching a reduction in a cluster");
+    }
+    tally_status status = tally_cuda_enqueue(l, k->reduce, grid, &args, "launching a reduction");
+    if (status == TALLY_OK && cut->rows.blocks > 1)
+        status = tally_cuda_partials_launch(l, k->fold_partials, cut->rows.blocks);
+    return status;
+}
+
+/* ---- many short rows ---- */
+
+/* Rows of so few elements that a thread takes several, or of whole vectors, each for as many threads as have four of
+ * them; but for elements whose order matters. */
+bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_computation *c,
+                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t vectors = shape->extent / sizes->vector;
+    const bool commutes = c->entry || c->user.commutes;
+    if (shape->inner != 1)
+        return false;
+    if (shape->extent > 1 && shape->extent <= TINY_ROW && cut->groups <= UINT32_MAX) {
+        cut->path = TALLY_CUDA_TINY_ROWS;
+        return true;
+    }
+    if (shape->extent % sizes->vector || vectors < SHORT_ROW || !commutes)
+        return false;
+    unsigned lane_bits = 0;
+    while (lane_bits < WARP_LOG && vectors > (uint64_t)SHORT_ROW_VECTORS << lane_bits)
+        lane_bits++;
+    cut->path = TALLY_CUDA_SHORT_ROWS;
+    cut->short_rows.lane_bits = lane_bits;
+    cut->short_rows.blocks = least(divide_up(cut->groups, TALLY_CUDA_BLOCK >> lane_bits),
+                                   (uint64_t)device->multiprocessors * SHORT_ROW_BLOCKS);
+    return true;
+}
+
+/* As short_rows.cu declares it. */
+typedef struct short_rows_args {
+    CUdeviceptr x, y, out;
+    uint64_t rows;
+    uint32_t extent, lane_bits;
+} short_rows_args;
+
+tally_status tally_cuda_short_rows_launch(const tally_cuda_launch *l) {
+    const tally_args *a = l->args;
+    short_rows_args args = {.x = tally_cuda_address(a->x),
+                            .y = tally_cuda_address(a->y),
+                            .out = tally_cuda_address(a->out),
+                            .rows = l->cut->groups,
+                            .extent = (uint32_t)a->shape.extent,
+                            .lane_bits = l->cut->short_rows.lane_bits};
+    const tally_cuda_grid grid = {.x = l->cut->short_rows.blocks, .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.fold_short_rows, grid, &args, "launching a reduction of short rows");
+}
+
+/* As tiny_rows.cu declares it. */
+typedef struct tiny_rows_args {
+    CUdeviceptr x, y, out;
+    uint64_t rows;
+    uint32_t extent;
+} tiny_rows_args;
+
+tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *l) {
+    const tally_args *a = l->args;
+    const uint64_t rows_a_block = (uint64_t)TALLY_CUDA_BLOCK * l->plan->sizes.vector;
+    tiny_rows_args args = {.x = tally_cuda_address(a->x),
+                           .y = tally_cuda_address(a->y),
+                           .out = tally_cuda_address(a->out),
+                           .rows = l->cut->groups,
+                           .extent = (uint32_t)a->shape.extent};
+    const tally_cuda_grid grid = {.x = divide_up(l->cut->groups, rows_a_block), .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.fold_tiny_rows, grid, &args, "launching a reduction of tiny rows");
+}

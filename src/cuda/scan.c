@@ -1,0 +1,260 @@
+#include "cuda/scan.h"
+
+#include "core/arithmetic.h"
+
+enum {
+    WARP = 32,
+
+    /* Vectors of a scan that is held in registers: in one block, in a cluster of CLUSTER or of WIDE_CLUSTER blocks, one
+     * vector a thread at the least; and in as many blocks as it takes, after a launch for their sums. Of 2^16 f32 two
+     * launches took 2.5 us in a graph on an H200 and a call 14.8, a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
+     * 12.6; of 2^13 the cluster took 1.8 us, one block 2.3; of 2^22 two launches 13.0 us, waves 11.4. */
+    HELD_IN_BLOCK = 1 << 10,
+    HELD_IN_CLUSTER = 1 << 13,
+    HELD_IN_WIDE_CLUSTER = 1 << 14,
+    HELD_VECTORS = 1 << 19,
+    CLUSTER = 8,
+    WIDE_CLUSTER = 16,
+    HELD_BLOCK = 256, /* threads; twice as many above HELD_IN_SMALL_BLOCKS vectors */
+    HELD_IN_SMALL_BLOCKS = 1 << 16,
+
+    LEAST_TILE = 512, /* elements */
+
+    OFFSETS_A_THREAD = 16, /* that are checked and marked */
+    MARKING_BLOCKS = 8,    /* a processor, of threads that take turns */
+
+    LEAST_STRAND = 4 /* rows, of narrow arrays */
+};
+
+/* ---- held in registers ---- */
+
+/* What threads can hold. False if it is too much. */
+static bool cut_held(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+    const uint64_t vectors = divide_up(cut->elements, sizes->vector), rows = sizes->held_rows;
+    uint64_t blocks = 1;
+    bool in_cluster = false;
+    if (!rows || !vectors || vectors > HELD_VECTORS)
+        return false;
+    if (vectors > HELD_IN_BLOCK) {
+        blocks = vectors <= HELD_IN_CLUSTER ? CLUSTER : WIDE_CLUSTER;
+        in_cluster = vectors <= HELD_IN_WIDE_CLUSTER && blocks <= sizes->held_cluster;
+    }
+    if (blocks > 1 && !in_cluster)
+        blocks = divide_up(vectors, rows * (vectors > HELD_IN_SMALL_BLOCKS ? 2 * HELD_BLOCK : HELD_BLOCK));
+    const uint64_t threads = round_up(divide_up(vectors, blocks), WARP * rows) / rows;
+    cut->path = TALLY_CUDA_HELD;
+    cut->held.in_cluster = in_cluster;
+    cut->held.threads = (unsigned)threads;
+    cut->held.blocks = divide_up(vectors, threads * rows);
+    if (cut->held.blocks > 1 && !in_cluster)
+        cut->partials = tally_cuda_place(cut, cut->held.blocks * sizes->slot_bytes);
+    return true;
+}
+
+/* As scan_held.cu declares it. */
+typedef struct held_args {
+    CUdeviceptr x, y, out, initial, carry, total, sums;
+    uint64_t n, before;
+} held_args;
+
+/* Blocks that are no cluster learn what comes before them from a launch of the same kernel that gives their sums. */
+tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    const CUfunction kernel = l->plan->kernels.scan_held;
+    const bool sums_first = cut->held.blocks > 1 && !cut->held.in_cluster;
+    const tally_cuda_grid grid = {.x = cut->held.blocks,
+                                  .threads = cut->held.threads,
+                                  .cluster = cut->held.in_cluster ? (unsigned)cut->held.blocks : 0,
+                                  .starts_early = true};
+    held_args args = {.x = tally_cuda_address(a->x),
+                      .y = tally_cuda_address(a->y),
+                      .initial = tally_cuda_address(a->initial),
+                      .carry = l->pieces.carry,
+                      .total = l->pieces.total,
+                      .sums = sums_first ? l->workspace + cut->partials : 0,
+                      .n = cut->elements,
+                      .before = l->pieces.before};
+    tally_status status = TALLY_OK;
+    if (sums_first)
+        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching the sums of a scan");
+    args.out = tally_cuda_address(a->out);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan");
+    return status;
+}
+
+/* ---- in waves ---- */
+
+/* Little input is cut into smaller tiles, so that all processors have one; what fits in one tile is one. */
+void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
+                         tally_cuda_cut *cut) {
+    const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
+    const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
+    if (cut_held(sizes, cut))
+        return;
+    cut->path = TALLY_CUDA_SCAN;
+    cut->scan.tile = cut->elements <= whole ? whole : least(whole, fair);
+    cut->scan.tiles = most(1, divide_up(cut->elements, cut->scan.tile));
+    cut->scan.blocks = least(cut->scan.tiles, resident);
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    if (cut->scan.tiles > 1) {
+        const uint64_t waves = least(sizes->scan.waves, divide_up(cut->scan.tiles, cut->scan.blocks));
+        cut->entries = tally_cuda_place(cut, waves * cut->scan.blocks * sizes->entry_bytes);
+    }
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
+    cut->zeroed_bytes = cut->bytes;
+}
+
+/* As offset_bits.cu declares it. */
+typedef struct offset_marks {
+    CUdeviceptr offsets;
+    uint64_t segments, n;
+    CUdeviceptr bits;
+} offset_marks;
+
+/* Offsets are checked, and where segments begin is marked. */
+static tally_status mark_offsets(const tally_cuda_launch *l) {
+    CUdeviceptr control = l->workspace + l->cut->control;
+    CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
+    CUdeviceptr where = control + offsetof(tally_cuda_control, not_bad);
+    const uint64_t segments = l->args->shape.segments;
+    offset_marks marks = {.offsets = tally_cuda_address(l->args->offsets),
+                          .segments = segments,
+                          .n = l->cut->elements,
+                          .bits = l->workspace + l->cut->bits};
+    void *parameters[] = {&marks, &refused, &where};
+    const tally_cuda_grid grid = {
+        .x = tally_cuda_blocks_for(l->plan->device, segments / OFFSETS_A_THREAD + 1, TALLY_CUDA_BLOCK, MARKING_BLOCKS),
+        .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_start(l->plan->device, l->plan->kernels.mark_offsets, grid, l->stream, parameters,
+                            "launching the check of offsets");
+}
+
+/* As scan_tiles.cu declares it. */
+typedef struct scan_args {
+    CUdeviceptr x, y, out, index, initial, carry, total;
+    uint64_t n, extent, segments, before, tile, tiles;
+    CUdeviceptr bits, refused, entries;
+} scan_args;
+
+static scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    const bool segments = l->plan->base.computation.desc.grouping == TALLY_SEGMENTS;
+    return (scan_args){.x = tally_cuda_address(a->x),
+                       .y = tally_cuda_address(a->y),
+                       .out = tally_cuda_address(a->out),
+                       .index = tally_cuda_address(segments ? a->offsets : a->keys),
+                       .initial = tally_cuda_address(a->initial),
+                       .carry = l->pieces.carry,
+                       .total = l->pieces.total,
+                       .n = cut->elements,
+                       .extent = a->shape.extent,
+                       .segments = a->shape.segments,
+                       .before = l->pieces.before,
+                       .tile = tile,
+                       .tiles = tiles,
+                       .bits = segments ? l->workspace + cut->bits : 0,
+                       .refused = segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
+                       .entries = l->workspace + cut->entries};
+}
+
+tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    scan_args args = scan_of(l, cut->scan.tile, cut->scan.tiles);
+    const tally_cuda_grid grid = {
+        .x = cut->scan.blocks, .threads = sizes->scan.threads, .shared = sizes->scan.shared, .is_together = true};
+    tally_status status = TALLY_OK;
+    if (args.refused)
+        status = mark_offsets(l);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, l->plan->kernels.scan, grid, &args, "launching a scan");
+    return status;
+}
+
+/* ---- narrow arrays ---- */
+
+/* Lanes of a warp that meet in a bank of shared memory, where each has a column of a strand. */
+static unsigned lanes_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t rows) {
+    enum { BANKS = 32 };
+    const uint64_t words = 4 / sizes->vector; /* of an element: 16 bytes are 'vector' elements of 4 or 8 bytes */
+    const uint64_t lanes = BANKS / words;     /* that the banks serve at a time */
+    unsigned in_bank[BANKS] = {0}, greatest = 0;
+    for (uint64_t lane = 0; lane < lanes; lane++) {
+        unsigned *bank = &in_bank[(lane / inner * rows * inner + lane % inner) % lanes];
+        greatest = ++*bank > greatest ? *bank : greatest;
+    }
+    return greatest;
+}
+
+/* Rows a strand, such that tiles are whole vectors; 0 if there is no such number. Up to a quarter fewer than there
+ * might be, if then fewer lanes meet in shared memory. */
+static uint64_t rows_of_strand(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t strands, uint64_t most_rows) {
+    uint64_t best = 0;
+    unsigned met = 0;
+    for (uint64_t rows = most_rows; rows * 4 > most_rows * 3; rows--) {
+        const unsigned in_a_bank = lanes_in_a_bank(sizes, inner, rows);
+        if (strands * rows * inner % sizes->vector == 0 && (!best || in_a_bank < met)) {
+            best = rows;
+            met = in_a_bank;
+        }
+    }
+    return best;
+}
+
+bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+                           tally_cuda_cut *cut) {
+    const uint64_t inner = shape->inner;
+    if (shape->outer > 1 || inner > sizes->scan.columns || inner > resident)
+        return false;
+    const uint64_t strands = sizes->scan.finishers / inner, fair = divide_up(shape->extent, strands * resident);
+    if (shape->extent < strands * LEAST_STRAND)
+        return false;
+    const uint64_t rows =
+        rows_of_strand(sizes, inner, strands, least(sizes->scan.items, round_up(fair, sizes->vector)));
+    if (!rows)
+        return false;
+    cut->path = TALLY_CUDA_NARROW;
+    cut->narrow.strands = (unsigned)strands;
+    cut->narrow.rows = (unsigned)rows;
+    cut->narrow.tile = strands * rows * inner;
+    cut->narrow.tiles = divide_up(cut->elements, cut->narrow.tile);
+    cut->narrow.blocks = least(cut->narrow.tiles, resident);
+    for (cut->narrow.lanes = WARP; cut->narrow.lanes * inner > sizes->scan.finishers;)
+        cut->narrow.lanes /= 2;
+    if (cut->narrow.tiles > 1) {
+        const uint64_t waves = least(sizes->scan.ring, divide_up(cut->narrow.tiles, cut->narrow.blocks));
+        const uint64_t bytes = waves * inner * cut->narrow.blocks * sizes->entry_bytes;
+        cut->entries = tally_cuda_place(cut, bytes);
+        cut->told = tally_cuda_place(cut, bytes);
+    }
+    cut->zeroed_bytes = cut->bytes;
+    return true;
+}
+
+/* As scan_narrow.cu declares it. */
+typedef struct narrow_args {
+    scan_args tiles;
+    CUdeviceptr told;
+    uint32_t inner, strands, rows, lanes;
+} narrow_args;
+
+tally_status tally_cuda_narrow_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    narrow_args args = {.tiles = scan_of(l, cut->narrow.tile, cut->narrow.tiles),
+                        .told = l->workspace + cut->told,
+                        .inner = (uint32_t)l->args->shape.inner,
+                        .strands = cut->narrow.strands,
+                        .rows = cut->narrow.rows,
+                        .lanes = cut->narrow.lanes};
+    const tally_cuda_grid grid = {.x = cut->narrow.blocks,
+                                  .threads = sizes->scan.narrow_threads,
+                                  .shared = sizes->scan.shared,
+                                  .is_together = true};
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_narrow, grid, &args, "launching a scan of a narrow array");
+}

@@ -1,0 +1,194 @@
+#include "cuda/scan_columns.h"
+
+#include "core/arithmetic.h"
+#include "cuda/columns.h"
+
+enum {
+    /* panels */
+    LEAST_ROWS = 64,    /* of a slab */
+    LINE_BYTES = 128,   /* of the cache; narrower slabs are one panel */
+    SECTOR_BYTES = 32,  /* of memory: what is written in part costs more */
+    NARROW_BYTES = 256, /* panels so wide may be narrower than their width says, wider ones not */
+    LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */
+    CHUNKED_ROW = 64,   /* bytes: wider ones are faster by a thread a column than in chunks */
+    CHUNKS_A_PLACE = 4, /* so that they end together */
+
+    /* stretches */
+    LEAST_STRETCH = 32, /* rows of a column that one thread takes */
+    MANY_CHUNKS = 256,  /* as in scan_columns.cu */
+    WARP = 32,
+    STRETCH_BLOCKS = 64 /* a processor, at most */
+};
+
+/* ---- cutting ---- */
+
+/* How wide panels may be, in bytes, and what share of a copy's speed they had, in a hundred, divided by that of busy
+ * processors: rows of whole lines of the cache, and others, of which panels share the lines where they meet. On an
+ * H200: 150000, 160000, 16384 and 400 columns of f32. */
+static const struct {
+    unsigned bytes, in_line, apart;
+} widths[] = {{256, 92, 82}, {128, 82, 78}, {512, 93, 93}, {768, 88, 87}};
+
+/* The number of panels that a slab's rows of so many bytes are cut into. */
+static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t places) {
+    uint64_t best = 0, panels = 1;
+    for (size_t k = 0; k < sizeof widths / sizeof *widths && row > LINE_BYTES; k++) {
+        const uint64_t of_slab = divide_up(row, widths[k].bytes);
+        const uint64_t score =
+            tally_cuda_busy(outer * of_slab, places) * (row % LINE_BYTES ? widths[k].apart : widths[k].in_line);
+        const bool is_full = row / of_slab >= widths[k].bytes / 16 * 15;
+        if (score > best && (is_full || widths[k].bytes <= NARROW_BYTES)) {
+            best = score;
+            panels = of_slab;
+        }
+    }
+    return panels;
+}
+
+/* Panels: whole rows of narrow slabs, else as wide as leaves every processor its share; cut into chunks of rows if
+ * there are too few of them. False if there are too few rows for that. */
+static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                       const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t in = c->in_bytes, row = shape->inner * in, processors = (uint64_t)device->multiprocessors;
+    const uint64_t places = processors * sizes->scan.teams;
+    if (!sizes->scan.takes_panels || shape->extent < LEAST_ROWS || row > INT32_MAX)
+        return false;
+    const uint64_t wanted = choose_panels(shape->outer, row, places);
+    const uint64_t sectors = divide_up(divide_up(row, SECTOR_BYTES), wanted);
+    const uint64_t panel = wanted > 1 ? sectors * SECTOR_BYTES / in : shape->inner;
+    const uint64_t panels = divide_up(shape->inner, panel), strands = sizes->scan.finishers / panel;
+    const uint64_t parts = shape->outer * panels, tile = strands * sizes->scan.items;
+    uint64_t chunks = 1;
+    if (tally_cuda_busy(parts, places) < LEAST_BUSY) {
+        if (row > CHUNKED_ROW)
+            return false;
+        chunks = divide_up(CHUNKS_A_PLACE * places, parts);
+    }
+    if (shape->extent / chunks < (chunks > 1 ? tile : tile / 2))
+        return false;
+    cut->path = TALLY_CUDA_PANELS;
+    cut->panels.panel = (unsigned)panel;
+    cut->panels.panels = panels;
+    cut->panels.strands = (unsigned)strands;
+    cut->panels.chunk = round_up(divide_up(shape->extent, chunks), tile);
+    cut->panels.chunks = divide_up(shape->extent, cut->panels.chunk);
+    cut->panels.blocks = least(divide_up(parts * cut->panels.chunks, sizes->scan.teams), processors);
+    if (cut->panels.chunks > 1)
+        cut->partials = tally_cuda_place(cut, cut->groups * cut->panels.chunks * sizes->slot_bytes);
+    return true;
+}
+
+/* Columns enough for all processors are scanned in one pass, several by each thread if there are more than enough. */
+static void cut_stretches(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
+                          tally_cuda_cut *cut) {
+    const uint64_t threads = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm;
+    const bool many = cut->groups / sizes->column_width >= threads && shape->inner % sizes->column_width == 0;
+    uint64_t chunks = 1;
+    if (cut->groups < threads / 3)
+        chunks = most(1, least(divide_up(2 * threads, cut->groups), shape->extent / LEAST_STRETCH));
+    cut->path = TALLY_CUDA_STRETCHES;
+    cut->stretches.width = many ? sizes->column_width : 1;
+    cut->stretches.chunk = divide_up(shape->extent, chunks);
+    cut->stretches.chunks = divide_up(shape->extent, cut->stretches.chunk);
+    if (cut->stretches.chunks > 1)
+        cut->partials = tally_cuda_place(cut, cut->groups * cut->stretches.chunks * sizes->slot_bytes);
+}
+
+void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *c,
+                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    if (!cut_panels(device, c, sizes, shape, cut))
+        cut_stretches(device, sizes, shape, cut);
+}
+
+/* ---- launching ---- */
+
+/* As scan_columns.cu declares it. */
+typedef struct scan_columns_args {
+    CUdeviceptr x, y, out, initial, partials, carry, total;
+    uint64_t outer, extent, inner, chunk, chunks, before, width;
+} scan_columns_args;
+
+static scan_columns_args columns_scan(const tally_cuda_launch *l, uint64_t chunk, uint64_t chunks) {
+    const tally_args *a = l->args;
+    return (scan_columns_args){.x = tally_cuda_address(a->x),
+                               .y = tally_cuda_address(a->y),
+                               .out = tally_cuda_address(a->out),
+                               .initial = tally_cuda_address(a->initial),
+                               .partials = l->workspace + l->cut->partials,
+                               .carry = l->pieces.carry,
+                               .total = l->pieces.total,
+                               .outer = a->shape.outer,
+                               .extent = a->shape.extent,
+                               .inner = a->shape.inner,
+                               .chunk = chunk,
+                               .chunks = chunks,
+                               .before = l->pieces.before};
+}
+
+static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
+    return (tally_cuda_grid){.x = tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_BLOCK, STRETCH_BLOCKS),
+                             .threads = TALLY_CUDA_BLOCK};
+}
+
+/* Makes the sums of chunks those of all chunks before. */
+static tally_status launch_scan_of_sums(const tally_cuda_launch *l, scan_columns_args *args) {
+    const uint64_t threads_a_column = args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : WARP;
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_stretches, grid_for(l, l->cut->groups * threads_a_column), args,
+                              "launching a scan of their sums");
+}
+
+tally_status tally_cuda_stretches_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    const uint64_t chunks = cut->stretches.chunks;
+    const tally_cuda_grid grid = grid_for(l, cut->groups / cut->stretches.width * chunks);
+    scan_columns_args args = columns_scan(l, cut->stretches.chunk, chunks);
+    args.width = cut->stretches.width;
+    tally_status status = TALLY_OK;
+    if (chunks > 1)
+        status = tally_cuda_enqueue(l, k->sum_stretches, grid, &args, "launching sums of stretches");
+    if (status == TALLY_OK && chunks > 1)
+        status = launch_scan_of_sums(l, &args);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->scan_columns, grid, &args, "launching a scan of columns");
+    return status;
+}
+
+/* As scan_panels.cu declares it. */
+typedef struct panels_args {
+    CUdeviceptr x, y, out, initial, partials, carry, total;
+    uint64_t outer, extent, inner, before, panels, chunk, chunks;
+    uint32_t panel, strands;
+} panels_args;
+
+tally_status tally_cuda_panels_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    scan_columns_args columns = columns_scan(l, cut->panels.chunk, cut->panels.chunks);
+    panels_args args = {.x = columns.x,
+                        .y = columns.y,
+                        .out = columns.out,
+                        .initial = columns.initial,
+                        .partials = columns.partials,
+                        .carry = columns.carry,
+                        .total = columns.total,
+                        .outer = columns.outer,
+                        .extent = columns.extent,
+                        .inner = columns.inner,
+                        .before = columns.before,
+                        .panels = cut->panels.panels,
+                        .chunk = cut->panels.chunk,
+                        .chunks = cut->panels.chunks,
+                        .panel = cut->panels.panel,
+                        .strands = cut->panels.strands};
+    const tally_cuda_grid grid = {
+        .x = cut->panels.blocks, .threads = sizes->scan.panel_threads, .shared = sizes->scan.shared};
+    tally_status status = TALLY_OK;
+    if (args.chunks > 1)
+        status = tally_cuda_enqueue(l, l->plan->kernels.sum_panels, grid, &args, "launching sums of panels");
+    if (status == TALLY_OK && args.chunks > 1)
+        status = launch_scan_of_sums(l, &columns);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, l->plan->kernels.scan_panels, grid, &args, "launching a scan of panels");
+    return status;
+}

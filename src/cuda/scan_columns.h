@@ -1,0 +1,14 @@
+/* Scans along an axis whose elements do not lie next to each other: how a run is cut, and its launches. */
+#ifndef TALLY_CUDA_SCAN_COLUMNS_H
+#define TALLY_CUDA_SCAN_COLUMNS_H
+
+#include "cuda/launch.h"
+
+/* By panels of columns (scan_panels.cu) or, where those do not suit, by stretches of single columns (scan_columns.cu).
+ */
+void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *computation,
+                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
+tally_status tally_cuda_panels_launch(const tally_cuda_launch *launch);
+tally_status tally_cuda_stretches_launch(const tally_cuda_launch *launch);
+
+#endif

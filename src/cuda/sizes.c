@@ -1,0 +1,206 @@
+#include "cuda/sizes.h"
+
+#include <string.h>
+
+#include "core/arithmetic.h"
+#include "core/expressions.h"
+#include "cuda/accumulator.h"
+
+/* The most shared memory that a block can have, in bytes. */
+static unsigned shared_limit(int architecture) {
+    switch (architecture) {
+    case 80:
+    case 87:
+        return 163 << 10;
+    case 90:
+    case 100:
+    case 103:
+        return 227 << 10;
+    default:
+        return architecture < 80 ? 64 << 10 : 99 << 10;
+    }
+}
+
+/* ---- scans ---- */
+
+/* Vectors a thread of scan_held.cu; there is code for each element, twice. With 4 scans of 2^10 f32 took 1.3 times as
+ * long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
+static unsigned held_rows(const tally_computation *c, unsigned acc) {
+    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32)
+        return 0;
+    return acc > 8 || c->in_bytes == 1 ? 1 : 2;
+}
+
+/* scan_tiles.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
+static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
+                            unsigned ring) {
+    unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
+    if (c->desc.grouping == TALLY_KEYS)
+        place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        place += tile / 8 + 16;
+    const unsigned narrow =
+        s->scan.columns ? acc * (ring * s->scan.columns + 2 * s->scan.summers + s->scan.teams * s->scan.finishers) + 48
+                        : 0;
+    unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
+    return round_up(ring * (place + s->record_bytes) + narrow + of_warps + 2 * s->scan.summers / 8 + 512, 128);
+}
+
+/* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in
+ * other banks, and as many as its registers hold. */
+static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
+    enum {
+        STRETCH = 80 /* bytes */,
+        MOST_RING = 10,
+        LEAST_RING = 4,
+        WARP = 32,
+        MOST_COLUMNS = 64 /* of scan_narrow.cu */
+    };
+    s->held_rows = held_rows(c, acc);
+    const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
+    if (keys && c->index_bytes < narrowest)
+        narrowest = (unsigned)c->index_bytes;
+    const unsigned vector = 16 / (unsigned)most(narrowest, 1); /* an analyzer cannot know that no type is empty */
+    unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
+    const unsigned most_items = c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* heads have a bit each */
+    while (vectors > 1 && vectors * vector > most_items)
+        vectors -= 2;
+    s->scan.items = vectors * vector;
+    s->scan.summers = 4 * WARP;
+    s->scan.teams = 2;
+    s->scan.finishers = 8 * WARP;
+    const bool keeps_width = in == result && in >= 4 && acc <= 8;
+    s->scan.columns = keeps_width && c->desc.grouping == TALLY_AXIS ? MOST_COLUMNS : 0;
+    const unsigned limit = shared_limit(architecture);
+    while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
+        s->scan.finishers /= 2;
+    s->scan.ring = MOST_RING;
+    while (s->scan.ring > 2 && scan_shared(c, s, acc, widest, s->scan.ring) > limit)
+        s->scan.ring--;
+    s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
+    s->scan.waves = 2 * s->scan.ring + 1;
+    s->scan.takes_panels = keeps_width && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
+    if (!s->scan.takes_panels)
+        s->scan.columns = 0;
+    const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
+    s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
+    s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
+    s->scan.narrow_threads = s->scan.threads + WARP;
+}
+
+/* ---- reductions by segments and keys ---- */
+
+enum {
+    FOLD_VECTORS = 8, /* of 16 bytes a thread of a tile of a reduction by segments; two tiles are in shared memory */
+    FOLD_SHARED =
+        24 << 10,  /* bytes a tile of a reduction by keys, with where its runs begin; the keys are in registers */
+    MOST_KEYS = 32 /* a thread, half as many if they are long */
+};
+
+/* Whether elements have 4 bytes and so has what a lane keeps of them, on devices with copies in bulk. */
+static bool has_narrow_lanes(const tally_computation *c, int architecture) {
+    if (tally_is_scan(c) || c->exact || !c->entry || architecture < 90 || c->in_bytes != 4 ||
+        tally_cuda_needs_start(c) || c->entry->flags & TALLY_OPERATOR_TWO_INPUTS ||
+        tally_monoid_texts[c->monoid].components != 1)
+        return false;
+    tally_cuda_accumulator t;
+    tally_cuda_accumulator_of(c, &t);
+    return strcmp(t.lane[0], "float") == 0 || strcmp(t.lane[0], "int32") == 0 || strcmp(t.lane[0], "uint32") == 0;
+}
+
+/* warp_segments.cu says what it took with others. Bits of the offsets would come too late for a check while running. */
+static bool folds_by_warps(const tally_computation *c, int architecture) {
+    return c->desc.grouping == TALLY_SEGMENTS && has_narrow_lanes(c, architecture) &&
+           !(c->desc.flags & TALLY_CHECK_WHILE_RUNNING);
+}
+
+/* Results are what lanes keep, in the elements' place; keys are read in whole vectors. */
+static bool folds_in_waves(const tally_computation *c, int architecture) {
+    if (c->desc.grouping != TALLY_KEYS || !has_narrow_lanes(c, architecture) || c->index_bytes < 4 ||
+        !tally_cuda_lowers_directly(c))
+        return false;
+    tally_cuda_accumulator t;
+    tally_cuda_accumulator_of(c, &t);
+    return strcmp(t.lane[0], tally_cuda_element_type(c->desc.out)) == 0;
+}
+
+/* wave_runs.cu's struct scratch and some to spare. */
+static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
+    enum { WARP = 32, TEAMS = 2, FINISHERS = 256, RING = 3 };
+    const unsigned tile = s->fold_tile, words = tile / WARP, of_keys = 2 * words * 4 + 64;
+    const unsigned place = round_up(tile * (unsigned)c->in_bytes + 16, 128);
+    const unsigned key_place = round_up(tile * (unsigned)c->index_bytes + 32, 128);
+    const unsigned rest = 1024 + RING * (place + 16);
+    s->wave.ring = RING;
+    s->wave.key_ring = (shared_limit(architecture) - rest) / (key_place + of_keys);
+    s->wave.shared = rest + s->wave.key_ring * (key_place + of_keys);
+    s->wave.waves = 2 * s->wave.key_ring + 1;
+    s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
+}
+
+static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
+    bool keys = c->desc.grouping == TALLY_KEYS, two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    unsigned element = (unsigned)c->in_bytes * (two ? 2 : 1);
+    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * FOLD_VECTORS * 16 / element;
+    if (keys) {
+        s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (c->index_bytes > 4 ? MOST_KEYS / 2 : MOST_KEYS);
+        while (s->fold_tile * (element + sizeof(uint16_t)) > FOLD_SHARED)
+            s->fold_tile /= 2;
+    }
+    /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. */
+    s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : c->index_bytes > 4 ? 6 : 8 : s->slot_bytes <= 32 ? 4 : 2;
+    s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);
+    s->folds_by_warps = folds_by_warps(c, architecture);
+    if (s->folds_by_warps) {
+        s->fold_tile = 32 * 20; /* warp_segments.cu */
+        s->fold_blocks = 6;
+    }
+    s->folds_in_waves = folds_in_waves(c, architecture);
+    if (s->folds_in_waves) {
+        s->fold_tile = 256 * 20; /* wave_runs.cu */
+        wave_sizes(c, architecture, s);
+    }
+}
+
+/* ---- reductions along axes ---- */
+
+enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /* bytes a block */ };
+
+static void column_sizes(tally_cuda_sizes *s) {
+    s->column_width = s->vector;
+    while (s->column_width > 1 && s->column_width * s->slot_bytes > COLUMN_BYTES)
+        s->column_width /= 2;
+    s->column_spots = TALLY_CUDA_BLOCK * s->column_width;
+    while (s->column_spots * s->slot_bytes > COLUMN_SHARED)
+        s->column_spots /= 2;
+}
+
+static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    s->exact.vectors = c->in_bytes == 2 || c->monoid == TALLY_MONOID_dot ? 2 : 4;
+    s->exact.key_chunk = 256;
+}
+
+/* struct row_sum of exact.cu: the limbs, what was seen, and how many blocks have come. */
+static unsigned exact_slot_bytes(const tally_computation *c) {
+    return (unsigned)((size_t)tally_cuda_exact_limbs(c) * sizeof(int64_t) + 2 * sizeof(uint32_t));
+}
+
+void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
+    unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)c->in_bytes;
+    memset(s, 0, sizeof *s); /* all of them stand in the kernels' text, by which the caches find it */
+    s->slot_bytes = c->exact ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
+    s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
+    s->vector = 16 / in;
+    s->unroll = acc > 32 ? 1 : acc == 16 && c->desc.grouping == TALLY_ALL_VALUES ? 8 : 4;
+    s->held_cluster = 0; /* tally_cuda_plan_create asks */
+    s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
+    s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
+    column_sizes(s);
+    const bool in_one_access = s->slot_bytes <= 8 && !tally_cuda_needs_start(c);
+    s->entry_bytes = !in_one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
+    scan_sizes(c, architecture, acc, s);
+    fold_sizes(c, architecture, s);
+    exact_sizes(c, s);
+}
