@@ -84,7 +84,7 @@ static bool visit(void *context, const combination *what) {
     if (s->how == IN_PIECES && !can_push)
         return true;
     /* There are so many conversions that a quick run takes a part of them. */
-    if (s->how_many == AMOUNT_FEW && s->o.quick && case_seed(&s->o, name, 2000) % 8)
+    if (s->how_many == AMOUNT_FEW && s->o.quick && case_seed(&s->o, name, 2000) % 32)
         return true;
     tally_desc desc = combination_desc(what);
     if (what->op == TALLY_VAR || what->op == TALLY_STD)
