@@ -6,12 +6,10 @@
 #include "cuda/start.h"
 #include "cuda/workspace.h"
 
+/* A plan's kernels; NULL where its computation has no such one. */
 typedef struct tally_cuda_kernels {
-    CUfunction reduce, fold_partials, fold_column_partials, fold_partials_in_cluster, reduce_in_cluster,
-        fold_short_rows, fold_tiny_rows, scan, scan_held, scan_narrow, mark_offsets, sum_panels, scan_panels,
-        check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns, sum_stretches,
-        scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads, rank_heads,
-        exact_runs, place_groups, fold_segments, fold_runs, fold_cuts, mark_segments, fold_by_warps, fold_runs_in_waves;
+#define TALLY_CUDA_KERNEL(name) CUfunction name;
+#include "cuda/kernels.def"
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
