@@ -267,7 +267,6 @@ template <class T> inline T absolute(T x) {
 #define MAX(a, b)               larger(a, b)
 #define ABS(x)                  absolute(x)
 #define IS_NONZERO(x)           ((x) != 0)
-#define EXP(x)                  exp(x)
 #define SQRT(x)                 sqrt(x)
 #define LOG(x)                  log(x)
 #define BEFORE_MIN(v, i, w, j)  goes_first((v) < (w), (w) < (v), v, i, w, j)
