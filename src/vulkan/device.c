@@ -86,13 +86,6 @@ static void read_properties(tally_vulkan_device *v) {
     }
 }
 
-void tally_vulkan_hash_device(const tally_vulkan_device *v, tally_hash *hash) {
-    const uint32_t which[] = {v->vendor, v->model, v->version, v->driver_version};
-    tally_hash_add_text(hash, tally_version());
-    tally_hash_add(hash, which, sizeof which);
-    tally_hash_add(hash, v->cache_uuid, sizeof v->cache_uuid);
-}
-
 static void describe(const tally_vulkan_device *v, tally_device_info *info) {
     snprintf(info->spec, sizeof info->spec, "vulkan:%d", v->ordinal);
     snprintf(info->name, sizeof info->name, "%s", v->name);

@@ -20,6 +20,13 @@ static bool is_of_device(const tally_vulkan_device *device, const tally_image *i
            h.model == device->model && memcmp(h.uuid, device->cache_uuid, sizeof h.uuid) == 0;
 }
 
+void tally_vulkan_hash_device(const tally_vulkan_device *v, tally_hash *hash) {
+    const uint32_t which[] = {v->vendor, v->model, v->version, v->driver_version};
+    tally_hash_add_text(hash, tally_version());
+    tally_hash_add(hash, which, sizeof which);
+    tally_hash_add(hash, v->cache_uuid, sizeof v->cache_uuid);
+}
+
 static tally_key key_of(const tally_vulkan_device *device, tally_key module, tally_vulkan_kernel kernel,
                         const tally_vulkan_choices *choices) {
     tally_hash hash;

@@ -10,6 +10,7 @@
 #include "core/run.h"
 #include "core/user.h"
 #include "tally/vulkan.h"
+#include "vulkan/cut.h"
 #include "vulkan/exact.h"
 #include "vulkan/launch.h"
 

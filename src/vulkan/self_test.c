@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/cache.h"
+#include "vulkan/pipeline_cache.h"
 
 enum { N = 20011 /* takes some workgroups, more than one dispatch, and has an end that is no whole vector */ };
 

@@ -69,9 +69,6 @@ typedef struct tally_vulkan_device {
     tally_vulkan_pipeline *pipelines; /* a list, the newest first */
 } tally_vulkan_device;
 
-/* Adds what compiled code depends on: the device, its driver and this library's version. */
-void tally_vulkan_hash_device(const tally_vulkan_device *device, tally_hash *hash);
-
 static inline VkDeviceAddress tally_vulkan_address(const void *pointer) {
     return (VkDeviceAddress)(uintptr_t)pointer;
 }

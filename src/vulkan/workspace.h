@@ -1,5 +1,4 @@
-/* How a run of a plan is cut into dispatches, and the scratch memory that they share. Decided by the shape alone, so
- * that results are the same bits every run. */
+/* How a run of a plan is cut into dispatches, and the scratch memory that they share. */
 #ifndef TALLY_VULKAN_WORKSPACE_H
 #define TALLY_VULKAN_WORKSPACE_H
 
@@ -47,8 +46,5 @@ size_t tally_vulkan_place(tally_vulkan_cut *cut, uint64_t bytes);
 
 /* Threads a workgroup: fewer where accumulators are so long that shared memory would not hold a tile of them. */
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot);
-
-void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
-                           tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);
 
 #endif

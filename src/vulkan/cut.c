@@ -1,0 +1,169 @@
+#include "vulkan/cut.h"
+
+#include <string.h>
+
+#include "core/arithmetic.h"
+#include "vulkan/exact.h"
+
+/* Figures are of 2^28 values of f32 on an H200, of the speed of a shader that only reads or that copies. */
+enum {
+    GROUPS = 1024,      /* workgroups of a long reduction */
+    ROW_GROUPS = 512,   /* of consecutive elements: 2^25 values in 48 us, 1024: 50; 2^28 in 249 either way */
+    SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
+    SCAN_THREADS =
+        1 << 16,    /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
+    UNROLL = 8,     /* vectors a thread, at most: specialize.c has it, too */
+    STEPS = 4,      /* times UNROLL vectors that a thread has of a row, */
+    LEAST_ROW = 16, /* unless fewer threads than this would share it */
+    LONGEST_ROW = 128, /* vectors of a segment that a thread of its team takes */
+    SHORT_ROW = 512,   /* rows up to here are scanned by a thread each */
+    ROWS_A_THREAD = 8, /* of a column, at least */
+    PANEL = 64,        /* neighbouring threads that have columns of their own, if there are as many */
+    THREADS = 1 << 17, /* that fill a device */
+    LEAST_STRETCH = 32 /* rows of a column that a scanning thread takes */
+};
+static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
+
+/* The least power of two that is not less. */
+static uint64_t power_of_two(uint64_t n, uint64_t limit) {
+    uint64_t power = 1;
+    while (power < n && power < limit)
+        power *= 2;
+    return power;
+}
+
+/* Chunks of whole steps, at most 'wanted'. */
+static void cut_chunks(tally_vulkan_cut *cut, uint64_t step, uint64_t wanted) {
+    const uint64_t chunks = most(1, least(divide_up(cut->extent, step), wanted));
+    cut->chunk = least(most(1, divide_up(divide_up(cut->extent, chunks), step)) * step, TALLY_VULKAN_MOST_CHUNK);
+    cut->chunks = most(1, divide_up(cut->extent, cut->chunk));
+}
+
+/* Elements whose neighbours lie next to each other: a thread has about STEPS steps of UNROLL vectors, unless the device
+ * would not be full then. */
+static void divide_row(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t step = UNROLL * (16 / c->in_bytes), most_threads = power_of_two(divide_up(cut->extent, step), block);
+    uint64_t threads = most_threads;
+    while (cut->columns > 1 && threads > LEAST_ROW && cut->extent < threads * step * STEPS &&
+           cut->columns * threads / 2 >= THREADS)
+        threads /= 2;
+    cut->width = 0;
+    cut->many = (uint32_t)(cut->columns > 1 ? threads : block);
+    cut->panels = divide_up(cut->columns, block / cut->many);
+}
+
+/* The others: neighbouring threads take neighbouring columns, several each if those are always of one row. */
+static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t each = c->in_bytes == 8 ? 2 : 4;
+    cut->many = c->entry && cut->inner % each == 0 ? (uint32_t)each : 1;
+    cut->width = (uint32_t)power_of_two(divide_up(cut->columns, cut->many), least(PANEL, block));
+    cut->panels = divide_up(cut->columns, (uint64_t)cut->width * cut->many);
+}
+
+static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
+    return (uint32_t)power_of_two(cut->columns, most(1, block / power_of_two(cut->chunks, 256)));
+}
+
+static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    cut->path = TALLY_VULKAN_FOLD;
+    if (cut->inner == 1) {
+        divide_row(block, c, cut);
+        if (cut->many == block) {
+            cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), ROW_GROUPS / cut->columns);
+        } else {
+            cut->chunk = most(1, cut->extent);
+            cut->chunks = 1;
+        }
+    } else {
+        divide_columns(block, c, cut);
+        cut_chunks(cut, block / cut->width * ROWS_A_THREAD, GROUPS / cut->panels);
+    }
+    cut->fold_width = fold_width(block, cut);
+}
+
+static void cut_scan(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+    if (cut->inner == 1 && (cut->columns == 1 || cut->extent > SHORT_ROW)) {
+        cut->path = TALLY_VULKAN_ALONG_ROWS;
+        cut->width = 0;
+        cut->many = block;
+        cut->panels = cut->columns;
+        cut_chunks(cut, (uint64_t)block * tally_vulkan_tile_slots(slot) * (16 / c->in_bytes),
+                   SCAN_GROUPS / cut->columns);
+        cut->scan_groups = cut->columns * cut->chunks;
+    } else {
+        cut->path = TALLY_VULKAN_ALONG_COLUMNS;
+        cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / cut->columns);
+        divide_columns(block, c, cut);
+        cut->scan_groups = divide_up(cut->columns * cut->chunks, block);
+    }
+    cut->fold_width = fold_width(block, cut);
+}
+
+/* Reductions by segments: teams of threads as for rows of the segments' mean length. */
+static void cut_segments(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, const tally_shape *shape,
+                         tally_vulkan_cut *cut) {
+    tally_vulkan_cut rows = {.columns = shape->segments, .extent = divide_up(cut->extent, most(1, shape->segments))};
+    divide_row(block, c, &rows);
+    cut->path = TALLY_VULKAN_BY_SEGMENTS;
+    cut->many = rows.many;
+    cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
+    cut->panels = divide_up(shape->segments, block / cut->many);
+    cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), GROUPS);
+    cut->tile = cut->chunk;
+    cut->tiles = cut->chunks;
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
+    cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->too_many = cut->panels > MOST_GROUPS;
+}
+
+/* A chunk is some tiles. Reductions take the records of chunks even of one, and have the end of the input in a tile. */
+static void cut_groups(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, const tally_shape *shape,
+                       tally_vulkan_cut *cut) {
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    if (!cut->extent && (keys || tally_is_scan(c)) && !shape->segments)
+        return;
+    const bool scans = tally_is_scan(c);
+    if (!keys && !scans && c->entry) {
+        cut_segments(block, c, slot, shape, cut);
+        return;
+    }
+    cut->path = TALLY_VULKAN_BY_GROUPS;
+    cut->tile = (uint64_t)block * (scans ? tally_vulkan_tile_slots(slot) : tally_vulkan_run_items(slot));
+    cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
+    cut_chunks(cut, cut->tile, GROUPS);
+    cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
+    if (cut->chunks > 1 || !scans)
+        cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));
+    if (!keys)
+        cut->places = tally_vulkan_place(cut, cut->tiles * sizeof(uint64_t));
+    cut->too_many = cut->tiles > MOST_GROUPS;
+}
+
+void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_slot slot,
+                           const tally_shape *shape, tally_vulkan_cut *cut) {
+    const bool axis = c->desc.grouping == TALLY_AXIS;
+    const uint32_t block = tally_vulkan_block_of(device, slot);
+    memset(cut, 0, sizeof *cut);
+    cut->columns = axis ? shape->outer * shape->inner : 1;
+    cut->extent = shape->extent;
+    cut->inner = axis ? shape->inner : 1;
+    cut->elements = cut->columns * cut->extent;
+    if (c->exact) {
+        tally_vulkan_exact_cut(device, c, shape, cut);
+        return;
+    }
+    if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) {
+        cut_groups(block, c, slot, shape, cut);
+        return;
+    }
+    if (!cut->columns || (tally_is_scan(c) && !cut->elements))
+        return;
+    if (tally_is_scan(c))
+        cut_scan(block, c, slot, cut);
+    else
+        cut_fold(block, c, cut);
+    cut->too_many = cut->panels > MOST_GROUPS / cut->chunks || cut->scan_groups > MOST_GROUPS;
+    if (cut->chunks > 1)
+        cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * slot.bytes);
+}

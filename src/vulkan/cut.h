@@ -1,0 +1,11 @@
+/* How a shape is cut: which path a run of it takes, into what parts, and where they have their scratch memory. Decided
+ * by the shape alone, so that results are the same bits every run. */
+#ifndef TALLY_VULKAN_CUT_H
+#define TALLY_VULKAN_CUT_H
+
+#include "vulkan/workspace.h"
+
+void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
+                           tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);
+
+#endif

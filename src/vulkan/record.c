@@ -1,0 +1,103 @@
+#include "vulkan/record.h"
+
+#include "core/arithmetic.h"
+
+typedef tally_vulkan_arguments arguments;
+_Static_assert(sizeof(arguments) == TALLY_VULKAN_ARGUMENT_BYTES, "the kernels' arguments");
+
+static void dispatch(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkPipeline kernel, const arguments *a,
+                     uint64_t groups) {
+    const tally_vulkan_api *api = &plan->device->api;
+    if (!groups)
+        return;
+    const uint64_t x = groups < TALLY_VULKAN_MOST_GRID ? groups : TALLY_VULKAN_MOST_GRID;
+    const uint64_t rows = groups / x + (groups % x != 0);
+    api->vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, kernel);
+    api->vkCmdPushConstants(buffer, plan->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof *a, a);
+    api->vkCmdDispatch(buffer, (uint32_t)x, (uint32_t)(rows < TALLY_VULKAN_MOST_GRID ? rows : TALLY_VULKAN_MOST_GRID),
+                       1);
+}
+
+void tally_vulkan_dispatch(const tally_vulkan_launch *l, VkPipeline kernel, const arguments *a, uint64_t groups) {
+    dispatch(l->plan, l->buffer, kernel, a, groups);
+}
+
+void tally_vulkan_then(const tally_vulkan_launch *l) {
+    tally_vulkan_barrier(l->plan->device, l->buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+}
+
+arguments tally_vulkan_arguments_of(const tally_vulkan_launch *l) {
+    const tally_args *a = l->args;
+    const tally_vulkan_cut *cut = l->cut;
+    return (arguments){.x = tally_vulkan_address(a->x),
+                       .y = tally_vulkan_address(a->y),
+                       .out = tally_vulkan_address(a->out),
+                       .initial = tally_vulkan_address(a->initial),
+                       .index = l->count,
+                       .columns = cut->columns,
+                       .extent = cut->extent,
+                       .inner = cut->inner,
+                       .before = l->pieces.before,
+                       .chunk = (uint32_t)cut->chunk,
+                       .chunks = (uint32_t)cut->chunks,
+                       .panels = (uint32_t)cut->panels,
+                       .types = l->plan->types,
+                       .ddof = l->plan->base.computation.desc.ddof,
+                       .width = cut->width,
+                       .many = cut->many};
+}
+
+void tally_vulkan_dispatch_panels(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkPipeline kernel,
+                                  arguments *a) {
+    a->panels = (uint32_t)divide_up(a->columns, a->width);
+    dispatch(plan, buffer, kernel, a, a->panels);
+}
+
+/* ---- segments and keys ---- */
+
+/* Results that the output takes. */
+static uint64_t room_of(const tally_computation *c, const tally_args *a) {
+    uint64_t room = a->out_bytes / (c->out_bytes * c->per_result);
+    if (a->keys_out && a->keys_out_bytes / c->index_bytes < room)
+        room = a->keys_out_bytes / c->index_bytes;
+    return room;
+}
+
+void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
+    const tally_computation *c = &l->plan->base.computation;
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    a->columns = keys ? room_of(c, l->args) : l->args->shape.segments;
+    a->index = tally_vulkan_address(keys ? l->args->keys : l->args->offsets);
+    a->inner = 1;
+    a->carry = tally_vulkan_address(l->args->keys_out);
+    a->total = l->workspace + l->cut->control;
+}
+
+void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups) {
+    const tally_computation *c = &l->plan->base.computation;
+    const tally_vulkan_cut *cut = l->cut;
+    const VkPipeline *k = l->plan->kernels;
+    const uint64_t items = groups->columns + 1 > cut->tiles ? groups->columns + 1 : cut->tiles;
+    arguments a = *groups;
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLEAR_CONTROL], &a, 1);
+    tally_vulkan_then(l);
+    if (c->desc.grouping != TALLY_SEGMENTS)
+        return;
+    a.chunk = (uint32_t)cut->tile;
+    a.chunks = (uint32_t)cut->tiles;
+    a.width = tally_empty_is_error(c);
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a, divide_up(items, l->plan->device->block));
+    tally_vulkan_then(l);
+}
+
+void tally_vulkan_tell(const tally_vulkan_launch *l, const arguments *groups) {
+    const VkDeviceAddress to[] = {l->outcome, l->runs};
+    arguments a = *groups;
+    for (uint32_t k = 0; k < 2; k++)
+        if (to[k]) {
+            a.out = to[k];
+            a.width = k;
+            tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REPORT], &a, 1);
+        }
+}

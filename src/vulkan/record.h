@@ -1,0 +1,72 @@
+/* What every path of a run records: the kernels' arguments, dispatches, and the barriers between them. */
+#ifndef TALLY_VULKAN_RECORD_H
+#define TALLY_VULKAN_RECORD_H
+
+#include "core/run.h"
+#include "vulkan/workspace.h"
+
+typedef struct tally_vulkan_plan {
+    tally_plan base;
+    tally_vulkan_device *device;
+    tally_vulkan_slot slot;
+    uint32_t block; /* threads a workgroup */
+    uint32_t types;
+    VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
+    VkPipeline fold_slots; /* the reduction of accumulators */
+    tally_vulkan_commands commands;
+    tally_vulkan_memory scratch;
+    tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads */
+
+    /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */
+    tally_pieces input;
+    int current;
+    tally_vulkan_memory totals[2];
+} tally_vulkan_plan;
+
+typedef struct tally_vulkan_pieces {
+    VkDeviceAddress carry, total; /* 0: the input is whole */
+    uint64_t before;              /* elements, or rows, in earlier pieces */
+} tally_vulkan_pieces;
+
+typedef struct tally_vulkan_launch {
+    const tally_vulkan_plan *plan;
+    const tally_args *args;
+    const tally_vulkan_cut *cut;
+    VkDeviceAddress workspace;
+    tally_vulkan_pieces pieces;
+    VkDeviceAddress count;   /* where the number of elements lies, or 0 */
+    VkDeviceAddress outcome; /* receives a tally_vulkan_control, or 0 */
+    VkDeviceAddress runs;    /* receives the number of runs of keys alone, or 0 */
+    VkCommandBuffer buffer;
+} tally_vulkan_launch;
+
+/* As arguments.comp declares them. */
+typedef struct tally_vulkan_arguments {
+    uint64_t x, y, out, slots, carry, total, initial, index;
+    uint64_t columns, extent, inner, before;
+    uint32_t chunk, chunks, panels, types;
+    int32_t ddof;
+    uint32_t width, many;
+} tally_vulkan_arguments;
+
+/* The part of them that every path fills in alike. */
+tally_vulkan_arguments tally_vulkan_arguments_of(const tally_vulkan_launch *launch);
+
+enum { TALLY_VULKAN_MOST_GRID = 65535 /* workgroups a dimension, which every device takes */ };
+
+/* Records a dispatch; what comes after it in the same run takes a barrier first. Workgroups that are too many for the
+ * grid take turns, where the kernel has it so. */
+void tally_vulkan_dispatch(const tally_vulkan_launch *launch, VkPipeline kernel,
+                           const tally_vulkan_arguments *arguments, uint64_t groups);
+void tally_vulkan_then(const tally_vulkan_launch *launch);
+
+/* The same of a kernel that takes arguments->width columns a workgroup. */
+void tally_vulkan_dispatch_panels(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkPipeline kernel,
+                                  tally_vulkan_arguments *arguments);
+
+/* By segments or keys: what the kernels are told besides. */
+void tally_vulkan_group_arguments(const tally_vulkan_launch *launch, tally_vulkan_arguments *arguments);
+void tally_vulkan_inspect(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
+void tally_vulkan_tell(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
+
+#endif
