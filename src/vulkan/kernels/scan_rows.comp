@@ -8,7 +8,8 @@ struct scan_tile {
     wide number, before;  /* of the chunk's first element in memory; elements of the row before the chunk, logical */
 };
 
-#define VECTOR (16u >> IN_LOG)
+#define VECTOR      (16u >> IN_LOG)
+#define TILE_LENGTH (TILE_SLOTS * BLOCK * VECTOR)
 
 /* Elements [at, at + VECTOR) of a chunk, logical, in their logical order. What is past the end is not there. */
 uint physical(scan_tile t, uint logical) {
@@ -88,7 +89,27 @@ void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, uint count, acc_t 
 struct tile_vectors {
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
 };
+
+/* Where in memory a whole tile begins, in which vectors lie in their order or, reverse, against it. */
+address whole_tile(scan_tile t, address from) {
+    return element_at(from, REVERSE ? t.count - t.first - TILE_LENGTH : t.first);
+}
+uint vector_in_memory(uint v) {
+    const uint i = v * BLOCK + THREAD;
+    return REVERSE ? TILE_SLOTS * BLOCK - 1 - i : i;
+}
+
+/* What all of a workgroup's loads ask is asked once, for nothing must come between them. */
 void load_tile(scan_tile t, out tile_vectors in_tile) {
+    const address x = whole_tile(t, t.x), y = whole_tile(t, t.y);
+    if (t.count - t.first >= TILE_LENGTH && (x.x & 15u) == 0 && (!TWO_INPUTS || (y.x & 15u) == 0)) {
+        UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+            in_tile.x[v] = vectors_at(x).vector[vector_in_memory(v)];
+            if (TWO_INPUTS)
+                in_tile.y[v] = vectors_at(y).vector[vector_in_memory(v)];
+        }
+        return;
+    }
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
         in_tile.x[v] = scan_load(t, t.x, logical);
@@ -156,7 +177,7 @@ void scan_rows() {
         while (t.first < t.count) {
             const tile_vectors now = next;
             scan_tile after = t;
-            after.first += TILE_SLOTS * BLOCK * VECTOR;
+            after.first += TILE_LENGTH;
             if (after.first < t.count)
                 load_tile(after, next);
             run = scan_one_tile(t, now, run);
