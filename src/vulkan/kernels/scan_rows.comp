@@ -129,22 +129,22 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
         UNROLLED for (uint k = 0; k < VECTOR; k++)
             if (k < count)
                 sum = combine(sum, scan_lift(t, in_tile.x[v], in_tile.y[v], k, logical + k));
-        tile_slots[v * BLOCK + THREAD] = sum;
+        tile_slots[spread(v * BLOCK + THREAD)] = sum;
     }
     barrier();
     acc_t sum = identity(), all;
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
-        sum = combine(sum, tile_slots[THREAD * TILE_SLOTS + v]);
+        sum = combine(sum, tile_slots[spread(THREAD * TILE_SLOTS + v)]);
     acc_t run = combine(before, scan_threads(sum, all));
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const acc_t own = tile_slots[THREAD * TILE_SLOTS + v];
-        tile_slots[THREAD * TILE_SLOTS + v] = run;
+        const acc_t own = tile_slots[spread(THREAD * TILE_SLOTS + v)];
+        tile_slots[spread(THREAD * TILE_SLOTS + v)] = run;
         run = combine(run, own);
     }
     barrier();
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
-        scan_vector(t, in_tile.x[v], in_tile.y[v], logical, elements_there(t, logical), tile_slots[v * BLOCK + THREAD]);
+        scan_vector(t, in_tile.x[v], in_tile.y[v], logical, elements_there(t, logical), tile_slots[spread(v * BLOCK + THREAD)]);
     }
     return combine(before, all);
 }
