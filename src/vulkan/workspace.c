@@ -7,7 +7,8 @@ enum { ALIGNMENT = 256 };
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot) {
     enum { BESIDES = 1024, LEAST = 32 /* a word of head bits */ };
     const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1, tile = tally_vulkan_tile_slots(slot);
-    const unsigned a_thread = slot.bytes * (1 + tile) + (unsigned)sizeof(uint32_t) * (3 + tile) + of_team;
+    const unsigned spread = slot.bytes * (1 + tile) / 32 + 1;
+    const unsigned a_thread = slot.bytes * (1 + tile) + spread + (unsigned)sizeof(uint32_t) * (3 + tile) + of_team;
     uint32_t block = device->block;
     while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
         block /= 2;

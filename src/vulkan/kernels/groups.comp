@@ -199,17 +199,25 @@ wide last_run(wide first, uint length, out wide runs) {
     const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
     const address keys_at = plus(p.index, shifted_up(first, log));
     uint heads = 0, last = 0, at = 0; /* places in the chunk */
+    const uint back = first == wide(0) ? 0 : 1u << log; /* from the chunk to the key before it, if there is one */
     for (; at + step <= length; at += step) {
         uvec4 keys[KEYS_AHEAD];
         uvec2 left[KEYS_AHEAD];
-        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
-            const uint i = at + (v * BLOCK + THREAD) * vector;
-            const bool is_first = i == 0 && first == wide(0);
-            keys[v] = load_vector(plus(keys_at, i << log));
-            left[v] = is_first ? ~pick(keys[v], 0, log) : key_at(minus(plus(first, i), 1u));
+        if ((keys_at.x & 15u) == 0) {
+            UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+                const uint i = at + (v * BLOCK + THREAD) * vector;
+                keys[v] = vectors_at(keys_at).vector[i / vector];
+                left[v] = load_aligned(minus(plus(keys_at, i << log), i == 0 ? back : 1u << log), log);
+            }
+        } else {
+            UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+                const address keys_here = plus(keys_at, at + (v * BLOCK + THREAD) * vector << log);
+                keys[v] = load_vector(keys_here);
+                left[v] = load_bits(minus(keys_here, at + v * BLOCK + THREAD == 0 ? back : 1u << log), log);
+            }
         }
         UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
-            uint bits = 0;
+            uint bits = at + v * BLOCK + THREAD == 0 && back == 0 ? 1u : 0u;
             UNROLLED for (uint k = 0; k < vector; k++) {
                 const uvec2 key = pick(keys[v], k, log);
                 bits |= key != left[v] ? 1u << k : 0;

@@ -113,6 +113,17 @@ uvec2 load_bits(address at, uint log) {
     return uvec2(low, w1 >> shift | w2 << 1 << back);
 }
 
+/* Elements that fill whole words, or lie in one, take no questions: asked once of an array, it is known of all. */
+bool is_aligned(address array, uint log) {
+    return (array.x & (1u << min(log, 2u)) - 1u) == 0;
+}
+uvec2 load_aligned(address at, uint log) {
+    words_at from = words_at(word_below(at));
+    if (log >= 2)
+        return uvec2(from.word[0], log == 3 ? from.word[1] : 0);
+    return uvec2(from.word[0] >> 8u * (at.x & 3u) & (log == 1 ? 65535u : 255u), 0);
+}
+
 /* A vector is 16 bytes. From any address: */
 uvec4 load_shifted(address at) {
     const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift;

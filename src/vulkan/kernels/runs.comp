@@ -91,18 +91,29 @@ uvec4 load_up_to_end(address from, wide first, uint log) {
     return loaded;
 }
 
+/* A thread's elements of an array. Whether they are whole vectors is asked once, for nothing must come between loads. */
+void load_items(address from, wide first, uint log, out uvec4 items[MOST_VECTORS]) {
+    const uint taken = taken_of_vector(log);
+    const address at = plus(from, shifted_up(first, log));
+    if (!less(p.extent, plus(first, max(ITEMS, 16u >> log))) && (at.x & 15u) == 0) {
+        UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+            items[v] = vectors_at(at).vector[v];
+    } else {
+        UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+            items[v] = load_up_to_end(from, plus(first, v * taken), log);
+    }
+}
+
 struct neighbours {
     uvec4 x[MOST_VECTORS], y[MOST_VECTORS];
     wide first;
     uint heads; /* a bit for each that begins a group */
 };
 void load_neighbours(wide first, out neighbours n) {
-    const uint log = IN_LOG, taken = taken_of_vector(log);
     n.first = first;
-    UNROLLED for (uint v = 0; v < vectors_of(log); v++) {
-        n.x[v] = load_up_to_end(p.x, plus(first, v * taken), log);
-        n.y[v] = TWO_INPUTS ? load_up_to_end(p.y, plus(first, v * taken), log) : uvec4(0);
-    }
+    load_items(p.x, first, IN_LOG, n.x);
+    if (TWO_INPUTS)
+        load_items(p.y, first, IN_LOG, n.y);
 }
 lane_t lift_neighbour(neighbours n, uint v, uint k) {
     const uvec2 partner = TWO_INPUTS ? pick(n.y[v], k, IN_LOG) : uvec2(0);
@@ -114,8 +125,7 @@ uint key_heads(wide first) {
     const uint log = log_bytes(INDEX), taken = taken_of_vector(log);
     uvec4 keys[MOST_VECTORS];
     uint heads = 0;
-    UNROLLED for (uint v = 0; v < vectors_of(log); v++)
-        keys[v] = load_up_to_end(p.index, plus(first, v * taken), log);
+    load_items(p.index, first, log, keys);
     const bool has_left = first != wide(0) && !less(p.extent, first);
     uvec2 left = has_left ? key_at(minus(first, 1u)) : ~pick(keys[0], 0, log);
     UNROLLED for (uint v = 0; v < vectors_of(log); v++)

@@ -8,7 +8,8 @@ struct scan_tile {
     wide number, before;  /* of the chunk's first element in memory; elements of the row before the chunk, logical */
 };
 
-#define VECTOR (16u >> IN_LOG)
+#define VECTOR      (16u >> IN_LOG)
+#define TILE_LENGTH (TILE_SLOTS * BLOCK * VECTOR)
 
 /* Elements [at, at + VECTOR) of a chunk, logical, in their logical order. What is past the end is not there. */
 uint physical(scan_tile t, uint logical) {
@@ -32,6 +33,10 @@ uvec4 scan_load(scan_tile t, address from, uint logical) {
         }
     return vector;
 }
+/* How many of a vector's elements the chunk has. */
+uint elements_there(scan_tile t, uint logical) {
+    return min(VECTOR, t.count - min(logical, t.count));
+}
 acc_t scan_lift(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     const uint place = REVERSE ? VECTOR - 1 - k : k;
     const uvec2 partner = TWO_INPUTS ? pick(y, place, IN_LOG) : uvec2(0);
@@ -41,38 +46,37 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
     return lower(INCLUSIVE ? next : run, plus(t.before, logical + (INCLUSIVE ? 1 : 0)), wide(0));
 }
 
-/* Results of neighbouring elements, gathered into words where they lie so. */
-struct gatherer {
-    uvec4 words;
-    uint held; /* bytes */
-    address at;
-};
-void gather(inout gatherer g, uvec2 bits) {
+/* Puts an element's result among a vector's, at 'byte' of 16. */
+void gather(inout uvec4 words, uint byte, uvec2 bits) {
     const uint log = OUT_LOG;
     if (log == 3) {
-        g.words[g.held >> 2] = bits.x;
-        g.words[(g.held >> 2) + 1] = bits.y;
+        words[byte >> 2] = bits.x;
+        words[(byte >> 2) + 1] = bits.y;
     } else {
-        const uint shift = 8u * (g.held & 3u), mask = log == 2 ? ~0u : log == 1 ? 65535u : 255u;
-        g.words[g.held >> 2] |= (bits.x & mask) << shift;
-    }
-    g.held += 1u << log;
-    if (g.held == 16) {
-        store_vector(g.at, g.words);
-        g = gatherer(uvec4(0), 0, plus(g.at, 16));
+        words[byte >> 2] |= (bits.x & (log == 2 ? ~0u : log == 1 ? 65535u : 255u)) << 8u * (byte & 3u);
     }
 }
 
+/* Bytes of an element's results, and whether those of a vector's elements fill vectors. */
+#define RESULT        (PER_RESULT << OUT_LOG)
+#define FILLS_VECTORS (RESULT * VECTOR >= 16 && !REVERSE)
+
 /* The results of a vector's elements, the first 'count' of which are there. */
 void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, uint count, acc_t run) {
-    if (count == VECTOR && (PER_RESULT << OUT_LOG) * VECTOR >= 16 && !REVERSE) {
-        gatherer g = gatherer(uvec4(0), 0, plus(t.out_at, logical * PER_RESULT << OUT_LOG));
+    if (count == VECTOR && FILLS_VECTORS && (t.out_at.x & 15u) == 0) {
+        vectors_at out_at = vectors_at(plus(t.out_at, logical * RESULT));
+        uvec4 words = uvec4(0);
         UNROLLED for (uint k = 0; k < VECTOR; k++) {
             const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
             const result_t r = scan_lower(t, run, next, logical + k);
-            gather(g, r.first);
+            const uint byte = k * RESULT & 15u;
+            gather(words, byte, r.first);
             if (PER_RESULT == 2)
-                gather(g, r.second);
+                gather(words, byte + (1u << OUT_LOG), r.second);
+            if (byte + RESULT == 16) {
+                out_at.vector[k * RESULT >> 4] = words;
+                words = uvec4(0);
+            }
             run = next;
         }
         return;
@@ -88,7 +92,27 @@ void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, uint count, acc_t 
 struct tile_vectors {
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
 };
+
+/* Where in memory a whole tile begins, in which vectors lie in their order or, reverse, against it. */
+address whole_tile(scan_tile t, address from) {
+    return element_at(from, REVERSE ? t.count - t.first - TILE_LENGTH : t.first);
+}
+uint vector_in_memory(uint v) {
+    const uint i = v * BLOCK + THREAD;
+    return REVERSE ? TILE_SLOTS * BLOCK - 1 - i : i;
+}
+
+/* What all of a workgroup's loads ask is asked once, for nothing must come between them. */
 void load_tile(scan_tile t, out tile_vectors in_tile) {
+    const address x = whole_tile(t, t.x), y = whole_tile(t, t.y);
+    if (t.count - t.first >= TILE_LENGTH && (x.x & 15u) == 0 && (!TWO_INPUTS || (y.x & 15u) == 0)) {
+        UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+            in_tile.x[v] = vectors_at(x).vector[vector_in_memory(v)];
+            if (TWO_INPUTS)
+                in_tile.y[v] = vectors_at(y).vector[vector_in_memory(v)];
+        }
+        return;
+    }
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
         in_tile.x[v] = scan_load(t, t.x, logical);
@@ -100,29 +124,27 @@ void load_tile(scan_tile t, out tile_vectors in_tile) {
 acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
     barrier(); /* earlier use of the memory */
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
+        const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR, count = elements_there(t, logical);
         acc_t sum = identity();
         UNROLLED for (uint k = 0; k < VECTOR; k++)
-            if (logical + k < t.count)
+            if (k < count)
                 sum = combine(sum, scan_lift(t, in_tile.x[v], in_tile.y[v], k, logical + k));
-        tile_slots[v * BLOCK + THREAD] = sum;
+        tile_slots[spread(v * BLOCK + THREAD)] = sum;
     }
     barrier();
     acc_t sum = identity(), all;
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
-        sum = combine(sum, tile_slots[THREAD * TILE_SLOTS + v]);
+        sum = combine(sum, tile_slots[spread(THREAD * TILE_SLOTS + v)]);
     acc_t run = combine(before, scan_threads(sum, all));
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const acc_t own = tile_slots[THREAD * TILE_SLOTS + v];
-        tile_slots[THREAD * TILE_SLOTS + v] = run;
+        const acc_t own = tile_slots[spread(THREAD * TILE_SLOTS + v)];
+        tile_slots[spread(THREAD * TILE_SLOTS + v)] = run;
         run = combine(run, own);
     }
     barrier();
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
-        if (logical < t.count)
-            scan_vector(t, in_tile.x[v], in_tile.y[v], logical, min(VECTOR, t.count - logical),
-                        tile_slots[v * BLOCK + THREAD]);
+        scan_vector(t, in_tile.x[v], in_tile.y[v], logical, elements_there(t, logical), tile_slots[spread(v * BLOCK + THREAD)]);
     }
     return combine(before, all);
 }
@@ -156,7 +178,7 @@ void scan_rows() {
         while (t.first < t.count) {
             const tile_vectors now = next;
             scan_tile after = t;
-            after.first += TILE_SLOTS * BLOCK * VECTOR;
+            after.first += TILE_LENGTH;
             if (after.first < t.count)
                 load_tile(after, next);
             run = scan_one_tile(t, now, run);

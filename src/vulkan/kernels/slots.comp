@@ -30,8 +30,13 @@ acc_t base_of(wide column) {
     return given(p.initial) ? raise(load_bits(p.initial, OUT_LOG)) : identity();
 }
 
-shared acc_t shared_slots[BLOCK];
-shared acc_t tile_slots[TILE_SLOTS * BLOCK];
+/* Where threads whose slots lie some apart would meet in one bank of shared memory, they are spread: one is left out
+ * after 32. */
+uint spread(uint i) {
+    return i + i / 32;
+}
+shared acc_t shared_slots[BLOCK + BLOCK / 32];
+shared acc_t tile_slots[TILE_SLOTS * BLOCK + TILE_SLOTS * BLOCK / 32];
 
 /* Folds what 'count' threads have, a power of two, 'apart' from each other, in their order; the first of them receives
  * it. */
@@ -55,12 +60,12 @@ shared acc_t team_slots[BLOCK / TEAM];
 acc_t scan_threads(acc_t acc, out acc_t all) {
     const uint team = THREAD / TEAM;
     barrier();
-    shared_slots[THREAD] = acc;
+    shared_slots[spread(THREAD)] = acc;
     barrier();
     if (THREAD < BLOCK / TEAM) {
-        acc_t sum = shared_slots[THREAD * TEAM];
+        acc_t sum = shared_slots[spread(THREAD * TEAM)];
         UNROLLED for (uint k = 1; k < TEAM; k++)
-            sum = combine(sum, shared_slots[THREAD * TEAM + k]);
+            sum = combine(sum, shared_slots[spread(THREAD * TEAM + k)]);
         team_slots[THREAD] = sum;
     }
     barrier();
@@ -73,7 +78,7 @@ acc_t scan_threads(acc_t acc, out acc_t all) {
     }
     UNROLLED for (uint k = 0; k < TEAM; k++)
         if (k < THREAD % TEAM)
-            before = combine(before, shared_slots[team * TEAM + k]);
+            before = combine(before, shared_slots[spread(team * TEAM + k)]);
     return before;
 }
 
