@@ -86,7 +86,7 @@ void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups)
         return;
     a.chunk = (uint32_t)cut->tile;
     a.chunks = (uint32_t)cut->tiles;
-    a.width = tally_empty_is_error(c);
+    a.many = tally_empty_is_error(c);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a, divide_up(items, l->plan->device->block));
     tally_vulkan_then(l);
 }

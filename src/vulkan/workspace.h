@@ -35,7 +35,7 @@ typedef struct tally_vulkan_cut {
 /* control_block of control.comp. */
 typedef struct tally_vulkan_control {
     uint64_t runs;
-    uint32_t not_bad, not_empty, refused, unused;
+    uint32_t not_bad, not_empty, refused, any_long;
 } tally_vulkan_control;
 enum { TALLY_VULKAN_REFUSED_BAD = 1, TALLY_VULKAN_REFUSED_EMPTY = 2, TALLY_VULKAN_REFUSED_RUNS = 4 };
 

@@ -7,13 +7,14 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer control_bloc
     uint not_bad;   /* ~ the least segment whose offsets are bad */
     uint not_empty; /* ~ the least that is empty where the operator has no value of nothing */
     uint refused;   /* REFUSED_ bits: nothing is written */
-    uint unused;
+    uint any_long;  /* not zero: a segment is longer than what a team folds */
 };
 const uint REFUSED_BAD = 1, REFUSED_EMPTY = 2, REFUSED_RUNS = 4;
 
 #define CONTROL  control_block(p.total)
 #define SEGMENTS p.columns
 #define PLACES   p.before /* segments: where each tile's begin, tiles + 1 */
+#define MOST_SHORT p.width  /* elements of a segment that a team folds */
 
 wide offset_at(wide e) {
     const uint log = log_bytes(INDEX);
@@ -32,7 +33,7 @@ void clear_control() {
     begin_kernel();
     if (group_number() == 0 && THREAD == 0) {
         CONTROL.runs = wide(0);
-        CONTROL.not_bad = CONTROL.not_empty = CONTROL.refused = CONTROL.unused = 0;
+        CONTROL.not_bad = CONTROL.not_empty = CONTROL.refused = CONTROL.any_long = 0;
     }
 }
 
@@ -59,9 +60,11 @@ void inspect_segments() {
         if (less(end, begin) || less(p.extent, end)) {
             atomicOr(CONTROL.refused, REFUSED_BAD);
             atomicMax(CONTROL.not_bad, ~place);
-        } else if (p.width != 0 && less(g, SEGMENTS) && begin == end) {
+        } else if (p.many != 0 && less(g, SEGMENTS) && begin == end) {
             atomicOr(CONTROL.refused, REFUSED_EMPTY);
             atomicMax(CONTROL.not_empty, ~place);
+        } else if (MOST_SHORT != 0 && !is_below(minus(end, begin), MOST_SHORT + 1)) {
+            atomicOr(CONTROL.any_long, 1u);
         }
     }
     for (wide tile = begin_at; is_below(tile, p.chunks); tile = plus(tile, threads)) {

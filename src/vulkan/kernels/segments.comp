@@ -1,7 +1,6 @@
 /* Reductions by segments, where order does not matter. Teams of threads fold a segment each, up to a length; what is
  * longer is folded by the workgroups of equal chunks of the input, whatever its segments: first what a chunk begins and
  * does not end, which the spine of groups.comp carries to the chunks after it, then what ends in a chunk. */
-#define MOST_SHORT p.width /* elements that a team folds */
 
 #if COMMUTES
 void short_segments() {
@@ -80,7 +79,7 @@ void close_some(uint chunk, wide offsets, wide last) {
 }
 void close_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0)
+    if (CONTROL.refused != 0 || CONTROL.any_long == 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const wide last = least(place_of(chunk + 1), SEGMENTS);
