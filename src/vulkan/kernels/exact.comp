@@ -10,12 +10,13 @@ void exact_rows() {
     const uint chunk = divided(number, p.columns, column).x;
     uint length;
     const wide first = elements_before(column, begin_of_chunk(chunk, extent, length));
+    const wide apart = shifted_up(BY_AXIS ? p.inner : wide_of(1u), IN_LOG);
     clear_words();
     if (is_there && !given(p.slots) && given(p.carry))
         add_stored(sum_at(p.carry, column));
     barrier();
     if (is_there)
-        add_stretch(element_at(p.x, first), element_at(p.y, first), length, shifted_up(p.inner, IN_LOG));
+        add_stretch(element_at(p.x, first), element_at(p.y, first), length, apart);
     sum_numbers_of_team();
     if (!is_there)
         return;

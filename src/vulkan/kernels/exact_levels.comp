@@ -308,17 +308,26 @@ uvec4 load_or_none(address x, uint first, uint end, wide apart, bool neighbours)
 /* A stretch of 'count' elements, 'apart' bytes from each other, into the number. All threads of a team; y is for
  * products. */
 void add_stretch(address x, address y, uint count, wide apart) {
-    const uint log = IN_LOG, vector = 16u >> log, far = team_size * vector;
+    const uint log = IN_LOG, vector = 16u >> log, far = team_size * vector, step = UNROLL * far;
     const bool neighbours = apart == wide(1 << log, 0);
     levels s = new_levels();
-    for (uint at = 0; at < count; at += UNROLL * far) {
-        uvec4 some[UNROLL];
-        const uint first = at + part * vector;
-        if (neighbours && at + UNROLL * far <= count)
-            load_vectors(element_at(x, first), team_size, UNROLL, some);
-        else
+    uint at = 0;
+    uvec4 some[UNROLL];
+    /* Whole aligned vectors have a loop of their own: loads of others take registers, which would cost this one threads
+     * that wait for memory. */
+    if (neighbours && (x.x & 15u) == 0)
+        for (; at + step <= count; at += step) {
+            const uint first = at + part * vector;
+            vectors_at from = vectors_at(element_at(x, first));
             UNROLLED for (uint v = 0; v < UNROLL; v++)
-                some[v] = load_or_none(x, first + v * far, count, apart, neighbours);
+                some[v] = from.vector[v * team_size];
+            if (!add_vectors(s, some))
+                add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
+        }
+    for (; at < count; at += step) {
+        const uint first = at + part * vector;
+        UNROLLED for (uint v = 0; v < UNROLL; v++)
+            some[v] = load_or_none(x, first + v * far, count, apart, neighbours);
         if (!add_vectors(s, some))
             add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
     }
