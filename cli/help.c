@@ -11,13 +11,13 @@
 static const char overview[] =
     "tally: reductions and prefix scans of numbers in files\n"
     "\n"
-    "usage: tally reduce OP [FILE] [OPTION]...         a sum, maximum, mean ... of a file or along an axis\n"
-    "       tally scan OP [FILE] [OPTION]...           running sums, maxima ...\n"
-    "       tally segments OP VALUES OFFSETS [OPTION]...  one result per segment of VALUES\n"
-    "       tally keys OP VALUES KEYS [OPTION]...      one result per run of equal neighbouring keys\n"
-    "       tally ops | devices                        lists operators | devices\n"
-    "       tally bench [OPTION]...                    measures the library on this machine\n"
-    "       tally ladder [FAMILY] [OPTION]...          runs the optimisations of a reduction or a scan, step by step\n"
+    "usage: tally reduce OP [FILE] [OPTION]...           a sum, maximum, mean ... of a file or along an axis\n"
+    "       tally scan OP [FILE] [OPTION]...             running sums, maxima ...\n"
+    "       tally segments OP VALUES OFFSETS [OPTION]... one result per segment of VALUES\n"
+    "       tally keys OP VALUES KEYS [OPTION]...        one result per run of equal neighbouring keys\n"
+    "       tally ops | devices                          lists operators | devices\n"
+    "       tally bench [OPTION]...                      measures the library on this machine\n"
+    "       tally ladder [FAMILY] [OPTION]...            runs the steps from a naive kernel to the library's\n"
     "       tally help [COMMAND] | --version\n"
     "\n"
     "FILE is .npy, raw numbers (--dtype), or a column of text or CSV; - or none is standard input.\n"
@@ -112,8 +112,8 @@ static const struct {
     {"keys",
      "usage: tally keys OP VALUES KEYS [OPTION]...\n"
      "\n"
-     "One result per run of equal neighbouring keys, in order; prints KEY RESULT lines. Sorted keys give one\n"
-     "result per key.\n"
+     "One result per run of equal neighbouring keys, which are numbers, too, in order; prints KEY RESULT lines.\n"
+     "Sorted keys give one result per key.\n"
      "\n"
      "  --keys-out KEYS.npy     the key of each run\n",
      1, 1},

@@ -11,15 +11,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "npy.h"
 #include "progress.h"
 
 static int failed(const stream *s, int error, fault *f) {
     return fault_data(f, "%s: cannot read at byte %llu: %s", s->name, (unsigned long long)s->offset, strerror(error));
 }
 
+/* Of an npy file in a pipe no more than tells it, since what follows its array is the next command's. */
+static int read_pipe_head(stream *s) {
+    size_t more = 0;
+    int error = read_fully(s->fd, s->head, NPY_MAGIC_BYTES, &s->head_length);
+    if (error != 0 || s->head_length < NPY_MAGIC_BYTES || memcmp(s->head, NPY_MAGIC, NPY_MAGIC_BYTES) == 0)
+        return error;
+    error = read_fully(s->fd, s->head + NPY_MAGIC_BYTES, sizeof s->head - NPY_MAGIC_BYTES, &more);
+    s->head_length += more;
+    return error;
+}
+
 static int read_head(stream *s, fault *f) {
-    const int error = s->regular ? read_fully_at(s->fd, s->start, s->head, sizeof s->head, &s->head_length)
-                                 : read_fully(s->fd, s->head, sizeof s->head, &s->head_length);
+    const int error =
+        s->regular ? read_fully_at(s->fd, s->start, s->head, sizeof s->head, &s->head_length) : read_pipe_head(s);
     return error != 0 ? failed(s, error, f) : 0;
 }
 

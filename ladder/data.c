@@ -62,6 +62,23 @@ static bool has_general(const ladder_work *w) {
     return w->op == TALLY_SUM && w->dtype == TALLY_F32;
 }
 
+/* Linux promises more memory than there is and ends programs, this or another, when it is made use of. */
+int ladder_data_fits(const ladder_work *w, uint64_t n, bool scans, fault *f) {
+    const double bytes = 4.0 * (double)n * (1 + has_general(w) + (scans ? 2 : 0)); /* a step's results, and a copy */
+    double available = INFINITY;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "MemAvailable:", 13) == 0)
+            available = 1024 * strtod(line + 13, NULL);
+    if (file)
+        fclose(file);
+    if (bytes <= available)
+        return 0;
+    return fault_data(f, "%" PRIu64 " values take %.1f GB of memory, and %.1f GB are free; give a smaller --n", n,
+                      bytes * 1e-9, available * 1e-9);
+}
+
 int ladder_data_make(ladder_work *w, fault *f) {
     const size_t bytes = (size_t)w->n * 4;
     ladder_data_free(w);

@@ -167,6 +167,7 @@ int ladder_plan(ladder_work *w, tally_plan **plan, tally_args *args, fault *f);
 /* -------------------------------------------------------------------------------------------------- data ----- */
 
 size_t ladder_out_count(const ladder_work *w); /* values that a run gives */
+int ladder_data_fits(const ladder_work *w, uint64_t n, bool scans, fault *f);
 int ladder_data_make(ladder_work *w, fault *f);
 void ladder_data_free(ladder_work *w);
 

@@ -253,6 +253,8 @@ static void *make_room(const ladder_work *w, uint64_t n, fault *f) {
     bool scans = false;
     for (int part = 0; part < w->family->part_count; part++)
         scans = scans || w->family->parts[part].form != TALLY_REDUCE;
+    if (ladder_data_fits(w, n, scans, f) != 0)
+        return NULL;
     void *out = malloc((scans && n > 0 ? (size_t)n : 1) * sizeof(int32_t));
     if (!out)
         fault_data(f, "not enough memory for the results");

@@ -18,13 +18,15 @@
  *               itself is given as TALLY_CUDA_STREAM_LEGACY or TALLY_CUDA_STREAM_PER_THREAD.
  *   Memory      Pointers in tally_args are to memory of the device, or to any other that it can read and write:
  *               managed, or host memory that was allocated or registered for it. args.count is host memory.
- *   Kernels     are compiled for the device when a plan first needs them, which takes up to a second each, and
- *               are kept for other processes in $XDG_CACHE_HOME/tally (~/.cache/tally).
+ *   Kernels     are compiled for the device when a plan first needs them, which takes from some tenths of a second to
+ *               several seconds, and are kept for other processes in $XDG_CACHE_HOME/tally (~/.cache/tally). Up to five
+ *               threads compile those of a plan, and end before tally_plan_create returns.
  *   Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
  *
  * Environment
  *   TALLY_NVRTC       the path of libnvrtc; else the system's libraries, /usr/local/cuda and Python's packages
  *   TALLY_LIBCUDA     the path of the driver's library; else libcuda.so.1
+ *   TALLY_THREADS     how many threads may compile; 1: the calling one alone
  *   TALLY_CACHE_DIR   another folder for kernels
  *   TALLY_CACHE       0: keep none on disk
  *   TALLY_CACHE_MIB   how large the folder may grow, 256 unless told otherwise; then what was used longest ago goes

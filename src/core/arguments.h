@@ -4,8 +4,9 @@
 
 #include "core/computation.h"
 
-/* Checks the pointers and sizes of a run or a push (is_push) against the computation and gives the number of results;
- * for TALLY_KEYS the most that there can be, and the output sizes are left to the back end. */
+/* Checks the pointers and sizes of a run or a push (is_push) against the computation and gives the number of results.
+ * How many runs of equal keys there are is known only when the keys have been read: a reduction by TALLY_KEYS gets the
+ * most that there can be, and the back end checks whether the outputs have room for those that there are. */
 tally_status tally_args_check(const tally_computation *computation, const tally_args *args, bool is_push,
                               uint64_t *results);
 

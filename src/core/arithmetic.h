@@ -1,4 +1,4 @@
-/* What cutting work into parts is reckoned with. */
+/* Integer arithmetic for cutting work into parts. */
 #ifndef TALLY_CORE_ARITHMETIC_H
 #define TALLY_CORE_ARITHMETIC_H
 

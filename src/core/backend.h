@@ -38,11 +38,11 @@ typedef struct tally_backend {
     size_t (*device_count)(void);                                     /* on this machine, now */
     void (*describe)(size_t index, tally_device_info *info);          /* index < device_count() */
     tally_status (*open)(const char *options, tally_device **device); /* what follows "name:", or "" */
-    size_t (*automatic_count)(void); /* devices, the first ones, that "auto" may open; NULL: all */
-    const char *left_out;            /* "CUDA (TALLY_CUDA=OFF)": there is nothing besides the name; else NULL */
+    size_t (*automatic_count)(void); /* how many devices, of the first ones, "auto" may open; NULL: all of them */
+    const char *left_out; /* "CUDA (TALLY_CUDA=OFF)" in a library built without it, where all but the name is NULL */
 } tally_backend;
 
-/* TALLY_NO_DEVICE: the library is built without it. */
+/* Fails with TALLY_NO_DEVICE and the words for a back end that the library was built without. */
 tally_status tally_backend_refuse(const tally_backend *backend);
 
 /* Adding a back end: one line in device.c's table. Earlier ones are preferred by "auto" when they have a device. */

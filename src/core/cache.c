@@ -20,11 +20,11 @@
 
 enum {
     FORMAT_VERSION = 1,
-    NOTED_S = 3600,           /* how exactly the time of an entry's last use is known */
-    LARGEST_IMAGE = 256 << 20 /* bytes; kernels have some hundred thousand. More is no entry of ours */
+    NOTED_S = 3600,           /* a use is noted an hour after the one noted last, which saves the writes of most uses */
+    LARGEST_IMAGE = 256 << 20 /* bytes, far above the some hundred thousand that kernels have */
 };
 
-static const char magic[8] = "tallycu"; /* with its zero */
+static const char magic[8] = "tally"; /* and three zeros */
 
 /* In this machine's byte order: another's key would differ anyway. */
 typedef struct entry_header {
@@ -62,8 +62,8 @@ static bool print_path(char path[PATH_MAX], const char *folder, const char *rest
 }
 
 static bool cache_folder(char folder[PATH_MAX]) {
-    const char *wanted = getenv("TALLY_CACHE"), *own = getenv("TALLY_CACHE_DIR");
-    const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *wanted = secure_getenv("TALLY_CACHE"), *own = secure_getenv("TALLY_CACHE_DIR");
+    const char *caches = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
     if (wanted && strcmp(wanted, "0") == 0)
         return false;
     if (own && own[0])
@@ -79,7 +79,7 @@ static bool entry_path(char path[PATH_MAX], const char *folder, tally_key key) {
     return print_path(path, folder, name);
 }
 
-/* The folder with all above it that is missing; for this user alone. */
+/* Makes the folder and those above it that are missing; only this user may look into them. */
 static bool make_folder(const char *folder) {
     char path[PATH_MAX];
     if (!print_path(path, folder, ""))
@@ -113,7 +113,7 @@ static bool is_trusted(const struct stat *status) {
     return S_ISREG(status->st_mode) && status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The entry's time is that of its last use, by which cache_limit.c chooses. */
+/* cache_limit.c removes what was used longest ago, which it tells by the time of modification. */
 static void note_use(int file, const struct stat *status) {
     if (time(NULL) - status->st_mtime > NOTED_S)
         (void)futimens(file, NULL); /* on a disk that is read only it stays what it was */

@@ -1,7 +1,8 @@
 /* Compiled kernels on disk, one file each, named by the key. The folder is TALLY_CACHE_DIR, else
- * $XDG_CACHE_HOME/tally, else ~/.cache/tally; TALLY_CACHE=0 turns the cache off. The folder is
- * kept below TALLY_CACHE_MIB (cache_limit.h). Nothing here fails: what cannot be
- * read is not there, and what cannot be written is not kept. Any thread and any number of processes may call. */
+ * $XDG_CACHE_HOME/tally, else ~/.cache/tally; TALLY_CACHE=0 turns the cache off, and so does a program that runs with
+ * another user's rights, which must not write where that user's environment says. The folder is kept below
+ * TALLY_CACHE_MIB (cache_limit.h). Nothing here fails: what cannot be read is not there, and what cannot be written is
+ * not kept. Any thread and any number of processes may call. */
 #ifndef TALLY_CORE_CACHE_H
 #define TALLY_CORE_CACHE_H
 

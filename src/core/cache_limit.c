@@ -1,6 +1,7 @@
-/* The entries are looked at with each new one: some microseconds for each, where the kernel that was compiled took some
- * hundred milliseconds. An entry's time of modification is that of its last use, which loading sees to. What another
- * process removes meanwhile is gone for this one, too; one that reads a removed entry reads on. */
+/* The folder is listed whenever an entry has been written: some microseconds for each entry in it, beside the hundreds
+ * of milliseconds that it took to compile the new one. An entry's time of modification is that of its last use, because
+ * loading sets it. Several processes may trim at once: what another one has removed is gone, which is no error, and a
+ * process that has a removed entry open reads it to its end. */
 #define _GNU_SOURCE
 #include "core/cache_limit.h"
 

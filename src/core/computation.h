@@ -11,18 +11,18 @@ typedef struct tally_computation {
     tally_user_op user;
     const tally_operator *entry; /* NULL for a user's operator */
     tally_monoid monoid;
-    size_t in_bytes;    /* an input element */
-    size_t out_bytes;   /* an output element */
-    size_t per_result;  /* output elements a result */
-    size_t index_bytes; /* an offset or a key; 0 where there is none */
-    bool exact;         /* the exact path is due: exact mode on floats, for an operator that rounds */
+    size_t in_bytes;    /* of an input element */
+    size_t out_bytes;   /* of an output element */
+    size_t per_result;  /* output elements for each result: 2 for minmax, else 1 */
+    size_t index_bytes; /* of an offset or a key; 0 where there are none */
+    bool exact; /* goes by superaccumulators: exact mode, of floats, for an operator that would otherwise round */
     bool reverse;
 } tally_computation;
 
 /* Fills in *computation or fails with the reason. Keeps no pointer to desc or its user operator. */
 tally_status tally_computation_decide(const tally_desc *desc, tally_computation *computation);
 
-/* A computation points into itself, so it is copied by this. */
+/* Copies a computation. An assignment would leave the copy's desc.user pointing into the original. */
 void tally_computation_copy(const tally_computation *from, tally_computation *to);
 
 static inline bool tally_is_scan(const tally_computation *c) {

@@ -27,13 +27,13 @@ typedef struct tally_monoid_text {
     const char *identity[3], *lift[3], *combine[3];
 } tally_monoid_text;
 
-/* Without the user's, which has texts of its own. */
+/* By monoid. A user's operator, which comes last in that enumeration, has texts of its own. */
 extern const tally_monoid_text tally_monoid_texts[TALLY_MONOID_user];
 
 /* The 'lower' column of an operator. */
 extern const char *const tally_lower_texts[TALLY_USER];
 
-/* Which component a 'lower' expression is, if it is no more than that; else -1. */
+/* The number of the component that a 'lower' expression consists of (1 for "a1"), or -1 if it computes something. */
 int tally_lower_component(const char *lower);
 
 #endif

@@ -3,8 +3,11 @@
 #include "core/library.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/status.h"
 
 const char *tally_library_path(const char *variable) {
     const char *path = secure_getenv(variable);
@@ -28,4 +31,14 @@ bool tally_library_find(void *library, const char *symbol, void *function) {
     void *address = dlsym(library, symbol);
     memcpy(function, &address, sizeof address);
     return address != NULL;
+}
+
+void tally_opening_keep(tally_opening *opening, tally_status status) {
+    opening->status = status;
+    if (status != TALLY_OK)
+        snprintf(opening->message, sizeof opening->message, "%s", tally_last_error());
+}
+
+tally_status tally_opening_repeat(const tally_opening *opening) {
+    return opening->status == TALLY_OK ? TALLY_OK : tally_fail(opening->status, "%s", opening->message);
 }

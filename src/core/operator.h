@@ -26,13 +26,13 @@ typedef enum tally_result_rule {
 } tally_result_rule;
 
 enum {
-    TALLY_OPERATOR_EMPTY_IS_ERROR = 1 << 0,
+    TALLY_OPERATOR_EMPTY_IS_ERROR = 1 << 0, /* a reduction of no elements has no value */
     TALLY_OPERATOR_INTEGERS_ONLY = 1 << 1,
     TALLY_OPERATOR_TWO_INPUTS = 1 << 2,
     TALLY_OPERATOR_PAIR_OF_RESULTS = 1 << 3,
-    TALLY_OPERATOR_HAS_EXACT = 1 << 4,
+    TALLY_OPERATOR_HAS_EXACT = 1 << 4, /* of floats; what never rounds needs no exact mode */
     TALLY_OPERATOR_TAKES_INITIAL = 1 << 5,
-    TALLY_OPERATOR_NO_EXCLUSIVE = 1 << 6,
+    TALLY_OPERATOR_NO_EXCLUSIVE = 1 << 6,    /* no exclusive scan, whose first result would be of no elements */
     TALLY_OPERATOR_MEAN_IN_FLOAT = 1 << 7,   /* 64-bit integers are summed in f64 */
     TALLY_OPERATOR_SQUARES_IN_FLOAT = 1 << 8 /* integers of 32 bits and more are squared in f64 */
 };
@@ -45,7 +45,7 @@ typedef struct tally_operator {
     const char *summary;
 } tally_operator;
 
-/* NULL for TALLY_USER and what is no operator. */
+/* NULL for TALLY_USER and for values outside of the enumeration. */
 const tally_operator *tally_operator_of(tally_op op);
 
 #endif

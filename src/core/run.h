@@ -1,5 +1,5 @@
-/* What every back end says of a run: which memory it uses, what of nothing has no value, what was found wrong, and how
- * input in pieces is counted. */
+/* What is the same in every back end's runs: which memory a run uses, the errors that depend on the data, so that their
+ * words are the same everywhere, and how input in pieces is counted. */
 #ifndef TALLY_CORE_RUN_H
 #define TALLY_CORE_RUN_H
 
@@ -13,22 +13,29 @@ typedef struct tally_pointer {
 } tally_pointer;
 enum { TALLY_POINTERS = 7 };
 
-/* The memory that a run of so many elements, or a push, reads or writes; NULL where it does not. */
+/* Lists what a run over 'elements' elements, or a push of them, reads and writes; members that it does not touch are
+ * listed as NULL, whatever the caller has left in them. */
 void tally_run_pointers(const tally_computation *computation, const tally_args *args, uint64_t elements, bool is_push,
                         tally_pointer pointers[TALLY_POINTERS]);
 
-/* Whether a workspace that was given has so many bytes, and its alignment. */
+/* TALLY_INVALID_ARGUMENT unless the caller's workspace has 'bytes' bytes and lies at a multiple of 'alignment'. */
 tally_status tally_run_check_workspace(const tally_args *args, size_t bytes, size_t alignment);
 
-/* TALLY_EMPTY for all values and along an axis, where the operator has no value of nothing. */
+/* TALLY_EMPTY for a reduction of nothing whose operator has no value of nothing. For all values and along an axis,
+ * where the shape tells it; which segments are empty is seen in their offsets, by the run (tally_outcome). */
 tally_status tally_run_check_empty(const tally_computation *computation, const tally_args *args);
 
-/* What a run by segments or keys found. */
+/* What a run by segments or keys has found. Where nothing is wrong all of it is false, and only 'runs' means anything.
+ */
 typedef struct tally_outcome {
-    bool is_bad, is_empty, lacks_room;
-    uint64_t segment; /* the least that is bad or, if none is, empty */
-    uint64_t runs;    /* of keys */
+    bool is_bad;      /* offsets of a segment decrease or pass the end of the values */
+    bool is_empty;    /* a segment has no elements, and the operator has no value of nothing */
+    bool lacks_room;  /* there are more runs of equal keys than an output has room for */
+    uint64_t segment; /* the first bad one or, where none is bad, the first empty one */
+    uint64_t runs;    /* of equal keys */
 } tally_outcome;
+
+/* The error that an outcome is: TALLY_BAD_OFFSETS before TALLY_EMPTY before TALLY_OUTPUT_TOO_SMALL; or TALLY_OK. */
 tally_status tally_run_outcome(const tally_computation *computation, const tally_args *args,
                                const tally_outcome *outcome);
 
@@ -36,15 +43,16 @@ tally_status tally_run_outcome(const tally_computation *computation, const tally
 
 typedef struct tally_pieces {
     bool begun;
-    uint64_t columns; /* along an axis, shape.inner; else 1 */
-    uint64_t rows;    /* so far: elements a column */
+    uint64_t columns; /* shape.inner along an axis, else 1: the same for all pieces */
+    uint64_t rows;    /* elements of each column so far */
 } tally_pieces;
 
-/* The columns of the next piece; TALLY_INVALID_ARGUMENT if there were others before. */
+/* Gives the number of columns of the next piece, or TALLY_INVALID_ARGUMENT if the pieces before had another. */
 tally_status tally_pieces_next(const tally_pieces *pieces, const tally_computation *computation,
                                const tally_shape *shape, uint64_t *columns);
 
-/* The columns that a reduction's tally_finish gives, of which there is one without a push; or why it cannot. */
+/* Checks a reduction's tally_finish and gives the number of its results, one for each column. Where nothing was pushed
+ * that is one result, of no elements. */
 tally_status tally_pieces_finish(const tally_pieces *pieces, const tally_computation *computation, size_t out_bytes,
                                  uint64_t *columns);
 

@@ -1,4 +1,4 @@
-/* How a failed call tells the caller why: one message a thread, kept until the next failure of that thread. */
+/* How a failed call tells the caller why: one message per thread, kept until the next failure on that thread. */
 #ifndef TALLY_CORE_STATUS_H
 #define TALLY_CORE_STATUS_H
 

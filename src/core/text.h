@@ -1,4 +1,4 @@
-/* Text that grows. */
+/* Text that grows as it is written: the sources that are made for compilers. */
 #ifndef TALLY_CORE_TEXT_H
 #define TALLY_CORE_TEXT_H
 

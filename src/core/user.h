@@ -4,9 +4,10 @@
 
 #include "core/computation.h"
 
-/* TALLY_UNSUPPORTED, naming the back end: without the five texts, for an accumulator that registers do not hold, and
- * by segments or keys for a lift that looks at the index, since kernels do not know in time where a group starts.
- * TALLY_OK for any operator of the library's. */
+/* TALLY_UNSUPPORTED, with the back end's name in the message, for a user's operator that lacks one of its five texts,
+ * for one whose accumulator is too large for registers, and, by segments or keys, for one whose lift looks at the
+ * index: kernels lift elements before they know where the elements' group starts. TALLY_OK for the library's own
+ * operators. */
 tally_status tally_user_check(const tally_computation *computation, const char *backend);
 
 #endif

@@ -21,10 +21,6 @@ struct tally_accumulator {
 
 _Static_assert(TALLY_SAVED_MAX <= TALLY_ACCUMULATOR_MAX_BYTES, "the public limit is too low");
 
-static bool has_products(tally_op op) {
-    return op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
-}
-
 static tally_status allocate(tally_accumulator **accumulator) {
     *accumulator = malloc(sizeof **accumulator);
     if (!*accumulator)
@@ -39,7 +35,7 @@ tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumul
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is not an operator", (int)op);
     if (in == TALLY_DEFAULT || !tally_dtype_name(in))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is not an element type", (int)in);
-    if (op != TALLY_SUM && op != TALLY_MEAN && !has_products(op))
+    if (op != TALLY_SUM && op != TALLY_MEAN && !tally_exact_has_products(op))
         return tally_fail(TALLY_UNSUPPORTED, "an accumulator of %s: they take sum, mean, sumsq, norm2 and dot",
                           tally_op_name(op));
     if (!tally_dtype_is_float(in))
@@ -53,7 +49,7 @@ tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumul
         return status;
     made->op = op;
     made->in = in;
-    tally_superaccumulator_init(&made->state, tally_exact_layout_of(in, has_products(op)));
+    tally_superaccumulator_init(&made->state, tally_exact_layout_of(in, tally_exact_has_products(op)));
     *accumulator = made;
     return TALLY_OK;
 }
@@ -77,7 +73,7 @@ tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x
     if (n > UINT64_MAX - accumulator->state.count)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: more than 2^64 - 1 elements in all");
     const tally_exact_type_kernels *kernels = tally_exact_of_type(tally_cpu_exact_kernels(), accumulator->in);
-    if (!has_products(accumulator->op))
+    if (!tally_exact_has_products(accumulator->op))
         kernels->add(&accumulator->state, x, n);
     else
         kernels->add_products(&accumulator->state, x, accumulator->op == TALLY_DOT ? y : x, n);
@@ -87,7 +83,7 @@ tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x
 tally_status tally_accumulator_merge(tally_accumulator *into, const tally_accumulator *from) {
     if (!into || !from)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_merge: %s is NULL", into ? "from" : "into");
-    if (into->in != from->in || has_products(into->op) != has_products(from->op))
+    if (into->in != from->in || tally_exact_has_products(into->op) != tally_exact_has_products(from->op))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_merge: %s of %s and %s of %s do not merge",
                           tally_op_name(into->op), tally_dtype_name(into->in), tally_op_name(from->op),
                           tally_dtype_name(from->in));
@@ -109,12 +105,7 @@ tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally
     if (!tally_dtype_is_float(out))
         return tally_fail(TALLY_UNSUPPORTED, "an accumulator's value as %s: it rounds to f16, bf16, f32 or f64",
                           tally_dtype_name(out));
-    if (accumulator->op == TALLY_MEAN)
-        tally_round_mean(&accumulator->state, out, value);
-    else if (accumulator->op == TALLY_NORM2)
-        tally_round_root(&accumulator->state, out, value);
-    else
-        tally_round_sum(&accumulator->state, out, value);
+    tally_round_result(&accumulator->state, accumulator->op, out, value);
     return TALLY_OK;
 }
 

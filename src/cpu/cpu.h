@@ -23,9 +23,9 @@ enum {
     TALLY_CPU_SCAN_BYTES = 256 * 1024,
     /* Scans with more output than this store past the caches. */
     TALLY_CPU_STREAM_BYTES = 8 * 1024 * 1024,
-    /* Rows of so few elements are scanned many at a call. */
+    /* Rows of at most so many elements are scanned many at a call. */
     TALLY_CPU_SHORT_ROW = 256,
-    /* Results that are lowered at a time. */
+    /* Results that are lowered at a time, whose accumulators stay in the first cache. */
     TALLY_CPU_BATCH = 256,
     /* Bytes of accumulators that a tile of columns may have: half of a first cache. */
     TALLY_CPU_TILE_BYTES = 16 * 1024,
@@ -67,12 +67,12 @@ struct tally_cpu_plan {
     /* Grown when a run needs more than any before. */
     void *scratch; /* shared by the threads of a run */
     size_t scratch_bytes;
-    void *worker_scratch; /* one piece of worker_bytes a thread */
+    void *worker_scratch; /* worker_bytes for each thread */
     size_t worker_bytes;
 
-    /* tally_push: what came so far. */
+    /* Input in pieces: how much has come so far, and an accumulator of it for each column. */
     tally_pieces input;
-    void *pieces; /* an accumulator a column */
+    void *pieces;
 };
 
 /* Address arithmetic on packed elements of a size known at run time. */

@@ -1,26 +1,18 @@
 /* The CPU as a device: finding it, its spec, its memory. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/status.h"
+#include "core/threads.h"
 #include "cpu/cpu.h"
 #include "cpu/level.h"
 #include "cpu/plan.h"
 
 enum { MOST_THREADS = 1024 };
-
-static unsigned available_cores(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return (unsigned)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (unsigned)online : 1;
-}
 
 static tally_status parse_threads(const char *text, const char *where, unsigned *threads) {
     char *end;
@@ -81,7 +73,7 @@ static tally_status cpu_open(const char *options, tally_device **device) {
     if (status != TALLY_OK)
         return status;
     if (!threads)
-        threads = available_cores();
+        threads = tally_cores();
     tally_cpu_device *cpu = malloc(sizeof *cpu);
     tally_pool *pool = tally_pool_create(threads);
     if (!cpu || !pool) {
@@ -142,7 +134,7 @@ static void cpu_describe_index(size_t index, tally_device_info *info) {
     const tally_cpu_level *level;
     const tally_exact_kernels *exact;
     if (tally_cpu_level_choose(NULL, &level, &exact) == TALLY_OK)
-        describe(info, level->name, available_cores());
+        describe(info, level->name, tally_cores());
 }
 
 static void cpu_describe(const tally_device *device, tally_device_info *info) {

@@ -149,7 +149,7 @@ void tally_cpu_exact_context(tally_cpu_plan *plan) {
     plan->kernels = &exact_mode_kernels;
     plan->acc_bytes = sizeof(exact_acc);
     plan->context.exact = tally_exact_of_type(plan->device->exact, c->desc.in);
-    plan->context.products = c->monoid != TALLY_MONOID_sum;
+    plan->context.products = tally_exact_has_products(c->desc.op);
     plan->context.squares = c->monoid == TALLY_MONOID_sumsq;
     plan->context.layout = (int)tally_exact_layout_of(c->desc.in, plan->context.products);
 }
@@ -161,17 +161,13 @@ void tally_cpu_exact_lower(const tally_cpu_plan *plan, const void *acc, size_t c
     for (size_t i = 0; i < count; i++) {
         const exact_acc *from = (const exact_acc *)acc + i;
         void *value = tally_at_mutable(out, i, c->out_bytes);
+        /* A division or a root needs the sum's digits, which a pair has not. */
         if (from->holds == PAIR && op != TALLY_MEAN && op != TALLY_NORM2) {
             tally_round_pair(from->pair, c->desc.out, value);
             continue;
         }
         exact_acc limbs = *from;
         to_limbs(&plan->context, &limbs);
-        if (op == TALLY_MEAN)
-            tally_round_mean(&limbs.limbs, c->desc.out, value);
-        else if (op == TALLY_NORM2)
-            tally_round_root(&limbs.limbs, c->desc.out, value);
-        else
-            tally_round_sum(&limbs.limbs, c->desc.out, value);
+        tally_round_result(&limbs.limbs, op, c->desc.out, value);
     }
 }

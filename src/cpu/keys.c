@@ -62,7 +62,7 @@ static size_t worker_bytes(const tally_cpu_plan *plan) {
     return tally_stretch_bytes(plan) + 64 + (TALLY_CPU_KEYS_CHUNK + 16) * sizeof(uint32_t);
 }
 
-static tally_stretch look(const keys *k, uint64_t chunk, unsigned worker) {
+static tally_stretch find_stretch(const keys *k, uint64_t chunk, unsigned worker) {
     tally_stretch s = {.begin = chunk * TALLY_CPU_KEYS_CHUNK};
     s.end = least(s.begin + TALLY_CPU_KEYS_CHUNK, k->elements);
     s.heads_base = s.begin;
@@ -107,8 +107,8 @@ static tally_status count_runs(tally_cpu_plan *plan, keys *k, uint64_t *runs) {
 
 static void starts_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
-    tally_stretch s = look(k, task, worker);
-    /* for now: the last head of this chunk, for the chunks behind it */
+    tally_stretch s = find_stretch(k, task, worker);
+    /* where this chunk's last run begins; find_starts makes of it where the run begins that the next one starts in */
     k->starts[task] = s.boundaries ? last_head(&s) : UINT64_MAX;
 }
 
@@ -131,7 +131,8 @@ static void write_keys(const keys *k, const tally_stretch *s) {
                             k->keys_out + (s->first_result + 1) * k->key_bytes);
 }
 
-/* Indices count from where a run begins, which only the chunks before can tell. */
+/* Whether a fold looks at elements' indices in their run: where the run begins that a chunk starts in, only the chunks
+ * before can tell. */
 static bool needs_start(const tally_computation *c) {
     return c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax || c->monoid == TALLY_MONOID_user;
 }
@@ -141,20 +142,18 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     const tally_cpu_plan *plan = k->runs.plan;
     const tally_computation *c = &plan->base.computation;
     uint64_t chunk = c->reverse ? k->tasks - 1 - task : task;
-    tally_stretch s = look(k, chunk, worker);
+    tally_stretch s = find_stretch(k, chunk, worker);
     _Alignas(64) unsigned char own[TALLY_CPU_ACC_MOST], carry[TALLY_CPU_ACC_MOST];
-    /* A forward fold of the whole chunk needs to know where its group began: indices count from there. */
-    bool waits_for_start = !c->reverse && s.boundaries == 0;
-    if (c->reverse)
+    if (c->reverse) {
         s.group_start = k->starts[chunk];
-    if (!waits_for_start)
-        tally_stretch_fold(&k->runs, &s, worker, own);
-    else {
+    } else if (s.boundaries == 0) { /* else the fold begins at the chunk's last head */
         s.group_start = s.begin;
-        if (needs_start(c))
-            tally_turn_wait(&k->turn, task), s.group_start = k->run_start;
-        tally_stretch_fold(&k->runs, &s, worker, own);
+        if (needs_start(c)) {
+            tally_turn_wait(&k->turn, task);
+            s.group_start = k->run_start;
+        }
     }
+    tally_stretch_fold(&k->runs, &s, worker, own);
     tally_turn_wait(&k->turn, task);
     memcpy(carry, k->carry, plan->acc_bytes);
     tally_stretch_hand_on(&k->runs, &s, own, k->carry);
@@ -183,7 +182,7 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
 static void reduce_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
     const size_t bytes = k->runs.plan->acc_bytes;
-    tally_stretch s = look(k, task, worker);
+    tally_stretch s = find_stretch(k, task, worker);
     remains *left = &k->remains[task];
     s.group_start = s.begin;
     s.first_result = left->run;
@@ -215,7 +214,8 @@ static void join_chunks(keys *k) {
     }
 }
 
-/* Buffers that would hold a result an element need no count. */
+/* Fails where the outputs are too small for the runs that there are, which are counted first unless there is room for
+ * as many runs as elements. */
 static tally_status check_room(tally_cpu_plan *plan, keys *k, const tally_args *args) {
     const tally_computation *c = &k->runs.plan->base.computation;
     size_t result = c->out_bytes * c->per_result;

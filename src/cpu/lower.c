@@ -105,7 +105,7 @@ static void lower_root_f64(const tally_cpu_plan *plan, const void *acc, size_t c
     IN_PIECES(double, TALLY_F64, sqrt(a[i]));
 }
 
-/* The value's size decides how far the index lies behind it only in that it is aligned to 8: always 8 bytes. */
+/* Whatever the size of the value, the index stands 8 bytes after the value's start, because it is aligned to 8. */
 static void lower_index(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     const value_and_index *a = acc;

@@ -9,7 +9,7 @@
 #include "cpu/scratch.h"
 
 enum {
-    /* All values up to here are one task: what is a task in the widest type. */
+    /* Up to so many values, of whatever type, are one task: of the widest type they have a task's bytes. */
     FEW_VALUES = TALLY_CPU_TASK_BYTES / 8,
     /* Elements of a chunk are a multiple of this, so that chunks begin where vectors do. */
     CHUNK_ELEMENTS = 4096,
@@ -20,12 +20,14 @@ enum {
     ENOUGH_TASKS = TALLY_CPU_MOST_TASKS / 4,
     /* Most tasks of whole groups, which leave no partial results to combine. */
     MOST_GROUP_TASKS = 16 * TALLY_CPU_MOST_TASKS,
-    /* Rows up to here are folded many at a call. */
+    /* Rows up to so many bytes are folded many at a call: a call for each would take longer than the row. */
     SHORT_ROW_BYTES = 256,
-    /* Blocks of extent x inner elements that are smaller are taken several a task. */
+    /* Where the extent x inner elements of a group have fewer bytes, a task has several groups. */
     SMALL_BLOCK_BYTES = TALLY_CPU_TILE_BYTES,
     LEAST_TILE = 16, /* columns */
-    /* Columns that fill the vectors of a row of accumulators well, and rows of as many that there must be at least. */
+    /* Narrower rows are taken several as one, until that has so many columns, which fill vectors well; but not so many
+     * that fewer than LEAST_WIDE_ROWS of these are left, for then combining their columns takes longer than that saves.
+     */
     WIDE_ENOUGH = 256,
     LEAST_WIDE_ROWS = 8
 };
@@ -35,8 +37,8 @@ typedef struct reduction {
     const void *x, *y;
     uint64_t outer, extent, inner;
     uint64_t index;  /* number of the first row */
-    void *out;       /* results go here, lowered ... */
-    void *into;      /* ... or are combined into these accumulators */
+    void *out;       /* where results go, lowered, if 'into' is NULL */
+    void *into;      /* else the accumulators that they are combined into */
     uint64_t chunk;  /* rows of a task along the extent */
     uint64_t chunks; /* tasks along the extent */
     uint64_t tile;   /* columns of a task; or groups of a task where the axis is the last one */
@@ -52,7 +54,7 @@ static void identity(const reduction *r, uint64_t count, void *acc) {
     r->plan->kernels->identity(&r->plan->context, count, acc);
 }
 
-/* Results number first .. first + count - 1 are done. */
+/* Lowers the accumulators of results first .. first + count - 1 into the output, or combines them into 'into'. */
 static void emit(const reduction *r, uint64_t first, uint64_t count, const void *acc) {
     const tally_computation *c = &r->plan->base.computation;
     if (r->into)
@@ -66,8 +68,8 @@ static const void *input(const reduction *r, const void *base, uint64_t element)
     return tally_at(base, element, r->plan->base.computation.in_bytes);
 }
 
-/* Rows of a chunk: enough bytes for a task to be worth a thread, not more tasks than MOST_TASKS, and whole multiples.
- */
+/* Rows of a chunk: so many that a task is worth a thread's while and that there are at most MOST_TASKS of them, and a
+ * multiple of what chunks are made of. */
 static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
     uint64_t row_bytes = r->inner * r->plan->base.computation.in_bytes;
     uint64_t tasks = most(TALLY_CPU_MOST_TASKS / most(other_tasks, 1), 1);
@@ -77,7 +79,8 @@ static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
     return least(round_up(rows, r->inner == 1 ? CHUNK_ELEMENTS : CHUNK_ROWS), r->extent);
 }
 
-/* Little input is read sooner by one thread than a second one is there to help; the cut is the same. */
+/* Little input is read sooner than a second thread can be there to help. It is cut into the same tasks all the same, so
+ * that results do not depend on who does them. */
 static void run_tasks(reduction *r, size_t tasks, tally_task *task) {
     const tally_computation *c = &r->plan->base.computation;
     uint64_t bytes = r->outer * r->extent * r->inner * c->in_bytes * (r->y ? 2 : 1);

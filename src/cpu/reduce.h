@@ -4,8 +4,8 @@
 
 #include "cpu/cpu.h"
 
-/* With 'into', results are combined into outer x inner accumulators there, instead of lowered to args->out; 'index' is
- * the first row's number. */
+/* Without 'into', results go to args->out. With it, for input in pieces, they are combined into the outer x inner
+ * accumulators there, and 'index' is the number of elements that each group had before this piece. */
 tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *into);
 
 /* acc[0 .. inner - 1] = the columns of 'rows' packed rows; acc has room for tally_cpu_columns_room accumulators. */

@@ -33,7 +33,7 @@ typedef struct scan {
     uint64_t chunks; /* of a group */
     uint64_t tile;   /* columns of a task; or groups of a task where the axis is the last one */
     uint64_t tiles;
-    uint64_t each; /* tiles a task */
+    uint64_t each; /* tiles of a task */
     bool stream;
     void *before; /* inner accumulators: what the pieces before came to; NULL when there are none */
     void *carry;  /* inner accumulators: the value before the chunk whose turn it is */
@@ -63,8 +63,8 @@ static void scan_batch(const tally_cpu_plan *plan, const void *x, const void *y,
     plan->lower(plan, prefixes, n, (tally_counts){NULL, first, c->reverse ? -1 : 1}, out);
 }
 
-/* The threads take the chunks of a long scan in turn, so that this one's next chunk is as many chunks further on as
- * there are threads. */
+/* The threads take the chunks of a long scan in turn, so a thread's next chunk is as many chunks further on as there
+ * are threads. It is fetched while this one is written. */
 static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64_t n, bool stream) {
     const tally_computation *c = &plan->base.computation;
     const ptrdiff_t next = (ptrdiff_t)plan->device->threads * TALLY_CPU_SCAN_BYTES;

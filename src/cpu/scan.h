@@ -4,15 +4,15 @@
 
 #include "cpu/cpu.h"
 
-/* With 'carry' (outer 1), the inner accumulators there are what came before this piece, and become what its end comes
- * to. */
+/* 'carry' is NULL, or, for input in pieces (whose outer is 1), 'inner' accumulators with all that came before this
+ * piece; the piece is combined into them. 'index' is the number of rows before it. */
 tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *carry);
 
 /* Bytes of worker scratch that tally_cpu_scan_run and tally_cpu_fold_run use from the start of it. */
 size_t tally_cpu_run_bytes(const tally_cpu_plan *plan);
 
-/* Scans n neighbouring elements of a group of 'length' elements, of which they begin with number 'index'. *acc is the
- * value before them, and is clobbered. 'stream' asks for stores past the caches. */
+/* Scans n neighbouring elements, of which the first is number 'index' in a group of 'length'. *acc is the value before
+ * them, and is overwritten. 'stream' asks for stores past the caches. */
 void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         uint64_t length, bool stream, unsigned worker, void *acc, void *out);
 

@@ -94,7 +94,7 @@ static tally_status bad_offsets(const segments *s) {
     return TALLY_OK;
 }
 
-/* What can be told without a pass: the ends. */
+/* The first and the last offset can be checked without reading those between. */
 static tally_status check_ends(segments *s) {
     s->first = offset_at(s, 0);
     s->last = offset_at(s, s->count);
@@ -147,8 +147,10 @@ static tally_stretch cut(const segments *s, size_t task) {
     locate(s, (uint64_t)task * s->steps, &t.first_result, &t.begin);
     if (task + 1 < s->tasks)
         locate(s, ((uint64_t)task + 1) * s->steps, &last, &t.end);
-    else /* unchecked offsets might end the path too early */
-        last = s->count, t.end = s->last;
+    else { /* not by locate: unchecked offsets might end the path too early */
+        last = s->count;
+        t.end = s->last;
+    }
     t.boundaries = last - t.first_result;
     t.first_offset = t.first_result + 1;
     t.group_start = t.first_result < s->count ? offset_at(s, t.first_result) : t.begin;
@@ -237,7 +239,8 @@ static tally_status reduce_segments(tally_cpu_plan *plan, segments *s) {
     return TALLY_OK;
 }
 
-/* After unsound offsets were met, says which; the pass that a checked run begins with finds it. */
+/* Names the bad offsets after a run without a check has met some: the pass that a checked run begins with finds them.
+ */
 static tally_status name_bad_offsets(segments *s) {
     s->bad = s->count;
     for (size_t task = 0; task < divide_up(s->count, CHECKED_AT_A_TIME); task++)

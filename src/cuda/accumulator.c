@@ -132,7 +132,7 @@ unsigned tally_cuda_accumulator_bytes(const tally_computation *c) {
 }
 
 int tally_cuda_exact_limbs(const tally_computation *c) {
-    return tally_layout_limbs(tally_exact_layout_of(c->desc.in, c->monoid != TALLY_MONOID_sum));
+    return tally_layout_limbs(tally_exact_layout_of(c->desc.in, tally_exact_has_products(c->desc.op)));
 }
 
 /* ---- what follows for the choice of kernels ---- */

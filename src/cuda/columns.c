@@ -12,7 +12,7 @@ enum {
     PANEL_BYTES = 512,  /* consecutive ones of a panel's row, at least */
     ROWS_A_THREAD = 16, /* of a panel, at least */
     PANEL_BLOCKS = 4,   /* a processor: what it holds at a time */
-    THIN = 4            /* rows, as in columns.cu */
+    THIN = 4            /* rows, as in thin_columns.cu */
 };
 
 /* ---- small slabs ---- */

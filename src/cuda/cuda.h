@@ -28,9 +28,9 @@ struct tally_cuda_device {
     uint64_t memory_bytes;
     bool reads_any_memory; /* of the host, without being told */
 
-    pthread_mutex_t mutex;      /* guards what follows */
-    pthread_cond_t built;       /* a module's state has changed */
-    tally_cuda_module *modules; /* a list, the newest first */
+    pthread_mutex_t mutex;                               /* guards what follows */
+    pthread_cond_t built;                                /* a module's state has changed */
+    tally_cuda_module *modules[TALLY_CUDA_MODULE_LISTS]; /* by their keys, the newest first */
 };
 
 /* Makes the device's context current on this thread and puts back what was current before. Calls nest, and each enter

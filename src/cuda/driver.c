@@ -2,12 +2,10 @@
 #include "cuda/driver.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 
-#include "core/status.h"
 #include "core/library.h"
+#include "core/status.h"
 
 /* NVRTC makes machine code (and not only PTX) since 11.2, and the driver has to take it. */
 enum { OLDEST_VERSION = 11020 };
@@ -17,16 +15,7 @@ static const char what_to_do[] = "install NVIDIA's driver, or open \"cpu\"";
 /* Written once, by open_driver. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tally_cuda_api table;
-static tally_status outcome = TALLY_NO_DEVICE;
-static char why_not[1024];
-
-static void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void refuse(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why_not, sizeof why_not, format, arguments);
-    va_end(arguments);
-}
+static tally_opening opening;
 
 static const char *name_of(CUresult result) {
     const char *name = NULL;
@@ -53,54 +42,62 @@ static const char *find_functions(void *library) {
     return missing;
 }
 
-static bool initialise(const char *path) {
-    CUresult result = table.cuInit(0);
-    if (result == CUDA_ERROR_STUB_LIBRARY)
-        refuse("%s is CUDA's stand-in for linking, not a driver: %s", path, what_to_do);
-    else if (result == CUDA_ERROR_NO_DEVICE)
-        refuse("the CUDA driver finds no GPU (CUDA_ERROR_NO_DEVICE; does CUDA_VISIBLE_DEVICES hide it?): open \"cpu\"");
-    else if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
-        refuse("the CUDA driver's library and its kernel module are of different versions (%s): restart the machine, "
-               "or open \"cpu\"",
-               name_of(result));
-    else if (result != CUDA_SUCCESS)
-        refuse("the CUDA driver does not start: cuInit gives %s, %s (%d): does nvidia-smi work? Else open \"cpu\"",
-               name_of(result), text_of(result), (int)result);
-    return result == CUDA_SUCCESS;
+static tally_status initialise(const char *path) {
+    const CUresult result = table.cuInit(0);
+    switch ((int)result) {
+    case CUDA_SUCCESS:
+        return TALLY_OK;
+    case CUDA_ERROR_STUB_LIBRARY:
+        return tally_fail(TALLY_NO_DEVICE, "%s is CUDA's stand-in for linking, not a driver: %s", path, what_to_do);
+    case CUDA_ERROR_NO_DEVICE:
+        return tally_fail(TALLY_NO_DEVICE, "the CUDA driver finds no GPU (CUDA_ERROR_NO_DEVICE; does "
+                                           "CUDA_VISIBLE_DEVICES hide it?): open \"cpu\"");
+    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+        return tally_fail(TALLY_NO_DEVICE,
+                          "the CUDA driver's library and its kernel module are of different versions (%s): restart the "
+                          "machine, or open \"cpu\"",
+                          name_of(result));
+    default:
+        return tally_fail(TALLY_NO_DEVICE,
+                          "the CUDA driver does not start: cuInit gives %s, %s (%d): does nvidia-smi work? Else open "
+                          "\"cpu\"",
+                          name_of(result), text_of(result), (int)result);
+    }
 }
 
-static void check_age(const char *path, const char *missing) {
+static tally_status check_age(const char *path, const char *missing) {
     if (table.cuDriverGetVersion(&table.version) != CUDA_SUCCESS)
         table.version = 0;
     if (table.version >= OLDEST_VERSION && !missing)
-        outcome = TALLY_OK;
-    else
-        refuse("the CUDA driver is too old: %s is for CUDA %d.%d%s%s; install one for CUDA %d.%d or newer", path,
-               table.version / 1000, table.version % 1000 / 10, missing ? " and has no function " : "",
-               missing ? missing : "", OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
+        return TALLY_OK;
+    return tally_fail(TALLY_NO_DEVICE,
+                      "the CUDA driver is too old: %s is for CUDA %d.%d%s%s; install one for CUDA %d.%d or newer", path,
+                      table.version / 1000, table.version % 1000 / 10, missing ? " and has no function " : "",
+                      missing ? missing : "", OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
 }
 
-/* A library that will not do stays open, too: what a driver began in cuInit may still need its code. */
-static void open_driver(void) {
+/* A library that is refused stays open all the same: what a driver began in cuInit may still need its code. */
+static tally_status open_driver(void) {
     const char *given = tally_library_path("TALLY_LIBCUDA"), *path = given ? given : "libcuda.so.1", *reason;
     void *library = tally_library_open(path, &reason);
-    if (!library) {
-        refuse("no CUDA driver: %s: %s", reason, what_to_do);
-        return;
-    }
+    if (!library)
+        return tally_fail(TALLY_NO_DEVICE, "no CUDA driver: %s: %s", reason, what_to_do);
     const char *missing = find_functions(library);
     if (!table.cuInit || !table.cuDriverGetVersion)
-        refuse("%s is no CUDA driver: it has no function %s", path, missing);
-    else if (initialise(path))
-        check_age(path, missing);
+        return tally_fail(TALLY_NO_DEVICE, "%s is no CUDA driver: it has no function %s", path, missing);
+    const tally_status status = initialise(path);
+    return status == TALLY_OK ? check_age(path, missing) : status;
+}
+
+static void open_once(void) {
+    tally_opening_keep(&opening, open_driver());
 }
 
 tally_status tally_cuda_driver(const tally_cuda_api **api) {
-    pthread_once(&once, open_driver);
-    if (outcome != TALLY_OK)
-        return tally_fail(outcome, "%s", why_not);
-    *api = &table;
-    return TALLY_OK;
+    pthread_once(&once, open_once);
+    if (opening.status == TALLY_OK)
+        *api = &table;
+    return tally_opening_repeat(&opening);
 }
 
 static tally_status status_of(CUresult result) {

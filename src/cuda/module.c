@@ -1,5 +1,6 @@
-/* Modules: a list in the device, each known by the hash of all that its code depends on. The first thread that asks for
- * one makes it, without the device's mutex, and others that want the same wait until it is ready. */
+/* Modules: lists in the device, each known by the hash of all that its code depends on. The first thread that asks for
+ * one claims it, an entry that is not ready, and makes it without the device's mutex; others that want the
+ * same wait until it is ready. Nobody waits while he has claims, so that two threads never wait for each other. */
 #include "cuda/module.h"
 
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "core/cache.h"
+#include "core/threads.h"
 #include "cuda/nvrtc.h"
 #include "cuda/cuda.h"
 
@@ -18,38 +20,55 @@ struct tally_cuda_module {
     CUmodule loaded;
 };
 
-/* What a compilation needs to be told. */
+/* A module that is asked for. */
 typedef struct request {
     const char *source;
-    const char *const *options;
-    size_t count;
     tally_key key;
+    tally_cuda_module *claim; /* NULL: it is there, or another thread makes it */
+    CUmodule loaded;
+
+    /* what compiling it gave */
+    tally_image image;
+    tally_status status;
+    char *message; /* of a failure; NULL if there was no memory for it */
 } request;
+
+typedef struct order {
+    tally_cuda_device *device;
+    const char *const *options;
+    size_t option_count;
+    request requests[TALLY_CUDA_MOST_SOURCES];
+    size_t count;
+    request *missing[TALLY_CUDA_MOST_SOURCES]; /* those to be compiled */
+    size_t missing_count;
+} order;
 
 static void hash_number(tally_hash *hash, uint64_t number) {
     tally_hash_add(hash, &number, sizeof number);
 }
 
-static tally_status find_key(const tally_cuda_device *device, request *r) {
+static tally_status find_keys(order *o) {
     int compiler = 0;
     tally_status status = tally_cuda_compiler_version(&compiler);
     if (status != TALLY_OK)
         return status;
-    tally_hash hash;
-    tally_hash_begin(&hash);
-    tally_hash_add_text(&hash, tally_version());
-    hash_number(&hash, (uint64_t)compiler);
-    hash_number(&hash, (uint64_t)device->api->version);
-    hash_number(&hash, (uint64_t)device->architecture);
-    hash_number(&hash, r->count);
-    for (size_t k = 0; k < r->count; k++)
-        tally_hash_add_text(&hash, r->options[k]);
-    tally_hash_add_text(&hash, r->source);
-    r->key = tally_hash_end(&hash);
+    for (size_t k = 0; k < o->count; k++) {
+        tally_hash hash;
+        tally_hash_begin(&hash);
+        tally_hash_add_text(&hash, tally_version());
+        hash_number(&hash, (uint64_t)compiler);
+        hash_number(&hash, (uint64_t)o->device->api->version);
+        hash_number(&hash, (uint64_t)o->device->architecture);
+        hash_number(&hash, o->option_count);
+        for (size_t option = 0; option < o->option_count; option++)
+            tally_hash_add_text(&hash, o->options[option]);
+        tally_hash_add_text(&hash, o->requests[k].source);
+        o->requests[k].key = tally_hash_end(&hash);
+    }
     return TALLY_OK;
 }
 
-/* ---- making a module ---- */
+/* ---- making modules ---- */
 
 static CUresult load_image(const tally_cuda_device *device, const tally_image *image, CUmodule *loaded, char *log,
                            size_t log_bytes) {
@@ -59,105 +78,182 @@ static CUresult load_image(const tally_cuda_device *device, const tally_image *i
     return device->api->cuModuleLoadDataEx(loaded, image->bytes, 2, options, values);
 }
 
-static tally_status compile_and_load(const tally_cuda_device *device, const request *r, CUmodule *loaded) {
+/* From the disk, else it is missing: also when the driver refuses what was on the disk, unless it lacks the memory,
+ * which compiling would not mend. */
+static tally_status load_kept(order *o, request *r) {
     tally_image image = {0};
+    char log[16];
+    CUresult result = CUDA_ERROR_NOT_FOUND;
+    if (tally_cache_load(r->key, &image)) {
+        result = load_image(o->device, &image, &r->loaded, log, sizeof log);
+        tally_image_free(&image);
+    }
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY)
+        return tally_cuda_check(result, "loading kernels");
+    o->missing[o->missing_count++] = r;
+    return TALLY_OK;
+}
+
+/* By a thread that may end before its message is read. It does not call the driver. */
+static void compile(void *job, size_t number) {
+    const order *o = job;
+    request *r = o->missing[number];
+    r->status = tally_cuda_compile(r->source, "tally.cu", o->options, o->option_count, o->device->architecture,
+                                   &r->image, NULL);
+    r->message = r->status == TALLY_OK ? NULL : strdup(tally_last_error());
+}
+
+static tally_status compile_missing(order *o) {
+    tally_status status = TALLY_OK;
+    tally_side_by_side(o->missing_count, compile, o);
+    for (size_t k = 0; k < o->missing_count; k++) {
+        request *r = o->missing[k];
+        if (status == TALLY_OK && r->status != TALLY_OK)
+            status = tally_fail(r->status, "%s", r->message ? r->message : "no memory for the compiler's message");
+        free(r->message);
+    }
+    return status;
+}
+
+static tally_status load_compiled(const order *o, request *r) {
     char log[2048], what[sizeof log + 64];
-    tally_status status =
-        tally_cuda_compile(r->source, "tally.cu", r->options, r->count, device->architecture, &image, NULL);
-    if (status != TALLY_OK)
-        return status;
-    CUresult result = load_image(device, &image, loaded, log, sizeof log);
+    CUresult result = load_image(o->device, &r->image, &r->loaded, log, sizeof log);
     if (result == CUDA_SUCCESS)
-        tally_cache_store(r->key, &image);
-    tally_image_free(&image);
+        tally_cache_store(r->key, &r->image);
     snprintf(what, sizeof what, "loading kernels%s%s", log[0] ? ": " : "", log);
     return tally_cuda_check(result, what);
 }
 
-/* From the disk, or else from the compiler: also when the driver refuses what was on the disk, unless it lacks the
- * memory, which compiling would not mend. */
-static tally_status make_module(const tally_cuda_device *device, const request *r, CUmodule *loaded) {
-    tally_image image = {0};
-    tally_status status = tally_cuda_enter(device);
+/* All that are claimed, or those up to a failure. */
+static tally_status make_claimed(order *o) {
+    tally_status status = tally_cuda_enter(o->device);
     if (status != TALLY_OK)
         return status;
-    char log[16];
-    CUresult result = CUDA_ERROR_NOT_FOUND;
-    if (tally_cache_load(r->key, &image)) {
-        result = load_image(device, &image, loaded, log, sizeof log);
-        tally_image_free(&image);
+    o->missing_count = 0;
+    for (size_t k = 0; k < o->count && status == TALLY_OK; k++)
+        if (o->requests[k].claim)
+            status = load_kept(o, &o->requests[k]);
+    if (status == TALLY_OK)
+        status = compile_missing(o);
+    for (size_t k = 0; k < o->missing_count; k++) {
+        if (status == TALLY_OK)
+            status = load_compiled(o, o->missing[k]);
+        tally_image_free(&o->missing[k]->image);
     }
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY)
-        status = tally_cuda_check(result, "loading kernels");
-    else
-        status = compile_and_load(device, r, loaded);
-    tally_cuda_leave(device);
+    tally_cuda_leave(o->device);
     return status;
 }
 
-/* ---- the list; the device's mutex is held ---- */
+/* ---- the lists; the device's mutex is held ---- */
 
-static tally_cuda_module *find(const tally_cuda_device *device, tally_key key) {
-    tally_cuda_module *module = device->modules;
+static tally_cuda_module **list_of(tally_cuda_device *device, tally_key key) {
+    return &device->modules[key.low % TALLY_CUDA_MODULE_LISTS];
+}
+
+static tally_cuda_module *find(tally_cuda_device *device, tally_key key) {
+    tally_cuda_module *module = *list_of(device, key);
     while (module && !tally_key_equal(module->key, key))
         module = module->next;
     return module;
 }
 
 static tally_cuda_module *insert(tally_cuda_device *device, tally_key key) {
-    tally_cuda_module *module = malloc(sizeof *module);
+    tally_cuda_module *module = malloc(sizeof *module), **list = list_of(device, key);
     if (!module)
         return NULL;
-    *module = (tally_cuda_module){.next = device->modules, .device = device, .key = key};
-    device->modules = module;
+    *module = (tally_cuda_module){.next = *list, .device = device, .key = key};
+    *list = module;
     return module;
 }
 
 static void take_out(tally_cuda_device *device, tally_cuda_module *module) {
-    tally_cuda_module **link = &device->modules;
+    tally_cuda_module **link = list_of(device, module->key);
     while (*link != module)
         link = &(*link)->next;
     *link = module->next;
     free(module);
 }
 
-/* The module, made by this thread if no other has or is about to. The mutex is let go meanwhile. */
-static tally_status get(tally_cuda_device *device, const request *r, const tally_cuda_module **module) {
-    tally_cuda_module *found;
-    while ((found = find(device, r->key)) && !found->ready)
-        pthread_cond_wait(&device->built, &device->mutex);
-    if (found) {
-        *module = found;
-        return TALLY_OK;
+/* Those that nobody has or makes. */
+static tally_status claim(order *o, size_t *claimed) {
+    *claimed = 0;
+    for (size_t k = 0; k < o->count; k++) {
+        request *r = &o->requests[k];
+        if (find(o->device, r->key))
+            continue;
+        r->claim = insert(o->device, r->key);
+        if (!r->claim)
+            return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a module of kernels");
+        ++*claimed;
     }
-    tally_cuda_module *made = insert(device, r->key);
-    if (!made)
-        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a module of kernels");
-    CUmodule loaded = NULL;
-    pthread_mutex_unlock(&device->mutex);
-    tally_status status = make_module(device, r, &loaded);
+    return TALLY_OK;
+}
+
+/* What has been made of the claims: modules that are ready, or nothing, for another thread to try. */
+static void settle(order *o) {
+    for (size_t k = 0; k < o->count; k++) {
+        request *r = &o->requests[k];
+        if (r->claim && r->loaded) {
+            r->claim->loaded = r->loaded;
+            r->claim->ready = true;
+        } else if (r->claim) {
+            take_out(o->device, r->claim);
+        }
+        r->claim = NULL;
+    }
+    pthread_cond_broadcast(&o->device->built);
+}
+
+static bool are_ready(const order *o) {
+    for (size_t k = 0; k < o->count; k++) {
+        const tally_cuda_module *module = find(o->device, o->requests[k].key);
+        if (!module || !module->ready)
+            return false;
+    }
+    return true;
+}
+
+/* The mutex is let go while this thread makes modules or waits for others'. */
+static tally_status get_all(order *o) {
+    while (!are_ready(o)) {
+        size_t claimed;
+        tally_status status = claim(o, &claimed);
+        if (status == TALLY_OK && !claimed) {
+            pthread_cond_wait(&o->device->built, &o->device->mutex);
+            continue;
+        }
+        if (status == TALLY_OK) {
+            pthread_mutex_unlock(&o->device->mutex);
+            status = make_claimed(o);
+            pthread_mutex_lock(&o->device->mutex);
+        }
+        settle(o);
+        if (status != TALLY_OK)
+            return status;
+    }
+    return TALLY_OK;
+}
+
+tally_status tally_cuda_modules_get(tally_cuda_device *device, const char *const *sources, size_t source_count,
+                                    const char *const *options, size_t option_count,
+                                    const tally_cuda_module **modules) {
+    order o = {.device = device, .options = options, .option_count = option_count, .count = source_count};
+    for (size_t k = 0; k < source_count; k++)
+        o.requests[k].source = sources[k];
+    tally_status status = find_keys(&o);
+    if (status != TALLY_OK)
+        return status;
     pthread_mutex_lock(&device->mutex);
-    if (status == TALLY_OK) {
-        made->loaded = loaded;
-        made->ready = true;
-        *module = made;
-    } else {
-        take_out(device, made);
-    }
-    pthread_cond_broadcast(&device->built);
+    status = get_all(&o);
+    for (size_t k = 0; k < source_count && status == TALLY_OK; k++)
+        modules[k] = find(device, o.requests[k].key);
+    pthread_mutex_unlock(&device->mutex);
     return status;
 }
 
 tally_status tally_cuda_module_get(tally_cuda_device *device, const char *source, const char *const *options,
                                    size_t count, const tally_cuda_module **module) {
-    request r = {.source = source, .options = options, .count = count};
-    tally_status status = find_key(device, &r);
-    if (status != TALLY_OK)
-        return status;
-    pthread_mutex_lock(&device->mutex);
-    status = get(device, &r, module);
-    pthread_mutex_unlock(&device->mutex);
-    return status;
+    return tally_cuda_modules_get(device, &source, 1, options, count, module);
 }
 
 tally_status tally_cuda_function(const tally_cuda_module *module, const char *name, CUfunction *function) {
@@ -178,10 +274,11 @@ tally_status tally_cuda_function(const tally_cuda_module *module, const char *na
 }
 
 void tally_cuda_modules_unload(tally_cuda_device *device) {
-    while (device->modules) {
-        tally_cuda_module *module = device->modules;
-        device->modules = module->next;
-        device->api->cuModuleUnload(module->loaded);
-        free(module);
-    }
+    for (size_t k = 0; k < TALLY_CUDA_MODULE_LISTS; k++)
+        while (device->modules[k]) {
+            tally_cuda_module *module = device->modules[k];
+            device->modules[k] = module->next;
+            device->api->cuModuleUnload(module->loaded);
+            free(module);
+        }
 }

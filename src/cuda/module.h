@@ -9,10 +9,17 @@
 typedef struct tally_cuda_device tally_cuda_device;
 typedef struct tally_cuda_module tally_cuda_module;
 
-/* The module that this source makes under these options (NVRTC's, without --gpu-architecture, which the device
- * decides). It belongs to the device and lives as long. Source and options are not kept. Compilers' and drivers'
- * messages are passed on. Any thread may call, in any context; of several threads that ask for the same module one
- * compiles it. */
+enum { TALLY_CUDA_MOST_SOURCES = 8 /* in one call */, TALLY_CUDA_MODULE_LISTS = 64 /* a device */ };
+
+/* The modules that so many sources make under these options (NVRTC's, without --gpu-architecture, which the device
+ * decides). They belong to the device and live as long. Sources and options are not kept. Compilers' and drivers'
+ * messages are passed on; of several failures that is the first source's. Any thread may call, in any context; of
+ * several threads that ask for the same module one compiles it. What is to be compiled is compiled side by side, the
+ * first sources first. */
+tally_status tally_cuda_modules_get(tally_cuda_device *device, const char *const *sources, size_t source_count,
+                                    const char *const *options, size_t option_count, const tally_cuda_module **modules);
+
+/* The same of one source. */
 tally_status tally_cuda_module_get(tally_cuda_device *device, const char *source, const char *const *options,
                                    size_t count, const tally_cuda_module **module);
 

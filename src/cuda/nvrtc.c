@@ -3,15 +3,14 @@
 
 #include <glob.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/library.h"
 #include "core/status.h"
 #include "cuda/driver.h"
-#include "core/library.h"
 
 /* ---- the library ---- */
 
@@ -46,15 +45,7 @@ typedef struct compiler {
 /* Written once, by open_compiler. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static compiler chosen;
-static char why_not[1024];
-
-static void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void refuse(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why_not, sizeof why_not, format, arguments);
-    va_end(arguments);
-}
+static tally_opening opening;
 
 static void close_compiler(compiler *c) {
     tally_library_close(c->library);
@@ -169,21 +160,27 @@ static bool search(void) {
     return chosen.library != NULL;
 }
 
-static void open_compiler(void) {
+static tally_status open_compiler(void) {
     const char *path = tally_library_path("TALLY_NVRTC"), *reason = NULL;
-    if (path) {
-        if (!try_library(path, &chosen, &reason))
-            refuse("TALLY_NVRTC is '%.300s', which does not open as CUDA's run-time compiler: %.500s", path, reason);
-    } else if (!search()) {
-        refuse("no run-time compiler for CUDA: libnvrtc (11.2 or newer) is not among the system's libraries, below "
-               "/usr/local/cuda or in Python's packages. Install the CUDA toolkit's NVRTC or 'pip install "
-               "nvidia-cuda-nvrtc', or give the library's path in TALLY_NVRTC");
-    }
+    if (path ? try_library(path, &chosen, &reason) : search())
+        return TALLY_OK;
+    if (path)
+        return tally_fail(TALLY_NO_DEVICE,
+                          "TALLY_NVRTC is '%.300s', which does not open as CUDA's run-time compiler: %.500s", path,
+                          reason);
+    return tally_fail(TALLY_NO_DEVICE,
+                      "no run-time compiler for CUDA: libnvrtc (11.2 or newer) is not among the system's libraries, "
+                      "below /usr/local/cuda or in Python's packages. Install the CUDA toolkit's NVRTC or 'pip install "
+                      "nvidia-cuda-nvrtc', or give the library's path in TALLY_NVRTC");
+}
+
+static void keep_opening(void) {
+    tally_opening_keep(&opening, open_compiler());
 }
 
 static tally_status open_once(void) {
-    pthread_once(&once, open_compiler);
-    return chosen.library ? TALLY_OK : tally_fail(TALLY_NO_DEVICE, "%s", why_not);
+    pthread_once(&once, keep_opening);
+    return tally_opening_repeat(&opening);
 }
 
 tally_status tally_cuda_compiler_version(int *version) {

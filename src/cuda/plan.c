@@ -100,26 +100,46 @@ static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) 
     return are_told && clusters > 0 ? WIDE : PROMISED;
 }
 
-/* Whether a text defines it: "__global__ void ... NAME(". */
-static bool has_kernel(const char *source, const char *name) {
-    char definition[32];
-    snprintf(definition, sizeof definition, " %s(", name);
-    return strstr(source, definition) != NULL;
+/* The name in the first definition of a kernel from here on, which has attributes with parentheses before it:
+ * "__global__ void __launch_bounds__(BLOCK) NAME(". NULL if there is none. */
+static const char *next_kernel(const char *text, size_t *length) {
+    static const char begins[] = "__global__ void", spaces[] = " \n";
+    const char *at = strstr(text, begins);
+    if (!at)
+        return NULL;
+    for (at += strlen(begins);;) {
+        at += strspn(at, spaces);
+        *length = strcspn(at, "( \n");
+        if (strncmp(at, "__", 2) != 0)
+            return at;
+        at += strcspn(at, ")");
+        if (!*at++)
+            return NULL;
+    }
+}
+
+static tally_status find_kernels(tally_cuda_plan *plan, const char *text, const tally_cuda_module *module) {
+    tally_status status = TALLY_OK;
+    size_t length;
+    for (const char *name = text; status == TALLY_OK && (name = next_kernel(name, &length)); name += length)
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+            if (strlen(kernels[k].name) == length && strncmp(kernels[k].name, name, length) == 0)
+                status = tally_cuda_function(module, kernels[k].name,
+                                             (CUfunction *)((char *)&plan->kernels + kernels[k].member));
+    return status;
 }
 
 static tally_status load_kernels(tally_cuda_plan *plan) {
-    const tally_computation *c = &plan->base.computation;
-    char *source;
-    tally_status status = tally_cuda_specialize(c, plan->device->architecture, &source);
+    const tally_cuda_module *modules[TALLY_CUDA_MOST_PARTS];
+    tally_cuda_texts texts;
+    tally_status status = tally_cuda_specialize(&plan->base.computation, plan->device->architecture, &texts);
     if (status != TALLY_OK)
         return status;
-    const tally_cuda_module *module;
-    status = tally_cuda_module_get(plan->device, source, tally_cuda_options, tally_cuda_option_count, &module);
-    for (size_t k = 0; status == TALLY_OK && k < sizeof kernels / sizeof *kernels; k++)
-        if (has_kernel(source, kernels[k].name))
-            status = tally_cuda_function(module, kernels[k].name,
-                                         (CUfunction *)((char *)&plan->kernels + kernels[k].member));
-    free(source);
+    status = tally_cuda_modules_get(plan->device, (const char *const *)texts.text, texts.count, tally_cuda_options,
+                                    tally_cuda_option_count, modules);
+    for (size_t k = 0; k < texts.count && status == TALLY_OK; k++)
+        status = find_kernels(plan, texts.text[k], modules[k]);
+    tally_cuda_texts_free(&texts);
     if (status == TALLY_OK && plan->base.computation.exact)
         status = tally_cuda_exact_prepare(plan);
     const tally_cuda_sizes *sizes = &plan->sizes;

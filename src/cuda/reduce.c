@@ -13,7 +13,7 @@ enum {
 
     /* Up to so many vectors a cluster has the whole reduction. */
     CLUSTER_VECTORS = 1 << 15,
-    CLUSTER = 8,        /* blocks, as in reduce.cu */
+    CLUSTER = 8,        /* blocks, as in cluster.cu */
     CLUSTER_UNROLL = 4, /* vectors, as there */
 
     /* Up to so many vectors a reduction starts while what is before it still ends: that saves 0.35 us of each of many
@@ -99,7 +99,7 @@ tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, CUfunction k
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching the end of a reduction");
 }
 
-/* As reduce.cu declares it. */
+/* As rows.cu declares it. */
 typedef struct reduce_args {
     CUdeviceptr x, y, partials;
     tally_cuda_destination to;

@@ -154,7 +154,7 @@ tally_status tally_cuda_stretches_launch(const tally_cuda_launch *l) {
     return status;
 }
 
-/* As scan_panels.cu declares it. */
+/* As panels.cu declares it. */
 typedef struct panels_args {
     CUdeviceptr x, y, out, initial, partials, carry, total;
     uint64_t outer, extent, inner, before, panels, chunk, chunks;

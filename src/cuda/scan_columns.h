@@ -4,7 +4,7 @@
 
 #include "cuda/launch.h"
 
-/* By panels of columns (scan_panels.cu) or, where those do not suit, by stretches of single columns (scan_columns.cu).
+/* By panels of columns (panels.cu) or, where those do not suit, by stretches of single columns (scan_columns.cu).
  */
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *computation,
                                  const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);

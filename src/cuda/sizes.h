@@ -38,7 +38,7 @@ typedef struct tally_cuda_sizes {
         unsigned waves;     /* of entries */
         unsigned threads;   /* a block, in all */
         unsigned shared;    /* bytes of shared memory */
-        bool takes_panels;  /* scan_panels.cu serves too */
+        bool takes_panels;  /* panels.cu serves too */
         unsigned panel_threads;
         unsigned columns; /* that scan_narrow.cu takes at most; 0: none */
         unsigned narrow_threads;

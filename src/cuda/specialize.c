@@ -7,22 +7,9 @@
 #include "core/expressions.h"
 #include "core/status.h"
 #include "cuda/accumulator.h"
-#include "cuda/sizes.h"
 #include "cuda/specialize_exact.h"
 
-extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[], tally_cuda_kernels_reduce[],
-    tally_cuda_kernels_slabs[], tally_cuda_kernels_columns[], tally_cuda_kernels_scan_columns[],
-    tally_cuda_kernels_pieces[], tally_cuda_kernels_offsets[], tally_cuda_kernels_pipeline[],
-    tally_cuda_kernels_waves[], tally_cuda_kernels_scan_tiles[], tally_cuda_kernels_scan_move[],
-    tally_cuda_kernels_scan_sum[], tally_cuda_kernels_scan_finish[], tally_cuda_kernels_scan[],
-    tally_cuda_kernels_mark_offsets[], tally_cuda_kernels_offset_bits[], tally_cuda_kernels_scan_panels[],
-    tally_cuda_kernels_append[], tally_cuda_kernels_cluster[], tally_cuda_kernels_fold_block[],
-    tally_cuda_kernels_fold_tile[], tally_cuda_kernels_fold_segments[], tally_cuda_kernels_fold_runs[],
-    tally_cuda_kernels_fold_cuts[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_warp_heads[],
-    tally_cuda_kernels_warp_fold[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_partials[],
-    tally_cuda_kernels_tiny_rows[], tally_cuda_kernels_groups[], tally_cuda_kernels_runs[],
-    tally_cuda_kernels_stretch[], tally_cuda_kernels_fetch[], tally_cuda_kernels_wave_runs[],
-    tally_cuda_kernels_scan_narrow[], tally_cuda_kernels_scan_bytes[], tally_cuda_kernels_scan_held[];
+extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -210,6 +197,9 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"WAVE_THREADS", s->wave.threads},
                    {"WAVE_SHARED_BYTES", s->wave.shared},
                    {"NEEDS_START", tally_cuda_needs_start(c)},
+                   {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},
+                   {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
+                   {"IS_MOMENTS", c->entry && c->monoid == TALLY_MONOID_moments},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
@@ -226,122 +216,55 @@ static void add_types(tally_text *text, const tally_computation *c) {
         tally_text_add(text, "typedef out_t result_t;\n");
 }
 
-static void add_reduce(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
-    tally_text_print(text, "#define IS_ARGMIN %d\n#define IS_ARGMAX %d\n#define IS_MOMENTS %d\n",
-                     c->entry && c->monoid == TALLY_MONOID_argmin, c->entry && c->monoid == TALLY_MONOID_argmax,
-                     c->entry && c->monoid == TALLY_MONOID_moments);
-    tally_text_add(text, tally_cuda_kernels_append);
-    tally_text_add(text, tally_cuda_kernels_partials);
-    tally_text_add(text, tally_cuda_kernels_reduce);
-    if (sizes->has_clusters)
-        tally_text_add(text, tally_cuda_kernels_cluster);
-}
-
-static void add_groups(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
-    if (sizes->folds_by_warps) {
-        tally_text_add(text, tally_cuda_kernels_pipeline);
-        tally_text_add(text, tally_cuda_kernels_offset_bits);
-        tally_text_add(text, tally_cuda_kernels_warp_segments);
-        tally_text_add(text, tally_cuda_kernels_warp_heads);
-        tally_text_add(text, tally_cuda_kernels_warp_fold);
-    } else {
-        const bool keys = c->desc.grouping == TALLY_KEYS;
-        tally_text_add(text, tally_cuda_kernels_groups);
-        if (keys)
-            tally_text_add(text, tally_cuda_kernels_runs);
-        if (sizes->folds_in_waves) {
-            tally_text_add(text, tally_cuda_kernels_pipeline);
-            tally_text_add(text, tally_cuda_kernels_fetch);
-            tally_text_add(text, tally_cuda_kernels_stretch);
-            tally_text_add(text, tally_cuda_kernels_wave_runs);
-        } else {
-            tally_text_add(text, tally_cuda_kernels_fold_tile);
-            tally_text_add(text, keys ? tally_cuda_kernels_fold_runs : tally_cuda_kernels_fold_segments);
-        }
-    }
-    tally_text_add(text, tally_cuda_kernels_fold_cuts);
-}
-
-static void add_scan(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
-    if (c->desc.grouping == TALLY_SEGMENTS) {
-        tally_text_add(text, tally_cuda_kernels_offset_bits);
-        tally_text_add(text, tally_cuda_kernels_mark_offsets);
-    }
-    tally_text_add(text, tally_cuda_kernels_pipeline);
-    tally_text_add(text, tally_cuda_kernels_waves);
-    tally_text_add(text, tally_cuda_kernels_scan_tiles);
-    tally_text_add(text, tally_cuda_kernels_fetch);
-    tally_text_add(text, tally_cuda_kernels_scan_move);
-    tally_text_add(text, tally_cuda_kernels_scan_sum);
-    tally_text_add(text, tally_cuda_kernels_stretch);
-    tally_text_add(text, tally_cuda_kernels_scan_finish);
-    if (tally_cuda_sums_bytes(c))
-        tally_text_add(text, tally_cuda_kernels_scan_bytes);
-    tally_text_add(text, tally_cuda_kernels_scan);
-    if (sizes->held_rows)
-        tally_text_add(text, tally_cuda_kernels_scan_held);
-    if (c->desc.grouping == TALLY_AXIS)
-        tally_text_add(text, tally_cuda_kernels_scan_columns);
-    if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
-        tally_text_add(text, tally_cuda_kernels_scan_panels);
-    if (sizes->scan.columns)
-        tally_text_add(text, tally_cuda_kernels_scan_narrow);
-}
-
-static void add_kernels(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
-    bool axis = c->desc.grouping == TALLY_AXIS, all = c->desc.grouping == TALLY_ALL_VALUES;
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        tally_text_add(text, tally_cuda_kernels_offsets);
-    if (c->exact) {
-        tally_cuda_exact_kernels(text, c);
-        return;
-    }
-    tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
-    if (tally_is_scan(c)) {
-        add_scan(text, c, sizes);
-    } else {
-        tally_text_add(text, tally_cuda_kernels_fold_block);
-        if (all || axis)
-            add_reduce(text, c, sizes);
-        else
-            add_groups(text, c, sizes);
-    }
-    if (axis && !tally_is_scan(c)) {
-        tally_text_add(text, tally_cuda_kernels_short_rows);
-        tally_text_add(text, tally_cuda_kernels_tiny_rows);
-        tally_text_add(text, tally_cuda_kernels_slabs);
-        tally_text_add(text, tally_cuda_kernels_columns);
-    }
-    if (all || axis)
-        tally_text_add(text, tally_cuda_kernels_pieces);
-}
-
-tally_status tally_cuda_specialize(const tally_computation *c, int architecture, char **source) {
-    tally_text text = {0};
-    tally_cuda_sizes sizes;
+/* What stands before the kernels in each of the texts. */
+static void add_beginning(tally_text *text, const tally_computation *c, int architecture,
+                          const tally_cuda_sizes *sizes) {
     tally_cuda_accumulator types = {.lane_limit = TALLY_CUDA_LANE_UNLIMITED};
-    tally_cuda_sizes_of(c, architecture, &sizes);
     if (c->entry)
         tally_cuda_accumulator_of(c, &types);
-    add_choices(&text, c, &sizes, architecture, types.lane_limit);
-    tally_text_add(&text, tally_cuda_kernels_ptx);
-    tally_text_add(&text, tally_cuda_kernels_prelude);
-    add_types(&text, c);
+    add_choices(text, c, sizes, architecture, types.lane_limit);
+    tally_text_add(text, tally_cuda_kernels_ptx);
+    tally_text_add(text, tally_cuda_kernels_prelude);
+    add_types(text, c);
     if (c->exact) {
-        tally_cuda_exact_choices(&text, c, &sizes);
-    } else if (c->entry) {
-        add_monoid(&text, c, &types);
-        add_lower(&text, c);
+        tally_cuda_exact_choices(text, c, sizes);
+        return;
+    }
+    if (c->entry) {
+        add_monoid(text, c, &types);
+        add_lower(text, c);
     } else {
-        add_user(&text, &c->user);
+        add_user(text, &c->user);
     }
-    if (!c->exact)
-        add_raise(&text, c);
-    add_kernels(&text, c, &sizes);
-    if (text.failed) {
-        free(text.bytes);
-        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");
+    add_raise(text, c);
+    tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
+}
+
+void tally_cuda_texts_free(tally_cuda_texts *texts) {
+    for (size_t k = 0; k < texts->count; k++)
+        free(texts->text[k]);
+    texts->count = 0;
+}
+
+tally_status tally_cuda_specialize(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
+    const char *const *parts[TALLY_CUDA_MOST_PARTS];
+    tally_cuda_sizes sizes;
+    tally_text beginning = {0};
+    tally_cuda_sizes_of(c, architecture, &sizes);
+    add_beginning(&beginning, c, architecture, &sizes);
+    bool failed = beginning.failed;
+    *texts = (tally_cuda_texts){.count = tally_cuda_parts_of(c, &sizes, parts)};
+    for (size_t k = 0; k < texts->count && !failed; k++) {
+        tally_text text = {0};
+        tally_text_add(&text, beginning.bytes);
+        for (const char *const *file = parts[k]; *file; file++)
+            tally_text_add(&text, *file);
+        texts->text[k] = text.bytes;
+        failed = text.failed;
     }
-    *source = text.bytes;
-    return TALLY_OK;
+    free(beginning.bytes);
+    if (!failed)
+        return TALLY_OK;
+    tally_cuda_texts_free(texts);
+    return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");
 }

@@ -1,16 +1,24 @@
-/* The source text of one computation's kernels: the vocabulary, the types and functions that the operator table gives,
- * and the kernels that its grouping and form need. */
+/* The source texts of one computation's kernels: each has the vocabulary, the types and functions that the operator
+ * table gives, and a part of the kernels that its grouping and form need. */
 #ifndef TALLY_CUDA_SPECIALIZE_H
 #define TALLY_CUDA_SPECIALIZE_H
 
-#include "core/computation.h"
+#include "cuda/parts.h"
 
 /* Compiler options for every text from here. */
 extern const char *const tally_cuda_options[];
 extern const size_t tally_cuda_option_count;
 
-/* *source is to be freed. TALLY_OUT_OF_MEMORY, or TALLY_UNSUPPORTED with the reason. 'architecture' as 90 for compute
- * capability 9.0. Any thread may call. */
-tally_status tally_cuda_specialize(const tally_computation *computation, int architecture, char **source);
+typedef struct tally_cuda_texts {
+    char *text[TALLY_CUDA_MOST_PARTS];
+    size_t count;
+} tally_cuda_texts;
+
+/* One text at least, to be freed; none if it fails: TALLY_OUT_OF_MEMORY. 'architecture' as 90 for compute capability
+ * 9.0. Any thread may call. */
+tally_status tally_cuda_specialize(const tally_computation *computation, int architecture, tally_cuda_texts *texts);
+
+/* Afterwards there are none. */
+void tally_cuda_texts_free(tally_cuda_texts *texts);
 
 #endif

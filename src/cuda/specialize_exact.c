@@ -4,10 +4,6 @@
 #include "cuda/workspace.h"
 #include "exact/superaccumulator.h"
 
-extern const char tally_cuda_kernels_exact[], tally_cuda_kernels_exact_levels[], tally_cuda_kernels_exact_tiles[],
-    tally_cuda_kernels_exact_round[], tally_cuda_kernels_exact_rows[], tally_cuda_kernels_exact_groups[],
-    tally_cuda_kernels_exact_keys[], tally_cuda_kernels_exact_pieces[];
-
 /* Thread blocks a multiprocessor, for which registers must do. With 4 the compiler spilled and f32 took 2.6 times as
  * long; sums of 16-bit types stay within that, and need as many to hide their loads. */
 enum { ROW_BLOCKS = 2, NARROW_ROW_BLOCKS = 4 };
@@ -33,7 +29,7 @@ static int finish_of(tally_op op) {
 
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     const exact_format *in = &formats[c->desc.in], *out = &formats[c->desc.out];
-    const bool products = c->monoid != TALLY_MONOID_sum;
+    const bool products = tally_exact_has_products(c->desc.op);
     const struct {
         const char *name;
         unsigned long long value;
@@ -60,20 +56,4 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
     tally_text_print(text, "#define BOTTOM (%d)\n#define OUT_LOWEST (%d)\n",
                      (int)tally_layout_lowest(tally_exact_layout_of(c->desc.in, products)), out->lowest);
     tally_text_print(text, "#define OUT_INFINITY %lluull\n#define OUT_NAN %lluull\n", out->infinity, out->nan);
-}
-
-void tally_cuda_exact_kernels(tally_text *text, const tally_computation *c) {
-    const tally_grouping grouping = c->desc.grouping;
-    tally_text_add(text, tally_cuda_kernels_exact);
-    tally_text_add(text, tally_cuda_kernels_exact_levels);
-    tally_text_add(text, tally_cuda_kernels_exact_tiles);
-    tally_text_add(text, tally_cuda_kernels_exact_round);
-    if (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS)
-        tally_text_add(text, tally_cuda_kernels_exact_rows);
-    if (grouping == TALLY_AXIS || grouping == TALLY_SEGMENTS)
-        tally_text_add(text, tally_cuda_kernels_exact_groups);
-    if (grouping == TALLY_KEYS)
-        tally_text_add(text, tally_cuda_kernels_exact_keys);
-    if (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS)
-        tally_text_add(text, tally_cuda_kernels_exact_pieces);
 }

@@ -17,7 +17,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SCAN,       /* scan.cu */
     TALLY_CUDA_HELD,       /* scan_held.cu */
     TALLY_CUDA_STRETCHES,  /* scan_columns.cu */
-    TALLY_CUDA_PANELS,     /* scan_panels.cu */
+    TALLY_CUDA_PANELS,     /* panels.cu */
     TALLY_CUDA_NARROW,     /* scan_narrow.cu */
     TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
     TALLY_CUDA_EXACT       /* exact.cu */

@@ -253,6 +253,19 @@ void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out
     store(bits, f, value);
 }
 
+void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, tally_dtype out, void *value) {
+    switch ((int)op) {
+    case TALLY_MEAN:
+        tally_round_mean(accumulator, out, value);
+        break;
+    case TALLY_NORM2:
+        tally_round_root(accumulator, out, value);
+        break;
+    default:
+        tally_round_sum(accumulator, out, value);
+    }
+}
+
 void tally_round_pair(tally_exact_pair sum, tally_dtype out, void *value) {
     const format *f = &formats[out];
     uint64_t bits;

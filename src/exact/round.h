@@ -19,6 +19,10 @@ void tally_round_sum(const tally_superaccumulator *accumulator, tally_dtype out,
 void tally_round_mean(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
 void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
 
+/* The one of these three that gives the result of 'op': TALLY_MEAN, TALLY_NORM2, or an operator whose result is a sum.
+ */
+void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, tally_dtype out, void *value);
+
 /* An exact sum as two doubles: high is high + low rounded to nearest, so a double needs no more work; narrower types
  * round high + low once. Both are finite; high carries the sign of a zero. */
 typedef struct tally_exact_pair {

@@ -33,12 +33,7 @@ enum { FLAG_NEGATIVE = 1, FLAG_OTHERS = 2 };
 static const struct {
     tally_op op;
     uint8_t code;
-    bool products;
-} ops[] = {{TALLY_SUM, 1, false},
-           {TALLY_MEAN, 2, false},
-           {TALLY_SUMSQ, 3, true},
-           {TALLY_NORM2, 4, true},
-           {TALLY_DOT, 5, true}};
+} ops[] = {{TALLY_SUM, 1}, {TALLY_MEAN, 2}, {TALLY_SUMSQ, 3}, {TALLY_NORM2, 4}, {TALLY_DOT, 5}};
 
 static const struct {
     tally_dtype type;
@@ -103,7 +98,7 @@ static tally_status bad(const char *what) {
 }
 
 /* Size, checksum and the fields that say what the state is. */
-static tally_status read_header(const uint8_t *bytes, size_t size, tally_op *op, bool *products, tally_dtype *in) {
+static tally_status read_header(const uint8_t *bytes, size_t size, tally_op *op, tally_dtype *in) {
     if (size < AT_DIGITS + CHECKSUM_BYTES)
         return tally_fail(TALLY_BAD_STATE, "saved accumulator: %zu bytes are too few", size);
     if (memcmp(bytes, magic, sizeof magic) != 0)
@@ -122,7 +117,6 @@ static tally_status read_header(const uint8_t *bytes, size_t size, tally_op *op,
     for (size_t i = 0; i < COUNT_OF(ops); i++)
         if (ops[i].code == bytes[AT_OP]) {
             *op = ops[i].op;
-            *products = ops[i].products;
             known_op = true;
         }
     for (size_t i = 0; i < COUNT_OF(types); i++)
@@ -150,10 +144,12 @@ static const char *find_contradiction(const tally_superaccumulator *a, const tal
     if (lowest > (uint32_t)a->limb_count || (int32_t)lowest + m->count > a->limb_count)
         return "digits out of range";
     uint64_t finite = a->count;
-    if (a->nans > finite || a->positive_infinities > (finite -= a->nans) ||
-        a->negative_infinities > (finite -= a->positive_infinities))
-        return "more specials than elements";
-    finite -= a->negative_infinities;
+    const uint64_t specials[] = {a->nans, a->positive_infinities, a->negative_infinities};
+    for (size_t i = 0; i < COUNT_OF(specials); i++) {
+        if (specials[i] > finite)
+            return "more specials than elements";
+        finite -= specials[i];
+    }
     const bool nothing_but_zeros = finite == a->count && m->count == 0;
     if (a->others == 0 ? !nothing_but_zeros : a->count == 0)
         return "the flags and the counts disagree";
@@ -171,11 +167,10 @@ tally_status tally_saved_read(const uint8_t *bytes, size_t size, tally_superaccu
     tally_magnitude magnitude;
     tally_op read_op = TALLY_SUM;
     tally_dtype read_in = TALLY_F64;
-    bool products = false;
-    const tally_status status = read_header(bytes, size, &read_op, &products, &read_in);
+    const tally_status status = read_header(bytes, size, &read_op, &read_in);
     if (status != TALLY_OK)
         return status;
-    tally_superaccumulator_init(&read, tally_exact_layout_of(read_in, products));
+    tally_superaccumulator_init(&read, tally_exact_layout_of(read_in, tally_exact_has_products(read_op)));
     magnitude.negative = (bytes[AT_FLAGS] & FLAG_NEGATIVE) != 0;
     magnitude.count = (int32_t)get(bytes + AT_DIGIT_COUNT, 4);
     for (int32_t i = 0; i < magnitude.count; i++)

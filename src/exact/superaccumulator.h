@@ -47,6 +47,11 @@ typedef struct tally_magnitude {
     uint32_t digits[TALLY_LIMBS_MAX + 4];
 } tally_magnitude;
 
+/* Whether an operator of exact mode sums products of two elements (or of one with itself) instead of elements. */
+static inline bool tally_exact_has_products(tally_op op) {
+    return op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
+}
+
 /* The layout for elements of type 'in' (f16, bf16, f32 or f64), or for products of two of them. */
 static inline tally_exact_layout tally_exact_layout_of(tally_dtype in, bool products) {
     if (in == TALLY_F64)

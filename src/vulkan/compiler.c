@@ -40,8 +40,7 @@ typedef struct shaderc_compilation_result *result;
 
 /* Written once, by open_compiler. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool is_open;
-static char why_not[1024];
+static tally_opening opening;
 static struct {
 #define MEMBER(of, name, parameters) of(*name) parameters;
     FUNCTIONS(MEMBER)
@@ -61,28 +60,31 @@ static bool try_library(const char *path, const char **reason) {
     return whole;
 }
 
-static void open_compiler(void) {
+static tally_status open_compiler(void) {
     static const char *const names[] = {"libshaderc.so.1", "libshaderc_shared.so.1", "libshaderc_shared.so"};
     const char *given = tally_library_path("TALLY_LIBSHADERC"), *reason = NULL;
     char first[400] = ""; /* why the usual name does not open: others are rarely there at all */
-    if (given) {
-        is_open = try_library(given, &reason);
-        if (!is_open)
-            snprintf(why_not, sizeof why_not,
-                     "TALLY_LIBSHADERC is '%.300s', which does not open as a compiler of GLSL: %.500s", given, reason);
-        return;
-    }
-    for (size_t k = 0; k < sizeof names / sizeof *names && !is_open; k++) {
-        is_open = try_library(names[k], &reason);
-        if (k == 0 && !is_open)
+    if (given && try_library(given, &reason))
+        return TALLY_OK;
+    if (given)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "TALLY_LIBSHADERC is '%.300s', which does not open as a compiler of GLSL: %.500s", given,
+                          reason);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (try_library(names[k], &reason))
+            return TALLY_OK;
+        if (k == 0)
             snprintf(first, sizeof first, "%s", reason);
     }
-    if (!is_open)
-        snprintf(why_not, sizeof why_not,
-                 "a user operator on Vulkan takes a compiler of GLSL, and libshaderc.so.1 does not open (%s): install "
-                 "libshaderc (Debian: libshaderc1; Debian 12's is not whole), or give the library's path in "
-                 "TALLY_LIBSHADERC",
-                 first);
+    return tally_fail(TALLY_UNSUPPORTED,
+                      "a user operator on Vulkan takes a compiler of GLSL, and libshaderc.so.1 does not open (%s): "
+                      "install libshaderc (Debian: libshaderc1; Debian 12's is not whole), or give the library's path "
+                      "in TALLY_LIBSHADERC",
+                      first);
+}
+
+static void open_once(void) {
+    tally_opening_keep(&opening, open_compiler());
 }
 
 static tally_status take(result compiled, const char *name, uint32_t **words, size_t *count) {
@@ -104,9 +106,9 @@ static tally_status take(result compiled, const char *name, uint32_t **words, si
 }
 
 tally_status tally_vulkan_compile(const char *text, const char *name, uint32_t **words, size_t *count) {
-    pthread_once(&once, open_compiler);
-    if (!is_open)
-        return tally_fail(TALLY_UNSUPPORTED, "%s", why_not);
+    pthread_once(&once, open_once);
+    if (opening.status != TALLY_OK)
+        return tally_opening_repeat(&opening);
     const compiler made = shaderc.compiler_initialize();
     const compile_options options = shaderc.compile_options_initialize();
     result compiled = NULL;

@@ -2,9 +2,7 @@
 #include "vulkan/driver.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "core/library.h"
 #include "core/status.h"
@@ -15,16 +13,7 @@ static const char what_to_do[] = "install a Vulkan loader and a driver (Debian: 
 /* Written once, by open_loader. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tally_vulkan_loader table;
-static tally_status outcome = TALLY_NO_DEVICE;
-static char why_not[1024];
-
-static void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void refuse(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why_not, sizeof why_not, format, arguments);
-    va_end(arguments);
-}
+static tally_opening opening;
 
 static const char *name_of(VkResult result) {
     switch (result) {
@@ -73,53 +62,49 @@ tally_status tally_vulkan_device_functions(const tally_vulkan_loader *loader, Vk
     return TALLY_OK;
 }
 
-static bool create_instance(const char *path) {
+static tally_status create_instance(const char *path) {
     uint32_t version = 0;
     const VkApplicationInfo application = {
         .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pEngineName = "tally", .apiVersion = VK_API_VERSION_1_2};
     const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                        .pApplicationInfo = &application};
     if (!table.vkEnumerateInstanceVersion || table.vkEnumerateInstanceVersion(&version) != VK_SUCCESS ||
-        version < VK_API_VERSION_1_2) {
-        refuse("%s is too old: it speaks Vulkan %u.%u, and 1.2 is needed; %s", path,
-               version ? VK_API_VERSION_MAJOR(version) : 1, VK_API_VERSION_MINOR(version), what_to_do);
-        return false;
-    }
+        version < VK_API_VERSION_1_2)
+        return tally_fail(TALLY_NO_DEVICE, "%s is too old: it speaks Vulkan %u.%u, and 1.2 is needed; %s", path,
+                          version ? VK_API_VERSION_MAJOR(version) : 1, VK_API_VERSION_MINOR(version), what_to_do);
     const VkResult result = table.vkCreateInstance(&info, NULL, &table.instance);
-    if (result != VK_SUCCESS)
-        refuse("Vulkan does not start: vkCreateInstance gives %s (%d): does vulkaninfo work? %s", name_of(result),
-               (int)result, result == VK_ERROR_INCOMPATIBLE_DRIVER ? what_to_do : "Else open \"cpu\"");
-    return result == VK_SUCCESS;
+    if (result == VK_SUCCESS)
+        return TALLY_OK;
+    return tally_fail(
+        TALLY_NO_DEVICE, "Vulkan does not start: vkCreateInstance gives %s (%d): does vulkaninfo work? %s",
+        name_of(result), (int)result, result == VK_ERROR_INCOMPATIBLE_DRIVER ? what_to_do : "Else open \"cpu\"");
 }
 
-/* A library that will not do stays open: what a driver began may still need its code. */
-static void open_loader(void) {
+/* A library that is refused stays open all the same: what a driver began may still need its code. */
+static tally_status open_loader(void) {
     const char *given = tally_library_path("TALLY_LIBVULKAN"), *path = given ? given : "libvulkan.so.1", *reason;
     void *library = tally_library_open(path, &reason);
-    if (!library) {
-        refuse("no Vulkan loader: %s: %s", reason, what_to_do);
-        return;
-    }
-    if (!tally_library_find(library, "vkGetInstanceProcAddr", &table.vkGetInstanceProcAddr)) {
-        refuse("%s is no Vulkan loader: it has no function vkGetInstanceProcAddr", path);
-        return;
-    }
+    if (!library)
+        return tally_fail(TALLY_NO_DEVICE, "no Vulkan loader: %s: %s", reason, what_to_do);
+    if (!tally_library_find(library, "vkGetInstanceProcAddr", &table.vkGetInstanceProcAddr))
+        return tally_fail(TALLY_NO_DEVICE, "%s is no Vulkan loader: it has no function vkGetInstanceProcAddr", path);
 #define VULKAN_GLOBAL(name) table.name = (PFN_##name)table.vkGetInstanceProcAddr(NULL, #name);
 #include "vulkan/driver.def"
     if (!table.vkCreateInstance)
-        refuse("%s is no Vulkan loader: it has no function vkCreateInstance", path);
-    else if (create_instance(path))
-        outcome = tally_vulkan_instance_functions(table.instance, &table);
-    if (outcome != TALLY_OK && !why_not[0])
-        refuse("%s", tally_last_error());
+        return tally_fail(TALLY_NO_DEVICE, "%s is no Vulkan loader: it has no function vkCreateInstance", path);
+    const tally_status status = create_instance(path);
+    return status == TALLY_OK ? tally_vulkan_instance_functions(table.instance, &table) : status;
+}
+
+static void open_once(void) {
+    tally_opening_keep(&opening, open_loader());
 }
 
 tally_status tally_vulkan_driver(const tally_vulkan_loader **loader) {
-    pthread_once(&once, open_loader);
-    if (outcome != TALLY_OK)
-        return tally_fail(outcome, "%s", why_not);
-    *loader = &table;
-    return TALLY_OK;
+    pthread_once(&once, open_once);
+    if (opening.status == TALLY_OK)
+        *loader = &table;
+    return tally_opening_repeat(&opening);
 }
 
 tally_status tally_vulkan_check(VkResult result, const char *what) {

@@ -46,11 +46,12 @@ static void expect_bad(tally_device *device, const tally_desc *desc, const damag
         tally_args args = arguments(fence(&fx, x, sizeof x, before), N, out, out_bytes);
         args.shape.segments = segments;
         args.offsets = fence(&fo, offsets, index_bytes, before);
+        forget_last_error();
         tally_status status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
         if (status != TALLY_BAD_OFFSETS)
             fail_msg("%s, %s %s of %s offsets gave %s", d->name, tally_op_name(desc->op), tally_form_name(desc->form),
                      tally_dtype_name(desc->index), tally_status_name(status));
-        assert_true(strlen(tally_last_error()) > 10);
+        assert_says_something();
         if (!(desc->flags & TALLY_CHECK_WHILE_RUNNING) && !is_poison(out, out_bytes))
             fail_msg("%s: the output was touched", d->name);
         unfence(&fx);

@@ -54,11 +54,12 @@ static void specs_that_do_not(void **state) {
     tally_device *const untouched = (tally_device *)(uintptr_t)0x5eed;
     for (size_t k = 0; k < COUNT_OF(specs); k++) {
         tally_device *device = untouched;
+        forget_last_error();
         tally_status status = tally_open(specs[k], &device);
         if (status != TALLY_INVALID_ARGUMENT && status != TALLY_NO_DEVICE)
             fail_msg("'%s' gave %s", specs[k], tally_status_name(status));
         assert_ptr_equal(device, untouched);
-        assert_true(strlen(tally_last_error()) > 10);
+        assert_says_something();
     }
     char *long_spec = malloc(100001);
     assert_non_null(long_spec);
@@ -81,7 +82,7 @@ static void the_environment_fills_in_what_is_open(void **state) {
     setenv("TALLY_THREADS", "3", 1);
     assert_ok(tally_open("cpu", &device));
     assert_ok(tally_device_describe(device, &info));
-    assert_non_null(strstr(info.spec, "3"));
+    assert_non_null(strstr(info.spec, "threads=3"));
     tally_close(device);
     assert_ok(tally_open("cpu:threads=1", &device));
     assert_ok(tally_device_describe(device, &info));
@@ -91,8 +92,7 @@ static void the_environment_fills_in_what_is_open(void **state) {
     assert_fails(tally_open("cpu", &device), TALLY_INVALID_ARGUMENT);
     unsetenv("TALLY_THREADS");
     setenv("TALLY_CPU", "no_such_set", 1);
-    tally_status status = tally_open("cpu", &device);
-    assert_true(status == TALLY_INVALID_ARGUMENT || status == TALLY_NO_DEVICE);
+    assert_fails(tally_open("cpu", &device), TALLY_NO_DEVICE);
     unsetenv("TALLY_CPU");
 }
 

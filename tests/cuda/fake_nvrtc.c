@@ -5,16 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct program {
     char *source;
     char code[4096];
-    const char *log;
+    char log[256];
 } program;
 
 static fake_nvrtc_state state;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t begun = PTHREAD_COND_INITIALIZER;
 
 fake_nvrtc_state *fake_nvrtc(void) {
     return &state;
@@ -51,17 +53,33 @@ int nvrtcDestroyProgram(program **made) {
     return 0;
 }
 
-int nvrtcCompileProgram(program *made, int count, const char *const *options) {
-    int fails = strstr(made->source, "#error") != NULL;
+static void begin(void) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 10;
     pthread_mutex_lock(&mutex);
     state.compilations++;
+    if (++state.running > state.most_running)
+        state.most_running = state.running;
+    pthread_cond_broadcast(&begun);
+    while (state.most_running < state.meeting && pthread_cond_timedwait(&begun, &mutex, &end) == 0)
+        ;
     pthread_mutex_unlock(&mutex);
+}
+
+int nvrtcCompileProgram(program *made, int count, const char *const *options) {
+    const char *error = strstr(made->source, "#error");
+    begin();
     usleep((useconds_t)state.milliseconds * 1000);
-    made->log = fails ? "tally.cu(1): error: #error as it was told" : "";
+    if (error)
+        snprintf(made->log, sizeof made->log, "tally.cu(1): error: %.100s as it was told", error);
     for (int k = 0; k < count; k++)
         strncat(made->code, options[k], sizeof made->code - strlen(made->code) - 1);
     strncat(made->code, made->source, sizeof made->code - strlen(made->code) - 1);
-    return fails ? 6 : 0;
+    pthread_mutex_lock(&mutex);
+    state.running--;
+    pthread_mutex_unlock(&mutex);
+    return error ? 6 : strstr(made->source, "#memory") ? 1 : 0;
 }
 
 int nvrtcGetProgramLogSize(program *made, size_t *bytes) {

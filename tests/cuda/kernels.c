@@ -2,7 +2,8 @@
  * set of operators, groupings, forms, types and modes. No GPU is needed; skipped where there is no NVRTC.
  *
  *     cuda_kernels                     the test: a part of the set for each architecture, all of it for 9.0
- *     cuda_kernels report [sm_80...]   registers, spills and shared memory of each kernel, as ptxas tells them */
+ *     cuda_kernels report [sm_80...]   registers, spills and shared memory of each kernel, as ptxas tells them
+ *     cuda_kernels times [sm_80...]    how long the texts of a plan take to compile */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/threads.h"
 #include "cuda/nvrtc.h"
 #include "cuda/sizes.h"
 #include "cuda/specialize.h"
@@ -115,12 +117,20 @@ static void name_of(const entry *e, char name[128]) {
 
 /* ---- compiling ---- */
 
-/* A failure is printed. 'log' as tally_cuda_compile gives it; sizes may be NULL. */
-static bool compile(const entry *e, int architecture, const char *more_option, char **log, tally_cuda_sizes *sizes) {
+/* The texts of a computation, being compiled. */
+typedef struct job {
+    const char *name;
+    int architecture;
+    const char *more_option; /* or NULL */
+    tally_cuda_texts texts;
+    char *logs[TALLY_CUDA_MOST_PARTS]; /* as tally_cuda_compile gives them */
+    bool failed;
+} job;
+
+/* Failures are printed. */
+static bool begin(job *j, const entry *e, int architecture, char name[128], tally_cuda_sizes *sizes) {
     tally_desc desc = TALLY_DESC_INIT;
     tally_computation c;
-    char name[128], *source = NULL;
-    tally_image image = {0};
     desc.op = e->op;
     desc.grouping = e->grouping;
     desc.form = e->form;
@@ -131,25 +141,39 @@ static bool compile(const entry *e, int architecture, const char *more_option, c
     desc.out = e->op == TALLY_USER ? TALLY_U64 : e->in == TALLY_I8 && e->op == TALLY_SUM ? TALLY_I8 : TALLY_DEFAULT;
     desc.user = e->op == TALLY_USER ? &affine : NULL;
     name_of(e, name);
+    *j = (job){.name = name, .architecture = architecture};
     tally_status status = tally_computation_decide(&desc, &c);
     if (status == TALLY_OK)
-        status = tally_cuda_specialize(&c, architecture, &source);
-    if (status == TALLY_OK) {
-        const char *options[8];
-        size_t count = 0;
-        for (; count < tally_cuda_option_count; count++)
-            options[count] = tally_cuda_options[count];
-        if (sizes)
-            tally_cuda_sizes_of(&c, architecture, sizes);
-        if (more_option)
-            options[count++] = more_option;
-        status = tally_cuda_compile(source, name, options, count, architecture, &image, log);
-    }
+        status = tally_cuda_specialize(&c, architecture, &j->texts);
+    if (status == TALLY_OK && sizes)
+        tally_cuda_sizes_of(&c, architecture, sizes);
     if (status != TALLY_OK)
         printf("FAIL sm_%d %s: %s\n", architecture, name, tally_last_error());
-    free(source);
-    tally_image_free(&image);
     return status == TALLY_OK;
+}
+
+static void compile(void *argument, size_t number) {
+    job *j = argument;
+    const char *options[8];
+    size_t count = 0;
+    tally_image image = {0};
+    for (; count < tally_cuda_option_count; count++)
+        options[count] = tally_cuda_options[count];
+    if (j->more_option)
+        options[count++] = j->more_option;
+    free(j->logs[number]);
+    if (tally_cuda_compile(j->texts.text[number], j->name, options, count, j->architecture, &image, &j->logs[number]) !=
+        TALLY_OK) {
+        printf("FAIL sm_%d %s: %s\n", j->architecture, j->name, tally_last_error());
+        j->failed = true;
+    }
+    tally_image_free(&image);
+}
+
+static void end(job *j) {
+    for (size_t k = 0; k < j->texts.count; k++)
+        free(j->logs[k]);
+    tally_cuda_texts_free(&j->texts);
 }
 
 /* How much shared memory there is decides how tiles are cut: 7.5 and 8.6 have the least. */
@@ -193,18 +217,25 @@ static int test(int worker, int workers) {
             continue;
         }
         for (int k = 0; k < ENTRIES; k++) {
-            char *log = NULL, name[128];
+            char name[128];
+            job j;
             if (!is_due(k, a) || number++ % workers != worker)
                 continue;
-            compiled++;
-            if (!compile(&set[k], architectures[a], NULL, &log, NULL)) {
+            if (!begin(&j, &set[k], architectures[a], name, NULL)) {
                 failures++;
-            } else if (log && log[strspn(log, " \r\n\t")]) {
-                name_of(&set[k], name);
-                printf("FAIL sm_%d %s: the compiler says\n%s\n", architectures[a], name, log);
-                failures++;
+                continue;
             }
-            free(log);
+            for (size_t text = 0; text < j.texts.count; text++) {
+                compile(&j, text);
+                compiled++;
+                const char *log = j.logs[text];
+                if (!j.failed && log && log[strspn(log, " \r\n\t")]) {
+                    printf("FAIL sm_%d %s: the compiler says\n%s\n", architectures[a], name, log);
+                    j.failed = true;
+                }
+            }
+            failures += j.failed;
+            end(&j);
         }
     }
     printf("%d texts compiled in %.0f s of processor time, %d failures\n", compiled, (double)clock() / CLOCKS_PER_SEC,
@@ -274,13 +305,65 @@ static int report(int architecture) {
     printf("\nsm_%d\n%-40s %-18s %5s %6s %6s %6s %7s %8s\n", architecture, "computation", "kernel", "regs", "stack",
            "stores", "loads", "static", "dynamic");
     for (int k = 0; k < MAIN_ENTRIES; k++) {
-        char *log = NULL, name[128];
+        char name[128];
         tally_cuda_sizes sizes;
-        if (!compile(&set[k], architecture, "--ptxas-options=-v", &log, &sizes))
+        job j;
+        if (!begin(&j, &set[k], architecture, name, &sizes))
             return 1;
-        name_of(&set[k], name);
-        print_usage(name, log ? log : "", &sizes);
-        free(log);
+        j.more_option = "--ptxas-options=-v";
+        for (size_t text = 0; text < j.texts.count; text++) {
+            compile(&j, text);
+            print_usage(name, j.logs[text] ? j.logs[text] : "", &sizes);
+        }
+        bool failed = j.failed;
+        end(&j);
+        if (failed)
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- the times ---- */
+
+static double milliseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* Does it TURNS times, and returns the least time. */
+static double least_time(job *j, size_t from, size_t texts) {
+    enum { TURNS = 10 };
+    double best = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        const double begun = milliseconds();
+        if (texts > 1)
+            tally_side_by_side(texts, compile, j);
+        else
+            compile(j, from);
+        const double took = milliseconds() - begun;
+        best = turn == 0 || took < best ? took : best;
+    }
+    return best;
+}
+
+static int print_times(int architecture) {
+    printf("\nsm_%d, ms of compiling, the least of 10\n%-40s %12s   %s\n", architecture, "computation", "side by side",
+           "each text by itself");
+    for (int k = 0; k < MAIN_ENTRIES; k++) {
+        char name[128];
+        job j;
+        if (!begin(&j, &set[k], architecture, name, NULL))
+            return 1;
+        printf("%-40s %12.0f  ", name, least_time(&j, 0, j.texts.count));
+        for (size_t text = 0; text < j.texts.count; text++)
+            printf(" %.0f", least_time(&j, text, 1));
+        printf("\n");
+        fflush(stdout);
+        bool failed = j.failed;
+        end(&j);
+        if (failed)
+            return 1;
     }
     return 0;
 }
@@ -293,10 +376,13 @@ int main(int argc, char **argv) {
         return SKIPPED;
     }
     printf("NVRTC %d.%d\n", version / 1000, version % 1000 / 10);
-    if (argc < 2 || strcmp(argv[1], "report") != 0)
+    int (*print)(int) = argc > 1 && strcmp(argv[1], "report") == 0  ? report
+                        : argc > 1 && strcmp(argv[1], "times") == 0 ? print_times
+                                                                    : NULL;
+    if (!print)
         return test_in_processes();
     int failed = 0;
     for (int k = 2; k < argc && !failed; k++)
-        failed = report(atoi(argv[k] + (strncmp(argv[k], "sm_", 3) ? 0 : 3)));
+        failed = print(atoi(argv[k] + (strncmp(argv[k], "sm_", 3) ? 0 : 3)));
     return failed;
 }

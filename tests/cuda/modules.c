@@ -1,6 +1,9 @@
 /* A kernel is compiled once, for all threads and all processes, and again only where what was kept is of no use: on the
  * stand-ins for driver and compiler. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "support.h"
 
@@ -14,9 +17,20 @@ static tally_cuda_device *cuda(void) {
     return (tally_cuda_device *)device;
 }
 
+/* Stands before the system's (CMakeLists.txt). */
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
+static bool threads_are_refused;
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
+    return threads_are_refused ? EAGAIN : __real_pthread_create(thread, attributes, start, argument);
+}
+
 static int begin(void **state) {
     if (make_folder(state) != 0)
         return -1;
+    setenv("TALLY_THREADS", "3", 1);
+    threads_are_refused = false;
     unsetenv("TALLY_CACHE");
     setenv("TALLY_CACHE_DIR", *state, 1);
     *compiler = (fake_nvrtc_state){0};
@@ -223,6 +237,151 @@ static void kernels_of_computations_are_found_on_disk(void **state) {
     assert_int_equal(compiler->compilations, once);
 }
 
+/* ---- several sources ---- */
+
+static const char *const three[] = {"one", "two", "three"};
+
+static int threads_of_process(void) {
+    return files_in("/proc/self/task", "");
+}
+
+/* A thread that has been joined may be listed for a moment more. */
+static void assert_no_thread_is_left(int before) {
+    for (int k = 0; k < 1000 && threads_of_process() > before; k++)
+        usleep(1000);
+    assert_int_equal(threads_of_process(), before);
+}
+
+static void get_three(const char *const sources[3], const tally_cuda_module *modules[3]) {
+    assert_ok(tally_cuda_modules_get(cuda(), sources, 3, options, 2, modules));
+    for (int k = 0; k < 3; k++)
+        assert_ptr_equal(modules[k], get(sources[k], 2));
+}
+
+static void several_are_compiled_side_by_side(void **state) {
+    const tally_cuda_module *modules[3];
+    const int threads = threads_of_process();
+    compiler->meeting = 3;
+    get_three(three, modules);
+    assert_int_equal(compiler->most_running, 3);
+    assert_int_equal(compiler->compilations, 3);
+    assert_int_equal(files_in(*state, ""), 3);
+    for (int k = 0; k < 3; k++)
+        assert_ptr_not_equal(modules[k], modules[(k + 1) % 3]);
+    assert_no_thread_is_left(threads);
+}
+
+static void one_after_the_other(void) {
+    const tally_cuda_module *modules[3];
+    compiler->milliseconds = 2;
+    get_three(three, modules);
+    assert_int_equal(compiler->most_running, 1);
+    assert_int_equal(compiler->compilations, 3);
+}
+
+static void on_the_calling_thread_if_there_is_to_be_one(void **state) {
+    (void)state;
+    setenv("TALLY_THREADS", "1", 1);
+    one_after_the_other();
+}
+
+static void on_the_calling_thread_if_there_is_one_core(void **state) {
+    (void)state;
+    cpu_set_t all, one;
+    unsetenv("TALLY_THREADS");
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    one_after_the_other();
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+static void on_the_calling_thread_if_there_are_no_threads(void **state) {
+    (void)state;
+    threads_are_refused = true;
+    one_after_the_other();
+}
+
+static void what_is_there_is_not_compiled(void **state) {
+    (void)state;
+    const tally_cuda_module *modules[3];
+    get("two", 2);
+    open_again();
+    get("one", 2);
+    get_three(three, modules);
+    assert_int_equal(compiler->compilations, 3);
+    assert_int_equal(driver->loads, 4);
+}
+
+static void the_same_twice_is_one(void **state) {
+    (void)state;
+    static const char *const sources[] = {"one", "two", "one"};
+    const tally_cuda_module *modules[3];
+    get_three(sources, modules);
+    assert_ptr_equal(modules[0], modules[2]);
+    assert_int_equal(compiler->compilations, 2);
+}
+
+static void of_several_failures_the_first_is_told(void **state) {
+    static const char *const sources[] = {"x", "#error one", "#error two"};
+    const tally_cuda_module *modules[3] = {NULL};
+    const int threads = threads_of_process();
+    for (int most = 1; most <= 3; most += 2) {
+        setenv("TALLY_THREADS", most == 1 ? "1" : "3", 1);
+        compiler->meeting = most;
+        assert_fails(tally_cuda_modules_get(cuda(), sources, 3, options, 2, modules), TALLY_INVALID_ARGUMENT);
+        assert_non_null(strstr(tally_last_error(), "tally.cu(1): error: #error one as it was told"));
+        assert_null(strstr(tally_last_error(), "two"));
+        assert_no_thread_is_left(threads);
+    }
+    assert_null(modules[0]);
+    assert_int_equal(files_in(*state, ""), 0);
+    assert_int_equal(driver->modules, 0);
+    get("x", 2);
+}
+
+static void memory_that_one_lacks_fails_all(void **state) {
+    (void)state;
+    static const char *const sources[] = {"x", "#memory", "y"};
+    const tally_cuda_module *modules[3] = {NULL};
+    assert_fails(tally_cuda_modules_get(cuda(), sources, 3, options, 2, modules), TALLY_OUT_OF_MEMORY);
+    assert_null(modules[0]);
+    get_three(three, modules);
+}
+
+static void what_the_driver_refuses_fails_all(void **state) {
+    (void)state;
+    const tally_cuda_module *modules[3] = {NULL};
+    driver->images_to_refuse = 1;
+    assert_fails(tally_cuda_modules_get(cuda(), three, 3, options, 2, modules), TALLY_DEVICE_FAILED);
+    assert_null(modules[0]);
+    get_three(three, modules);
+}
+
+/* The last is of another order: whoever waited while he has something to make would wait for ever. */
+static const char *const orders[][3] = {
+    {"a", "b", "c"}, {"b", "c", "a"}, {"c", "a", "b"}, {"c", "b", "a"}, {"a", "#error", "b"}};
+
+static void *get_order_in_thread(void *order) {
+    const tally_cuda_module *modules[3];
+    return tally_cuda_modules_get(cuda(), order, 3, options, 2, modules) == TALLY_OK ? order : NULL;
+}
+
+static void threads_with_sources_in_common_finish(void **state) {
+    (void)state;
+    pthread_t threads[COUNT_OF(orders)];
+    compiler->milliseconds = 5;
+    for (size_t k = 0; k < COUNT_OF(orders); k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, get_order_in_thread, (void *)orders[k]), 0);
+    for (size_t k = 0; k < COUNT_OF(orders); k++) {
+        void *made;
+        assert_int_equal(pthread_join(threads[k], &made), 0);
+        assert_ptr_equal(made, k + 1 < COUNT_OF(orders) ? orders[k] : NULL);
+    }
+    assert_int_equal(driver->modules, 3);
+}
+
 int main(void) {
     use_the_stand_ins();
     driver = driver_state();
@@ -242,6 +401,16 @@ int main(void) {
         ON_A_DEVICE(of_many_threads_one_compiles),
         ON_A_DEVICE(of_many_threads_none_waits_for_a_failure),
         ON_A_DEVICE(kernels_of_computations_are_found_on_disk),
+        ON_A_DEVICE(several_are_compiled_side_by_side),
+        ON_A_DEVICE(on_the_calling_thread_if_there_is_to_be_one),
+        ON_A_DEVICE(on_the_calling_thread_if_there_is_one_core),
+        ON_A_DEVICE(on_the_calling_thread_if_there_are_no_threads),
+        ON_A_DEVICE(what_is_there_is_not_compiled),
+        ON_A_DEVICE(the_same_twice_is_one),
+        ON_A_DEVICE(of_several_failures_the_first_is_told),
+        ON_A_DEVICE(memory_that_one_lacks_fails_all),
+        ON_A_DEVICE(what_the_driver_refuses_fails_all),
+        ON_A_DEVICE(threads_with_sources_in_common_finish),
     };
     return cmocka_run_group_tests_name("CUDA modules", tests, NULL, NULL);
 }

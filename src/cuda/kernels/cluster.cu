@@ -1,6 +1,12 @@
 /* One cluster of blocks that see each other's shared memory (sm_90 and later): for a reduction of little input, and for
  * the end of one of much, whose partial results one block would take too long to read. See reduce.cu. */
 
+enum {
+    CLUSTER = 8,                                      /* blocks */
+    CLUSTER_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256, /* threads a block of a cluster */
+    CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4          /* vectors that those load at a time */
+};
+
 /* The first block folds what the blocks have, in their order. Each has arrived once before. */
 inline void give_as_cluster(const destination &to, acc_t acc) {
     __shared__ slot of_blocks[CLUSTER];

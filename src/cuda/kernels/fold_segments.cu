@@ -3,21 +3,6 @@
  * others instead, and the last launch gives the empty ones their results. */
 enum { BUFFERS = 2, CROWDED = 16 * TILE /* segments, where a search for each element is faster */ };
 
-inline uint64 begin_of(const groups_args &p, uint64 segment) {
-    return (uint64)load(p.index + segment);
-}
-
-/* Checks the offsets, unless that is done while running, and finds the first segment of each tile. */
-extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p) {
-    if (p.check_before)
-        tell(look_at_all(p.index, p.segments, p.n), p.refuses_empty, &p.told->refused, &p.told->not_bad);
-    else if (blockIdx.x == 0 && threadIdx.x == 0 &&
-             (begin_of(p, p.segments) > p.n || load(p.index + p.segments - 1) > load(p.index + p.segments)))
-        p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
-    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
-        p.of_tile[k] = first_from(p.index, p.segments, k * TILE);
-}
-
 /* ---- offsets on their way ---- */
 
 /* Where a thread's segments of a round begin: up to AHEAD of them a warp apart, and lane 0 has where those of the next
@@ -279,36 +264,4 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     }
     if (threadIdx.x == 0)
         p.cuts[chunk].after.write(open.acc);
-}
-
-/* ---- for fold_cuts.cu ---- */
-
-/* The group that began in an earlier chunk and ends in this one, if there is one. */
-struct ending {
-    uint64 group, start, count;
-    uint64 first; /* the chunk that it began in */
-};
-
-inline bool find_ending(const groups_args &p, uint64 chunk, ending *e) {
-    const uint64 low = chunk * p.chunk * TILE, from = p.of_tile[chunk * p.chunk];
-    if (!from)
-        return false;
-    e->group = from - 1;
-    e->start = begin_of(p, from - 1);
-    const uint64 end = begin_of(p, from);
-    e->count = end - e->start;
-    e->first = e->start / TILE / p.chunk;
-    return end > low && end - low <= p.chunk * TILE && end <= p.n && e->start < low;
-}
-
-/* What tiles have left: to say which offsets are bad, and the results of empty segments where there are too many. */
-inline void finish_crowds(const groups_args &p) {
-    if (!p.told->crowded)
-        return;
-    const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
-    if (p.check_while_running)
-        tell(look_at_all(p.index, p.segments, p.n), false, &p.told->refused, &p.told->not_bad);
-    for (uint64 g = me; g < p.segments; g += stride)
-        if (begin_of(p, g) == begin_of(p, g + 1))
-            store(p.out + g, lower(identity_as<acc_t>(), 0, 0));
 }

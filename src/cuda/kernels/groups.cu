@@ -51,3 +51,9 @@ inline void put(result_t *to, result_t result) {
     else
         store_slowly(to, result);
 }
+
+#if GROUPS == SEGMENTS
+inline uint64 begin_of(const groups_args &p, uint64 segment) {
+    return (uint64)load(p.index + segment);
+}
+#endif

@@ -65,12 +65,6 @@ inline findings look_at_all(const index_t *offsets, uint64 segments, uint64 n) {
     return f;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) check_segments(const index_t *offsets, uint64 segments, uint64 n,
-                                                                   uint32 refuses_empty, uint32 *refused,
-                                                                   uint64 *where) {
-    tell(look_at_all(offsets, segments, n), refuses_empty, refused, where);
-}
-
 /* The least segment that begins at 'position' or after it; 'segments' if there is none. */
 inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 position) {
     uint64 low = 0, high = segments;

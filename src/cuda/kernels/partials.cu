@@ -1,5 +1,6 @@
-/* Where the results of a reduction go, and its second kernel: what the chunks of rows or of columns gave, folded in a
- * fixed order, so that a result is the same bits every run. That of columns is in columns.cu. */
+/* Where the results of a reduction go, and what its second kernel starts from: what the chunks of rows or of columns gave,
+ * folded in a fixed order, so that a result is the same bits every run. The kernels are in fold_partials.cu and
+ * column_partials.cu. */
 struct destination {
     result_t *out;
     const slot *carry; /* a result: what earlier pieces gave, or NULL */
@@ -40,15 +41,4 @@ inline acc_t fold_share(const partials_args &p, uint64 number, uint64 share, uin
             acc = combine(acc, next[u]);
     }
     return acc;
-}
-
-/* A block a result. */
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_partials(partials_args p) {
-    wait_for_last();
-    let_next_start();
-    for (uint64 number = blockIdx.x; number < p.results; number += gridDim.x) {
-        const acc_t acc = fold_block<BLOCK>(fold_share(p, number, threadIdx.x, BLOCK));
-        if (threadIdx.x == 0)
-            give(p.to, number, acc);
-    }
 }

@@ -26,7 +26,7 @@ struct bf16 {
 };
 
 enum { WARP = 32 };
-constexpr uint32 ALL_LANES = 0xffffffffu;
+[[maybe_unused]] constexpr uint32 ALL_LANES = 0xffffffffu; /* not every text shuffles */
 
 /* ---- elements ---- */
 

@@ -17,23 +17,6 @@ inline bool is_head(const groups_args &p, uint64 at) {
     return at == 0 || load(p.index + at) != load(p.index + at - 1);
 }
 
-/* ---- outputs that may be too small ---- */
-
-/* The number of runs, added to *runs. */
-extern "C" __global__ void __launch_bounds__(BLOCK) count_runs(groups_args p) {
-    uint32 mine = 0;
-    for (uint64 i = blockIdx.x * (uint64)BLOCK + threadIdx.x; i < p.n; i += gridDim.x * (uint64)BLOCK)
-        mine += is_head(p, i);
-    uint64 runs = add_lanes(mine);
-    if (threadIdx.x % WARP == 0 && runs)
-        atomicAdd(&p.told->runs, runs);
-}
-
-extern "C" __global__ void refuse_more_runs(groups_args p) {
-    if (p.told->runs > p.room)
-        p.told->refused |= 4;
-}
-
 /* ---- for fold_cuts.cu ---- */
 
 /* The run that began in an earlier tile and ends in this one, if there is one. */

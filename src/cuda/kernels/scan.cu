@@ -1,20 +1,6 @@
 /* The kernel of scans along consecutive elements: its warps and their work. scan_tiles.cu tells how they go together;
  * scan_move.cu, scan_sum.cu and scan_finish.cu what each does. */
 
-/* How many of the summers and of the messenger's threads tell that they are done with a tile. */
-inline void init_gates(scratch &s, int summers, int messengers) {
-    if (threadIdx.x == 0) {
-        for (int at = 0; at < RING; at++) {
-            s.full[at].init(LOADERS);
-            s.ready[at].init(summers + messengers);
-            s.done[at].init(FINISHERS / WARP);
-            s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
-        }
-        show_gates();
-    }
-    __syncthreads();
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;

@@ -86,6 +86,20 @@ static_assert(sizeof(scratch) <= SCAN_SHARED_BYTES);
 
 typedef place_in_ring<RING> place;
 
+/* How many of the summers and of the messenger's threads tell that they are done with a tile. */
+inline void init_gates(scratch &s, int summers, int messengers) {
+    if (threadIdx.x == 0) {
+        for (int at = 0; at < RING; at++) {
+            s.full[at].init(LOADERS);
+            s.ready[at].init(summers + messengers);
+            s.done[at].init(FINISHERS / WARP);
+            s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
+        }
+        show_gates();
+    }
+    __syncthreads();
+}
+
 /* ---- tiles ---- */
 
 struct tile {

@@ -49,7 +49,6 @@ enum {
 static_assert(TILE == FOLD_TILE && ITEMS <= LANE_LIMIT && sizeof(in_t) == 4 && sizeof(lane_t) == 4);
 constexpr uint32 NONE = ~0u; /* no tile: 2^32 have 16 TB */
 constexpr uint64 NOWHERE = ~0ull;
-constexpr int AT_ONCE = 16; /* chunks that fold_cuts loads together: one thread may have to read a hundred */
 
 /* What is in a slot. */
 struct alignas(16) content {
@@ -102,25 +101,6 @@ inline void put(result_t *to, result_t result) {
         *to = result;
     else
         store_slowly(to, result);
-}
-
-/* ---- the first launch: offsets are checked, chunks find their first one, and bits are made where there are many ---- */
-
-/* The first blocks search, the others look at offsets. */
-extern "C" __global__ void __launch_bounds__(BLOCK) mark_segments(groups_args p) {
-    const uint32 searching = (uint32)(p.chunks / BLOCK + 1);
-    let_next_start();
-    if (blockIdx.x < searching) {
-        const uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x;
-        if (k <= p.chunks)
-            p.first[k] = first_from(p.index, p.segments + 1, k < p.chunks ? k * p.chunk * TILE : p.n);
-        return;
-    }
-    const uint64 me = (blockIdx.x - searching) * (uint64)BLOCK + threadIdx.x;
-    const findings f = look_and_mark_all({p.index, p.segments, p.n, p.bits}, me, (gridDim.x - searching) * (uint64)BLOCK);
-    tell(f, p.refuses_empty, &p.told->refused, &p.told->not_bad);
-    if (f.empty != NOT_FOUND)
-        p.told->has_empty = 1;
 }
 
 /* ---- tiles on their way ---- */

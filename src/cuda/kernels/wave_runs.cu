@@ -31,7 +31,6 @@ enum {
 };
 static_assert(TILE == FOLD_TILE && COUNTERS % WARP == 0 && WAVES == WAVE_ENTRIES && THREADS == WAVE_THREADS);
 static_assert(sizeof(in_t) == 4 && sizeof(lane_t) == 4 && sizeof(result_t) == 4 && ITEMS <= LANE_LIMIT);
-constexpr int AT_ONCE = 4; /* chunks that fold_cuts loads together */
 
 /* What some threads' stretches add up to: since their last head, if they have one. */
 struct part_of_run {

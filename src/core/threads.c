@@ -1,0 +1,55 @@
+#define _GNU_SOURCE
+#include "core/threads.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 16 };
+
+unsigned tally_cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (unsigned)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}
+
+/* A thread each, unless there is but one core: where there are fewer cores than tasks, the system shares them out more
+ * evenly than whole tasks would be. What the CPU back end refuses as a number is no error here: nobody has asked for
+ * threads. */
+static size_t threads_for(size_t tasks) {
+    const char *text = getenv("TALLY_THREADS");
+    char *end = NULL;
+    const unsigned long number = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    const size_t most = number && !*end ? number : tally_cores() > 1 ? MOST_THREADS : 1;
+    return tasks < most ? tasks : most;
+}
+
+typedef struct crew {
+    void (*task)(void *, size_t);
+    void *job;
+    size_t tasks;
+    atomic_size_t next;
+} crew;
+
+static void *work(void *argument) {
+    crew *c = argument;
+    for (size_t number; (number = atomic_fetch_add(&c->next, 1)) < c->tasks;)
+        c->task(c->job, number);
+    return NULL;
+}
+
+void tally_side_by_side(size_t tasks, void (*task)(void *job, size_t number), void *job) {
+    crew c = {.task = task, .job = job, .tasks = tasks};
+    pthread_t others[MOST_THREADS];
+    const size_t wanted = tasks > 1 ? threads_for(tasks) : 1;
+    size_t started = 0;
+    while (started + 1 < wanted && started < MOST_THREADS && pthread_create(&others[started], NULL, work, &c) == 0)
+        started++;
+    work(&c);
+    while (started > 0)
+        pthread_join(others[--started], NULL);
+}

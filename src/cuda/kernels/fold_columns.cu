@@ -1,0 +1,148 @@
+/* The kernel for columns of any length (columns.cu): a block's panel and chunk. */
+
+/* One block's work. */
+struct panel_part {
+    uint64 number; /* of all panels */
+    uint64 chunk;
+    uint64 slab;    /* its first element */
+    uint64 column;  /* the panel's first, of outer x inner */
+    uint64 in_slab; /* the same, of inner */
+    uint32 columns;
+};
+
+inline panel_part panel_part_at(const columns_args &p, uint64 number) {
+    panel_part b;
+    uint64 all = p.outer * p.panels;
+    b.chunk = number / all;
+    b.number = number % all;
+    uint64 outer = b.number / p.panels;
+    b.slab = outer * p.extent * p.inner;
+    b.in_slab = b.number % p.panels * p.panel;
+    b.column = outer * p.inner + b.in_slab;
+    b.columns = p.inner - b.in_slab < p.panel ? (uint32)(p.inner - b.in_slab) : p.panel;
+    return b;
+}
+
+/* The next rows, all there or not. */
+template <int Width, bool Whole> inline void add_rows(const stretch<Width> &s, lane_t *lanes) {
+    constexpr int AHEAD = rows_ahead(Width);
+    few<in_t, Width> x[AHEAD], y[AHEAD];
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+        uint64 i = s.at + u * s.step;
+        x[u] = Whole ? load_few<Width>(s.x + i) : s.load_any(s.x, i);
+        if (HAS_SECOND)
+            y[u] = Whole ? load_few<Width>(s.y + i) : s.load_any(s.y, i);
+    }
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++)
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            if (Whole || s.at + u * s.step + k < s.end) {
+                value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
+                lanes[k] = combine(lanes[k], lift_as<lane_t>(value_of(x[u].element[k]), second,
+                                                             s.row[k] + u * s.rows_a_step));
+            }
+}
+
+template <int Width> inline void empty_columns(lane_t *lanes, acc_t *acc) {
+#pragma unroll
+    for (int k = 0; k < Width; k++) {
+        acc[k] = combine(acc[k], widen(lanes[k]));
+        lanes[k] = identity_as<lane_t>();
+    }
+}
+
+template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
+    constexpr int AHEAD = rows_ahead(Width), MOST = LANE_LIMIT / AHEAD;
+    lane_t lanes[Width];
+#pragma unroll
+    for (int k = 0; k < Width; k++) {
+        acc[k] = identity_as<acc_t>();
+        lanes[k] = identity_as<lane_t>();
+    }
+    int steps = 0;
+    while (s.at < s.end) {
+        if (s.aligned && s.at + (AHEAD - 1) * s.step + Width <= s.end)
+            add_rows<Width, true>(s, lanes);
+        else
+            add_rows<Width, false>(s, lanes);
+        s.at += s.stride;
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            s.row[k] += s.rows_a_stride;
+        if (++steps == MOST) {
+            empty_columns<Width>(lanes, acc);
+            steps = 0;
+        }
+    }
+    empty_columns<Width>(lanes, acc);
+}
+
+/* The part of the thread whose first element is the panel's at 'spot', counted row after row. */
+template <int Width> inline stretch<Width> stretch_of(const columns_args &p, const panel_part &b, uint32 spot) {
+    stretch<Width> s;
+    uint32 group = spot / p.panel, column = spot % p.panel;
+    constexpr int AHEAD = rows_ahead(Width);
+    uint64 first = b.chunk * p.chunk, end = p.extent - first < p.chunk ? p.extent : first + p.chunk;
+    if (COMMUTES) {
+        first += group;
+        s.rows_a_step = p.groups;
+        s.rows_a_stride = AHEAD * p.groups;
+    } else {
+        uint64 each = (end - first + p.groups - 1) / p.groups;
+        first += group * each;
+        end = first + each < end ? first + each : end;
+        s.rows_a_step = 1;
+        s.rows_a_stride = AHEAD;
+    }
+    s.x = p.x + b.slab;
+    s.y = HAS_SECOND ? p.y + b.slab : nullptr;
+    s.step = s.rows_a_step * p.inner;
+    s.stride = s.rows_a_stride * p.inner;
+    s.at = first * p.inner + b.in_slab + column;
+    s.end = column < b.columns ? end * p.inner : 0;
+    s.aligned = (((uint64)(s.x + s.at) | (uint64)(HAS_SECOND ? s.y + s.at : nullptr)) & (Width * sizeof(in_t) - 1)) == 0;
+#pragma unroll
+    for (int k = 0; k < Width; k++)
+        s.row[k] = p.before + first + (column + k) / p.panel;
+    return s;
+}
+
+template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, acc_t *spots) {
+    uint32 spot = threadIdx.x * Width;
+    bool works = spot < p.groups * p.panel;
+    acc_t acc[Width];
+    if (works)
+        fold_stretch(stretch_of<Width>(p, b, spot), acc);
+    if (p.groups == 1 && p.chunks == 1) {
+        if (works && spot < b.columns)
+            give_columns<Width>(p, b.column + spot, acc);
+        return;
+    }
+    __syncthreads(); /* earlier use of the memory */
+    if (works)
+#pragma unroll
+        for (int k = 0; k < Width; k++)
+            spots[spot + k] = acc[k];
+    fold_groups(spots, p.panel, p.groups);
+    slot *partials = p.partials + b.chunk * p.outer * p.inner;
+    for (uint32 j = threadIdx.x; j < b.columns; j += BLOCK)
+        if (p.chunks > 1)
+            partials[b.column + j].write(spots[j]);
+        else
+            give(p.to, b.column + j, spots[j]);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_columns(columns_args p) {
+    __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
+    let_next_start();
+    uint64 parts = p.outer * p.panels * p.chunks;
+    for (uint64 number = blockIdx.x; number < parts; number += gridDim.x) {
+        panel_part b = panel_part_at(p, number);
+        if (p.width == 1)
+            fold_panel<1>(p, b, (acc_t *)memory);
+        else
+            fold_panel<COLUMN_WIDTH>(p, b, (acc_t *)memory);
+    }
+}

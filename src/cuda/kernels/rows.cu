@@ -1,0 +1,98 @@
+/* What reduce.cu and cluster.cu share: a chunk of a row, folded by one thread block. */
+struct reduce_args {
+    const in_t *x, *y;
+    slot *partials; /* blocks x rows */
+    destination to;
+    uint64 rows, extent, chunk, blocks;
+    uint64 before; /* elements in earlier pieces */
+};
+
+struct row {
+    const in_t *x, *y;
+    uint64 extent, before;
+    bool aligned; /* to 16 bytes, x and y */
+};
+
+inline value_t second_of(const row &r, uint64 at) {
+    return HAS_SECOND ? value_of(load(r.y + at)) : value_t(0);
+}
+
+/* This thread's 'Count' vectors of a step, from addresses that vectors can be loaded from. */
+template <int Threads, int Count> inline void add_vectors(const row &r, uint64 at, lanes &l) {
+    in_t a[Count * VECTOR], b[Count * VECTOR];
+#pragma unroll
+    for (int u = 0; u < Count; u++) {
+        uint4 bits = __ldcs((const uint4 *)(r.x + at + u * Threads * VECTOR));
+        memcpy(a + u * VECTOR, &bits, 16);
+    }
+#pragma unroll
+    for (int u = 0; u < Count && HAS_SECOND; u++) {
+        uint4 bits = __ldcs((const uint4 *)(r.y + at + u * Threads * VECTOR));
+        memcpy(b + u * VECTOR, &bits, 16);
+    }
+#pragma unroll
+    for (int u = 0; u < Count; u++)
+        add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + at + u * Threads * VECTOR);
+}
+
+inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
+#pragma unroll
+    for (int k = 0; k < VECTOR; k++)
+        if (from + k < to)
+            l.add(k, value_of(load(r.x + from + k)), second_of(r, from + k), r.before + from + k);
+}
+
+/* A step that is not whole or not aligned, with few registers: the whole ones want them. */
+template <int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
+#pragma unroll 1
+    for (int u = 0; u < Unroll; u++) {
+        uint64 from = at + u * Threads * VECTOR;
+        if (r.aligned && from + VECTOR <= end)
+            add_vectors<Threads, 1>(r, from, l);
+        else
+            add_singles(r, from, end, l);
+    }
+}
+
+/* Elements in any order: each thread has those of its place in every step. */
+template <int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
+    constexpr uint64 STEP = Threads * Unroll * VECTOR;
+    constexpr int STEPS_A_LANE = lanes::LIMIT / Unroll > 0 ? lanes::LIMIT / Unroll : 1;
+    acc_t acc = identity_as<acc_t>();
+    lanes l;
+    int steps = 0;
+    for (uint64 step = begin; step < end; step += STEP) {
+        uint64 at = step + threadIdx.x * VECTOR;
+        if (r.aligned && step + STEP <= end)
+            add_vectors<Threads, Unroll>(r, at, l);
+        else
+            add_rest<Threads, Unroll>(r, at, end, l);
+        if (++steps == STEPS_A_LANE) {
+            acc = combine(acc, l.take());
+            steps = 0;
+        }
+    }
+    return fold_block<Threads>(combine(acc, l.take()));
+}
+
+/* Elements in their order: each thread has consecutive ones of every step. */
+template <int Threads, int Unroll> inline acc_t fold_in_order(const row &r, uint64 begin, uint64 end) {
+    constexpr uint64 STEP = Threads * Unroll * VECTOR;
+    acc_t acc = identity_as<acc_t>();
+    for (uint64 step = begin; step < end; step += STEP) {
+        acc_t mine = identity_as<acc_t>();
+        uint64 at = step + threadIdx.x * (VECTOR * Unroll);
+        for (uint64 i = at; i < at + VECTOR * Unroll && i < end; i++)
+            mine = combine(mine, lift_as<acc_t>(value_of(load(r.x + i)), second_of(r, i), r.before + i));
+        mine = fold_block<Threads>(mine);
+        acc = combine(acc, mine);
+    }
+    return acc;
+}
+
+template <int Threads, int Unroll> inline acc_t fold_row(const reduce_args &p, uint64 number) {
+    row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, false};
+    r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
+    uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
+    return COMMUTES ? fold_steps<Threads, Unroll>(r, begin, end) : fold_in_order<Threads, Unroll>(r, begin, end);
+}

@@ -1,0 +1,31 @@
+/* What fold_segments.cu leaves to fold_cuts.cu. */
+
+/* The group that began in an earlier chunk and ends in this one, if there is one. */
+struct ending {
+    uint64 group, start, count;
+    uint64 first; /* the chunk that it began in */
+};
+
+inline bool find_ending(const groups_args &p, uint64 chunk, ending *e) {
+    const uint64 low = chunk * p.chunk * TILE, from = p.of_tile[chunk * p.chunk];
+    if (!from)
+        return false;
+    e->group = from - 1;
+    e->start = begin_of(p, from - 1);
+    const uint64 end = begin_of(p, from);
+    e->count = end - e->start;
+    e->first = e->start / TILE / p.chunk;
+    return end > low && end - low <= p.chunk * TILE && end <= p.n && e->start < low;
+}
+
+/* What tiles have left: to say which offsets are bad, and the results of empty segments where there are too many. */
+inline void finish_crowds(const groups_args &p) {
+    if (!p.told->crowded)
+        return;
+    const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
+    if (p.check_while_running)
+        tell(look_at_all(p.index, p.segments, p.n), false, &p.told->refused, &p.told->not_bad);
+    for (uint64 g = me; g < p.segments; g += stride)
+        if (begin_of(p, g) == begin_of(p, g + 1))
+            store(p.out + g, lower(identity_as<acc_t>(), 0, 0));
+}

@@ -1,0 +1,219 @@
+/* How kernels go together follows from how long they take to compile. A text takes some 25 ms for itself, and 20 of
+ * those NVRTC 13.0 does for one text at a time: so a short kernel goes with others, and no long one waits for another.
+ * But each kernel must remain the code that it was when it was tuned. Those of clusters change in a text of their own,
+ * where the compiler arranges shared memory otherwise, and so do fold_segments and fold_runs, as it inlines what is
+ * called but once.
+ *
+ * Before the parts: on a core of 2026, for sm_90 and sums of f32; for large accumulators it is up to five times as
+ * much. */
+#include "cuda/parts.h"
+
+#include "cuda/accumulator.h"
+
+extern const char tally_cuda_kernels_append[], tally_cuda_kernels_check_segments[], tally_cuda_kernels_cluster[],
+    tally_cuda_kernels_column_partials[], tally_cuda_kernels_columns[], tally_cuda_kernels_count_runs[],
+    tally_cuda_kernels_exact[], tally_cuda_kernels_exact_groups[], tally_cuda_kernels_exact_keys[],
+    tally_cuda_kernels_exact_levels[], tally_cuda_kernels_exact_pieces[], tally_cuda_kernels_exact_round[],
+    tally_cuda_kernels_exact_rows[], tally_cuda_kernels_exact_tiles[], tally_cuda_kernels_fetch[],
+    tally_cuda_kernels_fold_block[], tally_cuda_kernels_fold_columns[], tally_cuda_kernels_fold_cuts[],
+    tally_cuda_kernels_fold_partials[], tally_cuda_kernels_fold_runs[], tally_cuda_kernels_fold_segments[],
+    tally_cuda_kernels_fold_tile[], tally_cuda_kernels_groups[], tally_cuda_kernels_mark_offsets[],
+    tally_cuda_kernels_mark_segments[], tally_cuda_kernels_offset_bits[], tally_cuda_kernels_offsets[],
+    tally_cuda_kernels_panels[], tally_cuda_kernels_partials[], tally_cuda_kernels_pieces[],
+    tally_cuda_kernels_pipeline[], tally_cuda_kernels_place_groups[], tally_cuda_kernels_reduce[],
+    tally_cuda_kernels_rows[], tally_cuda_kernels_runs[], tally_cuda_kernels_scan[], tally_cuda_kernels_scan_bytes[],
+    tally_cuda_kernels_scan_columns[], tally_cuda_kernels_scan_finish[], tally_cuda_kernels_scan_held[],
+    tally_cuda_kernels_scan_move[], tally_cuda_kernels_scan_narrow[], tally_cuda_kernels_scan_panels[],
+    tally_cuda_kernels_scan_sum[], tally_cuda_kernels_scan_tiles[], tally_cuda_kernels_segment_ends[],
+    tally_cuda_kernels_short_rows[], tally_cuda_kernels_slabs[], tally_cuda_kernels_stretch[],
+    tally_cuda_kernels_sum_panels[], tally_cuda_kernels_thin_columns[], tally_cuda_kernels_tiny_rows[],
+    tally_cuda_kernels_warp_ends[], tally_cuda_kernels_warp_fold[], tally_cuda_kernels_warp_heads[],
+    tally_cuda_kernels_warp_segments[], tally_cuda_kernels_wave_runs[], tally_cuda_kernels_waves[];
+
+/* ---- reductions of rows and columns ---- */
+
+#define ROWS                                                                                                           \
+    tally_cuda_kernels_fold_block, tally_cuda_kernels_append, tally_cuda_kernels_partials, tally_cuda_kernels_rows
+
+/* 105 ms */
+static const char *const long_rows[] = {ROWS, tally_cuda_kernels_reduce, tally_cuda_kernels_pieces, NULL};
+/* 65 ms */
+static const char *const partials[] = {tally_cuda_kernels_fold_block, tally_cuda_kernels_partials,
+                                       tally_cuda_kernels_fold_partials, NULL};
+/* 160 ms */
+static const char *const clusters[] = {ROWS, tally_cuda_kernels_fold_partials, tally_cuda_kernels_cluster, NULL};
+/* 260 ms */
+static const char *const rows[] = {ROWS,
+                                   tally_cuda_kernels_reduce,
+                                   tally_cuda_kernels_fold_partials,
+                                   tally_cuda_kernels_tiny_rows,
+                                   tally_cuda_kernels_short_rows,
+                                   tally_cuda_kernels_pieces,
+                                   NULL};
+static const char *const rows_in_order[] = {ROWS,
+                                            tally_cuda_kernels_reduce,
+                                            tally_cuda_kernels_fold_partials,
+                                            tally_cuda_kernels_tiny_rows,
+                                            tally_cuda_kernels_pieces,
+                                            NULL};
+/* 260 ms */
+static const char *const columns[] = {tally_cuda_kernels_partials, tally_cuda_kernels_columns,
+                                      tally_cuda_kernels_fold_columns, NULL};
+/* 205 ms */
+static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
+/* 180 ms */
+static const char *const thin_columns[] = {tally_cuda_kernels_partials, tally_cuda_kernels_columns,
+                                           tally_cuda_kernels_column_partials, tally_cuda_kernels_thin_columns, NULL};
+
+/* ---- reductions by segments and keys ---- */
+
+#define WARPS                                                                                                          \
+    tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_offset_bits,                           \
+        tally_cuda_kernels_warp_segments
+#define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
+#define RUNS   GROUPS, tally_cuda_kernels_runs
+
+/* 360 ms */
+static const char *const warps[] = {WARPS, tally_cuda_kernels_warp_heads, tally_cuda_kernels_warp_fold, NULL};
+/* 260 ms */
+static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,    WARPS,
+                                            tally_cuda_kernels_mark_segments, tally_cuda_kernels_warp_ends,
+                                            tally_cuda_kernels_fold_cuts,     NULL};
+static const char *const segments[] = {tally_cuda_kernels_offsets,       GROUPS,
+                                       tally_cuda_kernels_fold_tile,     tally_cuda_kernels_place_groups,
+                                       tally_cuda_kernels_fold_segments, tally_cuda_kernels_segment_ends,
+                                       tally_cuda_kernels_fold_cuts,     NULL};
+/* 500 ms */
+static const char *const waves[] = {RUNS,
+                                    tally_cuda_kernels_pipeline,
+                                    tally_cuda_kernels_fetch,
+                                    tally_cuda_kernels_stretch,
+                                    tally_cuda_kernels_wave_runs,
+                                    NULL};
+static const char *const runs[] = {RUNS,
+                                   tally_cuda_kernels_count_runs,
+                                   tally_cuda_kernels_fold_tile,
+                                   tally_cuda_kernels_fold_runs,
+                                   tally_cuda_kernels_fold_cuts,
+                                   NULL};
+/* 180 ms */
+static const char *const ends_of_runs[] = {RUNS, tally_cuda_kernels_count_runs, tally_cuda_kernels_fold_cuts, NULL};
+
+/* ---- scans ---- */
+
+#define TILES                                                                                                          \
+    tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch,    \
+        tally_cuda_kernels_scan_move, tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
+
+/* 350 ms */
+static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
+static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_bytes,
+                                            tally_cuda_kernels_scan, NULL};
+/* 150 ms */
+static const char *const held[] = {tally_cuda_kernels_scan_held, tally_cuda_kernels_pieces, NULL};
+/* 45 ms */
+static const char *const pieces[] = {tally_cuda_kernels_pieces, NULL};
+/* 185 ms */
+static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits,
+                                    tally_cuda_kernels_mark_offsets, NULL};
+/* 420 ms */
+static const char *const stretches[] = {tally_cuda_kernels_scan_columns, tally_cuda_kernels_pieces, NULL};
+/* 410 ms */
+static const char *const panels[] = {TILES, tally_cuda_kernels_panels, tally_cuda_kernels_scan_panels, NULL};
+/* 380 ms */
+static const char *const narrow[] = {TILES, tally_cuda_kernels_scan_narrow, NULL};
+/* 270 ms */
+static const char *const sums_of_panels[] = {TILES, tally_cuda_kernels_panels, tally_cuda_kernels_sum_panels, NULL};
+
+/* ---- exact sums ---- */
+
+#define EXACT                                                                                                          \
+    tally_cuda_kernels_exact, tally_cuda_kernels_exact_levels, tally_cuda_kernels_exact_tiles,                         \
+        tally_cuda_kernels_exact_round
+
+static const char *const exact_rows[] = {EXACT, tally_cuda_kernels_exact_rows, NULL};
+static const char *const exact_pieces[] = {EXACT, tally_cuda_kernels_exact_pieces, NULL};
+static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_groups, tally_cuda_kernels_exact_pieces,
+                                           NULL};
+static const char *const exact_segments[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_check_segments, EXACT,
+                                             tally_cuda_kernels_exact_groups, NULL};
+static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
+
+/* ---- which there are ---- */
+
+typedef struct list {
+    const char *const **parts;
+    size_t count;
+} list;
+
+static void add(list *l, const char *const *part) {
+    l->parts[l->count++] = part;
+}
+
+static void add_exact(list *l, const tally_computation *c) {
+    switch (c->desc.grouping) {
+    case TALLY_SEGMENTS:
+        add(l, exact_segments);
+        break;
+    case TALLY_KEYS:
+        add(l, exact_keys);
+        break;
+    default:
+        add(l, exact_rows);
+        add(l, c->desc.grouping == TALLY_AXIS ? exact_groups : exact_pieces);
+        break;
+    }
+}
+
+static void add_scans(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    if (c->desc.grouping == TALLY_AXIS)
+        add(l, stretches);
+    if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
+        add(l, panels);
+    if (sizes->scan.columns)
+        add(l, narrow);
+    add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : scan);
+    if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
+        add(l, sums_of_panels);
+    if (c->desc.grouping == TALLY_ALL_VALUES)
+        add(l, sizes->held_rows ? held : pieces);
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        add(l, marks);
+}
+
+static void add_reductions(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    switch (c->desc.grouping) {
+    case TALLY_AXIS:
+        add(l, columns);
+        add(l, c->entry || c->user.commutes ? rows : rows_in_order);
+        add(l, slabs);
+        add(l, thin_columns);
+        break;
+    case TALLY_SEGMENTS:
+        add(l, sizes->folds_by_warps ? warps : segments);
+        if (sizes->folds_by_warps)
+            add(l, ends_of_warps);
+        break;
+    case TALLY_KEYS:
+        add(l, sizes->folds_in_waves ? waves : runs);
+        if (sizes->folds_in_waves)
+            add(l, ends_of_runs);
+        break;
+    default:
+        add(l, sizes->has_clusters ? clusters : partials);
+        add(l, long_rows);
+        break;
+    }
+}
+
+size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *sizes,
+                           const char *const *parts[TALLY_CUDA_MOST_PARTS]) {
+    list l = {parts, 0};
+    if (c->exact)
+        add_exact(&l, c);
+    else if (tally_is_scan(c))
+        add_scans(&l, c, sizes);
+    else
+        add_reductions(&l, c, sizes);
+    return l.count;
+}
