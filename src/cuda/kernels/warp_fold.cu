@@ -84,6 +84,11 @@ inline joined join_stretches(const groups_args &p, const tile &t, const tile_hea
     return j;
 }
 
+/* Whether what a lane keeps is a result as it is. */
+template <class A, class B> constexpr bool ARE_SAME = false;
+template <class A> constexpr bool ARE_SAME<A, A> = true;
+constexpr bool IN_PLACE = LOWERS_DIRECTLY && ARE_SAME<result_t, decltype(lane_t::a0)>;
+
 /* Stores results that lie in shared memory side by side, from the k-th on. */
 template <bool AreMany> inline void put_results(const groups_args &p, const tile_heads &h, uint8 *results, uint32 k) {
     k += lane_number();

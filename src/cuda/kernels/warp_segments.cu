@@ -220,11 +220,6 @@ inline stretch fold_split(const stretch_items &items, uint32 heads) {
     return {heads ? first : acc, acc, lane_number() * ITEMS + __ffs(heads) - 1};
 }
 
-/* Whether what a lane keeps is a result as it is. */
-template <class A, class B> constexpr bool ARE_SAME = false;
-template <class A> constexpr bool ARE_SAME<A, A> = true;
-constexpr bool IN_PLACE = LOWERS_DIRECTLY && ARE_SAME<result_t, decltype(lane_t::a0)>;
-
 /* Where result k of a tile lies, in bytes. Where there are many, lanes that write theirs together would meet in a bank. */
 template <bool AreMany> inline uint32 spot_of(uint32 byte) {
     return AreMany ? byte ^ (byte / WARP & 4 * (WARP - 1)) : byte;
