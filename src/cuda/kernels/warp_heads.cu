@@ -1,6 +1,8 @@
 /* Where segments begin in a warp's tile (warp_segments.cu): from bits, where the first launch has made them and no
  * segment is empty, which bits cannot tell; else from the offsets, a window at a time. The offset behind the last segment
  * counts as a head, too: of what no segment has. */
+constexpr uint64 NOWHERE = ~0ull;
+
 struct tile_heads {
     uint32 mine;     /* a bit an element of the lane's stretch */
     uint32 lanes;    /* those that have any */

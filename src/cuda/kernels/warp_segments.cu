@@ -48,7 +48,6 @@ enum {
 };
 static_assert(TILE == FOLD_TILE && ITEMS <= LANE_LIMIT && sizeof(in_t) == 4 && sizeof(lane_t) == 4);
 constexpr uint32 NONE = ~0u; /* no tile: 2^32 have 16 TB */
-constexpr uint64 NOWHERE = ~0ull;
 
 /* What is in a slot. */
 struct alignas(16) content {
