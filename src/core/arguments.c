@@ -113,9 +113,8 @@ tally_status tally_args_check(const tally_computation *c, const tally_args *a, b
     if (!a->out)
         return missing("out", "it is the output");
     uint64_t needed = *results * c->out_bytes * c->per_result;
-    bool counted_later = c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
-    if (!counted_later && a->out_bytes < needed)
+    if (!tally_counts_runs(c) && a->out_bytes < needed)
         return tally_fail(TALLY_OUTPUT_TOO_SMALL, "args.out_bytes is %zu; the output needs %" PRIu64, a->out_bytes,
                           needed);
-    return check_overlap(c, a, elements * c->in_bytes, counted_later ? a->out_bytes : needed);
+    return check_overlap(c, a, elements * c->in_bytes, tally_counts_runs(c) ? a->out_bytes : needed);
 }

@@ -29,6 +29,11 @@ static inline bool tally_is_scan(const tally_computation *c) {
     return c->desc.form != TALLY_REDUCE;
 }
 
+/* Whether it is seen only when the input has been read how many results there are: one for each run of equal keys. */
+static inline bool tally_counts_runs(const tally_computation *c) {
+    return c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
+}
+
 /* Whether a group without elements is an error, because its operator has no value for it (the minimum of nothing). */
 static inline bool tally_empty_is_error(const tally_computation *c) {
     return !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);

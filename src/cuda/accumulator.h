@@ -4,7 +4,7 @@
 
 #include "core/computation.h"
 
-/* Of an element as it lies in memory, as it is computed with, and of an offset or a key. */
+/* The types of an element as it lies in memory, of one as it is computed with, and of an offset or a key. */
 const char *tally_cuda_element_type(tally_dtype dtype);
 const char *tally_cuda_value_type(tally_dtype dtype);
 const char *tally_cuda_index_type(const tally_computation *computation);
@@ -17,15 +17,15 @@ typedef struct tally_cuda_accumulator {
     const char *lifted;           /* the type of x where an accumulator is lifted into; NULL: the component's */
     const char *lifted_lane;
     unsigned bytes; /* of the accumulator */
-    int lane_limit; /* elements a lane */
+    int lane_limit; /* elements that a lane takes at most */
 } tally_cuda_accumulator;
 
 enum { TALLY_CUDA_LANE_UNLIMITED = 1 << 20 };
 
-/* Not of a user's operator. */
+/* The operator must not be a user's, which has one accumulator of its own. */
 void tally_cuda_accumulator_of(const tally_computation *computation, tally_cuda_accumulator *accumulator);
 
-/* Of any operator's accumulator in registers. */
+/* The bytes of an accumulator in registers, of any operator. */
 unsigned tally_cuda_accumulator_bytes(const tally_computation *computation);
 
 /* Limbs of an exact sum. */

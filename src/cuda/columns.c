@@ -4,20 +4,20 @@
 #include "cuda/reduce.h"
 
 enum {
-    SLAB_VECTORS = 1024, /* of 16 bytes a tile, as in slabs.cu */
-    SLAB_BLOCKS = 64,    /* a processor: they come and go, and end together */
-    ROWS_OF_PART = 32,   /* rows of a slab's column a thread, up to a warp's threads */
+    SLAB_VECTORS = 1024, /* of 16 bytes in a tile, as in slabs.cu */
+    SLAB_BLOCKS = 64,    /* for each multiprocessor: many that come and go end together */
+    ROWS_OF_PART = 32,   /* of a slab's column for each thread, until a warp has the column */
     WARP_LOG = 5,
 
-    PANEL_BYTES = 512,  /* consecutive ones of a panel's row, at least */
-    ROWS_A_THREAD = 16, /* of a panel, at least */
-    PANEL_BLOCKS = 4,   /* a processor: what it holds at a time */
+    PANEL_BYTES = 512,  /* of a panel's row at least, which lie next to each other */
+    ROWS_A_THREAD = 16, /* of a panel at least */
+    PANEL_BLOCKS = 4,   /* that a multiprocessor holds at a time */
     THIN = 4            /* rows, as in thin_columns.cu */
 };
 
 /* ---- small slabs ---- */
 
-/* Whole slabs whose vectors fit in a tile, wherever it starts. */
+/* How many whole slabs fit into a tile, wherever among the vectors of memory it starts. */
 static uint64_t slabs_that_fit(const tally_cuda_sizes *sizes, const tally_shape *shape) {
     uint64_t elements = (uint64_t)(SLAB_VECTORS - 1) * sizes->vector + 1;
     return shape->inner > elements / shape->extent ? 0 : elements / (shape->extent * shape->inner);
@@ -67,7 +67,7 @@ tally_status tally_cuda_slabs_launch(const tally_cuda_launch *l) {
 
 /* ---- columns ---- */
 
-/* A panel that is as wide as the rows, if a block can have a whole number of vectors of whole rows. */
+/* Makes the panel as wide as the rows, if a block's threads can take a number of whole rows that is whole vectors. */
 static bool choose_narrow_panel(const tally_cuda_sizes *sizes, uint64_t inner, tally_cuda_cut *cut) {
     uint64_t width = sizes->column_width, common = inner & (~inner + 1); /* the powers of two in inner */
     uint64_t line = inner * (width / least(width, common)), lines = sizes->column_spots / line;
@@ -84,8 +84,9 @@ uint64_t tally_cuda_busy(uint64_t parts, uint64_t places) {
     return parts * 100 / round_up(parts, places);
 }
 
-/* The number of panels of a slab, about so wide, with which the blocks come out even. Few panels are cut into chunks of
- * rows instead; many come out even by themselves. */
+/* How many panels of about 'wide' a slab is cut into, so that the multiprocessors end together. Where there are few
+ * panels they will be cut into chunks of rows, and where there are many blocks end together anyway: both are left as
+ * they are. */
 static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uint64_t across, uint64_t wide,
                             uint64_t widest) {
     const uint64_t places = (uint64_t)device->multiprocessors * PANEL_BLOCKS, fewest = divide_up(across, widest);
@@ -115,7 +116,8 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
     cut->columns.groups = (unsigned)(threads / wide);
 }
 
-/* Enough blocks for all processors, unless what they find takes too much memory. */
+/* Panels are cut into chunks of rows until there are blocks enough for all multiprocessors, unless what the chunks give
+ * would take too much memory. */
 void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                             const tally_shape *shape, tally_cuda_cut *cut) {
     const bool commutes = c->entry || c->user.commutes;

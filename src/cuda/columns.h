@@ -16,7 +16,8 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
                             const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
 tally_status tally_cuda_columns_launch(const tally_cuda_launch *launch);
 
-/* How many of a hundred processors work, on average, if each can have so many parts at a time. */
+/* How busy the device is with so many equal parts of which it holds 'places' at a time: a percentage, which is low
+ * where the last turn has few parts. */
 uint64_t tally_cuda_busy(uint64_t parts, uint64_t places);
 
 #endif

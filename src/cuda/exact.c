@@ -3,7 +3,7 @@
 #include "core/arithmetic.h"
 
 enum {
-    LONG_ROW = 8192, /* rows from here on are shared by blocks */
+    LONG_ROW = 8192, /* elements from which on a row is shared by thread blocks; a shorter one is a warp's */
     WARPS = TALLY_CUDA_BLOCK / 32
 };
 
@@ -62,7 +62,7 @@ typedef struct exact_args {
     uint64_t rows, extent, inner, blocks, chunks, room;
 } exact_args;
 
-enum { MOST_BLOCKS = 64 /* a processor, of warps that take turns */ };
+enum { MOST_BLOCKS = 64 /* for each multiprocessor; their warps take turns */ };
 
 static const char what[] = "launching an exact reduction";
 

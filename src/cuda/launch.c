@@ -8,7 +8,7 @@ tally_status tally_cuda_enqueue(const tally_cuda_launch *l, CUfunction kernel, t
 
 /* ---- input in pieces ---- */
 
-enum { TOTALS_BLOCKS = 64 /* a processor, at most */ };
+enum { TOTALS_BLOCKS = 64 /* for each multiprocessor at most */ };
 
 /* A thread for each accumulator. */
 static tally_status start_and_wait(const tally_cuda_plan *plan, CUfunction kernel, uint64_t count, void **parameters,

@@ -6,12 +6,10 @@
 #include "cuda/start.h"
 #include "cuda/workspace.h"
 
+/* A plan's kernels; NULL where its computation has no such one. */
 typedef struct tally_cuda_kernels {
-    CUfunction reduce, fold_partials, fold_column_partials, fold_partials_in_cluster, reduce_in_cluster,
-        fold_short_rows, fold_tiny_rows, scan, scan_held, scan_narrow, mark_offsets, sum_panels, scan_panels,
-        check_segments, count_runs, refuse_more_runs, fold_slabs, fold_columns, fold_thin_columns, sum_stretches,
-        scan_stretches, scan_columns, clear_totals, lower_totals, exact_rows, exact_groups, count_heads, rank_heads,
-        exact_runs, place_groups, fold_segments, fold_runs, fold_cuts, mark_segments, fold_by_warps, fold_runs_in_waves;
+#define TALLY_CUDA_KERNEL(name) CUfunction name;
+#include "cuda/kernels.def"
 } tally_cuda_kernels;
 
 typedef struct tally_cuda_memory {
@@ -27,15 +25,17 @@ typedef struct tally_cuda_plan {
     uint64_t resident; /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
     tally_cuda_memory scratch;
 
-    /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */
+    /* Input in pieces: for each column what has come so far, in totals[current]. A run reads those and writes to the
+     * others, so that it leaves them as they were if it fails. */
     tally_pieces input;
     int current;
     tally_cuda_memory totals[2];
 } tally_cuda_plan;
 
 typedef struct tally_cuda_pieces {
-    CUdeviceptr carry, total; /* 0: the input is whole */
-    uint64_t before;          /* elements, or rows, in earlier pieces */
+    CUdeviceptr carry; /* what earlier pieces have come to; 0 where the input is whole */
+    CUdeviceptr total; /* where what all pieces up to this one come to is written; 0 likewise */
+    uint64_t before;   /* elements, or rows, in earlier pieces */
 } tally_cuda_pieces;
 
 typedef struct tally_cuda_launch {
@@ -51,7 +51,8 @@ typedef struct tally_cuda_launch {
 tally_status tally_cuda_enqueue(const tally_cuda_launch *launch, CUfunction kernel, tally_cuda_grid grid,
                                 void *arguments, const char *what);
 
-/* Accumulators of nothing, or of the initial value; and the results of accumulators. These wait. */
+/* Sets accumulators to nothing, or to the initial value, and gives the results of accumulators. Both wait until that is
+ * done. */
 tally_status tally_cuda_clear_totals(tally_cuda_plan *plan, CUdeviceptr totals, const void *initial, uint64_t count);
 tally_status tally_cuda_lower_totals(tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count, uint64_t elements,
                                      void *out);

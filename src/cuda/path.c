@@ -9,11 +9,11 @@
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
 
-enum { SHORT_GROUP = 2048 /* elements: groups up to here are reduced many at a time */ };
+enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a time */ };
 
 /* ---- cutting ---- */
 
-/* The elements of a group are neighbours, or the group is one of many columns. */
+/* Scans rows, whose elements are neighbours, or columns. */
 static void cut_scan_along_axis(const tally_cuda_device *device, const tally_computation *c,
                                 const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                                 tally_cuda_cut *cut) {
@@ -23,7 +23,7 @@ static void cut_scan_along_axis(const tally_cuda_device *device, const tally_com
         tally_cuda_scan_columns_cut(device, c, sizes, shape, cut);
 }
 
-/* Many short groups are taken many at a time, where one of the ways for them fits. */
+/* Short groups are taken many at a time, if one of the ways to do that takes them. */
 static void cut_reduction_along_axis(const tally_cuda_device *device, const tally_computation *c,
                                      const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const bool are_short = shape->outer > 1 && shape->extent && shape->extent < SHORT_GROUP;

@@ -18,42 +18,8 @@ static const struct {
     const char *name;
     size_t member;
 } kernels[] = {
-    {"reduce", offsetof(tally_cuda_kernels, reduce)},
-    {"fold_partials_in_cluster", offsetof(tally_cuda_kernels, fold_partials_in_cluster)},
-    {"fold_column_partials", offsetof(tally_cuda_kernels, fold_column_partials)},
-    {"fold_partials", offsetof(tally_cuda_kernels, fold_partials)},
-    {"fold_tiny_rows", offsetof(tally_cuda_kernels, fold_tiny_rows)},
-    {"fold_short_rows", offsetof(tally_cuda_kernels, fold_short_rows)},
-    {"reduce_in_cluster", offsetof(tally_cuda_kernels, reduce_in_cluster)},
-    {"scan", offsetof(tally_cuda_kernels, scan)},
-    {"scan_held", offsetof(tally_cuda_kernels, scan_held)},
-    {"mark_offsets", offsetof(tally_cuda_kernels, mark_offsets)},
-    {"check_segments", offsetof(tally_cuda_kernels, check_segments)},
-    {"place_groups", offsetof(tally_cuda_kernels, place_groups)},
-    {"fold_segments", offsetof(tally_cuda_kernels, fold_segments)},
-    {"mark_segments", offsetof(tally_cuda_kernels, mark_segments)},
-    {"fold_by_warps", offsetof(tally_cuda_kernels, fold_by_warps)},
-    {"fold_runs", offsetof(tally_cuda_kernels, fold_runs)},
-    {"fold_runs_in_waves", offsetof(tally_cuda_kernels, fold_runs_in_waves)},
-    {"fold_cuts", offsetof(tally_cuda_kernels, fold_cuts)},
-    {"count_runs", offsetof(tally_cuda_kernels, count_runs)},
-    {"refuse_more_runs", offsetof(tally_cuda_kernels, refuse_more_runs)},
-    {"fold_columns", offsetof(tally_cuda_kernels, fold_columns)},
-    {"fold_thin_columns", offsetof(tally_cuda_kernels, fold_thin_columns)},
-    {"fold_slabs", offsetof(tally_cuda_kernels, fold_slabs)},
-    {"sum_stretches", offsetof(tally_cuda_kernels, sum_stretches)},
-    {"scan_stretches", offsetof(tally_cuda_kernels, scan_stretches)},
-    {"sum_panels", offsetof(tally_cuda_kernels, sum_panels)},
-    {"scan_panels", offsetof(tally_cuda_kernels, scan_panels)},
-    {"scan_narrow", offsetof(tally_cuda_kernels, scan_narrow)},
-    {"scan_columns", offsetof(tally_cuda_kernels, scan_columns)},
-    {"clear_totals", offsetof(tally_cuda_kernels, clear_totals)},
-    {"lower_totals", offsetof(tally_cuda_kernels, lower_totals)},
-    {"exact_rows", offsetof(tally_cuda_kernels, exact_rows)},
-    {"exact_groups", offsetof(tally_cuda_kernels, exact_groups)},
-    {"count_heads", offsetof(tally_cuda_kernels, count_heads)},
-    {"rank_heads", offsetof(tally_cuda_kernels, rank_heads)},
-    {"exact_runs", offsetof(tally_cuda_kernels, exact_runs)},
+#define TALLY_CUDA_KERNEL(name) {#name, offsetof(tally_cuda_kernels, name)},
+#include "cuda/kernels.def"
 };
 
 /* For a kernel that takes more shared memory than it is given unasked. */
@@ -258,7 +224,7 @@ static tally_status check_pointer(const tally_cuda_plan *plan, const char *name,
 static tally_status check_pointers(const tally_cuda_plan *plan, const tally_args *args, uint64_t elements,
                                    bool is_push) {
     tally_pointer all[TALLY_POINTERS];
-    tally_status status = TALLY_OK;
+    tally_status status = check_pointer(plan, "workspace", args->workspace);
     tally_run_pointers(&plan->base.computation, args, elements, is_push, all);
     for (int k = 0; k < TALLY_POINTERS && status == TALLY_OK; k++)
         status = check_pointer(plan, all[k].name, all[k].address);
@@ -282,8 +248,7 @@ static tally_status conclude(tally_cuda_plan *plan, const tally_args *args, cons
     const tally_cuda_api *api = plan->device->api;
     const tally_computation *c = &plan->base.computation;
     tally_cuda_control control = {0};
-    bool tells = cut->path != TALLY_CUDA_NOTHING &&
-                 (c->desc.grouping == TALLY_SEGMENTS || (c->desc.grouping == TALLY_KEYS && !tally_is_scan(c)));
+    bool tells = cut->path != TALLY_CUDA_NOTHING && (c->desc.grouping == TALLY_SEGMENTS || tally_counts_runs(c));
     tally_status status = TALLY_OK;
     if (tells)
         status = tally_cuda_check(api->cuMemcpyAsync(tally_cuda_address(&control), workspace + cut->control,
@@ -293,14 +258,14 @@ static tally_status conclude(tally_cuda_plan *plan, const tally_args *args, cons
         status = tally_cuda_check(api->cuStreamSynchronize(plan->device->stream), "running a plan");
     if (status != TALLY_OK)
         return status;
-    if (c->desc.grouping == TALLY_KEYS && !tally_is_scan(c) && args->count)
+    if (tally_counts_runs(c) && args->count)
         *args->count = control.runs;
     return outcome_of(c, args, &control);
 }
 
 static tally_status count_later(const tally_cuda_plan *plan, const tally_args *args, const tally_cuda_cut *cut,
                                 CUdeviceptr workspace, CUstream stream) {
-    if (plan->base.computation.desc.grouping != TALLY_KEYS || tally_is_scan(&plan->base.computation) || !args->count)
+    if (!tally_counts_runs(&plan->base.computation) || !args->count)
         return TALLY_OK;
     if (cut->path == TALLY_CUDA_NOTHING) {
         *args->count = 0;
@@ -348,10 +313,10 @@ tally_status tally_cuda_plan_run(tally_plan *base, const tally_args *args, uint6
 static tally_status begin_pieces(tally_cuda_plan *plan, uint64_t columns, const void *initial) {
     size_t bytes;
     if (__builtin_mul_overflow(columns, plan->sizes.slot_bytes, &bytes))
-        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %llu accumulators", (unsigned long long)columns);
-    tally_status status = grow(plan, &plan->totals[0], bytes ? bytes : 1);
-    if (status == TALLY_OK)
-        status = grow(plan, &plan->totals[1], bytes ? bytes : 1);
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " accumulators", columns);
+    tally_status status = check_pointer(plan, "initial", initial);
+    for (int k = 0; k < 2 && status == TALLY_OK; k++)
+        status = grow(plan, &plan->totals[k], bytes ? bytes : 1);
     if (status == TALLY_OK)
         status = tally_cuda_clear_totals(plan, plan->totals[0].address, initial, columns);
     if (status != TALLY_OK)

@@ -3,39 +3,42 @@
 #include "core/arithmetic.h"
 
 enum {
-    /* Chunks of long rows a processor, and where the end of a block costs more or no cluster folds. Sums of 2^28 f32
-     * took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with 64, 240.9 with 128 that a block of 1024
-     * threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with 128 and 245.2 with 64;
-     * var 258.1 with 16 and 250.1 with 4. */
+    /* How many chunks long rows are cut into for each multiprocessor; fewer where the end of a block costs much, or no
+     * cluster folds what they give. Sums of 2^28 f32 took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with
+     * 64, 240.9 with 128 that a block of 1024 threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with
+     * 128 and 245.2 with 64; var 258.1 with 16 and 250.1 with 4. */
     CHUNKS = 128,
     CHUNKS_OF_COSTLY = 64,
-    LEAST_CHUNKS = 4, /* a processor, that a long reduction has; from as many rows on each has one block */
+    /* So many chunks for each multiprocessor keep it busy; where there are as many rows, rows are not cut. */
+    LEAST_CHUNKS = 4,
 
-    /* Up to so many vectors a cluster has the whole reduction. */
-    CLUSTER_VECTORS = 1 << 15,
-    CLUSTER = 8,        /* blocks, as in cluster.cu */
-    CLUSTER_UNROLL = 4, /* vectors, as there */
+    CLUSTER_VECTORS = 1 << 15, /* a reduction of no more vectors is one cluster's */
+    CLUSTER = 8,               /* blocks, as in cluster.cu */
+    CLUSTER_UNROLL = 4,        /* vectors, as in cluster.cu */
 
-    /* Up to so many vectors a reduction starts while what is before it still ends: that saves 0.35 us of each of many
-     * calls for up to 2^18 f32 on an H200, and 0.2 for 2^22 and 2^24. */
+    /* A reduction of no more vectors starts while what is before it in the stream still ends. That saves 0.35 us of
+     * each of many calls for up to 2^18 f32 on an H200, and 0.2 for 2^22 and 2^24. */
     EARLY_VECTORS = 1 << 22,
 
-    /* Partial results of one result that a block folds, eight a thread; more are for a cluster, which for fewer takes
-     * 0.2 to 0.4 us longer on an H200. */
+    /* So many partial results of one result are folded by a block, eight by each thread. More are folded by a cluster,
+     * which takes 0.2 to 0.4 us longer for fewer on an H200. */
     ONE_BLOCK_FOLDS = 8 * TALLY_CUDA_BLOCK,
-    FOLD_BLOCKS = 2, /* a processor, where there are many results */
+    FOLD_BLOCKS = 2, /* for each multiprocessor, to fold the partial results of many results */
 
-    TINY_ROW = 4,   /* elements, as in tiny_rows.cu */
-    SHORT_ROW = 32, /* vectors: of 16 this way took 0.84 of the roof's speed and slabs.cu 0.95, of 32 over 0.99 */
-    SHORT_ROW_VECTORS = 4, /* a thread, up to a warp's threads, as in short_rows.cu */
-    SHORT_ROW_BLOCKS = 64, /* a processor: they come and go, and end together */
+    TINY_ROW = 4, /* elements of a row at most, as in tiny_rows.cu */
+    /* Vectors of a row at least for short_rows.cu: rows of 16 took 0.84 of the roof's speed this way, by slabs.cu 0.95;
+     * rows of 32 over 0.99. */
+    SHORT_ROW = 32,
+    SHORT_ROW_VECTORS = 4, /* of a row for each thread, as in short_rows.cu, until a warp has the row */
+    SHORT_ROW_BLOCKS = 64, /* for each multiprocessor: many that come and go end together */
     WARP_LOG = 5
 };
 
 /* ---- long rows ---- */
 
-/* Chunks of a row of so many steps: many more than the device holds at a time, unless there are rows enough, or too
- * little for blocks whose ends cost much, of large accumulators or many lanes. */
+/* How many chunks a row of so many steps is cut into: many more than the device holds at a time, unless there are
+ * enough rows, or so few steps that the ends of blocks, which cost much with large accumulators or many lanes, would
+ * weigh. */
 static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t rows,
                               uint64_t steps) {
     const uint64_t processors = (uint64_t)device->multiprocessors, few = processors * LEAST_CHUNKS;
@@ -134,8 +137,8 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
 
 /* ---- many short rows ---- */
 
-/* Rows of so few elements that a thread takes several, or of whole vectors, each for as many threads as have four of
- * them; but for elements whose order matters. */
+/* Rows of so few elements that a thread takes several; or, if the operator commutes, rows of whole vectors, shared by
+ * so many threads that each has four. */
 bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_computation *c,
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t vectors = shape->extent / sizes->vector;

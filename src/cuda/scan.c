@@ -5,30 +5,30 @@
 enum {
     WARP = 32,
 
-    /* Vectors of a scan that is held in registers: in one block, in a cluster of CLUSTER or of WIDE_CLUSTER blocks, one
-     * vector a thread at the least; and in as many blocks as it takes, after a launch for their sums. Of 2^16 f32 two
-     * launches took 2.5 us in a graph on an H200 and a call 14.8, a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
-     * 12.6; of 2^13 the cluster took 1.8 us, one block 2.3; of 2^22 two launches 13.0 us, waves 11.4. */
+    /* How many vectors a scan may have that is held in registers: by one block, by a cluster of CLUSTER or of
+     * WIDE_CLUSTER blocks, or by as many blocks as it takes, after a launch that gives their sums. 2^16 f32 took 2.5 us
+     * by two launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of
+     * 8 3.0 and 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. */
     HELD_IN_BLOCK = 1 << 10,
     HELD_IN_CLUSTER = 1 << 13,
     HELD_IN_WIDE_CLUSTER = 1 << 14,
     HELD_VECTORS = 1 << 19,
     CLUSTER = 8,
     WIDE_CLUSTER = 16,
-    HELD_BLOCK = 256, /* threads; twice as many above HELD_IN_SMALL_BLOCKS vectors */
+    HELD_BLOCK = 256, /* threads of a block, where there are two launches; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
 
-    LEAST_TILE = 512, /* elements */
+    LEAST_TILE = 512, /* elements of a tile at least, where tiles are small so that all multiprocessors have one */
 
-    OFFSETS_A_THREAD = 16, /* that are checked and marked */
-    MARKING_BLOCKS = 8,    /* a processor, of threads that take turns */
+    OFFSETS_A_THREAD = 16, /* that each thread checks and marks */
+    MARKING_BLOCKS = 8,    /* for each multiprocessor at most; their threads take turns */
 
-    LEAST_STRAND = 4 /* rows, of narrow arrays */
+    LEAST_STRAND = 4 /* rows of a strand of a narrow array at least */
 };
 
 /* ---- held in registers ---- */
 
-/* What threads can hold. False if it is too much. */
+/* Cuts a scan that registers can hold. False if they cannot. */
 static bool cut_held(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t vectors = divide_up(cut->elements, sizes->vector), rows = sizes->held_rows;
     uint64_t blocks = 1;
@@ -57,7 +57,7 @@ typedef struct held_args {
     uint64_t n, before;
 } held_args;
 
-/* Blocks that are no cluster learn what comes before them from a launch of the same kernel that gives their sums. */
+/* Blocks that are not a cluster learn what comes before them from a launch of the same kernel that gives their sums. */
 tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
@@ -86,7 +86,8 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
 
 /* ---- in waves ---- */
 
-/* Little input is cut into smaller tiles, so that all processors have one; what fits in one tile is one. */
+/* Where there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors
+ * work; but what fits into one tile is one. */
 void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
@@ -115,7 +116,7 @@ typedef struct offset_marks {
     CUdeviceptr bits;
 } offset_marks;
 
-/* Offsets are checked, and where segments begin is marked. */
+/* Checks the offsets, and marks the elements at which segments begin. */
 static tally_status mark_offsets(const tally_cuda_launch *l) {
     CUdeviceptr control = l->workspace + l->cut->control;
     CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
@@ -178,10 +179,10 @@ tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
 
 /* ---- narrow arrays ---- */
 
-/* Lanes of a warp that meet in a bank of shared memory, where each has a column of a strand. */
+/* How many lanes of a warp meet in one bank of shared memory at the most, when each goes down a column of a strand. */
 static unsigned lanes_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t rows) {
     enum { BANKS = 32 };
-    const uint64_t words = 4 / sizes->vector; /* of an element: 16 bytes are 'vector' elements of 4 or 8 bytes */
+    const uint64_t words = 4 / sizes->vector; /* of 4 bytes in an element, of which 16 bytes have 'vector' */
     const uint64_t lanes = BANKS / words;     /* that the banks serve at a time */
     unsigned in_bank[BANKS] = {0}, greatest = 0;
     for (uint64_t lane = 0; lane < lanes; lane++) {
@@ -191,8 +192,8 @@ static unsigned lanes_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, u
     return greatest;
 }
 
-/* Rows a strand, such that tiles are whole vectors; 0 if there is no such number. Up to a quarter fewer than there
- * might be, if then fewer lanes meet in shared memory. */
+/* How many rows a strand has, so that tiles are whole vectors; 0 if there is no such number. Up to a quarter fewer than
+ * most_rows, if then fewer lanes meet in a bank. */
 static uint64_t rows_of_strand(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t strands, uint64_t most_rows) {
     uint64_t best = 0;
     unsigned met = 0;

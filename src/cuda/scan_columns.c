@@ -6,30 +6,30 @@
 enum {
     /* panels */
     LEAST_ROWS = 64,    /* of a slab */
-    LINE_BYTES = 128,   /* of the cache; narrower slabs are one panel */
-    SECTOR_BYTES = 32,  /* of memory: what is written in part costs more */
-    NARROW_BYTES = 256, /* panels so wide may be narrower than their width says, wider ones not */
-    LEAST_BUSY = 60,    /* of a hundred processors, for panels not to be cut into chunks */
-    CHUNKED_ROW = 64,   /* bytes: wider ones are faster by a thread a column than in chunks */
-    CHUNKS_A_PLACE = 4, /* so that they end together */
+    LINE_BYTES = 128,   /* of a line of the cache; slabs whose rows have no more are one panel */
+    SECTOR_BYTES = 32,  /* of memory; panels are whole sectors, as writing parts of one costs more */
+    NARROW_BYTES = 256, /* up to this width panels may come out narrower than it says, to make their number even */
+    LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; else panels are cut into chunks */
+    CHUNKED_ROW = 64,   /* bytes of a row at most for that; wider ones are faster as stretches, a thread for a column */
+    CHUNKS_A_PLACE = 4, /* chunks for each that the device holds at a time, so that they end together */
 
     /* stretches */
-    LEAST_STRETCH = 32, /* rows of a column that one thread takes */
+    LEAST_STRETCH = 32, /* rows of a column that a thread takes at least */
     MANY_CHUNKS = 256,  /* as in scan_columns.cu */
     WARP = 32,
-    STRETCH_BLOCKS = 64 /* a processor, at most */
+    STRETCH_BLOCKS = 64 /* for each multiprocessor at most */
 };
 
 /* ---- cutting ---- */
 
-/* How wide panels may be, in bytes, and what share of a copy's speed they had, in a hundred, divided by that of busy
- * processors: rows of whole lines of the cache, and others, of which panels share the lines where they meet. On an
- * H200: 150000, 160000, 16384 and 400 columns of f32. */
+/* How wide panels may be, in bytes, and what per cent of a copy's speed they would have with all multiprocessors busy:
+ * where rows are whole lines of the cache, and where they are not, so that neighbouring panels share the lines in which
+ * they meet. Measured on an H200 with 150000, 160000, 16384 and 400 columns of f32. */
 static const struct {
     unsigned bytes, in_line, apart;
 } widths[] = {{256, 92, 82}, {128, 82, 78}, {512, 93, 93}, {768, 88, 87}};
 
-/* The number of panels that a slab's rows of so many bytes are cut into. */
+/* How many panels a slab is cut into, whose rows have 'row' bytes. */
 static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t places) {
     uint64_t best = 0, panels = 1;
     for (size_t k = 0; k < sizeof widths / sizeof *widths && row > LINE_BYTES; k++) {
@@ -45,8 +45,8 @@ static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t places) {
     return panels;
 }
 
-/* Panels: whole rows of narrow slabs, else as wide as leaves every processor its share; cut into chunks of rows if
- * there are too few of them. False if there are too few rows for that. */
+/* Cuts into panels: whole rows of narrow slabs, else as wide as is fastest with all multiprocessors busy. Panels that
+ * are too few for that are cut into chunks of rows. False if there are too few rows, or if stretches are faster. */
 static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in, processors = (uint64_t)device->multiprocessors;
@@ -78,7 +78,8 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     return true;
 }
 
-/* Columns enough for all processors are scanned in one pass, several by each thread if there are more than enough. */
+/* Cuts into stretches. Where there are columns enough for all of the device's threads they are scanned in one pass, by
+ * threads with several columns each if there are more than enough. */
 static void cut_stretches(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
                           tally_cuda_cut *cut) {
     const uint64_t threads = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm;
@@ -130,7 +131,7 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
                              .threads = TALLY_CUDA_BLOCK};
 }
 
-/* Makes the sums of chunks those of all chunks before. */
+/* Turns the sums of chunks into those of all chunks before each. */
 static tally_status launch_scan_of_sums(const tally_cuda_launch *l, scan_columns_args *args) {
     const uint64_t threads_a_column = args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : WARP;
     return tally_cuda_enqueue(l, l->plan->kernels.scan_stretches, grid_for(l, l->cut->groups * threads_a_column), args,

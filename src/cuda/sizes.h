@@ -6,52 +6,52 @@
 
 /* The sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
-    unsigned slot_bytes;      /* an accumulator in global memory */
-    unsigned record_bytes;    /* what a tile of a scan adds up to, in full */
-    unsigned entry_bytes;     /* the same as other blocks read it */
+    unsigned slot_bytes;      /* of an accumulator in global memory */
+    unsigned record_bytes;    /* of what a tile of a scan adds up to, in full */
+    unsigned entry_bytes;     /* of the same in the form in which other blocks read it */
     unsigned vector;          /* elements in 16 bytes of input */
     unsigned unroll;          /* vectors that a reducing thread loads at a time */
-    bool has_clusters;        /* for a reduction of little input */
-    unsigned cluster_threads; /* a block of a cluster */
+    bool has_clusters;        /* there are kernels for clusters of blocks, for reductions of little input */
+    unsigned cluster_threads; /* of a block of such a cluster */
     unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
-    unsigned column_spots;    /* accumulators of a block of reduced columns */
+    unsigned column_spots;    /* accumulators that a block of fold_columns.cu keeps in shared memory */
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
     bool folds_in_waves;      /* wave_runs.cu instead of fold_runs.cu */
-    unsigned fold_tile;       /* elements a tile of a reduction by groups */
-    unsigned fold_blocks;     /* of those a multiprocessor, for which registers must do */
-    unsigned cut_bytes;       /* what such a reduction keeps of a chunk's ends */
-    unsigned held_rows;       /* vectors a thread of scan_held.cu; 0: no scan that it does */
-    unsigned held_cluster;    /* its blocks that a cluster may have; 0: none */
+    unsigned fold_tile;       /* elements of a tile of a reduction by segments or keys */
+    unsigned fold_blocks;     /* blocks of such a reduction that a multiprocessor must have registers for */
+    unsigned cut_bytes;       /* of what such a reduction keeps of a chunk's ends */
+    unsigned held_rows;       /* vectors of a thread of scan_held.cu; 0: that does not do this scan */
+    unsigned held_cluster;    /* blocks that a cluster of scan_held.cu may have; 0: none */
     struct {                  /* wave_runs.cu */
-        unsigned ring;        /* tiles of elements in shared memory */
-        unsigned key_ring;    /* of keys */
-        unsigned waves;       /* of entries */
-        unsigned threads;     /* a block, in all */
+        unsigned ring;        /* tiles of elements that shared memory holds */
+        unsigned key_ring;    /* tiles of keys, likewise */
+        unsigned waves;       /* of which entries are kept */
+        unsigned threads;     /* of a block, in all */
         unsigned shared;      /* bytes of shared memory */
     } wave;
-    struct {                /* scan_tiles.cu */
-        unsigned items;     /* elements a thread */
-        unsigned finishers; /* threads that finish a tile */
-        unsigned teams;     /* of them */
-        unsigned summers;   /* threads that add a tile up */
-        unsigned ring;      /* tiles in shared memory */
-        unsigned waves;     /* of entries */
-        unsigned threads;   /* a block, in all */
-        unsigned shared;    /* bytes of shared memory */
-        bool takes_panels;  /* panels.cu serves too */
-        unsigned panel_threads;
-        unsigned columns; /* that scan_narrow.cu takes at most; 0: none */
-        unsigned narrow_threads;
+    struct {                     /* scan_tiles.cu */
+        unsigned items;          /* elements of a finisher */
+        unsigned finishers;      /* threads that finish a tile: a team */
+        unsigned teams;          /* that take tiles in turn */
+        unsigned summers;        /* threads that add a tile up */
+        unsigned ring;           /* tiles that shared memory holds */
+        unsigned waves;          /* of which entries are kept */
+        unsigned threads;        /* of a block, in all */
+        unsigned shared;         /* bytes of shared memory */
+        bool takes_panels;       /* panels.cu serves, too */
+        unsigned panel_threads;  /* of a block of panels.cu */
+        unsigned columns;        /* that scan_narrow.cu takes at most; 0: none */
+        unsigned narrow_threads; /* of a block of scan_narrow.cu */
     } scan;
     struct {                /* exact.cu */
-        unsigned vectors;   /* of 16 bytes each, that a lane loads at a time */
+        unsigned vectors;   /* of 16 bytes that a lane loads at a time */
         unsigned key_chunk; /* keys whose runs one warp adds */
     } exact;
 } tally_cuda_sizes;
 
 enum {
-    TALLY_CUDA_BLOCK = 256,     /* threads a block */
-    TALLY_CUDA_FOLD_BLOCK = 128 /* of the kernels for reductions by groups */
+    TALLY_CUDA_BLOCK = 256,     /* threads of a block */
+    TALLY_CUDA_FOLD_BLOCK = 128 /* threads of a block in reductions by segments and keys */
 };
 
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);

@@ -7,20 +7,20 @@
 enum { TALLY_CUDA_MOST_GRID_X = 1 << 30, TALLY_CUDA_MOST_GRID_Y = 65535 };
 
 typedef struct tally_cuda_grid {
-    uint64_t x, y;     /* thread blocks; y 0 is 1 */
-    unsigned threads;  /* a block */
-    unsigned shared;   /* bytes of dynamic shared memory a block */
-    unsigned cluster;  /* blocks that see each other's shared memory; 0: none, or as the kernel says */
-    bool starts_early; /* all its blocks wait by themselves for the kernel before it, and may start meanwhile */
-    bool is_together;  /* blocks wait for each other, so all of them must be resident at once */
+    uint64_t x, y;     /* thread blocks; y may be left 0, which is 1 */
+    unsigned threads;  /* of a block */
+    unsigned shared;   /* bytes of dynamic shared memory of a block */
+    unsigned cluster;  /* blocks that see each other's shared memory; 0: none, or as many as the kernel says */
+    bool starts_early; /* while the kernel before it still runs: all its blocks wait for that by themselves */
+    bool is_together;  /* its blocks wait for each other, so all of them must be resident at once */
 } tally_cuda_grid;
 
 /* Enqueues it. 'what' begins the message of a failure: "launching a scan". */
 tally_status tally_cuda_start(const tally_cuda_device *device, CUfunction kernel, tally_cuda_grid grid, CUstream stream,
                               void **parameters, const char *what);
 
-/* Blocks of 'block' threads for so many threads: at least one, and at most so many for each multiprocessor, whose
- * threads then take turns. */
+/* How many blocks of 'block' threads are started for so many threads: at least one, and at most most_a_processor for
+ * each multiprocessor, whose threads then take turns. */
 uint64_t tally_cuda_blocks_for(const tally_cuda_device *device, uint64_t threads, unsigned block,
                                unsigned most_a_processor);
 

@@ -30,58 +30,68 @@ typedef struct tally_cuda_cut {
 
     union { /* what is cut how, by the path */
         struct {
-            uint64_t blocks, chunk; /* thread blocks a row; elements a block */
-            bool in_cluster;        /* there is one row, and its blocks are a cluster */
-            bool starts_early;      /* while what is before it in the stream still runs */
+            uint64_t blocks;   /* thread blocks of a row */
+            uint64_t chunk;    /* elements of a block */
+            bool in_cluster;   /* there is one row, and its blocks are a cluster */
+            bool starts_early; /* while what is before it in the stream still runs */
         } rows;
         struct {
             uint64_t blocks;
-            unsigned lane_bits; /* 2^lane_bits threads a row */
+            unsigned lane_bits; /* a row is shared by 2^lane_bits threads */
         } short_rows;
         struct {
             uint64_t slabs_a_tile, tiles, blocks;
-            unsigned part_bits; /* 2^part_bits threads a column */
+            unsigned part_bits; /* a column is shared by 2^part_bits threads */
         } slabs;
         struct {
-            uint64_t panels;        /* a slab */
-            uint64_t chunks, chunk; /* a panel; rows each */
-            unsigned panel, width;  /* columns a panel and a thread */
-            unsigned groups;        /* rows a step */
-            bool is_thin;           /* so few rows that a thread has all of a column */
+            uint64_t panels; /* of a slab */
+            uint64_t chunks; /* of a panel */
+            uint64_t chunk;  /* rows of a chunk */
+            unsigned panel;  /* columns of a panel */
+            unsigned width;  /* columns of a thread */
+            unsigned groups; /* rows of a step */
+            bool is_thin;    /* so few rows that a thread has all of a column */
         } columns;
         struct {
-            uint64_t tile, tiles; /* elements a tile */
-            uint64_t blocks;      /* all resident together */
+            uint64_t tile; /* elements of a tile */
+            uint64_t tiles;
+            uint64_t blocks; /* all resident together */
         } scan;
         struct {
             uint64_t blocks;
-            unsigned threads; /* a block */
-            bool in_cluster;  /* the blocks are one */
+            unsigned threads; /* of a block */
+            bool in_cluster;  /* the blocks are a cluster */
         } held;
         struct {
-            uint64_t chunks, chunk; /* a column; rows each */
-            unsigned width;         /* columns a thread */
+            uint64_t chunks; /* of a column */
+            uint64_t chunk;  /* rows of a chunk */
+            unsigned width;  /* columns of a thread */
         } stretches;
         struct {
             uint64_t blocks;
-            uint64_t panels;        /* a slab */
-            uint64_t chunks, chunk; /* a panel; rows each */
-            unsigned panel;         /* columns a panel */
-            unsigned strands;       /* shares of a tile's rows */
+            uint64_t panels;  /* of a slab */
+            uint64_t chunks;  /* of a panel */
+            uint64_t chunk;   /* rows of a chunk */
+            unsigned panel;   /* columns of a panel */
+            unsigned strands; /* of a tile: the rows that one thread takes of its column */
         } panels;
         struct {
-            uint64_t tile, tiles;   /* elements a tile */
-            uint64_t blocks;        /* all resident together */
-            unsigned strands, rows; /* shares of a tile; rows a share */
-            unsigned lanes;         /* threads that scan what the strands have of a column */
+            uint64_t tile; /* elements of a tile */
+            uint64_t tiles;
+            uint64_t blocks;  /* all resident together */
+            unsigned strands; /* of a tile: the rows that one thread takes of its column */
+            unsigned rows;    /* of a strand */
+            unsigned lanes;   /* threads that scan what the strands have of a column */
         } narrow;
         struct {
-            uint64_t tile, tiles;   /* elements a tile */
-            uint64_t chunks, chunk; /* tiles that one block, or one warp, takes */
-            uint64_t blocks;        /* in waves: all resident together */
+            uint64_t tile; /* elements of a tile */
+            uint64_t tiles;
+            uint64_t chunks;
+            uint64_t chunk;  /* tiles of a chunk, which one block, or one warp, takes */
+            uint64_t blocks; /* in waves: all resident together */
         } folds;
         struct {
-            uint64_t blocks; /* a row; 0: a group is a warp's */
+            uint64_t blocks; /* that share a row; 0: each group is a warp's */
             uint64_t chunks; /* of keys */
         } exact;
     };

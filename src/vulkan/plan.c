@@ -189,21 +189,17 @@ static bool is_grouped(const tally_computation *c) {
     return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
 }
 
-static bool counts_runs(const tally_computation *c) {
-    return c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
-}
-
 /* Submits a synchronous run and hears what it has to say. */
 static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, const tally_vulkan_cut *cut) {
     const tally_computation *c = &plan->base.computation;
     const tally_vulkan_control *control = plan->outcome.host;
     tally_status status = submit(plan, "running a plan");
     if (status != TALLY_OK || cut->path == TALLY_VULKAN_NOTHING || !is_grouped(c)) {
-        if (status == TALLY_OK && counts_runs(c) && args->count)
+        if (status == TALLY_OK && tally_counts_runs(c) && args->count)
             *args->count = 0;
         return status;
     }
-    if (counts_runs(c) && args->count)
+    if (tally_counts_runs(c) && args->count)
         *args->count = control->runs;
     return outcome_of(c, args, control);
 }
@@ -216,7 +212,7 @@ static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_v
     VkDeviceAddress workspace = 0;
     const bool tells = !stream && cut.path != TALLY_VULKAN_NOTHING && is_grouped(c);
     tally_status status = tally_run_check_empty(c, args);
-    if (status == TALLY_OK && stream && counts_runs(c) && args->count)
+    if (status == TALLY_OK && stream && tally_counts_runs(c) && args->count)
         status = tally_fail(TALLY_INVALID_ARGUMENT, "args.count is host memory, which a command buffer does not reach; "
                                                     "leave it NULL with a stream");
     if (status == TALLY_OK && cut.too_many)
@@ -238,7 +234,7 @@ static tally_status run(tally_vulkan_plan *plan, const tally_args *args, tally_v
                                         .workspace = workspace,
                                         .pieces = pieces,
                                         .count = extra ? extra->count : 0,
-                                        .runs = extra && counts_runs(c) ? extra->runs : 0,
+                                        .runs = extra && tally_counts_runs(c) ? extra->runs : 0,
                                         .outcome = tells ? plan->outcome.address : 0,
                                         .buffer = stream ? stream : plan->commands.buffer};
     tally_vulkan_launch_all(&launch);
@@ -261,7 +257,7 @@ static tally_status check_extra(const tally_computation *c, const tally_vulkan_e
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_vulkan_extra.count is for all values; %s have their own counts",
                           tally_grouping_name(c->desc.grouping));
-    if (extra->runs && !counts_runs(c))
+    if (extra->runs && !tally_counts_runs(c))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_extra.runs is for reductions by keys");
     return TALLY_OK;
 }

@@ -1,6 +1,6 @@
 /* The conformance suite: any back end, by its device spec, through every operator x grouping x form x type x mode.
  *
- *     conformance --device cpu:avx2:threads=2 [--only PART] [--filter TEXT] [--quick] [--seed N] [--show N]
+ *     conformance --device cpu:avx2:threads=2 [--only PART] [--filter TEXT]... [--quick] [--seed N] [--show N]
  *                 [--golden FILE]
  *     conformance --device SPEC --refused | --table
  *
@@ -20,6 +20,7 @@ enum { SKIPPED = 77 };
 typedef struct suite {
     checker c;
     options o;
+    tally_op op; /* whose combinations are run */
     amount how_many;
     delivery how;
     uint64_t combinations, refused;
@@ -30,6 +31,13 @@ uint64_t case_seed(const options *o, const char *name, uint64_t number) {
     for (; *name; name++)
         hash = (hash ^ (unsigned char)*name) * 1099511628211u;
     return seed_of(hash ^ o->seed, number);
+}
+
+bool is_chosen(const options *o, const char *name) {
+    bool chosen = !o->filters;
+    for (int k = 0; k < o->filters; k++)
+        chosen |= strstr(name, o->filter[k]) != NULL;
+    return chosen;
 }
 
 /* Bit for bit products need powers of two, and no float holds a product of many random integers. */
@@ -46,8 +54,8 @@ static void run_combination(suite *s, const combination *what, const char *name,
         uint64_t seed = case_seed(&s->o, name, i);
         layout l;
         layout_make(&l, what->grouping, how_many, i, seed);
-        /* Small layouts see two patterns, large ones one, in turn; the huge ones the first. */
-        int turns = l.elements < 5000 ? 2 : 1;
+        /* Small layouts see two patterns, large ones one, in turn; the huge ones the first. A quick run: one. */
+        int turns = l.elements < 5000 && !s->o.quick ? 2 : 1;
         for (int turn = 0; turn < turns && turn < count; turn++) {
             pattern p = patterns[l.elements > 1000000 ? 0 : (i + (size_t)turn) % (size_t)count];
             if (!pattern_fits(what, p))
@@ -70,14 +78,16 @@ static bool has_huge_input(const combination *what) {
 static bool visit(void *context, const combination *what) {
     suite *s = context;
     char name[COMBINATION_NAME_BYTES];
+    if (what->op != s->op)
+        return true;
     combination_name(what, name);
-    if (s->o.filter && !strstr(name, s->o.filter))
+    if (!is_chosen(&s->o, name))
         return true;
     bool can_push = !what->reverse && (what->grouping == TALLY_ALL_VALUES || what->grouping == TALLY_AXIS);
     if (s->how == IN_PIECES && !can_push)
         return true;
     /* There are so many conversions that a quick run takes a part of them. */
-    if (s->how_many == AMOUNT_FEW && s->o.quick && case_seed(&s->o, name, 2000) % 8)
+    if (s->how_many == AMOUNT_FEW && s->o.quick && case_seed(&s->o, name, 2000) % 32)
         return true;
     tally_desc desc = combination_desc(what);
     if (what->op == TALLY_VAR || what->op == TALLY_STD)
@@ -101,7 +111,9 @@ static bool visit(void *context, const combination *what) {
     amount how_many = s->how_many;
     if (how_many == AMOUNT_MAIN && core && s->how == AT_ONCE)
         how_many = has_huge_input(what) ? AMOUNT_HUGE : AMOUNT_CORE;
-    run_combination(s, what, name, plan, again && how_many > AMOUNT_QUICK ? AMOUNT_QUICK : how_many);
+    if (again)
+        how_many = how_many > AMOUNT_QUICK ? AMOUNT_QUICK : AMOUNT_FEW;
+    run_combination(s, what, name, plan, how_many);
     tally_plan_destroy(plan);
     return true;
 }
@@ -144,8 +156,22 @@ static void run_part(suite *s, part which, const char *golden) {
     }
 }
 
+static bool walks_combinations(part which) {
+    return which == MAIN || which == CONVERSIONS || which == INDEX_TYPES || which == PIECES;
+}
+
+/* Operator by operator: Mesa's lavapipe keeps some compiled kernels, and compiles what it has dropped anew. */
+static void run_parts(suite *s, const char *only, const char *golden) {
+    for (int op = 0; op <= TALLY_USER; op++)
+        for (int k = 0; k < PART_COUNT; k++) {
+            s->op = (tally_op)op;
+            if (walks_combinations((part)k) == (op < TALLY_USER) && (!only || !strcmp(only, part_names[k])))
+                run_part(s, (part)k, golden);
+        }
+}
+
 static int usage(void) {
-    fprintf(stderr, "usage: conformance [--device SPEC] [--only PART] [--filter TEXT] [--quick] [--seed N] "
+    fprintf(stderr, "usage: conformance [--device SPEC] [--only PART] [--filter TEXT]... [--quick] [--seed N] "
                     "[--show N] [--golden FILE] [--refused | --table]\nparts:");
     for (int k = 0; k < PART_COUNT; k++)
         fprintf(stderr, " %s", part_names[k]);
@@ -172,8 +198,8 @@ int main(int argc, char **argv) {
             s.o.device = argv[++k];
         else if (!strcmp(argv[k], "--only"))
             only = argv[++k];
-        else if (!strcmp(argv[k], "--filter"))
-            s.o.filter = argv[++k];
+        else if (!strcmp(argv[k], "--filter") && s.o.filters < MOST_FILTERS)
+            s.o.filter[s.o.filters++] = argv[++k];
         else if (!strcmp(argv[k], "--seed"))
             s.o.seed = strtoull(argv[++k], NULL, 0);
         else if (!strcmp(argv[k], "--show"))
@@ -211,9 +237,7 @@ int main(int argc, char **argv) {
         fputs(text, stdout);
         free(text);
     } else {
-        for (int k = 0; k < PART_COUNT; k++)
-            if (!only || !strcmp(only, part_names[k]))
-                run_part(&s, (part)k, golden);
+        run_parts(&s, only, golden);
         printf("%s: %" PRIu64 " combinations, %" PRIu64 " refused, %" PRIu64 " cases, %" PRIu64 " elements, %" PRIu64
                " failures\n",
                s.o.device, s.combinations, s.refused, s.c.cases, s.c.elements, s.c.failures);

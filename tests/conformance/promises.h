@@ -4,8 +4,12 @@
 
 #include "check.h"
 
+enum { MOST_FILTERS = 12 };
+
 typedef struct options {
-    const char *device, *filter;
+    const char *device;
+    const char *filter[MOST_FILTERS]; /* parts of names, any of which is enough; none: all are taken */
+    int filters;
     bool quick;
     uint64_t seed;
 } options;
@@ -15,6 +19,9 @@ bool user_operators(checker *c, const options *o);
 
 /* The same bits from run to run, for any number of threads, and, in exact mode, on every instruction-set level. */
 void same_bits(checker *c, const options *o);
+
+/* Whether the filters let it through. */
+bool is_chosen(const options *o, const char *name);
 
 /* A seed that depends on the combination's name and the number of the case, and on nothing else. */
 uint64_t case_seed(const options *o, const char *name, uint64_t number);

@@ -130,9 +130,9 @@ static bool visit(void *context, const combination *what) {
         return true;
     char name[COMBINATION_NAME_BYTES];
     combination_name(what, name);
-    if (e->o->filter && !strstr(name, e->o->filter))
+    if (!is_chosen(e->o, name))
         return true;
-    if (e->o->quick && case_seed(e->o, name, 2000) % 8)
+    if (e->o->quick && case_seed(e->o, name, 2000) % 16)
         return true;
     tally_desc desc = combination_desc(what), described;
     size_t per_result;

@@ -418,7 +418,7 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
     char name[COMBINATION_NAME_BYTES];
     snprintf(name, sizeof name, "user_%s/%s/%s/%s", op.name, tally_grouping_name(desc.grouping), form_name(form),
              tally_dtype_name(in));
-    if (o->filter && !strstr(name, o->filter))
+    if (!is_chosen(o, name))
         return true;
     tally_plan *plan;
     tally_status status = tally_plan_create(c->device, &desc, &plan);

@@ -114,6 +114,33 @@ static void locked_host_memory_is_given_and_freed(void **state) {
     assert_nothing_is_held();
 }
 
+/* A kernel that reads what the device cannot reach ends the context, so this is found before one is launched. */
+static void memory_that_the_device_cannot_reach_is_refused(void **state) {
+    (void)state;
+    tally_device *device;
+    tally_plan *plan;
+    size_t workspace;
+    float x[100] = {0}, out[100];
+    assert_ok(tally_open("cuda:0", &device));
+    tally_desc desc = describe(TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_F32);
+    assert_ok(tally_plan_create(device, &desc, &plan));
+    tally_args args = arguments(x, 100, out, sizeof out);
+    assert_fails(tally_run(plan, &args, TALLY_SYNCHRONOUS), TALLY_INVALID_ARGUMENT);
+    assert_non_null(strstr(tally_last_error(), "args.x is host memory"));
+    args.initial = x;
+    assert_fails(tally_push(plan, &args), TALLY_INVALID_ARGUMENT);
+    assert_non_null(strstr(tally_last_error(), "args.initial is host memory"));
+    args.initial = NULL;
+    assert_ok(tally_plan_workspace(plan, &args.shape, &workspace));
+    args.workspace = out;
+    args.workspace_bytes = workspace;
+    assert_fails(tally_run(plan, &args, TALLY_SYNCHRONOUS), TALLY_INVALID_ARGUMENT);
+    assert_non_null(strstr(tally_last_error(), "args.workspace is host memory"));
+    tally_plan_destroy(plan);
+    tally_close(device);
+    assert_nothing_is_held();
+}
+
 static void the_callers_own_context_serves(void **state) {
     (void)state;
     fake_context_function *context;
@@ -221,11 +248,16 @@ int main(void) {
     driver = driver_state();
     find_function(FAKE_DRIVER, "fake_thread", &thread_state);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_open_devices),           cmocka_unit_test(devices_describe_themselves),
-        cmocka_unit_test(auto_is_the_first_gpu),          cmocka_unit_test(memory_comes_back_as_it_was_written),
-        cmocka_unit_test(a_full_device_stays_usable),     cmocka_unit_test(locked_host_memory_is_given_and_freed),
-        cmocka_unit_test(the_callers_own_context_serves), cmocka_unit_test(the_current_context_is_left_alone),
+        cmocka_unit_test(threads_open_devices),
+        cmocka_unit_test(devices_describe_themselves),
+        cmocka_unit_test(auto_is_the_first_gpu),
+        cmocka_unit_test(memory_comes_back_as_it_was_written),
+        cmocka_unit_test(a_full_device_stays_usable),
+        cmocka_unit_test(locked_host_memory_is_given_and_freed),
+        cmocka_unit_test(the_callers_own_context_serves),
+        cmocka_unit_test(the_current_context_is_left_alone),
         cmocka_unit_test(threads_share_a_device),
+        cmocka_unit_test(memory_that_the_device_cannot_reach_is_refused),
     };
     return cmocka_run_group_tests_name("CUDA devices", tests, NULL, NULL);
 }

@@ -97,6 +97,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? state.capability / 10
              : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? state.capability % 10
              : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 132
+             : attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS   ? 0
                                                                          : 1024;
     return CUDA_SUCCESS;
 }
@@ -157,7 +158,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
     free((void *)(uintptr_t)address);
-    count(&state.allocations, -1);
+    count(&state.allocations, address ? -1 : 0);
     return need_context();
 }
 
@@ -246,13 +247,20 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
 }
 #endif
 
+#ifndef FAKE_CUDA_RUNS_KERNELS
+/* All memory is the host's own. */
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
+    (void)value, (void)attribute, (void)address;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+#endif
+
 #define NOTHING(name)                                                                                                  \
     CUresult name(void) {                                                                                              \
         return CUDA_ERROR_UNKNOWN;                                                                                     \
     }
 #ifndef FAKE_CUDA_RUNS_KERNELS
 NOTHING(cuMemsetD32Async)
-NOTHING(cuPointerGetAttribute)
 NOTHING(cuFuncGetAttribute)
 NOTHING(cuLaunchKernel)
 NOTHING(cuLaunchCooperativeKernel)

@@ -14,33 +14,49 @@ if grep -qs avx512dq /proc/cpuinfo; then
     wide="-mavx2 -mfma -mf16c -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512"
 fi
 
-# Compiles the copy in $1 into the tests that need no more than the exact part. A mutation that does not compile shows
-# nothing, so that ends the script.
+# Compiles the copy in $1 into the tests that need no more than the exact part; what does not read $changed is taken from
+# the unchanged copy. A mutation that does not compile shows nothing, so that ends the script.
+changed=""
+compile() { # OBJECT SOURCE FLAG...
+    object=$copy/$1.o source=$2
+    if [ -n "$changed" ] && ! grep -qF "/src/$changed" "$work/unchanged/$1.d"; then
+        object=$work/unchanged/$1.o
+    else
+        shift 2
+
+        $cc $common -I"$copy/src" -I"$root/include" -I"$root/tests/exact" -MMD "$@" -c "$source" -o "$object"
+    fi
+    compiled="$compiled $object"
+}
 build() {
     copy=$1
-    include="-I$copy/src -I$root/include -I$root/tests/exact"
-    objects=""
+    compiled="$work/oracle.o"
     for source in superaccumulator round; do
-        $cc $common $include -c "$copy/src/exact/$source.c" -o "$copy/$source.o"
-        objects="$objects $copy/$source.o"
+        compile $source "$copy/src/exact/$source.c"
     done
-    $cc $common $include -DTALLY_LEVEL=baseline -c "$copy/src/cpu/kernels/exact.c" -o "$copy/baseline.o"
-    objects="$objects $copy/baseline.o"
+    compile baseline "$copy/src/cpu/kernels/exact.c" -DTALLY_LEVEL=baseline
     levels="-DTALLY_HAS_LEVEL_baseline=1"
     if [ -n "$wide" ]; then
-        $cc $common $wide $include -DTALLY_LEVEL=avx512 -c "$copy/src/cpu/kernels/exact.c" -o "$copy/avx512.o"
-        objects="$objects $copy/avx512.o"
+
+        compile avx512 "$copy/src/cpu/kernels/exact.c" $wide -DTALLY_LEVEL=avx512
         levels="$levels -DTALLY_HAS_LEVEL_avx512=1"
     fi
+
+    compile levels "$root/tests/exact/levels.c" $levels
+    shared=$compiled
     for test in round properties kernels; do
-        $cc $common $include $levels "$root/tests/exact/test_$test.c" "$work/oracle.o" "$root/tests/exact/levels.c" \
-            $objects -o "$copy/test_$test" -lcmocka -lmpfr -lgmp -lm
+        compiled=$shared
+
+        compile test_$test "$root/tests/exact/test_$test.c" $levels
+        $cc $compiled -o "$copy/test_$test" -lcmocka -lmpfr -lgmp -lm
     done
 }
 
+# One failure is enough.
 passes() {
     for test in round properties kernels; do
-        TALLY_GOLDEN="$root/tests/exact/golden.txt" timeout 300 "$1/test_$test" >"$1/log" 2>&1 || return 1
+        CMOCKA_TEST_ABORT=1 TALLY_GOLDEN="$root/tests/exact/golden.txt" timeout 300 "$1/test_$test" >"$1/log" 2>&1 ||
+            return 1
     done
 }
 
@@ -60,6 +76,7 @@ mutation() {
         echo "$1: the place to change is gone from $2" >&2
         survivors=$((survivors + 1))
     else
+        changed=$2
         build "$work/$1"
         if passes "$work/$1"; then
             echo "$1: no test failed" >&2
@@ -78,7 +95,6 @@ $cc $common -I"$root/src" -I"$root/include" -c "$root/tests/exact/oracle.c" -o "
 copy_sources "$work/unchanged"
 build "$work/unchanged"
 passes "$work/unchanged"
-rm -rf "${work:?}/unchanged"
 
 kernels=cpu/kernels
 mutation window_one_bit_narrower $kernels/exact_bins.h 's/HEADROOM = LANE_BITS + 1,/HEADROOM = LANE_BITS,/'

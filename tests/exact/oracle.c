@@ -35,17 +35,17 @@ static uint64_t magnitude_of(const float_format *f, uint64_t bits) {
     return bits & ((UINT64_C(1) << (f->fraction_bits + f->exponent_bits)) - 1);
 }
 
-/* The finite value in units of the smallest subnormal. */
-static void to_units(mpz_t units, const float_format *f, uint64_t bits) {
+/* A finite value in units of the smallest subnormal: a significand with its sign, times 2^ the returned. */
+static mp_bitcnt_t significand_of(mpz_t significand, const float_format *f, uint64_t bits) {
     const uint64_t magnitude = magnitude_of(f, bits);
     const uint64_t field = magnitude >> f->fraction_bits;
-    uint64_t significand = magnitude & ((UINT64_C(1) << f->fraction_bits) - 1);
+    uint64_t digits = magnitude & ((UINT64_C(1) << f->fraction_bits) - 1);
     if (field > 0)
-        significand |= UINT64_C(1) << f->fraction_bits;
-    mpz_set_ui(units, significand);
-    mpz_mul_2exp(units, units, field > 0 ? field - 1 : 0);
+        digits |= UINT64_C(1) << f->fraction_bits;
+    mpz_set_ui(significand, digits);
     if (sign_of(f, bits))
-        mpz_neg(units, units);
+        mpz_neg(significand, significand);
+    return field > 0 ? field - 1 : 0;
 }
 
 void oracle_init(oracle_sum *sum, const float_format *f, bool products) {
@@ -81,8 +81,8 @@ void oracle_add(oracle_sum *sum, const float_format *f, const void *x, size_t n)
             continue;
         }
         sum->others |= magnitude != 0 || !sign_of(f, bits);
-        to_units(units, f, bits);
-        mpz_mul_2exp(units, units, (mp_bitcnt_t)(f->lowest - sum->lowest));
+        const mp_bitcnt_t shift = significand_of(units, f, bits);
+        mpz_mul_2exp(units, units, shift + (mp_bitcnt_t)(f->lowest - sum->lowest));
         mpz_add(sum->units, sum->units, units);
     }
     mpz_clear(units);
@@ -102,10 +102,9 @@ void oracle_add_products(oracle_sum *sum, const float_format *f, const void *x, 
             continue;
         }
         sum->others |= !negative || (pm != 0 && qm != 0);
-        to_units(a, f, p);
-        to_units(b, f, q);
+        const mp_bitcnt_t shift_a = significand_of(a, f, p), shift_b = significand_of(b, f, q);
         mpz_mul(a, a, b);
-        mpz_mul_2exp(a, a, (mp_bitcnt_t)(2 * f->lowest - sum->lowest));
+        mpz_mul_2exp(a, a, shift_a + shift_b + (mp_bitcnt_t)(2 * f->lowest - sum->lowest));
         mpz_add(sum->units, sum->units, a);
     }
     mpz_clears(a, b, NULL);

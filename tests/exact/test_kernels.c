@@ -37,45 +37,51 @@ static void fail_with(const char *what, const tally_exact_kernels *level, const 
              (unsigned long long)seed, n);
 }
 
-static void check_sum(const tally_exact_kernels *level, const float_format *f, int kind, uint64_t seed, size_t n,
-                      const void *x) {
+/* A small kernel's sum, where there is one. */
+static void check_pair(const char *what, tally_exact_pair pair, const oracle_sum *sum, const tally_exact_kernels *level,
+                       const float_format *f, int kind, uint64_t seed, size_t n) {
+    for (int out = 0; out < FORMATS; out++) {
+        uint64_t bits = 0;
+        tally_round_pair(pair, float_formats[out].type, &bits);
+        if (bits != oracle_round(sum, ORACLE_SUM, &float_formats[out]))
+            fail_with(what, level, f, kind, seed, n);
+    }
+}
+
+/* At every level: big integers take longer than the kernels, and are asked once. */
+static void check_sum(const float_format *f, int kind, uint64_t seed, size_t n, const void *x) {
     oracle_sum sum;
-    tally_superaccumulator state;
     oracle_init(&sum, f, false);
     oracle_add(&sum, f, x, n);
-    tally_superaccumulator_init(&state, tally_exact_layout_of(f->type, false));
-    kernels_of(level, f)->add(&state, x, n);
-    if (!oracle_agrees(&sum, &state))
-        fail_with("sum", level, f, kind, seed, n);
-    tally_exact_pair pair;
-    if (n <= TALLY_EXACT_SMALL && kernels_of(level, f)->small_sum(x, n, &pair))
-        for (int out = 0; out < FORMATS; out++) {
-            uint64_t bits = 0;
-            tally_round_pair(pair, float_formats[out].type, &bits);
-            if (bits != oracle_round(&sum, ORACLE_SUM, &float_formats[out]))
-                fail_with("small sum", level, f, kind, seed, n);
-        }
+    for (int l = 0; l < levels_count(); l++) {
+        const tally_exact_kernels *level = levels_at(l);
+        tally_superaccumulator state;
+        tally_superaccumulator_init(&state, tally_exact_layout_of(f->type, false));
+        kernels_of(level, f)->add(&state, x, n);
+        if (!oracle_agrees(&sum, &state))
+            fail_with("sum", level, f, kind, seed, n);
+        tally_exact_pair pair;
+        if (n <= TALLY_EXACT_SMALL && kernels_of(level, f)->small_sum(x, n, &pair))
+            check_pair("small sum", pair, &sum, level, f, kind, seed, n);
+    }
     oracle_clear(&sum);
 }
 
-static void check_products(const tally_exact_kernels *level, const float_format *f, int kind, uint64_t seed, size_t n,
-                           const void *x, const void *y) {
+static void check_products(const float_format *f, int kind, uint64_t seed, size_t n, const void *x, const void *y) {
     oracle_sum sum;
-    tally_superaccumulator state;
     oracle_init(&sum, f, true);
     oracle_add_products(&sum, f, x, y, n);
-    tally_superaccumulator_init(&state, tally_exact_layout_of(f->type, true));
-    kernels_of(level, f)->add_products(&state, x, y, n);
-    if (!oracle_agrees(&sum, &state))
-        fail_with("products", level, f, kind, seed, n);
-    tally_exact_pair pair;
-    if (n <= TALLY_EXACT_SMALL && kernels_of(level, f)->small_products(x, y, n, &pair))
-        for (int out = 0; out < FORMATS; out++) {
-            uint64_t bits = 0;
-            tally_round_pair(pair, float_formats[out].type, &bits);
-            if (bits != oracle_round(&sum, ORACLE_SUM, &float_formats[out]))
-                fail_with("small products", level, f, kind, seed, n);
-        }
+    for (int l = 0; l < levels_count(); l++) {
+        const tally_exact_kernels *level = levels_at(l);
+        tally_superaccumulator state;
+        tally_superaccumulator_init(&state, tally_exact_layout_of(f->type, true));
+        kernels_of(level, f)->add_products(&state, x, y, n);
+        if (!oracle_agrees(&sum, &state))
+            fail_with("products", level, f, kind, seed, n);
+        tally_exact_pair pair;
+        if (n <= TALLY_EXACT_SMALL && kernels_of(level, f)->small_products(x, y, n, &pair))
+            check_pair("small products", pair, &sum, level, f, kind, seed, n);
+    }
     oracle_clear(&sum);
 }
 
@@ -83,11 +89,9 @@ static void check(const float_format *f, int kind, uint64_t seed, size_t n, size
     void *x = memory_x + misalignment, *y = memory_y + misalignment / 2;
     oracle_generate(f, kind, seed, x, n);
     oracle_generate(f, (int)(seed % DATA_KINDS), seed + 1, y, n);
-    for (int l = 0; l < levels_count(); l++) {
-        check_sum(levels_at(l), f, kind, seed, n, x);
-        check_products(levels_at(l), f, kind, seed, n, x, x);
-        check_products(levels_at(l), f, kind, seed, n, x, y);
-    }
+    check_sum(f, kind, seed, n, x);
+    check_products(f, kind, seed, n, x, x);
+    check_products(f, kind, seed, n, x, y);
 }
 
 static void all_kinds_and_sizes(void **unused) {
@@ -142,10 +146,8 @@ static void specials_at_every_position(void **unused) {
             for (int s = 0; s < 4; s++) {
                 oracle_generate(format, 0, at, memory_x, n);
                 oracle_store(format, memory_x, at, specials[s]);
-                for (int l = 0; l < levels_count(); l++) {
-                    check_sum(levels_at(l), format, 0, at, n, memory_x);
-                    check_products(levels_at(l), format, 0, at, n, memory_x, memory_x);
-                }
+                check_sum(format, 0, at, n, memory_x);
+                check_products(format, 0, at, n, memory_x, memory_x);
             }
     }
 }
@@ -209,38 +211,45 @@ static uint32_t get_control(void) {
 
 /* Flushing to zero, denormals as zeros and each direction of rounding in the caller change nothing, and are still there
  * afterwards, with the exception flags as they were. */
+#if defined(__x86_64__)
+static void check_environment(uint32_t modes, const tally_exact_kernels *level, const float_format *format, int kind,
+                              size_t n, const oracle_sum *sum, const oracle_sum *products) {
+    tally_superaccumulator state, product_state;
+    tally_superaccumulator_init(&state, tally_exact_layout_of(format->type, false));
+    tally_superaccumulator_init(&product_state, tally_exact_layout_of(format->type, true));
+    const uint32_t plain = get_control();
+    set_modes(modes);
+    const uint32_t before = get_control();
+    kernels_of(level, format)->add(&state, memory_x, n);
+    kernels_of(level, format)->add_products(&product_state, memory_x, memory_x, n);
+    const uint32_t after = get_control();
+    __asm__ volatile("ldmxcsr %0" : : "m"(plain));
+    assert_int_equal(before, after);
+    if (!oracle_agrees(sum, &state) || !oracle_agrees(products, &product_state))
+        fail_with("hostile environment", level, format, kind, modes, n);
+}
+#endif
+
 static void hostile_environments(void **unused) {
     (void)unused;
 #if defined(__x86_64__)
     static const uint32_t modes[] = {0x8040, 0x8000, 0x0040, 0x2000, 0x4000, 0x6000, 0xe040};
     for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)
         for (int f = 0; f < FORMATS; f++)
-            for (int kind = 0; kind < DATA_KINDS; kind++)
-                for (int l = 0; l < levels_count(); l++) {
-                    const float_format *format = &float_formats[f];
-                    const size_t n = 4096 + 333;
-                    oracle_generate(format, kind, m, memory_x, n);
-                    oracle_sum sum, products;
-                    tally_superaccumulator state, product_state;
-                    oracle_init(&sum, format, false);
-                    oracle_init(&products, format, true);
-                    oracle_add(&sum, format, memory_x, n);
-                    oracle_add_products(&products, format, memory_x, memory_x, n);
-                    tally_superaccumulator_init(&state, tally_exact_layout_of(format->type, false));
-                    tally_superaccumulator_init(&product_state, tally_exact_layout_of(format->type, true));
-                    const uint32_t plain = get_control();
-                    set_modes(modes[m]);
-                    const uint32_t before = get_control();
-                    kernels_of(levels_at(l), format)->add(&state, memory_x, n);
-                    kernels_of(levels_at(l), format)->add_products(&product_state, memory_x, memory_x, n);
-                    const uint32_t after = get_control();
-                    __asm__ volatile("ldmxcsr %0" : : "m"(plain));
-                    assert_int_equal(before, after);
-                    if (!oracle_agrees(&sum, &state) || !oracle_agrees(&products, &product_state))
-                        fail_with("hostile environment", levels_at(l), format, kind, m, n);
-                    oracle_clear(&sum);
-                    oracle_clear(&products);
-                }
+            for (int kind = 0; kind < DATA_KINDS; kind++) {
+                const float_format *format = &float_formats[f];
+                const size_t n = 4096 + 333;
+                oracle_sum sum, products;
+                oracle_generate(format, kind, m, memory_x, n);
+                oracle_init(&sum, format, false);
+                oracle_init(&products, format, true);
+                oracle_add(&sum, format, memory_x, n);
+                oracle_add_products(&products, format, memory_x, memory_x, n);
+                for (int l = 0; l < levels_count(); l++)
+                    check_environment(modes[m], levels_at(l), format, kind, n, &sum, &products);
+                oracle_clear(&sum);
+                oracle_clear(&products);
+            }
 #endif
 }
 

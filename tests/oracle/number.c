@@ -52,12 +52,11 @@ int smallest_exponent_of(tally_dtype type) {
     return type == TALLY_F16 ? -24 : type == TALLY_BF16 ? -133 : type == TALLY_F32 ? -149 : -1074;
 }
 
-static int largest_exponent_of(tally_dtype type) {
-    return type == TALLY_F16 ? 16 : type == TALLY_F64 ? 1024 : 128;
-}
-
 long double largest_of(tally_dtype type) {
-    return ldexpl(1.0L - ldexpl(1.0L, -precision_of(type)), largest_exponent_of(type));
+    return type == TALLY_F16    ? 0x1.ffcp15L
+           : type == TALLY_BF16 ? 0x1.fep127L
+           : type == TALLY_F32  ? 0x1.fffffep127L
+                                : 0x1.fffffffffffffp1023L;
 }
 
 /* Both halves: sign, 'width' exponent bits, and the rest fraction. */

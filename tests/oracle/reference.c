@@ -25,6 +25,7 @@ void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc,
     r->is_scan = is_scan;
     r->in_kind = kind_of(in);
     r->only_negative_zeros = true;
+    r->half_ulp = is_float(acc) ? ldexpl(1, -precision_of(acc)) : 0x1p-53L;
     r->minimum = highest_cell(in);
     r->maximum = lowest_cell(in);
     r->wrapped = op == TALLY_PROD ? 1 : op == TALLY_BAND ? ones(in) : 0;
@@ -250,10 +251,6 @@ void reference_second(reference *r, cell x) {
     r->squares += deviation * deviation;
 }
 
-static long double half_ulp_of_one(const reference *r) {
-    return is_float(r->acc) ? ldexpl(1, -precision_of(r->acc)) : 0x1p-53L;
-}
-
 /* The factor of u T; see the header. */
 static long double allowance(const reference *r) {
     uint64_t n = r->count + 1;
@@ -289,7 +286,7 @@ static void give_sum(const reference *r, expected *e) {
         give_integer(e, k, r->wrapped);
         return;
     }
-    give_real(e, total(r), r->exact_terms ? 0 : allowance(r) * half_ulp_of_one(r) * r->magnitude);
+    give_real(e, total(r), r->exact_terms ? 0 : allowance(r) * r->half_ulp * r->magnitude);
     e->any_zero = r->only_negative_zeros || r->op == TALLY_DOT || r->op == TALLY_SUMSQ;
 }
 
@@ -299,7 +296,7 @@ static void give_variance(const reference *r, int ddof, expected *e) {
         return;
     }
     long double divisor = (long double)r->count - ddof, n = (long double)r->count;
-    long double k = allowance(r) * half_ulp_of_one(r);
+    long double k = allowance(r) * r->half_ulp;
     long double spread = r->squares / n;
     long double bound = k * sqrtl(spread) * sqrtl(spread + r->mean * r->mean) + k * k * r->mean * r->mean;
     long double variance = r->squares / divisor;
@@ -308,7 +305,7 @@ static void give_variance(const reference *r, int ddof, expected *e) {
     bound += ldexpl(1, smallest_exponent_of(is_float(r->acc) ? r->acc : TALLY_F64) + 8);
     if (r->op == TALLY_STD) {
         long double root = sqrtl(variance), below = sqrtl(fmaxl(variance - bound, 0));
-        bound = (root + below > 0 ? bound / (root + below) : sqrtl(bound)) + 2 * half_ulp_of_one(r) * root;
+        bound = (root + below > 0 ? bound / (root + below) : sqrtl(bound)) + 2 * r->half_ulp * root;
         variance = root;
     }
     give_real(e, variance, bound);
@@ -323,7 +320,7 @@ static void give_exact(const reference *r, expected *e) {
 }
 
 int reference_value(const reference *r, int ddof, expected e[2]) {
-    long double u = half_ulp_of_one(r), n = (long double)r->count;
+    long double u = r->half_ulp, n = (long double)r->count;
     if (r->exact) {
         give_exact(r, e);
         return 1;

@@ -45,6 +45,7 @@ typedef struct reference {
     bool is_scan;
     bool exact_terms; /* every partial result is representable: no error is allowed */
     number_kind in_kind;
+    long double half_ulp; /* of one, in the accumulator's type */
     uint64_t count;
     uint64_t wrapped;
     long double sum, compensation, magnitude, largest;

@@ -11,6 +11,7 @@
  *              the host sees
  *   full, unmappable, lost, lost_waiting, no_kernels, no_recording   what calls to the device answer
  *   idle       dispatches do nothing
+ *   takes_kernels   kernels are taken and not compiled, for plans that are not run
  *   caches     a driver that gives compiled pipelines back; "warm": and compiles none that it is not given */
 #define _GNU_SOURCE
 #define VK_NO_PROTOTYPES
@@ -183,6 +184,11 @@ static VkResult fake_pipelines(VkDevice device, VkPipelineCache cache, uint32_t 
                                VkPipeline *pipelines) {
     if (plays("no_kernels") || (plays("warm") && (!cache || cache != warm)))
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (plays("takes_kernels")) {
+        for (uint32_t k = 0; k < count; k++)
+            pipelines[k] = VK_NULL_HANDLE;
+        return VK_SUCCESS;
+    }
     return REAL_DEVICE(vkCreateComputePipelines)(device, cache, count, infos, callbacks, pipelines);
 }
 

@@ -8,10 +8,12 @@
  *   NARROW_PRODUCTS   defined if elements have at most half the bits of a lane
  *   FAST_VECTORS   optional: a file with a faster way for some of the class' monoids
  *   FAST_ROWS      optional: a file with faster ways for their short rows and segments
- *   ON_<class>  defined for every class as KEEP or DROP
+ *   ON_<class>  defined as KEEP for the classes whose monoids are wanted (classes.h)
  *
  * The algorithms are ordinary functions that take the monoid as their first argument; each is inlined into one small
  * function a monoid (DEFINE_KERNELS), where the monoid is a constant and its switch disappears. */
+
+#include "cpu/kernels/classes.h"
 
 #define NAME(function) PASTE4(function, _, CLASS, )
 #define E_T            PASTE2(e_, ELEMENT)
@@ -374,3 +376,4 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
 #undef L_T
 #undef E_T
 #undef NAME
+#include "cpu/kernels/undefine.h"

@@ -4,10 +4,12 @@
  *   ELEMENT, CLASS   as in fold.h
  *   LANE             type tag of lifted values
  *   COMPONENTS       2 or 3; C0, C1, C2 their type tags
- *   ON_<class>       defined for every class as KEEP or DROP
+ *   FAST_FOLD        a file with a faster fold of whole runs (minmax.h, indexed.h, logsumexp.h, moments.h)
+ *   ON_<class>       as in fold.h
  *
- * These are scalar and straight from the table. The monoids for which a faster fold exists (argmin, argmax, minmax,
- * moments) take it from extremum.h and moments.h, and keep the rest. */
+ * All else here is scalar and straight from the table. */
+
+#include "cpu/kernels/classes.h"
 
 #define NAME(function) PASTE4(function, _, CLASS, )
 #define E_T            PASTE2(e_, ELEMENT)
@@ -208,3 +210,4 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
 #undef L_T
 #undef E_T
 #undef NAME
+#include "cpu/kernels/undefine.h"

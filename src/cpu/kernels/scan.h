@@ -7,6 +7,8 @@
  * A vector is scanned in registers in log2(lanes) steps, each combining it with itself shifted up; then the value that
  * came before is combined in. Only that last step waits for the vector before. */
 
+#include "cpu/kernels/classes.h"
+
 #define NAME(function) PASTE4(function, CLASS, _, WIDTH)
 #define E_T            PASTE2(e_, ELEMENT)
 #define L_T            PASTE2(s_, LANE)
@@ -340,3 +342,4 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 #undef L_T
 #undef E_T
 #undef NAME
+#include "cpu/kernels/undefine.h"

@@ -46,45 +46,26 @@
 #define KEEP(...) __VA_ARGS__
 #define DROP(...)
 
-#define ON_SUM       DROP
-#define ON_SQUARE    DROP
-#define ON_TOTAL     DROP
-#define ON_COUNT     DROP
-#define ON_VALUE     DROP
-#define ON_MAGNITUDE DROP
-#define ON_BITS      DROP
-#define ON_VALUES    DROP
-#define ON_INDEXED   DROP
-#define ON_FLOATS2   DROP
-#define ON_FLOATS3   DROP
-
 /* ---- sums ---- */
 #define CLASS    SUM
+#define ON_SUM   KEEP
 #define LANE     SUM_LANE
 #define ACC      TOTAL_ACC
 #define FLUSH    SUM_FLUSH
 #define LANE_ABS abs
-#undef ON_SUM
-#define ON_SUM KEEP
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32 && defined(__SSE2__)
 #define FAST_VECTORS "cpu/kernels/packed_sum.h"
 #endif
 #define FAST_ROWS "cpu/kernels/rows.h"
 #include "cpu/kernels/fold.h"
-#undef FAST_VECTORS
-#undef FAST_ROWS
-#undef CLASS
-#undef LANE
-#undef FLUSH
-#undef ON_SUM
-#define ON_SUM DROP
 
 /* ---- products ---- */
-#define CLASS SQUARE
-#define LANE  SQUARE_LANE
-#define FLUSH SUM_FLUSH
-#undef ON_SQUARE
+#define CLASS     SQUARE
 #define ON_SQUARE KEEP
+#define LANE      SQUARE_LANE
+#define ACC       TOTAL_ACC
+#define FLUSH     SUM_FLUSH
+#define LANE_ABS  abs
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
 #define NARROW_PRODUCTS
 #endif
@@ -92,248 +73,151 @@
 #define FAST_VECTORS "cpu/kernels/packed_square.h"
 #endif
 #include "cpu/kernels/fold.h"
-#undef FAST_VECTORS
-#undef NARROW_PRODUCTS
-#undef CLASS
-#undef LANE
-#undef FLUSH
-#undef ON_SQUARE
-#define ON_SQUARE DROP
 
-#define CLASS TOTAL
-#define LANE  TOTAL_LANE
-#define FLUSH SUM_FLUSH
-#undef ON_TOTAL
+#define CLASS    TOTAL
 #define ON_TOTAL KEEP
+#define LANE     TOTAL_LANE
+#define ACC      TOTAL_ACC
+#define FLUSH    SUM_FLUSH
+#define LANE_ABS abs
 #include "cpu/kernels/fold.h"
-#undef CLASS
-#undef LANE
-#undef ACC
-#undef FLUSH
-#undef ON_TOTAL
-#define ON_TOTAL DROP
 
 /* ---- both again, in f64 throughout ---- */
 #ifdef HAS_F64_KERNELS
-#define CLASS F64
-#define LANE  f64
-#define ACC   f64
-#define FLUSH NEVER
-#undef ON_SUM
-#define ON_SUM KEEP
-#undef ON_SQUARE
+#define CLASS     F64
+#define ON_SUM    KEEP
 #define ON_SQUARE KEEP
-#undef ON_TOTAL
 #define ON_TOTAL  KEEP
+#define LANE      f64
+#define ACC       f64
+#define FLUSH     NEVER
+#define LANE_ABS  abs
 #define FAST_ROWS "cpu/kernels/rows.h"
 #include "cpu/kernels/fold.h"
-#undef FAST_ROWS
-#undef CLASS
-#undef LANE
-#undef ACC
-#undef FLUSH
-#undef ON_SUM
-#define ON_SUM DROP
-#undef ON_SQUARE
-#define ON_SQUARE DROP
-#undef ON_TOTAL
-#define ON_TOTAL DROP
 #endif
-#undef LANE_ABS
 
 /* ---- counts: the elements' bits are the lanes ---- */
 #define CLASS    COUNT
+#define ON_COUNT KEEP
 #define LANE     COUNT_LANE
 #define ACC      i64
 #define FLUSH    COUNT_FLUSH
 #define LANE_ABS abs
-#undef ON_COUNT
-#define ON_COUNT KEEP
 #include "cpu/kernels/fold.h"
-#undef CLASS
-#undef LANE
-#undef ACC
-#undef FLUSH
-#undef ON_COUNT
-#define ON_COUNT DROP
 
 /* ---- comparisons ---- */
-#define CLASS VALUE
-#define LANE  VALUE_LANE
-#define ACC   VALUE_LANE
-#define FLUSH NEVER
-#undef ON_VALUE
+#define CLASS    VALUE
 #define ON_VALUE KEEP
-#if ELEMENT_IS_FLOAT && defined(__AVX2__)
-#define FAST_VECTORS "cpu/kernels/extremum.h"
-#endif
-#include "cpu/kernels/fold.h"
-#undef FAST_VECTORS
-#undef CLASS
-#undef LANE
-#undef ACC
-#undef FLUSH
-#undef LANE_ABS
-#undef ON_VALUE
-#define ON_VALUE DROP
-
-#define CLASS    MAGNITUDE
-#define LANE     MAGNITUDE_LANE
-#define ACC      MAGNITUDE_LANE
-#define FLUSH    NEVER
-#define LANE_ABS MAGNITUDE_ABS
-#undef ON_MAGNITUDE
-#define ON_MAGNITUDE KEEP
-#include "cpu/kernels/fold.h"
-#undef CLASS
-#undef LANE
-#undef ACC
-#undef FLUSH
-#undef LANE_ABS
-#undef ON_MAGNITUDE
-#define ON_MAGNITUDE DROP
-
-/* ---- bits ---- */
-#if !ELEMENT_IS_FLOAT
-#define CLASS    BITS
 #define LANE     VALUE_LANE
 #define ACC      VALUE_LANE
 #define FLUSH    NEVER
 #define LANE_ABS abs
-#undef ON_BITS
-#define ON_BITS KEEP
+#if ELEMENT_IS_FLOAT && defined(__AVX2__)
+#define FAST_VECTORS "cpu/kernels/extremum.h"
+#endif
 #include "cpu/kernels/fold.h"
-#undef CLASS
-#undef LANE
-#undef ACC
-#undef FLUSH
-#undef LANE_ABS
-#undef ON_BITS
-#define ON_BITS DROP
+
+#define CLASS        MAGNITUDE
+#define ON_MAGNITUDE KEEP
+#define LANE         MAGNITUDE_LANE
+#define ACC          MAGNITUDE_LANE
+#define FLUSH        NEVER
+#define LANE_ABS     MAGNITUDE_ABS
+#include "cpu/kernels/fold.h"
+
+/* ---- bits ---- */
+#if !ELEMENT_IS_FLOAT
+#define CLASS    BITS
+#define ON_BITS  KEEP
+#define LANE     VALUE_LANE
+#define ACC      VALUE_LANE
+#define FLUSH    NEVER
+#define LANE_ABS abs
+#include "cpu/kernels/fold.h"
 #endif
 
 /* ---- several components ---- */
 #define CLASS      VALUES
+#define ON_VALUES  KEEP
 #define LANE       VALUE_LANE
 #define COMPONENTS 2
 #define C0         VALUE_LANE
 #define C1         VALUE_LANE
-#undef ON_VALUES
-#define ON_VALUES KEEP
-#define FAST_FOLD "cpu/kernels/minmax.h"
+#define FAST_FOLD  "cpu/kernels/minmax.h"
 #include "cpu/kernels/pairs.h"
-#undef FAST_FOLD
-#undef CLASS
-#undef C1
-#undef ON_VALUES
-#define ON_VALUES DROP
 
-#define CLASS INDEXED
-#define C1    i64
-#undef ON_INDEXED
+#define CLASS      INDEXED
 #define ON_INDEXED KEEP
+#define LANE       VALUE_LANE
+#define COMPONENTS 2
+#define C0         VALUE_LANE
+#define C1         i64
 #define FAST_FOLD  "cpu/kernels/indexed.h"
 #include "cpu/kernels/pairs.h"
-#undef FAST_FOLD
-#undef CLASS
-#undef LANE
-#undef C0
-#undef C1
-#undef ON_INDEXED
-#define ON_INDEXED DROP
 
-#define CLASS FLOATS2
-#define LANE  f64
-#define C0    f64
-#define C1    f64
-#undef ON_FLOATS2
+#define CLASS      FLOATS2
 #define ON_FLOATS2 KEEP
+#define LANE       f64
+#define COMPONENTS 2
+#define C0         f64
+#define C1         f64
 #define FAST_FOLD  "cpu/kernels/logsumexp.h"
 #include "cpu/kernels/pairs.h"
-#undef FAST_FOLD
-#undef CLASS
-#undef COMPONENTS
-#undef ON_FLOATS2
-#define ON_FLOATS2 DROP
 
 #define CLASS      FLOATS3
-#define COMPONENTS 3
-#define C2         f64
-#undef ON_FLOATS3
 #define ON_FLOATS3 KEEP
+#define LANE       f64
+#define COMPONENTS 3
+#define C0         f64
+#define C1         f64
+#define C2         f64
 #define FAST_FOLD  "cpu/kernels/moments.h"
 #include "cpu/kernels/pairs.h"
-#undef CLASS
-#if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32 /* and once more with deviations in f64 */
-#define CLASS MOMENTS_F64
+
+/* ---- and the last once more with deviations in f64 ---- */
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
 #undef DEVIATION_LANE
 #define DEVIATION_LANE f64
+#define CLASS          MOMENTS_F64
+#define ON_FLOATS3     KEEP
+#define LANE           f64
+#define COMPONENTS     3
+#define C0             f64
+#define C1             f64
+#define C2             f64
+#define FAST_FOLD      "cpu/kernels/moments.h"
 #include "cpu/kernels/pairs.h"
-#undef CLASS
 #endif
-#undef FAST_FOLD
-#undef LANE
-#undef COMPONENTS
-#undef C0
-#undef C1
-#undef C2
-#undef ON_FLOATS3
-#define ON_FLOATS3 DROP
 
 /* ---- direct scans ---- */
 #ifdef SAME_LANE
-#define LANE  SAME_LANE
-#define WIDTH same
-#define CLASS SUM
-#define ACC   TOTAL_ACC
-#undef ON_SUM
-#define ON_SUM KEEP
-#undef ON_TOTAL
+#define CLASS    SUM
+#define ON_SUM   KEEP
 #define ON_TOTAL KEEP
+#define LANE     SAME_LANE
+#define ACC      TOTAL_ACC
+#define WIDTH    same
 #include "cpu/kernels/scan.h"
-#undef CLASS
-#undef ACC
-#undef ON_SUM
-#define ON_SUM DROP
-#undef ON_TOTAL
-#define ON_TOTAL DROP
+
 #define CLASS    VALUE
-#define ACC      VALUE_LANE
-#undef ON_VALUE
 #define ON_VALUE KEEP
 #if !ELEMENT_IS_FLOAT
-#undef ON_BITS
 #define ON_BITS KEEP
 #endif
+#define LANE  SAME_LANE
+#define ACC   VALUE_LANE
+#define WIDTH same
 #include "cpu/kernels/scan.h"
-#undef LANE
-#undef WIDTH
-#undef CLASS
-#undef ACC
-#undef ON_VALUE
-#define ON_VALUE DROP
-#undef ON_BITS
-#define ON_BITS DROP
 #endif
 
 #ifdef WIDE_LANE
-#define LANE  WIDE_LANE
-#define WIDTH wide
-#define CLASS SUM
-#define ACC   TOTAL_ACC
-#undef ON_SUM
-#define ON_SUM KEEP
-#undef ON_TOTAL
+#define CLASS    SUM
+#define ON_SUM   KEEP
 #define ON_TOTAL KEEP
+#define LANE     WIDE_LANE
+#define ACC      TOTAL_ACC
+#define WIDTH    wide
 #include "cpu/kernels/scan.h"
-#undef LANE
-#undef WIDTH
-#undef CLASS
-#undef ACC
-#undef ON_SUM
-#define ON_SUM DROP
-#undef ON_TOTAL
-#define ON_TOTAL DROP
 #endif
 
 /* ---- the table ---- */
@@ -366,12 +250,10 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
 #ifdef HAS_F64_KERNELS
     .f64_kernels =
         {
-#undef ON_SUM
-#define ON_SUM KEEP
-#undef ON_SQUARE
+#define ON_SUM    KEEP
 #define ON_SQUARE KEEP
-#undef ON_TOTAL
-#define ON_TOTAL                       KEEP
+#define ON_TOTAL  KEEP
+#include "cpu/kernels/classes.h"
 #define TALLY_MONOID(name, class, ...) ON_##class([TALLY_MONOID_##name] = &kernels_F64_##name, )
 #include "core/monoids.def"
 #if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32

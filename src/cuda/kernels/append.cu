@@ -6,7 +6,8 @@ enum { VECTOR = 16 / sizeof(in_t) /* elements that one load brings */ };
 template <class A> inline A append(A acc, value_t value, value_t partner, uint64 i) {
     A next = lift_as<A>(value, partner, i);
 #if IS_ARGMIN || IS_ARGMAX
-    /* a NaN stays, and is taken unless there is one; so is the first of all */
+    /* A NaN is better than any number, and once there is one it stays, as the first of them. The first element of all
+     * is taken whatever it is: NO_INDEX says that there is none yet. */
     bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
     return (is_better && acc.a0 == acc.a0) || acc.a1 == NO_INDEX ? next : acc;
 #else
@@ -15,11 +16,13 @@ template <class A> inline A append(A acc, value_t value, value_t partner, uint64
 }
 
 #if IS_MOMENTS
-/* Sums of elements, and of their squares, away from a shift, the first of them: no division an element. The shift is at
- * most sqrt(count - 1) standard deviations from their mean, so of the squares' 53 bits no more than log2(count) are lost
- * when what that adds to them is taken off again. */
+/* The first element is a shift. Of all elements the distance from it is added up, and its square, which takes no
+ * division for each element, as a running mean would. In the end the squares of the distances from the mean are what is
+ * left of those from the shift when count times the square of the distance between the two is taken off. One of 'count'
+ * elements is at most sqrt(count - 1) standard deviations from their mean, so the squares are at most 'count' times as
+ * large as what is left, and no more than log2(count) of their 53 bits are lost. */
 struct lanes {
-    enum { LIMIT = 128 / VECTOR }; /* vectors, before they are to be taken */
+    enum { LIMIT = 128 / VECTOR }; /* vectors that may be added before take() */
     double shift = 0, sum = 0, squares = 0;
     uint32 count = 0;
     bool has_shift = false;
@@ -36,13 +39,14 @@ struct lanes {
         squares += away * away;
         count++;
     }
-    /* What was added, of which nothing is left. */
+    /* Gives what was added, and starts again with nothing. */
     acc_t take() {
         acc_t r = identity_as<acc_t>();
         if (count) {
             const double mean = sum / count, of_shift = sum * mean;
             r.a0 = count;
             r.a1 = shift + mean;
+            /* infinities and NaNs are the result; a difference below 0 can only be rounding */
             r.a2 = squares - squares != 0 ? squares : squares < of_shift ? 0 : squares - of_shift;
         }
         *this = lanes();
@@ -74,7 +78,7 @@ struct lanes {
 };
 #endif
 
-/* A vector of elements, of two inputs, whose first has this index. */
+/* Adds a vector of elements (and of the second input's, where there is one), the first of which has this index. */
 inline void add_vector(lanes &l, const in_t *x, const in_t *y, uint64 index) {
 #pragma unroll
     for (int k = 0; k < VECTOR; k++)

@@ -2,15 +2,16 @@
  * the end of one of much, whose partial results one block would take too long to read. See reduce.cu. */
 
 enum {
-    CLUSTER = 8,                                      /* blocks */
-    CLUSTER_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256, /* threads a block of a cluster */
-    CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4          /* vectors that those load at a time */
+    CLUSTER = 8,                                      /* blocks: the most that every device with clusters takes */
+    CLUSTER_BLOCK = sizeof(acc_t) <= 16 ? 1024 : 256, /* threads of a block; large accumulators have no room for more */
+    CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4          /* vectors that a thread loads at a time */
 };
 
-/* The first block folds what the blocks have, in their order. Each has arrived once before. */
+/* The first block folds what the blocks have, in their order. The others write to its shared memory, which is there
+ * only when it runs: so all blocks must have arrived at the cluster's barrier once before they call this. */
 inline void give_as_cluster(const destination &to, acc_t acc) {
     __shared__ slot of_blocks[CLUSTER];
-    wait_for_cluster(); /* the first block's memory is there once it runs */
+    wait_for_cluster();
     if (threadIdx.x == 0) {
         uint32 words[sizeof(slot) / 4] = {};
         memcpy(words, &acc, sizeof acc);

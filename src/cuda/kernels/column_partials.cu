@@ -1,7 +1,6 @@
-/* The second kernel of a reduction of columns: what their chunks gave. */
-
-/* The results are shared out evenly among the blocks, and the threads of a block among its results, until each has few
- * chunks. */
+/* The second kernel of a reduction of columns, which folds what the columns' chunks gave (partials.cu). Each block has
+ * as many results as the others; each result has so many of the block's threads that none has more than A_SHARE chunks,
+ * if there are threads enough. */
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_column_partials(partials_args p) {
     constexpr uint32 SPOTS = 16384 / sizeof(slot) < BLOCK ? 16384 / sizeof(slot) : BLOCK, A_SHARE = 8;
     __shared__ alignas(16) uint8 memory[SPOTS * sizeof(acc_t)];

@@ -1,39 +1,40 @@
-/* Reductions along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner > 1.
- * A block has a panel of columns and a chunk of the rows; in each step it takes 'groups' rows of the panel, each thread
- * 'width' neighbouring elements, the same columns every time. A panel that is as wide as the rows is a stretch of
- * consecutive elements, and a thread's elements may then be of two rows. At the end the threads of a column are folded
- * in their order, and a second kernel folds the chunks in a fixed one, so that a result is the same bits every run.
- * Where the operator does not commute, each thread has a part of the chunk's rows that follow each other. */
+/* Reductions along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner >
+ * 1. A block has a panel of columns and a chunk of the rows; in each step it takes 'groups' rows of the panel, each
+ * thread 'width' neighbouring elements, the same columns every time. A panel that is as wide as the rows is a stretch
+ * of consecutive elements, and a thread's elements may then be of two rows. At the end the threads of a column are
+ * folded in their order, and a second kernel folds the chunks in a fixed one, so that a result is the same bits every
+ * run. Where the operator does not commute, each thread has a part of the chunk's rows that follow each other. */
 struct columns_args {
     const in_t *x, *y;
     slot *partials; /* chunks x outer x inner */
     destination to;
     uint64 outer, extent, inner;
     uint64 before; /* rows in earlier pieces */
-    uint64 panels; /* a slab */
-    uint64 chunks, chunk; /* a panel; rows each */
-    uint32 width;  /* COLUMN_WIDTH, or 1 */
-    uint32 panel;  /* columns a panel */
-    uint32 groups; /* rows a step */
+    uint64 panels; /* of a slab */
+    uint64 chunks; /* of a panel */
+    uint64 chunk;  /* rows of a chunk */
+    uint32 width;  /* columns of a thread: COLUMN_WIDTH, or 1 */
+    uint32 panel;  /* columns of a panel */
+    uint32 groups; /* rows of a step */
 };
 
-/* Blocks a processor, for which registers must do. */
+/* Blocks that a multiprocessor must have registers for. */
 constexpr int COLUMN_RESIDENT = COLUMN_WIDTH * sizeof(acc_t) <= 32 ? 4 : sizeof(acc_t) <= 32 ? 2 : 1;
 
 /* ---- a thread's elements ---- */
 
-/* Rows whose loads are under way together: 64 bytes a thread or so. */
+/* Rows that a thread has on their way at a time: 64 bytes or so. */
 constexpr int rows_ahead(int width) {
     return UNROLL == 1 ? 1 : width * (int)sizeof(in_t) >= 16 ? 4 : 8;
 }
 
 template <int Width> struct stretch {
     const in_t *x, *y;
-    uint64 at, end;      /* elements: the next, the bound */
-    uint64 step, stride; /* elements: between the rows that are loaded together, and to the next such */
-    uint64 row[Width];   /* of the next elements, in all pieces */
-    uint64 rows_a_step, rows_a_stride;
-    bool aligned; /* to Width elements, x and y */
+    uint64 at, end;       /* the next element, and the one behind the last */
+    uint64 step, stride;  /* elements from one row to the next that is loaded with it, and to the next such rows */
+    uint64 row[Width];    /* the number of the next elements' row, counted from the first piece on */
+    uint64 rows_a_step, rows_a_stride; /* step and stride in rows */
+    bool aligned;         /* x and y can be loaded Width elements at a time */
 
     few<in_t, Width> load_any(const in_t *from, uint64 i) const {
         if (aligned && i + Width <= end)
@@ -47,7 +48,7 @@ template <int Width> struct stretch {
     }
 };
 
-/* ---- what becomes of it ---- */
+/* ---- results ---- */
 
 template <int Width> inline void give_columns(const columns_args &p, uint64 column, const acc_t *acc) {
     if (p.to.carry || p.to.total) {

@@ -1,6 +1,8 @@
 /* The launches before a reduction by keys whose outputs may be too small. */
 
-/* The number of runs, added to *runs. */
+enum { REFUSED_RUNS = 4 /* TALLY_CUDA_REFUSED_RUNS of workspace.h */ };
+
+/* Adds up the number of runs. */
 extern "C" __global__ void __launch_bounds__(BLOCK) count_runs(groups_args p) {
     uint32 mine = 0;
     for (uint64 i = blockIdx.x * (uint64)BLOCK + threadIdx.x; i < p.n; i += gridDim.x * (uint64)BLOCK)
@@ -12,6 +14,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_runs(groups_args p) {
 
 extern "C" __global__ void refuse_more_runs(groups_args p) {
     if (p.told->runs > p.room)
-        p.told->refused |= 4;
+        p.told->refused |= REFUSED_RUNS;
 }
 

@@ -6,10 +6,12 @@
  * addition from there, so that neither order nor grid changes a bit of a result.
  *
  * Before this text specialize.c and specialize_exact.c put the choices: PRODUCTS, LEVELS, LIMBS ... and what they mean. */
-/* A sum outside of its block: of a row that several blocks share, or of a group whose elements come in pieces. */
+
+/* A sum in global memory: of a row that several blocks share, or of a group whose elements come in pieces. */
 struct row_sum {
     int64 limbs[LIMBS];
-    uint32 saw, arrived;
+    uint32 saw;     /* SAW_NAN ... of all its elements */
+    uint32 arrived; /* blocks that have added theirs */
 };
 static_assert(sizeof(row_sum) == SLOT_BYTES, "cuda/sizes.c counts with another size");
 
@@ -18,61 +20,68 @@ struct exact_args {
     out_t *out;
     const index_t *index; /* offsets or keys */
     index_t *keys_out;
-    row_sum *sums;        /* a row that several blocks share; zero at the start */
-    const row_sum *carry; /* a group: what earlier pieces gave */
-    row_sum *total;       /* a group: instead of 'out' where that is not NULL; another memory than carry */
-    uint64 *ranks;        /* a chunk of keys: heads in it, then runs before it */
+    row_sum *sums;        /* one for each row that several blocks share; zero when the kernel starts */
+    const row_sum *carry; /* for each group what earlier pieces gave */
+    row_sum *total;       /* if not NULL, where sums go instead of results to 'out'; not the memory of 'carry' */
+    uint64 *ranks;        /* for each chunk of keys how many heads it has, then how many runs begin before it */
     uint64 *runs;         /* receives the number of runs of keys */
     uint32 *refused;      /* not 0: the offsets are bad, or the output too small; nothing is written */
-    uint64 rows, extent, inner; /* groups; elements a row or in all; elements from one of a group to the next */
-    uint64 blocks;              /* a row */
-    uint64 chunks, room;        /* of keys; results that the output takes */
+    uint64 rows;   /* groups */
+    uint64 extent; /* elements of a row; of segments and keys, in all */
+    uint64 inner;  /* elements from one of a group to the next */
+    uint64 blocks; /* that share a row */
+    uint64 chunks; /* of keys */
+    uint64 room;   /* runs that the outputs hold */
 };
 
 enum {
     WARPS = BLOCK / WARP,
     VECTOR = 16 / sizeof(in_t),
-    ITEMS = VECTOR * VECTORS, /* that a lane loads at a time */
+    ITEMS = VECTOR * VECTORS, /* elements that a lane loads at a time */
     TILE = WARP * ITEMS,
-    LOADS_AHEAD = sizeof(in_t) == 2 && !PRODUCTS, /* the next tile, before this one is added: ITEMS take few registers */
-    HAS_TWO_TERMS = PRODUCTS && sizeof(in_t) == 8, /* a product as its rounded value and what that lacks */
-    ADDITIONS_LOG = 11,                            /* to each lane's levels until they are emptied */
+    LOADS_AHEAD = sizeof(in_t) == 2 && !PRODUCTS, /* narrow items leave registers for the next tile's, too */
+    HAS_TWO_TERMS = PRODUCTS && sizeof(in_t) == 8, /* a product is its rounded value and the error of that */
+    ADDITIONS_LOG = 11,                            /* a level takes 2^11 additions before it must be emptied ... */
     ADDITIONS = 1 << ADDITIONS_LOG,
-    LEVEL_BITS = 52 - ADDITIONS_LOG,
-    /* Values of few bits need not be split: each goes to the level that its exponent is for. */
+    LEVEL_BITS = 52 - ADDITIONS_LOG,               /* ... which leaves so many of its bits for a value's */
+    /* Values of few bits need not be split: each goes whole to the level that its exponent is for. */
     BY_EXPONENT = !PRODUCTS && SIGNIFICAND == 8,
     LEVEL_STEP = BY_EXPONENT ? LEVEL_BITS - SIGNIFICAND : LEVEL_BITS, /* from a level's top to the next one's */
     /* A window's terms are less than 2^top and multiples of 2^(top - SPAN). Level l is 1.5 * 2^m, m = top + 12 - 41 l:
-     * 2^11 terms of at most 2^top stay within half a binade of it. Its unit is 2^(m - 52), residuals are at most half of
-     * that, 2^(top - 41 (l + 1)), as the next level wants them. The last level's unit must divide all: 2^(top - SPAN).
-     * By exponent, level l takes the values of exponents from top - 33 (l + 1) on: its unit divides those of 8 bits. */
+     * 2^11 terms of at most 2^top stay within half a binade of it. Its unit is 2^(m - 52), residuals are at most half
+     * of that, 2^(top - 41 (l + 1)), as the next level wants them. The last level's unit must divide all: 2^(top -
+     * SPAN). By exponent, level l takes the values of exponents from top - 33 (l + 1) on: its unit divides those of 8
+     * bits. */
     SPAN = LEVELS * LEVEL_STEP + (BY_EXPONENT ? SIGNIFICAND : 0) - 1,
     WORDS = 2 * LIMBS, /* int32 with 16 bits of payload */
-    WORD_DEPOSITS = 30000, /* of less than 2^16 each that a word takes, with room to spare below 2^31 */
-    SLACK = 3              /* bits above the largest term, so that the next tiles keep the window */
+    WORD_DEPOSITS = 30000, /* that a word takes, each less than 2^16: together well below 2^31 */
+    SLACK = 3              /* bits left free above the largest term, so that the next tiles' fit, too */
 };
 
-/* f16 and its products fit one window, whatever they are: 2^-24 to 2^16, and twice that. */
+/* All f16, 2^-24 to 2^16, fit one window, and so do their products, with twice the exponents. */
 constexpr bool HAS_CONSTANT_WINDOW = SIGNIFICAND == 11 || SIGNIFICAND == 22;
 
-enum { SAW_NAN = 1, SAW_PLUS_INFINITY = 2, SAW_MINUS_INFINITY = 4, SAW_OTHER = 8 /* than -0 */ };
+/* What a sum's elements were, besides finite values: SAW_OTHER than -0, since a sum of nothing but -0 is -0. */
+enum { SAW_NAN = 1, SAW_PLUS_INFINITY = 2, SAW_MINUS_INFINITY = 4, SAW_OTHER = 8 };
 
-/* Windows are checked on the exponent's field of the elements or, where terms are doubles, of their upper halves. */
+/* Whether a tile fits the window is seen in the exponents' fields: of the elements' own bits where these are NARROW,
+ * else of the upper halves of the terms as doubles. PACKED elements are looked at two at a time. */
 constexpr bool NARROW = !PRODUCTS && sizeof(in_t) < 8;
-constexpr bool PACKED = !PRODUCTS && sizeof(in_t) == 2; /* two elements are checked at a time */
+constexpr bool PACKED = !PRODUCTS && sizeof(in_t) == 2;
 enum {
     FIELD_AT = !NARROW ? 20 : SIGNIFICAND == 24 ? 23 : SIGNIFICAND == 8 ? 7 : 10,
     BIAS = !NARROW ? 1023 : SIGNIFICAND == 11 ? 15 : 127,
     MOST_TOP = HAS_CONSTANT_WINDOW ? (PRODUCTS ? 32 : 16) : NARROW ? 128 : 1010,
     LEAST_TOP = HAS_CONSTANT_WINDOW ? (int)MOST_TOP
-                : PACKED            ? (LEVELS - 1) * LEVEL_STEP - ADDITIONS_LOG - BIAS /* a level is no subnormal */
+                : PACKED            ? (LEVELS - 1) * LEVEL_STEP - ADDITIONS_LOG - BIAS /* no level is subnormal */
                 : NARROW            ? -126
                                     : SPAN - 1074,
-    /* Doubles are made of packed elements by moving bits, which leaves them smaller by a power of two: see scaled_lower(). */
+    /* Doubles are made of packed elements by moving bits, which leaves them smaller by a power of two: see
+     * scaled_lower(). */
     SCALE_LOG = !PACKED ? 0 : 1023 - BIAS,
-    /* As many levels as take every finite f16, bf16 or f32. */
+    /* How many levels take every finite f16, bf16 or f32; 0: none do. */
     WIDE_LEVELS = HAS_CONSTANT_WINDOW ? LEVELS : BY_EXPONENT ? 8 : NARROW ? 7 : 0,
-    /* Products smaller than 2^-969 may lack more than a double can say. */
+    /* The error of a product below 2^-969 may be too small for a double. */
     LEAST_FIELD = HAS_TWO_TERMS ? 1023 - 969 : 0
 };
 constexpr uint32 NO_VALUE = 0xffffffffu;
@@ -106,7 +115,8 @@ inline uint32 upper_of(double x) {
 
 /* ---- the words: a fixed-point number, bit 0 of words[0] is 2^BOTTOM ---- */
 
-/* Adds a magnitude of at most 64 bits at a position; bits below position 0 are zeros. */
+/* Adds magnitude * 2^position to the words. A position below 0 occurs only with as many zeros at the magnitude's end.
+ */
 inline void deposit(int32 *words, uint64 magnitude, bool negative, int position) {
     if (position < 0) {
         magnitude >>= position < -63 ? 63 : -position;
@@ -149,7 +159,7 @@ inline uint32 special(bool nan, bool negative) {
     return nan ? SAW_NAN : negative ? SAW_MINUS_INFINITY : SAW_PLUS_INFINITY;
 }
 
-/* These add a value, or the product of two, by integers alone, and give what was special about it. */
+/* These add a value, or the product of two, by integers alone, and give the SAW_ bits of it. */
 inline uint32 deposit_value(int32 *words, double x) {
     parts p = take_apart(x);
     if (!p.finite)
@@ -173,7 +183,7 @@ inline uint32 deposit_product(int32 *words, double x, double y) {
     return SAW_OTHER;
 }
 
-/* Moves what is above each word's payload one word up. */
+/* Moves what each word has above its 16 bits of payload to the next word. */
 inline void carry_once(int32 *words) {
     for (int base = (WORDS - 1) / WARP * WARP; base >= 0; base -= WARP) {
         int i = base + lane_of();

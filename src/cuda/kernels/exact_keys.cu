@@ -1,6 +1,7 @@
-/* Exact mode: runs of equal keys. Their heads are counted in chunks, which gives each chunk the number of its first run;
- * then a warp adds the runs that begin in its chunk. */
-/* Whether a run begins at i, for lanes that are not past the end. */
+/* Exact mode: runs of equal keys. Their heads are counted in chunks, which gives each chunk the number of its first
+ * run; then a warp adds the runs that begin in its chunk. */
+
+/* Whether a run begins at i; past the end none does. */
 inline bool is_head(const exact_args &p, uint64 i) {
     return i < p.extent && (i == 0 || load(p.index + i) != load(p.index + i - 1));
 }
@@ -25,7 +26,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_heads(exact_args p) {
     }
 }
 
-/* One block: turns the chunks' heads into those before each, and looks whether the output takes them all. */
+/* One block turns the numbers of the chunks' heads into those of the heads before each chunk, and refuses to go on if
+ * the outputs have no room for all runs. */
 extern "C" __global__ void __launch_bounds__(BLOCK) rank_heads(exact_args p) {
     __shared__ uint64 sums[BLOCK];
     uint64 each = (p.chunks + BLOCK - 1) / BLOCK, begin = threadIdx.x * each;
@@ -48,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) rank_heads(exact_args p) {
     }
 }
 
-/* The runs that begin in a warp's chunk, to their ends. */
+/* A warp adds the runs that begin in its chunk, to their ends. */
 extern "C" __global__ void __launch_bounds__(BLOCK) exact_runs(exact_args p) {
     __shared__ alignas(16) int32 words[WARPS][WORDS];
     int warp = threadIdx.x / WARP;

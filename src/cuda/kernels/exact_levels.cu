@@ -1,8 +1,9 @@
-/* Exact mode: a warp's accumulator: the words in shared memory, each lane's levels, and the window that these are for. */
+/* Exact mode, a warp's accumulator: the words in shared memory, each lane's levels, and the window of these. */
+
 struct warp_sum {
     int32 *words;
-    uint32 saw;   /* this lane */
-    int deposits; /* since the words' carries were moved */
+    uint32 saw;   /* SAW_ bits of this lane's elements */
+    int deposits; /* to a word since the carries were moved, at most */
 
     void clear(int32 *memory) {
         words = memory;
@@ -12,6 +13,7 @@ struct warp_sum {
             words[i] = 0;
         __syncwarp();
     }
+    /* Makes sure that each word can take so many more deposits. */
     void expect(int more) {
         if (deposits + more > WORD_DEPOSITS) {
             __syncwarp();
@@ -22,6 +24,8 @@ struct warp_sum {
     }
 };
 
+/* A lane's L levels, of which each begins as a large number of 1.5 * 2^m, so that what is added to it is rounded to a
+ * multiple of its unit (exact.cu). */
 template <int L> struct levels {
     double level[L];
 
@@ -48,7 +52,7 @@ template <int L> struct levels {
         }
         level[L - 1] = __dadd_rn(level[L - 1], x);
     }
-    /* Compared as doubles, since the units for integers have more to do. */
+    /* Exponents are compared by comparing doubles: the units for integers are the busier ones here. */
     void add_by_exponent(double x, int top) {
         bool placed = false;
 #pragma unroll
@@ -62,7 +66,8 @@ template <int L> struct levels {
         if (!placed)
             level[L - 1] = __dadd_rn(level[L - 1], x);
     }
-    /* Within a binade the bits of a double are an integer that counts its units. */
+    /* Adds the warp's levels to the words. As a level stays within its binade, its bits minus those that it began with,
+     * taken as integers, count its units. */
     void empty(warp_sum &sum, int top) {
         sum.expect(L);
 #pragma unroll
@@ -81,7 +86,8 @@ struct window {
     levels<LEVELS> terms;
     int top;
     int additions;               /* to each level since it was emptied */
-    uint32 high_from, low_until; /* fields that are out of it */
+    /* A tile fits if its highest field is below high_from and its lowest not below low_until. */
+    uint32 high_from, low_until;
 
     void place(int at) {
         top = at;
@@ -98,7 +104,7 @@ struct window {
             terms.empty(sum, top);
         additions = 0;
     }
-    /* Moves to where terms of these fields fit: the largest, and the least but one. False if they fit nowhere. */
+    /* Moves to where terms with these fields fit, the highest and the lowest less 1. False if they fit nowhere. */
     bool choose(warp_sum &sum, uint32 high, uint32 low) {
         if (high == 0 && low == NO_VALUE)
             high = (uint32)BIAS << FIELD_AT; /* zeros fit anywhere */

@@ -1,5 +1,5 @@
-/* Exact mode: what input in pieces needs besides: sums of nothing, and the results of sums. As pieces.cu has them, of
- * which an exact sum takes no initial value. */
+/* Exact mode: what input in pieces needs besides the kernels of reductions (see pieces.cu). The kernels have the
+ * parameters of those in pieces.cu, but exact sums have no initial value. */
 extern "C" __global__ void __launch_bounds__(BLOCK) clear_totals(row_sum *totals, const out_t *, uint64 count) {
     uint32 *word = (uint32 *)totals;
     for (uint64 i = blockIdx.x * (uint64)BLOCK + threadIdx.x; i < count * (sizeof(row_sum) / 4);
@@ -7,7 +7,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) clear_totals(row_sum *totals
         word[i] = 0;
 }
 
-/* A warp for each. */
+/* A warp rounds each sum. */
 extern "C" __global__ void __launch_bounds__(BLOCK)
     lower_totals(const row_sum *totals, uint64 count, uint64 elements, out_t *out) {
     __shared__ uint32 digits[WARPS][WORDS];

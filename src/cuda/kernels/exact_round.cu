@@ -1,4 +1,6 @@
-/* Exact mode: what becomes of a group's limbs: rounding, as src/exact/round.c has it, or keeping them for the next piece. */
+/* Exact mode, the end of a group: its limbs are rounded to a result, as src/exact/round.c does it, or kept for the next
+ * piece. */
+
 /* The absolute value as digits of base 2^32, lowest first, neither end zero. */
 struct magnitude {
     uint32 *digits;
@@ -6,7 +8,8 @@ struct magnitude {
     bool negative;
 };
 
-/* Digits of the limbs [first, end), which they overwrite from the beginning of the memory on. */
+/* Turns limbs [first, end) into digits, which may take the limbs' own memory: they are written no faster than limbs are
+ * read. */
 template <class Limb> inline magnitude magnitude_of(Limb limb, int first, int end, uint32 *digits) {
     int64 carry = 0;
     int count = 0, low = 0;
@@ -38,7 +41,8 @@ template <class Limb> inline magnitude magnitude_of(Limb limb, int first, int en
     return {digits + low, count - low, BOTTOM + 32 * (first + low), negative};
 }
 
-/* leading * 2^exponent and, if 'more', a little above it. The top bit of leading is set unless the value is zero. */
+/* leading * 2^exponent or, if 'more' is set, a little above it. The top bit of leading is set unless the value is zero.
+ */
 struct unrounded {
     uint64 leading;
     int exponent;
@@ -72,7 +76,7 @@ inline unrounded of_digits(const magnitude &m) {
             (uint32)(third << shift) != 0 || n > 3};
 }
 
-/* The digits from the top, one bit at a time, then zeros. */
+/* Reads the bits of the digits from the top down, and zeros after them. */
 struct bit_reader {
     const magnitude &m;
     int position;
@@ -102,14 +106,14 @@ inline unrounded quotient_of(const magnitude &m, uint64 divisor) {
     return {quotient, m.exponent + reader.position + 1, remainder != 0 || reader.has_more()};
 }
 
-/* Two bits of the number for one of the root; 58 are more than any type keeps. */
+/* Square root, by hand: two bits of the number for each bit of the root. 58 of these are more than any type keeps. */
 inline unrounded root_of(const magnitude &m) {
     constexpr int root_bits = 58;
     int length = 32 * m.count - (__clzll((int64)(uint64)m.digits[m.count - 1]) - 32);
     length += (m.exponent + length) & 1;
     bit_reader reader = {m, length - 1};
     uint64 remainder = 0, root = 0;
-    bool leads = length > 32 * m.count; /* by a zero above the top digit */
+    bool leads = length > 32 * m.count; /* the first bit is a zero above the top digit */
     if (leads)
         reader.position--;
     for (int i = 0; i < root_bits; i++) {
@@ -177,7 +181,7 @@ template <class Limb> inline void keep(Limb limb, uint32 saw, const row_sum *car
     __syncwarp();
 }
 
-/* What becomes of group g's limbs: a result, or a part of what is kept for the next piece. */
+/* Ends group g: its limbs become a result, or a part of what is kept for the next piece. */
 template <class Limb>
 inline void conclude(const exact_args &p, uint64 g, Limb limb, void *memory, uint32 saw, uint64 count) {
     if (p.total)
@@ -186,7 +190,7 @@ inline void conclude(const exact_args &p, uint64 g, Limb limb, void *memory, uin
         give(limb, memory, saw, count, p.out + g);
 }
 
-/* A warp for all of group g. */
+/* Adds all of group g by one warp, and ends it. */
 inline void add_group(const exact_args &p, int32 *words, uint64 first, uint64 count, uint64 stride, uint64 g) {
     warp_sum sum;
     sum.clear(words);

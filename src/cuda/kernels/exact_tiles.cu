@@ -1,10 +1,11 @@
-/* Exact mode: a warp adds tiles of a group's elements, each through the window, through levels for everything, or value
- * by value. */
+/* Exact mode: a warp adds a group's elements in tiles, each through the window if its values fit, else through levels
+ * wide enough for all values, or, where there are no such levels, value by value. */
+
 /* The elements of a group, 'stride' apart. */
 struct group {
     const in_t *x, *y;
     uint64 count, stride;
-    bool aligned; /* and next to each other, so that vectors can be loaded */
+    bool aligned; /* and stride is 1, so that vectors can be loaded */
 };
 
 inline group make_group(const exact_args &p, uint64 first, uint64 count, uint64 stride) {
@@ -19,7 +20,7 @@ struct tile {
     in_t second(int k) const {
         return PRODUCTS == 1 ? y[k] : x[k];
     }
-    /* What is past the end becomes -0, or -0 times 1: that changes no sum and no zero's sign. */
+    /* In place of what is past the end comes -0, or -0 times 1, which changes neither a sum nor the sign of a zero. */
     void load_from(const group &g, uint64 at) {
         if (g.aligned && at + TILE <= g.count) {
             const uint4 *from = (const uint4 *)(g.x + at) + lane_of(), *second = (const uint4 *)(g.y + at) + lane_of();
@@ -45,8 +46,9 @@ struct tile {
     }
 };
 
-/* Floats of 16 bits, the lower or the upper of a pair, times 2^-SCALE_LOG: their bits moved to where a double has its
- * exponent and its fraction, subnormals and zeros too. Conversions take the units that add doubles for longer. */
+/* The lower or the upper of a pair of 16-bit floats, times 2^-SCALE_LOG, as a double: its bits are moved to where a
+ * double has its exponent and its fraction, which is right for subnormals and zeros, too. Conversions would keep the
+ * units that add doubles busy for longer. */
 enum { MOVED = PACKED ? 20 - FIELD_AT : 0, KEPT = (int)(0x80000000u | 0x7fffu << MOVED) };
 inline double scaled_lower(int32 pair) {
     return __hiloint2double((int32)((uint32)(int32)(short)pair << MOVED) & KEPT, 0);
@@ -59,7 +61,8 @@ inline double product_of(double x, double y) {
     return __dmul_rn(x, y);
 }
 
-/* The least and largest fields of a tile's terms, zeros left out of the least. */
+/* The highest of a tile's terms' fields, and the lowest less 1: taken as unsigned, a zero's is the highest number then,
+ * so that zeros do not count among the lowest. NO_VALUE where there are zeros only. */
 struct fields {
     uint32 high, low;
     void note(uint32 bits) {
@@ -69,7 +72,7 @@ struct fields {
     }
 };
 
-/* The greater of a and b, and the less of a - 1 and b, by halves of 16 bits. */
+/* The greater of a and b, and the lesser of a - 1 and b, of each half of 16 bits by itself. */
 inline uint32 most_by_halves(uint32 a, uint32 b) {
     return __vmaxu2(a, b);
 }
@@ -115,12 +118,12 @@ inline fields fields_of(const tile &t) {
         double y = (double)value_of(t.second(k)), product = product_of(x, y);
         f.note(upper_of(product));
         if (HAS_TWO_TERMS && !upper_of(product) && x != 0 && y != 0)
-            f.low = 0; /* it is no zero, but too small to see */
+            f.low = 0; /* the product is not zero, but too small for a double */
     }
     return f;
 }
 
-/* A tile's k-th term; of packed elements as scaled_lower() has it. */
+/* A tile's k-th term; packed elements are scaled, as scaled_lower() does it. */
 inline double term_of(const tile &t, int k) {
     if (PACKED) {
         int32 pair;
@@ -142,7 +145,7 @@ inline void add_terms(window &w, const tile &t) {
     w.additions += ITEMS * (HAS_TWO_TERMS ? 2 : 1);
 }
 
-/* Whether a tile of zeros has others than -0. */
+/* SAW_OTHER if a tile of nothing but zeros has one that is not -0. */
 inline uint32 zeros_saw(const tile &t) {
     uint32 saw = 0;
 #pragma unroll
@@ -155,8 +158,8 @@ inline uint32 zeros_saw(const tile &t) {
     return saw;
 }
 
-/* Terms of a tile that a lane reads again, so that it need not hold them in registers: others than term_of(), the same
- * for all of the warp together. */
+/* A term of a tile, read from memory again, so that the tile need not stay in registers. A lane gets others than from
+ * term_of(), but the warp gets the same ones. */
 inline double term_again(const group &g, uint64 at, int k) {
     uint64 i = at + k * WARP + lane_of();
     if (i >= g.count)
@@ -165,7 +168,8 @@ inline double term_again(const group &g, uint64 at, int k) {
     return PRODUCTS ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : x;
 }
 
-/* A tile that no window of LEVELS takes, through levels for everything, in which what is not finite counts as -0. */
+/* Adds a tile that fits no window of LEVELS through WIDE_LEVELS, which take all finite values. What is not finite is
+ * noted in sum.saw and added as -0. */
 inline void add_tile_widely(warp_sum &sum, const tile &t, const group &g, uint64 at) {
     constexpr int unrolled = PACKED ? (int)ITEMS : 2;
     const double infinity = PACKED ? __hiloint2double((2 * BIAS + 1) << 20, 0) : __hiloint2double(0x7ff00000, 0);
@@ -186,7 +190,7 @@ inline void add_tile_widely(warp_sum &sum, const tile &t, const group &g, uint64
     __syncwarp();
 }
 
-/* A tile's elements one by one, from memory. */
+/* Adds a tile's elements to the words one by one, read from memory again. */
 inline void deposit_tile(warp_sum &sum, const group &g, uint64 at) {
     sum.expect(HAS_TWO_TERMS ? 2 * TILE : TILE);
     for (int k = 0; k < ITEMS; k++) {

@@ -2,11 +2,11 @@
 
 /* One block's work. */
 struct panel_part {
-    uint64 number; /* of all panels */
+    uint64 number;  /* of the panel, among those of all slabs */
     uint64 chunk;
-    uint64 slab;    /* its first element */
-    uint64 column;  /* the panel's first, of outer x inner */
-    uint64 in_slab; /* the same, of inner */
+    uint64 slab;    /* where the slab begins, in elements */
+    uint64 column;  /* the panel's first column, among outer x inner */
+    uint64 in_slab; /* the same among the slab's inner ones */
     uint32 columns;
 };
 
@@ -23,7 +23,7 @@ inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     return b;
 }
 
-/* The next rows, all there or not. */
+/* Adds the next rows to the lanes. Whole: all of them are there, and aligned. */
 template <int Width, bool Whole> inline void add_rows(const stretch<Width> &s, lane_t *lanes) {
     constexpr int AHEAD = rows_ahead(Width);
     few<in_t, Width> x[AHEAD], y[AHEAD];
@@ -79,7 +79,7 @@ template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
     empty_columns<Width>(lanes, acc);
 }
 
-/* The part of the thread whose first element is the panel's at 'spot', counted row after row. */
+/* The stretch of the thread whose first element is number 'spot' of a step's, counted row after row. */
 template <int Width> inline stretch<Width> stretch_of(const columns_args &p, const panel_part &b, uint32 spot) {
     stretch<Width> s;
     uint32 group = spot / p.panel, column = spot % p.panel;

@@ -1,18 +1,19 @@
-/* What the kernels of reductions by segments and keys and their caller tell each other. */
+/* What the kernels of reductions by segments and keys tell each other and the host (tally_cuda_control of workspace.h).
+ */
 struct control {
     uint64 runs; /* of keys */
-    uint64 not_bad, not_empty;
+    uint64 not_bad, not_empty; /* the complement of the first bad and of the first empty segment, so that 0 is none */
     uint32 refused; /* not 0: the offsets are bad, or the output too small; nothing is written */
-    uint32 crowded; /* tiles that have left their empty segments to fold_cuts */
+    uint32 crowded; /* how many tiles have left their empty segments to fold_cuts */
 };
 
-/* Parts of groups that reach beyond a chunk. */
+/* What a chunk has of groups that reach beyond it. */
 struct cut {
     slot before; /* of the group that began in an earlier chunk and ends in this one */
     slot after;  /* of the group that goes on behind this chunk */
 #if GROUPS == KEYS && NEEDS_START
-    uint64 start; /* of that one, which began in this chunk */
-    uint64 end;   /* of the other one */
+    uint64 start; /* where the group that goes on has begun, if in this chunk */
+    uint64 end;   /* where the one from before ends */
 #endif
 };
 static_assert(sizeof(cut) == CUT_BYTES);
@@ -25,14 +26,14 @@ struct groups_args {
     uint64 n, segments;
     uint64 room;                 /* KEYS: results that the outputs hold */
     uint64 tiles, chunk, chunks; /* chunk: tiles that one block takes, one after the other */
-    cut *cuts;                   /* a chunk */
-    uint64 *of_tile;             /* SEGMENTS: the first that begins in it or after it; KEYS: what is found in it */
+    cut *cuts;                   /* one for each chunk */
+    uint64 *of_tile;             /* SEGMENTS: the first one that begins in the tile or after it; KEYS: see runs.cu */
     control *told;
     uint32 check_before, check_while_running, refuses_empty;
     uint2 *entries; /* wave_runs.cu */
 };
 
-enum { NEAR = 8 /* chunks that one thread folds, where a group reaches over several */ };
+enum { NEAR = 8 /* chunks that a group may reach over for one thread to fold what they have of it */ };
 
 /* ---- memory ---- */
 

@@ -1,24 +1,27 @@
-/* Scans along an axis whose elements do not lie next to each other: outer x extent x inner. A panel is some neighbouring
- * columns of one slab: whole rows of narrow slabs, which lie in one piece. A team of threads goes down a panel, tile by
- * tile, and keeps in registers what the rows so far add up to; each block has as many panels at a time as it has teams.
- * Where there are too few columns for all processors, panels are cut into chunks, which are summed in a pass of their
- * own before (scan_columns.cu scans the sums). Loaders fetch tiles ahead, a vector or an element at a time: rows of
- * panels are too short to be copied in bulk, which took 36 cycles a row on an H200. Sizes are those of scan_tiles.cu. */
+/* Scans along an axis whose elements do not lie next to each other: outer x extent x inner. A panel is some
+ * neighbouring columns of one slab: whole rows of narrow slabs, which lie in one piece. A team of threads goes down a
+ * panel, tile by tile, and keeps in registers what the rows so far add up to; each block has as many panels at a time
+ * as it has teams. Where there are too few columns for all processors, panels are cut into chunks, which are summed in
+ * a pass of their own before (scan_columns.cu scans the sums). Loaders fetch tiles ahead, a vector or an element at a
+ * time: rows of panels are too short to be copied in bulk, which took 36 cycles a row on an H200. Sizes are those of
+ * scan_tiles.cu. */
 struct panels_args {
     const in_t *x, *y;
     result_t *out;
     const out_t *initial;
     slot *partials;    /* chunks x outer x inner, if there are several */
-    const slot *carry; /* a column: what earlier pieces gave, or NULL */
-    slot *total;       /* a column: receives what this and earlier pieces give, or NULL */
+    const slot *carry; /* for each column what earlier pieces gave, or NULL */
+    slot *total;       /* for each column where goes what all pieces up to this one give, or NULL */
     uint64 outer, extent, inner;
     uint64 before;         /* rows in earlier pieces */
-    uint64 panels;         /* a slab */
-    uint64 chunk, chunks;  /* rows, whole tiles of them; of a panel */
-    uint32 panel, strands; /* columns; shares of its rows, each of ITEMS rows of a tile */
+    uint64 panels;  /* of a slab */
+    uint64 chunk;   /* rows of a chunk, whole tiles */
+    uint64 chunks;  /* of a panel */
+    uint32 panel;   /* columns of a panel */
+    uint32 strands; /* of a tile: each is ITEMS rows, which one thread takes of its column */
 };
 enum {
-    PANEL_RING = RING - 1, /* what is left is for the strands' sums */
+    PANEL_RING = RING - 1, /* tiles; the strands' sums take the room of one */
     PANEL_LOADERS = SCAN_PANEL_THREADS - TEAMS * FINISHERS
 };
 typedef place_in_ring<PANEL_RING> panel_place;
@@ -32,9 +35,9 @@ static_assert(sizeof(panel_scratch) <= SCAN_SHARED_BYTES);
 
 /* What a team goes down at a time: a panel, or a chunk of one. */
 struct panel_part {
-    uint64 column;      /* the first, of outer x inner */
-    uint64 at;          /* its element in the slab's physically lowest row */
-    uint64 first, rows; /* logical; rows is 0 if there is no such part */
+    uint64 column;      /* the first column, among outer x inner */
+    uint64 at;          /* that column's element in the slab's physically lowest row */
+    uint64 first, rows; /* the first row in logical order, and how many; 0 if there is no such part */
     uint32 chunk;
     int width;
 };
@@ -56,9 +59,9 @@ inline panel_part panel_part_at(const panels_args &p, uint64 number) {
 
 struct panel_tile {
     uint64 at;    /* the first column's element in the tile's physically lowest row */
-    uint64 first; /* row, logical */
+    uint64 first; /* row, in logical order */
     int rows, width;
-    bool begins, ends; /* the part */
+    bool begins, ends; /* whether it is the part's first tile, and its last */
 };
 inline panel_tile panel_tile_at(const panels_args &p, const panel_part &part, uint64 down, int most) {
     panel_tile t;
@@ -71,7 +74,8 @@ inline panel_tile panel_tile_at(const panels_args &p, const panel_part &part, ui
     return t;
 }
 
-/* Calls use(part, tile, place, team) for the tiles of this block, in the order in which they pass through shared memory. */
+/* Calls use(part, tile, place, team) for the tiles of this block, in the order in which they pass through shared
+ * memory. */
 template <class Use> inline void for_panel_tiles(const panels_args &p, Use use) {
     panel_place here = {0, 0};
     const uint64 parts = p.outer * p.panels * p.chunks;
@@ -99,7 +103,7 @@ template <class Use> inline void for_panel_tiles(const panels_args &p, Use use) 
 
 /* ---- loaders ---- */
 
-/* Elements in one piece; all loaders come, or those from 'thread' on of 'threads'. */
+/* This thread's share, of 'threads', of copying consecutive elements. */
 inline void fetch_ahead(in_t *to, const in_t *from, int count, int thread, int threads) {
     constexpr int a_vector = 16 / sizeof(in_t);
     int whole = shift_of(from) == 0 && shift_of(to) == 0 ? count / a_vector : 0;
@@ -122,8 +126,8 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
     const int a_row = larger_of((p.panel + a_vector - 1) / a_vector, 1); /* threads */
     const int rows_at_once = PANEL_LOADERS / a_row, row_of_thread = thread / a_row;
     const int column = (thread - row_of_thread * a_row) * a_vector;
-    const bool aligned = shift_of(p.x) == 0 && p.inner % a_vector == 0; /* all rows */
-    const bool has_copies = ((uint64)p.x & (sizeof(in_t) - 1)) == 0;    /* else all is stored, by fetch_ahead */
+    const bool aligned = shift_of(p.x) == 0 && p.inner % a_vector == 0; /* all rows begin with a whole vector */
+    const bool has_copies = ((uint64)p.x & (sizeof(in_t) - 1)) == 0;    /* else fetch_ahead stores the elements */
     const int to_next = rows_at_once * p.panel;
     const uint64 from_next = rows_at_once * p.inner;
     for_panel_tiles(p, [&](const panel_part &, const panel_tile &t, const panel_place &here, int) {
@@ -150,7 +154,7 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
         }
         if (has_copies)
             arrive_after_vectors(&s.full[here.at]);
-        else /* whose arrival does not wait for a thread's own stores */
+        else /* arrive_after_vectors would wait for copies only, not for stores */
             s.full[here.at].arrive();
     });
 }
@@ -180,7 +184,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
     const bool in_one_piece = p.panel == p.inner;
     const bool is_aligned = ((uint64)p.out & (sizeof(result_t) - 1)) == 0;
     int in_turn = 0;
-    acc_t run = identity_as<acc_t>(); /* of this column, before the tile */
+    acc_t run = identity_as<acc_t>(); /* what this column adds up to before the tile */
     for_panel_tiles(p, [&](const panel_part &part, const panel_tile &t, const panel_place &here, int team) {
         if (team != my_team)
             return;
@@ -194,7 +198,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
         s.full[here.at].wait(here.parity);
         in_t *elements = (in_t *)s.tile[here.at] + first * pitch + column;
         lane_t sum = identity_as<lane_t>(), kept[ITEMS];
-        auto add_up = [&](auto is_whole) { /* whether all items are there */
+        auto add_up = [&](auto is_whole) { /* is_whole.value: all items are there, so there is nothing to ask */
             in_t x[ITEMS];
 #pragma unroll
             for (int k = 0; k < ITEMS; k++)
@@ -218,7 +222,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
             add_up(choice<true>());
         else
             add_up(choice<false>());
-        if (IsSum || !in_one_piece) { /* all is in registers */
+        if (IsSum || !in_one_piece) { /* the elements are in registers, and results do not take their place */
             __syncwarp();
             if (thread % WARP == 0)
                 s.empty[here.at].arrive();

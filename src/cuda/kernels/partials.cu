@@ -1,11 +1,11 @@
-/* Where the results of a reduction go, and what its second kernel starts from: what the chunks of rows or of columns gave,
- * folded in a fixed order, so that a result is the same bits every run. The kernels are in fold_partials.cu and
+/* Where the results of a reduction go, and what its second kernel starts from: what the chunks of rows or of columns
+ * gave, folded in a fixed order, so that a result is the same bits every run. The kernels are in fold_partials.cu and
  * column_partials.cu. */
 struct destination {
     result_t *out;
-    const slot *carry; /* a result: what earlier pieces gave, or NULL */
-    slot *total;       /* instead of 'out': receives the accumulators themselves, or NULL */
-    uint64 count;      /* elements a result, those of earlier pieces included */
+    const slot *carry; /* for each result what earlier pieces gave; NULL where there were none */
+    slot *total;       /* where the accumulators go, for the next piece, instead of results to 'out'; or NULL */
+    uint64 count;      /* elements of each result, those of earlier pieces included */
 };
 
 struct partials_args {
@@ -23,7 +23,9 @@ inline void give(const destination &to, uint64 number, acc_t acc) {
         store(to.out + number, lower(acc, to.count, 0));
 }
 
-/* What the chunks of one result gave, of those that this of 'shares' threads has. */
+/* Folds the partial results of one result that fall to thread 'share' of 'shares'. Where the operator commutes, the
+ * threads take them in turn, so that neighbouring threads read neighbouring ones; else each takes some that follow each
+ * other. AHEAD of them are on their way at a time, as many as registers hold. */
 inline acc_t fold_share(const partials_args &p, uint64 number, uint64 share, uint64 shares) {
     constexpr int AHEAD = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 16 ? 4 : 8;
     const uint64 each = (p.chunks + shares - 1) / shares;

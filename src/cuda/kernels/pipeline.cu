@@ -1,10 +1,12 @@
-/* What the warps of a block that do different work on the same tiles need: gates between them, barriers of some of them,
- * and copies that run by themselves where the device has them (sm_90 and later). */
+/* What the warps of a block that do different work on the same tiles need: gates between them, barriers of some of
+ * them, and copies that run by themselves where the device has them (sm_90 and later). */
 #define COPIES_IN_BULK (TALLY_ARCHITECTURE >= 90)
 #define HAS_MBARRIER   (TALLY_ARCHITECTURE >= 80)
 
-/* Opens when 'count' have arrived, then closes for its next phase. Those who wait name the phase's parity: it starts at
- * 0, and wait(1) passes at once before anybody has arrived. */
+/* Opens when 'count' threads have arrived, which ends a phase, and is closed again for the next one. Who waits for the
+ * end of a phase gives its parity: the first phase has 0, the second 1, and so on. Before anybody has arrived wait(1)
+ * passes at once, as if a phase before the first had ended: so the first round through a ring need not be a special
+ * case. */
 struct gate {
 #if HAS_MBARRIER
     uint64 word;
@@ -45,8 +47,8 @@ struct gate {
     }
 };
 
-/* 16, 8 or 4 bytes on their way to shared memory, past the registers where the device can; both addresses are aligned to
- * them. After the last a thread arrives at a gate that way. */
+/* Copies 16, 8 or 4 bytes to shared memory, past the registers and without waiting where the device can; both addresses
+ * are aligned to as many. A thread that has started its last copy arrives at a gate by arrive_after_vectors. */
 template <int Bytes> inline void copy_vector(void *to, const void *from) {
 #if HAS_MBARRIER
     copy_ahead<Bytes>(to, from);
@@ -63,7 +65,7 @@ inline void arrive_after_vectors(gate *g) {
 #endif
 }
 
-/* A place in a ring of 'Length', and the parity of the gates there. */
+/* A place in a ring of 'Length' places, and the parity of the phase that the gates there are in. */
 template <int Length> struct place_in_ring {
     int at;
     uint32 parity;

@@ -89,7 +89,7 @@ template <int Width, class T> inline few<T, Width> load_few(const T *from) {
     return f;
 }
 
-/* A result that is not read again soon. */
+/* A result at an aligned address, which the caches need not keep. */
 template <class T> inline void store_aligned_once(T *to, T value) {
     typename word_of<sizeof(T)>::type bits;
     memcpy(&bits, &value, sizeof(T));
@@ -113,7 +113,10 @@ template <class T, int Width> inline void store_few(T *to, const few<T, Width> &
     }
 }
 
-/* Conversions to an output type, rounded once to nearest, ties to even. */
+/* Conversions to an output type, rounded once to nearest, ties to even. A bf16 is cut from a float, which would be a
+ * second rounding after that to the float. So the float is rounded to odd: cut towards zero, with its last bit set
+ * where anything was cut off. It has bits enough beyond a bf16's that this last one decides on which side of a tie the
+ * value lies, as all that was cut off would have done. */
 inline float odd_float(float toward_zero, bool inexact) {
     return inexact ? __uint_as_float(__float_as_uint(toward_zero) | 1) : toward_zero;
 }
@@ -264,7 +267,6 @@ template <class T> inline T absolute(T x) {
 #define MAX(a, b)               larger(a, b)
 #define ABS(x)                  absolute(x)
 #define IS_NONZERO(x)           ((x) != 0)
-#define EXP(x)                  exp(x)
 #define SQRT(x)                 sqrt(x)
 #define LOG(x)                  log(x)
 #define BEFORE_MIN(v, i, w, j)  goes_first((v) < (w), (w) < (v), v, i, w, j)
@@ -287,6 +289,8 @@ template <class C0, class C1, class C2> struct three_components {
     C2 a2;
 };
 
+/* Moves a value to another lane word by word, as shuffles take no more than 32 bits: large ones in a loop, to keep the
+ * code short. */
 template <class T, class Move> inline T by_words(T value, Move move) {
     constexpr int words = (sizeof(T) + 3) / 4, at_once = words <= 16 ? words : 1;
     uint32 word[words];

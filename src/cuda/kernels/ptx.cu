@@ -1,7 +1,7 @@
 /* The instructions that CUDA C has no words for, a function each; no other text has inline assembly. The guard lets
- * another text that has the same functions stand before this one: tests/cuda/emulator does, to run kernels without a GPU.
- * It comes before prelude.cu, so the types are C's own; 'long long' and 'unsigned long long' have 64 bits, and addresses
- * in shared memory are given as ordinary pointers. */
+ * another text that has the same functions stand before this one: tests/cuda/emulator does, to run kernels without a
+ * GPU. It comes before prelude.cu, so the types are C's own; 'long long' and 'unsigned long long' have 64 bits, and
+ * addresses in shared memory are given as ordinary pointers. */
 #ifndef TALLY_PTX
 #define TALLY_PTX
 
@@ -61,7 +61,7 @@ template <> inline unsigned add_bytes<signed char>(unsigned word, unsigned sum) 
     return r;
 }
 
-/* Takes the word out of the compiler's sight: it no longer knows what it is. */
+/* Keeps the word, but makes the compiler forget what it knows of its value. */
 inline void hide(unsigned &word) {
     asm volatile("" : "+r"(word));
 }
@@ -101,8 +101,8 @@ inline unsigned load_acquire(const unsigned *from) {
     return value;
 }
 
-/* ---- what is wanted a while later, even where all threads load the same: that the compiler would move to a uniform
- * register and wait for it at once ---- */
+/* ---- loads of what is wanted a while later. What is the same for all threads the compiler would move to a uniform
+ * register, and wait for it at once ---- */
 
 inline unsigned load_ahead(const unsigned *from) {
     unsigned value;
@@ -117,12 +117,12 @@ inline unsigned long long load_ahead(const unsigned long long *from) {
 
 /* ---- barriers ---- */
 
-/* Of 'Threads' threads of a block, whole warps, who all name the same number from 1 to 15. */
+/* A barrier of 'Threads' threads of a block, whole warps, which all give the same number from 1 to 15. */
 template <int Threads> inline void sync_some(int barrier) {
     asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
 }
-/* The same of a barrier that is known when the kernel is compiled: where the compiler sees only a number it keeps all 16
- * barriers for the kernel. */
+/* The same of a barrier that is known when the kernel is compiled: where the compiler sees only a number it keeps all
+ * 16 barriers for the kernel. */
 template <int Barrier, int Threads> inline void sync_some() {
     asm volatile("barrier.sync %0, %1;" ::"n"(Barrier), "n"(Threads) : "memory");
 }
@@ -175,11 +175,11 @@ template <int Bytes> inline void copy_ahead(void *to, const void *from) {
 inline void end_copies_ahead() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/* Until all groups but the last so many are there. */
+/* Waits until all groups but the last 'Groups' are there. */
 template <int Groups> inline void wait_for_copies_ahead() {
     asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 }
-/* One of the barrier's arrivals, when this thread's copies so far are done. */
+/* Arrives at the barrier as soon as this thread's copies so far are done, without waiting for them. */
 inline void arrive_after_copies(unsigned long long *word) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(word)) : "memory");
 }
@@ -187,13 +187,13 @@ inline void arrive_after_copies(unsigned long long *word) {
 
 /* ---- kernels that start while the one before them in the stream still runs; elsewhere they start after it ---- */
 
-/* The next may start once all blocks have come here. */
+/* Lets the next kernel start once all blocks have called this or ended. */
 inline void let_next_start() {
 #if TALLY_ARCHITECTURE >= 90
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
-/* Until the kernel before is done and what it wrote can be read. */
+/* Waits until the kernel before is done and what it wrote can be read. */
 inline void wait_for_last() {
 #if TALLY_ARCHITECTURE >= 90
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -203,7 +203,7 @@ inline void wait_for_last() {
 #if TALLY_ARCHITECTURE >= 90
 /* ---- copies in bulk: addresses and sizes are multiples of 16 ---- */
 
-/* Arrives, and lets the phase end only when so many bytes more have come. */
+/* Arrives, and lets the phase end only when so many more bytes have been copied. */
 inline void arrive_and_expect(unsigned long long *word, unsigned bytes) {
     asm volatile("{\n\t.reg .b64 state;\n\tmbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n\t}" ::"r"(
                      shared_address(word)),
@@ -225,15 +225,15 @@ inline void copy_out(void *to, const void *from, unsigned bytes) {
 inline void end_copies_out() {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-/* Until all groups but the last so many have read what they copy. */
+/* Waits until all groups but the last 'Groups' have read what they copy. */
 template <int Groups> inline void wait_for_copies_out() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Groups) : "memory");
 }
-/* What this thread wrote to shared memory is seen by the copies that are started from now on. */
+/* Lets copies that are started from now on see what this thread has written to shared memory. */
 inline void show_to_copies() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-/* The same of barriers that it has initialized. */
+/* The same for barriers that it has initialized. */
 inline void show_mbarriers() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -246,7 +246,7 @@ inline void arrive_in_cluster() {
 inline void wait_for_cluster() {
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-/* To the same variable of one of the cluster's blocks. */
+/* Stores to the variable of this name in one of the cluster's blocks. */
 inline void store_at_block(unsigned *word, unsigned block, unsigned value) {
     asm volatile("{\n\t.reg .u32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
                  "st.shared::cluster.u32 [there], %2;\n\t}" ::"r"(shared_address(word)),

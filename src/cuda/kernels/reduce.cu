@@ -1,10 +1,11 @@
 /* Reductions of rows of consecutive elements: an array of rows x extent, each row cut into 'blocks' chunks of a thread
  * block each. There are far more of them than the device holds at a time: what comes and goes is shared out evenly by
  * the hardware, and memory is read nearly in its order. What the blocks found is folded in a fixed order, so that a
- * result is the same bits every run: by a second kernel (fold_partials.cu), started while the first still runs, or, where
- * there is little, in a cluster of blocks that see each other's shared memory. */
+ * result is the same bits every run: by a second kernel (fold_partials.cu), started while the first still runs, or,
+ * where there is little, in a cluster of blocks that see each other's shared memory. */
 
-/* Four blocks a processor at least; large accumulators would let their registers forbid it. */
+/* Blocks that a multiprocessor must have registers for; 1 asks for nothing. With accumulators of 17 to 32 bytes the
+ * compiler would take more registers than leave room for four. */
 enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {

@@ -1,4 +1,5 @@
 /* What reduce.cu and cluster.cu share: a chunk of a row, folded by one thread block. */
+
 struct reduce_args {
     const in_t *x, *y;
     slot *partials; /* blocks x rows */
@@ -42,7 +43,8 @@ inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
             l.add(k, value_of(load(r.x + from + k)), second_of(r, from + k), r.before + from + k);
 }
 
-/* A step that is not whole or not aligned, with few registers: the whole ones want them. */
+/* A step that is not whole or not aligned. It is rare, so it is not unrolled: that would take registers from the whole
+ * steps. */
 template <int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
 #pragma unroll 1
     for (int u = 0; u < Unroll; u++) {
@@ -54,7 +56,7 @@ template <int Threads, int Unroll> inline void add_rest(const row &r, uint64 at,
     }
 }
 
-/* Elements in any order: each thread has those of its place in every step. */
+/* For operators that commute: in every step each thread has the vectors at its own place. */
 template <int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
     constexpr uint64 STEP = Threads * Unroll * VECTOR;
     constexpr int STEPS_A_LANE = lanes::LIMIT / Unroll > 0 ? lanes::LIMIT / Unroll : 1;
@@ -75,7 +77,8 @@ template <int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 
     return fold_block<Threads>(combine(acc, l.take()));
 }
 
-/* Elements in their order: each thread has consecutive ones of every step. */
+/* For operators that do not: in every step each thread has consecutive elements, and the threads are folded in order.
+ */
 template <int Threads, int Unroll> inline acc_t fold_in_order(const row &r, uint64 begin, uint64 end) {
     constexpr uint64 STEP = Threads * Unroll * VECTOR;
     acc_t acc = identity_as<acc_t>();

@@ -1,9 +1,10 @@
 /* Runs of equal keys: where they begin, how many there are, and what tiles say of those that reach over their ends. */
 
-/* What is found in a tile, in one word: the number of heads up to its end, in so many bits, and what these say. */
+/* What a tile says, in one word: how many heads there are up to its end, in the lower COUNT_BITS bits, and the two bits
+ * below. */
 enum { COUNT_BITS = 60 };
-constexpr uint64 FRESH = 1ull << 61;  /* what is open behind the tile has begun in it */
-constexpr uint64 ENDS = 1ull << 60;   /* what was open before the tile ends in it */
+constexpr uint64 FRESH = 1ull << 61;  /* the run that goes on behind the tile has begun in it */
+constexpr uint64 ENDS = 1ull << 60;   /* the run that came into the tile from before ends in it */
 constexpr uint64 COUNT = (1ull << COUNT_BITS) - 1;
 
 inline uint64 add_lanes(uint64 value) {
@@ -39,10 +40,10 @@ inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
     return true;
 }
 
-/* The last tile before 'end' in which a run begins that goes on behind it, or none does. */
+/* The last tile before 'end' that is FRESH, for all threads of the block; the first tile of all always is. */
 inline uint64 last_fresh(const groups_args &p, uint64 end) {
     __shared__ uint64 found;
-    enum { AHEAD = 8 /* looks that a thread has under way */ };
+    enum { AHEAD = 8 /* words that a thread reads at a time */ };
     for (;; end -= AHEAD * BLOCK) {
         __syncthreads();
         if (threadIdx.x == 0)
@@ -58,7 +59,7 @@ inline uint64 last_fresh(const groups_args &p, uint64 end) {
         if (best)
             atomicMax(&found, best);
         __syncthreads();
-        if (found) /* the first tile at the latest */
+        if (found)
             return found - 1;
     }
 }

@@ -4,10 +4,11 @@
  * were scanned at 0.67 of a copy's speed, and are so at 0.93. */
 static_assert(ITEMS * 255 + 255 < 1 << 16);
 
-/* Four bytes and the sum of what lies before them in the stretch, twice in 16 bits; the latter moves past them. */
+/* Scans the four bytes of a word. *before has what lies before them in the stretch, in both halves of 16 bits, and
+ * becomes what lies before the next word. */
 inline uint32 scan_word(uint32 word, uint32 *before) {
     const uint32 even = word & 0x00ff00ff, odd = __byte_perm(word, 0, 0x4341), pairs = even + odd;
-    const uint32 through = pairs * 0x00010001 + *before; /* up to each pair's end */
+    const uint32 through = pairs * 0x00010001 + *before; /* the sums up to the end of each pair of bytes */
     *before = __byte_perm(through, 0, 0x3232);
     if (INCLUSIVE)
         return __byte_perm(through - odd, through, 0x6240);
@@ -36,7 +37,7 @@ inline void finish_bytes(scratch &s, const scan_args &p, const tile &t, const pl
     left = combine(((const record *)s.prefix[here.at])->acc, left);
     uint32 before = (left.a0 & 255) * 0x00010001;
 #pragma unroll
-    for (int w = 0; w < words; w++) { /* in logical order; bytes in their order of memory again, afterwards */
+    for (int w = 0; w < words; w++) { /* in logical order; in reverse the bytes of each word, too, and back again */
         uint32 &word = items.word[REVERSE ? words - 1 - w : w];
         if (REVERSE)
             word = __byte_perm(word, 0, 0x0123);

@@ -1,16 +1,17 @@
 /* Scans along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner > 1. A
- * thread takes a stretch of 'chunk' rows of 'width' columns, neighbouring threads take neighbouring ones. With one chunk
- * that is all; else the chunks' sums are taken and scanned in launches of their own, which go over the input twice. */
+ * thread takes a stretch of 'chunk' rows of 'width' columns, neighbouring threads take neighbouring ones. With one
+ * chunk that is all; else the chunks' sums are taken and scanned in launches of their own, which go over the input
+ * twice. */
 struct scan_columns_args {
     const in_t *x, *y;
     result_t *out;
     const out_t *initial;
     slot *partials;    /* chunks x outer x inner */
-    const slot *carry; /* a column: what earlier pieces gave, or NULL */
-    slot *total;       /* a column: receives what this and earlier pieces give, or NULL */
+    const slot *carry; /* for each column what earlier pieces gave, or NULL */
+    slot *total;       /* for each column where goes what all pieces up to this one give, or NULL */
     uint64 outer, extent, inner, chunk, chunks;
     uint64 before; /* rows in earlier pieces */
-    uint64 width;  /* columns a thread: COLUMN_WIDTH, or 1 */
+    uint64 width;  /* columns of a thread: COLUMN_WIDTH, or 1 */
 };
 
 template <int Width> struct stretch {
@@ -19,7 +20,7 @@ template <int Width> struct stretch {
     uint64 chunk;
     uint64 first, count; /* rows, logical */
     uint64 at;           /* element of row 0 */
-    bool aligned;        /* to Width elements, x and y */
+    bool aligned;        /* x and y can be loaded Width elements at a time */
 };
 
 /* The stretches of a launch, numbered with the columns running fastest. */
@@ -42,7 +43,9 @@ inline uint64 row_of(const scan_columns_args &p, uint64 logical) {
 }
 
 template <int Width> inline few<in_t, Width> load_row(bool aligned, const in_t *from) {
-    if (Width > 1 && aligned) /* single ones may come again: the lines of narrow arrays serve many rows */
+    /* load_few tells the caches to keep nothing. Single elements are of narrow arrays, where a line has those of many
+     * rows. */
+    if (Width > 1 && aligned)
         return load_few<Width>(from);
     few<in_t, Width> f;
 #pragma unroll
@@ -51,7 +54,7 @@ template <int Width> inline few<in_t, Width> load_row(bool aligned, const in_t *
     return f;
 }
 
-/* The next rows of a stretch, from its j-th. */
+/* The AHEAD rows of a stretch from its j-th on. */
 template <int Width> struct rows {
     enum { AHEAD = stretch<Width>::AHEAD };
     few<in_t, Width> x[AHEAD], y[AHEAD];
@@ -123,7 +126,8 @@ template <class Use> inline void for_chunks(const scan_columns_args &p, uint64 c
     }
 }
 
-/* What the threads of a block have, those of the warps before added up. */
+/* Gives what the warps before this one in the block add up to; 'total' is, in each warp's last lane, what that warp
+ * does. */
 inline acc_t sum_of_warps_before(acc_t total) {
     __shared__ alignas(16) uint8 memory[BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, sum = identity_as<acc_t>();
@@ -136,7 +140,7 @@ inline acc_t sum_of_warps_before(acc_t total) {
     return sum;
 }
 
-enum { MANY_CHUNKS = 256 /* for a warp */ };
+enum { MANY_CHUNKS = 256 /* from which on a block shares a column's, instead of a warp */ };
 
 /* A column is shared by 'Threads' threads, a warp's or a block's: each takes consecutive chunks. */
 template <int Threads> inline void scan_sums(const scan_columns_args &p) {

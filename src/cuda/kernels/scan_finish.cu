@@ -1,4 +1,6 @@
-/* A scan's finishers: a tile's heads, its sums within and what comes before, and the results in the elements' place. */
+/* A scan's finishers. A team of them takes a tile: each thread finds the heads in its stretch and the sums within it;
+ * the team adds up the stretches; when the tile is ready, what comes before it is added, and the results take the
+ * elements' place in the ring. */
 
 /* ---- finishers ---- */
 
@@ -10,13 +12,14 @@ template <> struct bits_of<true> {
 };
 typedef typename bits_of<(ITEMS > 32)>::type bits_t;
 
-typedef since_head<lane_t, uint32> state; /* of stretches of a tile, with positions in it */
+typedef since_head<lane_t, uint32> state; /* of stretches, with positions counted from the tile's beginning */
 
-/* Results lie in line where elements did; wider ones would meet in the banks, and are scattered a little. */
+/* Which vector of the ring's place takes vector v of the results. Results as wide as the elements lie where those did.
+ * Wider ones are scattered a little: in line they would meet in few banks. */
 constexpr int vector_of_results(int v) {
     return IN_LINE ? v : v ^ (v >> 3 & 7);
 }
-/* Takes a stretch's results in logical order, and writes each vector when it is whole. */
+/* Takes a stretch's results in logical order, and writes each vector of them as soon as it is whole. */
 struct results_writer {
     enum { A_VECTOR = 16 / sizeof(result_t), VECTORS = ITEMS / A_VECTOR };
     result_t few[A_VECTOR];
@@ -45,7 +48,8 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
     }
 }
 
-/* A team's results, when they lie in shared memory. */
+/* Sees that a tile's results, which this team has put into the ring, get to memory: the storer copies them in bulk, if
+ * that can be done, else the team writes them itself. */
 inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread) {
     part w = written_part(s, t);
     if (!goes_in_bulk(p, t, is_whole(w, t))) {
@@ -60,7 +64,7 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
         (COPIES_IN_BULK ? s.done : s.empty)[here.at].arrive();
 }
 
-/* A bit for each item that is a head, in logical order. 'column' is of the first item, in its row. */
+/* A bit for each item that is a head, in logical order. 'column' is the first item's in its row. */
 inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int stretch, uint64 column) {
     bits_t heads = 0;
 #if GROUPS == ROWS
@@ -87,7 +91,7 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
         heads |= (bits_t)(keys[k] != previous) << k;
         previous = keys[k];
     }
-    /* the tile's first element follows one of another tile, or none */
+    /* the element before the tile's first one is not in the ring, if there is one; its key is in key_before */
     int first = REVERSE ? t.count - 1 : 0, k = REVERSE ? (stretch + 1) * ITEMS - t.count : stretch ? -1 : 0;
     if (k >= 0 && k < ITEMS) {
         bits_t is_head = t.first == 0 || load(in_memory + first) != s.key_before[at];
@@ -97,7 +101,7 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
     return heads;
 }
 
-/* What the threads before this one in the team add up to. */
+/* Gives what the threads before this one in the team add up to. */
 inline state scan_team(uint8 *memory, int team, int thread, state mine) {
     state *of_warp = (state *)memory;
     int warp = thread / WARP, lane = thread % WARP;
@@ -194,7 +198,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
             start = first + k - absent;
             left = base;
         }
-        acc_t sum; /* up to the item; 'left' goes with it where sums within the stretch are not kept */
+        acc_t sum; /* up to the item; where the sums within the stretch are not KEPT, 'left' is carried along */
         if (KEPT) {
             sum = combine(left, widen(kept[k]));
         } else {

@@ -11,21 +11,21 @@ struct held_args {
     result_t *out; /* NULL: only tell in 'sums' what each block adds up to */
     const out_t *initial;
     const slot *carry; /* what earlier pieces gave, or NULL */
-    slot *total;       /* receives what this and earlier pieces give, or NULL */
-    slot *sums;        /* a block; NULL: the blocks are a cluster, or there is but one */
+    slot *total;       /* where goes what all pieces up to this one give, or NULL */
+    slot *sums;        /* one for each block; NULL: the blocks are a cluster, or there is but one */
     uint64 n;
     uint64 before; /* elements in earlier pieces */
 };
 
 enum {
-    HELD_BLOCK = 1024, /* threads a block at most */
-    HELD_CLUSTER = 16, /* blocks a cluster at most */
-    HELD_VECTOR = 16 / sizeof(in_t),
-    OF_RESULTS = 16 / sizeof(result_t) /* a vector; elements and results are of 16 bytes at most */
+    HELD_BLOCK = 1024, /* threads of a block at most */
+    HELD_CLUSTER = 16, /* blocks of a cluster at most */
+    HELD_VECTOR = 16 / sizeof(in_t),   /* elements of a vector */
+    OF_RESULTS = 16 / sizeof(result_t) /* results of a vector */
 };
 
-/* An element at any address, past the first-level cache: a kernel that starts early may find there what was in memory
- * before the kernel before the last. */
+/* An element at any address, read past the first-level cache. A kernel that starts early may find old contents in that,
+ * from before the last kernel but one has written. */
 template <class T> inline T load_fresh(const T *from) {
     typedef typename word_of<sizeof(T)>::type word;
     T value;
@@ -40,7 +40,8 @@ template <class T> inline T load_fresh(const T *from) {
     return value;
 }
 
-/* Some elements at any address, zeros after them; and some results back. Calls, as few come this way. */
+/* A vector of elements at any address, of which 'count' are there; and a vector of results written to any address. Few
+ * threads come here, so these are calls, which keep the code of the others short. */
 __noinline__ uint4 gather(const in_t *from, int count) {
     in_t few[HELD_VECTOR] = {};
 #pragma unroll
@@ -60,7 +61,7 @@ __noinline__ void scatter(result_t *to, uint4 bits, int count) {
             store(to + k, few[k]);
 }
 
-/* A vector of this thread's. */
+/* One of a thread's vectors of elements. */
 struct held {
     uint64 low; /* physical position of its lowest element */
     int count;  /* elements that are there */
@@ -78,7 +79,8 @@ struct held {
         else
             bits = gather(p.x + low, count);
     }
-    /* Adds the elements to 'left' in logical order; each(k, before, after) for element k. */
+    /* Adds the elements to 'left' in logical order, and calls each(k, before, after) for element k with the sums before
+     * and after it. */
     template <class Each> acc_t add(const held_args &p, acc_t left, Each each) const {
         in_t few[HELD_VECTOR];
         memcpy(few, &bits, 16);
@@ -118,7 +120,7 @@ struct held {
     }
 };
 
-/* The inclusive sums of what a warp's lanes have. */
+/* Gives each lane what the lanes up to it have, added up in their order. */
 inline acc_t scan_lanes(acc_t sum) {
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
@@ -129,8 +131,8 @@ inline acc_t scan_lanes(acc_t sum) {
     return sum;
 }
 
-/* Makes the sums of a thread's vectors those of all of the block's before them. The result is what the block adds up
- * to, for all threads. */
+/* Turns what each of a thread's vectors adds up to into what all of the block's vectors before it do. Gives all threads
+ * what the block adds up to. */
 inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
     __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, base = identity_as<acc_t>();
@@ -152,7 +154,7 @@ inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
     return from_lane(up_to, WARP - 1);
 }
 
-/* What the blocks before this one add up to, as a kernel before has found, for all threads. */
+/* Gives all threads what the blocks before this one add up to, which the launch before has told in 'sums'. */
 inline acc_t fold_sums(const held_args &p) {
     __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, acc = identity_as<acc_t>();
@@ -180,7 +182,7 @@ inline acc_t fold_sums(const held_args &p) {
 }
 
 #if TALLY_ARCHITECTURE >= 90
-/* What the blocks of a cluster before this one add up to. */
+/* Gives what the blocks of the cluster before this one add up to. All must have arrived at its barrier once. */
 inline acc_t exchange_sums(acc_t own) {
     __shared__ slot of_blocks[HELD_CLUSTER];
     wait_for_cluster();
@@ -212,7 +214,7 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p) 
 #if TALLY_ARCHITECTURE >= 90
     const bool is_cluster = !p.sums && gridDim.x > 1;
     if (is_cluster)
-        arrive_in_cluster(); /* the others' memory is there once they run */
+        arrive_in_cluster(); /* a block's shared memory may be written by others only when it runs */
 #endif
     if (!is_second) {
         wait_for_last();

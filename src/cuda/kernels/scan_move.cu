@@ -2,7 +2,7 @@
 
 /* ---- loaders ---- */
 
-/* Whole vectors: the bits are of whole tiles. */
+/* The words of a tile's bits, rounded up to whole vectors: in memory bits are there up to the end of the last tile. */
 inline int head_words(const tile &t) {
     return (t.count + 4 * WARP - 1) / (4 * WARP) * 4;
 }
@@ -30,8 +30,8 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #elif GROUPS == SEGMENTS
         fetch((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), threadIdx.x, LOADERS, &in_bulk);
 #endif
-        /* Each thread for the bytes that it stored. One for all of its warp would do by the rules of memory, but racecheck
-         * does not follow those. */
+        /* Each thread arrives for the bytes that it has stored itself. One for all of its warp, after a __syncwarp,
+         * would be enough by the rules of memory, but compute-sanitizer's racecheck does not follow those. */
 #if COPIES_IN_BULK
         if (threadIdx.x % WARP == 0) {
             arrive_and_expect(&full->word, in_bulk);

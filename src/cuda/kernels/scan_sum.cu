@@ -1,9 +1,9 @@
-/* A scan's summers and messenger: what tiles add up to since their last head, and what comes before each. */
+/* A scan's summers, who add up each tile since its last head, and its messenger, who gathers what comes before each. */
 
 /* ---- summers ---- */
 
 #if GROUPS == KEYS || GROUPS == SEGMENTS
-/* The greatest of what a warp's lanes have, for all of them. */
+/* Gives all lanes the greatest of what the lanes of the warp have. */
 inline int greatest_of_warp(int x) {
 #if TALLY_ARCHITECTURE >= 80
     return __reduce_max_sync(ALL_LANES, x);
@@ -18,7 +18,7 @@ inline int greatest_of_warp(int x) {
 }
 #endif
 
-/* The last head of a tile, in logical order, as an element of the tile; -1 if there is none. */
+/* Which element of a tile is its last head in logical order; -1 if there is none. All summers get it. */
 inline int last_head(scratch &s, const scan_args &p, const tile &t, const place &here, int in_turn) {
 #if GROUPS == ROWS
     uint64 last = t.first + t.count - 1, column = remainder(last, p.extent);
@@ -31,7 +31,7 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
     auto is_head = [&](int e, index_t key, index_t previous) {
         return key != previous || (REVERSE ? t.low + e == p.n - 1 : t.low + e == 0);
     };
-    auto before = [&](int e) { /* in logical order */
+    auto before = [&](int e) { /* the key of the element before, in logical order */
         int past = REVERSE ? e + 1 : e - 1;
         return past < 0 || past >= t.count ? s.key_before[here.at] : key_of(past);
     };
@@ -80,8 +80,8 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 #endif
 }
 
-/* What this thread's share of elements [from, to) of a tile adds up to. The shares are in logical order where that
- * matters, and else as it is fastest. */
+/* Adds up this thread's share of elements [from, to) of a tile: consecutive ones, in logical order, where the operator
+ * does not commute, else those that are fastest to read. */
 inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, int from, int to) {
     int thread = threadIdx.x - FIRST_SUMMER;
     lane_t sum = identity_as<lane_t>();
@@ -147,7 +147,7 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
         int from = !REVERSE && head >= 0 ? head : 0, to = REVERSE && head >= 0 ? head + 1 : t.count;
         lane_t sum = sum_share(p, t, s.tile[here.at], from, to);
 #pragma unroll
-        for (int d = 1; d < WARP; d *= 2) /* in order: what lies above comes after */
+        for (int d = 1; d < WARP; d *= 2) /* in order: the lanes above have what comes after */
             sum = combine(sum, by_words(sum, [=](uint32 w) { return __shfl_down_sync(ALL_LANES, w, d); }));
         lane_t *of_warp = (lane_t *)s.of_summers[in_turn];
         if (lane == 0)

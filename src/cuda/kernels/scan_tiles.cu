@@ -11,53 +11,58 @@ struct scan_args {
     const index_t *index; /* offsets or keys */
     const out_t *initial;
     const slot *carry; /* what earlier pieces gave, or NULL */
-    slot *total;       /* receives what this and earlier pieces give, or NULL */
+    slot *total;       /* where goes what all pieces up to this one give, or NULL */
     uint64 n, extent, segments;
     uint64 before;              /* elements in earlier pieces */
-    uint64 tile, tiles;         /* elements a tile, at most TILE; tiles */
+    uint64 tile;                /* elements of a tile, at most TILE */
+    uint64 tiles;
     const uint32 *bits;         /* SEGMENTS: 1 where one begins, in the direction of the scan (offset_bits.cu) */
     const uint32 *refused;      /* not 0: the offsets are bad; nothing is written */
-    struct entry *entries;      /* WAVES waves of gridDim.x; zero at the start */
+    struct entry *entries;      /* WAVES waves of gridDim.x each; zero when the kernel starts */
 };
 
 constexpr int larger_of(int a, int b) {
     return a > b ? a : b;
 }
 enum {
-    ITEMS = SCAN_ITEMS, /* a thread: whole vectors of 16 bytes of elements, results and keys */
-    FINISHERS = SCAN_FINISHERS, /* threads that finish a tile */
-    TEAMS = SCAN_TEAMS,         /* of finishers, who take tiles in turn */
-    SUMMERS = SCAN_SUMMERS,
-    RING = SCAN_RING, /* tiles in shared memory */
+    ITEMS = SCAN_ITEMS,         /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
+    FINISHERS = SCAN_FINISHERS, /* threads of a team */
+    TEAMS = SCAN_TEAMS,         /* of finishers; they take tiles in turn */
+    SUMMERS = SCAN_SUMMERS,     /* threads */
+    RING = SCAN_RING,           /* tiles that shared memory holds */
     TILE = FINISHERS * ITEMS,
     LOADERS = COPIES_IN_BULK ? WARP : 4 * WARP,
     STORERS = COPIES_IN_BULK ? WARP : 0,
 
-    /* who is who, by the first thread */
+    /* the first thread of each kind */
     FIRST_STORER = LOADERS,
     MESSENGER = FIRST_STORER + STORERS,
     FIRST_SUMMER = MESSENGER + WARP,
     FIRST_FINISHER = FIRST_SUMMER + SUMMERS,
     THREADS = FIRST_FINISHER + TEAMS * FINISHERS,
 
-    /* barriers */
+    /* numbers of barriers; team k has OF_TEAMS + k */
     OF_SUMMERS = 1,
     OF_TEAMS,
 
-    /* bytes of a tile in the ring; elements begin at the distance from a multiple of 16 that they have in memory */
+    /* Bytes of a tile in the ring. Its first element lies as far behind a multiple of 16 as in memory, so that vectors
+     * can be copied as they are. */
     PLACE = TILE * larger_of(sizeof(in_t), sizeof(result_t)) + 16,
     KEY_PLACE = GROUPS == KEYS ? TILE * sizeof(index_t) + 16 : 0,
-    HEAD_WORDS = TILE / WARP + 4, /* of SEGMENTS' bits: a stretch's are taken from words that may reach behind the tile */
+    /* words of SEGMENTS' bits; a stretch's are taken from whole words, which may reach behind the tile */
+    HEAD_WORDS = TILE / WARP + 4,
 
-    /* A block publishes at most RING tiles ahead of what it has finished, and so do the others: entries are used again
-     * when nobody can be reading them. */
+    /* A block publishes up to RING tiles ahead of the last one that it has finished. It could finish that because all
+     * blocks had published their tiles of the same wave, and none of them has still to read a wave more than RING
+     * before that one. So of this many waves the oldest can be used again. */
     WAVES = 2 * RING + 1
 };
 static_assert(TILE % (4 * WARP) == 0);
 static_assert(THREADS == SCAN_THREADS && WAVES == SCAN_WAVES);
 
-/* Large accumulators would make the unrolled code take minutes to compile; few and small ones are kept between two
- * passes. */
+/* With SMALL accumulators a finisher's loops over its items are unrolled, which would take minutes to compile with
+ * large ones. KEPT: the sums within a stretch are few and small enough to stay in registers until what comes before is
+ * known; else they are made a second time then. */
 constexpr bool SMALL = sizeof(acc_t) <= 32, KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= 192;
 constexpr int AT_ONCE = SMALL ? ITEMS : 1;
 
@@ -69,7 +74,7 @@ struct scratch {
 #endif
 #if GROUPS == SEGMENTS
     alignas(16) uint32 heads[RING][HEAD_WORDS];
-    uint64 written_from, written_to; /* what all segments cover */
+    uint64 written_from, written_to; /* the elements that segments cover; others have no results */
 #endif
     gate full[RING], ready[RING], done[RING], empty[RING];
     alignas(16) uint8 prefix[RING][sizeof(record)];
@@ -86,7 +91,7 @@ static_assert(sizeof(scratch) <= SCAN_SHARED_BYTES);
 
 typedef place_in_ring<RING> place;
 
-/* How many of the summers and of the messenger's threads tell that they are done with a tile. */
+/* A tile is ready to be finished when so many of the summers and of the messenger's threads have arrived. */
 inline void init_gates(scratch &s, int summers, int messengers) {
     if (threadIdx.x == 0) {
         for (int at = 0; at < RING; at++) {
@@ -105,7 +110,7 @@ inline void init_gates(scratch &s, int summers, int messengers) {
 struct tile {
     uint64 low;   /* physical position of its lowest element */
     uint64 first; /* logical position of its first element */
-    uint64 rank;  /* among tiles, in physical order */
+    uint64 rank;  /* which of the tiles it is, in physical order */
     int count;    /* elements */
 };
 inline tile tile_at(const scan_args &p, uint64 turn) {

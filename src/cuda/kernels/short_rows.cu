@@ -1,5 +1,5 @@
-/* Reductions of many short rows that are whole vectors of 16 bytes: 2^lane_bits threads of a warp
- * share a row, and read it where it lies, with no shared memory between. */
+/* Reductions of many short rows that are whole vectors of 16 bytes: 2^lane_bits threads of a warp share a row, and read
+ * it where it lies, with no shared memory between. */
 struct short_rows_args {
     const in_t *x, *y;
     result_t *out;
@@ -8,7 +8,7 @@ struct short_rows_args {
     uint32 lane_bits;
 };
 
-enum { ROW_LOADS = 4 /* vectors of a thread that are under way together */ };
+enum { ROW_LOADS = 4 /* vectors that a thread has on their way at a time */ };
 
 inline void load_vector(const row &r, const in_t *from, in_t *to) {
     if (r.aligned) {
@@ -21,12 +21,12 @@ inline void load_vector(const row &r, const in_t *from, in_t *to) {
         to[k] = load(from + k);
 }
 
-/* This thread's part of a row, which is few enough elements for its lanes. */
+/* Adds up this thread's part of a row. Rows are short enough that lanes need not be emptied. */
 inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     const uint32 vectors = (uint32)r.extent / VECTOR;
     lanes l;
 #if IS_MOMENTS
-    l.shift_to(value_of(load(r.x))); /* the same for all of the row */
+    l.shift_to(value_of(load(r.x))); /* the same for all threads of the row, so that their sums can be added */
 #endif
     for (uint32 first = lane; first < vectors; first += ROW_LOADS * lanes_a_row) {
         in_t a[ROW_LOADS * VECTOR], b[ROW_LOADS * VECTOR];
@@ -49,10 +49,11 @@ inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     return l;
 }
 
-/* What the threads of a row have, in their order; the first has the result. */
+/* Folds what the threads of a row have, in their order; the first one has the result. */
 inline acc_t fold_lanes_of_row(lanes l, uint32 lane, uint32 lanes_a_row) {
 #if IS_MOMENTS
-    for (uint32 d = 1; d < lanes_a_row; d *= 2) { /* what is not of the row goes to those who need it no more */
+    /* Without a condition, which saves instructions: a thread that adds what is not its row's is not read any more. */
+    for (uint32 d = 1; d < lanes_a_row; d *= 2) {
         l.sum += from_above(l.sum, d);
         l.squares += from_above(l.squares, d);
         l.count += from_above(l.count, d);

@@ -1,19 +1,22 @@
-/* Reductions of many small slabs, each of extent x inner consecutive elements: short rows (inner == 1) and short columns.
- * A tile of whole slabs passes through shared memory, so that memory is read in whole vectors whatever the extent; each
- * column is then folded by one thread or by a few that lie side by side. The next tile is on its way meanwhile. */
+/* Reductions of many small slabs, each of extent x inner consecutive elements: short rows (inner == 1) and short
+ * columns. A tile of whole slabs passes through shared memory, so that memory is read in whole vectors whatever the
+ * extent; each column is then folded by one thread or by a few that lie side by side. The next tile is on its way
+ * meanwhile. */
 struct slabs_args {
     const in_t *x, *y;
     result_t *out;
     uint64 slabs, tiles;
     uint32 slabs_a_tile;
     uint32 extent, inner;
-    uint32 part_bits; /* 2^part_bits threads a column, at most a warp */
+    uint32 part_bits; /* a column is shared by 2^part_bits threads, at most a warp */
 };
 
 enum {
-    SLAB_LOADS = 4,                              /* vectors a thread */
-    SLAB_TILE = BLOCK * SLAB_LOADS * 16,         /* bytes */
-    PAD = sizeof(in_t) > 4 ? sizeof(in_t) : 4,   /* bytes left out after each line of all banks: powers of two meet else */
+    SLAB_LOADS = 4,                      /* vectors of a tile that each thread loads */
+    SLAB_TILE = BLOCK * SLAB_LOADS * 16, /* bytes */
+    /* Bytes left out after each 128, which are once around the banks: else slabs whose size is a power of two would all
+     * begin in one bank. */
+    PAD = sizeof(in_t) > 4 ? sizeof(in_t) : 4,
     STAGED = SLAB_TILE + SLAB_TILE / 128 * PAD,
 };
 
@@ -35,8 +38,8 @@ inline slab_tile slab_tile_at(const slabs_args &p, uint64 number) {
     return t;
 }
 
-/* A thread's part of a tile on its way. Vectors are those of the memory: the first and the last may belong to the tile
- * only in part, and 'shift' elements of the first do not. */
+/* A thread's part of a tile on its way from memory, in vectors as the memory has them: 'shift' elements of the tile's
+ * first vector lie before the tile, and some of the last one behind it. */
 struct flight {
     uint4 vector[SLAB_LOADS];
 
@@ -97,13 +100,14 @@ template <bool Rows> inline acc_t fold_part(const slabs_args &p, const staged_ti
     return widen(sum);
 }
 
-/* Rows: inner == 1. Alone: one thread a column. */
+/* Rows: inner is 1. Alone: each column has one thread. Both are constants, so that no division and no shuffle is left.
+ */
 template <bool Rows, bool Alone>
 inline void fold_slab_tile(const slabs_args &p, const slab_tile &t, const staged_tile &s) {
     uint32 inner = Rows ? 1 : p.inner, part_bits = Alone ? 0 : p.part_bits, parts = 1u << part_bits;
     uint32 columns = t.slabs * inner, each = (p.extent + parts - 1) >> part_bits;
     result_t *out = p.out + t.first * inner;
-    for (uint32 base = 0; base < columns << part_bits; base += BLOCK) { /* all threads: they meet in the fold */
+    for (uint32 base = 0; base < columns << part_bits; base += BLOCK) { /* all threads: warps shuffle */
         uint32 column = (base + threadIdx.x) >> part_bits, part = threadIdx.x & (parts - 1);
         uint32 slab = Rows ? column : column / inner, at = slab * p.extent * inner + column - slab * inner;
         uint32 row = part * each, end = row + each < p.extent ? row + each : p.extent;

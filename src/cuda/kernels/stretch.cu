@@ -3,7 +3,9 @@ template <class T, int Items> struct stretch_of {
     enum { BYTES = sizeof(T), A_VECTOR = 16 / BYTES, VECTORS = Items / A_VECTOR };
     uint32 word[Items * BYTES / 4];
 
-    /* Stretches of an odd number of vectors meet in no bank. */
+    /* Loads the thread's stretch of a tile whose first element lies 'shift' bytes behind the beginning of the memory,
+     * as far as it lay behind a multiple of 16 bytes before. A stretch has an odd number of vectors: so the lanes of a
+     * warp, which load the same vector of their stretches at a time, meet in no bank. */
     void read(const uint8 *memory, int shift, int stretch) {
         if (shift == 0) {
 #pragma unroll
@@ -11,7 +13,7 @@ template <class T, int Items> struct stretch_of {
                 uint4 bits = ((const uint4 *)memory)[stretch * VECTORS + v];
                 memcpy(&word[4 * v], &bits, 16);
             }
-        } else { /* from the words that they lie across, one of them behind the stretch */
+        } else { /* each word from the two that it lies across, the last of which is behind the stretch */
             const int at = shift + stretch * (int)sizeof word;
             const uint32 *from = (const uint32 *)(memory + (at & ~3));
             uint32 lower = from[0];
@@ -23,7 +25,7 @@ template <class T, int Items> struct stretch_of {
             }
         }
     }
-    /* in logical order */
+    /* Item k in logical order. */
     T operator[](int k) const {
         int at = (REVERSE ? Items - 1 - k : k) * BYTES;
         T item;
@@ -35,7 +37,7 @@ template <class T, int Items> struct stretch_of {
         }
         return item;
     }
-    /* Makes the compiler unpack items anew, rather than keep each since the last time. */
+    /* Makes the compiler unpack narrow items again: it would keep those of the last time, in a register each. */
     void forget() {
         if (BYTES < 4)
 #pragma unroll

@@ -1,5 +1,5 @@
-/* Reductions of many rows of two to four elements: each thread takes as many rows as a vector has elements, which are as
- * many whole vectors as a row has elements, and so are their results together. */
+/* Reductions of many rows of two to four elements. A thread takes as many rows as a vector of 16 bytes has elements:
+ * together they are whole vectors, as many as a row has elements, and their results are neighbours. */
 struct tiny_rows_args {
     const in_t *x, *y;
     result_t *out;
@@ -7,8 +7,9 @@ struct tiny_rows_args {
     uint32 extent;
 };
 
-/* A warp's loads share their sectors, which the first-level cache is to keep in between: on an H200 2^24 rows of three
- * f32 took 62.8 us so, and 67.2 with loads that are not kept. */
+/* A thread's vectors are neighbours, so each load of a warp takes a part of every sector that the warp reads, and its
+ * next loads take the rest: the first-level cache has to keep them in between. On an H200 2^24 rows of three f32 took
+ * 62.8 us so, and 67.2 with loads that tell the caches to keep nothing. */
 template <int Extent> inline void load_tiny(const in_t *from, in_t *to) {
 #pragma unroll
     for (int v = 0; v < Extent; v++) {

@@ -5,7 +5,7 @@
  *
  * A head, the first element of a group, makes what comes before it irrelevant (Blelloch 1990). */
 
-/* What some elements add up to: since their last head, if they have one. */
+/* What some elements add up to, of which those before the last head do not count. */
 template <class Acc, class Position> struct since_head {
     Acc acc;
 #if GROUPS != ALL
@@ -36,7 +36,7 @@ template <class Acc, class Position> struct since_head {
         return false;
 #endif
     }
-    Position start() const { /* of the last head, logical */
+    Position start() const { /* where the last head lies, in logical order */
 #if NEEDS_START
         return first;
 #else
@@ -53,11 +53,12 @@ inline since_head<Acc, Position> join(const since_head<Acc, Position> &a, const 
 
 typedef since_head<acc_t, uint64> record; /* of a tile, or of all before it */
 
-/* Accumulators of up to 8 bytes travel with their tag in one access of 8 or 16 bytes, which the memory does not divide.
- * The compiler would, were one of the words of no use to it, and fetch the tag after the value: words that carry nothing
- * else repeat the tag. */
+/* Accumulators of up to 8 bytes travel with their tag in one access of 8 or 16 bytes, which memory does not divide: who
+ * sees the tag has the value, too. The compiler would divide it if the program had no use for one of its words, and
+ * might fetch the tag after the value. So words that would carry nothing repeat the tag, and all of them are looked at.
+ */
 #define IN_ONE_ACCESS (SLOT_BYTES <= 8 && !NEEDS_START)
-enum : uint32 { HEAD_BIT = 1u << 31 }; /* beside a tag */
+enum : uint32 { HEAD_BIT = 1u << 31 }; /* set in the first word that has the tag, if there is a head */
 
 struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
 #if IN_ONE_ACCESS
@@ -93,10 +94,9 @@ template <int Many, int Step = WARP> struct batch_of {
     record whole;
     static_assert(MANY == 1);
 #endif
-    uint32 there = 0; /* a bit for each */
+    uint32 there = 0; /* a bit for each entry that has been read and had the tag */
 
-    /* Of the indices first, first + Step ... that are less than 'end', those that have not been seen yet; whether all
-     * have. */
+    /* Tries to read the entries first, first + Step ... before 'end' that are not there yet. Gives whether all are. */
     bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
         if (there == ALL_THERE)
             return true;
@@ -140,11 +140,12 @@ template <int Many, int Step = WARP> struct batch_of {
 #endif
     }
 };
-enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS ? 5 : 1 }; /* as many as it takes for one block a processor */
+/* Entries that a lane reads at a time: a warp's 160 are enough for one block on each of 132 multiprocessors. */
+enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS ? 5 : 1 };
 typedef batch_of<ENTRIES_AT_ONCE> batch;
 
 #if !COMMUTES
-/* Adds up what a warp's lanes have, in their order: the inclusive sums. */
+/* Gives each lane what the lanes up to it have, added up in their order. */
 inline record scan_warp(record sum) {
     uint32 lane = threadIdx.x % WARP;
 #pragma unroll
@@ -157,7 +158,7 @@ inline record scan_warp(record sum) {
 }
 #endif
 
-/* What a warp's lanes have, for all of them, where order does not matter. */
+/* Gives all lanes what the lanes of the warp have, added up in any order. */
 inline acc_t fold_warp(acc_t sum) {
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2)
@@ -166,7 +167,7 @@ inline acc_t fold_warp(acc_t sum) {
 }
 
 #if COMMUTES
-/* What the entries from the last head among those before 'end' add up to, of a batch that begins at index 'at'. */
+/* Adds up a batch that begins with entry 'at': those of its entries before 'end', from the last head among them on. */
 inline record fold_batch(const batch &few, uint32 at, uint32 end) {
     uint32 lane = threadIdx.x % WARP, from = 0;
     bool found = false;
@@ -195,8 +196,9 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
 }
 #endif
 
-/* Adds a batch up. *before becomes what lies before this block's tile, if that is known by now, and *base what lies
- * before the next batch. 'at' is the batch's first index, of 'needed' ones. */
+/* Adds up a batch that begins with entry 'at' of the 'needed' ones of a wave. *base is what lies before the batch, and
+ * becomes what lies before the next one; *before becomes what lies before this block's tile, as far as that is known.
+ */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
 #if COMMUTES
     if (at < blockIdx.x)
@@ -221,13 +223,14 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
 #endif
 }
 
-/* One warp adds up each wave in the blocks' order. 'turns' is the number of this block's tiles; tell(turn, before) is
- * called by all lanes with what comes before each. Of its last wave a block needs only the blocks before it. */
+/* The messenger's work: one warp adds up each wave in the order of the blocks. 'turns' is the number of this block's
+ * tiles; all lanes call tell(turn, before) with what comes before each of them. Of the last wave in which a block has a
+ * tile it needs only what the blocks before it have. */
 template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint64 turns, Tell tell) {
     uint32 lane = threadIdx.x % WARP;
     record base = record::nothing(); /* before the wave */
-    uint32 of_wave = 0;        /* index in the ring of waves */
-    enum { AHEAD = ENTRY_BYTES == 8 ? 3 : 2 }; /* as registers do */
+    uint32 of_wave = 0;              /* the wave's place in the ring of waves */
+    enum { AHEAD = ENTRY_BYTES == 8 ? 3 : 2 }; /* waves at a time, as many as registers hold */
     auto needed_of = [&](uint64 turn) { return turn + 1 < turns ? gridDim.x : turn + 1 == turns ? blockIdx.x : 0; };
     batch few[AHEAD]; /* this wave's, and those that are on their way while it is added up */
     auto entries_ahead = [&](int k) {

@@ -1,0 +1,28 @@
+/* Included at the end of the texts that type.h instantiates: undefines the parameters, so that the next instantiation
+ * begins with none. */
+#undef CLASS
+#undef LANE
+#undef ACC
+#undef FLUSH
+#undef LANE_ABS
+#undef WIDTH
+#undef COMPONENTS
+#undef C0
+#undef C1
+#undef C2
+#undef NARROW_PRODUCTS
+#undef FAST_VECTORS
+#undef FAST_ROWS
+#undef FAST_FOLD
+
+#undef ON_SUM
+#undef ON_SQUARE
+#undef ON_TOTAL
+#undef ON_COUNT
+#undef ON_VALUE
+#undef ON_MAGNITUDE
+#undef ON_BITS
+#undef ON_VALUES
+#undef ON_INDEXED
+#undef ON_FLOATS2
+#undef ON_FLOATS3

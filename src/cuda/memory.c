@@ -1,0 +1,92 @@
+/* The memory of a CUDA device, and memory of the host that its copies are fast with. */
+#include "cuda/memory.h"
+
+#include <stdio.h>
+
+#include "cuda/cuda.h"
+#include "tally/cuda.h"
+
+tally_status tally_cuda_memory_alloc(tally_device *device, size_t bytes, void **memory) {
+    const tally_cuda_device *cuda = (const tally_cuda_device *)device;
+    char what[64];
+    CUdeviceptr address = 0;
+    tally_status status = tally_cuda_enter(cuda);
+    if (status != TALLY_OK)
+        return status;
+    CUresult result = cuda->api->cuMemAlloc(&address, bytes ? bytes : 1);
+    tally_cuda_leave(cuda);
+    if (result == CUDA_ERROR_INVALID_VALUE) /* a size that no address reaches */
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS)
+        *memory = tally_cuda_pointer(address);
+    snprintf(what, sizeof what, "allocating %zu bytes on cuda:%d", bytes, cuda->ordinal);
+    return tally_cuda_check(result, what);
+}
+
+void tally_cuda_memory_free(tally_device *device, void *memory) {
+    const tally_cuda_device *cuda = (const tally_cuda_device *)device;
+    if (tally_cuda_enter(cuda) != TALLY_OK)
+        return;
+    cuda->api->cuMemFree(tally_cuda_address(memory));
+    tally_cuda_leave(cuda);
+}
+
+/* Under unified addressing the driver sees from an address on which side it lies. The device's own stream, and not
+ * cuMemcpy, because that returns before a copy within the device is done, and disturbs a capture in another thread. */
+tally_status tally_cuda_memory_copy(tally_device *device, void *to, const void *from, size_t bytes) {
+    const tally_cuda_device *cuda = (const tally_cuda_device *)device;
+    char what[64];
+    tally_status status = tally_cuda_enter(cuda);
+    if (status != TALLY_OK)
+        return status;
+    CUresult result = cuda->api->cuMemcpyAsync(tally_cuda_address(to), tally_cuda_address(from), bytes, cuda->stream);
+    if (result == CUDA_SUCCESS)
+        result = cuda->api->cuStreamSynchronize(cuda->stream);
+    tally_cuda_leave(cuda);
+    if (result == CUDA_ERROR_INVALID_VALUE)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "copying %zu bytes: the driver does not know one of the addresses, or less memory is there",
+                          bytes);
+    snprintf(what, sizeof what, "copying %zu bytes", bytes);
+    return tally_cuda_check(result, what);
+}
+
+/* ---- memory of the host ---- */
+
+/* NULL and the reason where the device is none of CUDA's. */
+static const tally_cuda_device *cuda_device_of(const tally_device *device, const char *call) {
+    if (device && device->interface->alloc == tally_cuda_memory_alloc)
+        return (const tally_cuda_device *)device;
+    tally_fail(TALLY_INVALID_ARGUMENT, "%s: %s", call,
+               device ? "the device is none of CUDA's; use malloc" : "NULL where a device is expected");
+    return NULL;
+}
+
+tally_status tally_cuda_alloc_host(tally_device *device, size_t bytes, void **memory) {
+    const tally_cuda_device *cuda = cuda_device_of(device, "tally_cuda_alloc_host");
+    char what[64];
+    void *address = NULL;
+    if (!cuda)
+        return TALLY_INVALID_ARGUMENT;
+    if (!memory)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_cuda_alloc_host: NULL where the memory's place is expected");
+    tally_status status = tally_cuda_enter(cuda);
+    if (status != TALLY_OK)
+        return status;
+    CUresult result = cuda->api->cuMemHostAlloc(&address, bytes ? bytes : 1, CU_MEMHOSTALLOC_PORTABLE);
+    tally_cuda_leave(cuda);
+    if (result == CUDA_ERROR_INVALID_VALUE) /* a size that no address reaches */
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS)
+        *memory = address;
+    snprintf(what, sizeof what, "allocating %zu bytes of locked host memory", bytes);
+    return tally_cuda_check(result, what);
+}
+
+void tally_cuda_free_host(tally_device *device, void *memory) {
+    const tally_cuda_device *cuda = memory ? cuda_device_of(device, "tally_cuda_free_host") : NULL;
+    if (!cuda || tally_cuda_enter(cuda) != TALLY_OK)
+        return;
+    cuda->api->cuMemFreeHost(memory);
+    tally_cuda_leave(cuda);
+}
