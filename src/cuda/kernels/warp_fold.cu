@@ -146,7 +146,7 @@ inline void fold_tile(const groups_args &p, const tile &t, const tile_heads &h, 
             return;
         }
         o->gather();
-        if (h.count >= MANY_RESULTS) {
+        if (h.count > MANY_RESULTS) {
             fold_many<true>(p, t, h, items, o);
             return;
         }

@@ -226,7 +226,7 @@ template <bool AreMany> inline uint32 spot_of(uint32 byte) {
 template <bool AreMany> inline lane_t *result_at(uint8 *results, uint32 k) {
     return (lane_t *)(results + spot_of<AreMany>(k * sizeof(lane_t)));
 }
-enum { MANY_RESULTS = TILE / 2 };
+enum { MANY_RESULTS = TILE / 4 }; /* and more: then a bank has those of every few lanes. 3 elements a segment: ten */
 
 /* Heads are numbered from 'number' on; result k becomes what head k ends, as far as it is the lane's. */
 template <bool AreMany>
