@@ -164,9 +164,13 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
                        .refuses_empty = refuses_empty};
     tally_status status =
         start(l, k->mark_segments, searching + blocks_for(l, looks), &args, "launching the check of offsets");
+    void *parameters[] = {&args};
+    const tally_cuda_grid grid = {.x = least(resident, divide_up(cut->folds.chunks, TALLY_CUDA_FOLD_BLOCK / 32)),
+                                  .threads = TALLY_CUDA_FOLD_BLOCK,
+                                  .starts_early = true};
     if (status == TALLY_OK)
-        status = start(l, k->fold_by_warps, least(resident, divide_up(cut->folds.chunks, TALLY_CUDA_FOLD_BLOCK / 32)),
-                       &args, "launching a reduction of segments");
+        status = tally_cuda_start(l->plan->device, k->fold_by_warps, grid, l->stream, parameters,
+                                  "launching a reduction of segments");
     args.chunks++; /* what follows the chunks */
     if (status == TALLY_OK)
         status = start_fold_cuts(l, most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);

@@ -154,8 +154,9 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);
     s->folds_by_warps = folds_by_warps(c, architecture);
     if (s->folds_by_warps) {
-        s->fold_tile = 32 * 20; /* warp_segments.cu */
-        s->fold_blocks = 6;
+        s->fold_tile = 32 * 32; /* warp_segments.cu */
+        s->fold_blocks =
+            5; /* with 6, registers spill: the number of the next chunk among them, which is then waited for */
     }
     s->folds_in_waves = folds_in_waves(c, architecture);
     if (s->folds_in_waves) {

@@ -189,6 +189,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
                    {"FOLD_BLOCKS", s->fold_blocks},
+                   {"LOWERS_DIRECTLY", tally_cuda_lowers_directly(c)},
                    {"CUT_BYTES", s->cut_bytes},
                    {"WAVE_RING", s->wave.ring},
                    {"WAVE_KEY_RING", s->wave.key_ring},

@@ -140,10 +140,12 @@ static void run_part(suite *s, part which, const char *golden) {
         s->how_many = AMOUNT_QUICK;
         each_index_combination(visit, s);
         break;
-    case USER:
-        if (!user_operators(&s->c, &s->o))
-            printf("user operators: refused by this back end: %s\n", tally_last_error());
+    case USER: {
+        const uint64_t refused = user_operators(&s->c, &s->o);
+        if (refused)
+            printf("user operators: %" PRIu64 " refused by this back end: %s\n", refused, tally_last_error());
         break;
+    }
     case SAME_BITS:
         same_bits(&s->c, &s->o);
         break;

@@ -14,8 +14,8 @@ typedef struct options {
     uint64_t seed;
 } options;
 
-/* A user's monoids in every grouping and form, against a fold in order. false: the back end has none. */
-bool user_operators(checker *c, const options *o);
+/* A user's monoids in every grouping and form, against a fold in order. How many the back end refuses. */
+uint64_t user_operators(checker *c, const options *o);
 
 /* The same bits from run to run, for any number of threads, and, in exact mode, on every instruction-set level. */
 void same_bits(checker *c, const options *o);

@@ -390,6 +390,7 @@ static bool check_user_case(user_case *u, tally_plan *plan, tally_dtype in, tall
     return passed;
 }
 
+/* Whether the back end takes it. */
 static bool check_operator(checker *c, const options *o, int number, tally_dtype in, int form, int grouping) {
     user_context ctx = {size_of(in), 0};
     tally_user_op op = {.struct_size = sizeof op,
@@ -456,13 +457,13 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
     return true;
 }
 
-bool user_operators(checker *c, const options *o) {
+uint64_t user_operators(checker *c, const options *o) {
     static const tally_dtype types[OPERATORS] = {TALLY_U64, TALLY_I32, TALLY_U8,  TALLY_I16,
                                                  TALLY_U16, TALLY_F32, TALLY_U32, TALLY_U8};
-    bool any = false;
+    uint64_t refused = 0;
     for (int number = 0; number < OPERATORS; number++)
         for (int form = 0; form < FORM_COUNT; form++)
             for (int grouping = 0; grouping < TALLY_GROUPING_COUNT; grouping++)
-                any |= check_operator(c, o, number, types[number], form, grouping);
-    return any;
+                refused += !check_operator(c, o, number, types[number], form, grouping);
+    return refused;
 }

@@ -1,6 +1,6 @@
 /* The last launch of a reduction by groups: results of the groups that reach over several chunks, folded from the parts
  * that those have kept, in order. A group of few chunks is one thread's, a longer one the whole block's. */
-constexpr int CUTS_AT_ONCE = sizeof(acc_t) <= 32 ? 4 : 1;
+constexpr int CUTS_AT_ONCE = sizeof(acc_t) <= 8 ? 16 : sizeof(acc_t) <= 32 ? 4 : 1; /* a thread may have a hundred */
 
 inline acc_t fold_parts(const groups_args &p, uint64 begin, uint64 end) {
     acc_t acc = identity_as<acc_t>();

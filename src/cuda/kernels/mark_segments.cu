@@ -2,6 +2,7 @@
  * many. The first blocks search, the others look at offsets. */
 extern "C" __global__ void __launch_bounds__(BLOCK) mark_segments(groups_args p) {
     const uint32 searching = (uint32)(p.chunks / BLOCK + 1);
+    let_next_start();
     if (blockIdx.x < searching) {
         const uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x;
         if (k <= p.chunks)
@@ -14,4 +15,3 @@ extern "C" __global__ void __launch_bounds__(BLOCK) mark_segments(groups_args p)
     if (f.empty != NOT_FOUND)
         p.told->has_empty = 1;
 }
-

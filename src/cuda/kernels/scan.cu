@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
         s.written_to = load(p.index + p.segments);
     }
 #endif
-    init_gates(s, 1, 1);
+    init_gates(s, arriving_summers(p), 1);
     if (threadIdx.x >= FIRST_FINISHER)
         finish_tiles(s, p, turns);
     else if (threadIdx.x >= FIRST_SUMMER)

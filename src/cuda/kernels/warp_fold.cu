@@ -2,10 +2,11 @@
 
 /* Folds what the lanes have, in their order; the first has the result. */
 inline acc_t fold_lanes(acc_t acc) {
+    const uint32 lane = hidden_lane();
 #pragma unroll
     for (uint32 d = 1; d < WARP; d *= 2) {
         const acc_t next = from_above(acc, d);
-        if ((lane_number() & (2 * d - 1)) == 0)
+        if ((lane & (2 * d - 1)) == 0)
             acc = combine(acc, next);
     }
     return acc;
@@ -33,13 +34,20 @@ struct open_segment {
 
 /* The number of the segment that a head of the tile ends; 'begin' is where it began, if that is in the tile. */
 inline uint64 ended_by(const groups_args &p, const tile &t, const tile_heads &h, uint32 head, uint32 begin) {
-    return h.has_empty && head ? segment_at(p, h.from, h.to, t.first + begin) : h.from + head - 1;
+    return h.has_empty && head ? segment_at(p.index, h.from, h.to, t.first + begin) : h.from + head - 1;
 }
 
+/* What a lane's first head ends, over all stretches. */
+struct joined {
+    acc_t acc;
+    bool ends;    /* whether it is a result: what began in an earlier chunk is not */
+    uint32 begin; /* where that segment began, if in the tile */
+};
+
 /* Segments that end in the tile and lie in more than one stretch; and what is open behind it. */
-inline void join_stretches(const groups_args &p, const tile &t, const tile_heads &h, const stretch &s,
-                           open_segment *o) {
-    const uint32 lane = lane_number(), before = h.lanes & ((1u << lane) - 1);
+inline joined join_stretches(const groups_args &p, const tile &t, const tile_heads &h, const stretch &s,
+                             open_segment *o) {
+    const uint32 lane = hidden_lane(), before = h.lanes & ((1u << lane) - 1);
     acc_t acc = widen(s.last), ended = widen(s.first);
     if (lane == 0) {
         ended = combine(o->acc, ended);
@@ -48,116 +56,165 @@ inline void join_stretches(const groups_args &p, const tile &t, const tile_heads
     }
     const uint32 upto = before | (h.mine ? 1u << lane : 0);
     const int start_lane = upto ? WARP - 1 - __clz(upto) : 0;
+    uint32 runs = ~h.lanes; /* the ends of as many neighbouring lanes without heads as a step reaches back */
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
+        if (!runs)
+            break;
         const acc_t left = from_below(acc, d);
         if ((int)lane - d >= start_lane)
             acc = combine(left, acc);
+        runs &= runs << d;
     }
     const acc_t left = from_below(acc, 1);
     o->acc = from_lane(acc, WARP - 1);
+    joined j = {ended, false, 0};
     if (!h.lanes)
-        return;
-    uint32 begin = 0;
+        return j;
     if (h.has_empty)
-        begin = __shfl_sync(ALL_LANES, s.begin, before ? WARP - 1 - __clz(before) : 0);
+        j.begin = __shfl_sync(ALL_LANES, s.begin, before ? WARP - 1 - __clz(before) : 0);
     if (h.mine) {
         if (lane)
-            ended = combine(left, ended);
-        if (before || o->began_here)
-            put(p.out + ended_by(p, t, h, h.number, begin), lower(ended, 0, 0));
-        else
-            p.cuts[t.chunk].before.write(ended);
+            j.acc = combine(left, ended);
+        j.ends = before || o->began_here;
+        if (!j.ends)
+            p.cuts[t.chunk].before.write(j.acc);
     }
     o->began_here = true;
+    return j;
 }
 
-/* Stores the results that lie side by side in shared memory, but for those that have been joined. */
-inline void put_results(const groups_args &p, warp_memory &m, const tile_heads &h, const lane_t *results) {
-    const uint32 lane = lane_number();
-    if (lane < ITEMS)
-        m.leading[lane] = 0;
-    __syncwarp();
-    if (h.mine)
-        atomicOr(&m.leading[h.number / WARP], 1u << h.number % WARP);
-    __syncwarp();
-    result_t *out = p.out + h.from - 1;
+/* Whether what a lane keeps is a result as it is. */
+template <class A, class B> constexpr bool ARE_SAME = false;
+template <class A> constexpr bool ARE_SAME<A, A> = true;
+constexpr bool IN_PLACE = LOWERS_DIRECTLY && ARE_SAME<result_t, decltype(lane_t::a0)>;
+
+/* Stores results that lie in shared memory side by side, from the k-th on. */
+template <bool AreMany> inline void put_results(const groups_args &p, const tile_heads &h, uint8 *results, uint32 k) {
+    k += lane_number();
+    result_t *to = p.out + (h.from - 1 + k);
+    auto result_of = [&](uint32 byte) {
+        const lane_t *result = (const lane_t *)(results + spot_of<AreMany>(byte));
+        return IN_PLACE ? *(const result_t *)result : lower(widen(*result), 0, 0);
+    };
+    constexpr uint32 all = WARP * sizeof(lane_t); /* lanes' */
+    const uint32 end = h.count * sizeof(lane_t);
+    if (((uint64)to & (sizeof(result_t) - 1)) == 0) {
 #pragma unroll 4
-    for (uint32 k = 0; k * WARP < h.count; k++)
-        if (k * WARP + lane < h.count && !(m.leading[k] >> lane & 1))
-            put(out + k * WARP + lane, lower(widen(results[k * WARP + lane]), 0, 0));
-}
-
-inline void fold_tile(const groups_args &p, warp_memory &m, const tile &t, const tile_heads &h, open_segment *o) {
-    const bool is_whole = t.count == TILE;
-    if (is_whole && !h.lanes) {
-        o->spread = combine(o->spread, widen(fold_items(t)));
-        o->is_spread = true;
-        return;
-    }
-    o->gather();
-    if (is_whole && h.count == __popc(h.lanes)) {
-        join_stretches(p, t, h, fold_split(t, h.mine), o);
-    } else if (is_whole && !h.has_empty) {
-        lane_t *results = (lane_t *)t.x;
-        const stretch s = fold_staged(t, h.mine, h.number, results);
-        put_results(p, m, h, results);
-        join_stretches(p, t, h, s, o);
-        show_to_copies();
+        for (uint32 byte = k * sizeof(lane_t); byte < end; byte += all, to += WARP)
+            *to = result_of(byte);
     } else {
-        const stretch s = fold_between(t, h.mine, [&](uint32 k, uint32 begin, const lane_t &lane) {
-            put(p.out + ended_by(p, t, h, h.number + k, begin), lower(widen(lane), 0, 0));
-        });
-        join_stretches(p, t, h, s, o);
+        for (uint32 byte = k * sizeof(lane_t); byte < end; byte += all, to += WARP)
+            store_slowly(to, result_of(byte));
     }
 }
 
-inline void close_chunk(const groups_args &p, const tile &t, open_segment *o) {
+/* Where no segment is empty. Results take the elements' place. */
+template <bool AreMany>
+inline void fold_many(const groups_args &p, const tile &t, const tile_heads &h, const stretch_items &items,
+                      open_segment *o) {
+    const bool has_begun = o->began_here;
+    const stretch s = fold_staged<AreMany>(items, h.mine, h.number, t.x);
+    if (!IN_PLACE) { /* what is joined follows */
+        __syncwarp();
+        put_results<AreMany>(p, h, t.x, 1);
+        __syncwarp();
+    }
+    const joined j = join_stretches(p, t, h, s, o);
+    if (j.ends && IN_PLACE)
+        *(result_t *)result_at<AreMany>(t.x, h.number) = lower(j.acc, 0, 0);
+    else if (j.ends)
+        put(p.out + h.from + h.number - 1, lower(j.acc, 0, 0));
+    if (IN_PLACE) {
+        __syncwarp();
+        put_results<AreMany>(p, h, t.x, !has_begun); /* what began in an earlier chunk is fold_cuts' */
+    }
+}
+
+inline void fold_tile(const groups_args &p, const tile &t, const tile_heads &h, open_segment *o) {
+    auto put_one = [&](uint32 number, uint32 begin, const acc_t &acc) {
+        put(p.out + ended_by(p, t, h, number, begin), lower(acc, 0, 0));
+    };
+    const bool is_split = h.count == __popc(h.lanes);
+    stretch s;
+    if (t.count == TILE && (is_split || !h.has_empty)) {
+        stretch_items items;
+        items.read(t);
+        if (!h.lanes) {
+            o->spread = combine(o->spread, widen(fold_items(items)));
+            o->is_spread = true;
+            return;
+        }
+        o->gather();
+        if (h.count > MANY_RESULTS) {
+            fold_many<true>(p, t, h, items, o);
+            return;
+        }
+        if (!is_split) {
+            fold_many<false>(p, t, h, items, o);
+            return;
+        }
+        s = fold_split(items, h.mine);
+    } else {
+        o->gather();
+        s = fold_between(t, h.mine, [&](uint32 k, uint32 begin, const lane_t &lane) {
+            put_one(h.number + k, begin, widen(lane));
+        });
+    }
+    const joined j = join_stretches(p, t, h, s, o);
+    if (j.ends)
+        put_one(h.number, j.begin, j.acc);
+}
+
+inline void close_chunk(const groups_args &p, const tile &t, bool is_last, open_segment *o) {
     o->gather();
     if (lane_number() == 0)
         p.cuts[t.chunk].after.write(o->acc);
-    if (lane_number() == 0 && t.number + 1 == p.tiles)
+    if (lane_number() == 0 && is_last)
         p.cuts[p.chunks].before.write(identity_as<acc_t>());
 }
 
+template <bool HasBits> inline void fold_tiles(const groups_args &p, warp_memory &m, supply &next) {
+    head_source<HasBits> source;
+    open_segment open;
+    source.look_ahead(p, m.in_slot(0));
+#pragma unroll 1
+    for (uint32 at = 0;; at = at + 1 == SLOTS ? 0 : at + 1) {
+        wait_for_copies_ahead<SLOTS - 1>();
+        __syncwarp();
+        const content has = m.in_slot(at);
+        if (has.tile == NONE)
+            break;
+        const tile t = {(uint64)has.tile * TILE, has.chunk, has.count, m.slot[at]};
+        if (has.ends & BEGINS) {
+            open.begin();
+            if (!HasBits)
+                source.load_window(p);
+        }
+        const tile_heads h = source.find(p, m, t);
+        source.look_ahead(p, m.in_slot(at + 1 == SLOTS ? 0 : at + 1));
+        fold_tile(p, t, h, &open);
+        if (has.ends & ENDS)
+            close_chunk(p, t, has.tile + 1 == (uint32)p.tiles, &open);
+        __syncwarp();
+        fetch(p, m, at, next);
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_by_warps(groups_args p) {
-    __shared__ warp_memory memory[WARPS];
+    __shared__ alignas(128) warp_memory memory[WARPS];
     warp_memory &m = memory[threadIdx.x / WARP];
-    let_next_start();
-    if (p.told->refused)
-        return;
-    head_source source;
-    source.has_bits = p.bits && !p.told->has_empty;
-    if (lane_number() == 0)
-        for (int s = 0; s < SLOTS; s++)
-            m.full[s].init(1);
-    show_gates();
-    __syncwarp();
     supply next;
-    next.open(p, blockIdx.x * (uint64)WARPS + threadIdx.x / WARP);
+    next.open(p, blockIdx.x * WARPS + threadIdx.x / WARP);
 #pragma unroll 1
     for (uint32 s = 0; s < SLOTS; s++)
         fetch(p, m, s, next);
     __syncwarp();
-    open_segment open;
-    place_in_ring<SLOTS> here = {0, 0};
-#pragma unroll 1
-    for (; m.tile[here.at] != NONE; here.advance()) {
-        const uint64 number = m.tile[here.at], chunk = m.chunk[here.at], first = number * TILE;
-        const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-        const tile t = {number, chunk, first, count, m.slot[here.at]};
-        if (number == chunk * p.chunk) {
-            open.begin();
-            source.begin(p, t);
-        }
-        const bool is_last = number + 1 == p.tiles || number + 1 == (chunk + 1) * p.chunk;
-        const tile_heads h = source.find(p, m, t, is_last);
-        m.full[here.at].wait(here.parity);
-        fold_tile(p, m, t, h, &open);
-        if (is_last)
-            close_chunk(p, t, &open);
-        __syncwarp();
-        fetch(p, m, here.at, next);
-        __syncwarp();
-    }
+    wait_for_last(); /* offsets are checked */
+    let_next_start();
+    if (!p.told->refused && p.bits && !p.told->has_empty)
+        fold_tiles<true>(p, m, next);
+    else if (!p.told->refused)
+        fold_tiles<false>(p, m, next);
+    wait_for_copies_ahead<0>();
 }

@@ -1,6 +1,8 @@
 /* Where segments begin in a warp's tile (warp_segments.cu): from bits, where the first launch has made them and no
  * segment is empty, which bits cannot tell; else from the offsets, a window at a time. The offset behind the last segment
  * counts as a head, too: of what no segment has. */
+constexpr uint64 NOWHERE = ~0ull;
+
 struct tile_heads {
     uint32 mine;     /* a bit an element of the lane's stretch */
     uint32 lanes;    /* those that have any */
@@ -10,26 +12,24 @@ struct tile_heads {
     uint64 from, to; /* offsets that lie in the tile */
 };
 
-/* The lane's stretch of bits of which lane k has the k-th word. */
-inline uint32 stretch_of(uint32 word) {
-    const uint32 at = lane_number() * ITEMS, low = __shfl_sync(ALL_LANES, word, at / WARP);
-    const uint32 high = __shfl_sync(ALL_LANES, word, at / WARP + 1 & WARP - 1);
-    const uint64 both = (uint64)high << 32 | low;
-    return (uint32)(both >> at % WARP) & (uint32)((1ull << ITEMS) - 1);
-}
-
 inline void number_heads(tile_heads *h, uint32 word) {
-    h->mine = stretch_of(word);
-    h->lanes = __ballot_sync(ALL_LANES, h->mine != 0);
+    const uint32 lane = hidden_lane();
+    h->mine = word;
+    h->lanes = __ballot_sync(ALL_LANES, word != 0);
     h->number = h->count = 0;
     if (!h->lanes)
         return;
-    const uint32 mine = __popc(h->mine);
+    if (!__ballot_sync(ALL_LANES, (word & word - 1) != 0)) { /* no lane has two */
+        h->count = __popc(h->lanes);
+        h->number = __popc(h->lanes & (1u << lane) - 1);
+        return;
+    }
+    const uint32 mine = __popc(word);
     uint32 sum = mine;
 #pragma unroll
     for (uint32 d = 1; d < WARP; d *= 2) {
         const uint32 left = from_below(sum, d);
-        if (lane_number() >= d)
+        if (lane >= d)
             sum += left;
     }
     h->count = from_lane(sum, WARP - 1);
@@ -37,10 +37,10 @@ inline void number_heads(tile_heads *h, uint32 word) {
 }
 
 /* The last segment of a tile that begins at an element or before it. */
-__noinline__ uint64 segment_at(const groups_args &p, uint64 low, uint64 high, uint64 element) {
+__noinline__ uint64 segment_at(const index_t *offsets, uint64 low, uint64 high, uint64 element) {
     while (low + 1 < high) {
         const uint64 middle = (low + high) / 2;
-        if (begin_of(p, middle) <= element)
+        if ((uint64)load(offsets + middle) <= element)
             low = middle;
         else
             high = middle;
@@ -48,25 +48,25 @@ __noinline__ uint64 segment_at(const groups_args &p, uint64 low, uint64 high, ui
     return low;
 }
 
-struct head_source {
-    bool has_bits;
+template <bool HasBits> struct head_source {
     uint64 from;   /* the first offset that is not before the next tile */
     uint32 word;   /* of the next tile's bits */
     uint64 window; /* the lane's offset from there on */
 
     uint64 offset_at(const groups_args &p, uint64 number) const {
-        return number <= p.segments ? begin_of(p, number) : NONE;
+        return number <= p.segments ? begin_of(p, number) : NOWHERE;
     }
-    void load_next(const groups_args &p, uint64 tile) {
-        if (!has_bits)
-            window = offset_at(p, from + lane_number());
-        else if (lane_number() < ITEMS)
-            word = p.bits[tile * ITEMS + lane_number()];
+    void load_window(const groups_args &p) {
+        window = offset_at(p, from + lane_number());
     }
-    void begin(const groups_args &p, const tile &t) {
-        from = p.first[t.chunk];
-        word = 0;
-        load_next(p, t.number);
+    /* What is to be known of a tile sets out long before. */
+    void look_ahead(const groups_args &p, const content &next) {
+        if (next.tile == NONE)
+            return;
+        if (HasBits)
+            word = p.bits[(uint64)next.tile * WARP + lane_number()];
+        if (next.ends & BEGINS)
+            from = p.first[next.chunk];
     }
 
     /* Takes a window of offsets: marks the heads among them, gives empty segments their results. The number of offsets
@@ -114,27 +114,24 @@ struct head_source {
         from = high;
     }
 
-    /* And has what it takes to find those of the next tile on its way. */
-    tile_heads find(const groups_args &p, warp_memory &m, const tile &t, bool is_last) {
+    tile_heads find(const groups_args &p, warp_memory &m, const tile &t) {
         tile_heads h = {};
         h.from = from;
-        if (has_bits) {
+        if (HasBits) {
             number_heads(&h, word);
             from += h.count;
         } else if (__ballot_sync(ALL_LANES, window - t.first < t.count)) {
-            if (lane_number() < ITEMS)
-                m.heads[lane_number()] = 0;
+            m.heads[lane_number()] = 0;
             __syncwarp();
             const uint32 taken = take(p, m, t, from, window, &h.has_empty);
             from += taken;
             if (taken == WINDOW)
                 take_many(p, m, t, &h.has_empty);
+            load_window(p);
             __syncwarp();
-            number_heads(&h, lane_number() < ITEMS ? m.heads[lane_number()] : 0);
+            number_heads(&h, m.heads[lane_number()]);
         }
         h.to = from;
-        if (!is_last)
-            load_next(p, t.number + 1);
         return h;
     }
 };

@@ -1,16 +1,11 @@
 /* Reductions by segments for the commonest case: 4 bytes an element, and as many for what a lane keeps of it, on devices
- * with copies in bulk. Every warp works by itself: it takes chunks of consecutive tiles as they are handed out and has the
- * next tiles on their way to its own ring in shared memory while it folds one, so that no barrier stops the reading. All
- * that it needs to know of the segments is where they begin, one bit an element. A lane goes over a stretch of the tile:
- * what lies between two heads is a result, and what lies before its first and behind its last head is joined with the
- * other lanes' by a segmented scan. Of segments that reach over several chunks the parts are kept, and the last launch
- * folds those (fold_cuts.cu). Which elements are folded in which order follows from where the segments begin alone, so
- * that a result is the same bits every run.
- *
- * Measured on an H200 against fold_segments.cu, sum of 2^28 f32: 0.90 of its time for segments of 1, 0.85 for 4, 0.92 to
- * 0.96 from 256 elements on, 1.01 for 64. With more bytes a lane or an element it took longer (i32 1.5 times), and so did
- * runs of keys. What counts is how many warps there are: stretches of 28 elements and fewer warps were slower from 256
- * elements on, two tiles a ring everywhere. */
+ * with copies that run by themselves. Every warp works by itself: it takes chunks of consecutive tiles as they are handed
+ * out and has the next tiles on their way to its own ring in shared memory while it folds one, so that no barrier stops
+ * the reading. All that it needs to know of the segments is where they begin, one bit an element. A lane goes over 32
+ * consecutive elements of the tile, so that what it must know is one word: what lies between two heads is a result, and
+ * what lies before its first and behind its last head is joined with the other lanes' by a segmented scan. Of segments
+ * that reach over several chunks the parts are kept, and the last launch folds those (fold_cuts.cu). Which elements are
+ * folded in which order follows from where the segments begin alone, so that a result is the same bits every run. */
 struct control {
     uint64 runs; /* of keys: not here */
     uint64 not_bad, not_empty;
@@ -41,36 +36,60 @@ struct groups_args {
 };
 
 enum {
-    VECTORS = 5, /* a lane: an odd number, so that no two lanes that read together meet in a bank */
-    ITEMS = VECTORS * 4,
+    ITEMS = WARP, /* a lane: as many as a word has bits */
+    VECTORS = ITEMS / 4,
     TILE = WARP * ITEMS,
-    SLOTS = 3,
+    SLOTS = 2,
     WARPS = BLOCK / WARP,
-    NEAR = 8,            /* chunks that one thread folds, where a segment reaches over several */
-    WINDOW = WARP - 1,   /* offsets: a lane sees the one of the next */
-    WINDOWS = 4,         /* that are loaded at a time where there are many */
-    CROWDED = 16 * TILE  /* offsets, where a search for each element is faster */
+    NEAR = 8,           /* chunks that one thread folds, where a segment reaches over several */
+    WINDOW = WARP - 1,  /* offsets: a lane sees the one of the next */
+    WINDOWS = 4,        /* that are loaded at a time where there are many */
+    CROWDED = 16 * TILE /* offsets, where a search for each element is faster */
 };
 static_assert(TILE == FOLD_TILE && ITEMS <= LANE_LIMIT && sizeof(in_t) == 4 && sizeof(lane_t) == 4);
-constexpr uint64 NONE = ~0ull;
+constexpr uint32 NONE = ~0u; /* no tile: 2^32 have 16 TB */
+
+/* What is in a slot. */
+struct alignas(16) content {
+    uint32 tile; /* or NONE */
+    uint32 chunk, count, ends; /* of the chunk: its first tile BEGINS, its last ENDS */
+};
+enum : uint32 { BEGINS = 1, ENDS = 2 };
 
 struct warp_memory {
-    alignas(16) uint8 slot[SLOTS][TILE * sizeof(in_t)];
-    uint32 heads[ITEMS], leading[ITEMS];
-    uint64 tile[SLOTS], chunk[SLOTS]; /* which is there, or NONE */
-    gate full[SLOTS];
+    alignas(128) uint8 slot[SLOTS][TILE * sizeof(in_t)];
+    content has[SLOTS];
+    uint32 heads[WARP];
+
+    content in_slot(uint32 at) const {
+        content c;
+        const uint4 bits = *(const uint4 *)&has[at];
+        memcpy(&c, &bits, 16);
+        return c;
+    }
 };
 
 /* A tile in shared memory. */
 struct tile {
-    uint64 number, chunk;
     uint64 first; /* element */
-    uint32 count;
+    uint32 chunk, count;
     uint8 *x;
 };
 
+/* The lane's number where what follows from it takes an instruction or two: the compiler would keep all of that in
+ * registers from tile to tile, and what is wanted of memory later in local memory, so that it is waited for at once. */
+inline uint32 hidden_lane() {
+    uint32 lane = lane_number();
+    hide(lane);
+    return lane;
+}
+
+template <class T> __noinline__ T load_slowly(const T *from) {
+    return load(from);
+}
 inline uint64 begin_of(const groups_args &p, uint64 segment) {
-    return (uint64)load(p.index + segment);
+    const bool is_aligned = ((uint64)p.index & (sizeof(index_t) - 1)) == 0;
+    return (uint64)(is_aligned ? p.index[segment] : load_slowly(p.index + segment));
 }
 
 template <class T> __noinline__ void store_slowly(T *to, T value) {
@@ -88,51 +107,64 @@ inline void put(result_t *to, result_t result) {
 /* The tile that a warp fetches next. The chunks are gone through from the last one to the first: what the first launch has
  * read last is still in the cache. */
 struct supply {
-    uint64 tile, end, chunk;
+    uint32 tile, end, chunk, ends;
     uint32 asked = 0; /* lane 0: what is to be known when this chunk ends */
 
-    void open(const groups_args &p, uint64 turn) {
-        chunk = turn < p.chunks ? p.chunks - 1 - turn : NONE;
-        tile = chunk * p.chunk;
-        end = tile + p.chunk < p.tiles ? tile + p.chunk : p.tiles;
-        if (chunk != NONE && lane_number() == 0) /* an atomicAdd would be waited for: it is made one for all lanes */
+    void open(const groups_args &p, uint32 turn) {
+        const uint32 chunks = (uint32)p.chunks, tiles = (uint32)p.tiles, a_chunk = (uint32)p.chunk;
+        ends = BEGINS;
+        tile = NONE;
+        if (turn >= chunks)
+            return;
+        chunk = chunks - 1 - turn;
+        tile = chunk * a_chunk;
+        end = tiles - tile < a_chunk ? tiles : tile + a_chunk;
+        if (lane_number() == 0) /* an atomicAdd would be waited for: it is made one for all lanes */
             asked = atomicInc(&p.told->taken, 1u << 31);
     }
     void advance(const groups_args &p) {
+        ends = 0;
         if (++tile == end)
-            open(p, gridDim.x * (uint64)WARPS + __shfl_sync(ALL_LANES, asked, 0));
+            open(p, gridDim.x * WARPS + __shfl_sync(ALL_LANES, asked, 0));
     }
 };
+
+/* Vectors of 16 bytes change places within a lane's 128 bytes, so that lanes that read theirs together meet in no bank,
+ * nor those that copy neighbouring ones. */
+inline uint32 placed(uint32 at) {
+    return at ^ (at >> 3 & 0x70);
+}
 
 /* What is not a whole tile or not aligned. */
 __noinline__ void fetch_slowly(uint8 *to, const in_t *from, uint32 count) {
 #pragma unroll 4
     for (uint32 e = lane_number(); e < count; e += WARP)
-        ((in_t *)to)[e] = load(from + e);
+        *(in_t *)(to + placed(e * sizeof(in_t))) = load(from + e);
 }
 
+/* Every call is a group of copies, also where there is nothing left. */
 inline void fetch(const groups_args &p, warp_memory &m, uint32 slot, supply &next) {
-    constexpr uint32 bytes = TILE * sizeof(in_t);
-    const uint64 first = next.tile * TILE;
-    if (lane_number() == 0) {
-        m.tile[slot] = next.chunk == NONE ? NONE : next.tile;
-        m.chunk[slot] = next.chunk;
-    }
-    if (next.chunk == NONE)
-        return;
-    const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const in_t *x = p.x + first;
-    gate &full = m.full[slot];
-    if (count < TILE || ((uint64)x & 15)) {
-        fetch_slowly(m.slot[slot], x, count);
-        __syncwarp();
+    if (lane_number() == 0 && next.tile == NONE)
+        m.has[slot].tile = NONE;
+    if (next.tile != NONE) {
+        const uint64 first = (uint64)next.tile * TILE;
+        const uint32 count = next.tile + 1 == (uint32)p.tiles ? (uint32)(p.n - first) : (uint32)TILE;
         if (lane_number() == 0)
-            full.arrive();
-    } else if (lane_number() == 0) {
-        arrive_and_expect(&full.word, bytes);
-        copy_in(m.slot[slot], x, bytes, &full.word);
+            m.has[slot] = {next.tile, next.chunk, count, next.ends | (next.tile + 1 == next.end ? ENDS : 0)};
+        if (count == TILE && ((uint64)p.x & 15) == 0) {
+            constexpr uint32 a_row = WARP * 16; /* four lanes' */
+            const uint32 mine = hidden_lane() * 16;
+            const uint8 *from = (const uint8 *)(p.x + first) + mine;
+            uint8 *even = m.slot[slot] + placed(mine), *odd = m.slot[slot] + placed(a_row + mine) - a_row;
+#pragma unroll
+            for (uint32 v = 0; v < VECTORS; v++)
+                copy_ahead<16>((v % 2 ? odd : even) + v * a_row, from + v * a_row);
+        } else {
+            fetch_slowly(m.slot[slot], p.x + first, count);
+        }
+        next.advance(p);
     }
-    next.advance(p);
+    end_copies_ahead();
 }
 
 /* ---- a lane's stretch ---- */
@@ -143,35 +175,38 @@ struct stretch {
     uint32 begin; /* the last head, in the tile */
 };
 
+/* Of a whole tile. */
 struct stretch_items {
     in_t x[ITEMS];
+    uint64 at; /* the first */
 
+    /* All of them set out before the first is waited for, and then the slot may be used again. All of a warp come here. */
     void read(const tile &t) {
-        const uint4 *from = (const uint4 *)t.x + lane_number() * VECTORS;
+        const uint32 mine = placed(hidden_lane() * (ITEMS * sizeof(in_t)));
+        at = t.first + lane_number() * ITEMS;
 #pragma unroll
-        for (int v = 0; v < VECTORS; v++)
-            memcpy(x + 4 * v, from + v, 16);
+        for (uint32 v = 0; v < VECTORS; v++) {
+            const uint4 bits = *(const uint4 *)(t.x + (mine ^ v * 16));
+            memcpy(x + 4 * v, &bits, 16);
+        }
+        __syncwarp();
     }
-    lane_t lift(const tile &t, int k) const {
-        return lift_as<lane_t>(value_of(x[k]), value_t(0), t.first + lane_number() * ITEMS + k);
+    lane_t lift(int k) const {
+        return lift_as<lane_t>(value_of(x[k]), value_t(0), at + k);
     }
 };
 
-/* Of a whole tile that is one segment's. */
-inline lane_t fold_items(const tile &t) {
-    stretch_items items;
-    items.read(t);
+/* Where all is one segment's. */
+inline lane_t fold_items(const stretch_items &items) {
     lane_t acc = identity_as<lane_t>();
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
-        acc = combine(acc, items.lift(t, k));
+        acc = combine(acc, items.lift(k));
     return acc;
 }
 
-/* Of a whole tile where no lane has more than one head. */
-inline stretch fold_split(const tile &t, uint32 heads) {
-    stretch_items items;
-    items.read(t);
+/* Where no lane has more than one head. */
+inline stretch fold_split(const stretch_items &items, uint32 heads) {
     lane_t acc = identity_as<lane_t>(), first = acc;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
@@ -179,28 +214,37 @@ inline stretch fold_split(const tile &t, uint32 heads) {
             first = acc;
             acc = identity_as<lane_t>();
         }
-        acc = combine(acc, items.lift(t, k));
+        acc = combine(acc, items.lift(k));
     }
     return {heads ? first : acc, acc, lane_number() * ITEMS + __ffs(heads) - 1};
 }
 
-/* Of a whole tile whose heads are numbered from 'number' on; results[k] becomes what head k ends, as far as it is the
- * lane's. They take the elements' place. */
-inline stretch fold_staged(const tile &t, uint32 heads, uint32 number, lane_t *results) {
-    stretch_items items;
-    items.read(t);
-    __syncwarp();
+/* Where result k of a tile lies, in bytes. Where there are many, lanes that write theirs together would meet in a bank. */
+template <bool AreMany> inline uint32 spot_of(uint32 byte) {
+    return AreMany ? byte ^ (byte / WARP & 4 * (WARP - 1)) : byte;
+}
+template <bool AreMany> inline lane_t *result_at(uint8 *results, uint32 k) {
+    return (lane_t *)(results + spot_of<AreMany>(k * sizeof(lane_t)));
+}
+enum { MANY_RESULTS = TILE / 4 }; /* and more: then a bank has those of every few lanes. 3 elements a segment: ten */
+
+/* Heads are numbered from 'number' on; result k becomes what head k ends, as far as it is the lane's. */
+template <bool AreMany>
+inline stretch fold_staged(const stretch_items &items, uint32 heads, uint32 number, uint8 *results) {
     lane_t acc = identity_as<lane_t>();
-    uint32 at = number;
+    uint8 *to = results + (AreMany ? 0 : number * sizeof(lane_t));
+    uint32 at = number * sizeof(lane_t);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         if (heads >> k & 1) {
-            results[at++] = acc;
+            *(lane_t *)(AreMany ? results + spot_of<true>(at) : to) = acc;
+            at += sizeof(lane_t);
+            to += sizeof(lane_t);
             acc = identity_as<lane_t>();
         }
-        acc = combine(acc, items.lift(t, k));
+        acc = combine(acc, items.lift(k));
     }
-    return {heads ? results[number] : acc, acc, 0};
+    return {heads ? *result_at<AreMany>(results, number) : acc, acc, 0};
 }
 
 /* Of any tile: end(k, begin, acc) receives what the lane's k-th head ends, but for the first one. */
@@ -219,7 +263,8 @@ template <class End> inline stretch fold_between(const tile &t, uint32 heads, En
             s.begin = e;
             number++;
         }
-        s.last = combine(s.last, lift_as<lane_t>(value_of(((const in_t *)t.x)[e]), value_t(0), t.first + e));
+        const in_t x = *(const in_t *)(t.x + placed(e * sizeof(in_t)));
+        s.last = combine(s.last, lift_as<lane_t>(value_of(x), value_t(0), t.first + e));
     }
     if (!heads)
         s.first = s.last;
