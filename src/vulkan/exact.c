@@ -5,10 +5,11 @@
 #include "exact/superaccumulator.h"
 
 enum {
-    KEY_CHUNK = 4096,    /* keys whose runs one workgroup adds, as in exact_keys.comp */
-    CHUNKS = 512,        /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
-    LEAST_CHUNK = 16384, /* elements of theirs */
-    EACH = 4 * 8 * 16    /* bytes that a thread has of a group: four times its vectors */
+    KEY_CHUNK = 4096,      /* keys whose runs one workgroup adds, as in exact_keys.comp */
+    WIDE_KEY_CHUNK = 1024, /* of f64 */
+    CHUNKS = 512,          /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
+    LEAST_CHUNK = 16384,   /* elements of theirs */
+    EACH = 4 * 8 * 16      /* bytes that a thread has of a group: four times its vectors */
 };
 
 static tally_exact_layout layout_of(const tally_computation *c) {
@@ -54,7 +55,8 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
     }
     cut->many = team_of(device, c, cut->extent / most(1, shape->segments));
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    cut->chunks = grouping == TALLY_KEYS ? divide_up(cut->extent, KEY_CHUNK) : 0;
+    cut->chunks =
+        grouping == TALLY_KEYS ? divide_up(cut->extent, c->desc.in == TALLY_F64 ? WIDE_KEY_CHUNK : KEY_CHUNK) : 0;
     if (grouping == TALLY_KEYS)
         cut->ranks = tally_vulkan_place(cut, cut->chunks * sizeof(uint64_t));
     const uint64_t groups = grouping == TALLY_KEYS ? cut->chunks : shape->segments;

@@ -1,6 +1,8 @@
 /* Exact mode by runs of keys: their heads are counted in chunks of KEY_CHUNK, which gives each chunk the number of its
- * first; then a workgroup adds up the runs that begin in a chunk, to their ends, each by a team of threads. */
-const uint KEY_CHUNK = 4096;
+ * first; then a workgroup adds up the runs that begin in a chunk, to their ends, each by a team of threads. Sums of f64 have
+ * some hundred words, which a team goes over several times a run: with chunks of 4096 runs that was more steps of loops
+ * than a shader may take on Mesa's software device (65535), which then leaves them. */
+const uint KEY_CHUNK = WIDE != 0 ? 1024 : 4096;
 #define RANKS    p.before
 #define ROOM     p.columns
 #define KEYS_OUT p.carry
