@@ -13,7 +13,6 @@ TORCH = dict(i8=torch.int8, i16=torch.int16, i32=torch.int32, i64=torch.int64, u
              bf16=torch.bfloat16, f32=torch.float32, f64=torch.float64)
 REDUCE, INCLUSIVE, EXCLUSIVE = 0, 1, 2
 ALL, AXIS, SEGMENTS, KEYS = 0, 1, 2, 3
-CHECK_WHILE_RUNNING = 1
 
 
 class Desc(c.Structure):
@@ -40,9 +39,9 @@ class Tally:
         if status:
             raise RuntimeError(self.lib.tally_last_error().decode())
 
-    def plan(self, op, in_, form=REDUCE, grouping=ALL, mode=0, out="default", index="default", flags=0):
+    def plan(self, op, in_, form=REDUCE, grouping=ALL, mode=0, out="default", index="default"):
         desc = Desc(c.sizeof(Desc), OPS.index(op), form, grouping, mode, TYPES.index(in_), 0, TYPES.index(out),
-                    TYPES.index(index), flags, 0, None)
+                    TYPES.index(index), 0, 0, None)
         plan = c.c_void_p()
         self.check(self.lib.tally_plan_create(self.device, c.byref(desc), c.byref(plan)))
         return plan

@@ -259,8 +259,9 @@ typedef struct tally_user_op {
 } tally_user_op;
 
 enum {
-    /* SEGMENTS: check offsets while running instead of in a pass before it, where the back end can. Never reads or
-     * writes out of bounds; but when TALLY_BAD_OFFSETS is returned, outputs may already have been written. */
+    /* SEGMENTS: check offsets while running instead of in a pass before it, where the back end can and is faster for
+     * it. Never reads or writes out of bounds; but when TALLY_BAD_OFFSETS is returned, outputs may already have been
+     * written. */
     TALLY_CHECK_WHILE_RUNNING = 1u << 0,
     /* Scans: from the last element of each group to the first. */
     TALLY_REVERSE = 1u << 1

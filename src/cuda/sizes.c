@@ -99,7 +99,7 @@ enum {
     MOST_KEYS = 32 /* a thread, half as many if they are long */
 };
 
-/* Whether elements have 4 bytes and so has what a lane keeps of them, on devices with copies in bulk. */
+/* Whether elements have 4 bytes and so has what a lane keeps of them, from sm_90 on, where it was measured. */
 static bool has_narrow_lanes(const tally_computation *c, int architecture) {
     if (tally_is_scan(c) || c->exact || !c->entry || architecture < 90 || c->in_bytes != 4 ||
         tally_cuda_needs_start(c) || c->entry->flags & TALLY_OPERATOR_TWO_INPUTS ||
@@ -110,10 +110,10 @@ static bool has_narrow_lanes(const tally_computation *c, int architecture) {
     return strcmp(t.lane[0], "float") == 0 || strcmp(t.lane[0], "int32") == 0 || strcmp(t.lane[0], "uint32") == 0;
 }
 
-/* warp_segments.cu says what it took with others. Bits of the offsets would come too late for a check while running. */
+/* Also where offsets may be checked while running: this way checks them before, and is faster than the other is
+ * without. */
 static bool folds_by_warps(const tally_computation *c, int architecture) {
-    return c->desc.grouping == TALLY_SEGMENTS && has_narrow_lanes(c, architecture) &&
-           !(c->desc.flags & TALLY_CHECK_WHILE_RUNNING);
+    return c->desc.grouping == TALLY_SEGMENTS && has_narrow_lanes(c, architecture);
 }
 
 /* Results are what lanes keep, in the elements' place; keys are read in whole vectors. */
