@@ -16,7 +16,8 @@ layout(push_constant) uniform arguments {
     uint panels;                 /* workgroups for a chunk of all columns */
     uint types;
     int ddof;
-    uint width; /* threads side by side, a power of two, each with columns of its own; 0: columns' elements are neighbours */
+    /* Threads side by side, a power of two, each with columns of its own; 0: columns' elements are neighbours. */
+    uint width;
     uint many;  /* columns a thread, if 'width' is not 0; else threads a column, a power of two */
 } p;
 

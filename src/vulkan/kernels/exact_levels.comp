@@ -25,7 +25,8 @@ const int PRECISION = 53, BIAS = 1023;
 #define LEVELS    (IN == F32 ? 3 : 2)
 const int PRECISION = 24, BIAS = 127;
 #endif
-#define CHUNK (1u << CHUNK_LOG) /* additions to a level until it is emptied. f32, of the roof: 4, 0.777; 8, 0.785; 16, 0.776 */
+/* Additions to a level until it is emptied. f32, of the roof: 4, 0.777; 8, 0.785; 16, 0.776. */
+#define CHUNK (1u << CHUNK_LOG)
 
 /* A window's elements are less than 2^top. Level l is 1.5 * 2^m, m = top + CHUNK_LOG + 1 - l * STEP: CHUNK terms of at
  * most 2^top stay within half a binade of it. Rests are at most half of its unit, 2^(m - PRECISION), which is the next

@@ -18,7 +18,8 @@ const int SLACK = 3;           /* bits above the term that a window is moved to:
 #if PRODUCTS
 #define TOP_POSITION 100000
 #else
-#define TOP_POSITION (int((1u << ((8u << IN_LOG) - significand_bits(IN))) - 3u) + lowest_exponent(IN) - lowest_exponent(WIDE != 0 ? F64 : F32))
+#define TOP_POSITION \
+    (int((1u << ((8u << IN_LOG) - significand_bits(IN))) - 3u) + lowest_exponent(IN) - lowest_exponent(WIDE != 0 ? F64 : F32))
 #endif
 const uint MISSES = 16;        /* terms below the window until it is moved */
 

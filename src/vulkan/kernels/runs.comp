@@ -8,7 +8,8 @@ const uint RUN_TILE = ITEMS * BLOCK, STAGED = TILE_SLOTS * BLOCK;
 shared uint shared_notes[BLOCK], team_notes[BLOCK / TEAM];
 shared uint thread_heads[BLOCK];  /* of the threads before */
 shared uint run_heads[RUN_TILE / 32];
-shared uint staged_ends[STAGED]; /* where a group that ends in the tile does, and upwards of bit 16 where it began and 1; 0: before */
+/* Where a group that ends in the tile does, and upwards of bit 16 where it began and 1; 0: before. */
+shared uint staged_ends[STAGED];
 
 /* Of some neighbours: their last group and, where it begins among them, its place in the tile and 1. */
 struct last_group {
@@ -222,7 +223,8 @@ record_t give_tile(wide first, record_t before, wide from, wide to) {
         }
     const uint head = n.heads != 0 ? THREAD * ITEMS + findMSB(n.heads) + 1 : 0;
     uint heads_ahead, all_heads;
-    last_group all, ahead = scan_threads_groups(last_group(widen(last), head), bitCount(n.heads), heads_ahead, all, all_heads);
+    last_group all;
+    last_group ahead = scan_threads_groups(last_group(widen(last), head), bitCount(n.heads), heads_ahead, all, all_heads);
     thread_heads[THREAD] = heads_ahead;
     if (ahead.head == 0)
         ahead.acc = combine(before.acc, ahead.acc);

@@ -144,7 +144,8 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
     barrier();
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
-        scan_vector(t, in_tile.x[v], in_tile.y[v], logical, elements_there(t, logical), tile_slots[spread(v * BLOCK + THREAD)]);
+        scan_vector(t, in_tile.x[v], in_tile.y[v], logical, elements_there(t, logical),
+                    tile_slots[spread(v * BLOCK + THREAD)]);
     }
     return combine(before, all);
 }
