@@ -11,6 +11,7 @@
 #include "vulkan/entries.h"
 #include "vulkan/modules.h"
 #include "vulkan/pipeline_cache.h"
+#include "vulkan/prune.h"
 #include "vulkan/translate.h"
 
 typedef tally_vulkan_packed_module packed_module;
@@ -19,8 +20,9 @@ struct tally_vulkan_module {
     tally_vulkan_module *next;
     const packed_module *packed; /* NULL: a user's, known by the hash of its text */
     tally_key text;
-    tally_key words; /* hash of the SPIR-V */
-    VkShaderModule module;
+    tally_key hash; /* of the SPIR-V */
+    size_t count;
+    uint32_t words[];
 };
 
 struct tally_vulkan_pipeline {
@@ -146,29 +148,16 @@ static size_t unpack(const packed_module *packed, uint32_t *words) {
 
 static tally_status load_module(tally_vulkan_device *device, const uint32_t *words, size_t count,
                                 tally_vulkan_module known, const tally_vulkan_module **module) {
-    tally_vulkan_module *made = malloc(sizeof *made);
-    uint32_t *adapted = malloc((count + TALLY_VULKAN_ADAPT_WORDS) * sizeof *adapted);
-    if (!made || !adapted) {
-        free(made);
-        free(adapted);
+    tally_vulkan_module *made = malloc(sizeof *made + (count + TALLY_VULKAN_ADAPT_WORDS) * sizeof *made->words);
+    if (!made)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    }
     const bool rounds = known.packed && tally_vulkan_is_by_levels(known.packed->arithmetic);
-    const size_t adapted_bytes = tally_vulkan_adapt(device, rounds, words, count, adapted) * sizeof *adapted;
     tally_hash hash;
-    tally_hash_begin(&hash);
-    tally_hash_add(&hash, adapted, adapted_bytes);
     *made = known;
-    made->words = tally_hash_end(&hash);
-    const VkShaderModuleCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = adapted_bytes, .pCode = adapted};
-    const tally_status status = tally_vulkan_check(
-        device->api.vkCreateShaderModule(device->device, &info, NULL, &made->module), "loading a kernel");
-    free(adapted);
-    if (status != TALLY_OK) {
-        free(made);
-        return status;
-    }
+    made->count = tally_vulkan_adapt(device, rounds, words, count, made->words);
+    tally_hash_begin(&hash);
+    tally_hash_add(&hash, made->words, made->count * sizeof *words);
+    made->hash = tally_hash_end(&hash);
     made->next = device->modules;
     device->modules = made;
     *module = made;
@@ -293,10 +282,29 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
 
 /* ---- pipelines ---- */
 
+/* A kernel of a module by itself. */
+static tally_status load_kernel(tally_vulkan_device *device, const tally_vulkan_module *module, const char *name,
+                                VkShaderModule *loaded) {
+    uint32_t *words = malloc(module->count * sizeof *words);
+    const size_t count = words ? tally_vulkan_prune(module->words, module->count, name, words) : 0;
+    const VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = count * sizeof *words, .pCode = words};
+    const tally_status status =
+        count ? tally_vulkan_check(device->api.vkCreateShaderModule(device->device, &info, NULL, loaded),
+                                   "loading a kernel")
+              : tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    free(words);
+    return status;
+}
+
 static tally_status make_pipeline(tally_vulkan_device *device, const tally_vulkan_module *module,
                                   tally_vulkan_kernel kernel, const tally_vulkan_choices *choices,
                                   VkPipeline *pipeline) {
     VkSpecializationMapEntry entries[TALLY_VULKAN_CONSTANTS];
+    VkShaderModule loaded;
+    const tally_status status = load_kernel(device, module, tally_vulkan_kernel_names[kernel], &loaded);
+    if (status != TALLY_OK)
+        return status;
     for (uint32_t k = 0; k < TALLY_VULKAN_CONSTANTS; k++)
         entries[k] = (VkSpecializationMapEntry){k, k * (uint32_t)sizeof(uint32_t), sizeof(uint32_t)};
     const VkSpecializationInfo constants = {TALLY_VULKAN_CONSTANTS, entries, sizeof choices->constant,
@@ -304,14 +312,15 @@ static tally_status make_pipeline(tally_vulkan_device *device, const tally_vulka
     const VkComputePipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                               .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                         .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                                                        .module = module->module,
+                                                        .module = loaded,
                                                         .pName = tally_vulkan_kernel_names[kernel],
                                                         .pSpecializationInfo = &constants},
                                               .layout = device->layout};
-    const tally_vulkan_cached cached = tally_vulkan_cache_find(device, module->words, kernel, choices);
+    const tally_vulkan_cached cached = tally_vulkan_cache_find(device, module->hash, kernel, choices);
     const VkResult result =
         device->api.vkCreateComputePipelines(device->device, cached.cache, 1, &info, NULL, pipeline);
     tally_vulkan_cache_done(device, &cached, result == VK_SUCCESS);
+    device->api.vkDestroyShaderModule(device->device, loaded, NULL);
     return tally_vulkan_check(result, "compiling a kernel");
 }
 
@@ -370,7 +379,6 @@ void tally_vulkan_pipelines_destroy(tally_vulkan_device *device) {
     }
     for (tally_vulkan_module *m = device->modules, *next; m; m = next) {
         next = m->next;
-        device->api.vkDestroyShaderModule(device->device, m->module, NULL);
         free(m);
     }
 }
