@@ -381,7 +381,8 @@ static bool open_side(side *s, const char *spec, size_t room) {
         printf("no %s: %s\n", spec, tally_last_error());
         return false;
     }
-    check(tally_alloc(s->device, room, &s->x), "memory");
+    /* A roof reads what the input, its offsets and its results come to: of segments of 8 a quarter more. */
+    check(tally_alloc(s->device, room + room / 4, &s->x), "memory");
     check(tally_alloc(s->device, room, &s->out), "memory");
     check(tally_device_describe(s->device, &info), "describing");
     printf("%s: %s, %s\n", spec, info.name, info.detail);

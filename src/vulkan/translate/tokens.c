@@ -88,17 +88,6 @@ void tally_translate_expect(translator *t, const char *sign) {
         tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "'%s' is missing", sign);
 }
 
-void tally_translate_name(translator *t, char name[MOST_NAME]) {
-    name[0] = 0;
-    if (t->next.kind != TOKEN_NAME || tally_translate_begins_type(t))
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "a name is missing");
-    else if (t->next.length >= MOST_NAME)
-        tally_translate_fail(t, TALLY_UNSUPPORTED, "the name is longer than %d letters", MOST_NAME - 1);
-    else
-        snprintf(name, MOST_NAME, "%.*s", t->next.length, t->next.begin);
-    tally_translate_advance(t);
-}
-
 const char *tally_translate_format(translator *t, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -114,7 +114,6 @@ void tally_translate_advance(translator *t);
 bool tally_translate_is(const translator *t, const char *sign); /* whether the next token is this one */
 bool tally_translate_accept(translator *t, const char *sign);   /* and takes it */
 void tally_translate_expect(translator *t, const char *sign);   /* or it is a mistake */
-void tally_translate_name(translator *t, char name[MOST_NAME]); /* takes a name */
 /* Text in the translator's room. */
 __attribute__((format(printf, 2, 3))) const char *tally_translate_format(translator *t, const char *format, ...);
 
@@ -123,6 +122,7 @@ __attribute__((format(printf, 3, 4))) void tally_translate_fail(translator *t, t
                                                                 ...);
 
 bool tally_translate_begins_type(const translator *t);
+void tally_translate_name(translator *t, char name[MOST_NAME]); /* takes a name, which is no type's */
 type tally_translate_type(translator *t);
 /* What may follow a declared name: "[N]". */
 type tally_translate_array(translator *t, type element);
@@ -137,6 +137,12 @@ const char *tally_translate_zero(translator *t, type a);
 kind tally_translate_promoted(kind k);
 value tally_translate_convert(translator *t, value v, type to);
 value tally_translate_condition(translator *t, value v);
+
+/* ---- names.c: what is declared where the text is read ---- */
+
+named *tally_translate_declare(translator *t, const char *name, type of, bool constant);
+/* The innermost of this name; NULL: there is none. */
+const named *tally_translate_find(const translator *t, const char *name);
 
 /* ---- expressions.c ---- */
 
@@ -158,8 +164,5 @@ void tally_translate_block(translator *t);
 void tally_translate_declarations(translator *t);
 /* A whole text: an expression, or "[&] { ... return ...; }()", as a function's body. */
 void tally_translate_body(translator *t);
-
-named *tally_translate_declare(translator *t, const char *name, type of, bool constant);
-const named *tally_translate_find(const translator *t, const char *name);
 
 #endif

@@ -59,6 +59,17 @@ bool tally_translate_begins_type(const translator *t) {
                                           find_structure(t) || find_alias(t) >= 0);
 }
 
+void tally_translate_name(translator *t, char name[MOST_NAME]) {
+    name[0] = 0;
+    if (t->next.kind != TOKEN_NAME || tally_translate_begins_type(t))
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "a name is missing");
+    else if (t->next.length >= MOST_NAME)
+        tally_translate_fail(t, TALLY_UNSUPPORTED, "the name is longer than %d letters", MOST_NAME - 1);
+    else
+        snprintf(name, MOST_NAME, "%.*s", t->next.length, t->next.begin);
+    tally_translate_advance(t);
+}
+
 /* "unsigned long long" and the like, in any order. */
 static kind read_parts(translator *t) {
     int longs = 0;
