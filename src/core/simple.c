@@ -7,6 +7,8 @@
 #include "core/backend.h"
 #include "core/status.h"
 
+/* Never closed: when the process ends, other threads may be in a call. The shared library is linked so that it is not
+ * unloaded (src/CMakeLists.txt), and the device's threads keep their code. */
 static tally_device *device;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -50,14 +52,6 @@ static tally_status take_plan(tally_device *cpu, const tally_desc *desc, tally_p
 
 static void put_plan(const tally_desc *desc, tally_plan *plan) {
     tally_plan_destroy(__atomic_exchange_n(place_of(desc), plan, __ATOMIC_ACQ_REL));
-}
-
-/* Runs on exit and when the library is unloaded, so that no thread of ours outlives its code. */
-__attribute__((destructor)) static void close_device(void) {
-    for (int i = 0; i < PLACES; i++)
-        tally_plan_destroy(__atomic_exchange_n(&waiting[i], NULL, __ATOMIC_ACQUIRE));
-    tally_close(device);
-    device = NULL;
 }
 
 static tally_status run_once(const tally_desc *desc, const void *x, const void *y, size_t n, void *out) {

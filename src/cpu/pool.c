@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,6 +48,8 @@ struct tally_pool {
     tally_task *task;
     void *job;
     unsigned share_count; /* 1: in order */
+
+    tally_pool *next, *previous; /* in the list of all pools */
 };
 
 typedef struct worker_start {
@@ -128,8 +131,21 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
+/* Signals are the business of the program's own threads. A worker takes those that its own faults raise, and the
+ * ticks of a profiler. */
+static void block_signals(sigset_t *before) {
+    static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        sigdelset(&blocked, taken[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
+}
+
 /* Starts the threads that are still missing; whatever cannot be started is done without. */
 static void start_threads(tally_pool *pool) {
+    sigset_t signals;
+    block_signals(&signals);
     while (pool->started < pool->threads) {
         worker_start *start = malloc(sizeof *start);
         if (!start)
@@ -142,7 +158,62 @@ static void start_threads(tally_pool *pool) {
         pool->started++;
     }
     pool->threads = pool->started;
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
+
+/* ---- fork ---- */
+
+/* A child of fork has the pools, but none of their threads; a job, or a worker on its way in or out, that the fork
+ * caught never ends there. So the child, still alone, makes every pool like one whose threads have not started. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static tally_pool *pools;
+
+static void before_fork(void) {
+    pthread_mutex_lock(&list_lock);
+}
+
+static void after_fork(void) {
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void after_fork_in_child(void) {
+    for (tally_pool *pool = pools; pool; pool = pool->next) {
+        pool->busy = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+        pool->started = 1;
+        atomic_store(&pool->sleepers, 0);
+        atomic_store(&pool->inside, 0);
+        atomic_store(&pool->open, 0);
+    }
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+static void list(tally_pool *pool) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&list_lock);
+    pool->next = pools;
+    if (pools)
+        pools->previous = pool;
+    pools = pool;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void unlist(tally_pool *pool) {
+    pthread_mutex_lock(&list_lock);
+    if (pool->previous)
+        pool->previous->next = pool->next;
+    else
+        pools = pool->next;
+    if (pool->next)
+        pool->next->previous = pool->previous;
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* ---- the calls ---- */
 
 tally_pool *tally_pool_create(unsigned threads) {
     tally_pool *pool = aligned_alloc(64, (sizeof *pool + 63) / 64 * 64);
@@ -156,12 +227,14 @@ tally_pool *tally_pool_create(unsigned threads) {
     }
     *pool = (tally_pool){.alone = threads < 2, .threads = threads, .started = 1, .handles = handles, .shares = shares};
     pthread_mutex_init(&pool->busy, NULL);
+    list(pool);
     return pool;
 }
 
 void tally_pool_destroy(tally_pool *pool) {
     if (!pool)
         return;
+    unlist(pool);
     atomic_store(&pool->ending, true);
     atomic_fetch_add(&pool->generation, 1);
     wake_all(&pool->generation);
