@@ -8,7 +8,8 @@
 /* Figures are of 2^28 values of f32 on an H200, of the speed of a shader that only reads or that copies. */
 enum {
     GROUPS = 1024,      /* workgroups of a long reduction */
-    ROW_GROUPS = 512,   /* of consecutive elements: 2^25 values in 48 us, 1024: 50; 2^28 in 249 either way */
+    ROW_GROUPS = 512,   /* of consecutive elements, */
+    ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
     SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
     SCAN_THREADS =
         1 << 16,    /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
@@ -69,7 +70,9 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_cu
     if (cut->inner == 1) {
         divide_row(block, c, cut);
         if (cut->many == block) {
-            cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), ROW_GROUPS / cut->columns);
+            const uint64_t step = (uint64_t)block * UNROLL * (16 / c->in_bytes);
+            const bool is_long = cut->extent >= ROW_GROUPS * ROW_STEPS * step;
+            cut_chunks(cut, step, ROW_GROUPS / (is_long ? 1 : 2) / cut->columns);
         } else {
             cut->chunk = most(1, cut->extent);
             cut->chunks = 1;
