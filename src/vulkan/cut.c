@@ -94,7 +94,7 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
         divide_row(block, c, cut);
         if (cut->many == block) {
             const uint64_t step = (uint64_t)block * UNROLL * (16 / c->in_bytes);
-            const bool is_long = cut->extent >= ROW_GROUPS * ROW_STEPS * step;
+            const bool is_long = cut->elements >= ROW_GROUPS * ROW_STEPS * step;
             cut_chunks(cut, step, ROW_GROUPS / (is_long ? 1 : 2) / cut->columns);
         } else {
             cut->chunk = most(1, cut->extent);
