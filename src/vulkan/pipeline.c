@@ -118,6 +118,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[6] = from_slots;
     choices.constant[7] = device->is_software || c->desc.grouping != TALLY_ALL_VALUES;
     choices.constant[8] = c->exact && (c->desc.in == TALLY_F64 ? device->keeps_f64 : device->keeps_f32);
+    choices.constant[9] = device->keeps_f16;
     return choices;
 }
 
