@@ -12,10 +12,11 @@ enum {
     ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
     SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
     SCAN_THREADS =
-        1 << 16,    /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
-    UNROLL = 8,     /* vectors a thread, at most: specialize.c has it, too */
-    STEPS = 4,      /* times UNROLL vectors that a thread has of a row, */
-    LEAST_ROW = 16, /* unless fewer threads than this would share it */
+        1 << 16,     /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
+    UNROLL = 8,      /* vectors a thread, at most: specialize.c has it, too */
+    STEPS = 4,       /* times UNROLL vectors that a thread has of a row, */
+    LEAST_ROW = 16,  /* unless fewer threads than this would share it */
+    LEAST_ROWS = 16, /* of a workgroup of short_rows.comp. 256 f32: 0.92, 0.76 by reduce.comp; longer ones: not tried */
     LONGEST_ROW = 128, /* vectors of a segment that a thread of its team takes */
     SHORT_ROW = 512,   /* rows up to here are scanned by a thread each */
     ROWS_A_THREAD = 8, /* of a column, at least */
@@ -61,11 +62,33 @@ static void divide_columns(uint32_t block, const tally_computation *c, tally_vul
     cut->panels = divide_up(cut->columns, (uint64_t)cut->width * cut->many);
 }
 
+bool tally_vulkan_takes_short_rows(const tally_computation *c, tally_vulkan_slot slot) {
+    return c->entry && !c->exact && !tally_is_scan(c) && tally_vulkan_tile_slots(slot) > 1;
+}
+
+/* As many rows as a workgroup has room for. Gives false where they are not short. */
+static bool cut_short_rows(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+    const uint64_t bytes = cut->extent * c->in_bytes, room = block * tally_vulkan_tile_slots(slot);
+    if (!tally_vulkan_takes_short_rows(c, slot) || cut->columns == 1 || !bytes || bytes % 16 ||
+        bytes / 16 > room / LEAST_ROWS)
+        return false;
+    const uint64_t rows = least(room / (bytes / 16), block);
+    cut->path = TALLY_VULKAN_FOLD_ROWS;
+    cut->width = (uint32_t)rows;
+    cut->many = (uint32_t)(block / power_of_two(rows, block));
+    cut->panels = divide_up(cut->columns, rows);
+    cut->scan_groups = least(cut->panels, GROUPS);
+    cut->chunks = 1;
+    return true;
+}
+
 static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
     return (uint32_t)power_of_two(cut->columns, most(1, block / power_of_two(cut->chunks, 256)));
 }
 
-static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+    if (cut->inner == 1 && cut_short_rows(block, c, slot, cut))
+        return;
     cut->path = TALLY_VULKAN_FOLD;
     if (cut->inner == 1) {
         divide_row(block, c, cut);
@@ -165,7 +188,7 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
     if (tally_is_scan(c))
         cut_scan(block, c, slot, cut);
     else
-        cut_fold(block, c, cut);
+        cut_fold(block, c, slot, cut);
     cut->too_many = cut->panels > MOST_GROUPS / cut->chunks || cut->scan_groups > MOST_GROUPS;
     if (cut->chunks > 1)
         cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * slot.bytes);

@@ -8,4 +8,7 @@
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);
 
+/* Whether short_rows.comp has a computation's reductions along an axis. */
+bool tally_vulkan_takes_short_rows(const tally_computation *computation, tally_vulkan_slot slot);
+
 #endif

@@ -27,6 +27,13 @@ static void launch_fold(const tally_vulkan_launch *l) {
     tally_vulkan_dispatch_panels(l->plan, l->buffer, l->plan->fold_slots, &a);
 }
 
+static void launch_fold_rows(const tally_vulkan_launch *l) {
+    arguments a = tally_vulkan_arguments_of(l);
+    a.carry = l->pieces.carry;
+    a.total = l->pieces.total;
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_ROWS], &a, l->cut->scan_groups);
+}
+
 /* With several chunks: their accumulators, what comes before each, and the scan of each from there. */
 static void launch_scan(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
@@ -99,6 +106,10 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     case TALLY_VULKAN_FOLD:
         tally_vulkan_then(l); /* whoever used the workspace before is done with it */
         launch_fold(l);
+        break;
+    case TALLY_VULKAN_FOLD_ROWS:
+        tally_vulkan_then(l);
+        launch_fold_rows(l);
         break;
     case TALLY_VULKAN_ALONG_ROWS:
     case TALLY_VULKAN_ALONG_COLUMNS:

@@ -33,6 +33,7 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
     const bool by_teams = fast && segments && !scan && c->entry;
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
+        [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && tally_vulkan_takes_short_rows(c, plan->slot),
         [TALLY_VULKAN_SPINE] = scan && !grouped,
         [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped,
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS,

@@ -29,6 +29,7 @@ typedef enum tally_vulkan_arithmetic {
 /* The kernels of a module: entry points of the same names in lower case. */
 typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_REDUCE,
+    TALLY_VULKAN_SHORT_ROWS,
     TALLY_VULKAN_SPINE,
     TALLY_VULKAN_SCAN_ROWS,
     TALLY_VULKAN_SCAN_COLUMNS,

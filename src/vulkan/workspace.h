@@ -7,6 +7,7 @@
 typedef enum tally_vulkan_path {
     TALLY_VULKAN_NOTHING,       /* no results */
     TALLY_VULKAN_FOLD,          /* reduce.comp */
+    TALLY_VULKAN_FOLD_ROWS,     /* short_rows.comp */
     TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp */
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
@@ -22,7 +23,7 @@ typedef struct tally_vulkan_cut {
     uint32_t width, many;   /* in the first pass: as arguments.comp has them */
     uint64_t panels;        /* of it: workgroups that take all columns */
     uint32_t fold_width;    /* in the pass over accumulators */
-    uint64_t scan_groups;   /* workgroups of a scan's last pass */
+    uint64_t scan_groups;   /* workgroups of a scan's last pass, or of short rows */
 
     bool too_many;        /* workgroups for one dispatch, or for 32 bits */
     uint64_t tile, tiles; /* BY_GROUPS: elements a tile */

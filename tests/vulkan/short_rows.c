@@ -1,0 +1,80 @@
+/* Short rows of whole vectors take a way of their own, in which workgroups take turns at more rows than the conformance
+ * suite has: sums are right whatever the rows' length, wherever the array begins, and at the last rows. */
+#include "../api/support.h"
+
+enum { SKIPPED = 77, ELEMENTS = 5 << 20 /* bytes: more than 1024 workgroups hold of rows of a vector */ };
+
+static tally_device *device;
+static uint8_t *numbers; /* ELEMENTS, and some more */
+static uint8_t *x;       /* the same on the device */
+static uint64_t *sums;   /* there */
+
+static void check_rows(size_t begin, size_t extent) {
+    const size_t rows = (ELEMENTS - 16) / extent;
+    uint64_t *found = malloc(rows * sizeof *found);
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_args args = TALLY_ARGS_INIT;
+    tally_plan *plan;
+    desc.grouping = TALLY_AXIS;
+    desc.in = TALLY_U8;
+    desc.out = TALLY_U64;
+    args.x = x + begin;
+    args.shape = (tally_shape){rows, extent, 1, 0};
+    args.out = sums;
+    args.out_bytes = rows * sizeof *sums;
+    assert_non_null(found);
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_OK);
+    assert_int_equal(tally_run(plan, &args, TALLY_SYNCHRONOUS), TALLY_OK);
+    assert_int_equal(tally_copy(device, found, sums, args.out_bytes), TALLY_OK);
+    tally_plan_destroy(plan);
+    for (size_t row = 0; row < rows; row++) {
+        uint64_t sum = 0;
+        for (size_t k = 0; k < extent; k++)
+            sum += numbers[begin + row * extent + k];
+        if (found[row] != sum)
+            fail_msg("row %zu of %zu of %zu elements from %zu on: %llu and not %llu", row, rows, extent, begin,
+                     (unsigned long long)found[row], (unsigned long long)sum);
+    }
+    free(found);
+}
+
+static void test_rows_are_taken_in_turns(void **state) {
+    (void)state;
+    check_rows(0, 16);
+}
+static void test_rows_may_begin_anywhere(void **state) {
+    (void)state;
+    check_rows(3, 16);
+    check_rows(8, 48);
+}
+static void test_rows_need_not_fill_a_workgroup(void **state) {
+    (void)state;
+    check_rows(0, 48);
+    check_rows(0, 80);
+    check_rows(0, 1008);
+    check_rows(0, 1024);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_taken_in_turns),
+                                       cmocka_unit_test(test_rows_may_begin_anywhere),
+                                       cmocka_unit_test(test_rows_need_not_fill_a_workgroup)};
+    if (tally_open("vulkan:0", &device) != TALLY_OK) {
+        printf("skipped: %s\n", tally_last_error());
+        return SKIPPED;
+    }
+    numbers = malloc(ELEMENTS);
+    if (!numbers || tally_alloc(device, ELEMENTS, (void **)&x) != TALLY_OK ||
+        tally_alloc(device, ELEMENTS / 16 * sizeof *sums, (void **)&sums) != TALLY_OK)
+        return 1;
+    for (uint32_t k = 0; k < ELEMENTS; k++)
+        numbers[k] = (uint8_t)(k * 2654435761U >> 21);
+    if (tally_copy(device, x, numbers, ELEMENTS) != TALLY_OK)
+        return 1;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tally_free(device, x);
+    tally_free(device, sums);
+    tally_close(device);
+    free(numbers);
+    return failed;
+}
