@@ -25,7 +25,7 @@ static const char overview[] =
     "\n"
     "  tally reduce sum --exact prices.csv --column price\n"
     "  tally reduce max images.npy --axis 0 -o brightest.npy\n"
-    "  tally scan sum counts.npy -o offsets.npy\n";
+    "  tally scan sum counts.npy -o running.npy\n";
 
 static const char input_help[] =
     "\n"
@@ -78,7 +78,8 @@ static const char ladder_help[] =
 
 static const char two_inputs_help[] =
     "\n"
-    "Options of the input, given twice, are for the first and the second file; given once, for the first.\n";
+    "Options of the input, given twice, are for the first and the second file; given once, for the first;\n"
+    "those of text (column, delimiter, header) for the second, where only that is text.\n";
 
 static const struct {
     const char *command, *text;

@@ -216,9 +216,6 @@ int input_open(input *in, const char *path, const input_options *options, fault 
     if (in->bytes.seekable)
         progress_expect(in->bytes.size);
     in->format = tell_format(in, path, options);
-    if (in->format != INPUT_TEXT && options->text.column != NULL)
-        return fault_usage(f, "%s: --column is for text, and this is %s", in->name,
-                           in->format == INPUT_NPY ? "an npy file" : "raw numbers");
     return in->format == INPUT_NPY   ? open_npy(in, options, f)
            : in->format == INPUT_RAW ? open_raw(in, options, f)
                                      : open_text(in, options, f);

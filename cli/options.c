@@ -280,6 +280,8 @@ static int check_combination(const options *o, fault *f) {
         return fault_usage(f, "--initial is for sum, prod, min, max, band, bor and bxor");
     if (o->exact && o->acc_dtype == TALLY_F64 && rounds_once(o->op))
         return fault_usage(f, "--exact has an accumulator of its own; leave --acc-dtype out");
+    if ((o->output != NULL && *o->output == 0) || (o->keys_output != NULL && *o->keys_output == 0))
+        return fault_usage(f, "the name of an output is empty; - is standard output");
     if (o->ddof != 0 && o->op != TALLY_VAR && o->op != TALLY_STD)
         return fault_usage(f, "--ddof is for var and std");
     return 0;

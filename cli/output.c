@@ -155,6 +155,8 @@ static int open_path(output *out, const char *path, const input *const *inputs, 
     if (stat(path, &status) != 0) {
         if (errno != ENOENT)
             return cannot(out, "write", errno, f);
+        if (lstat(path, &status) == 0) /* rename would replace the link, not what it points to */
+            return fault_data(f, "%s: is a link to a file that does not exist; make that or remove the link", path);
         out->path = strdup(path);
         out->kind = OUTPUT_FILE;
         return out->path == NULL ? no_memory(out, f) : open_temporary(out, f);

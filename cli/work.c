@@ -25,6 +25,33 @@ int work_check(work *w, const char *name, tally_status status) {
     return work_check_in(w->f, name, status);
 }
 
+static int check_column(const input *in, const text_options *text, fault *f) {
+    if (in->format == INPUT_TEXT || text->column == NULL)
+        return 0;
+    return fault_usage(f, "%s: --column is for text, and this is %s", in->name,
+                       in->format == INPUT_NPY ? "an npy file" : "raw numbers");
+}
+
+/* What text alone has, a column and so on, is for the second input if it was given once and only that one is text. */
+static int open_inputs(work *w, const options *o, fault *f) {
+    const text_options *const first = &o->inputs[0].text;
+    input_options second = o->inputs[1];
+    int code = input_open(&w->x, o->paths[0], &o->inputs[0], f);
+    if (code != 0 || o->path_count < 2)
+        return code != 0 ? code : check_column(&w->x, first, f);
+    const int once = second.text.column == NULL || second.text.column == first->column;
+    if (!once && (code = check_column(&w->x, first, f)) != 0)
+        return code;
+    const int has_none =
+        second.text.column == NULL && second.text.delimiter == 0 && second.text.header == TEXT_HEADER_AUTO;
+    if (w->x.format != INPUT_TEXT && has_none)
+        second.text = *first;
+    w->y_open = 1;
+    if ((code = input_open(&w->y, o->paths[1], &second, f)) != 0)
+        return code;
+    return once && w->x.format == INPUT_TEXT ? 0 : check_column(&w->y, &second.text, f);
+}
+
 int work_open(work *w, const options *o, fault *f) {
     int code;
     w->o = o;
@@ -40,10 +67,7 @@ int work_open(work *w, const options *o, fault *f) {
 #endif
     w->is_cuda = strncmp(info.spec, "cuda", 4) == 0;
     progress_begin(o->output == NULL && !o->json && (o->command != COMMAND_REDUCE || o->axis_given));
-    if ((code = input_open(&w->x, o->paths[0], &o->inputs[0], f)) != 0 || o->path_count < 2)
-        return code;
-    w->y_open = 1;
-    return input_open(&w->y, o->paths[1], &o->inputs[1], f);
+    return open_inputs(w, o, f);
 }
 
 void work_close(work *w) {

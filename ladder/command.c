@@ -274,6 +274,15 @@ static int try_outputs(const settings *s, const ladder_work *w, fault *f) {
     return code;
 }
 
+/* What would be left undone without a word. */
+static int check_combination(const settings *s, fault *f) {
+    if (s->check && (s->json || s->csv || s->svg || s->profile))
+        return fault_usage(f, "--check measures nothing for --json, --csv, --svg or --profile");
+    if (s->architecture && !s->sass)
+        return fault_usage(f, "--arch is for --sass");
+    return 0;
+}
+
 static int measure(const settings *s, ladder_work *w, fault *f) {
     static ladder_report report;
     FILE *table = is_output(s->json) || is_output(s->csv) || is_output(s->svg) ? stderr : stdout;
@@ -346,6 +355,8 @@ int command_ladder(int argc, char **argv, fault *f) {
         return fault_usage(f, "options are for one family, and none is named");
     if (!s.family)
         return list_families(f);
+    if ((code = check_combination(&s, f)) != 0)
+        return code;
     code = ladder_family_find(s.family, &family, f);
     if (code == 0)
         code = check_steps(&family, s.steps, f);
