@@ -9,6 +9,8 @@ enum {
     LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
     /* by warps */
+    MOST_WORDS_LOG = 31, /* 2^31 elements: of fewer, bits are written without being zero before (segment_words.cu) */
+    CROWD_BLOCKS = 8,    /* a processor at most, that give masses of empty segments their results: few have any */
     MOST_WARP_CHUNKS = 32768, /* 8448 took up to 9% longer */
     MANY = 32 /* elements a segment, of which bits are made; with 8 it took 1.2 times as long for segments of 16 */
 };
@@ -32,6 +34,10 @@ typedef struct warps_args {
 
 /* ---- cutting ---- */
 
+static bool writes_words(const tally_cuda_cut *cut, const tally_shape *shape) {
+    return cut->bits && shape->extent >> MOST_WORDS_LOG == 0;
+}
+
 static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t most_chunks = least(MOST_WARP_CHUNKS, CUT_BYTES / sizes->cut_bytes), tiles = cut->folds.tiles;
     cut->folds.chunk = divide_up(tiles, most_chunks);
@@ -39,7 +45,7 @@ static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shap
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     if (shape->segments > shape->extent / MANY)
         cut->bits = tally_cuda_place(cut, tiles * cut->folds.tile / 8);
-    cut->zeroed_bytes = cut->bytes;
+    cut->zeroed_bytes = writes_words(cut, shape) ? 0 : cut->bytes;
     cut->of_tile = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizes->cut_bytes);
 }
@@ -162,9 +168,17 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
                        .first = l->workspace + cut->of_tile,
                        .told = l->workspace + cut->control,
                        .refuses_empty = refuses_empty};
-    tally_status status =
-        start(l, k->mark_segments, searching + blocks_for(l, looks), &args, "launching the check of offsets");
     void *parameters[] = {&args};
+    const bool own_words = writes_words(cut, &l->args->shape);
+    const tally_cuda_grid marks = {
+        .x = searching + blocks_for(l, looks), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = own_words};
+    tally_status status = TALLY_OK;
+    if (own_words)
+        status = tally_cuda_start(l->plan->device, k->clear_control, (tally_cuda_grid){.x = 1, .threads = 1}, l->stream,
+                                  parameters, "clearing the workspace");
+    if (status == TALLY_OK)
+        status = tally_cuda_start(l->plan->device, own_words ? k->mark_words : k->mark_segments, marks, l->stream,
+                                  parameters, "launching the check of offsets");
     const tally_cuda_grid grid = {.x = least(resident, divide_up(cut->folds.chunks, TALLY_CUDA_FOLD_BLOCK / 32)),
                                   .threads = TALLY_CUDA_FOLD_BLOCK,
                                   .starts_early = true};
@@ -173,7 +187,11 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
                                   "launching a reduction of segments");
     args.chunks++; /* what follows the chunks */
     if (status == TALLY_OK)
-        status = start_fold_cuts(l, most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
+        status =
+            start_fold_cuts(l,
+                            most(divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK),
+                                 tally_cuda_blocks_for(l->plan->device, looks, TALLY_CUDA_FOLD_BLOCK, CROWD_BLOCKS)),
+                            &args);
     return status;
 }
 

@@ -25,10 +25,11 @@ extern const char tally_cuda_kernels_append[], tally_cuda_kernels_check_segments
     tally_cuda_kernels_scan_columns[], tally_cuda_kernels_scan_finish[], tally_cuda_kernels_scan_held[],
     tally_cuda_kernels_scan_move[], tally_cuda_kernels_scan_narrow[], tally_cuda_kernels_scan_panels[],
     tally_cuda_kernels_scan_sum[], tally_cuda_kernels_scan_tiles[], tally_cuda_kernels_segment_ends[],
-    tally_cuda_kernels_short_rows[], tally_cuda_kernels_slabs[], tally_cuda_kernels_stretch[],
-    tally_cuda_kernels_sum_panels[], tally_cuda_kernels_thin_columns[], tally_cuda_kernels_tiny_rows[],
-    tally_cuda_kernels_warp_ends[], tally_cuda_kernels_warp_fold[], tally_cuda_kernels_warp_heads[],
-    tally_cuda_kernels_warp_segments[], tally_cuda_kernels_wave_runs[], tally_cuda_kernels_waves[];
+    tally_cuda_kernels_segment_words[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_slabs[],
+    tally_cuda_kernels_stretch[], tally_cuda_kernels_sum_panels[], tally_cuda_kernels_thin_columns[],
+    tally_cuda_kernels_tiny_rows[], tally_cuda_kernels_warp_ends[], tally_cuda_kernels_warp_fold[],
+    tally_cuda_kernels_warp_heads[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_wave_runs[],
+    tally_cuda_kernels_waves[];
 
 /* ---- reductions of rows and columns ---- */
 
@@ -76,9 +77,13 @@ static const char *const thin_columns[] = {tally_cuda_kernels_partials, tally_cu
 /* 360 ms */
 static const char *const warps[] = {WARPS, tally_cuda_kernels_warp_heads, tally_cuda_kernels_warp_fold, NULL};
 /* 260 ms */
-static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,    WARPS,
-                                            tally_cuda_kernels_mark_segments, tally_cuda_kernels_warp_ends,
-                                            tally_cuda_kernels_fold_cuts,     NULL};
+static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,
+                                            WARPS,
+                                            tally_cuda_kernels_segment_words,
+                                            tally_cuda_kernels_mark_segments,
+                                            tally_cuda_kernels_warp_ends,
+                                            tally_cuda_kernels_fold_cuts,
+                                            NULL};
 static const char *const segments[] = {tally_cuda_kernels_offsets,       GROUPS,
                                        tally_cuda_kernels_fold_tile,     tally_cuda_kernels_place_groups,
                                        tally_cuda_kernels_fold_segments, tally_cuda_kernels_segment_ends,

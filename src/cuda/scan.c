@@ -23,6 +23,8 @@ enum {
     OFFSETS_A_THREAD = 16, /* that each thread checks and marks */
     MARKING_BLOCKS = 8,    /* for each multiprocessor at most; their threads take turns */
 
+    FEW_COLUMNS = 3, /* whose sums of 4 bytes scan_narrow.cu publishes together, in so many bytes: */
+    FEW_BYTES = 16,
     LEAST_STRAND = 4 /* rows of a strand of a narrow array at least */
 };
 
@@ -228,10 +230,15 @@ bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, con
     for (cut->narrow.lanes = WARP; cut->narrow.lanes * inner > sizes->scan.finishers;)
         cut->narrow.lanes /= 2;
     if (cut->narrow.tiles > 1) {
-        const uint64_t waves = least(sizes->scan.ring, divide_up(cut->narrow.tiles, cut->narrow.blocks));
-        const uint64_t bytes = waves * inner * cut->narrow.blocks * sizes->entry_bytes;
-        cut->entries = tally_cuda_place(cut, bytes);
-        cut->told = tally_cuda_place(cut, bytes);
+        const uint64_t all_waves = divide_up(cut->narrow.tiles, cut->narrow.blocks);
+        if (inner <= FEW_COLUMNS && sizes->slot_bytes == 4) {
+            cut->entries = tally_cuda_place(cut, least(sizes->scan.waves, all_waves) * cut->narrow.blocks * FEW_BYTES);
+        } else {
+            const uint64_t waves = least(sizes->scan.ring, all_waves);
+            const uint64_t bytes = waves * inner * cut->narrow.blocks * sizes->entry_bytes;
+            cut->entries = tally_cuda_place(cut, bytes);
+            cut->told = tally_cuda_place(cut, bytes);
+        }
     }
     cut->zeroed_bytes = cut->bytes;
     return true;

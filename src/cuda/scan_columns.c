@@ -29,17 +29,19 @@ static const struct {
     unsigned bytes, in_line, apart;
 } widths[] = {{256, 92, 82}, {128, 82, 78}, {512, 93, 93}, {768, 88, 87}};
 
-/* How many panels a slab is cut into, whose rows have 'row' bytes. */
+/* How many panels slabs are cut into, whose rows have 'row' bytes. The columns of all slabs are counted on, so that a
+ * panel may end in the slab after the one that it begins in: 400 x 400 x 400 is 1250 panels of 128 columns so, and
+ * would be 1600 else, of which 400 had 16. But no panel is wider than a row. */
 static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t places) {
-    uint64_t best = 0, panels = 1;
+    uint64_t best = 0, panels = outer;
     for (size_t k = 0; k < sizeof widths / sizeof *widths && row > LINE_BYTES; k++) {
-        const uint64_t of_slab = divide_up(row, widths[k].bytes);
+        const uint64_t number = widths[k].bytes < row ? divide_up(outer * row, widths[k].bytes) : outer;
         const uint64_t score =
-            tally_cuda_busy(outer * of_slab, places) * (row % LINE_BYTES ? widths[k].apart : widths[k].in_line);
-        const bool is_full = row / of_slab >= widths[k].bytes / 16 * 15;
+            tally_cuda_busy(number, places) * (row % LINE_BYTES ? widths[k].apart : widths[k].in_line);
+        const bool is_full = outer * row / number >= widths[k].bytes / 16 * 15;
         if (score > best && (is_full || widths[k].bytes <= NARROW_BYTES)) {
             best = score;
-            panels = of_slab;
+            panels = number;
         }
     }
     return panels;
@@ -54,10 +56,10 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     if (!sizes->scan.takes_panels || shape->extent < LEAST_ROWS || row > INT32_MAX)
         return false;
     const uint64_t wanted = choose_panels(shape->outer, row, places);
-    const uint64_t sectors = divide_up(divide_up(row, SECTOR_BYTES), wanted);
-    const uint64_t panel = wanted > 1 ? sectors * SECTOR_BYTES / in : shape->inner;
-    const uint64_t panels = divide_up(shape->inner, panel), strands = sizes->scan.finishers / panel;
-    const uint64_t parts = shape->outer * panels, tile = strands * sizes->scan.items;
+    const uint64_t sectors = divide_up(divide_up(shape->outer * row, SECTOR_BYTES), wanted);
+    const uint64_t panel = wanted > shape->outer ? sectors * SECTOR_BYTES / in : shape->inner;
+    const uint64_t parts = divide_up(shape->outer * shape->inner, panel), strands = sizes->scan.finishers / panel;
+    const uint64_t tile = strands * sizes->scan.items;
     uint64_t chunks = 1;
     if (tally_cuda_busy(parts, places) < LEAST_BUSY) {
         if (row > CHUNKED_ROW)
@@ -68,7 +70,7 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
         return false;
     cut->path = TALLY_CUDA_PANELS;
     cut->panels.panel = (unsigned)panel;
-    cut->panels.panels = panels;
+    cut->panels.panels = parts;
     cut->panels.strands = (unsigned)strands;
     cut->panels.chunk = round_up(divide_up(shape->extent, chunks), tile);
     cut->panels.chunks = divide_up(shape->extent, cut->panels.chunk);

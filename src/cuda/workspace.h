@@ -69,7 +69,7 @@ typedef struct tally_cuda_cut {
         } stretches;
         struct {
             uint64_t blocks;
-            uint64_t panels;  /* of a slab */
+            uint64_t panels;  /* of all slabs */
             uint64_t chunks;  /* of a panel */
             uint64_t chunk;   /* rows of a chunk */
             unsigned panel;   /* columns of a panel */

@@ -20,7 +20,7 @@ enum {
     MODES = 3,
     CAPABILITY_WORDS = 2,
     MODE_WORDS = 4,
-    MOST_ENTRY_POINTS = (TALLY_VULKAN_ADAPT_WORDS - MODES * CAPABILITY_WORDS) / (2 * MODES * MODE_WORDS)
+    MOST_ENTRY_POINTS = (TALLY_VULKAN_ADAPT_WORDS - MODES * CAPABILITY_WORDS) / (3 * MODES * MODE_WORDS)
 };
 
 void tally_vulkan_read_float_controls(tally_vulkan_device *v) {
@@ -31,13 +31,14 @@ void tally_vulkan_read_float_controls(tally_vulkan_device *v) {
     v->preserves_f64 = v12.shaderSignedZeroInfNanPreserveFloat64;
     v->rounds_f32 = v12.shaderRoundingModeRTEFloat32;
     v->rounds_f64 = v12.shaderRoundingModeRTEFloat64;
+    v->keeps_f16 = v12.shaderDenormPreserveFloat16;
     v->keeps_f32 = v12.shaderDenormPreserveFloat32;
     v->keeps_f64 = v12.shaderDenormPreserveFloat64;
 }
 
 typedef struct execution_mode {
     uint32_t capability, mode;
-    bool f32, f64;
+    bool f16, f32, f64;
 } execution_mode;
 
 static size_t put_mode(uint32_t *to, uint32_t entry_point, uint32_t mode, uint32_t width) {
@@ -50,6 +51,8 @@ static size_t put_modes(uint32_t *to, const execution_mode *m, const uint32_t *e
                         bool has_double) {
     size_t written = 0;
     for (size_t k = 0; k < entries; k++) {
+        if (m->f16)
+            written += put_mode(to + written, entry_points[k], m->mode, 16);
         if (m->f32)
             written += put_mode(to + written, entry_points[k], m->mode, 32);
         if (m->f64 && has_double)
@@ -62,15 +65,16 @@ static size_t put_modes(uint32_t *to, const execution_mode *m, const uint32_t *e
 size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, const uint32_t *words, size_t count,
                           uint32_t *to) {
     const execution_mode modes[MODES] = {
-        {CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE, SIGNED_ZERO_INF_NAN_PRESERVE, v->preserves_f32, v->preserves_f64},
-        {CAPABILITY_ROUNDING_MODE_RTE, ROUNDING_MODE_RTE, rounds && v->rounds_f32, rounds && v->rounds_f64},
-        {CAPABILITY_DENORM_PRESERVE, DENORM_PRESERVE, rounds && v->keeps_f32, rounds && v->keeps_f64}};
+        {CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE, SIGNED_ZERO_INF_NAN_PRESERVE, false, v->preserves_f32,
+         v->preserves_f64},
+        {CAPABILITY_ROUNDING_MODE_RTE, ROUNDING_MODE_RTE, false, rounds && v->rounds_f32, rounds && v->rounds_f64},
+        {CAPABILITY_DENORM_PRESERVE, DENORM_PRESERVE, v->keeps_f16, rounds && v->keeps_f32, rounds && v->keeps_f64}};
     uint32_t entry_points[MOST_ENTRY_POINTS];
     size_t entries = 0, written = HEADER_WORDS;
     bool has_double = false, are_told = false;
     memcpy(to, words, HEADER_WORDS * sizeof *words);
     for (int k = 0; k < MODES; k++)
-        if (modes[k].f32 || modes[k].f64) {
+        if (modes[k].f16 || modes[k].f32 || modes[k].f64) {
             to[written++] = CAPABILITY_WORDS << 16 | OP_CAPABILITY;
             to[written++] = modes[k].capability;
         }

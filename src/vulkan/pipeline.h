@@ -7,7 +7,7 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 9 };
+enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 10 };
 
 /* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp, arguments.comp and
  * exact_levels.comp. */

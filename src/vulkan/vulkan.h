@@ -45,11 +45,11 @@ typedef struct tally_vulkan_device {
     char name[128];
     uint32_t version, driver_version, vendor, model;
     uint8_t cache_uuid[VK_UUID_SIZE];
-    bool is_software;                  /* a CPU that plays a GPU */
-    bool has_double, has_int64;        /* shaderFloat64, shaderInt64 */
-    bool preserves_f32, preserves_f64; /* infinities and NaNs, if told to */
-    bool rounds_f32, rounds_f64;       /* to nearest, if told to */
-    bool keeps_f32, keeps_f64;         /* subnormals, if told to */
+    bool is_software;                     /* a CPU that plays a GPU */
+    bool has_double, has_int64;           /* shaderFloat64, shaderInt64 */
+    bool preserves_f32, preserves_f64;    /* infinities and NaNs, if told to */
+    bool rounds_f32, rounds_f64;          /* to nearest, if told to */
+    bool keeps_f16, keeps_f32, keeps_f64; /* subnormals, if told to */
     bool adds_floats;   /* atomically, in memory: VK_EXT_shader_atomic_float; of a caller's device, false */
     bool shares_memory; /* with the host: what is allocated is mapped, too */
     unsigned block;     /* threads a workgroup */

@@ -34,20 +34,27 @@ inline void finish_long_group(const groups_args &p, uint64 chunk) {
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p) {
     __shared__ uint64 longer[BLOCK];
     __shared__ uint32 count;
-    wait_for_last();
-    if (p.told->refused)
-        return;
     if (threadIdx.x == 0)
         count = 0;
     __syncthreads();
+    if (!ENDS_STAND) {
+        wait_for_last();
+        if (p.told->refused)
+            return;
+    }
     const uint64 chunk = blockIdx.x * (uint64)BLOCK + threadIdx.x;
     ending e;
-    if (chunk < p.chunks && find_ending(p, chunk, &e)) {
-        if (chunk - e.first <= NEAR)
-            finish_group(p, chunk, e, fold_parts(p, e.first, chunk));
-        else
-            longer[atomicAdd(&count, 1)] = chunk;
-    }
+    const bool ends = chunk < p.chunks && find_ending(p, chunk, &e), is_near = ends && chunk - e.first <= NEAR;
+    if (ends && !is_near)
+        longer[atomicAdd(&count, 1)] = chunk;
+    if (ENDS_STAND)
+        wait_for_last();
+    const uint32 refused = ENDS_STAND ? p.told->refused : 0; /* on its way together with the parts */
+    const acc_t parts = is_near ? fold_parts(p, e.first, chunk) : identity_as<acc_t>();
+    if (refused)
+        return;
+    if (is_near)
+        finish_group(p, chunk, e, parts);
     __syncthreads();
     for (uint32 k = 0; k < count; k++)
         finish_long_group(p, longer[k]);

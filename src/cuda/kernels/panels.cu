@@ -1,5 +1,6 @@
 /* Scans along an axis whose elements do not lie next to each other: outer x extent x inner. A panel is some
- * neighbouring columns of one slab: whole rows of narrow slabs, which lie in one piece. A team of threads goes down a
+ * neighbouring columns: whole rows of narrow slabs, which lie in one piece, else less than a row of one slab, or of two, the
+ * last columns of one and the first of the next. A team of threads goes down a
  * panel, tile by tile, and keeps in registers what the rows so far add up to; each block has as many panels at a time
  * as it has teams. Where there are too few columns for all processors, panels are cut into chunks, which are summed in
  * a pass of their own before (scan_columns.cu scans the sums). Loaders fetch tiles ahead, a vector or an element at a
@@ -14,7 +15,7 @@ struct panels_args {
     slot *total;       /* for each column where goes what all pieces up to this one give, or NULL */
     uint64 outer, extent, inner;
     uint64 before;         /* rows in earlier pieces */
-    uint64 panels;  /* of a slab */
+    uint64 panels;  /* of all slabs */
     uint64 chunk;   /* rows of a chunk, whole tiles */
     uint64 chunks;  /* of a panel */
     uint32 panel;   /* columns of a panel */
@@ -37,23 +38,31 @@ static_assert(sizeof(panel_scratch) <= SCAN_SHARED_BYTES);
 struct panel_part {
     uint64 column;      /* the first column, among outer x inner */
     uint64 at;          /* that column's element in the slab's physically lowest row */
-    uint64 first, rows; /* the first row in logical order, and how many; 0 if there is no such part */
+    uint64 rows;        /* 0 if there is no such part */
     uint32 chunk;
-    int width;
+    int width, split; /* columns from 'split' on are the next slab's */
+
+    uint64 first(const panels_args &p) const { /* row, in logical order */
+        return chunk * p.chunk;
+    }
+    /* Elements from where a column would be, were it the same slab's, to where it is. */
+    uint64 gap_before(const panels_args &p, int column) const {
+        return column >= split ? (p.extent - 1) * p.inner : 0;
+    }
 };
 inline panel_part panel_part_at(const panels_args &p, uint64 number) {
-    const uint64 of_slabs = p.outer * p.panels;
     panel_part part = {};
-    if (number >= of_slabs * p.chunks)
+    if (number >= p.panels * p.chunks)
         return part;
-    part.chunk = p.chunks > 1 ? (uint32)(number / of_slabs) : 0;
-    const uint64 panel = number - part.chunk * of_slabs, slab = p.panels > 1 ? panel / p.panels : panel;
-    const uint64 column = (panel - slab * p.panels) * p.panel;
-    part.column = slab * p.inner + column;
+    part.chunk = p.chunks > 1 ? (uint32)(number / p.panels) : 0;
+    part.column = (number - part.chunk * p.panels) * p.panel;
+    const uint64 slab = p.outer > 1 ? part.column / p.inner : 0, column = part.column - slab * p.inner;
+    const uint64 left = p.outer * p.inner - part.column, of_slab = p.inner - column;
     part.at = slab * p.extent * p.inner + column;
-    part.first = part.chunk * p.chunk;
-    part.rows = part.first >= p.extent ? 0 : p.extent - part.first < p.chunk ? p.extent - part.first : p.chunk;
-    part.width = p.inner - column < p.panel ? (int)(p.inner - column) : (int)p.panel;
+    const uint64 first = part.first(p);
+    part.rows = first >= p.extent ? 0 : p.extent - first < p.chunk ? p.extent - first : p.chunk;
+    part.width = left < p.panel ? (int)left : (int)p.panel;
+    part.split = of_slab < part.width ? (int)of_slab : part.width;
     return part;
 }
 
@@ -65,7 +74,7 @@ struct panel_tile {
 };
 inline panel_tile panel_tile_at(const panels_args &p, const panel_part &part, uint64 down, int most) {
     panel_tile t;
-    t.first = part.first + down;
+    t.first = part.first(p) + down;
     t.rows = part.rows - down < most ? (int)(part.rows - down) : most;
     t.width = part.width;
     t.begins = down == 0;
@@ -78,7 +87,7 @@ inline panel_tile panel_tile_at(const panels_args &p, const panel_part &part, ui
  * memory. */
 template <class Use> inline void for_panel_tiles(const panels_args &p, Use use) {
     panel_place here = {0, 0};
-    const uint64 parts = p.outer * p.panels * p.chunks;
+    const uint64 parts = p.panels * p.chunks;
     const int rows = p.strands * ITEMS;
     for (uint64 base = (uint64)blockIdx.x * TEAMS; base < parts; base += (uint64)gridDim.x * TEAMS) {
         panel_part of[TEAMS];
@@ -130,7 +139,7 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
     const bool has_copies = ((uint64)p.x & (sizeof(in_t) - 1)) == 0;    /* else fetch_ahead stores the elements */
     const int to_next = rows_at_once * p.panel;
     const uint64 from_next = rows_at_once * p.inner;
-    for_panel_tiles(p, [&](const panel_part &, const panel_tile &t, const panel_place &here, int) {
+    for_panel_tiles(p, [&](const panel_part &part, const panel_tile &t, const panel_place &here, int) {
         in_t *memory = (in_t *)s.tile[here.at];
         const in_t *from = p.x + t.at;
         s.empty[here.at].wait(here.parity ^ 1);
@@ -139,7 +148,7 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
         else if (row_of_thread < rows_at_once && aligned) {
             if (column < t.width) {
                 in_t *to = memory + row_of_thread * p.panel + column;
-                from += row_of_thread * p.inner + column;
+                from += row_of_thread * p.inner + column + part.gap_before(p, column);
 #pragma unroll 4
                 for (int row = row_of_thread; row < t.rows; row += rows_at_once) {
                     copy_vector<16>(to, from);
@@ -148,9 +157,15 @@ inline void load_panels(panel_scratch &s, const panels_args &p) {
                 }
             }
         } else if (row_of_thread < rows_at_once) {
-            for (int row = row_of_thread; row < t.rows; row += rows_at_once)
-                fetch_ahead(memory + row * p.panel, from + row * p.inner, t.width, thread - row_of_thread * a_row,
-                            a_row);
+            auto fetch_columns = [&](int row, int first, int end) {
+                fetch_ahead(memory + row * p.panel + first, from + row * p.inner + first + part.gap_before(p, first),
+                            end - first, thread - row_of_thread * a_row, a_row);
+            };
+            for (int row = row_of_thread; row < t.rows; row += rows_at_once) {
+                fetch_columns(row, 0, part.split);
+                if (part.split < t.width)
+                    fetch_columns(row, part.split, t.width);
+            }
         }
         if (has_copies)
             arrive_after_vectors(&s.full[here.at]);
@@ -189,6 +204,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
         if (team != my_team)
             return;
         const bool works = strand < (int)p.strands && column < t.width;
+        const uint64 at = t.at + column + part.gap_before(p, column); /* of the physically lowest row */
         int there = works ? t.rows - strand * ITEMS : 0;
         there = there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
         const int first = REVERSE ? t.rows - 1 - strand * ITEMS : strand * ITEMS, step = REVERSE ? -1 : 1;
@@ -210,7 +226,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
                 if (is_whole.value || k < there) {
                     uint64 row = t.first + strand * ITEMS + k;
                     value_t second =
-                        HAS_SECOND ? value_of(load(p.y + t.at + row_of(k) * p.inner + column)) : value_t(0);
+                        HAS_SECOND ? value_of(load(p.y + at + row_of(k) * (int64)p.inner)) : value_t(0);
                     sum = combine(sum, lift_as<lane_t>(value_of(x[k]), second,
                                                        p.before + (REVERSE ? p.extent - 1 - row : row)));
                 }
@@ -256,7 +272,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
                     memcpy(&elements[k * step * pitch], &result, sizeof result); /* as wide as what was there */
                 }
         } else {
-            result_t *to = p.out + t.at + first * (int64)p.inner + column;
+            result_t *to = p.out + at + first * (int64)p.inner;
             const int row = step * (int)(p.inner * sizeof(result_t)); /* bytes */
             auto store_all = [&](auto is_whole) {
 #pragma unroll

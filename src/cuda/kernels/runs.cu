@@ -20,6 +20,8 @@ inline bool is_head(const groups_args &p, uint64 at) {
 
 /* ---- for fold_cuts.cu ---- */
 
+enum { ENDS_STAND = 0 }; /* fold_cuts.cu: whether it is known before the folds are done where groups end */
+
 /* The run that began in an earlier tile and ends in this one, if there is one. */
 struct ending {
     uint64 group, start, count;

@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
         carry_messages(s, p, turns);
 #if COPIES_IN_BULK
     else if (threadIdx.x >= FIRST_STORER)
-        store_tiles(s, p, turns);
+        store_tiles<false>(s, p, turns);
 #endif
     else
         load_tiles(s, p, turns);

@@ -1,9 +1,10 @@
 /* Scans along the first axis of a long narrow array: extent x inner, with rows of a few elements. As scan.cu's, one
  * pass of waves through a ring of tiles; here a tile is whole rows, with a sum for each column. One block for each
  * column, its teller, adds up what the tiles of a wave have there and tells every block what comes before its tile: if
- * each added up all by itself, as where there is one sum a tile, it would read 'inner' times as much. */
+ * each added up all by itself, as where there is one sum a tile, it would read 'inner' times as much. That it does of
+ * few columns, whose sums are one access. */
 struct narrow_args {
-    scan_args tiles;    /* carry and total are of columns; the entries waves x inner x blocks */
+    scan_args tiles;    /* carry and total are of columns; the entries waves x inner x blocks, of few waves x blocks */
     struct entry *told; /* what comes before each tile: waves x blocks x inner */
     uint32 inner;
     uint32 strands, rows; /* shares of a tile, of so many rows, for as many threads as there are columns */
@@ -42,6 +43,111 @@ inline void load_unaligned_tiles(scratch &s, const scan_args &p, uint64 turns) {
     }
 }
 
+/* ---- few columns ---- */
+
+/* Sums of up to three columns travel with their tag in one access, so that every block adds up all of a wave's by itself:
+ * without a teller the way is half as long. */
+enum { FEW_COLUMNS = SLOT_BYTES == 4 ? 3 : 0, FEW_WAVES = WAVES };
+
+struct sums_of_few {
+    enum { MANY = 5 }; /* blocks a lane, a warp apart, as in waves.cu */
+    uint32 word[MANY][4];
+    uint32 there = 0; /* a bit for each that has been read and had the tag */
+
+    bool try_read(const uint4 *wave, uint32 first, uint32 end, uint32 tag) {
+        if (there == (1 << MANY) - 1)
+            return true;
+#pragma unroll
+        for (int k = 0; k < MANY; k++)
+            if (!(there >> k & 1) && first + k * WARP < end)
+                load_relaxed(wave + first + k * WARP, word[k][0], word[k][1], word[k][2], word[k][3]);
+#pragma unroll
+        for (int k = 0; k < MANY; k++)
+            there |= (uint32)(first + k * WARP >= end || word[k][3] == tag) << k;
+        return there == (1 << MANY) - 1;
+    }
+    /* What the blocks before 'end' have in a column; 'first' as above. */
+    acc_t fold(int column, uint32 first, uint32 end) const {
+        acc_t sum = identity_as<acc_t>();
+#pragma unroll
+        for (int k = 0; k < MANY; k++) {
+            acc_t one;
+            memcpy(&one, &word[k][column], sizeof one < 4 ? sizeof one : 4);
+            if (first + k * WARP < end)
+                sum = combine(sum, one);
+        }
+        return fold_warp(sum);
+    }
+};
+
+inline uint4 *few_of(const narrow_args &p, uint32 turn) {
+    return (uint4 *)p.tiles.entries + turn % FEW_WAVES * gridDim.x;
+}
+
+/* The first warp of the summers: 'sums' has a thread's share of a column, for each of 'used' threads. */
+inline void publish_few(const narrow_args &p, const lane_t *sums, int used, uint32 turn) {
+    const int lane = threadIdx.x % WARP, inner = p.inner, lanes = WARP / inner * inner;
+    lane_t sum = identity_as<lane_t>();
+    if (lane < lanes)
+#pragma unroll 5
+        for (int k = lane; k < used; k += lanes)
+            sum = combine(sum, sums[k]);
+#pragma unroll
+    for (int d = WARP / 2; d; d /= 2) {
+        const lane_t other = by_words(sum, [=](uint32 w) { return __shfl_down_sync(ALL_LANES, w, d * inner & WARP - 1); });
+        if (lane + d * inner < lanes)
+            sum = combine(sum, other);
+    }
+    const acc_t wide = widen(sum);
+    uint32 word;
+    memcpy(&word, &wide, sizeof wide < 4 ? sizeof wide : 4);
+    const uint32 second = __shfl_sync(ALL_LANES, word, 1), third = __shfl_sync(ALL_LANES, word, 2);
+    if (lane == 0)
+        store_relaxed(few_of(p, turn) + blockIdx.x, word, second, third, turn + 1);
+}
+
+inline void carry_few(scratch &s, const narrow_args &p, uint32 turns) {
+    const uint32 lane = threadIdx.x % WARP;
+    acc_t base[3], before[3];
+    sums_of_few few, next;
+    place here = {0, 0};
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        base[c] = identity_as<acc_t>();
+    auto needed_of = [&](uint32 turn) {
+        return p.tiles.tiles == 1 ? 0 : turn + 1 < turns ? gridDim.x : turn + 1 == turns ? blockIdx.x : 0;
+    };
+    few.try_read(few_of(p, 0), lane, needed_of(0), 1);
+    for (uint32 turn = 0; turn < turns; turn++, here.advance()) {
+        const uint32 needed = needed_of(turn);
+        next.there = 0;
+        next.try_read(few_of(p, turn + 1), lane, needed_of(turn + 1), turn + 2);
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            before[c] = base[c];
+        for (uint32 at = lane;; at += sums_of_few::MANY * WARP) {
+            while (!few.try_read(few_of(p, turn), at, needed, turn + 1))
+                ;
+            __syncwarp();
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                before[c] = combine(before[c], few.fold(c, at, blockIdx.x < needed ? blockIdx.x : needed));
+                base[c] = combine(base[c], few.fold(c, at, needed));
+            }
+            if (at - lane + sums_of_few::MANY * WARP >= needed)
+                break;
+            few.there = 0;
+        }
+        s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            if (lane == c && c < (int)p.inner)
+                ((acc_t *)s.before_columns[here.at])[c] = before[c];
+        s.ready[here.at].arrive();
+        few = next;
+    }
+}
+
 /* ---- summers, tellers and messengers ---- */
 
 inline void sum_columns(scratch &s, const narrow_args &p, uint64 turns) {
@@ -60,7 +166,10 @@ inline void sum_columns(scratch &s, const narrow_args &p, uint64 turns) {
         sums[thread] = sum;
         sync_some<SUMMERS>(OF_SUMMERS);
         s.ready[here.at].arrive(); /* each for what it has read, as loaders (scan_move.cu): results take its place */
-        if (p.tiles.tiles > 1 && thread < inner) {
+        if (FEW_COLUMNS && p.tiles.tiles > 1 && inner <= FEW_COLUMNS) {
+            if (thread < WARP)
+                publish_few(p, sums, used, (uint32)turn);
+        } else if (p.tiles.tiles > 1 && thread < inner) {
 #pragma unroll 8
             for (int k = thread + inner; k < used; k += inner)
                 sum = combine(sum, sums[k]);
@@ -92,9 +201,8 @@ template <class Batch, class Read, class Use> inline void for_waves(uint32 turns
     }
 }
 
-/* A lane of the teller reads what neighbouring blocks have, so that a warp's sums are scanned once. Of 16 bytes there is
- * room for fewer. */
-typedef batch_of<ENTRY_BYTES == 8 ? ENTRIES_AT_ONCE : 3, 1> neighbours;
+/* A lane of the teller reads what neighbouring blocks have, so that a warp's sums are scanned once. */
+typedef batch_of<ENTRIES_AT_ONCE, 1> neighbours;
 
 /* Tells the blocks from 'first' on what the ones before have in a column; 'run' becomes what all of them have. */
 inline void tell_some(const narrow_args &p, const neighbours &few, entry *told, uint32 first, uint32 there, uint32 tag,
@@ -134,24 +242,24 @@ inline void tell_column(const narrow_args &p, uint32 column) {
     auto try_read = [&](neighbours &few, uint32 turn) {
         return few.try_read(sums_of(p, turn, column), lane * neighbours::MANY, blocks_in(turn), turn + 1);
     };
-    for_waves<neighbours>(turns, try_read, [&](uint32 turn, const neighbours &few) {
+    for_waves<neighbours>(turns, try_read, [&](uint32 turn, neighbours &few) {
         const uint32 there = blocks_in(turn);
         entry *told = told_of(p, turn, 0) + column;
         tell_some(p, few, told, 0, there, turn + 1, &base);
 #pragma unroll 1
         for (uint32 at = AT_ONCE; at < there; at += AT_ONCE) {
-            neighbours more;
-            while (!more.try_read(sums_of(p, turn, column), at + lane * neighbours::MANY, there, turn + 1))
+            few.there = 0;
+            while (!few.try_read(sums_of(p, turn, column), at + lane * neighbours::MANY, there, turn + 1))
                 ;
             __syncwarp();
-            tell_some(p, more, told, at, there, turn + 1, &base);
+            tell_some(p, few, told, at, there, turn + 1, &base);
         }
     });
 }
 
 /* There are fewer blocks than columns only where there is one wave. */
 inline void tell(const narrow_args &p) {
-    if (p.tiles.tiles > 1)
+    if (p.tiles.tiles > 1 && (!FEW_COLUMNS || p.inner > FEW_COLUMNS))
         for (uint32 column = blockIdx.x; column < p.inner; column += gridDim.x)
             tell_column(p, column);
 }
@@ -265,10 +373,10 @@ extern "C" __global__ void __launch_bounds__(SCAN_NARROW_THREADS, 1) scan_narrow
     else if (threadIdx.x >= FIRST_SUMMER)
         sum_columns(s, p, turns);
     else if (threadIdx.x >= MESSENGER)
-        carry_columns(s, p, (uint32)turns);
+        FEW_COLUMNS && p.inner <= FEW_COLUMNS ? carry_few(s, p, (uint32)turns) : carry_columns(s, p, (uint32)turns);
 #if COPIES_IN_BULK
     else if (threadIdx.x >= FIRST_STORER)
-        store_tiles(s, p.tiles, turns);
+        store_tiles<true>(s, p.tiles, turns);
 #endif
     else if (has_aligned_elements(p.tiles))
         load_tiles(s, p.tiles, turns);

@@ -1,5 +1,7 @@
 /* What fold_segments.cu leaves to fold_cuts.cu. */
 
+enum { ENDS_STAND = 0 }; /* fold_cuts.cu: whether it is known before the folds are done where groups end */
+
 /* The group that began in an earlier chunk and ends in this one, if there is one. */
 struct ending {
     uint64 group, start, count;

@@ -1,5 +1,8 @@
 /* What warp_fold.cu leaves to fold_cuts.cu, which takes what follows the chunks for one more. */
 
+/* Where groups end is known before the folds are done: the launch before theirs has found it. */
+enum { ENDS_STAND = 1 };
+
 /* The segment that began in an earlier chunk and ends in this one, if there is one. */
 struct ending {
     uint64 group, start, count;

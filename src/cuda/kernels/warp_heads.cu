@@ -50,6 +50,7 @@ __noinline__ uint64 segment_at(const index_t *offsets, uint64 low, uint64 high, 
 
 template <bool HasBits> struct head_source {
     uint64 from;   /* the first offset that is not before the next tile */
+    uint64 until;  /* the first one that is not before the next chunk: HasBits */
     uint32 word;   /* of the next tile's bits */
     uint64 window; /* the lane's offset from there on */
 
@@ -63,10 +64,12 @@ template <bool HasBits> struct head_source {
     void look_ahead(const groups_args &p, const content &next) {
         if (next.tile == NONE)
             return;
-        if (HasBits)
+        if (HasBits && (next.ends & BEGINS || from != until)) /* else they may be anything */
             word = p.bits[(uint64)next.tile * WARP + lane_number()];
         if (next.ends & BEGINS)
             from = p.first[next.chunk];
+        if (HasBits && next.ends & BEGINS)
+            until = p.first[next.chunk + 1];
     }
 
     /* Takes a window of offsets: marks the heads among them, gives empty segments their results. The number of offsets
@@ -118,7 +121,7 @@ template <bool HasBits> struct head_source {
         tile_heads h = {};
         h.from = from;
         if (HasBits) {
-            number_heads(&h, word);
+            number_heads(&h, from == until ? 0 : word);
             from += h.count;
         } else if (__ballot_sync(ALL_LANES, window - t.first < t.count)) {
             m.heads[lane_number()] = 0;

@@ -26,6 +26,7 @@ layout(constant_id = 2) const uint OUT_GIVEN = 0;
 layout(constant_id = 3) const uint INDEX_GIVEN = 0;
 layout(constant_id = 4) const uint OPERATOR_GIVEN = 0; /* and 1 */
 layout(constant_id = 5) const uint FORM_GIVEN = 0;     /* FORM_ symbols, and 1 */
+layout(constant_id = 9) const bool KEEPS_HALVES = false; /* else the device may take subnormal f16 for zeros */
 
 /* What a run tells: IN + 16 * OUT + 256 * INDEX + 4096 * (OPERATOR + 1) + 2^20 * (FORM + 1), and ddof. */
 uint told_types;
@@ -269,6 +270,8 @@ float float_of(uvec2 bits, uint type) {
         return uintBitsToFloat(bits.x);
     if (type == BF16)
         return uintBitsToFloat(bits.x << 16);
+    if (KEEPS_HALVES)
+        return unpackHalf2x16(bits.x).x;
     const uint sign = (bits.x & 0x8000u) << 16, magnitude = bits.x & 0x7fffu;
     if (magnitude >= 0x7c00u)
         return uintBitsToFloat(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);

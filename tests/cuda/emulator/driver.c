@@ -169,7 +169,8 @@ CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const 
 /* ---- launches: done when the call returns ---- */
 
 static CUresult run(emulate_launch launch) {
-    if (launch.dynamic_bytes > (size_t)shared_bytes() || !launch.grid.x || !launch.grid.y || !launch.block)
+    if (launch.dynamic_bytes > (size_t)shared_bytes() || !launch.grid.x || !launch.grid.y || !launch.block ||
+        launch.block > launch.kernel->most_threads)
         return CUDA_ERROR_INVALID_VALUE;
     return emulate_run(&launch) ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
 }

@@ -105,10 +105,11 @@ template <class T> T shuffle(const char *what, unsigned mask, T value, unsigned 
 } // namespace emulate
 
 /* A kernel as the stand-in for the driver finds it; written after the kernels by nvrtc.c. */
-#define EMULATE_KERNEL(name, blocks_a_cluster)                                                                         \
+#define EMULATE_KERNEL(name, blocks_a_cluster, most_threads)                                                           \
     extern "C" __attribute__((visibility("default")))                                                                  \
     const emulate_kernel emulate_kernel_##name = {[](void **parameters) { emulate::call(name, parameters); },          \
                                                   blocks_a_cluster,                                                    \
+                                                  most_threads,                                                        \
                                                   &threadIdx,                                                          \
                                                   &blockIdx,                                                           \
                                                   &blockDim,                                                           \

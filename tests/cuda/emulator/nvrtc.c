@@ -89,11 +89,11 @@ static const char *past_parentheses(const char *at) {
 
 /* A kernel is "__global__ void", attributes, its name and its parameters. */
 static void write_kernels(FILE *file, const char *source) {
-    static const char begins[] = "__global__ void", cluster[] = "__cluster_dims__";
+    static const char begins[] = "__global__ void", cluster[] = "__cluster_dims__", bounds[] = "__launch_bounds__";
     for (const char *at = source; (at = strstr(at, begins));) {
         at += strlen(begins);
-        int blocks_length = 1;
-        const char *blocks = "1";
+        int blocks_length = 1, threads_length = 4;
+        const char *blocks = "1", *threads = "1024";
         for (;;) {
             at += strspn(at, " \n\t");
             const size_t length = strcspn(at, "( \n\t");
@@ -104,10 +104,15 @@ static void write_kernels(FILE *file, const char *source) {
                     blocks = at + 1;
                     blocks_length = (int)strcspn(blocks, ",)");
                 }
+                if (strncmp(name, bounds, strlen(bounds)) == 0) {
+                    threads = at + 1;
+                    threads_length = (int)strcspn(threads, ",)");
+                }
                 at = past_parentheses(at);
                 continue;
             }
-            fprintf(file, "EMULATE_KERNEL(%.*s, (%.*s))\n", (int)length, name, blocks_length, blocks);
+            fprintf(file, "EMULATE_KERNEL(%.*s, (%.*s), (%.*s))\n", (int)length, name, blocks_length, blocks,
+                    threads_length, threads);
             break;
         }
     }

@@ -54,6 +54,7 @@ typedef struct emulate_scheduler {
 typedef struct emulate_kernel {
     void (*call)(void **parameters);
     int cluster;                                            /* blocks */
+    unsigned most_threads;                                  /* of a block */
     emulate_index *thread, *block, *block_size, *grid_size; /* to be set for the running thread */
     void *(*anchor)(void); /* a __shared__ variable, of the block in whose OS thread this is called */
     const emulate_scheduler **scheduler;
