@@ -102,20 +102,29 @@ static int open_temporary(output *out, fault *f) {
     return 0;
 }
 
-/* Gives the unnamed file a temporary name first, as only rename replaces a file in one step. */
+/* Gives the unnamed file a temporary name first, as only rename replaces a file in one step. A name that is there
+ * belongs to somebody else, in another container with the same process number, say. */
 static int name_file(output *out, fault *f) {
+    enum { ATTEMPTS = 100 };
     if (out->temporary != NULL)
         return 0;
     char from[64];
     char *const name = temporary_in_folder(out->path);
     if (name == NULL)
         return no_memory(out, f);
+    char *const end = name + strlen(name);
     snprintf(from, sizeof from, "/proc/self/fd/%d", out->fd);
-    snprintf(name + strlen(name), 32, ".tally-%ld-%d", (long)getpid(), out->fd);
+    int error = EEXIST;
+    for (int i = 0; error == EEXIST && i < ATTEMPTS; i++) {
+        snprintf(end, 32, ".tally-%ld-%d", (long)getpid(), i);
+        error = linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+    }
+    if (error != 0) {
+        free(name);
+        return cannot(out, "write", error, f);
+    }
     out->temporary = name;
     doom(name);
-    if (linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW) != 0)
-        return cannot(out, "write", errno, f);
     return 0;
 }
 

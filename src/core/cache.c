@@ -70,7 +70,8 @@ static bool cache_folder(char folder[PATH_MAX]) {
         return print_path(folder, own, "");
     if (caches && caches[0] == '/') /* the XDG rules: a relative path is ignored */
         return print_path(folder, caches, "/tally");
-    return home && home[0] == '/' && print_path(folder, home, "/.cache/tally");
+    /* A user without a home, Debian's /nonexistent, is given none. */
+    return home && home[0] == '/' && access(home, F_OK) == 0 && print_path(folder, home, "/.cache/tally");
 }
 
 static bool entry_path(char path[PATH_MAX], const char *folder, tally_key key) {

@@ -88,6 +88,12 @@ static void the_environment_says_where(void **state) {
     unsetenv("HOME");
     store();
     assert_false(is_there());
+    snprintf(path, sizeof path, "%.200s/no-home", (char *)*state);
+    setenv("HOME", path, 1);
+    store();
+    assert_false(is_there());
+    assert_int_equal(stat(path, &status), -1); /* a home is not made */
+    unsetenv("HOME");
     char command[600];
     snprintf(command, sizeof command, "rm -r '%.200s/a' '%.200s/.cache'", (char *)*state, (char *)*state);
     assert_int_equal(system(command), 0);
