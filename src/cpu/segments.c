@@ -4,6 +4,7 @@
  * so that each has the same number of elements and segment ends together, whatever the skew: one segment of half of
  * everything is shared out, and a million empty ones are too. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/arithmetic.h"
@@ -80,17 +81,28 @@ static void check_task(void *job, size_t task, unsigned worker) {
     }
 }
 
+typedef struct number_text {
+    char digits[24];
+} number_text;
+
 /* An offset as the caller's type has it: it may be negative. */
-static int64_t told_offset(const segments *s, uint64_t i) {
-    return (int64_t)offset_at(s, i);
+static number_text told_offset(const segments *s, uint64_t i) {
+    number_text text;
+    const uint64_t offset = offset_at(s, i);
+    if (s->type == TALLY_U64)
+        snprintf(text.digits, sizeof text.digits, "%" PRIu64, offset);
+    else
+        snprintf(text.digits, sizeof text.digits, "%" PRId64, (int64_t)offset);
+    return text;
 }
 
 static tally_status bad_offsets(const segments *s) {
     if (s->bad < s->count)
         return tally_fail(TALLY_BAD_OFFSETS,
-                          "offsets[%" PRIu64 "] is %" PRId64 " and offsets[%" PRIu64 "] is %" PRId64
-                          ": offsets may not decrease or pass the end of the values, %" PRIu64,
-                          s->bad, told_offset(s, s->bad), s->bad + 1, told_offset(s, s->bad + 1), s->elements);
+                          "offsets[%" PRIu64 "] is %s and offsets[%" PRIu64
+                          "] is %s: offsets may not decrease or pass the end of the values, %" PRIu64,
+                          s->bad, told_offset(s, s->bad).digits, s->bad + 1, told_offset(s, s->bad + 1).digits,
+                          s->elements);
     return TALLY_OK;
 }
 
@@ -99,13 +111,13 @@ static tally_status check_ends(segments *s) {
     s->first = offset_at(s, 0);
     s->last = offset_at(s, s->count);
     if (s->first > s->elements)
-        return tally_fail(TALLY_BAD_OFFSETS, "offsets[0] is %" PRId64 ", but there are %" PRIu64 " values",
-                          told_offset(s, 0), s->elements);
+        return tally_fail(TALLY_BAD_OFFSETS, "offsets[0] is %s, but there are %" PRIu64 " values",
+                          told_offset(s, 0).digits, s->elements);
     if (s->last > s->elements || s->last < s->first)
         return tally_fail(TALLY_BAD_OFFSETS,
-                          "the last offset, offsets[%" PRIu64 "], is %" PRId64
-                          "; it must lie between the first, %" PRIu64 ", and the number of values, %" PRIu64,
-                          s->count, told_offset(s, s->count), s->first, s->elements);
+                          "the last offset, offsets[%" PRIu64 "], is %s; it must lie between the first, %" PRIu64
+                          ", and the number of values, %" PRIu64,
+                          s->count, told_offset(s, s->count).digits, s->first, s->elements);
     return TALLY_OK;
 }
 

@@ -149,6 +149,35 @@ static void checked_while_running_good_ones_work(void **state) {
     assert_true(out[0] == 0 + 1 + 2 + 3);
 }
 
+/* The CPU quotes the offset; a GPU names the segment alone. */
+static void the_message_has_the_offset_of_its_type(void **state) {
+    (void)state;
+    static const struct {
+        tally_dtype type;
+        const char *told;
+    } cases[] = {
+        {TALLY_I32, " -1"}, {TALLY_I64, " -1"}, {TALLY_U32, " 4294967295"}, {TALLY_U64, " 18446744073709551615"}};
+    tally_device *cpu;
+    assert_ok(tally_open("cpu", &cpu));
+    for (size_t k = 0; k < COUNT_OF(cases); k++)
+        for (size_t at = 0; at < 3; at++) {
+            unsigned char offsets[3 * 8];
+            float out[2];
+            for (size_t g = 0; g < 3; g++)
+                store(cases[k].type, offsets, g, g == at ? -1 : (int64_t)g);
+            tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+            desc.grouping = TALLY_SEGMENTS;
+            desc.index = cases[k].type;
+            tally_args args = arguments(x, N, out, sizeof out);
+            args.offsets = offsets;
+            args.shape.segments = 2;
+            assert_fails(run_desc(cpu, &desc, &args), TALLY_BAD_OFFSETS);
+            if (!strstr(tally_last_error(), cases[k].told))
+                fail_msg("no%s in: %s", cases[k].told, tally_last_error());
+        }
+    tally_close(cpu);
+}
+
 int main(void) {
     if (device_is_missing())
         return 77;
@@ -158,6 +187,7 @@ int main(void) {
         cmocka_unit_test(of_a_single_segment),
         cmocka_unit_test(of_no_values_at_all),
         cmocka_unit_test(checked_while_running_good_ones_work),
+        cmocka_unit_test(the_message_has_the_offset_of_its_type),
     };
     return cmocka_run_group_tests_name("bad offsets", tests, setup, close_test_device);
 }
