@@ -62,13 +62,13 @@ static size_t put_modes(uint32_t *to, const execution_mode *m, const uint32_t *e
 }
 
 /* Capabilities come first in a module; execution modes follow the entry points. */
-size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, const uint32_t *words, size_t count,
-                          uint32_t *to) {
+size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_halves, const uint32_t *words,
+                          size_t count, uint32_t *to) {
     const execution_mode modes[MODES] = {
         {CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE, SIGNED_ZERO_INF_NAN_PRESERVE, false, v->preserves_f32,
          v->preserves_f64},
         {CAPABILITY_ROUNDING_MODE_RTE, ROUNDING_MODE_RTE, false, rounds && v->rounds_f32, rounds && v->rounds_f64},
-        {CAPABILITY_DENORM_PRESERVE, DENORM_PRESERVE, v->keeps_f16, rounds && v->keeps_f32, rounds && v->keeps_f64}};
+        {CAPABILITY_DENORM_PRESERVE, DENORM_PRESERVE, keeps_halves, rounds && v->keeps_f32, rounds && v->keeps_f64}};
     uint32_t entry_points[MOST_ENTRY_POINTS];
     size_t entries = 0, written = HEADER_WORDS;
     bool has_double = false, are_told = false;
