@@ -19,7 +19,7 @@
  *   - Outputs come last. Every destroy, close and free accepts NULL.
  *   - A device may be used from any number of threads at once; a plan or an accumulator by one thread at a time.
  *   - The library prints nothing, starts no thread before the first call that needs one, and leaves the caller's
- *     floating-point environment as it found it. Its threads take no signals.
+ *     floating-point environment as it found it. Its threads leave signals to the program's own.
  *   - A child of fork may use the simple layer and the CPU's devices and plans, which start threads of their own there;
  *     a GPU's devices are the parent's alone.
  *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.

@@ -20,7 +20,6 @@ struct tally_vulkan_module {
     tally_vulkan_module *next;
     const packed_module *packed; /* NULL: a user's, known by the hash of its text */
     tally_key text;
-    tally_key hash; /* of the SPIR-V */
     size_t count;
     uint32_t words[];
 };
@@ -103,18 +102,8 @@ uint32_t tally_vulkan_types_of(const tally_computation *c) {
            (uint32_t)(c->desc.op + 1) << 12 | (form_of(c) + 1) << 20;
 }
 
-enum { /* constant_ids */
-       BLOCK,
-       IN,
-       OUT,
-       INDEX,
-       OPERATOR,
-       FORM,
-       FROM_SLOTS,
-       BY_AXIS,
-       KEEPS_SUBNORMALS,
-       KEEPS_HALVES
-};
+/* constant_ids */
+enum { BLOCK, IN, OUT, INDEX, OPERATOR, FORM, FROM_SLOTS, BY_AXIS, KEEPS_SUBNORMALS, KEEPS_HALVES };
 _Static_assert(KEEPS_HALVES + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
@@ -167,13 +156,9 @@ static tally_status load_module(tally_vulkan_device *device, const uint32_t *wor
     tally_vulkan_module *made = malloc(sizeof *made + count * sizeof *made->words);
     if (!made)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    tally_hash hash;
     *made = known;
     made->count = count;
     memcpy(made->words, words, count * sizeof *words);
-    tally_hash_begin(&hash);
-    tally_hash_add(&hash, made->words, made->count * sizeof *words);
-    made->hash = tally_hash_end(&hash);
     made->next = device->modules;
     device->modules = made;
     *module = made;
@@ -320,19 +305,25 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
     return adapted;
 }
 
+/* And the hash of its words, which its pipeline is kept by. */
 static tally_status load_kernel(tally_vulkan_device *device, const tally_vulkan_module *module,
-                                tally_vulkan_kernel kernel, const tally_vulkan_choices *choices,
-                                VkShaderModule *loaded) {
+                                tally_vulkan_kernel kernel, const tally_vulkan_choices *choices, VkShaderModule *loaded,
+                                tally_key *key) {
     uint32_t *words = malloc((module->count + TALLY_VULKAN_ADAPT_WORDS) * sizeof *words);
     const size_t count = words ? words_of(device, module, kernel, choices, words) : 0;
+    if (!count) {
+        free(words);
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    }
     const VkShaderModuleCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = count * sizeof *words, .pCode = words};
-    const tally_status status =
-        count ? tally_vulkan_check(device->api.vkCreateShaderModule(device->device, &info, NULL, loaded),
-                                   "loading a kernel")
-              : tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    tally_hash_add(&hash, words, info.codeSize);
+    *key = tally_hash_end(&hash);
+    const VkResult result = device->api.vkCreateShaderModule(device->device, &info, NULL, loaded);
     free(words);
-    return status;
+    return tally_vulkan_check(result, "loading a kernel");
 }
 
 static tally_status make_pipeline(tally_vulkan_device *device, const tally_vulkan_module *module,
@@ -340,7 +331,8 @@ static tally_status make_pipeline(tally_vulkan_device *device, const tally_vulka
                                   VkPipeline *pipeline) {
     VkSpecializationMapEntry entries[TALLY_VULKAN_CONSTANTS];
     VkShaderModule loaded;
-    const tally_status status = load_kernel(device, module, kernel, choices, &loaded);
+    tally_key key;
+    const tally_status status = load_kernel(device, module, kernel, choices, &loaded, &key);
     if (status != TALLY_OK)
         return status;
     for (uint32_t k = 0; k < TALLY_VULKAN_CONSTANTS; k++)
@@ -354,7 +346,7 @@ static tally_status make_pipeline(tally_vulkan_device *device, const tally_vulka
                                                         .pName = tally_vulkan_kernel_names[kernel],
                                                         .pSpecializationInfo = &constants},
                                               .layout = device->layout};
-    const tally_vulkan_cached cached = tally_vulkan_cache_find(device, module->hash, kernel, choices);
+    const tally_vulkan_cached cached = tally_vulkan_cache_find(device, key, kernel, choices);
     const VkResult result =
         device->api.vkCreateComputePipelines(device->device, cached.cache, 1, &info, NULL, pipeline);
     tally_vulkan_cache_done(device, &cached, result == VK_SUCCESS);

@@ -50,14 +50,8 @@ static int status_of(pid_t child) {
     return status;
 }
 
-static void a_child_of_fork_starts_threads_of_its_own(void **state) {
-    (void)state;
-    tally_device *device;
-    assert_ok(tally_open("cpu:threads=4", &device));
-    tally_plan *plan = plan_of_sum(device);
-    assert_non_null(plan);
-    const double sum = sum_of(plan);
-    assert_int_equal(other_threads(NULL, NULL), THREADS - 1);
+/* By threads of its own, and closes what its parent opened. */
+static void assert_a_child_computes(tally_device *device, tally_plan *plan, double sum) {
     const pid_t child = fork();
     if (child == 0) {
         alarm(LIMIT_S);
@@ -67,6 +61,17 @@ static void a_child_of_fork_starts_threads_of_its_own(void **state) {
         _exit(!same + 2 * !all);
     }
     assert_int_equal(status_of(child), 0);
+}
+
+static void a_child_of_fork_starts_threads_of_its_own(void **state) {
+    (void)state;
+    tally_device *device;
+    assert_ok(tally_open("cpu:threads=4", &device));
+    tally_plan *plan = plan_of_sum(device);
+    assert_non_null(plan);
+    const double sum = sum_of(plan);
+    assert_int_equal(other_threads(NULL, NULL), THREADS - 1);
+    assert_a_child_computes(device, plan, sum);
     assert_true(sum_of(plan) == sum);
     tally_plan_destroy(plan);
     tally_close(device);
@@ -111,17 +116,8 @@ static void a_fork_in_the_middle_of_another_threads_job(void **state) {
     const double sum = sum_of(plan);
     atomic_store(&stop, false);
     assert_int_equal(pthread_create(&thread, NULL, compute, device), 0);
-    for (int k = 0; k < CHILDREN; k++) {
-        const pid_t child = fork();
-        if (child == 0) {
-            alarm(LIMIT_S);
-            const bool same = sum_of(plan) == sum, all = other_threads(NULL, NULL) == THREADS - 1;
-            tally_plan_destroy(plan);
-            tally_close(device);
-            _exit(!same + 2 * !all);
-        }
-        assert_int_equal(status_of(child), 0);
-    }
+    for (int k = 0; k < CHILDREN; k++)
+        assert_a_child_computes(device, plan, sum);
     atomic_store(&stop, true);
     pthread_join(thread, NULL);
     tally_plan_destroy(plan);

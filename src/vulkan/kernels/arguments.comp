@@ -16,9 +16,10 @@ layout(push_constant) uniform arguments {
     uint panels;                 /* workgroups for a chunk of all columns */
     uint types;
     int ddof;
-    /* Threads side by side, a power of two, each with columns of its own; 0: columns' elements are neighbours. */
+    /* Threads side by side, a power of two, each with columns of its own; 0: columns' elements are neighbours. Short rows:
+     * a workgroup's. */
     uint width;
-    uint many;  /* columns a thread, if 'width' is not 0; else threads a column, a power of two */
+    uint many; /* columns a thread, if 'width' is not 0; else, and of short rows, threads a column, a power of two */
 } p;
 
 /* The first thing in every kernel. */
