@@ -27,25 +27,25 @@ void tally_vulkan_hash_device(const tally_vulkan_device *v, tally_hash *hash) {
     tally_hash_add(hash, v->cache_uuid, sizeof v->cache_uuid);
 }
 
-static tally_key key_of(const tally_vulkan_device *device, tally_key module, tally_vulkan_kernel kernel,
+static tally_key key_of(const tally_vulkan_device *device, tally_key words, tally_vulkan_kernel kernel,
                         const tally_vulkan_choices *choices) {
     tally_hash hash;
     tally_hash_begin(&hash);
     tally_hash_add_text(&hash, "a pipeline of Vulkan");
     tally_vulkan_hash_device(device, &hash);
-    tally_hash_add(&hash, &module, sizeof module);
+    tally_hash_add(&hash, &words, sizeof words);
     tally_hash_add_text(&hash, tally_vulkan_kernel_names[kernel]);
     tally_hash_add(&hash, choices, sizeof *choices);
     return tally_hash_end(&hash);
 }
 
-tally_vulkan_cached tally_vulkan_cache_find(tally_vulkan_device *device, tally_key module, tally_vulkan_kernel kernel,
+tally_vulkan_cached tally_vulkan_cache_find(tally_vulkan_device *device, tally_key words, tally_vulkan_kernel kernel,
                                             const tally_vulkan_choices *choices) {
     tally_vulkan_cached found = {.cache = device->cache};
     tally_image image = {0};
     if (!device->owns_device)
         return found;
-    found.key = key_of(device, module, kernel, choices);
+    found.key = key_of(device, words, kernel, choices);
     if (tally_cache_load(found.key, &image) && !is_of_device(device, &image))
         tally_image_free(&image);
     const VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,

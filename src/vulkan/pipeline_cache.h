@@ -15,8 +15,8 @@ typedef struct tally_vulkan_cached {
 /* Adds what compiled code depends on: the device, its driver and this library's version. */
 void tally_vulkan_hash_device(const tally_vulkan_device *device, tally_hash *hash);
 
-/* For a kernel of a module, whose loaded words have this hash. Of a caller's device the caller's cache, if there is one. */
-tally_vulkan_cached tally_vulkan_cache_find(tally_vulkan_device *device, tally_key module, tally_vulkan_kernel kernel,
+/* For a kernel whose loaded words have this hash. Of a caller's device the caller's cache, if there is one. */
+tally_vulkan_cached tally_vulkan_cache_find(tally_vulkan_device *device, tally_key words, tally_vulkan_kernel kernel,
                                             const tally_vulkan_choices *choices);
 
 /* When the pipeline has been made, or has not: writes what is new. */
