@@ -148,8 +148,10 @@ static VkResult allocate(tally_vulkan_device *device, size_t bytes, purpose what
                                                  .buffer = m->buffer};
         m->address = api->vkGetBufferDeviceAddress(device->device, &where);
     }
-    if (result != VK_SUCCESS)
+    if (result != VK_SUCCESS) {
         tally_vulkan_release(device, m);
+        *m = (tally_vulkan_memory){0};
+    }
     return result;
 }
 

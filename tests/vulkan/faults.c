@@ -169,6 +169,16 @@ static void memory_that_cannot_be_mapped(void **state) {
     assert_int_equal(seen.after, TALLY_OK);
 }
 
+static void memory_to_copy_through_that_cannot_be_mapped(void **state) {
+    (void)state;
+    assert_says(open_where("discrete,unmappable", "vulkan:0"), TALLY_DEVICE_FAILED, "VK_ERROR_MEMORY_MAP_FAILED");
+    setenv("TALLY_SELF_TEST", "0", 1); /* which copies */
+    outcome seen = in_a_process(FAKE_LOADER, "discrete", "vulkan:0", "discrete,unmappable", sum);
+    unsetenv("TALLY_SELF_TEST");
+    assert_says(seen, TALLY_DEVICE_FAILED, "VK_ERROR_MEMORY_MAP_FAILED");
+    assert_int_equal(seen.after, TALLY_OK);
+}
+
 static void a_played_device_takes_no_kernel_that_needs_more_than_it_has(void **state) {
     (void)state;
     outcome seen = in_a_process(FAKE_LOADER, "", "vulkan:0", "no_double", plan_var);
@@ -402,6 +412,7 @@ int main(void) {
         cmocka_unit_test(a_played_device_takes_no_kernel_that_needs_more_than_it_has),
         cmocka_unit_test(a_full_device_stays_usable),
         cmocka_unit_test(memory_that_cannot_be_mapped),
+        cmocka_unit_test(memory_to_copy_through_that_cannot_be_mapped),
         cmocka_unit_test(more_columns_than_workgroups_reach_are_refused),
         cmocka_unit_test(a_device_that_is_lost),
         cmocka_unit_test(a_device_that_is_lost_in_the_middle),
