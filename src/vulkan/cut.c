@@ -11,6 +11,7 @@ enum {
     ROW_GROUPS = 512,   /* of consecutive elements, */
     ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
     SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
+    ONCE_GROUPS = 396,  /* of a long scan in one pass: three for each of its 132 multiprocessors. Not tuned */
     SCAN_THREADS =
         1 << 16,     /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
     UNROLL = 8,      /* vectors a thread, at most: specialize.c has it, too */
@@ -24,6 +25,7 @@ enum {
     THREADS = 1 << 17, /* that fill a device */
     LEAST_STRETCH = 32 /* rows of a column that a scanning thread takes */
 };
+static const uint64_t MOST_ONCE = UINT64_C(1) << 27;   /* tiles: 32 bits count words of their sums */
 static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
 
 /* The least power of two that is not less. */
@@ -107,7 +109,31 @@ static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_sl
     cut->fold_width = fold_width(block, cut);
 }
 
-static void cut_scan(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *c) {
+    return device->least_once != UINT64_MAX && c->entry && !c->exact && tally_is_scan(c) &&
+           c->desc.grouping == TALLY_ALL_VALUES && c->out_bytes >= c->in_bytes &&
+           tally_vulkan_scans_once(c->monoid, tally_vulkan_arithmetic_of(device, c));
+}
+
+/* Besides the two passes, which a number of elements that only the device knows takes. Words for a tile's sum are
+ * planes of so many tiles that windows are whole, and the ticket. */
+static void cut_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                     tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+    enum { WINDOW = 32 };
+    const uint64_t tile = (uint64_t)block * TALLY_VULKAN_ONCE_VECTORS * (16 / c->in_bytes);
+    const uint64_t tiles = cut->extent / tile;
+    if (!tally_vulkan_takes_once(device, c) || cut->extent < device->least_once || !tiles || tiles > MOST_ONCE)
+        return;
+    cut->tile = tile;
+    cut->tiles = tiles;
+    cut->once_words = divide_up(tiles, WINDOW) * WINDOW * (slot.bytes / 2) + 1;
+    cut->once_groups = least(tiles, ONCE_GROUPS);
+    cut->places = tally_vulkan_place(cut, cut->once_words * sizeof(uint32_t));
+    cut->control = tally_vulkan_place(cut, slot.bytes);
+}
+
+static void cut_scan(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                     tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     if (cut->inner == 1 && (cut->columns == 1 || cut->extent > SHORT_ROW)) {
         cut->path = TALLY_VULKAN_ALONG_ROWS;
         cut->width = 0;
@@ -116,6 +142,7 @@ static void cut_scan(uint32_t block, const tally_computation *c, tally_vulkan_sl
         cut_chunks(cut, (uint64_t)block * tally_vulkan_tile_slots(slot) * (16 / c->in_bytes),
                    SCAN_GROUPS / cut->columns);
         cut->scan_groups = cut->columns * cut->chunks;
+        cut_once(device, block, c, slot, cut);
     } else {
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;
         cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / cut->columns);
@@ -186,7 +213,7 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
     if (!cut->columns || (tally_is_scan(c) && !cut->elements))
         return;
     if (tally_is_scan(c))
-        cut_scan(block, c, slot, cut);
+        cut_scan(device, block, c, slot, cut);
     else
         cut_fold(block, c, slot, cut);
     cut->too_many = cut->panels > MOST_GROUPS / cut->chunks || cut->scan_groups > MOST_GROUPS;

@@ -8,6 +8,11 @@
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);
 
+enum { TALLY_VULKAN_LEAST_ONCE = 1 << 22 }; /* elements that are scanned in one pass; not tuned */
+
+/* Whether scan_once.comp has a computation's long scans. */
+bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *computation);
+
 /* Whether short_rows.comp has a computation's reductions along an axis. */
 bool tally_vulkan_takes_short_rows(const tally_computation *computation, tally_vulkan_slot slot);
 

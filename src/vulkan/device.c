@@ -7,6 +7,7 @@
 
 #include "tally/vulkan.h"
 #include "vulkan/adapt.h"
+#include "vulkan/cut.h"
 #include "vulkan/pipeline.h"
 #include "vulkan/plan.h"
 #include "vulkan/self_test.h"
@@ -238,6 +239,16 @@ static void close_parts(tally_vulkan_device *v) {
     free(v);
 }
 
+/* Vulkan promises nothing of workgroups that wait for each other, but on NVIDIA's GPUs those that have started go on.
+ */
+static void read_driver(tally_vulkan_device *v) {
+    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                              .pNext = &driver};
+    v->loader.vkGetPhysicalDeviceProperties2(v->physical, &properties);
+    v->least_once = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY ? TALLY_VULKAN_LEAST_ONCE : UINT64_MAX;
+}
+
 /* Everything besides the VkDevice. Frees 'v' if it fails. */
 static tally_status finish_opening(tally_vulkan_device *v, tally_device **device) {
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, TALLY_VULKAN_ARGUMENT_BYTES};
@@ -246,6 +257,7 @@ static tally_status finish_opening(tally_vulkan_device *v, tally_device **device
                                                .pPushConstantRanges = &range};
     v->base.interface = &vulkan_interface;
     tally_vulkan_read_float_controls(v);
+    read_driver(v);
     tally_status status = tally_vulkan_device_functions(&v->loader, v->device, &v->api);
     if (status == TALLY_OK)
         status = tally_vulkan_check(v->api.vkCreatePipelineLayout(v->device, &layout, NULL, &v->layout),

@@ -1,5 +1,6 @@
 #include "vulkan/launch.h"
 
+#include "core/arithmetic.h"
 #include "vulkan/exact.h"
 
 typedef tally_vulkan_arguments arguments;
@@ -34,6 +35,42 @@ static void launch_fold_rows(const tally_vulkan_launch *l) {
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_ROWS], &a, l->cut->scan_groups);
 }
 
+/* Whole tiles in one pass, and what is left of the last as a row of its own, which goes on from there. */
+static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan) {
+    const tally_vulkan_cut *cut = l->cut;
+    const tally_computation *c = &l->plan->base.computation;
+    const uint64_t whole = cut->tiles * cut->tile, left = cut->extent - whole;
+    arguments clear = *scan, tiles = *scan, rest = *scan;
+    clear.slots = l->workspace + cut->places;
+    clear.columns = cut->once_words;
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_TILES], &clear,
+                          least(divide_up(cut->once_words, l->plan->device->block), cut->once_groups));
+    tally_vulkan_then(l);
+    tiles.slots = clear.slots;
+    tiles.chunks = (uint32_t)cut->tiles;
+    tiles.total = left ? l->workspace + cut->control : l->pieces.total;
+    const uint64_t first = c->reverse ? left : 0; /* element of the tiles in memory */
+    const bool aligned = (scan->x + first * c->in_bytes) % 16 == 0 && (scan->out + first * c->out_bytes) % 16 == 0;
+    tally_vulkan_dispatch(l, aligned ? l->plan->kernels[TALLY_VULKAN_SCAN_ONCE] : l->plan->scan_once_anywhere, &tiles,
+                          cut->once_groups);
+    if (!left)
+        return;
+    tally_vulkan_then(l);
+    if (!c->reverse) {
+        rest.x += whole * c->in_bytes;
+        rest.out += whole * c->out_bytes;
+    }
+    rest.extent = left;
+    rest.before += whole;
+    rest.chunk = (uint32_t)left;
+    rest.chunks = 1;
+    rest.panels = 1;
+    rest.carry = tiles.total;
+    rest.initial = 0;
+    rest.total = l->pieces.total;
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SCAN_ROWS], &rest, 1);
+}
+
 /* With several chunks: their accumulators, what comes before each, and the scan of each from there. */
 static void launch_scan(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
@@ -42,6 +79,10 @@ static void launch_scan(const tally_vulkan_launch *l) {
     a.carry = l->pieces.carry;
     if (a.carry)
         a.initial = 0;
+    if (cut->tiles && !l->count) {
+        launch_scan_once(l, &a);
+        return;
+    }
     if (cut->chunks > 1) {
         arguments sums = a;
         sums.slots = l->workspace + cut->slots;

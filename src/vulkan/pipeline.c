@@ -103,11 +103,11 @@ uint32_t tally_vulkan_types_of(const tally_computation *c) {
 }
 
 /* constant_ids */
-enum { BLOCK, IN, OUT, INDEX, OPERATOR, FORM, FROM_SLOTS, BY_AXIS, KEEPS_SUBNORMALS, KEEPS_HALVES };
-_Static_assert(KEEPS_HALVES + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+enum { BLOCK, IN, OUT, INDEX, OPERATOR, FORM, FROM_SLOTS, BY_AXIS, KEEPS_SUBNORMALS, KEEPS_HALVES, VECTORS, ANYWHERE };
+_Static_assert(ANYWHERE + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
-                                       bool from_slots) {
+                                       tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
     tally_vulkan_choices choices = {{[BLOCK] = block}};
     /* Where kernels compile for a CPU, compiling takes longer than running: the types and the form are told with each
      * run. */
@@ -118,11 +118,13 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
         choices.constant[OPERATOR] = (uint32_t)c->desc.op + 1;
         choices.constant[FORM] = form_of(c) + 1;
     }
-    choices.constant[FROM_SLOTS] = from_slots;
+    choices.constant[FROM_SLOTS] = purpose == TALLY_VULKAN_FROM_SLOTS;
     choices.constant[BY_AXIS] = device->is_software || c->desc.grouping != TALLY_ALL_VALUES;
     choices.constant[KEEPS_SUBNORMALS] = c->exact && (c->desc.in == TALLY_F64 ? device->keeps_f64 : device->keeps_f32);
     /* What keeps subnormal f16 makes a sum of f32 take 259 us and not 251 on an H200. */
     choices.constant[KEEPS_HALVES] = device->keeps_f16 && c->desc.in == TALLY_F16;
+    choices.constant[VECTORS] = kernel == TALLY_VULKAN_SCAN_ONCE ? TALLY_VULKAN_ONCE_VECTORS : 0;
+    choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE;
     return choices;
 }
 
@@ -381,8 +383,8 @@ static tally_status find_or_make(tally_vulkan_device *device, const tally_vulkan
 
 tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
                                        const tally_vulkan_module *module, unsigned block, tally_vulkan_kernel kernel,
-                                       bool from_slots, VkPipeline *pipeline) {
-    const tally_vulkan_choices choices = choices_of(device, c, block, from_slots);
+                                       tally_vulkan_purpose purpose, VkPipeline *pipeline) {
+    const tally_vulkan_choices choices = choices_of(device, c, block, kernel, purpose);
     pthread_mutex_lock(&device->building);
     const tally_status status = find_or_make(device, module, kernel, &choices, pipeline);
     pthread_mutex_unlock(&device->building);

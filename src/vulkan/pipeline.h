@@ -7,10 +7,10 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 10 };
+enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 12 };
 
-/* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp, arguments.comp and
- * exact_levels.comp. */
+/* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp, arguments.comp, slots.comp,
+ * scan_once.comp and exact_levels.comp. */
 typedef struct tally_vulkan_choices {
     uint32_t constant[TALLY_VULKAN_CONSTANTS];
 } tally_vulkan_choices;
@@ -26,10 +26,17 @@ uint32_t tally_vulkan_types_of(const tally_computation *c);
 tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_computation *c,
                                      const tally_vulkan_module **module, tally_vulkan_slot *slot);
 
-/* 'block': threads a workgroup; 'from_slots': for the reduction that folds accumulators. */
+/* What a kernel of a plan is besides. */
+typedef enum tally_vulkan_purpose {
+    TALLY_VULKAN_PLAIN,
+    TALLY_VULKAN_FROM_SLOTS, /* the reduction that folds accumulators */
+    TALLY_VULKAN_ANYWHERE    /* the scan in one pass of arrays that begin where vectors of 16 bytes do not */
+} tally_vulkan_purpose;
+
+/* 'block': threads a workgroup. */
 tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_computation *c,
                                        const tally_vulkan_module *module, unsigned block, tally_vulkan_kernel kernel,
-                                       bool from_slots, VkPipeline *pipeline);
+                                       tally_vulkan_purpose purpose, VkPipeline *pipeline);
 
 /* Of a kernel that knows no monoid. */
 tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline);

@@ -30,12 +30,14 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
     const tally_grouping grouping = c->desc.grouping;
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
     const bool exact = c->exact, fast = !exact, scan = fast && tally_is_scan(c);
+    const bool once = tally_vulkan_takes_once(plan->device, c);
     const bool by_teams = fast && segments && !scan && c->entry;
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
         [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && tally_vulkan_takes_short_rows(c, plan->slot),
         [TALLY_VULKAN_SPINE] = scan && !grouped,
         [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped,
+        [TALLY_VULKAN_SCAN_ONCE] = once,
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS,
         [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_teams,
         [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
@@ -45,6 +47,7 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
         [TALLY_VULKAN_OPEN_SEGMENTS] = by_teams,
         [TALLY_VULKAN_CLOSE_SEGMENTS] = by_teams,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,
+        [TALLY_VULKAN_CLEAR_TILES] = once,
         [TALLY_VULKAN_INSPECT_SEGMENTS] = segments,
         [TALLY_VULKAN_REPORT] = grouped,
         [TALLY_VULKAN_EXACT_ROWS] = exact && !grouped,
@@ -59,11 +62,14 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
         if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k <= TALLY_VULKAN_REPORT)
             status = tally_vulkan_service_get(plan->device, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
-            status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, (tally_vulkan_kernel)k, false,
-                                               &plan->kernels[k]);
+            status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, (tally_vulkan_kernel)k,
+                                               TALLY_VULKAN_PLAIN, &plan->kernels[k]);
     if (status == TALLY_OK && fast && !grouped && !scan)
-        status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE, true,
-                                           &plan->fold_slots);
+        status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE,
+                                           TALLY_VULKAN_FROM_SLOTS, &plan->fold_slots);
+    if (status == TALLY_OK && once)
+        status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_SCAN_ONCE,
+                                           TALLY_VULKAN_ANYWHERE, &plan->scan_once_anywhere);
     return status;
 }
 

@@ -12,7 +12,8 @@ typedef struct tally_vulkan_plan {
     uint32_t block; /* threads a workgroup */
     uint32_t types;
     VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
-    VkPipeline fold_slots; /* the reduction of accumulators */
+    VkPipeline fold_slots;         /* the reduction of accumulators */
+    VkPipeline scan_once_anywhere; /* the scan in one pass, of arrays that are not aligned for vectors */
     tally_vulkan_commands commands;
     tally_vulkan_memory scratch;
     tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads */

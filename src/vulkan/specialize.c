@@ -8,7 +8,7 @@ extern const char tally_vulkan_kernels_wide[], tally_vulkan_kernels_prelude[], t
     tally_vulkan_kernels_groups[], tally_vulkan_kernels_runs[], tally_vulkan_kernels_segments[],
     tally_vulkan_kernels_exact_words[], tally_vulkan_kernels_exact_window[], tally_vulkan_kernels_exact_levels[],
     tally_vulkan_kernels_exact_round[], tally_vulkan_kernels_exact[], tally_vulkan_kernels_exact_keys[],
-    tally_vulkan_kernels_user[], tally_vulkan_kernels_short_rows[];
+    tally_vulkan_kernels_user[], tally_vulkan_kernels_short_rows[], tally_vulkan_kernels_scan_once[];
 
 enum { LANE_LIMIT = 64 };
 
@@ -18,10 +18,10 @@ const char *const tally_vulkan_arithmetic_names[] = {"i32", "u32",  "i64",     "
                                                      "f64", "bits", "exact32", "exact64", "exact32f", "exact64f"};
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",          "short_rows",       "spine",     "scan_rows",      "scan_columns",  "fold_groups",
-    "spine_of_groups", "give_groups",      "give_runs", "short_segments", "open_segments", "close_segments",
-    "clear_control",   "inspect_segments", "report",    "exact_rows",     "exact_merge",   "exact_segments",
-    "count_heads",     "rank_heads",       "exact_runs"};
+    "reduce",         "short_rows",      "spine",       "scan_rows",        "scan_once",      "scan_columns",
+    "fold_groups",    "spine_of_groups", "give_groups", "give_runs",        "short_segments", "open_segments",
+    "close_segments", "clear_control",   "clear_tiles", "inspect_segments", "report",         "exact_rows",
+    "exact_merge",    "exact_segments",  "count_heads", "rank_heads",       "exact_runs"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -99,6 +99,11 @@ unsigned tally_vulkan_run_items(tally_vulkan_slot slot) {
     return slot.bytes > 8 ? 4 : 16;
 }
 
+bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    return monoid != TALLY_MONOID_dot && monoid != TALLY_MONOID_user && tally_monoid_texts[monoid].components == 1 &&
+           arithmetic != TALLY_VULKAN_f32w && arithmetic < TALLY_VULKAN_exact32;
+}
+
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
     return (slot.bytes + 7) / 8 * 8 + 16;
 }
@@ -132,7 +137,7 @@ typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
     tally_vulkan_slot slot;
     const char *value, *kind;
-    int has_double, has_int64, two_inputs, commutes, per_result;
+    int has_double, has_int64, two_inputs, commutes, per_result, scans_once;
     int chooses, largest, gives_index, is_long, is_user;
 } choices;
 
@@ -144,7 +149,8 @@ static void add_choices(tally_text *text, const choices *c) {
                      "#version 450\n#extension GL_EXT_buffer_reference : require\n"
                      "#extension GL_EXT_buffer_reference_uvec2 : require\n"
                      "#extension GL_EXT_control_flow_attributes : require\n"
-                     "%s#define HAS_INT64 %d\n",
+                     "%s%s#define HAS_INT64 %d\n",
+                     c->scans_once ? "#extension GL_KHR_memory_scope_semantics : require\n" : "",
                      c->has_int64 ? "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n" : "",
                      c->has_int64);
     for (int k = 1; k < TALLY_DTYPE_COUNT; k++)
@@ -155,6 +161,7 @@ static void add_choices(tally_text *text, const choices *c) {
                      c->has_double);
     tally_text_print(text, "#define TWO_INPUTS %s\n#define COMMUTES %d\n#define PER_RESULT %d\n",
                      c->two_inputs ? "true" : "false", c->commutes, c->per_result);
+    tally_text_print(text, "#define SCANS_ONCE %d\n", c->scans_once);
     tally_text_print(text, "#define CHOOSES %d\n#define LARGEST %s\n#define GIVES_INDEX %s\n", c->chooses,
                      c->largest ? "true" : "false", c->gives_index ? "true" : "false");
     tally_text_print(text, "#define UNROLLED %s\n#define UNROLL %du\n#define MOST_COLUMNS %d\n",
@@ -310,10 +317,11 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
 
 /* Kernels are functions without arguments, of which entries.c makes entry points. The compiler keeps what main calls.
  */
-static void add_main(tally_text *text, int first, int end) {
+static void add_main(tally_text *text, int first, int end, bool scans_once) {
     tally_text_add(text, "void main() {\n");
     for (int k = first; k < end; k++)
-        tally_text_print(text, "    %s();\n", tally_vulkan_kernel_names[k]);
+        if (k != TALLY_VULKAN_SCAN_ONCE || scans_once)
+            tally_text_print(text, "    %s();\n", tally_vulkan_kernel_names[k]);
     tally_text_add(text, "}\n");
 }
 
@@ -340,18 +348,18 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
                                    tally_vulkan_kernels_exact_keys};
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT);
+    add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT, false);
 }
 
-static void add_kernels(tally_text *text) {
+static void add_kernels(tally_text *text, bool scans_once) {
     static const char *const kernels[] = {
-        tally_vulkan_kernels_arguments,    tally_vulkan_kernels_slots,   tally_vulkan_kernels_reduce,
-        tally_vulkan_kernels_short_rows,   tally_vulkan_kernels_spine,   tally_vulkan_kernels_scan_rows,
-        tally_vulkan_kernels_scan_columns, tally_vulkan_kernels_control, tally_vulkan_kernels_groups,
-        tally_vulkan_kernels_runs,         tally_vulkan_kernels_segments};
+        tally_vulkan_kernels_arguments,  tally_vulkan_kernels_slots,        tally_vulkan_kernels_reduce,
+        tally_vulkan_kernels_short_rows, tally_vulkan_kernels_spine,        tally_vulkan_kernels_scan_rows,
+        tally_vulkan_kernels_scan_once,  tally_vulkan_kernels_scan_columns, tally_vulkan_kernels_control,
+        tally_vulkan_kernels_groups,     tally_vulkan_kernels_runs,         tally_vulkan_kernels_segments};
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS);
+    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS, scans_once);
 }
 
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
@@ -367,6 +375,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .two_inputs = monoid == TALLY_MONOID_dot,
                           .commutes = 1,
                           .per_result = tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1,
+                          .scans_once = tally_vulkan_scans_once(monoid, arithmetic),
                           .chooses = chooses(monoid),
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
@@ -382,7 +391,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
     add_monoid(text, monoid, arithmetic);
     add_lower(text, monoid, arithmetic);
     add_raise(text, monoid, arithmetic);
-    add_kernels(text);
+    add_kernels(text, made.scans_once);
 }
 
 void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally_vulkan_slot slot,
@@ -404,5 +413,5 @@ void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally
     tally_text_add(text, functions);
     tally_text_add(text, one_lane);
     tally_text_add(text, "acc_t raise(uvec2 bits) {\n    return identity();\n}\n");
-    add_kernels(text);
+    add_kernels(text, false);
 }

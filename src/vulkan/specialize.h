@@ -32,6 +32,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_SHORT_ROWS,
     TALLY_VULKAN_SPINE,
     TALLY_VULKAN_SCAN_ROWS,
+    TALLY_VULKAN_SCAN_ONCE, /* of monoids that tally_vulkan_scans_once tells */
     TALLY_VULKAN_SCAN_COLUMNS,
     TALLY_VULKAN_FOLD_GROUPS,
     TALLY_VULKAN_SPINE_OF_GROUPS,
@@ -40,7 +41,8 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_SHORT_SEGMENTS,
     TALLY_VULKAN_OPEN_SEGMENTS,
     TALLY_VULKAN_CLOSE_SEGMENTS,
-    TALLY_VULKAN_CLEAR_CONTROL, /* these three are the same for every monoid */
+    TALLY_VULKAN_CLEAR_CONTROL, /* these four are the same for every monoid */
+    TALLY_VULKAN_CLEAR_TILES,
     TALLY_VULKAN_INSPECT_SEGMENTS,
     TALLY_VULKAN_REPORT,
     TALLY_VULKAN_EXACT_ROWS, /* from here on of modules for exact mode */
@@ -67,6 +69,10 @@ unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
 
 /* Neighbouring elements that a thread of runs.comp takes. */
 unsigned tally_vulkan_run_items(tally_vulkan_slot slot);
+
+/* Whether a module has scan_once.comp: accumulators are one number of 4 or 8 bytes, elements come from one array. */
+enum { TALLY_VULKAN_ONCE_VECTORS = 6 }; /* of 16 bytes, that a thread has of a tile there */
+bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
 /* What groups.comp notes of a chunk. */
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);

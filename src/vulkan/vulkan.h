@@ -52,7 +52,10 @@ typedef struct tally_vulkan_device {
     bool keeps_f16, keeps_f32, keeps_f64; /* subnormals, if told to */
     bool adds_floats;   /* atomically, in memory: VK_EXT_shader_atomic_float; of a caller's device, false */
     bool shares_memory; /* with the host: what is allocated is mapped, too */
-    unsigned block;     /* threads a workgroup */
+    /* Elements from which on scans of all values take one pass, in which workgroups wait for others that have started:
+     * UINT64_MAX where nothing says that those go on. */
+    uint64_t least_once;
+    unsigned block; /* threads a workgroup */
     unsigned shared_bytes;
     uint64_t memory_bytes;
     VkPhysicalDeviceMemoryProperties types;

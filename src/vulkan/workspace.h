@@ -8,7 +8,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_NOTHING,       /* no results */
     TALLY_VULKAN_FOLD,          /* reduce.comp */
     TALLY_VULKAN_FOLD_ROWS,     /* short_rows.comp */
-    TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp */
+    TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp, scan_once.comp */
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
     TALLY_VULKAN_BY_SEGMENTS,   /* segments.comp */
@@ -25,10 +25,12 @@ typedef struct tally_vulkan_cut {
     uint32_t fold_width;    /* in the pass over accumulators */
     uint64_t scan_groups;   /* workgroups of a scan's last pass, or of short rows */
 
-    bool too_many;        /* workgroups for one dispatch, or for 32 bits */
-    uint64_t tile, tiles; /* BY_GROUPS: elements a tile */
+    uint64_t once_words, once_groups; /* that sums of its tiles travel in; workgroups */
 
-    /* byte offsets in the workspace */
+    bool too_many;        /* workgroups for one dispatch, or for 32 bits */
+    uint64_t tile, tiles; /* BY_GROUPS: elements a tile; ALONG_ROWS: whole tiles of scan_once.comp, or none */
+
+    /* byte offsets in the workspace; 'places' are scan_once.comp's words, 'control' the accumulator of its tiles */
     size_t slots, control, places, ranks;
     size_t bytes;
 } tally_vulkan_cut;

@@ -94,6 +94,16 @@ static void a_feature_that_is_missing(void **state) {
     assert_says(open_where("no_address", "vulkan:0"), TALLY_UNSUPPORTED, "bufferDeviceAddress");
 }
 
+static tally_status lets_workgroups_wait(tally_device *opened) {
+    return ((const tally_vulkan_device *)opened)->least_once != UINT64_MAX ? TALLY_OK : TALLY_UNSUPPORTED;
+}
+
+static void workgroups_wait_for_others_only_where_these_go_on(void **state) {
+    (void)state;
+    assert_int_equal(in_a_process(FAKE_LOADER, "nvidia", "vulkan:0", "nvidia", lets_workgroups_wait).status, TALLY_OK);
+    assert_int_equal(in_a_process(FAKE_LOADER, "", "vulkan:0", "", lets_workgroups_wait).status, TALLY_UNSUPPORTED);
+}
+
 static tally_status plan_var(tally_device *device) {
     tally_desc desc = TALLY_DESC_INIT;
     tally_plan *plan = NULL;
@@ -407,6 +417,7 @@ int main(void) {
         cmocka_unit_test(a_loader_that_is_too_old_or_finds_no_driver),
         cmocka_unit_test(a_device_that_is_not_there),
         cmocka_unit_test(a_feature_that_is_missing),
+        cmocka_unit_test(workgroups_wait_for_others_only_where_these_go_on),
         cmocka_unit_test(doubles_are_asked_for_only_where_they_are_needed),
         cmocka_unit_test(integers_of_64_bits_are_asked_for_only_where_they_are_needed),
         cmocka_unit_test(a_played_device_takes_no_kernel_that_needs_more_than_it_has),

@@ -37,6 +37,14 @@ void clear_control() {
     }
 }
 
+/* 'columns' words at 'slots'. */
+void clear_tiles() {
+    begin_kernel();
+    const uint threads = group_count() * BLOCK;
+    for (wide w = wide_of(group_number() * BLOCK + THREAD); less(w, p.columns); w = plus(w, threads))
+        words_at(plus(p.slots, shifted_up(w, 2))).word[0] = 0;
+}
+
 /* The first offset that is not less than, or, for reverse scans, greater than a bound. */
 wide search(wide bound, bool greater) {
     wide low = wide(0), high = plus(SEGMENTS, 1u);

@@ -9,6 +9,7 @@
  *   UNROLLED           before loops over these: where they stay loops, vectors lie in memory. Nothing for monoids whose
  *                      text is long, a user's too
  *   MOST_COLUMNS       neighbouring columns a thread, in fold_columns
+ *   SCANS_ONCE         1 for monoids that scan_once.comp takes: accumulators of one number, elements of one array
  *   CHOOSES            1 for monoids that choose an element, LARGEST or smallest, or, if it GIVES_INDEX, its place
  *
  * and after it the types and functions of one monoid:

@@ -35,8 +35,10 @@ acc_t base_of(wide column) {
 uint spread(uint i) {
     return i + i / 32;
 }
+layout(constant_id = 10) const uint VECTORS_GIVEN = 0; /* a thread's of a tile; 0: TILE_SLOTS */
+const uint TILE_VECTORS = VECTORS_GIVEN != 0 ? VECTORS_GIVEN : TILE_SLOTS;
 shared acc_t shared_slots[BLOCK + BLOCK / 32];
-shared acc_t tile_slots[TILE_SLOTS * BLOCK + TILE_SLOTS * BLOCK / 32];
+shared acc_t tile_slots[TILE_VECTORS * BLOCK + TILE_VECTORS * BLOCK / 32];
 
 /* Folds what 'count' threads have, a power of two, 'apart' from each other, in their order; the first of them receives
  * it. */

@@ -1,0 +1,259 @@
+/* A scan of all values in one pass, of whole tiles, for devices on which workgroups that have started go on. A
+ * workgroup takes tiles by ticket. In a turn it adds up a tile and publishes the sum, and only then waits for what
+ * comes before the tile of the turn before, whose results it gives; so a tile is published without waiting for any tile
+ * after it, and by induction over tiles all workgroups come to an end, however few of them run.
+ *
+ * The order of additions depends on tiles' numbers alone: windows of WINDOW tiles add up in a fixed order, what comes
+ * before a window is the sum of the windows before it, one after the other, and of a tile's own window the tiles before
+ * it are added in that fixed order, the others being the identity. A workgroup remembers what came before its last
+ * tile's window, and goes on from there.
+ *
+ * A sum travels in words of 16 bits beside a flag, each valid by itself, so that no memory needs to be in order. They
+ * lie plane by plane, so that neighbouring threads load neighbours; after them comes the ticket. All are zero at the
+ * start.
+ *
+ * Here p.chunks are the tiles, p.slots the words, and p.total receives the sum of all tiles. */
+#if SCANS_ONCE
+layout(constant_id = 11) const bool ANYWHERE = false; /* arrays may begin where vectors do not */
+
+const uint ENTRY_WORDS = SLOT_BYTES / 2, SENT = 65536;
+const uint WINDOW = 2 * TEAM; /* tiles */
+#define ONCE_PLANE  (p.chunks + WINDOW - 1 & ~(WINDOW - 1))
+#define ONCE_LENGTH (TILE_VECTORS * BLOCK * VECTOR)
+#define NO_TILE     ~0u
+
+uvec2 bits_of(int x) {
+    return uvec2(x, 0);
+}
+uvec2 bits_of(uint x) {
+    return uvec2(x, 0);
+}
+uvec2 bits_of(float x) {
+    return uvec2(floatBitsToUint(x), 0);
+}
+void take_bits(uvec2 bits, out int x) {
+    x = int(bits.x);
+}
+void take_bits(uvec2 bits, out uint x) {
+    x = bits.x;
+}
+void take_bits(uvec2 bits, out float x) {
+    x = uintBitsToFloat(bits.x);
+}
+#if HAS_INT64
+uvec2 bits_of(uint64_t x) {
+    return words_of(x);
+}
+uvec2 bits_of(int64_t x) {
+    return words_of(uint64_t(x));
+}
+void take_bits(uvec2 bits, out uint64_t x) {
+    x = u64_of(bits);
+}
+void take_bits(uvec2 bits, out int64_t x) {
+    x = int64_t(u64_of(bits));
+}
+#endif
+#if HAS_DOUBLE
+uvec2 bits_of(double x) {
+    return unpackDouble2x32(x);
+}
+void take_bits(uvec2 bits, out double x) {
+    x = packDouble2x32(bits);
+}
+#endif
+
+uint take_ticket() {
+    return atomicAdd(words_at(p.slots).word[ENTRY_WORDS * ONCE_PLANE], 1u);
+}
+void publish(uint tile, acc_t sum) {
+    const uvec2 bits = bits_of(sum.a0);
+    UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++)
+        atomicStore(words_at(p.slots).word[k * ONCE_PLANE + tile], bits[k / 2] >> 16 * (k & 1) & 65535u | SENT,
+                    gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+}
+uint load_sent(uint word) {
+    return atomicLoad(words_at(p.slots).word[word], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+}
+
+/* What a thread brings of the tiles before one, two of a window: those that are not before it are the identity. */
+acc_t wait_for_pair(uint first, uint tile) {
+    acc_t sum = identity(), other = identity();
+    if (first < tile) {
+        const bool both = first + TEAM < tile;
+        const uint second = both ? first + TEAM : first;
+        uint words[ENTRY_WORDS], others[ENTRY_WORDS], sent;
+        do {
+            sent = SENT;
+            UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++) {
+                words[k] = load_sent(k * ONCE_PLANE + first);
+                others[k] = load_sent(k * ONCE_PLANE + second);
+                sent &= words[k] & others[k];
+            }
+        } while (sent == 0);
+        uvec2 bits = uvec2(0), other_bits = uvec2(0);
+        UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++) {
+            bits[k / 2] |= (words[k] & 65535u) << 16 * (k & 1);
+            other_bits[k / 2] |= (others[k] & 65535u) << 16 * (k & 1);
+        }
+        take_bits(bits, sum.a0);
+        if (both)
+            take_bits(other_bits, other.a0);
+        sum = combine(sum, other);
+    }
+    return sum;
+}
+
+/* Sums of the vectors before a team's in its row, and of whole rows: a row is the vectors that threads have under one
+ * number. And the next ticket. */
+shared acc_t team_sums[TILE_VECTORS * BLOCK / TEAM], row_sums[TILE_VECTORS];
+shared uint next_tile;
+
+/* A tile's first element in memory; in it vectors lie in their order or, reverse, against it. */
+wide begin_of_tile(uint tile) {
+    const wide first = times(tile, ONCE_LENGTH);
+    return REVERSE ? minus(minus(p.extent, first), ONCE_LENGTH) : first;
+}
+#define PLACE_OF_VECTOR(v) (REVERSE ? (TILE_VECTORS - (v)) * BLOCK - 1 - THREAD : (v) * BLOCK + THREAD)
+#define PLACE_IN_VECTOR(k) (REVERSE ? VECTOR - 1 - (k) : (k))
+
+/* What pick() gives of a vector and what is lifted from it, without a copy of the vector that a driver might keep in
+ * memory. */
+#define IN_MASK (IN_LOG >= 2 ? ~0u : (256u << 8 * IN_LOG) - 1u)
+#define PICKED(x, place)                                                                                               \
+    uvec2(x[(place) << IN_LOG >> 2] >> 8 * ((place) << IN_LOG & 3u) & IN_MASK,                                         \
+          IN_LOG == 3 ? x[(place) << 1 & 2u | 1u] : 0u)
+#define LIFTED(x, k) lift_bits(PICKED(x, PLACE_IN_VECTOR(k)), uvec2(0), wide(0))
+
+/* In place of 'count' slots what those before come to; gives the sum of all. */
+#define SUM_BEFORE(slot, count, all)                                                                                   \
+    UNROLLED for (uint k = 0; k < count; k++) {                                                                        \
+        const acc_t own = slot;                                                                                        \
+        slot = all;                                                                                                    \
+        all = combine(all, own);                                                                                       \
+    }
+
+void scan_once() {
+    begin_kernel();
+    const uint tiles = p.chunks;
+    uint ahead = 0; /* the ticket after the next, which one thread knows */
+    if (THREAD == 0) {
+        next_tile = take_ticket();
+        ahead = take_ticket();
+    }
+    barrier();
+    uint now = next_tile, last = NO_TILE; /* the tile to be added up, and the one whose results are to be given */
+    uvec4 x[TILE_VECTORS], last_x[TILE_VECTORS];
+    acc_t before_vector[TILE_VECTORS]; /* of 'last', from the tile's begin on */
+    acc_t before_window = base_of(wide(0));
+    uint window = 0; /* the one that this comes before */
+
+    while (now < tiles || last < tiles) {
+        uint next = tiles;
+        if (now < tiles) {
+            const address from = element_at(p.x, begin_of_tile(now));
+            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
+                x[v] = ANYWHERE ? load_vector(plus(from, 16 * PLACE_OF_VECTOR(v)))
+                                : vectors_at(from).vector[PLACE_OF_VECTOR(v)];
+            barrier(); /* earlier use of the memory */
+            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
+                acc_t sum = LIFTED(x[v], 0u);
+                UNROLLED for (uint k = 1; k < VECTOR; k++)
+                    sum = combine(sum, LIFTED(x[v], k));
+                tile_slots[spread(v * BLOCK + THREAD)] = sum;
+            }
+            if (THREAD == 0)
+                next_tile = ahead;
+            barrier();
+            next = next_tile;
+            if (THREAD == 0 && next < tiles)
+                ahead = take_ticket();
+            if (THREAD < TILE_VECTORS * (BLOCK / TEAM)) {
+                acc_t all = identity();
+                SUM_BEFORE(tile_slots[spread(THREAD * TEAM + k)], TEAM, all)
+                team_sums[THREAD] = all;
+            }
+            barrier();
+            if (THREAD < TILE_VECTORS) {
+                acc_t all = identity();
+                SUM_BEFORE(team_sums[THREAD * (BLOCK / TEAM) + k], BLOCK / TEAM, all)
+                row_sums[THREAD] = all;
+            }
+            barrier();
+            if (THREAD == 0) {
+                acc_t sum = row_sums[0];
+                UNROLLED for (uint v = 1; v < TILE_VECTORS; v++)
+                    sum = combine(sum, row_sums[v]);
+                publish(now, sum);
+            }
+        }
+        if (last < tiles) {
+            const uint own_window = last / WINDOW;
+            bool is_there = false;
+            acc_t before = before_window;
+            while (!is_there) {
+                const uint left = own_window - window; /* windows between */
+                shared_slots[spread(THREAD)] = wait_for_pair((window + THREAD / TEAM) * WINDOW + THREAD % TEAM, last);
+                barrier();
+                if (THREAD < BLOCK / TEAM) {
+                    acc_t sum = shared_slots[spread(THREAD * TEAM)];
+                    UNROLLED for (uint k = 1; k < TEAM; k++)
+                        sum = combine(sum, shared_slots[spread(THREAD * TEAM + k)]);
+                    team_slots[THREAD] = sum;
+                }
+                barrier();
+                UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++)
+                    if (k < left)
+                        before_window = combine(before_window, team_slots[k]);
+                is_there = left < BLOCK / TEAM;
+                before = is_there ? combine(before_window, team_slots[left]) : before_window;
+                window += min(left, BLOCK / TEAM);
+            }
+            const wide begin = begin_of_tile(last), number = plus(p.before, times(last, ONCE_LENGTH));
+            const address to = plus(p.out_at, shifted_up(begin, OUT_LOG));
+            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
+                acc_t run = combine(before, before_vector[v]);
+                uvec4 words = uvec4(0);
+                UNROLLED for (uint k = 0; k < VECTOR; k++) {
+                    const acc_t following = combine(run, LIFTED(last_x[v], k));
+                    const uint logical = (v * BLOCK + THREAD) * VECTOR + k + (INCLUSIVE ? 1 : 0);
+                    const uvec2 bits = lower(INCLUSIVE ? following : run, plus(number, logical), wide(0)).first;
+                    const uint byte = PLACE_IN_VECTOR(k) << OUT_LOG, word = byte >> 2 & 3u;
+                    if (OUT_LOG == 3) {
+                        words[word] = bits.x;
+                        words[word + 1] = bits.y;
+                    } else {
+                        words[word] |= (OUT_LOG == 2 ? bits.x : bits.x & (256u << 8 * OUT_LOG) - 1u) << 8 * (byte & 3u);
+                    }
+                    if ((k + 1 << OUT_LOG & 15u) == 0) {
+                        const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
+                        if (ANYWHERE)
+                            store_vector(plus(to, 16 * place), words);
+                        else
+                            vectors_at(to).vector[place] = words;
+                        words = uvec4(0);
+                    }
+                    run = following;
+                }
+            }
+            if (last == tiles - 1 && given(p.total) && THREAD == 0) { /* nothing has been added up since */
+                acc_t sum = row_sums[0];
+                UNROLLED for (uint v = 1; v < TILE_VECTORS; v++)
+                    sum = combine(sum, row_sums[v]);
+                write_slot(p.total, wide(0), combine(before, sum));
+            }
+        }
+        if (now < tiles) {
+            acc_t before_row = identity();
+            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
+                last_x[v] = x[v];
+                before_vector[v] = combine(combine(before_row, team_sums[v * (BLOCK / TEAM) + THREAD / TEAM]),
+                                           tile_slots[spread(v * BLOCK + THREAD)]);
+                before_row = combine(before_row, row_sums[v]);
+            }
+        }
+        last = now;
+        now = next;
+    }
+}
+#endif
