@@ -119,10 +119,11 @@ bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_comp
  * planes of so many tiles that windows are whole, and the ticket. */
 static void cut_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                      tally_vulkan_slot slot, tally_vulkan_cut *cut) {
-    enum { WINDOW = 32 };
+    enum { WINDOW = 32, LEAST_BLOCK = 128 };
     const uint64_t tile = (uint64_t)block * TALLY_VULKAN_ONCE_VECTORS * (16 / c->in_bytes);
     const uint64_t tiles = cut->extent / tile;
-    if (!tally_vulkan_takes_once(device, c) || cut->extent < device->least_once || !tiles || tiles > MOST_ONCE)
+    if (!tally_vulkan_takes_once(device, c) || block < LEAST_BLOCK || cut->extent < device->least_once || !tiles ||
+        tiles > MOST_ONCE)
         return;
     cut->tile = tile;
     cut->tiles = tiles;

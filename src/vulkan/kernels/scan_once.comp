@@ -125,13 +125,21 @@ wide begin_of_tile(uint tile) {
           IN_LOG == 3 ? x[(place) << 1 & 2u | 1u] : 0u)
 #define LIFTED(x, k) lift_bits(PICKED(x, PLACE_IN_VECTOR(k)), uvec2(0), wide(0))
 
-/* In place of 'count' slots what those before come to; gives the sum of all. */
+/* In place of 'count' slots, slot(i), what those before come to; 'all' is the sum of all. Loads come together, for no
+ * compiler moves them before a store that may be to the same place. */
+const uint TOGETHER = 8;
 #define SUM_BEFORE(slot, count, all)                                                                                   \
-    UNROLLED for (uint k = 0; k < count; k++) {                                                                        \
-        const acc_t own = slot;                                                                                        \
-        slot = all;                                                                                                    \
-        all = combine(all, own);                                                                                       \
+    UNROLLED for (uint first = 0; first < count; first += TOGETHER) {                                                  \
+        acc_t own[TOGETHER];                                                                                           \
+        UNROLLED for (uint k = 0; k < TOGETHER; k++)                                                                   \
+            own[k] = slot(first + k);                                                                                  \
+        UNROLLED for (uint k = 0; k < TOGETHER; k++) {                                                                 \
+            slot(first + k) = all;                                                                                     \
+            all = combine(all, own[k]);                                                                                \
+        }                                                                                                              \
     }
+#define SLOT_OF_TEAM(i) tile_slots[spread(THREAD * TEAM + i)]
+#define SLOT_OF_ROW(i)  team_sums[THREAD * (BLOCK / TEAM) + i]
 
 void scan_once() {
     begin_kernel();
@@ -170,13 +178,13 @@ void scan_once() {
                 ahead = take_ticket();
             if (THREAD < TILE_VECTORS * (BLOCK / TEAM)) {
                 acc_t all = identity();
-                SUM_BEFORE(tile_slots[spread(THREAD * TEAM + k)], TEAM, all)
+                SUM_BEFORE(SLOT_OF_TEAM, TEAM, all)
                 team_sums[THREAD] = all;
             }
             barrier();
             if (THREAD < TILE_VECTORS) {
                 acc_t all = identity();
-                SUM_BEFORE(team_sums[THREAD * (BLOCK / TEAM) + k], BLOCK / TEAM, all)
+                SUM_BEFORE(SLOT_OF_ROW, BLOCK / TEAM, all)
                 row_sums[THREAD] = all;
             }
             barrier();
