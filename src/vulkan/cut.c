@@ -11,7 +11,7 @@ enum {
     ROW_GROUPS = 512,   /* of consecutive elements, */
     ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
     SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
-    ONCE_GROUPS = 396,  /* of a long scan in one pass: three for each of its 132 multiprocessors. Not tuned */
+    ONCE_GROUPS = 396,  /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
     SCAN_THREADS =
         1 << 16,     /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
     UNROLL = 8,      /* vectors a thread, at most: specialize.c has it, too */
@@ -120,7 +120,7 @@ bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_comp
 static void cut_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                      tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     enum { WINDOW = 32, LEAST_BLOCK = 128 };
-    const uint64_t tile = (uint64_t)block * TALLY_VULKAN_ONCE_VECTORS * (16 / c->in_bytes);
+    const uint64_t tile = (uint64_t)block * tally_vulkan_once_vectors(slot) * (16 / c->in_bytes);
     const uint64_t tiles = cut->extent / tile;
     if (!tally_vulkan_takes_once(device, c) || block < LEAST_BLOCK || cut->extent < device->least_once || !tiles ||
         tiles > MOST_ONCE)

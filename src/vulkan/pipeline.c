@@ -123,7 +123,9 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[KEEPS_SUBNORMALS] = c->exact && (c->desc.in == TALLY_F64 ? device->keeps_f64 : device->keeps_f32);
     /* What keeps subnormal f16 makes a sum of f32 take 259 us and not 251 on an H200. */
     choices.constant[KEEPS_HALVES] = device->keeps_f16 && c->desc.in == TALLY_F16;
-    choices.constant[VECTORS] = kernel == TALLY_VULKAN_SCAN_ONCE ? TALLY_VULKAN_ONCE_VECTORS : 0;
+    if (kernel == TALLY_VULKAN_SCAN_ONCE)
+        choices.constant[VECTORS] =
+            tally_vulkan_once_vectors(tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c)));
     choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE;
     return choices;
 }

@@ -71,8 +71,10 @@ unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
 unsigned tally_vulkan_run_items(tally_vulkan_slot slot);
 
 /* Whether a module has scan_once.comp: accumulators are one number of 4 or 8 bytes, elements come from one array. */
-enum { TALLY_VULKAN_ONCE_VECTORS = 6 }; /* of 16 bytes, that a thread has of a tile there */
 bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
+/* Vectors of 16 bytes that a thread has of a tile there. */
+unsigned tally_vulkan_once_vectors(tally_vulkan_slot slot);
 
 /* What groups.comp notes of a chunk. */
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);

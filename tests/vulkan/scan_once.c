@@ -19,8 +19,9 @@ static tally_device *device, *processor;
 static uint8_t *numbers, *expected, *found; /* on the host */
 static uint8_t *x, *out;                    /* on the device */
 
+/* With accumulators of 4 bytes; with longer ones there are more tiles. */
 static size_t tile_of(tally_dtype in) {
-    return (size_t)BLOCK * TALLY_VULKAN_ONCE_VECTORS * 16 / tally_dtype_size(in);
+    return (size_t)BLOCK * tally_vulkan_once_vectors((tally_vulkan_slot){4, 4}) * 16 / tally_dtype_size(in);
 }
 
 /* Small whole numbers, so that no sum takes rounding: +1 and -1 alone, of which products are such, too. */
