@@ -6,7 +6,8 @@
  *   no_double, no_int64, no_address, no_float_atomics   features that are missing
  *   no_rounding   kernels cannot be told to round to nearest
  *   discrete   the first device is a GPU with memory of its own
- *   nvidia     NVIDIA's own driver, on whose devices a workgroup may wait for another
+ *   nvidia     NVIDIA's own driver, on whose devices a workgroup may wait for another; "mesa": one of which that is not
+ *              known
  *   small      workgroups of 128, 16 KB of shared memory
  *   unmakeable, no_compute, no_mapped   a device that does not open, without queues that compute, without memory that
  *              the host sees
@@ -78,9 +79,13 @@ static void fake_properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties
             ((VkPhysicalDeviceVulkan12Properties *)p)->shaderRoundingModeRTEFloat32 = VK_FALSE;
             ((VkPhysicalDeviceVulkan12Properties *)p)->shaderRoundingModeRTEFloat64 = VK_FALSE;
         }
-    for (VkBaseOutStructure *p = properties->pNext; p && plays("nvidia"); p = p->pNext)
-        if (p->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES)
-            ((VkPhysicalDeviceDriverProperties *)p)->driverID = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+    for (VkBaseOutStructure *p = properties->pNext; p; p = p->pNext)
+        if (p->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES) {
+            VkDriverId *const driver = &((VkPhysicalDeviceDriverProperties *)p)->driverID;
+            *driver = plays("nvidia") ? VK_DRIVER_ID_NVIDIA_PROPRIETARY
+                      : plays("mesa") ? VK_DRIVER_ID_MESA_RADV
+                                      : *driver;
+        }
 }
 
 static void fake_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *features) {
