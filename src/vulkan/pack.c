@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vulkan/entries.h"
-
 enum { MOST_WORDS = 1 << 20, LINE = 24 };
-static uint32_t words[MOST_WORDS], entries[MOST_WORDS];
+static uint32_t words[MOST_WORDS];
 static size_t written;
 
 static void fail(const char *path, const char *why) {
@@ -31,13 +29,12 @@ static void pack(const char *path, const char *monoid, const char *arithmetic) {
         fail(path, "cannot be read");
     const size_t count = fread(words, sizeof *words, MOST_WORDS, file);
     fclose(file);
-    const size_t all = tally_vulkan_add_entries(words, count, entries, MOST_WORDS);
-    if (all == 0)
-        fail(path, "is no SPIR-V, or too long");
+    if (count == 0 || count == MOST_WORDS)
+        fail(path, "is empty, or too long");
     written = 0;
     printf("static const unsigned char %s_%s[] = {\n", monoid, arithmetic);
-    for (size_t k = 0; k < all; k++)
-        put(entries[k]);
+    for (size_t k = 0; k < count; k++)
+        put(words[k]);
     printf("};\n");
 }
 
