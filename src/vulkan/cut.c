@@ -18,12 +18,17 @@ enum {
     STEPS = 4,       /* times UNROLL vectors that a thread has of a row, */
     LEAST_ROW = 16,  /* unless fewer threads than this would share it */
     LEAST_ROWS = 16, /* of a workgroup of short_rows.comp. 256 f32: 0.92, 0.76 by reduce.comp; longer ones: not tried */
-    LONGEST_ROW = 128, /* vectors of a segment that a thread of its team takes */
-    SHORT_ROW = 512,   /* rows up to here are scanned by a thread each */
-    ROWS_A_THREAD = 8, /* of a column, at least */
-    PANEL = 64,        /* neighbouring threads that have columns of their own, if there are as many */
-    THREADS = 1 << 17, /* that fill a device */
-    LEAST_STRETCH = 32 /* rows of a column that a scanning thread takes */
+    LONGEST_ROW = 128,   /* vectors of a segment that a thread of its team takes */
+    LONGEST_TILED = 512, /* the same in tiled_segments.comp */
+    TILES = 8,           /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
+    MOST_TILES = 64,     /* where lengths differ */
+    TILE_GROUPS = 2048,  /* workgroups; segments of 8: 0.32, 1024: 0.30 */
+    LONGEST_MEAN = 4096, /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
+    SHORT_ROW = 512,     /* rows up to here are scanned by a thread each */
+    ROWS_A_THREAD = 8,   /* of a column, at least */
+    PANEL = 64,          /* neighbouring threads that have columns of their own, if there are as many */
+    THREADS = 1 << 17,   /* that fill a device */
+    LEAST_STRETCH = 32   /* rows of a column that a scanning thread takes */
 };
 static const uint64_t MOST_ONCE = UINT64_C(1) << 27;   /* tiles: 32 bits count words of their sums */
 static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
@@ -64,14 +69,14 @@ static void divide_columns(uint32_t block, const tally_computation *c, tally_vul
     cut->panels = divide_up(cut->columns, (uint64_t)cut->width * cut->many);
 }
 
-bool tally_vulkan_takes_short_rows(const tally_computation *c, tally_vulkan_slot slot) {
+bool tally_vulkan_takes_tiles(const tally_computation *c, tally_vulkan_slot slot) {
     return c->entry && !c->exact && !tally_is_scan(c) && tally_vulkan_tile_slots(slot) > 1;
 }
 
 /* As many rows as a workgroup has room for. Gives false where they are not short. */
 static bool cut_short_rows(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     const uint64_t bytes = cut->extent * c->in_bytes, room = block * tally_vulkan_tile_slots(slot);
-    if (!tally_vulkan_takes_short_rows(c, slot) || cut->columns == 1 || !bytes || bytes % 16 ||
+    if (!tally_vulkan_takes_tiles(c, slot) || cut->columns == 1 || !bytes || bytes % 16 ||
         bytes / 16 > room / LEAST_ROWS)
         return false;
     const uint64_t rows = least(room / (bytes / 16), block);
@@ -153,15 +158,32 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
     cut->fold_width = fold_width(block, cut);
 }
 
+/* Segments of this mean length: as many as some tiles have room for, but enough workgroups for the device. Longer ones
+ * are better taken by teams; but where kernels compile for a CPU, one is to do. */
+static void tile_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                          tally_vulkan_slot slot, uint64_t segments, uint64_t mean, tally_vulkan_cut *cut) {
+    const uint64_t tile = (uint64_t)block * tally_vulkan_tile_slots(slot) * 16, bytes = most(1, mean * c->in_bytes);
+    const uint64_t shared = most(divide_up(segments, GROUPS), tile / bytes);
+    if (!tally_vulkan_takes_tiles(c, slot) || (bytes > LONGEST_MEAN && !device->is_software))
+        return;
+    cut->at_once = (uint32_t)most(1, least(least(TILES * tile / bytes, shared), block));
+    cut->most_tiled = (uint32_t)(MOST_TILES * tile / c->in_bytes);
+    cut->many = (uint32_t)(block / power_of_two(cut->at_once, block));
+    cut->width = (uint32_t)(cut->many * LONGEST_TILED * (16 / c->in_bytes));
+    cut->panels = divide_up(segments, cut->at_once);
+    cut->scan_groups = least(cut->panels, TILE_GROUPS);
+}
+
 /* Reductions by segments: teams of threads as for rows of the segments' mean length. */
-static void cut_segments(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, const tally_shape *shape,
-                         tally_vulkan_cut *cut) {
+static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                         tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     tally_vulkan_cut rows = {.columns = shape->segments, .extent = divide_up(cut->extent, most(1, shape->segments))};
     divide_row(block, c, &rows);
     cut->path = TALLY_VULKAN_BY_SEGMENTS;
     cut->many = rows.many;
     cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
     cut->panels = divide_up(shape->segments, block / cut->many);
+    tile_segments(device, block, c, slot, shape->segments, rows.extent, cut);
     cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), GROUPS);
     cut->tile = cut->chunk;
     cut->tiles = cut->chunks;
@@ -172,14 +194,14 @@ static void cut_segments(uint32_t block, const tally_computation *c, tally_vulka
 }
 
 /* A chunk is some tiles. Reductions take the records of chunks even of one, and have the end of the input in a tile. */
-static void cut_groups(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, const tally_shape *shape,
-                       tally_vulkan_cut *cut) {
+static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
+                       tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (!cut->extent && (keys || tally_is_scan(c)) && !shape->segments)
         return;
     const bool scans = tally_is_scan(c);
     if (!keys && !scans && c->entry) {
-        cut_segments(block, c, slot, shape, cut);
+        cut_segments(device, block, c, slot, shape, cut);
         return;
     }
     cut->path = TALLY_VULKAN_BY_GROUPS;
@@ -208,7 +230,7 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
         return;
     }
     if (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS) {
-        cut_groups(block, c, slot, shape, cut);
+        cut_groups(device, block, c, slot, shape, cut);
         return;
     }
     if (!cut->columns || (tally_is_scan(c) && !cut->elements))

@@ -13,7 +13,7 @@ enum { TALLY_VULKAN_LEAST_ONCE = 1 << 22 }; /* elements that are scanned in one 
 /* Whether scan_once.comp has a computation's long scans. */
 bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *computation);
 
-/* Whether short_rows.comp has a computation's reductions along an axis. */
-bool tally_vulkan_takes_short_rows(const tally_computation *computation, tally_vulkan_slot slot);
+/* Whether short_rows.comp and tiled_segments.comp have a computation's reductions along an axis and by segments. */
+bool tally_vulkan_takes_tiles(const tally_computation *computation, tally_vulkan_slot slot);
 
 #endif

@@ -125,6 +125,12 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_tell(l, &a);
 }
 
+static void launch_tiles(const tally_vulkan_launch *l, const arguments *segments) {
+    arguments a = *segments;
+    a.inner = (uint64_t)l->cut->most_tiled << 32 | l->cut->at_once;
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_TILED_SEGMENTS], &a, l->cut->scan_groups);
+}
+
 static void launch_segments(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
@@ -133,7 +139,10 @@ static void launch_segments(const tally_vulkan_launch *l) {
     a.before = l->workspace + cut->places;
     a.slots = l->workspace + cut->slots;
     tally_vulkan_inspect(l, &a);
-    tally_vulkan_dispatch(l, k[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
+    if (cut->at_once)
+        launch_tiles(l, &a);
+    else
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_SHORT_SEGMENTS], &a, cut->panels);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_OPEN_SEGMENTS], &a, cut->chunks);
     tally_vulkan_then(l);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);

@@ -32,9 +32,10 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
     const bool exact = c->exact, fast = !exact, scan = fast && tally_is_scan(c);
     const bool once = tally_vulkan_takes_once(plan->device, c);
     const bool by_teams = fast && segments && !scan && c->entry;
+    const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot);
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
-        [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && tally_vulkan_takes_short_rows(c, plan->slot),
+        [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && in_tiles,
         [TALLY_VULKAN_SPINE] = scan && !grouped,
         [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped,
         [TALLY_VULKAN_SCAN_ONCE] = once,
@@ -43,7 +44,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
         [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
         [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped,
         [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !by_teams,
-        [TALLY_VULKAN_SHORT_SEGMENTS] = by_teams,
+        [TALLY_VULKAN_SHORT_SEGMENTS] = by_teams && !(in_tiles && plan->device->is_software),
+        [TALLY_VULKAN_TILED_SEGMENTS] = by_teams && in_tiles,
         [TALLY_VULKAN_OPEN_SEGMENTS] = by_teams,
         [TALLY_VULKAN_CLOSE_SEGMENTS] = by_teams,
         [TALLY_VULKAN_CLEAR_CONTROL] = grouped,

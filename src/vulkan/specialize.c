@@ -6,9 +6,10 @@ extern const char tally_vulkan_kernels_wide[], tally_vulkan_kernels_prelude[], t
     tally_vulkan_kernels_arguments[], tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[],
     tally_vulkan_kernels_scan_rows[], tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[],
     tally_vulkan_kernels_groups[], tally_vulkan_kernels_runs[], tally_vulkan_kernels_segments[],
-    tally_vulkan_kernels_exact_words[], tally_vulkan_kernels_exact_window[], tally_vulkan_kernels_exact_levels[],
-    tally_vulkan_kernels_exact_round[], tally_vulkan_kernels_exact[], tally_vulkan_kernels_exact_keys[],
-    tally_vulkan_kernels_user[], tally_vulkan_kernels_short_rows[], tally_vulkan_kernels_scan_once[];
+    tally_vulkan_kernels_tiled_segments[], tally_vulkan_kernels_exact_words[], tally_vulkan_kernels_exact_window[],
+    tally_vulkan_kernels_exact_levels[], tally_vulkan_kernels_exact_round[], tally_vulkan_kernels_exact[],
+    tally_vulkan_kernels_exact_keys[], tally_vulkan_kernels_user[], tally_vulkan_kernels_short_rows[],
+    tally_vulkan_kernels_scan_once[];
 
 enum { LANE_LIMIT = 64 };
 
@@ -18,10 +19,10 @@ const char *const tally_vulkan_arithmetic_names[] = {"i32", "u32",  "i64",     "
                                                      "f64", "bits", "exact32", "exact64", "exact32f", "exact64f"};
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",         "short_rows",      "spine",       "scan_rows",        "scan_once",      "scan_columns",
-    "fold_groups",    "spine_of_groups", "give_groups", "give_runs",        "short_segments", "open_segments",
-    "close_segments", "clear_control",   "clear_tiles", "inspect_segments", "report",         "exact_rows",
-    "exact_merge",    "exact_segments",  "count_heads", "rank_heads",       "exact_runs"};
+    "reduce",        "short_rows",      "spine",          "scan_rows",   "scan_once",        "scan_columns",
+    "fold_groups",   "spine_of_groups", "give_groups",    "give_runs",   "short_segments",   "tiled_segments",
+    "open_segments", "close_segments",  "clear_control",  "clear_tiles", "inspect_segments", "report",
+    "exact_rows",    "exact_merge",     "exact_segments", "count_heads", "rank_heads",       "exact_runs"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -358,10 +359,11 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
 
 static void add_kernels(tally_text *text, bool scans_once) {
     static const char *const kernels[] = {
-        tally_vulkan_kernels_arguments,  tally_vulkan_kernels_slots,        tally_vulkan_kernels_reduce,
-        tally_vulkan_kernels_short_rows, tally_vulkan_kernels_spine,        tally_vulkan_kernels_scan_rows,
-        tally_vulkan_kernels_scan_once,  tally_vulkan_kernels_scan_columns, tally_vulkan_kernels_control,
-        tally_vulkan_kernels_groups,     tally_vulkan_kernels_runs,         tally_vulkan_kernels_segments};
+        tally_vulkan_kernels_arguments,     tally_vulkan_kernels_slots,        tally_vulkan_kernels_reduce,
+        tally_vulkan_kernels_short_rows,    tally_vulkan_kernels_spine,        tally_vulkan_kernels_scan_rows,
+        tally_vulkan_kernels_scan_once,     tally_vulkan_kernels_scan_columns, tally_vulkan_kernels_control,
+        tally_vulkan_kernels_groups,        tally_vulkan_kernels_runs,         tally_vulkan_kernels_segments,
+        tally_vulkan_kernels_tiled_segments};
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
     add_main(text, 0, TALLY_VULKAN_EXACT_ROWS, scans_once);

@@ -39,6 +39,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_GIVE_GROUPS,
     TALLY_VULKAN_GIVE_RUNS,
     TALLY_VULKAN_SHORT_SEGMENTS,
+    TALLY_VULKAN_TILED_SEGMENTS,
     TALLY_VULKAN_OPEN_SEGMENTS,
     TALLY_VULKAN_CLOSE_SEGMENTS,
     TALLY_VULKAN_CLEAR_CONTROL, /* these four are the same for every monoid */

@@ -1,0 +1,129 @@
+/* Reductions by short segments, where order does not matter and accumulators are short. A workgroup takes neighbouring
+ * segments, whose elements lie next to each other, tile by tile: neighbouring threads load neighbouring vectors,
+ * whatever segment they are of, and leave what each comes to in shared memory; there a team of threads, mostly of one,
+ * adds up its segment, and loads again what of it lies in no vector of its own. The next tile is on its way meanwhile,
+ * and the offsets of the next segments. */
+#define AT_ONCE    p.inner.x /* segments a workgroup */
+#define MOST_TILED p.inner.y /* elements of them, and 1: more have a long segment among them, and are taken one by one */
+
+#if COMMUTES
+const uint VECTORS_OF_TILE = TILE_SLOTS * BLOCK;
+
+/* A workgroup's segments, and that of a team of its threads. */
+struct some_segments {
+    wide begin, end; /* elements of all */
+    wide own_begin, own_end;
+};
+some_segments segments_of(uint group, uint team) {
+    const wide first = least(times(group, AT_ONCE), SEGMENTS);
+    const uint count = group < p.panels ? at_most(minus(SEGMENTS, first), AT_ONCE) : 0;
+    return some_segments(offset_at(first), offset_at(plus(first, count)), offset_at(plus(first, min(team, count))),
+                         offset_at(plus(first, min(team + 1, count))));
+}
+
+/* Elements of the first vector that lie before the first segment, so that vectors are aligned. Where elements lie
+ * between those of memory, vectors begin with the first. */
+uint phase_of(some_segments s) {
+    const uint low = element_at(p.x, s.begin).x & 15u;
+    return (low & (1u << IN_LOG) - 1u) == 0 ? low >> IN_LOG : 0;
+}
+uint vectors_of_segments(some_segments s) {
+    const wide length = minus(s.end, s.begin);
+    return is_below(length, MOST_TILED) ? length.x + phase_of(s) >> 4u - IN_LOG : 0;
+}
+
+/* Whole vectors from 'at' on; the first is none if another segment has a part of it. */
+void load_tile_vectors(address array, some_segments s, uint at, out uvec4 x[TILE_SLOTS]) {
+    const uint phase = phase_of(s), first = phase != 0 ? 1 : 0, end = vectors_of_segments(s);
+    const address from = minus(element_at(array, s.begin), phase << IN_LOG);
+    if ((from.x & 15u) == 0) {
+        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++) {
+            const uint v = at + u * BLOCK + THREAD;
+            if (v >= first && v < end)
+                x[u] = vectors_at(from).vector[v];
+        }
+    } else {
+        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++) {
+            const uint v = at + u * BLOCK + THREAD;
+            if (v >= first && v < end)
+                x[u] = load_shifted(plus(from, 16 * v));
+        }
+    }
+}
+
+/* Elements [begin, end) and [more, end_of_more), counted from a place on; a team shares them. */
+acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, uint part) {
+    const uint count = end - begin, all = count + (end_of_more - more);
+    lane_t lane = lane_identity();
+    for (uint k = part; k < all; k += p.many) {
+        const wide i = plus(place, k < count ? begin + k : more + (k - count));
+        lane = combine(lane, lift_bits(load_bits(element_at(p.x, i), IN_LOG), load_partner(element_at(p.y, i)), i));
+    }
+    return widen(lane);
+}
+
+void tiled_segments() {
+    begin_kernel();
+    if (CONTROL.refused != 0)
+        return;
+    const uint team = THREAD >> findMSB(p.many), part = THREAD & p.many - 1, log = 4u - IN_LOG;
+    uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
+    some_segments s = segments_of(group_number(), team), next = segments_of(group_number() + group_count(), team);
+    acc_t acc = identity();
+    uint at = 0; /* vector of the tile that is in x and y */
+    load_tile_vectors(p.x, s, 0, x);
+    if (TWO_INPUTS)
+        load_tile_vectors(p.y, s, 0, y);
+    for (uint group = group_number(); group < p.panels;) {
+        const uint vectors = vectors_of_segments(s);
+        barrier(); /* earlier use of the memory */
+        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++)
+            if (at + u * BLOCK + THREAD < vectors) {
+                sum total = empty_sum();
+                add_vector(total, x[u], y[u], wide(0)); /* accumulators that have places are longer */
+                tile_slots[spread(u * BLOCK + THREAD)] = widen(total.lane);
+            }
+        barrier();
+        const bool is_last = at + VECTORS_OF_TILE >= vectors;
+        some_segments then = s;
+        if (is_last)
+            then = next;
+        const uint then_at = is_last ? 0 : at + VECTORS_OF_TILE;
+        load_tile_vectors(p.x, then, then_at, x);
+        if (TWO_INPUTS)
+            load_tile_vectors(p.y, then, then_at, y);
+        /* from the first vector on: elements, and whole vectors */
+        const uint phase = phase_of(s);
+        const uint begin = minus(s.own_begin, s.begin).x + phase, end = minus(s.own_end, s.begin).x + phase;
+        const uint whole = begin + (1u << log) - 1 >> log, end_of_whole = max(end >> log, whole);
+        if (vectors != 0) {
+            const uint each = end_of_whole - whole + p.many - 1 >> findMSB(p.many);
+            const uint own = min(whole + part * each, end_of_whole), end_of_own = min(own + each, end_of_whole);
+            const uint end_here = min(end_of_own, at + VECTORS_OF_TILE);
+            for (uint v = max(own, at); v < end_here; v++)
+                acc = combine(acc, tile_slots[spread(v - at)]);
+        }
+        at = then_at;
+        if (!is_last)
+            continue;
+        const wide first = times(group, AT_ONCE), length = minus(s.own_end, s.own_begin);
+        const bool is_short =
+            team < at_most(minus(SEGMENTS, first), AT_ONCE) && is_below(length, MOST_SHORT + 1);
+        if (is_short && vectors == 0)
+            acc = fold_few(s.own_begin, 0, length.x, 0, 0, part);
+        else if (is_short)
+            acc = combine(acc, fold_few(minus(s.begin, phase), begin, min(whole << log, end),
+                                        min(end_of_whole << log, end), end, part));
+        if (p.many > 1)
+            acc = fold_block(acc, 1, p.many);
+        if (is_short && part == 0)
+            store_result(p.out_at, plus(first, team), lower(acc, length, s.own_begin));
+        acc = identity();
+        s = next;
+        group += group_count();
+        next = segments_of(group + group_count(), team);
+    }
+}
+#else
+void tiled_segments() {}
+#endif
