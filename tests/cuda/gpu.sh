@@ -48,6 +48,7 @@ conformance_on() {
             for op in sum prod min max argmin argmax minmax any all count_nonzero band bor bxor sumsq norm1 norm2 \
                 norm_inf mean var std dot logsumexp; do
                 echo "main $op/$grouping/${QUICK:+ --quick}"
+                [ $grouping != keys ] || echo "same_bits $op/${QUICK:+ --quick}"
             done
             for op in affine matrix ends often histogram parity; do
                 echo "user user_$op/$grouping/${QUICK:+ --quick}"
@@ -56,8 +57,9 @@ conformance_on() {
         for op in sum mean sumsq norm2 dot max; do
             echo "pieces $op/${QUICK:+ --quick}"
         done
-        for part in index_types same_bits; do
-            echo "$part /${QUICK:+ --quick}"
+        for op in sum max var; do
+            echo "index_types $op/segments/${QUICK:+ --quick}"
+            echo "index_types $op/keys/${QUICK:+ --quick}"
         done
     } | xargs -P "$jobs" -L 1 sh -c '
         name=$(echo "$3-$4" | tr / _)
@@ -91,7 +93,8 @@ step_vulkan() {
         TALLY_LIBSHADERC=$(realpath "$shaderc")
         export TALLY_LIBSHADERC
     fi
-    for name in engine faults user exact_levels exact_pieces wide prune short_rows; do
+    for name in engine faults user exact_levels exact_pieces wide prune short_rows scan_once \
+        tiled_segments; do
         code=0
         timeout 600 "$(built "vulkan_$name")" >"$work/vulkan_$name.test" 2>&1 || code=$?
         case $code in
