@@ -84,6 +84,13 @@ static void test_segments_of_any_length(void **state) {
     check(5, 70, false, 0);
     check(0, 900, false, 0);
 }
+/* Of which a GPU's are folded by teams. */
+static void test_segments_that_are_long_in_the_mean(void **state) {
+    (void)state;
+    check(0, 9000, true, 0);
+    check(7, 20000, false, 0);
+    check(0, 100000, false, 3);
+}
 static void test_long_segments_among_short_ones(void **state) {
     (void)state;
     check(3, 40, false, 1000);
@@ -122,6 +129,7 @@ static void test_the_same_bits_every_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_even_segments), cmocka_unit_test(test_segments_of_any_length),
+        cmocka_unit_test(test_segments_that_are_long_in_the_mean),
         cmocka_unit_test(test_long_segments_among_short_ones), cmocka_unit_test(test_the_same_bits_every_run)};
     if (tally_open("vulkan:0", &device) != TALLY_OK) {
         printf("skipped: %s\n", tally_last_error());
