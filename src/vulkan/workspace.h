@@ -11,7 +11,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp, scan_once.comp */
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
-    TALLY_VULKAN_BY_SEGMENTS,   /* segments.comp */
+    TALLY_VULKAN_BY_SEGMENTS,   /* tiled_segments.comp, segments.comp */
     TALLY_VULKAN_EXACTLY        /* exact.comp */
 } tally_vulkan_path;
 
@@ -26,7 +26,7 @@ typedef struct tally_vulkan_cut {
     uint64_t scan_groups;         /* workgroups of a scan's last pass, or of short rows or segments */
     uint32_t at_once, most_tiled; /* as tiled_segments.comp has them; 0: not taken */
 
-    uint64_t once_words, once_groups; /* that sums of its tiles travel in; workgroups */
+    uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */
 
     bool too_many;        /* workgroups for one dispatch, or for 32 bits */
     uint64_t tile, tiles; /* BY_GROUPS: elements a tile; ALONG_ROWS: whole tiles of scan_once.comp, or none */

@@ -93,8 +93,7 @@ step_vulkan() {
         TALLY_LIBSHADERC=$(realpath "$shaderc")
         export TALLY_LIBSHADERC
     fi
-    for name in engine faults user exact_levels exact_pieces wide prune short_rows scan_once \
-        tiled_segments; do
+    for name in engine faults user exact_levels exact_pieces wide prune short_rows scan_once tiled_segments; do
         code=0
         timeout 600 "$(built "vulkan_$name")" >"$work/vulkan_$name.test" 2>&1 || code=$?
         case $code in

@@ -17,17 +17,16 @@ static uint32_t next_random(uint32_t *state) {
     return *state >> 8;
 }
 
-/* Segments of 1 to 2 * mean - 1 elements, or of all 'mean' where 'evenly'; each 64th is empty, and of 'far' each one is
- * so long. Gives their number. */
+/* Segments of 1 to 2 * mean - 1 elements, each 64th of none, or, where 'evenly', of 'mean'; of each 'far', if that is
+ * not 0, the last is long. Gives their number. */
 static size_t cut(size_t mean, bool evenly, size_t far, size_t elements) {
     size_t segments = 0, at = 0;
     uint32_t state = 7;
     while (at < elements) {
-        const size_t number = segments;
         size_t length = evenly ? mean : 1 + next_random(&state) % (2 * mean - 1);
-        if (!evenly && number % 64 == 63)
+        if (!evenly && segments % 64 == 63)
             length = 0;
-        if (far && number % far == far - 1)
+        if (far && segments % far == far - 1)
             length = 200000;
         offsets[segments++] = at;
         at += length < elements - at ? length : elements - at;
@@ -37,22 +36,15 @@ static size_t cut(size_t mean, bool evenly, size_t far, size_t elements) {
 }
 
 static void run_sums(size_t begin, size_t elements, size_t segments, tally_dtype in, tally_dtype out) {
-    tally_desc desc = TALLY_DESC_INIT;
-    tally_args args = TALLY_ARGS_INIT;
-    tally_plan *plan;
+    tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, in);
+    tally_args args = arguments((char *)x + begin, elements, out_x, segments * tally_dtype_size(out));
     desc.grouping = TALLY_SEGMENTS;
-    desc.in = in;
     desc.out = out;
     desc.index = TALLY_U64;
-    args.x = (char *)x + begin;
     args.offsets = offsets_x;
-    args.shape = (tally_shape){1, elements, 1, segments};
-    args.out = out_x;
-    args.out_bytes = segments * tally_dtype_size(out);
-    assert_ok(tally_plan_create(device, &desc, &plan));
-    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    args.shape.segments = segments;
+    assert_ok(run_desc(device, &desc, &args));
     assert_ok(tally_copy(device, found, out_x, args.out_bytes));
-    tally_plan_destroy(plan);
 }
 
 static void check(size_t begin, size_t mean, bool evenly, size_t far) {
