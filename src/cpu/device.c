@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/cores.h"
 #include "core/status.h"
-#include "core/threads.h"
 #include "cpu/cpu.h"
 #include "cpu/level.h"
 #include "cpu/plan.h"

@@ -4,8 +4,8 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
-#include "core/expressions.h"
 #include "exact/superaccumulator.h"
+#include "gpu/expressions.h"
 
 /* ---- types ---- */
 

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "core/library.h"
 #include "core/status.h"
+#include "gpu/library.h"
 
 /* NVRTC makes machine code (and not only PTX) since 11.2, and the driver has to take it. */
 enum { OLDEST_VERSION = 11020 };

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cache.h"
-#include "core/threads.h"
-#include "cuda/nvrtc.h"
 #include "cuda/cuda.h"
+#include "cuda/nvrtc.h"
+#include "gpu/cache.h"
+#include "gpu/threads.h"
 
 struct tally_cuda_module {
     tally_cuda_module *next;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/library.h"
 #include "core/status.h"
 #include "cuda/driver.h"
+#include "gpu/library.h"
 
 /* ---- the library ---- */
 

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "core/cache.h"
+#include "gpu/cache.h"
 #include "tally/tally.h"
 
 /* The compiler's version, 1000 * major + 10 * minor. Opens it. TALLY_NO_DEVICE says where it was looked for and what

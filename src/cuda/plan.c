@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "core/run.h"
-#include "core/user.h"
 #include "cuda/exact.h"
 #include "cuda/path.h"
 #include "cuda/specialize.h"
+#include "gpu/user.h"
 
 /* ---- creation ---- */
 

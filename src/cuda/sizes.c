@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
-#include "core/expressions.h"
 #include "cuda/accumulator.h"
+#include "gpu/expressions.h"
 
 /* The most shared memory that a block can have, in bytes. */
 static unsigned shared_limit(int architecture) {

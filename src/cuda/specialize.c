@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/dtype.h"
-#include "core/expressions.h"
 #include "core/status.h"
 #include "cuda/accumulator.h"
 #include "cuda/specialize_exact.h"
+#include "gpu/expressions.h"
 
 extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[];
 

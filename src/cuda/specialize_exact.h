@@ -3,8 +3,8 @@
 #define TALLY_CUDA_SPECIALIZE_EXACT_H
 
 #include "core/computation.h"
-#include "core/text.h"
 #include "cuda/sizes.h"
+#include "gpu/text.h"
 
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *computation, const tally_cuda_sizes *sizes);
 

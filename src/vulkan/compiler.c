@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/library.h"
 #include "core/status.h"
+#include "gpu/library.h"
 
 enum {
     COMPUTE_SHADER = 2,

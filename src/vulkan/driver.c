@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "core/library.h"
 #include "core/status.h"
+#include "gpu/library.h"
 
 static const char what_to_do[] = "install a Vulkan loader and a driver (Debian: libvulkan1 and the GPU's driver), or "
                                  "open \"cpu\"";

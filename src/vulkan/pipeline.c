@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cache.h"
 #include "core/dtype.h"
-#include "core/hash.h"
+#include "gpu/cache.h"
+#include "gpu/hash.h"
 #include "vulkan/adapt.h"
 #include "vulkan/compiler.h"
 #include "vulkan/entries.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cache.h"
+#include "gpu/cache.h"
 
 typedef struct header { /* of what vkGetPipelineCacheData gives */
     uint32_t bytes, version, vendor, model;

@@ -1,9 +1,9 @@
-/* Compiled pipelines on disk, in the folder of core/cache.h: an entry a pipeline, so that they are written when they
+/* Compiled pipelines on disk, in the folder of gpu/cache.h: an entry a pipeline, so that they are written when they
  * are made, need no merging, and leave one by one when the folder is full. */
 #ifndef TALLY_VULKAN_PIPELINE_CACHE_H
 #define TALLY_VULKAN_PIPELINE_CACHE_H
 
-#include "core/hash.h"
+#include "gpu/hash.h"
 #include "vulkan/pipeline.h"
 
 typedef struct tally_vulkan_cached {

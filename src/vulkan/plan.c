@@ -8,7 +8,7 @@
 
 #include "core/arguments.h"
 #include "core/run.h"
-#include "core/user.h"
+#include "gpu/user.h"
 #include "tally/vulkan.h"
 #include "vulkan/cut.h"
 #include "vulkan/exact.h"

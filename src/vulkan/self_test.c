@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cache.h"
+#include "gpu/cache.h"
 #include "vulkan/pipeline_cache.h"
 
 enum { N = 20011 /* takes some workgroups, more than one dispatch, and has an end that is no whole vector */ };

@@ -4,9 +4,9 @@
 #ifndef TALLY_VULKAN_SPECIALIZE_H
 #define TALLY_VULKAN_SPECIALIZE_H
 
-#include "core/expressions.h"
-#include "core/text.h"
 #include "exact/superaccumulator.h"
+#include "gpu/expressions.h"
+#include "gpu/text.h"
 
 /* What is computed in; variants.def tells them apart. */
 typedef enum tally_vulkan_arithmetic {

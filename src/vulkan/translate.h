@@ -6,7 +6,7 @@
 #define TALLY_VULKAN_TRANSLATE_H
 
 #include "core/computation.h"
-#include "core/text.h"
+#include "gpu/text.h"
 #include "vulkan/specialize.h"
 
 typedef struct tally_vulkan_operator {

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "core/backend.h"
-#include "core/hash.h"
 #include "core/status.h"
+#include "gpu/hash.h"
 #include "vulkan/driver.h"
 
 typedef struct tally_vulkan_pipeline tally_vulkan_pipeline;

@@ -6,8 +6,8 @@
 
 #include "support.h"
 
-#include "core/cache.h"
-#include "core/cache_limit.h"
+#include "gpu/cache.h"
+#include "gpu/cache_limit.h"
 
 static int writes_fail; /* with ENOSPC */
 ssize_t __real_write(int file, const void *from, size_t bytes);

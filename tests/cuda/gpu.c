@@ -1,8 +1,8 @@
 /* The host side on a GPU with its own driver: what the stand-ins cannot show. Skipped where there is none. */
 #include "support.h"
 
-#include "core/cache.h"
 #include "cuda/cuda.h"
+#include "gpu/cache.h"
 
 static tally_device *device;
 

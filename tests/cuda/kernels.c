@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/threads.h"
 #include "cuda/nvrtc.h"
 #include "cuda/sizes.h"
 #include "cuda/specialize.h"
+#include "gpu/threads.h"
 
 enum { SKIPPED = 77 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/text.h"
+#include "gpu/text.h"
 #include "tally/tally.h"
 
 /* ---- tokens.c ---- */

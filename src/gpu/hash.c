@@ -1,6 +1,6 @@
 /* SipHash-2-4-128, as its authors describe it: words of eight bytes, two rounds each; the rest and the length make the
  * last word; four rounds before each half of the result. */
-#include "core/hash.h"
+#include "gpu/hash.h"
 
 #include <string.h>
 

@@ -1,21 +1,12 @@
-#define _GNU_SOURCE
-#include "core/threads.h"
+#include "gpu/threads.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "core/cores.h"
 
 enum { MOST_THREADS = 16 };
-
-unsigned tally_cores(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return (unsigned)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (unsigned)online : 1;
-}
 
 /* A thread each, unless there is but one core: where there are fewer cores than tasks, the system shares them out more
  * evenly than whole tasks would be. What the CPU back end refuses as a number is no error here: nobody has asked for

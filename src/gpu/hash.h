@@ -1,8 +1,8 @@
 /* SipHash-2-4 with 128 bits of output (Aumasson and Bernstein 2012), under a fixed key: names kernels in the caches,
  * and is their checksum. Not a defence against someone who seeks collisions; the cache trusts only its owner's files.
  */
-#ifndef TALLY_CORE_HASH_H
-#define TALLY_CORE_HASH_H
+#ifndef TALLY_GPU_HASH_H
+#define TALLY_GPU_HASH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Keeps the folder of kernels within a size: what was used longest ago goes first. */
-#ifndef TALLY_CORE_CACHE_LIMIT_H
-#define TALLY_CORE_CACHE_LIMIT_H
+#ifndef TALLY_GPU_CACHE_LIMIT_H
+#define TALLY_GPU_CACHE_LIMIT_H
 
 #include <stdint.h>
 

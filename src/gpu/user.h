@@ -1,6 +1,6 @@
 /* What back ends that compile a user's operator ask of its texts. */
-#ifndef TALLY_CORE_USER_H
-#define TALLY_CORE_USER_H
+#ifndef TALLY_GPU_USER_H
+#define TALLY_GPU_USER_H
 
 #include "core/computation.h"
 

@@ -1,4 +1,4 @@
-#include "core/expressions.h"
+#include "gpu/expressions.h"
 
 #include <string.h>
 

@@ -1,12 +1,9 @@
 /* Work of some milliseconds a part, done by threads that end with the call. (For work of microseconds the CPU back end
  * has a pool whose threads stay.) */
-#ifndef TALLY_CORE_THREADS_H
-#define TALLY_CORE_THREADS_H
+#ifndef TALLY_GPU_THREADS_H
+#define TALLY_GPU_THREADS_H
 
 #include <stddef.h>
-
-/* Cores that this process may run on. */
-unsigned tally_cores(void);
 
 /* Calls task(job, k) once for each k below 'tasks', the lower ones first, each on a thread of its own but for one,
  * which the calling thread does; on fewer threads if TALLY_THREADS, a number, or the system grants no more, and on the

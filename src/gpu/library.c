@@ -1,6 +1,6 @@
 /* Shared libraries by the POSIX calls; the only file that uses them. */
 #define _GNU_SOURCE
-#include "core/library.h"
+#include "gpu/library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

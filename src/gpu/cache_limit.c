@@ -3,7 +3,7 @@
  * loading sets it. Several processes may trim at once: what another one has removed is gone, which is no error, and a
  * process that has a removed entry open reads it to its end. */
 #define _GNU_SOURCE
-#include "core/cache_limit.h"
+#include "gpu/cache_limit.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "core/user.h"
+#include "gpu/user.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Shared libraries that are opened at run time. */
-#ifndef TALLY_CORE_LIBRARY_H
-#define TALLY_CORE_LIBRARY_H
+#ifndef TALLY_GPU_LIBRARY_H
+#define TALLY_GPU_LIBRARY_H
 
 #include <stdbool.h>
 

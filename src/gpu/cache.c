@@ -2,7 +2,7 @@
  * written beside its place under a name of its own and then renamed, so that any number of processes may write the
  * same entry; the last one stays. What was left half written by a crash is nobody's entry. */
 #define _GNU_SOURCE
-#include "core/cache.h"
+#include "gpu/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/cache_limit.h"
+#include "gpu/cache_limit.h"
 
 enum {
     FORMAT_VERSION = 1,

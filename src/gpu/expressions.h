@@ -1,7 +1,7 @@
 /* The operator table as text: the expressions of monoids.def and operators.def, for back ends whose kernels are
  * compiled from source. */
-#ifndef TALLY_CORE_EXPRESSIONS_H
-#define TALLY_CORE_EXPRESSIONS_H
+#ifndef TALLY_GPU_EXPRESSIONS_H
+#define TALLY_GPU_EXPRESSIONS_H
 
 #include "core/operator.h"
 

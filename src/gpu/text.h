@@ -1,6 +1,6 @@
 /* Text that grows as it is written: the sources that are made for compilers. */
-#ifndef TALLY_CORE_TEXT_H
-#define TALLY_CORE_TEXT_H
+#ifndef TALLY_GPU_TEXT_H
+#define TALLY_GPU_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

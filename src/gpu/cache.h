@@ -3,12 +3,12 @@
  * another user's rights, which must not write where that user's environment says. The folder is kept below
  * TALLY_CACHE_MIB (cache_limit.h). Nothing here fails: what cannot be read is not there, and what cannot be written is
  * not kept. Any thread and any number of processes may call. */
-#ifndef TALLY_CORE_CACHE_H
-#define TALLY_CORE_CACHE_H
+#ifndef TALLY_GPU_CACHE_H
+#define TALLY_GPU_CACHE_H
 
 #include <stdbool.h>
 
-#include "core/hash.h"
+#include "gpu/hash.h"
 
 /* A compiled kernel. */
 typedef struct tally_image {

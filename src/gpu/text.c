@@ -1,4 +1,4 @@
-#include "core/text.h"
+#include "gpu/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
