@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the command with NumPy: every operator, type, axis, memory order and byte order, reductions and scans.
 
-usage: compare_numpy.py TALLY [reduce|scan|groups|input]...   exits with 77 where NumPy is missing
+usage: compare_numpy.py TALLY [reduce|scan|groups|input]...   exits with 77 where NumPy is missing,
+or with 1 where TALLY_REQUIRE names numpy
 """
 import itertools
 import json
@@ -13,8 +14,8 @@ import tempfile
 try:
     import numpy as np
 except ImportError:
-    print("NumPy is not there: skipped")
-    sys.exit(77)
+    print(f"{sys.executable} has no NumPy")
+    sys.exit(1 if "numpy" in os.environ.get("TALLY_REQUIRE", "").split(",") else 77)
 
 np.seterr(all="ignore")
 TALLY = os.path.abspath(sys.argv[1])

@@ -7,10 +7,6 @@ one=$1 one_device=$2 other=$3 other_device=$4
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
-"$other" reduce sum --device "$other_device" --dtype i64 --text /dev/null >"$folder/try" 2>&1 || {
-    echo "skipped: $(cat "$folder/try")"
-    exit 77
-}
 
 # 40 MB of products of odd numbers, which wrap: their upper bits are as good as random.
 n=5000000

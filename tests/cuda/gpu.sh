@@ -156,7 +156,9 @@ step_ladder() {
     for family in reduce divergence prefix-sum coarsening compute-shader; do
         {
             code=0
-            sh tests/ladder/steps.sh "$(built tally)" $family >"$work/ladder-$family" 2>&1 || code=$?
+            needed=cuda:0
+            [ $family != compute-shader ] || needed=vulkan:0
+            "$(built on_device)" $needed sh tests/ladder/steps.sh "$(built tally)" $family >"$work/ladder-$family" 2>&1 || code=$?
             echo $code >"$work/ladder-$family.code"
         } &
     done

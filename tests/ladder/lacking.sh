@@ -4,10 +4,6 @@
 # usage: lacking.sh TALLY FAKE_LOADER   (tests/vulkan/fake_loader.c)
 set -eu
 tally=$1
-"$tally" devices | grep -q '^vulkan:0' || {
-    echo 'no Vulkan device here'
-    exit 77
-}
 fail() {
     echo "$*"
     exit 1

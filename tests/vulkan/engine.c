@@ -7,8 +7,6 @@
 #include "tally/vulkan.h"
 #include "vulkan/driver.h"
 
-enum { SKIPPED = 77 };
-
 typedef struct engine {
     const tally_vulkan_loader *loader;
     tally_vulkan_api api;
@@ -273,13 +271,8 @@ static void test(engine *e) {
 int main(void) {
     engine e = {0};
     if (tally_vulkan_driver(&e.loader) != TALLY_OK) {
-        printf("skipped: %s\n", tally_last_error());
-        return SKIPPED;
-    }
-    uint32_t count = 0;
-    if (e.loader->vkEnumeratePhysicalDevices(e.loader->instance, &count, NULL) != VK_SUCCESS || !count) {
-        printf("skipped: no Vulkan device\n");
-        return SKIPPED;
+        printf("%s\n", tally_last_error());
+        return 1;
     }
     open_engine(&e);
     test(&e);

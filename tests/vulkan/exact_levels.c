@@ -3,7 +3,7 @@
  * most elements are added by vectors, and short. */
 #include "../api/support.h"
 
-enum { SKIPPED = 77, N = 70003, NARROWEST = 28, WIDEST = 52 };
+enum { N = 70003, NARROWEST = 28, WIDEST = 52 };
 
 static tally_device *cpu, *gpu;
 
@@ -183,8 +183,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_the_cpus),
                                        cmocka_unit_test(few_threads_add_many_numbers)};
     if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
-        printf("skipped: %s\n", tally_last_error());
-        return SKIPPED;
+        printf("%s\n", tally_last_error());
+        return 1;
     }
     const int failed = cmocka_run_group_tests_name("levels of exact sums on Vulkan", tests, NULL, NULL);
     tally_close(cpu);

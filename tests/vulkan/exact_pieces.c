@@ -2,7 +2,7 @@
  * bit: of numbers of all magnitudes, which cancel. */
 #include "../api/support.h"
 
-enum { SKIPPED = 77, N = 120000 };
+enum { N = 120000 };
 
 static tally_device *cpu, *gpu;
 static float x[N], y[N];
@@ -97,8 +97,8 @@ int main(void) {
         cmocka_unit_test(no_pieces_are_a_sum_of_nothing),
     };
     if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
-        printf("skipped: %s\n", tally_last_error());
-        return SKIPPED;
+        printf("%s\n", tally_last_error());
+        return 1;
     }
     const int failed = cmocka_run_group_tests_name("exact pieces on Vulkan", tests, NULL, NULL);
     tally_close(cpu);

@@ -7,7 +7,6 @@
 #include "vulkan/cut.h"
 
 enum {
-    SKIPPED = 77,
     BLOCK = 256,
     WINDOW = 32,           /* tiles */
     MOST = 192 * 24 << 10, /* bytes of the input */
@@ -242,8 +241,8 @@ int main(void) {
                                        cmocka_unit_test(test_in_place),
                                        cmocka_unit_test(test_pieces)};
     if (tally_open("vulkan:0", &device) != TALLY_OK) {
-        printf("skipped: %s\n", tally_last_error());
-        return SKIPPED;
+        printf("%s\n", tally_last_error());
+        return 1;
     }
     ((tally_vulkan_device *)device)->least_once = 1;
     numbers = malloc(MOST);

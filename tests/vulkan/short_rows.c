@@ -2,7 +2,7 @@
  * suite has: sums are right whatever the rows' length, wherever the array begins, and at the last rows. */
 #include "../api/support.h"
 
-enum { SKIPPED = 77, ELEMENTS = 5 << 20 /* bytes: more than 1024 workgroups hold of rows of a vector */ };
+enum { ELEMENTS = 5 << 20 /* bytes: more than 1024 workgroups hold of rows of a vector */ };
 
 static tally_device *device;
 static uint8_t *numbers; /* ELEMENTS, and some more */
@@ -60,8 +60,8 @@ int main(void) {
                                        cmocka_unit_test(test_rows_may_begin_anywhere),
                                        cmocka_unit_test(test_rows_need_not_fill_a_workgroup)};
     if (tally_open("vulkan:0", &device) != TALLY_OK) {
-        printf("skipped: %s\n", tally_last_error());
-        return SKIPPED;
+        printf("%s\n", tally_last_error());
+        return 1;
     }
     numbers = malloc(ELEMENTS);
     if (!numbers || tally_alloc(device, ELEMENTS, (void **)&x) != TALLY_OK ||

@@ -5,7 +5,7 @@
 
 #include "../api/support.h"
 
-enum { SKIPPED = 77, ELEMENTS = 3 << 20, MOST_SEGMENTS = ELEMENTS };
+enum { ELEMENTS = 3 << 20, MOST_SEGMENTS = ELEMENTS };
 
 static tally_device *device;
 static uint8_t *numbers;            /* ELEMENTS, and some more */
@@ -124,8 +124,8 @@ int main(void) {
         cmocka_unit_test(test_segments_that_are_long_in_the_mean),
         cmocka_unit_test(test_long_segments_among_short_ones), cmocka_unit_test(test_the_same_bits_every_run)};
     if (tally_open("vulkan:0", &device) != TALLY_OK) {
-        printf("skipped: %s\n", tally_last_error());
-        return SKIPPED;
+        printf("%s\n", tally_last_error());
+        return 1;
     }
     numbers = malloc(ELEMENTS);
     offsets = malloc((MOST_SEGMENTS + 1) * sizeof *offsets);

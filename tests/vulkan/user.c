@@ -318,8 +318,8 @@ int main(void) {
         cmocka_unit_test(text_that_never_ends_is_refused),
     };
     if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
-        printf("skipped: %s\n", tally_last_error());
-        return SKIPPED;
+        printf("%s\n", tally_last_error());
+        return 1;
     }
     const tally_user_op op = operator_of_texts();
     const tally_desc desc = desc_of(&op, TALLY_REDUCE);

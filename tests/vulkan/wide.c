@@ -3,7 +3,7 @@
 #include "../api/support.h"
 #include "vulkan/kernel.h"
 
-enum { SKIPPED = 77, RESULTS = 15, BLOCK = 64 };
+enum { RESULTS = 15, BLOCK = 64 };
 
 static const uint32_t words[] =
 #include "wide.inc"
@@ -103,8 +103,8 @@ static void pairs_of_words_are_the_hosts_numbers(void **state) {
 int main(void) {
     tally_device *device;
     if (tally_open("vulkan:0", &device) != TALLY_OK) {
-        printf("skipped: %s\n", tally_last_error());
-        return SKIPPED;
+        printf("%s\n", tally_last_error());
+        return 1;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(pairs_of_words_are_the_hosts_numbers, device)};
     const int failed = cmocka_run_group_tests_name("wide numbers on Vulkan", tests, NULL, NULL);
