@@ -153,16 +153,15 @@ static void locate(const segments *s, uint64_t steps, uint64_t *segment, uint64_
     *element = least(s->first + (steps - low), s->last);
 }
 
+/* The ends of the path are not located: unchecked offsets might begin it too late or end it too early, and is_sound
+ * would not see those that no task has. */
 static tally_stretch cut(const segments *s, size_t task) {
-    tally_stretch t = {.offsets = s->offsets, .offsets_type = s->type};
-    uint64_t last;
-    locate(s, (uint64_t)task * s->steps, &t.first_result, &t.begin);
+    tally_stretch t = {.offsets = s->offsets, .offsets_type = s->type, .begin = s->first, .end = s->last};
+    uint64_t last = s->count;
+    if (task)
+        locate(s, (uint64_t)task * s->steps, &t.first_result, &t.begin);
     if (task + 1 < s->tasks)
         locate(s, ((uint64_t)task + 1) * s->steps, &last, &t.end);
-    else { /* not by locate: unchecked offsets might end the path too early */
-        last = s->count;
-        t.end = s->last;
-    }
     t.boundaries = last - t.first_result;
     t.first_offset = t.first_result + 1;
     t.group_start = t.first_result < s->count ? offset_at(s, t.first_result) : t.begin;

@@ -197,7 +197,7 @@ static void cut_segments(const tally_vulkan_device *device, uint32_t block, cons
 static void cut_groups(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                        tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
-    if (!cut->extent && (keys || tally_is_scan(c)) && !shape->segments)
+    if (!cut->extent && keys)
         return;
     const bool scans = tally_is_scan(c);
     if (!keys && !scans && c->entry) {

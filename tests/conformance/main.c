@@ -120,9 +120,9 @@ static bool visit(void *context, const combination *what) {
 
 /* ---------------------------------------------------------------------------------------- the command ----- */
 
-typedef enum part { MAIN, CONVERSIONS, INDEX_TYPES, USER, PIECES, SAME_BITS, REFUSALS, PART_COUNT } part;
+typedef enum part { MAIN, CONVERSIONS, INDEX_TYPES, USER, PIECES, SAME_BITS, OFFSETS, REFUSALS, PART_COUNT } part;
 static const char *const part_names[PART_COUNT] = {"main",   "conversions", "index_types", "user",
-                                                   "pieces", "same_bits",   "refusals"};
+                                                   "pieces", "same_bits",   "offsets",     "refusals"};
 
 static void run_part(suite *s, part which, const char *golden) {
     s->how = which == PIECES ? IN_PIECES : AT_ONCE;
@@ -148,6 +148,9 @@ static void run_part(suite *s, part which, const char *golden) {
     }
     case SAME_BITS:
         same_bits(&s->c, &s->o);
+        break;
+    case OFFSETS:
+        damaged_offsets(&s->c, &s->o);
         break;
     case REFUSALS:
         if (golden)

@@ -20,6 +20,9 @@ uint64_t user_operators(checker *c, const options *o);
 /* The same bits from run to run, for any number of threads, and, in exact mode, on every instruction-set level. */
 void same_bits(checker *c, const options *o);
 
+/* Offsets that decrease or pass the end of the values are refused, wherever they stand, and no others. */
+void damaged_offsets(checker *c, const options *o);
+
 /* Whether the filters let it through. */
 bool is_chosen(const options *o, const char *name);
 

@@ -38,6 +38,7 @@ sum/keys/exclusive/i32/fast
 mean/keys/inclusive/f16/fast
 sum/all_values/reduce/f64/exact --quick
 sum/keys/reduce/bf16/exact --quick
+/ --quick --only offsets
 END
     # Others take a minute for each, on kernels that the sums of bf16 have, too.
     if [ "${EMULATE_CAPABILITY:-90}" -ge 90 ]; then
