@@ -2,8 +2,8 @@
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
  *
- * This header is the manual. It is plain C11 (and C++17) and names no type of any device interface. Programs that use
- * CUDA or Vulkan themselves find the rest in tally/cuda.h and tally/vulkan.h.
+ * This header is the manual. It is plain C11 (and C++17) and uses no type of CUDA or Vulkan. tally/cuda.h and
+ * tally/vulkan.h are for programs that use CUDA or Vulkan themselves.
  *
  *   1. Names           status, data types, operators, forms, groupings, modes
  *   2. Simple layer    host memory, the CPU, one call
@@ -14,18 +14,18 @@
  *   7. Errors          what went wrong, where, and what to do
  *
  * Rules that hold everywhere
- *   - A call that can fail returns a tally_status. When it is not TALLY_OK the outputs are untouched (the two
- *     documented exceptions are TALLY_CHECK_WHILE_RUNNING and tally_push) and tally_last_error() says why.
+ *   - A call that can fail returns a tally_status. If it is not TALLY_OK, the outputs are untouched (the two exceptions
+ *     are TALLY_CHECK_WHILE_RUNNING and tally_push) and tally_last_error() says why.
  *   - Outputs come last. Every destroy, close and free accepts NULL.
  *   - A device may be used from any number of threads at once; a plan or an accumulator by one thread at a time.
  *   - The library prints nothing, starts no thread before the first call that needs one, and leaves the caller's
- *     floating-point environment as it found it. Its threads leave signals to the program's own.
- *   - A child of fork may use the simple layer and the CPU's devices and plans, which start threads of their own there;
- *     a GPU's devices are the parent's alone.
+ *     floating-point environment as it found it. Its threads block signals.
+ *   - After fork, a child may use the simple layer and the CPU's devices and plans, which start new threads there. Only
+ *     the parent may use a GPU's devices.
  *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.
  *   - A call on the CPU takes at most 256 KiB of the calling thread's stack.
- *   - Where this manual is silent, results follow NumPy's: NaN propagates through min and max, argmin takes the
- *     first of equals, the sum of nothing is 0, the minimum of nothing is an error.
+ *   - Where this manual is silent, results are NumPy's: NaN propagates through min and max, argmin takes the first of
+ *     equals, the sum of nothing is 0, the minimum of nothing is an error.
  */
 #ifndef TALLY_TALLY_H
 #define TALLY_TALLY_H
@@ -131,8 +131,8 @@ typedef enum tally_mode {
     TALLY_MODE_COUNT
 } tally_mode;
 
-/* The names are those of the enumerators in lower case without prefix: "sum", "count_nonzero", "bf16", "axis",
- * "inclusive_scan". NULL for a value that is none. The strings are static. */
+/* A name is the enumerator in lower case without its prefix: "sum", "count_nonzero", "bf16", "axis", "inclusive_scan".
+ * Returns NULL for a value that is no enumerator. The strings are static. */
 TALLY_API const char *tally_op_name(tally_op op);
 TALLY_API const char *tally_dtype_name(tally_dtype dtype);
 TALLY_API const char *tally_form_name(tally_form form);
@@ -144,24 +144,24 @@ TALLY_API const char *tally_op_summary(tally_op op); /* one line for people */
 TALLY_API tally_status tally_op_from_name(const char *name, tally_op *op);
 TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype);
 
-TALLY_API size_t tally_dtype_size(tally_dtype dtype); /* bytes; 0 for TALLY_DEFAULT and what is no type */
+TALLY_API size_t tally_dtype_size(tally_dtype dtype); /* bytes; 0 for TALLY_DEFAULT and values that are no type */
 
 /* "0.1.0": the version of the library that runs. */
 TALLY_API const char *tally_version(void);
 
 /* ------------------------------------------------------------------------------------ 2. Simple layer ----- */
 
-/* Host memory, all threads of the CPU, any thread may call. n = 0 is fine where the operator has a value for it.
- * The typed calls are the generic ones with the types filled in; x may be NULL when n is 0. Every operator but DOT,
- * which has typed calls, and USER, which needs a plan.
+/* These calls work on host memory, with all threads of the CPU. Any thread may call them. n may be 0 where the operator
+ * has a value for it; x may then be NULL. The typed calls are the generic ones with the types filled in. The generic
+ * calls take every operator except DOT, which has typed calls, and USER, which needs a plan.
  *
  * tally_reduce: out receives one result of the operator's default output type (minmax: two).
  * tally_scan:   inclusive; out has n elements of the operator's default output type and may be x itself when the
  *               two types have the same size.
  *
- * Errors: TALLY_EMPTY for a minimum and the like of nothing; TALLY_UNSUPPORTED for an operator that does not take the
- * type or mode; TALLY_INVALID_ARGUMENT for NULL, what is no operator or type, DOT and USER in the generic calls, and an
- * out that overlaps x otherwise; TALLY_OUT_OF_MEMORY; those of tally_open("cpu"). */
+ * Errors: TALLY_EMPTY for a minimum and the like of nothing; TALLY_UNSUPPORTED if the operator does not take the type
+ * or mode; TALLY_INVALID_ARGUMENT for NULL, an unknown operator or type, DOT and USER in the generic calls, and any
+ * other overlap of out with x; TALLY_OUT_OF_MEMORY; the errors of tally_open("cpu"). */
 TALLY_API tally_status tally_reduce(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
 TALLY_API tally_status tally_reduce_exact(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
 TALLY_API tally_status tally_scan(tally_op op, tally_dtype dtype, const void *x, size_t n, void *out);
@@ -201,16 +201,16 @@ typedef struct tally_device tally_device;
 
 /* Opens a device by its spec:
  *
- *   auto              the first GPU, if there is one that opens, else cpu
+ *   auto              the first GPU that can be opened, else cpu
  *   cuda, cuda:1      an NVIDIA GPU by its number; cuda is cuda:0 (more in tally/cuda.h)
  *   vulkan, vulkan:1  a Vulkan device by its number, GPUs first; vulkan is vulkan:0 (more in tally/vulkan.h)
- *   cpu               every core that this process may run on, the best instruction set of the processor
- *   cpu:avx2          that instruction set or an error; also baseline, avx512
- *   cpu:threads=4     that many threads; joins with the above: cpu:avx2:threads=4
+ *   cpu               every core that this process may run on, with the processor's best instruction set
+ *   cpu:avx2          this instruction set or an error; also baseline, avx512
+ *   cpu:threads=4     this number of threads; may follow an instruction set: cpu:avx2:threads=4
  *
  * The environment fills in what a spec leaves open: TALLY_CPU (an instruction set), TALLY_THREADS.
- * TALLY_NO_DEVICE when the machine has no such device, or lacks what it takes to use it; TALLY_INVALID_ARGUMENT for a
- * spec that cannot be meant; TALLY_OUT_OF_MEMORY. Close it after its plans are destroyed. */
+ * TALLY_NO_DEVICE if the machine has no such device or lacks a library that it needs; TALLY_INVALID_ARGUMENT for a
+ * malformed spec; TALLY_OUT_OF_MEMORY. Destroy a device's plans before you close it. */
 TALLY_API tally_status tally_open(const char *spec, tally_device **device);
 TALLY_API void tally_close(tally_device *device);
 
@@ -227,22 +227,22 @@ typedef struct tally_device_info {
 TALLY_API tally_status tally_device_describe(const tally_device *device, tally_device_info *info);
 TALLY_API tally_status tally_device_at(size_t index, tally_device_info *info);
 
-/* Memory of the device, for callers who have none of their own. On the CPU this is host memory aligned to 64 bytes, on
- * a GPU its own memory, which the program itself cannot read: a program that works on any device takes it from here and
- * copies. Nothing that still runs may use what is freed. tally_copy is synchronous; either side may be device memory or
- * host memory. TALLY_OUT_OF_MEMORY when there is not so much; 0 bytes are fine. */
+/* Allocates memory of the device. On the CPU this is host memory aligned to 64 bytes. On a GPU it is the GPU's own
+ * memory, which the program cannot read directly; a program for any device allocates here and copies. Do not free
+ * memory that a run still uses. tally_copy is synchronous; each side may be device memory or host memory. 0 bytes are
+ * allowed. TALLY_OUT_OF_MEMORY if there is too little. */
 TALLY_API tally_status tally_alloc(tally_device *device, size_t bytes, void **memory);
 TALLY_API void tally_free(tally_device *device, void *memory);
 TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *from, size_t bytes);
 
 /* ------------------------------------------------------------------------------------------- 4. Plans ----- */
 
-/* A user's own operator: a monoid over accumulators of acc_bytes bytes, with a way in and a way out. combine must
- * be associative, and identity neutral for it; tally never reorders elements (a reverse scan combines them in the
- * order in which it meets them), so it need not commute (set 'commutes' if it does: some back ends are faster then).
- * The functions may be called from several threads at once and see accumulators aligned to 16 bytes. 'index' counts
- * elements from the group's first. The texts are the same expressions for back ends that compile at run time, in a part
- * of C that tally_plan(3) tells; the CPU does not read them and they may be NULL. */
+/* A user's own operator: a monoid over accumulators of acc_bytes bytes, with a way in and a way out. combine must be
+ * associative and identity neutral for it. combine need not commute, because tally never reorders elements (a reverse
+ * scan combines them in the order in which it meets them); set 'commutes' if it does, since some back ends are faster
+ * then. The functions may be called from several threads at once and see accumulators aligned to 16 bytes. 'index'
+ * counts elements from the group's first. The texts are the same expressions for back ends that compile at run time, in
+ * a subset of C that tally_plan(3) describes. The CPU does not read them, and they may be NULL. */
 typedef struct tally_user_op {
     size_t struct_size;                                                             /* sizeof(tally_user_op) */
     const char *name;                                                               /* for messages; may be NULL */
@@ -261,9 +261,8 @@ typedef struct tally_user_op {
 } tally_user_op;
 
 enum {
-    /* SEGMENTS: check offsets while running instead of in a pass before it, where the back end can and is faster for
-     * it. Never reads or writes out of bounds; but when TALLY_BAD_OFFSETS is returned, outputs may already have been
-     * written. */
+    /* SEGMENTS: check offsets while running instead of in a pass before, where this is possible and faster. Nothing is
+     * read or written out of bounds, but when TALLY_BAD_OFFSETS is returned, outputs may already have been written. */
     TALLY_CHECK_WHILE_RUNNING = 1u << 0,
     /* Scans: from the last element of each group to the first. */
     TALLY_REVERSE = 1u << 1
@@ -291,7 +290,7 @@ typedef struct tally_desc {
             TALLY_DEFAULT, TALLY_DEFAULT, 0u, 0, NULL                                                                  \
     }
 
-/* How much of it. For ALL_VALUES only 'extent' counts. */
+/* The size of the input. For ALL_VALUES only 'extent' counts. */
 typedef struct tally_shape {
     uint64_t outer;    /* AXIS: the product of the dimensions before the axis */
     uint64_t extent;   /* the axis' own length; ALL_VALUES, SEGMENTS and KEYS: the number of elements */
@@ -299,7 +298,7 @@ typedef struct tally_shape {
     uint64_t segments; /* SEGMENTS: the number of segments */
 } tally_shape;
 
-/* Where it lies. All pointers are to the device's memory, except count (host memory on every device). Results:
+/* Where the data are. All pointers are to the device's memory, except count (host memory on every device). Results:
  *
  *   REDUCE ALL_VALUES    1
  *   REDUCE AXIS          outer x inner, in C order
@@ -307,9 +306,9 @@ typedef struct tally_shape {
  *   REDUCE KEYS          one per run, in order; keys_out (may be NULL) receives the keys, count the number of runs
  *   scans                one per element; elements in no segment keep what was in 'out'
  *
- * minmax writes two elements per result. out_bytes and keys_out_bytes are what the buffers hold; for KEYS a buffer
- * that turns out too small gives TALLY_OUTPUT_TOO_SMALL with the number of runs in *count and nothing else
- * written. A scan may run in place (out == x) when input and output elements have the same size; other overlaps of
+ * minmax writes two elements per result. out_bytes and keys_out_bytes are the sizes of the buffers. If a buffer is too
+ * small for the runs of KEYS, the call returns TALLY_OUTPUT_TOO_SMALL with the number of runs in *count and writes
+ * nothing else. A scan may run in place (out == x) when input and output elements have the same size; other overlaps of
  * outputs with inputs are errors or undefined. */
 typedef struct tally_args {
     size_t struct_size;
@@ -339,10 +338,10 @@ typedef struct tally_plan tally_plan;
 typedef void *tally_stream;
 #define TALLY_SYNCHRONOUS ((tally_stream)0)
 
-/* Checks a description and readies it for a device; a GPU may compile its kernels here. The descriptor and the user
- * operator are copied; the device must outlive the plan. TALLY_INVALID_ARGUMENT for a field with no such value, and for
- * a user operator's text that does not compile, with the compiler's words; TALLY_UNSUPPORTED says why a combination is
- * not to be had; TALLY_OUT_OF_MEMORY; TALLY_DEVICE_FAILED. */
+/* Checks a descriptor and makes it ready for a device; a GPU may compile its kernels here. The descriptor and the user
+ * operator are copied. The device must outlive the plan. TALLY_INVALID_ARGUMENT for a field with an unknown value, and
+ * for a user operator's text that does not compile, with the compiler's message; TALLY_UNSUPPORTED for a combination
+ * that the device does not have, with the reason; TALLY_OUT_OF_MEMORY; TALLY_DEVICE_FAILED. */
 TALLY_API tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan);
 TALLY_API void tally_plan_destroy(tally_plan *plan);
 
@@ -362,23 +361,23 @@ TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally
 
 /* ------------------------------------------------------------------------------------------ 5. Pieces ----- */
 
-/* For ALL_VALUES and AXIS with outer = 1: the next 'extent' elements (AXIS: rows of inner elements) of an input that
- * comes in pieces. A reduction's push uses x and y only, and tally_finish writes the result; a forward scan's push
- * also writes the piece's part of the output, and tally_finish only resets. Indices count from the first piece. Float
- * results of TALLY_FAST depend on where the pieces end; those of TALLY_EXACT do not. 'initial' counts in the first
- * piece. A push that fails leaves the pieces before it counted. tally_finish leaves the plan ready for a new input;
- * tally_reset too, without a result. inner may not change between the pieces. Errors are those of tally_run, and
- * TALLY_UNSUPPORTED for what needs all of its input at once: segments, keys, reverse scans. */
+/* tally_push takes the next 'extent' elements (AXIS: rows of inner elements) of an input that comes in pieces, for
+ * ALL_VALUES and for AXIS with outer = 1. A reduction's push uses x and y only, and tally_finish writes the result. A
+ * forward scan's push also writes the piece's part of the output, and tally_finish only resets. Indices count from the
+ * first piece. inner may not change between the pieces. 'initial' counts in the first piece only. Float results of
+ * TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not. If a push fails, the earlier pieces still
+ * count. tally_finish leaves the plan ready for a new input; so does tally_reset, without a result. Errors are those of
+ * tally_run, and TALLY_UNSUPPORTED for segments, keys and reverse scans, which need their whole input at once. */
 TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
 TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
 TALLY_API void tally_reset(tally_plan *plan);
 
 /* ------------------------------------------------------------------------------------ 6. Accumulators ----- */
 
-/* An exact partial result: add arrays on any thread or machine, send the saved bytes by any means, merge in any
- * order, and round once. The value is the same bits however the input was split. Operators: SUM and MEAN (which
- * share one kind of state and merge with each other), SUMSQ, NORM2 and DOT (likewise). Inputs: f16, bf16, f32, f64.
- * Others give TALLY_UNSUPPORTED; NULL and what does not merge give TALLY_INVALID_ARGUMENT. */
+/* An exact partial result: add arrays on any thread or machine, send the saved bytes by any means, merge in any order,
+ * and round once. The value has the same bits however the input was split. Operators: SUM and MEAN (which share one
+ * kind of state and merge with each other), SUMSQ, NORM2 and DOT (likewise). Inputs: f16, bf16, f32, f64. Others give
+ * TALLY_UNSUPPORTED; NULL, or states that do not merge, give TALLY_INVALID_ARGUMENT. */
 typedef struct tally_accumulator tally_accumulator;
 
 TALLY_API tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator);
@@ -387,19 +386,20 @@ TALLY_API void tally_accumulator_destroy(tally_accumulator *accumulator);
 /* Adds n elements of host memory (y: the second input of DOT, else NULL). Runs on the calling thread. */
 TALLY_API tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x, const void *y, size_t n);
 
-/* Adds what 'from' holds to 'into'; both keep their kind. They must agree in state and input type. */
+/* Adds the state of 'from' to 'into'; both keep their operator. They must agree in the kind of state and in input type.
+ */
 TALLY_API tally_status tally_accumulator_merge(tally_accumulator *into, const tally_accumulator *from);
 
-/* The correctly rounded value of the creating operator, of output type 'out' (TALLY_DEFAULT: the input's type; or any
- * of f16, bf16, f32, f64, rounded once). The accumulator goes on unchanged. */
+/* The correctly rounded value of the accumulator's operator, of output type 'out' (TALLY_DEFAULT: the input's type; or
+ * f16, bf16, f32 or f64, rounded once). The accumulator does not change. */
 TALLY_API tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally_dtype out, void *value);
 
 /* How many elements were added. */
 TALLY_API uint64_t tally_accumulator_count(const tally_accumulator *accumulator);
 
-/* The saved form is versioned, carries a checksum, and is the same bytes on every machine for the same elements in any
- * order and split. 'bytes' gives its size, at most TALLY_ACCUMULATOR_MAX_BYTES; a buffer that is too small gives
- * TALLY_OUTPUT_TOO_SMALL. Loading checks everything and makes a new accumulator or returns TALLY_BAD_STATE. Format:
+/* The saved form has a version and a checksum. The same elements give the same bytes on every machine, in any order and
+ * split. 'bytes' receives its size, at most TALLY_ACCUMULATOR_MAX_BYTES; a buffer that is too small gives
+ * TALLY_OUTPUT_TOO_SMALL. Loading checks everything and makes a new accumulator, or returns TALLY_BAD_STATE. Format:
  * docs/accumulator-format.md. */
 #define TALLY_ACCUMULATOR_MAX_BYTES 2048
 TALLY_API size_t tally_accumulator_saved_bytes(const tally_accumulator *accumulator);
@@ -409,8 +409,8 @@ TALLY_API tally_status tally_accumulator_load(const void *buffer, size_t bytes, 
 
 /* ------------------------------------------------------------------------------------------ 7. Errors ----- */
 
-/* What the last failed call of this thread has to say: what, where, and what to do. Never NULL; valid until the next
- * call of the library on this thread. */
+/* The message of this thread's last failed call: what went wrong, where, and what to do. Never NULL; valid until the
+ * next call of the library on this thread. */
 TALLY_API const char *tally_last_error(void);
 
 /* "TALLY_OUT_OF_MEMORY"; static. */
