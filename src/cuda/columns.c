@@ -42,25 +42,18 @@ bool tally_cuda_slabs_cut(const tally_cuda_device *device, const tally_cuda_size
     return true;
 }
 
-/* As slabs.cu declares it. */
-typedef struct slabs_args {
-    CUdeviceptr x, y, out;
-    uint64_t slabs, tiles;
-    uint32_t slabs_a_tile, extent, inner, part_bits;
-} slabs_args;
-
 tally_status tally_cuda_slabs_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    slabs_args args = {.x = tally_cuda_address(a->x),
-                       .y = tally_cuda_address(a->y),
-                       .out = tally_cuda_address(a->out),
-                       .slabs = a->shape.outer,
-                       .tiles = cut->slabs.tiles,
-                       .slabs_a_tile = (uint32_t)cut->slabs.slabs_a_tile,
-                       .extent = (uint32_t)a->shape.extent,
-                       .inner = (uint32_t)a->shape.inner,
-                       .part_bits = cut->slabs.part_bits};
+    tally_cuda_slabs_args args = {.x = tally_cuda_address(a->x),
+                                  .y = tally_cuda_address(a->y),
+                                  .out = tally_cuda_address(a->out),
+                                  .slabs = a->shape.outer,
+                                  .tiles = cut->slabs.tiles,
+                                  .slabs_a_tile = (uint32_t)cut->slabs.slabs_a_tile,
+                                  .extent = (uint32_t)a->shape.extent,
+                                  .inner = (uint32_t)a->shape.inner,
+                                  .part_bits = cut->slabs.part_bits};
     const tally_cuda_grid grid = {.x = cut->slabs.blocks, .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.fold_slabs, grid, &args, "launching a reduction of slabs");
 }
@@ -136,31 +129,23 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         cut->partials = tally_cuda_place(cut, cut->groups * cut->columns.chunks * sizes->slot_bytes);
 }
 
-/* As columns.cu declares it. */
-typedef struct columns_args {
-    CUdeviceptr x, y, partials;
-    tally_cuda_destination to;
-    uint64_t outer, extent, inner, before, panels, chunks, chunk;
-    uint32_t width, panel, groups;
-} columns_args;
-
 tally_status tally_cuda_columns_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    columns_args args = {.x = tally_cuda_address(a->x),
-                         .y = tally_cuda_address(a->y),
-                         .partials = l->workspace + cut->partials,
-                         .to = tally_cuda_destination_of(l),
-                         .outer = a->shape.outer,
-                         .extent = a->shape.extent,
-                         .inner = a->shape.inner,
-                         .before = l->pieces.before,
-                         .panels = cut->columns.panels,
-                         .chunk = cut->columns.chunk,
-                         .chunks = cut->columns.chunks,
-                         .width = cut->columns.width,
-                         .panel = cut->columns.panel,
-                         .groups = cut->columns.groups};
+    tally_cuda_columns_args args = {.x = tally_cuda_address(a->x),
+                                    .y = tally_cuda_address(a->y),
+                                    .partials = l->workspace + cut->partials,
+                                    .to = tally_cuda_destination_of(l),
+                                    .outer = a->shape.outer,
+                                    .extent = a->shape.extent,
+                                    .inner = a->shape.inner,
+                                    .before = l->pieces.before,
+                                    .panels = cut->columns.panels,
+                                    .chunk = cut->columns.chunk,
+                                    .chunks = cut->columns.chunks,
+                                    .width = cut->columns.width,
+                                    .panel = cut->columns.panel,
+                                    .groups = cut->columns.groups};
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t parts = a->shape.outer * cut->columns.panels * cut->columns.chunks;
     const tally_cuda_grid grid = {.x = least(parts, TALLY_CUDA_MOST_GRID_X), .threads = TALLY_CUDA_BLOCK};

@@ -57,11 +57,6 @@ void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *si
 
 /* ---- launching ---- */
 
-typedef struct exact_args {
-    CUdeviceptr x, y, out, index, keys_out, sums, carry, total, ranks, runs, refused;
-    uint64_t rows, extent, inner, blocks, chunks, room;
-} exact_args;
-
 enum { MOST_BLOCKS = 64 /* for each multiprocessor; their warps take turns */ };
 
 static const char what[] = "launching an exact reduction";
@@ -71,7 +66,7 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t warps) {
                              .threads = TALLY_CUDA_BLOCK};
 }
 
-static tally_status launch_segments(const tally_cuda_launch *l, exact_args *args) {
+static tally_status launch_segments(const tally_cuda_launch *l, tally_cuda_exact_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     uint32_t refuses_empty = 0;
     CUdeviceptr where = l->workspace + l->cut->control + offsetof(tally_cuda_control, not_bad);
@@ -83,7 +78,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, exact_args *args
     return status;
 }
 
-static tally_status launch_keys(const tally_cuda_launch *l, exact_args *args) {
+static tally_status launch_keys(const tally_cuda_launch *l, tally_cuda_exact_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_cuda_grid grid = grid_for(l, args->chunks), one_block = {.x = 1, .threads = TALLY_CUDA_BLOCK};
     tally_status status = tally_cuda_enqueue(l, k->count_heads, grid, args, what);
@@ -101,23 +96,23 @@ tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
     const tally_grouping grouping = c->desc.grouping;
     const CUdeviceptr control = l->workspace + cut->control;
     const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
-    exact_args args = {.x = tally_cuda_address(a->x),
-                       .y = tally_cuda_address(a->y),
-                       .out = tally_cuda_address(a->out),
-                       .index = tally_cuda_address(grouping == TALLY_KEYS ? a->keys : a->offsets),
-                       .keys_out = tally_cuda_address(a->keys_out),
-                       .sums = l->workspace + cut->partials,
-                       .carry = l->pieces.carry,
-                       .total = l->pieces.total,
-                       .ranks = l->workspace + cut->entries,
-                       .runs = control + offsetof(tally_cuda_control, runs),
-                       .refused = grouped ? control + offsetof(tally_cuda_control, refused) : 0,
-                       .rows = cut->groups,
-                       .extent = a->shape.extent,
-                       .inner = grouping == TALLY_AXIS ? a->shape.inner : 1,
-                       .blocks = cut->exact.blocks,
-                       .chunks = cut->exact.chunks,
-                       .room = a->out_bytes / c->out_bytes};
+    tally_cuda_exact_args args = {.x = tally_cuda_address(a->x),
+                                  .y = tally_cuda_address(a->y),
+                                  .out = tally_cuda_address(a->out),
+                                  .index = tally_cuda_address(grouping == TALLY_KEYS ? a->keys : a->offsets),
+                                  .keys_out = tally_cuda_address(a->keys_out),
+                                  .sums = l->workspace + cut->partials,
+                                  .carry = l->pieces.carry,
+                                  .total = l->pieces.total,
+                                  .ranks = l->workspace + cut->entries,
+                                  .runs = control + offsetof(tally_cuda_control, runs),
+                                  .refused = grouped ? control + offsetof(tally_cuda_control, refused) : 0,
+                                  .rows = cut->groups,
+                                  .extent = a->shape.extent,
+                                  .inner = grouping == TALLY_AXIS ? a->shape.inner : 1,
+                                  .blocks = cut->exact.blocks,
+                                  .chunks = cut->exact.chunks,
+                                  .room = a->out_bytes / c->out_bytes};
     if (grouping == TALLY_KEYS && a->keys_out && a->keys_out_bytes / c->index_bytes < args.room)
         args.room = a->keys_out_bytes / c->index_bytes;
     if (grouping == TALLY_SEGMENTS)

@@ -15,23 +15,6 @@ enum {
     MANY = 32 /* elements a segment, of which bits are made; with 8 it took 1.2 times as long for segments of 16 */
 };
 
-/* As kernels/groups.cu declares it. */
-typedef struct groups_args {
-    CUdeviceptr x, y, out, index, keys_out;
-    uint64_t n, segments, room, tiles, chunk, chunks;
-    CUdeviceptr cuts, of_tile, told;
-    uint32_t check_before, check_while_running, refuses_empty;
-    CUdeviceptr entries;
-} groups_args;
-
-/* As warp_segments.cu declares it. */
-typedef struct warps_args {
-    CUdeviceptr x, out, index;
-    uint64_t n, segments, tiles, chunk, chunks;
-    CUdeviceptr cuts, bits, first, told;
-    uint32_t refuses_empty;
-} warps_args;
-
 /* ---- cutting ---- */
 
 static bool writes_words(const tally_cuda_cut *cut, const tally_shape *shape) {
@@ -110,7 +93,7 @@ static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t threads) {
     return tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_FOLD_BLOCK, LOOKING_BLOCKS);
 }
 
-static tally_status launch_segments(const tally_cuda_launch *l, groups_args *args) {
+static tally_status launch_segments(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t looks = args->segments / LOOKS;
     tally_status status =
@@ -123,7 +106,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, groups_args *arg
     return status;
 }
 
-static tally_status start_runs(const tally_cuda_launch *l, groups_args *args) {
+static tally_status start_runs(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
     static const char what[] = "launching a reduction of runs";
     const tally_cuda_plan *plan = l->plan;
     if (!plan->sizes.folds_in_waves)
@@ -136,7 +119,7 @@ static tally_status start_runs(const tally_cuda_launch *l, groups_args *args) {
 }
 
 /* An output that may turn out too small stays untouched, so the runs are counted first. */
-static tally_status launch_runs(const tally_cuda_launch *l, groups_args *args) {
+static tally_status launch_runs(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_status status = TALLY_OK;
     if (args->room < args->n)
@@ -155,19 +138,19 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
     const uint64_t looks = l->args->shape.segments / LOOKS, searching = cut->folds.chunks / TALLY_CUDA_FOLD_BLOCK + 1;
-    warps_args args = {.x = tally_cuda_address(l->args->x),
-                       .out = tally_cuda_address(l->args->out),
-                       .index = tally_cuda_address(l->args->offsets),
-                       .n = l->args->shape.extent,
-                       .segments = l->args->shape.segments,
-                       .tiles = cut->folds.tiles,
-                       .chunk = cut->folds.chunk,
-                       .chunks = cut->folds.chunks,
-                       .cuts = l->workspace + cut->partials,
-                       .bits = cut->bits ? l->workspace + cut->bits : 0,
-                       .first = l->workspace + cut->of_tile,
-                       .told = l->workspace + cut->control,
-                       .refuses_empty = refuses_empty};
+    tally_cuda_warps_args args = {.x = tally_cuda_address(l->args->x),
+                                  .out = tally_cuda_address(l->args->out),
+                                  .index = tally_cuda_address(l->args->offsets),
+                                  .n = l->args->shape.extent,
+                                  .segments = l->args->shape.segments,
+                                  .tiles = cut->folds.tiles,
+                                  .chunk = cut->folds.chunk,
+                                  .chunks = cut->folds.chunks,
+                                  .cuts = l->workspace + cut->partials,
+                                  .bits = cut->bits ? l->workspace + cut->bits : 0,
+                                  .first = l->workspace + cut->of_tile,
+                                  .told = l->workspace + cut->control,
+                                  .refuses_empty = refuses_empty};
     void *parameters[] = {&args};
     const bool own_words = writes_words(cut, &l->args->shape);
     const tally_cuda_grid marks = {
@@ -205,23 +188,23 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
         return launch_by_warps(l, refuses_empty);
     const bool while_running =
         (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && a->shape.segments && !keys;
-    groups_args args = {.x = tally_cuda_address(a->x),
-                        .y = tally_cuda_address(a->y),
-                        .out = tally_cuda_address(a->out),
-                        .index = tally_cuda_address(keys ? a->keys : a->offsets),
-                        .keys_out = tally_cuda_address(a->keys_out),
-                        .n = a->shape.extent,
-                        .segments = a->shape.segments,
-                        .tiles = cut->folds.tiles,
-                        .chunk = cut->folds.chunk,
-                        .chunks = cut->folds.chunks,
-                        .cuts = l->workspace + cut->partials,
-                        .of_tile = l->workspace + cut->of_tile,
-                        .told = l->workspace + cut->control,
-                        .check_before = !while_running,
-                        .check_while_running = while_running,
-                        .refuses_empty = refuses_empty,
-                        .entries = l->workspace + cut->entries};
+    tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
+                                   .y = tally_cuda_address(a->y),
+                                   .out = tally_cuda_address(a->out),
+                                   .index = tally_cuda_address(keys ? a->keys : a->offsets),
+                                   .keys_out = tally_cuda_address(a->keys_out),
+                                   .n = a->shape.extent,
+                                   .segments = a->shape.segments,
+                                   .tiles = cut->folds.tiles,
+                                   .chunk = cut->folds.chunk,
+                                   .chunks = cut->folds.chunks,
+                                   .cuts = l->workspace + cut->partials,
+                                   .of_tile = l->workspace + cut->of_tile,
+                                   .told = l->workspace + cut->control,
+                                   .check_before = !while_running,
+                                   .check_while_running = while_running,
+                                   .refuses_empty = refuses_empty,
+                                   .entries = l->workspace + cut->entries};
     if (!keys)
         return launch_segments(l, &args);
     args.room = a->out_bytes / (c->out_bytes * c->per_result);

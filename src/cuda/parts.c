@@ -9,27 +9,7 @@
 #include "cuda/parts.h"
 
 #include "cuda/accumulator.h"
-
-extern const char tally_cuda_kernels_append[], tally_cuda_kernels_check_segments[], tally_cuda_kernels_cluster[],
-    tally_cuda_kernels_column_partials[], tally_cuda_kernels_columns[], tally_cuda_kernels_count_runs[],
-    tally_cuda_kernels_exact[], tally_cuda_kernels_exact_groups[], tally_cuda_kernels_exact_keys[],
-    tally_cuda_kernels_exact_levels[], tally_cuda_kernels_exact_pieces[], tally_cuda_kernels_exact_round[],
-    tally_cuda_kernels_exact_rows[], tally_cuda_kernels_exact_tiles[], tally_cuda_kernels_fetch[],
-    tally_cuda_kernels_fold_block[], tally_cuda_kernels_fold_columns[], tally_cuda_kernels_fold_cuts[],
-    tally_cuda_kernels_fold_partials[], tally_cuda_kernels_fold_runs[], tally_cuda_kernels_fold_segments[],
-    tally_cuda_kernels_fold_tile[], tally_cuda_kernels_groups[], tally_cuda_kernels_mark_offsets[],
-    tally_cuda_kernels_mark_segments[], tally_cuda_kernels_offset_bits[], tally_cuda_kernels_offsets[],
-    tally_cuda_kernels_panels[], tally_cuda_kernels_partials[], tally_cuda_kernels_pieces[],
-    tally_cuda_kernels_pipeline[], tally_cuda_kernels_place_groups[], tally_cuda_kernels_reduce[],
-    tally_cuda_kernels_rows[], tally_cuda_kernels_runs[], tally_cuda_kernels_scan[], tally_cuda_kernels_scan_bytes[],
-    tally_cuda_kernels_scan_columns[], tally_cuda_kernels_scan_finish[], tally_cuda_kernels_scan_held[],
-    tally_cuda_kernels_scan_move[], tally_cuda_kernels_scan_narrow[], tally_cuda_kernels_scan_panels[],
-    tally_cuda_kernels_scan_sum[], tally_cuda_kernels_scan_tiles[], tally_cuda_kernels_segment_ends[],
-    tally_cuda_kernels_segment_words[], tally_cuda_kernels_short_rows[], tally_cuda_kernels_slabs[],
-    tally_cuda_kernels_stretch[], tally_cuda_kernels_sum_panels[], tally_cuda_kernels_thin_columns[],
-    tally_cuda_kernels_tiny_rows[], tally_cuda_kernels_warp_ends[], tally_cuda_kernels_warp_fold[],
-    tally_cuda_kernels_warp_heads[], tally_cuda_kernels_warp_segments[], tally_cuda_kernels_wave_runs[],
-    tally_cuda_kernels_waves[];
+#include "cuda/texts.h"
 
 /* ---- reductions of rows and columns ---- */
 

@@ -80,20 +80,13 @@ tally_cuda_destination tally_cuda_destination_of(const tally_cuda_launch *l) {
                                     .count = l->pieces.before + l->args->shape.extent};
 }
 
-/* As partials.cu declares it. */
-typedef struct partials_args {
-    CUdeviceptr partials;
-    tally_cuda_destination to;
-    uint64_t results, chunks;
-} partials_args;
-
 tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, CUfunction kernel, uint64_t chunks) {
     const tally_cuda_plan *plan = l->plan;
     const uint64_t results = l->cut->groups, enough = (uint64_t)plan->device->multiprocessors * FOLD_BLOCKS;
-    partials_args args = {.partials = l->workspace + l->cut->partials,
-                          .to = tally_cuda_destination_of(l),
-                          .results = results,
-                          .chunks = chunks};
+    tally_cuda_partials_args args = {.partials = l->workspace + l->cut->partials,
+                                     .to = tally_cuda_destination_of(l),
+                                     .results = results,
+                                     .chunks = chunks};
     tally_cuda_grid grid = {.x = least(results, enough), .threads = TALLY_CUDA_BLOCK, .starts_early = true};
     if (plan->sizes.has_clusters && chunks > ONE_BLOCK_FOLDS) {
         kernel = plan->kernels.fold_partials_in_cluster;
@@ -102,25 +95,18 @@ tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, CUfunction k
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching the end of a reduction");
 }
 
-/* As rows.cu declares it. */
-typedef struct reduce_args {
-    CUdeviceptr x, y, partials;
-    tally_cuda_destination to;
-    uint64_t rows, extent, chunk, blocks, before;
-} reduce_args;
-
 tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
-    reduce_args args = {.x = tally_cuda_address(l->args->x),
-                        .y = tally_cuda_address(l->args->y),
-                        .partials = l->workspace + cut->partials,
-                        .to = tally_cuda_destination_of(l),
-                        .rows = cut->groups,
-                        .extent = l->args->shape.extent,
-                        .chunk = cut->rows.chunk,
-                        .blocks = cut->rows.blocks,
-                        .before = l->pieces.before};
+    tally_cuda_reduce_args args = {.x = tally_cuda_address(l->args->x),
+                                   .y = tally_cuda_address(l->args->y),
+                                   .partials = l->workspace + cut->partials,
+                                   .to = tally_cuda_destination_of(l),
+                                   .rows = cut->groups,
+                                   .extent = l->args->shape.extent,
+                                   .chunk = cut->rows.chunk,
+                                   .blocks = cut->rows.blocks,
+                                   .before = l->pieces.before};
     tally_cuda_grid grid = {.x = cut->rows.blocks,
                             .y = least(cut->groups, TALLY_CUDA_MOST_GRID_Y),
                             .threads = TALLY_CUDA_BLOCK,
@@ -161,40 +147,26 @@ bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_comp
     return true;
 }
 
-/* As short_rows.cu declares it. */
-typedef struct short_rows_args {
-    CUdeviceptr x, y, out;
-    uint64_t rows;
-    uint32_t extent, lane_bits;
-} short_rows_args;
-
 tally_status tally_cuda_short_rows_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
-    short_rows_args args = {.x = tally_cuda_address(a->x),
-                            .y = tally_cuda_address(a->y),
-                            .out = tally_cuda_address(a->out),
-                            .rows = l->cut->groups,
-                            .extent = (uint32_t)a->shape.extent,
-                            .lane_bits = l->cut->short_rows.lane_bits};
+    tally_cuda_short_rows_args args = {.x = tally_cuda_address(a->x),
+                                       .y = tally_cuda_address(a->y),
+                                       .out = tally_cuda_address(a->out),
+                                       .rows = l->cut->groups,
+                                       .extent = (uint32_t)a->shape.extent,
+                                       .lane_bits = l->cut->short_rows.lane_bits};
     const tally_cuda_grid grid = {.x = l->cut->short_rows.blocks, .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.fold_short_rows, grid, &args, "launching a reduction of short rows");
 }
 
-/* As tiny_rows.cu declares it. */
-typedef struct tiny_rows_args {
-    CUdeviceptr x, y, out;
-    uint64_t rows;
-    uint32_t extent;
-} tiny_rows_args;
-
 tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     const uint64_t rows_a_block = (uint64_t)TALLY_CUDA_BLOCK * l->plan->sizes.vector;
-    tiny_rows_args args = {.x = tally_cuda_address(a->x),
-                           .y = tally_cuda_address(a->y),
-                           .out = tally_cuda_address(a->out),
-                           .rows = l->cut->groups,
-                           .extent = (uint32_t)a->shape.extent};
+    tally_cuda_tiny_rows_args args = {.x = tally_cuda_address(a->x),
+                                      .y = tally_cuda_address(a->y),
+                                      .out = tally_cuda_address(a->out),
+                                      .rows = l->cut->groups,
+                                      .extent = (uint32_t)a->shape.extent};
     const tally_cuda_grid grid = {.x = divide_up(l->cut->groups, rows_a_block), .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.fold_tiny_rows, grid, &args, "launching a reduction of tiny rows");
 }

@@ -15,11 +15,6 @@ bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_comp
 tally_status tally_cuda_short_rows_launch(const tally_cuda_launch *launch);
 tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *launch);
 
-/* The kernels' struct destination: where results go. */
-typedef struct tally_cuda_destination {
-    CUdeviceptr out, carry, total;
-    uint64_t count;
-} tally_cuda_destination;
 tally_cuda_destination tally_cuda_destination_of(const tally_cuda_launch *launch);
 
 /* Folds what the chunks of rows or columns gave (partials.cu). */

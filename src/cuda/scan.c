@@ -53,12 +53,6 @@ static bool cut_held(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     return true;
 }
 
-/* As scan_held.cu declares it. */
-typedef struct held_args {
-    CUdeviceptr x, y, out, initial, carry, total, sums;
-    uint64_t n, before;
-} held_args;
-
 /* Blocks that are not a cluster learn what comes before them from a launch of the same kernel that gives their sums. */
 tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
@@ -69,14 +63,14 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
                                   .threads = cut->held.threads,
                                   .cluster = cut->held.in_cluster ? (unsigned)cut->held.blocks : 0,
                                   .starts_early = true};
-    held_args args = {.x = tally_cuda_address(a->x),
-                      .y = tally_cuda_address(a->y),
-                      .initial = tally_cuda_address(a->initial),
-                      .carry = l->pieces.carry,
-                      .total = l->pieces.total,
-                      .sums = sums_first ? l->workspace + cut->partials : 0,
-                      .n = cut->elements,
-                      .before = l->pieces.before};
+    tally_cuda_held_args args = {.x = tally_cuda_address(a->x),
+                                 .y = tally_cuda_address(a->y),
+                                 .initial = tally_cuda_address(a->initial),
+                                 .carry = l->pieces.carry,
+                                 .total = l->pieces.total,
+                                 .sums = sums_first ? l->workspace + cut->partials : 0,
+                                 .n = cut->elements,
+                                 .before = l->pieces.before};
     tally_status status = TALLY_OK;
     if (sums_first)
         status = tally_cuda_enqueue(l, kernel, grid, &args, "launching the sums of a scan");
@@ -111,23 +105,16 @@ void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *siz
     cut->zeroed_bytes = cut->bytes;
 }
 
-/* As offset_bits.cu declares it. */
-typedef struct offset_marks {
-    CUdeviceptr offsets;
-    uint64_t segments, n;
-    CUdeviceptr bits;
-} offset_marks;
-
 /* Checks the offsets, and marks the elements at which segments begin. */
 static tally_status mark_offsets(const tally_cuda_launch *l) {
     CUdeviceptr control = l->workspace + l->cut->control;
     CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
     CUdeviceptr where = control + offsetof(tally_cuda_control, not_bad);
     const uint64_t segments = l->args->shape.segments;
-    offset_marks marks = {.offsets = tally_cuda_address(l->args->offsets),
-                          .segments = segments,
-                          .n = l->cut->elements,
-                          .bits = l->workspace + l->cut->bits};
+    tally_cuda_offset_marks marks = {.offsets = tally_cuda_address(l->args->offsets),
+                                     .segments = segments,
+                                     .n = l->cut->elements,
+                                     .bits = l->workspace + l->cut->bits};
     void *parameters[] = {&marks, &refused, &where};
     const tally_cuda_grid grid = {
         .x = tally_cuda_blocks_for(l->plan->device, segments / OFFSETS_A_THREAD + 1, TALLY_CUDA_BLOCK, MARKING_BLOCKS),
@@ -136,39 +123,33 @@ static tally_status mark_offsets(const tally_cuda_launch *l) {
                             "launching the check of offsets");
 }
 
-/* As scan_tiles.cu declares it. */
-typedef struct scan_args {
-    CUdeviceptr x, y, out, index, initial, carry, total;
-    uint64_t n, extent, segments, before, tile, tiles;
-    CUdeviceptr bits, refused, entries;
-} scan_args;
-
-static scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {
+static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
     const bool segments = l->plan->base.computation.desc.grouping == TALLY_SEGMENTS;
-    return (scan_args){.x = tally_cuda_address(a->x),
-                       .y = tally_cuda_address(a->y),
-                       .out = tally_cuda_address(a->out),
-                       .index = tally_cuda_address(segments ? a->offsets : a->keys),
-                       .initial = tally_cuda_address(a->initial),
-                       .carry = l->pieces.carry,
-                       .total = l->pieces.total,
-                       .n = cut->elements,
-                       .extent = a->shape.extent,
-                       .segments = a->shape.segments,
-                       .before = l->pieces.before,
-                       .tile = tile,
-                       .tiles = tiles,
-                       .bits = segments ? l->workspace + cut->bits : 0,
-                       .refused = segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
-                       .entries = l->workspace + cut->entries};
+    return (tally_cuda_scan_args){
+        .x = tally_cuda_address(a->x),
+        .y = tally_cuda_address(a->y),
+        .out = tally_cuda_address(a->out),
+        .index = tally_cuda_address(segments ? a->offsets : a->keys),
+        .initial = tally_cuda_address(a->initial),
+        .carry = l->pieces.carry,
+        .total = l->pieces.total,
+        .n = cut->elements,
+        .extent = a->shape.extent,
+        .segments = a->shape.segments,
+        .before = l->pieces.before,
+        .tile = tile,
+        .tiles = tiles,
+        .bits = segments ? l->workspace + cut->bits : 0,
+        .refused = segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
+        .entries = l->workspace + cut->entries};
 }
 
 tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_sizes *sizes = &l->plan->sizes;
-    scan_args args = scan_of(l, cut->scan.tile, cut->scan.tiles);
+    tally_cuda_scan_args args = scan_of(l, cut->scan.tile, cut->scan.tiles);
     const tally_cuda_grid grid = {
         .x = cut->scan.blocks, .threads = sizes->scan.threads, .shared = sizes->scan.shared, .is_together = true};
     tally_status status = TALLY_OK;
@@ -244,22 +225,15 @@ bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, con
     return true;
 }
 
-/* As scan_narrow.cu declares it. */
-typedef struct narrow_args {
-    scan_args tiles;
-    CUdeviceptr told;
-    uint32_t inner, strands, rows, lanes;
-} narrow_args;
-
 tally_status tally_cuda_narrow_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_sizes *sizes = &l->plan->sizes;
-    narrow_args args = {.tiles = scan_of(l, cut->narrow.tile, cut->narrow.tiles),
-                        .told = l->workspace + cut->told,
-                        .inner = (uint32_t)l->args->shape.inner,
-                        .strands = cut->narrow.strands,
-                        .rows = cut->narrow.rows,
-                        .lanes = cut->narrow.lanes};
+    tally_cuda_narrow_args args = {.tiles = scan_of(l, cut->narrow.tile, cut->narrow.tiles),
+                                   .told = l->workspace + cut->told,
+                                   .inner = (uint32_t)l->args->shape.inner,
+                                   .strands = cut->narrow.strands,
+                                   .rows = cut->narrow.rows,
+                                   .lanes = cut->narrow.lanes};
     const tally_cuda_grid grid = {.x = cut->narrow.blocks,
                                   .threads = sizes->scan.narrow_threads,
                                   .shared = sizes->scan.shared,

@@ -105,27 +105,21 @@ void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_co
 
 /* ---- launching ---- */
 
-/* As scan_columns.cu declares it. */
-typedef struct scan_columns_args {
-    CUdeviceptr x, y, out, initial, partials, carry, total;
-    uint64_t outer, extent, inner, chunk, chunks, before, width;
-} scan_columns_args;
-
-static scan_columns_args columns_scan(const tally_cuda_launch *l, uint64_t chunk, uint64_t chunks) {
+static tally_cuda_scan_columns_args columns_scan(const tally_cuda_launch *l, uint64_t chunk, uint64_t chunks) {
     const tally_args *a = l->args;
-    return (scan_columns_args){.x = tally_cuda_address(a->x),
-                               .y = tally_cuda_address(a->y),
-                               .out = tally_cuda_address(a->out),
-                               .initial = tally_cuda_address(a->initial),
-                               .partials = l->workspace + l->cut->partials,
-                               .carry = l->pieces.carry,
-                               .total = l->pieces.total,
-                               .outer = a->shape.outer,
-                               .extent = a->shape.extent,
-                               .inner = a->shape.inner,
-                               .chunk = chunk,
-                               .chunks = chunks,
-                               .before = l->pieces.before};
+    return (tally_cuda_scan_columns_args){.x = tally_cuda_address(a->x),
+                                          .y = tally_cuda_address(a->y),
+                                          .out = tally_cuda_address(a->out),
+                                          .initial = tally_cuda_address(a->initial),
+                                          .partials = l->workspace + l->cut->partials,
+                                          .carry = l->pieces.carry,
+                                          .total = l->pieces.total,
+                                          .outer = a->shape.outer,
+                                          .extent = a->shape.extent,
+                                          .inner = a->shape.inner,
+                                          .chunk = chunk,
+                                          .chunks = chunks,
+                                          .before = l->pieces.before};
 }
 
 static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
@@ -134,7 +128,7 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
 }
 
 /* Turns the sums of chunks into those of all chunks before each. */
-static tally_status launch_scan_of_sums(const tally_cuda_launch *l, scan_columns_args *args) {
+static tally_status launch_scan_of_sums(const tally_cuda_launch *l, tally_cuda_scan_columns_args *args) {
     const uint64_t threads_a_column = args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : WARP;
     return tally_cuda_enqueue(l, l->plan->kernels.scan_stretches, grid_for(l, l->cut->groups * threads_a_column), args,
                               "launching a scan of their sums");
@@ -145,7 +139,7 @@ tally_status tally_cuda_stretches_launch(const tally_cuda_launch *l) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t chunks = cut->stretches.chunks;
     const tally_cuda_grid grid = grid_for(l, cut->groups / cut->stretches.width * chunks);
-    scan_columns_args args = columns_scan(l, cut->stretches.chunk, chunks);
+    tally_cuda_scan_columns_args args = columns_scan(l, cut->stretches.chunk, chunks);
     args.width = cut->stretches.width;
     tally_status status = TALLY_OK;
     if (chunks > 1)
@@ -157,33 +151,26 @@ tally_status tally_cuda_stretches_launch(const tally_cuda_launch *l) {
     return status;
 }
 
-/* As panels.cu declares it. */
-typedef struct panels_args {
-    CUdeviceptr x, y, out, initial, partials, carry, total;
-    uint64_t outer, extent, inner, before, panels, chunk, chunks;
-    uint32_t panel, strands;
-} panels_args;
-
 tally_status tally_cuda_panels_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_sizes *sizes = &l->plan->sizes;
-    scan_columns_args columns = columns_scan(l, cut->panels.chunk, cut->panels.chunks);
-    panels_args args = {.x = columns.x,
-                        .y = columns.y,
-                        .out = columns.out,
-                        .initial = columns.initial,
-                        .partials = columns.partials,
-                        .carry = columns.carry,
-                        .total = columns.total,
-                        .outer = columns.outer,
-                        .extent = columns.extent,
-                        .inner = columns.inner,
-                        .before = columns.before,
-                        .panels = cut->panels.panels,
-                        .chunk = cut->panels.chunk,
-                        .chunks = cut->panels.chunks,
-                        .panel = cut->panels.panel,
-                        .strands = cut->panels.strands};
+    tally_cuda_scan_columns_args columns = columns_scan(l, cut->panels.chunk, cut->panels.chunks);
+    tally_cuda_panels_args args = {.x = columns.x,
+                                   .y = columns.y,
+                                   .out = columns.out,
+                                   .initial = columns.initial,
+                                   .partials = columns.partials,
+                                   .carry = columns.carry,
+                                   .total = columns.total,
+                                   .outer = columns.outer,
+                                   .extent = columns.extent,
+                                   .inner = columns.inner,
+                                   .before = columns.before,
+                                   .panels = cut->panels.panels,
+                                   .chunk = cut->panels.chunk,
+                                   .chunks = cut->panels.chunks,
+                                   .panel = cut->panels.panel,
+                                   .strands = cut->panels.strands};
     const tally_cuda_grid grid = {
         .x = cut->panels.blocks, .threads = sizes->scan.panel_threads, .shared = sizes->scan.shared};
     tally_status status = TALLY_OK;

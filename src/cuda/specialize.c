@@ -6,10 +6,10 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "cuda/accumulator.h"
+#include "cuda/arguments.h"
 #include "cuda/specialize_exact.h"
+#include "cuda/texts.h"
 #include "gpu/expressions.h"
-
-extern const char tally_cuda_kernels_ptx[], tally_cuda_kernels_prelude[];
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;
@@ -257,8 +257,10 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
     for (size_t k = 0; k < texts->count && !failed; k++) {
         tally_text text = {0};
         tally_text_add(&text, beginning.bytes);
-        for (const char *const *file = parts[k]; *file; file++)
+        for (const char *const *file = parts[k]; *file; file++) {
+            tally_cuda_arguments_add(&text, *file);
             tally_text_add(&text, *file);
+        }
         texts->text[k] = text.bytes;
         failed = text.failed;
     }

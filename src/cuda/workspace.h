@@ -4,6 +4,7 @@
 #ifndef TALLY_CUDA_WORKSPACE_H
 #define TALLY_CUDA_WORKSPACE_H
 
+#include "cuda/arguments.h"
 #include "cuda/cuda.h"
 #include "cuda/sizes.h"
 
@@ -106,16 +107,6 @@ typedef struct tally_cuda_cut {
     size_t zeroed_bytes;
     size_t bytes;
 } tally_cuda_cut;
-
-/* What the kernels of segments and keys and their caller tell each other. */
-typedef struct tally_cuda_control {
-    uint64_t runs;    /* of keys */
-    uint64_t not_bad; /* ~ the least segment whose offsets are bad, so that zero means none */
-    uint64_t not_empty;
-    uint32_t refused;
-    uint32_t crowded;          /* fold_tile.cu's */
-    uint32_t has_empty, taken; /* warp_segments.cu's */
-} tally_cuda_control;
 
 /* bits of tally_cuda_control.refused, as offsets.cu and runs.cu set them */
 enum { TALLY_CUDA_REFUSED_BAD = 1, TALLY_CUDA_REFUSED_EMPTY = 2, TALLY_CUDA_REFUSED_RUNS = 4 };

@@ -4,19 +4,6 @@
  * of consecutive elements, and a thread's elements may then be of two rows. At the end the threads of a column are
  * folded in their order, and a second kernel folds the chunks in a fixed one, so that a result is the same bits every
  * run. Where the operator does not commute, each thread has a part of the chunk's rows that follow each other. */
-struct columns_args {
-    const in_t *x, *y;
-    slot *partials; /* chunks x outer x inner */
-    destination to;
-    uint64 outer, extent, inner;
-    uint64 before; /* rows in earlier pieces */
-    uint64 panels; /* of a slab */
-    uint64 chunks; /* of a panel */
-    uint64 chunk;  /* rows of a chunk */
-    uint32 width;  /* columns of a thread: COLUMN_WIDTH, or 1 */
-    uint32 panel;  /* columns of a panel */
-    uint32 groups; /* rows of a step */
-};
 
 /* Blocks that a multiprocessor must have registers for. */
 constexpr int COLUMN_RESIDENT = COLUMN_WIDTH * sizeof(acc_t) <= 32 ? 4 : sizeof(acc_t) <= 32 ? 2 : 1;

@@ -15,25 +15,6 @@ struct row_sum {
 };
 static_assert(sizeof(row_sum) == SLOT_BYTES, "cuda/sizes.c counts with another size");
 
-struct exact_args {
-    const in_t *x, *y;
-    out_t *out;
-    const index_t *index; /* offsets or keys */
-    index_t *keys_out;
-    row_sum *sums;        /* one for each row that several blocks share; zero when the kernel starts */
-    const row_sum *carry; /* for each group what earlier pieces gave */
-    row_sum *total;       /* if not NULL, where sums go instead of results to 'out'; not the memory of 'carry' */
-    uint64 *ranks;        /* for each chunk of keys how many heads it has, then how many runs begin before it */
-    uint64 *runs;         /* receives the number of runs of keys */
-    uint32 *refused;      /* not 0: the offsets are bad, or the output too small; nothing is written */
-    uint64 rows;   /* groups */
-    uint64 extent; /* elements of a row; of segments and keys, in all */
-    uint64 inner;  /* elements from one of a group to the next */
-    uint64 blocks; /* that share a row */
-    uint64 chunks; /* of keys */
-    uint64 room;   /* runs that the outputs hold */
-};
-
 enum {
     WARPS = BLOCK / WARP,
     VECTOR = 16 / sizeof(in_t),

@@ -1,11 +1,4 @@
-/* What the kernels of reductions by segments and keys tell each other and the host (tally_cuda_control of workspace.h).
- */
-struct control {
-    uint64 runs; /* of keys */
-    uint64 not_bad, not_empty; /* the complement of the first bad and of the first empty segment, so that 0 is none */
-    uint32 refused; /* not 0: the offsets are bad, or the output too small; nothing is written */
-    uint32 crowded; /* how many tiles have left their empty segments to fold_cuts */
-};
+/* What reductions by segments and by keys share. */
 
 /* What a chunk has of groups that reach beyond it. */
 struct cut {
@@ -17,21 +10,6 @@ struct cut {
 #endif
 };
 static_assert(sizeof(cut) == CUT_BYTES);
-
-struct groups_args {
-    const in_t *x, *y;
-    result_t *out;
-    const index_t *index; /* offsets or keys */
-    index_t *keys_out;
-    uint64 n, segments;
-    uint64 room;                 /* KEYS: results that the outputs hold */
-    uint64 tiles, chunk, chunks; /* chunk: tiles that one block takes, one after the other */
-    cut *cuts;                   /* one for each chunk */
-    uint64 *of_tile;             /* SEGMENTS: the first one that begins in the tile or after it; KEYS: see runs.cu */
-    control *told;
-    uint32 check_before, check_while_running, refuses_empty;
-    uint2 *entries; /* wave_runs.cu */
-};
 
 enum { NEAR = 8 /* chunks that a group may reach over for one thread to fold what they have of it */ };
 

@@ -1,10 +1,5 @@
 /* Offsets become bits while they are checked: one for each element, 1 where a segment begins in the direction of the
  * scan. What comes after reads an eighth of a byte an element instead of the offsets. */
-struct offset_marks {
-    const index_t *offsets;
-    uint64 segments, n;
-    uint32 *bits; /* NULL: offsets are only checked */
-};
 enum {
     LOOKS_AHEAD = 4, /* vectors of offsets that a thread loads at a time */
     CLOSE = 8        /* elements a segment on average, up to which those are neighbours, which share words of bits. Marking

@@ -6,21 +6,6 @@
  * a pass of their own before (scan_columns.cu scans the sums). Loaders fetch tiles ahead, a vector or an element at a
  * time: rows of panels are too short to be copied in bulk, which took 36 cycles a row on an H200. Sizes are those of
  * scan_tiles.cu. */
-struct panels_args {
-    const in_t *x, *y;
-    result_t *out;
-    const out_t *initial;
-    slot *partials;    /* chunks x outer x inner, if there are several */
-    const slot *carry; /* for each column what earlier pieces gave, or NULL */
-    slot *total;       /* for each column where goes what all pieces up to this one give, or NULL */
-    uint64 outer, extent, inner;
-    uint64 before;         /* rows in earlier pieces */
-    uint64 panels;  /* of all slabs */
-    uint64 chunk;   /* rows of a chunk, whole tiles */
-    uint64 chunks;  /* of a panel */
-    uint32 panel;   /* columns of a panel */
-    uint32 strands; /* of a tile: each is ITEMS rows, which one thread takes of its column */
-};
 enum {
     PANEL_RING = RING - 1, /* tiles; the strands' sums take the room of one */
     PANEL_LOADERS = SCAN_PANEL_THREADS - TEAMS * FINISHERS

@@ -1,18 +1,6 @@
 /* Where the results of a reduction go, and what its second kernel starts from: what the chunks of rows or of columns
  * gave, folded in a fixed order, so that a result is the same bits every run. The kernels are in fold_partials.cu and
  * column_partials.cu. */
-struct destination {
-    result_t *out;
-    const slot *carry; /* for each result what earlier pieces gave; NULL where there were none */
-    slot *total;       /* where the accumulators go, for the next piece, instead of results to 'out'; or NULL */
-    uint64 count;      /* elements of each result, those of earlier pieces included */
-};
-
-struct partials_args {
-    const slot *partials; /* chunks x results */
-    destination to;
-    uint64 results, chunks;
-};
 
 inline void give(const destination &to, uint64 number, acc_t acc) {
     if (to.carry)

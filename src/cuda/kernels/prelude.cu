@@ -9,6 +9,9 @@
  *   index_t          an offset or a key
  *   result_t         a result: an output element, or two
  *   identity_as<A>(), lift_as<A>(x, y, i), combine(a, b), widen(lane), lower(acc, n, start), raise(initial) */
+#ifndef offsetof /* which NVRTC has no header for; its front end has the operator from which such headers make it */
+#define offsetof(type, member) __INTADDR__(&((type *)0)->member)
+#endif
 typedef signed char int8;
 typedef short int16;
 typedef int int32;

@@ -1,13 +1,5 @@
 /* What reduce.cu and cluster.cu share: a chunk of a row, folded by one thread block. */
 
-struct reduce_args {
-    const in_t *x, *y;
-    slot *partials; /* blocks x rows */
-    destination to;
-    uint64 rows, extent, chunk, blocks;
-    uint64 before; /* elements in earlier pieces */
-};
-
 struct row {
     const in_t *x, *y;
     uint64 extent, before;

@@ -2,17 +2,6 @@
  * thread takes a stretch of 'chunk' rows of 'width' columns, neighbouring threads take neighbouring ones. With one
  * chunk that is all; else the chunks' sums are taken and scanned in launches of their own, which go over the input
  * twice. */
-struct scan_columns_args {
-    const in_t *x, *y;
-    result_t *out;
-    const out_t *initial;
-    slot *partials;    /* chunks x outer x inner */
-    const slot *carry; /* for each column what earlier pieces gave, or NULL */
-    slot *total;       /* for each column where goes what all pieces up to this one give, or NULL */
-    uint64 outer, extent, inner, chunk, chunks;
-    uint64 before; /* rows in earlier pieces */
-    uint64 width;  /* columns of a thread: COLUMN_WIDTH, or 1 */
-};
 
 template <int Width> struct stretch {
     enum { AHEAD = sizeof(acc_t) > 32 ? 1 : Width > 1 ? 4 : 8 }; /* rows whose loads are under way together */

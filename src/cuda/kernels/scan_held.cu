@@ -6,16 +6,6 @@
  *
  * A warp has consecutive vectors of 16 bytes, in rows of one a lane. 'Logical' positions count in the direction of the
  * scan; elements lie at 'physical' ones. */
-struct held_args {
-    const in_t *x, *y;
-    result_t *out; /* NULL: only tell in 'sums' what each block adds up to */
-    const out_t *initial;
-    const slot *carry; /* what earlier pieces gave, or NULL */
-    slot *total;       /* where goes what all pieces up to this one give, or NULL */
-    slot *sums;        /* one for each block; NULL: the blocks are a cluster, or there is but one */
-    uint64 n;
-    uint64 before; /* elements in earlier pieces */
-};
 
 enum {
     HELD_BLOCK = 1024, /* threads of a block at most */

@@ -3,13 +3,6 @@
  * column, its teller, adds up what the tiles of a wave have there and tells every block what comes before its tile: if
  * each added up all by itself, as where there is one sum a tile, it would read 'inner' times as much. That it does of
  * few columns, whose sums are one access. */
-struct narrow_args {
-    scan_args tiles;    /* carry and total are of columns; the entries waves x inner x blocks, of few waves x blocks */
-    struct entry *told; /* what comes before each tile: waves x blocks x inner */
-    uint32 inner;
-    uint32 strands, rows; /* shares of a tile, of so many rows, for as many threads as there are columns */
-    uint32 lanes;         /* threads that scan what the strands have of a column: a power of two */
-};
 enum { FIRST_TELLER = THREADS, NARROW_WAVES = RING }; /* tellers have read a wave when its tile's place is free */
 static_assert(FIRST_TELLER + WARP == SCAN_NARROW_THREADS && NARROW_WAVES == SCAN_NARROW_WAVES);
 

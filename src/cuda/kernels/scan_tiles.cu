@@ -5,21 +5,6 @@
  * writes them out. None waits for another but for a tile or for what comes before it.
  *
  * 'Logical' positions count in the direction of the scan; elements lie at 'physical' ones. */
-struct scan_args {
-    const in_t *x, *y;
-    result_t *out;
-    const index_t *index; /* offsets or keys */
-    const out_t *initial;
-    const slot *carry; /* what earlier pieces gave, or NULL */
-    slot *total;       /* where goes what all pieces up to this one give, or NULL */
-    uint64 n, extent, segments;
-    uint64 before;              /* elements in earlier pieces */
-    uint64 tile;                /* elements of a tile, at most TILE */
-    uint64 tiles;
-    const uint32 *bits;         /* SEGMENTS: 1 where one begins, in the direction of the scan (offset_bits.cu) */
-    const uint32 *refused;      /* not 0: the offsets are bad; nothing is written */
-    struct entry *entries;      /* WAVES waves of gridDim.x each; zero when the kernel starts */
-};
 
 constexpr int larger_of(int a, int b) {
     return a > b ? a : b;

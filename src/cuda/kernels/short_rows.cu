@@ -1,12 +1,5 @@
 /* Reductions of many short rows that are whole vectors of 16 bytes: 2^lane_bits threads of a warp share a row, and read
  * it where it lies, with no shared memory between. */
-struct short_rows_args {
-    const in_t *x, *y;
-    result_t *out;
-    uint64 rows;
-    uint32 extent;
-    uint32 lane_bits;
-};
 
 enum { ROW_LOADS = 4 /* vectors that a thread has on their way at a time */ };
 

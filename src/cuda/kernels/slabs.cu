@@ -2,14 +2,6 @@
  * columns. A tile of whole slabs passes through shared memory, so that memory is read in whole vectors whatever the
  * extent; each column is then folded by one thread or by a few that lie side by side. The next tile is on its way
  * meanwhile. */
-struct slabs_args {
-    const in_t *x, *y;
-    result_t *out;
-    uint64 slabs, tiles;
-    uint32 slabs_a_tile;
-    uint32 extent, inner;
-    uint32 part_bits; /* a column is shared by 2^part_bits threads, at most a warp */
-};
 
 enum {
     SLAB_LOADS = 4,                      /* vectors of a tile that each thread loads */

@@ -1,11 +1,5 @@
 /* Reductions of many rows of two to four elements. A thread takes as many rows as a vector of 16 bytes has elements:
  * together they are whole vectors, as many as a row has elements, and their results are neighbours. */
-struct tiny_rows_args {
-    const in_t *x, *y;
-    result_t *out;
-    uint64 rows;
-    uint32 extent;
-};
 
 /* A thread's vectors are neighbours, so each load of a warp takes a part of every sector that the warp reads, and its
  * next loads take the rest: the first-level cache has to keep them in between. On an H200 2^24 rows of three f32 took

@@ -6,14 +6,8 @@
  * what lies before its first and behind its last head is joined with the other lanes' by a segmented scan. Of segments
  * that reach over several chunks the parts are kept, and the last launch folds those (fold_cuts.cu). Which elements are
  * folded in which order follows from where the segments begin alone, so that a result is the same bits every run. */
-struct control {
-    uint64 runs; /* of keys: not here */
-    uint64 not_bad, not_empty;
-    uint32 refused;   /* not 0: the offsets are bad; nothing is written */
-    uint32 crowded;   /* tiles that have left their empty segments to fold_cuts */
-    uint32 has_empty; /* segments */
-    uint32 taken;     /* chunks that warps have asked for */
-};
+
+typedef warps_args groups_args; /* for the texts that serve other reductions by segments, too */
 
 /* Parts of segments that reach beyond a chunk. */
 struct cut {
@@ -21,19 +15,6 @@ struct cut {
     slot after;  /* of the segment that goes on behind this chunk */
 };
 static_assert(sizeof(cut) == CUT_BYTES);
-
-struct groups_args {
-    const in_t *x;
-    result_t *out;
-    const index_t *index; /* offsets */
-    uint64 n, segments;
-    uint64 tiles, chunk, chunks; /* chunk: tiles that a warp takes, one after the other */
-    cut *cuts;                   /* a chunk, and one more */
-    uint32 *bits;                /* 1: a segment begins at this element. NULL where there are few */
-    uint64 *first;               /* of each chunk, and of what follows them: its first offset */
-    control *told;
-    uint32 refuses_empty;
-};
 
 enum {
     ITEMS = WARP, /* a lane: as many as a word has bits */

@@ -3,6 +3,8 @@
  * What is left undefined there is refused here where that is cheap: lanes that are not together, barriers of different
  * sizes, accesses that are not aligned (the compiler's sanitizer looks at those). What a device of the emulated compute
  * capability lacks is not declared. */
+#include <stddef.h>
+
 #include "scheduler.h"
 
 extern "C" void *memcpy(void *, const void *, size_t);
