@@ -15,20 +15,20 @@ CASES = [("sum/f32", "Sum of f32"), ("max/f32", "Maximum of f32"), ("argmax/f32"
 
 HOW = """## How it was measured
 
-- **The roof** of a computation is the time of the best plain loop that reads each input byte once and writes each
-  output byte once, over the very buffers of the computation: a sum in eight independent vector accumulators for what is
-  only read, a copy (plain stores, streaming stores or `memcpy`) for what is read and written, a fill for output beyond
-  that; on one thread or on all, whichever is faster at that size. Ratio 1.00 is that speed. Ratios a little above 1
-  occur: a real computation may use the memory system better than a plain loop does.
-- **Turns.** The roof and the computation alternate batch by batch within one measurement, at least five rounds and until
-  neither gets better, and the best batch of each counts, so that what a shared machine does to one it does to the other.
-  The peers are programs that live through the whole run and are asked in turn, likewise.
-- **Data** are varied: near-normal floats, random bits for integers. Memory is touched before, in large pages where the
-  system grants them. Throughput counts each byte read or written once.
-- **The peers** are built with `-O3 -march=native`, run with their default number of threads, and answer on the same
-  numbers; the runner complains when two of them disagree. tally's are the simple calls of its header. NumPy and Eigen use one thread. OpenBLAS has no plain sum that
-  is right at every size and instruction set (0.3.21), so its sum of absolute values stands in. OpenMP's scan is the
-  `simd inscan` loop.
+- **The roof** of a computation is the time of the best plain loop that reads each input byte once and writes each output
+  byte once, over the same buffers. For bytes that are only read it is a sum in eight independent vector accumulators; for
+  bytes that are read and written a copy (plain stores, streaming stores or `memcpy`); for further output a fill. The loop
+  runs on one thread or on all, whichever is faster at that size. Ratio 1.00 is that speed. Ratios a little above 1 occur,
+  because a real computation may use the memory system better than a plain loop.
+- **Turns.** The roof and the computation alternate batch by batch within one measurement, for at least five rounds and
+  until neither gets better. The best batch of each counts. So other programs on a shared machine disturb both alike. The
+  peers are programs that live through the whole run and take turns in the same way.
+- **Data** are varied: near-normal floats, random bits for integers. Memory is touched before, in large pages if the system
+  grants them. Throughput counts each byte read or written once.
+- **The peers** are built with `-O3 -march=native`, run with their default number of threads, and compute the same numbers;
+  the runner reports results that differ. tally runs the simple calls of its header. NumPy and Eigen use one thread. OpenBLAS
+  0.3.21 has no plain sum that is right at every size and instruction set, so its sum of absolute values stands in.
+  OpenMP's scan is the `simd inscan` loop.
 - **No figure is asserted** in a test. Absolute figures hold for one machine at one hour; quote the ratios.
 
 ## How to repeat it
@@ -36,12 +36,12 @@ HOW = """## How it was measured
     bench/run --docs
 
 builds everything into `build-bench/`, runs the peers and `tally bench`, and rewrites this folder: `peers.json`,
-`tally.json` (both in the shape of Google Benchmark's), `tally.txt`, `chart.svg` and this page. What is missing among the
-peers is said and left out; on Debian all of them come with
+`tally.json` (both in the format of Google Benchmark), `tally.txt`, `chart.svg` and this page. It reports missing peers and
+leaves them out. On Debian this command installs all of them:
 
     apt-get install libtbb-dev libeigen3-dev libopenblas-dev pkg-config python3-numpy python3-matplotlib
 
-`build/tally bench --filter RE` measures a few rows, `--quick` all of them roughly.
+`build/tally bench --filter RE` measures a few rows, and `--quick` all of them roughly.
 """
 
 
