@@ -7,9 +7,8 @@
 #include "tally/tally.h"
 
 typedef enum tally_monoid {
-#define TALLY_MONOID(name, ...)  TALLY_MONOID_##name,
-#define TALLY_MONOID2(name, ...) TALLY_MONOID_##name,
-#define TALLY_MONOID3(name, ...) TALLY_MONOID_##name,
+#define TALLY_COMPONENT(identity, lift, combine)
+#define TALLY_MONOID(name, class, components) TALLY_MONOID_##name,
 #include "core/monoids.def"
     TALLY_MONOID_user,
     TALLY_MONOID_COUNT

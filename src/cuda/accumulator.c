@@ -113,8 +113,7 @@ void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulato
         t->lifted = t->lifted_lane = in_register;
         t->bytes = 16;
         return;
-    case TALLY_CLASS_FLOATS2:
-    case TALLY_CLASS_FLOATS3:
+    case TALLY_CLASS_FLOATS:
         for (int k = 0; k < m->components; k++)
             t->acc[k] = t->lane[k] = "double";
         t->domain = t->lifted = t->lifted_lane = "double";

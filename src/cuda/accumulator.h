@@ -3,6 +3,7 @@
 #define TALLY_CUDA_ACCUMULATOR_H
 
 #include "core/computation.h"
+#include "core/expressions.h"
 
 /* The types of an element as it lies in memory, of one as it is computed with, and of an offset or a key. */
 const char *tally_cuda_element_type(tally_dtype dtype);
@@ -12,9 +13,9 @@ const char *tally_cuda_index_type(const tally_computation *computation);
 /* An accumulator of the operator table's, and the lane that takes a bounded number of elements before it is emptied
  * into one. */
 typedef struct tally_cuda_accumulator {
-    const char *acc[3], *lane[3]; /* the components' types */
-    const char *domain;           /* the type that HIGHEST and LOWEST are of */
-    const char *lifted;           /* the type of x where an accumulator is lifted into; NULL: the component's */
+    const char *acc[TALLY_MOST_COMPONENTS], *lane[TALLY_MOST_COMPONENTS]; /* the components' types */
+    const char *domain;                                                   /* the type that HIGHEST and LOWEST are of */
+    const char *lifted; /* the type of x where an accumulator is lifted into; NULL: the component's */
     const char *lifted_lane;
     unsigned bytes; /* of the accumulator */
     int lane_limit; /* elements that a lane takes at most */

@@ -16,26 +16,33 @@ const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally
 
 /* ---- the functions of one operator ---- */
 
-static const char *const component_names[] = {"a0", "a1", "a2"};
+/* acc_t and lane_t: one type if their components are. */
+static void add_accumulators(tally_text *text, int components, const tally_cuda_accumulator *t) {
+    const char *const *types[] = {t->acc, t->lane};
+    const char *const names[] = {"acc_t", "lane_t"};
+    for (int j = 0; j < components; j++)
+        tally_text_print(text, "%sclass C%d", j ? ", " : "template <", j);
+    tally_text_add(text, "> struct components {\n");
+    for (int j = 0; j < components; j++)
+        tally_text_print(text, "    C%d a%d;\n", j, j);
+    tally_text_add(text, "};\n");
+    for (int k = 0; k < 2; k++) {
+        for (int j = 0; j < components; j++)
+            tally_text_print(text, "%s%s", j ? ", " : "typedef components<", types[k][j]);
+        tally_text_print(text, "> %s;\n", names[k]);
+    }
+}
 
 /* template <class A> ...: for acc_t and lane_t. 'T' is the domain of HIGHEST and LOWEST. */
 static void add_monoid(tally_text *text, const tally_computation *c, const tally_cuda_accumulator *t) {
     const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
-    static const char *const shapes[] = {"one_component", "two_components", "three_components"};
-    const char *const *types[] = {t->acc, t->lane};
-    const char *const names[] = {"acc_t", "lane_t"};
-    for (int k = 0; k < 2; k++) {
-        tally_text_print(text, "typedef %s<%s", shapes[m->components - 1], types[k][0]);
-        for (int j = 1; j < m->components; j++)
-            tally_text_print(text, ", %s", types[k][j]);
-        tally_text_print(text, "> %s;\n", names[k]);
-    }
+    add_accumulators(text, m->components, t);
     tally_text_print(text, "template <class A> inline A identity_as() {\n    typedef %s T;\n    A r;\n", t->domain);
     for (int j = 0; j < m->components; j++)
         tally_text_print(text, "    r.a%d = (decltype(r.a%d))(T)(%s);\n", j, j,
-                         strcmp(m->identity[j], "NO_INDEX") == 0 ? "0" : m->identity[j]);
+                         strcmp(m->component[j].identity, "NO_INDEX") == 0 ? "0" : m->component[j].identity);
     for (int j = 0; j < m->components; j++)
-        if (strcmp(m->identity[j], "NO_INDEX") == 0)
+        if (strcmp(m->component[j].identity, "NO_INDEX") == 0)
             tally_text_print(text, "    r.a%d = NO_INDEX;\n", j);
     tally_text_add(text, "    return r;\n}\n");
     tally_text_print(text,
@@ -46,7 +53,7 @@ static void add_monoid(tally_text *text, const tally_computation *c, const tally
                          "    const typename lifted<A>::type x = (typename lifted<A>::type)value, "
                          "y = (typename lifted<A>::type)partner;\n    A r;\n");
     for (int j = 0; j < m->components; j++)
-        tally_text_print(text, "    r.a%d = (decltype(r.a%d))(%s);\n", j, j, m->lift[j]);
+        tally_text_print(text, "    r.a%d = (decltype(r.a%d))(%s);\n", j, j, m->component[j].lift);
     tally_text_add(text, "    return r;\n}\ntemplate <class A> inline A combine(A left, A right) {\n    A r;\n");
     for (int j = 0; j < m->components; j++)
         if (m->components == 1)
@@ -54,7 +61,7 @@ static void add_monoid(tally_text *text, const tally_computation *c, const tally
         else
             tally_text_print(text, "    const auto a%d = left.a%d, b%d = right.a%d;\n", j, j, j, j);
     for (int j = 0; j < m->components; j++)
-        tally_text_print(text, "    r.a%d = (decltype(r.a%d))(%s);\n", j, j, m->combine[j]);
+        tally_text_print(text, "    r.a%d = (decltype(r.a%d))(%s);\n", j, j, m->component[j].combine);
     tally_text_add(text, "    return r;\n}\ninline acc_t widen(lane_t lane) {\n    acc_t r;\n");
     for (int j = 0; j < m->components; j++)
         tally_text_print(text, "    r.a%d = (decltype(r.a%d))lane.a%d;\n", j, j, j);
@@ -66,14 +73,13 @@ static void add_component(tally_text *text, const tally_computation *c, int comp
     bool is_signed =
         tally_dtype_is_signed(c->desc.in) && c->monoid != TALLY_MONOID_sumabs && c->monoid != TALLY_MONOID_maxabs;
     bool counts = tally_monoid_texts[c->monoid].kind == TALLY_CLASS_COUNT;
-    const char *name = component_names[component];
     if (tally_monoid_texts[c->monoid].kind == TALLY_CLASS_INDEXED && component == 1)
-        tally_text_print(text, "(int64)(acc.%s - start)", name);
+        tally_text_print(text, "(int64)(acc.a%d - start)", component);
     else if (tally_monoid_texts[c->monoid].components == 1 && !tally_dtype_is_float(c->desc.acc) &&
              (is_signed || counts))
-        tally_text_print(text, "(int64)widest(acc.%s)", name);
+        tally_text_print(text, "(int64)widest(acc.a%d)", component);
     else
-        tally_text_print(text, "widest(acc.%s)", name);
+        tally_text_print(text, "widest(acc.a%d)", component);
 }
 
 static void add_lower(tally_text *text, const tally_computation *c) {
@@ -93,7 +99,8 @@ static void add_lower(tally_text *text, const tally_computation *c) {
     }
     tally_text_print(text, "    [[maybe_unused]] const double n = (double)count, ddof = %d;\n", c->desc.ddof);
     for (int j = 0; j < m->components; j++) {
-        tally_text_print(text, "    const double %s = (double)", m->components == 1 ? "a" : component_names[j]);
+        tally_text_print(text, m->components == 1 ? "    const double a = (double)" : "    const double a%d = (double)",
+                         j);
         add_component(text, c, j);
         tally_text_add(text, ";\n");
     }

@@ -2,13 +2,13 @@
 
 #include <string.h>
 
+#define LENGTH(...) (sizeof(__VA_ARGS__) / sizeof *(__VA_ARGS__))
+
 const tally_monoid_text tally_monoid_texts[TALLY_MONOID_user] = {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    [TALLY_MONOID_##name] = {#name, TALLY_CLASS_##class, 1, {#identity}, {#lift}, {#combine}},
-#define TALLY_MONOID2(name, class, i0, i1, l0, l1, c0, c1)                                                             \
-    [TALLY_MONOID_##name] = {#name, TALLY_CLASS_##class, 2, {#i0, #i1}, {#l0, #l1}, {#c0, #c1}},
-#define TALLY_MONOID3(name, class, i0, i1, i2, l0, l1, l2, c0, c1, c2)                                                 \
-    [TALLY_MONOID_##name] = {#name, TALLY_CLASS_##class, 3, {#i0, #i1, #i2}, {#l0, #l1, #l2}, {#c0, #c1, #c2}},
+#define TALLY_COMPONENT(identity, lift, combine) {#identity, #lift, #combine},
+#define LIST(...)                                ((const tally_component_text[]){__VA_ARGS__})
+#define TALLY_MONOID(name, class, components)                                                                          \
+    [TALLY_MONOID_##name] = {#name, TALLY_CLASS_##class, LENGTH(LIST(components)), LIST(components)},
 #include "core/monoids.def"
 };
 
@@ -18,7 +18,6 @@ const char *const tally_lower_texts[TALLY_USER] = {
 };
 
 int tally_lower_component(const char *lower) {
-    if (strcmp(lower, "a") == 0 || strcmp(lower, "a0") == 0)
-        return 0;
-    return strcmp(lower, "a1") == 0 ? 1 : strcmp(lower, "a2") == 0 ? 2 : -1;
+    const bool is_component = lower[0] == 'a' && (lower[1] == 0 || (lower[1] >= '0' && lower[1] <= '9' && !lower[2]));
+    return !is_component ? -1 : lower[1] ? lower[1] - '0' : 0;
 }

@@ -16,15 +16,25 @@ typedef enum tally_monoid_class {
     TALLY_CLASS_MAGNITUDE,
     TALLY_CLASS_VALUES,
     TALLY_CLASS_INDEXED,
-    TALLY_CLASS_FLOATS2,
-    TALLY_CLASS_FLOATS3
+    TALLY_CLASS_FLOATS, /* of any number of components */
+    TALLY_CLASS_FLOATS2 = TALLY_CLASS_FLOATS,
+    TALLY_CLASS_FLOATS3 = TALLY_CLASS_FLOATS,
+    TALLY_CLASS_FLOATS4 = TALLY_CLASS_FLOATS,
+    TALLY_CLASS_FLOATS5 = TALLY_CLASS_FLOATS,
+    TALLY_CLASS_FLOATS6 = TALLY_CLASS_FLOATS
 } tally_monoid_class;
+
+typedef struct tally_component_text {
+    const char *identity, *lift, *combine;
+} tally_component_text;
+
+enum { TALLY_MOST_COMPONENTS = 6 };
 
 typedef struct tally_monoid_text {
     const char *name;
     tally_monoid_class kind;
     int components;
-    const char *identity[3], *lift[3], *combine[3];
+    const tally_component_text *component;
 } tally_monoid_text;
 
 /* By monoid. A user's operator, which comes last in that enumeration, has texts of its own. */

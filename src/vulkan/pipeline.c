@@ -84,8 +84,7 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
         return c->in_bytes == 8 ? TALLY_VULKAN_u64 : TALLY_VULKAN_u32;
     case TALLY_CLASS_MAGNITUDE:
         return of_value(tally_dtype_to_unsigned(in));
-    case TALLY_CLASS_FLOATS2:
-    case TALLY_CLASS_FLOATS3:
+    case TALLY_CLASS_FLOATS:
         return TALLY_VULKAN_f64;
     default:
         return of_value(in);

@@ -38,9 +38,15 @@ static const struct {
 };
 
 typedef struct components {
-    const char *type[3];
-    unsigned bytes[3];
+    const char *type[TALLY_MOST_COMPONENTS];
+    unsigned bytes[TALLY_MOST_COMPONENTS];
 } components;
+
+/* What follows "a" in the name of component k. */
+static const char *digit_of(const tally_monoid_text *m, int k) {
+    static const char *const digits[TALLY_MOST_COMPONENTS] = {"0", "1", "2", "3", "4", "5"};
+    return m->components == 1 ? "" : digits[k];
+}
 
 static bool chooses(tally_monoid monoid) {
     return monoid == TALLY_MONOID_min || monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmin ||
@@ -191,18 +197,18 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const co
         tally_text_print(text, "    %s a%d;\n", t->type[k], k);
     tally_text_print(text, "};\n%s %sidentity() {\n    return %s(", A, prefix, A);
     for (int k = 0; k < m->components; k++)
-        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->identity[k]);
+        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->component[k].identity);
     tally_text_print(text, ");\n}\n%s %slift(VALUE x, VALUE y, wide i) {\n    return %s(", A, prefix, A);
     for (int k = 0; k < m->components; k++)
-        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->lift[k]);
+        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->component[k].lift);
     tally_text_print(text, ");\n}\n%s combine(%s left, %s right) {\n", A, A, A);
     for (int k = 0; k < m->components; k++) {
-        const char *const digit = m->components == 1 ? "" : &"0\0001\0002"[2 * k];
+        const char *const digit = digit_of(m, k);
         tally_text_print(text, "    const %s a%s = left.a%d, b%s = right.a%d;\n", t->type[k], digit, k, digit, k);
     }
     tally_text_print(text, "    return %s(", A);
     for (int k = 0; k < m->components; k++)
-        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->combine[k]);
+        tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->component[k].combine);
     tally_text_add(text, ");\n}\n");
 }
 
@@ -220,7 +226,7 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
                      "struct acc_t {\n    double a0;\n};\nacc_t identity() {\n    return acc_t(double(%s));\n}\n"
                      "acc_t combine(acc_t left, acc_t right) {\n    const double a = left.a0, b = right.a0;\n"
                      "    return acc_t(%s);\n}\nacc_t widen(lane_t lane) {\n    return acc_t(double(lane.a0));\n}\n",
-                     m->identity[0], m->combine[0]);
+                     m->component[0].identity, m->component[0].combine);
 }
 
 /* Component k as a number of the kind that it stands for. */
@@ -264,7 +270,7 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
                                                       : "double_of_integer(count, false)",
                      type);
     for (int k = 0; k < m->components; k++) {
-        tally_text_print(text, "    const %s a%s = %s(", type, m->components == 1 ? "" : &"0\0001\0002"[2 * k], type);
+        tally_text_print(text, "    const %s a%s = %s(", type, digit_of(m, k), type);
         add_component(text, monoid, arithmetic, k, is_signed);
         tally_text_add(text, ");\n");
     }
@@ -386,8 +392,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .chooses = chooses(monoid),
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
-                          .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS2 ||
-                                     tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS3};
+                          .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS};
     add_choices(text, &made);
     if (arithmetic >= TALLY_VULKAN_exact32) {
         add_exact(text, monoid, arithmetic);

@@ -33,3 +33,12 @@
 #ifndef ON_FLOATS3
 #define ON_FLOATS3 DROP
 #endif
+#ifndef ON_FLOATS4
+#define ON_FLOATS4 DROP
+#endif
+#ifndef ON_FLOATS5
+#define ON_FLOATS5 DROP
+#endif
+#ifndef ON_FLOATS6
+#define ON_FLOATS6 DROP
+#endif

@@ -37,7 +37,8 @@
 ALWAYS_INLINE L_V NAME(lift_lanes)(tally_monoid m, L_V x, L_V y) {
     (void)x, (void)y;
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return lift;)
+#define TALLY_COMPONENT(identity, lift, combine) lift
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return components;)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -46,7 +47,8 @@ ALWAYS_INLINE L_V NAME(lift_lanes)(tally_monoid m, L_V x, L_V y) {
 
 ALWAYS_INLINE L_V NAME(combine_lanes)(tally_monoid m, L_V a, L_V b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return combine;)
+#define TALLY_COMPONENT(identity, lift, combine) combine
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return components;)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -64,8 +66,8 @@ ALWAYS_INLINE L_V NAME(combine_lanes)(tally_monoid m, L_V a, L_V b) {
 
 ALWAYS_INLINE L_T NAME(identity_of)(tally_monoid m) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return (L_T)(identity);)
+#define TALLY_COMPONENT(identity, lift, combine) identity
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (L_T)(components);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -75,7 +77,8 @@ ALWAYS_INLINE L_T NAME(identity_of)(tally_monoid m) {
 ALWAYS_INLINE L_T NAME(lift_one)(tally_monoid m, L_T x, L_T y) {
     (void)x, (void)y;
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return (L_T)(lift);)
+#define TALLY_COMPONENT(identity, lift, combine) lift
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (L_T)(components);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -84,7 +87,8 @@ ALWAYS_INLINE L_T NAME(lift_one)(tally_monoid m, L_T x, L_T y) {
 
 ALWAYS_INLINE L_T NAME(combine_one)(tally_monoid m, L_T a, L_T b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return (L_T)(combine);)
+#define TALLY_COMPONENT(identity, lift, combine) combine
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (L_T)(components);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -98,7 +102,8 @@ ALWAYS_INLINE L_T NAME(combine_one)(tally_monoid m, L_T a, L_T b) {
 
 ALWAYS_INLINE A_T NAME(combine_acc)(tally_monoid m, A_T a, A_T b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return (A_T)(combine);)
+#define TALLY_COMPONENT(identity, lift, combine) combine
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (A_T)(components);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -362,7 +367,8 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
         .combine = PASTE4(combine_, CLASS, _, name),                                                                   \
     };
 
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(DEFINE_KERNELS(name))
+#define TALLY_COMPONENT(identity, lift, combine)
+#define TALLY_MONOID(name, class, components) ON_##class(DEFINE_KERNELS(name))
 #include "core/monoids.def"
 
 #undef DEFINE_KERNELS

@@ -1,9 +1,9 @@
-/* The kernels of the monoids with two or three components over one element type: as fold.h, a text that type.h
- * includes once for each class, with
+/* The kernels of the monoids with several components over one element type: as fold.h, a text that type.h includes once
+ * for each class, with
  *
  *   ELEMENT, CLASS   as in fold.h
  *   LANE             type tag of lifted values
- *   COMPONENTS       2 or 3; C0, C1, C2 their type tags
+ *   C0, C1, ...      type tags of the components, two at least
  *   FAST_FOLD        a file with a faster fold of whole runs (minmax.h, indexed.h, logsumexp.h, moments.h)
  *   ON_<class>       as in fold.h
  *
@@ -17,12 +17,35 @@
 #define A_T            NAME(acc)
 #define LOAD_ONE(p)    PASTE4(scalar_, LANE, _from_, ELEMENT)(*(p))
 
+/* FOR_C2(x) is x where there is a third component, and so on. */
+#ifdef C2
+#define FOR_C2 KEEP
+#else
+#define FOR_C2 DROP
+#endif
+#ifdef C3
+#define FOR_C3 KEEP
+#else
+#define FOR_C3 DROP
+#endif
+#ifdef C4
+#define FOR_C4 KEEP
+#else
+#define FOR_C4 DROP
+#endif
+#ifdef C5
+#define FOR_C5 KEEP
+#else
+#define FOR_C5 DROP
+#endif
+
 typedef struct A_T {
     PASTE2(s_, C0) c0;
     PASTE2(s_, C1) c1;
-#if COMPONENTS == 3
-    PASTE2(s_, C2) c2;
-#endif
+    FOR_C2(PASTE2(s_, C2) c2;)
+    FOR_C3(PASTE2(s_, C3) c3;)
+    FOR_C4(PASTE2(s_, C4) c4;)
+    FOR_C5(PASTE2(s_, C5) c5;)
 } A_T;
 
 #define HIGHEST   PASTE2(HIGHEST_, LANE)
@@ -39,12 +62,8 @@ typedef struct A_T {
 
 ALWAYS_INLINE A_T NAME(identity_of)(tally_monoid m) {
     switch (m) {
-#define TALLY_MONOID2(name, class, identity0, identity1, ...)                                                          \
-    ON_##class(case TALLY_MONOID_##name : return (A_T){identity0, identity1};)
-#if COMPONENTS == 3
-#define TALLY_MONOID3(name, class, identity0, identity1, identity2, ...)                                               \
-    ON_##class(case TALLY_MONOID_##name : return (A_T){identity0, identity1, identity2};)
-#endif
+#define TALLY_COMPONENT(identity, lift, combine) identity,
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (A_T){components};)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -54,12 +73,8 @@ ALWAYS_INLINE A_T NAME(identity_of)(tally_monoid m) {
 ALWAYS_INLINE A_T NAME(lift)(tally_monoid m, L_T x, int64_t i) {
     (void)x, (void)i;
     switch (m) {
-#define TALLY_MONOID2(name, class, identity0, identity1, lift0, lift1, ...)                                            \
-    ON_##class(case TALLY_MONOID_##name : return (A_T){lift0, lift1};)
-#if COMPONENTS == 3
-#define TALLY_MONOID3(name, class, identity0, identity1, identity2, lift0, lift1, lift2, ...)                          \
-    ON_##class(case TALLY_MONOID_##name : return (A_T){lift0, lift1, lift2};)
-#endif
+#define TALLY_COMPONENT(identity, lift, combine) lift,
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (A_T){components};)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -69,16 +84,13 @@ ALWAYS_INLINE A_T NAME(lift)(tally_monoid m, L_T x, int64_t i) {
 ALWAYS_INLINE A_T NAME(combine)(tally_monoid m, A_T a, A_T b) {
     const PASTE2(s_, C0) a0 = a.c0, b0 = b.c0;
     const PASTE2(s_, C1) a1 = a.c1, b1 = b.c1;
-#if COMPONENTS == 3
-    const PASTE2(s_, C2) a2 = a.c2, b2 = b.c2;
-#endif
+    FOR_C2(const PASTE2(s_, C2) a2 = a.c2, b2 = b.c2;)
+    FOR_C3(const PASTE2(s_, C3) a3 = a.c3, b3 = b.c3;)
+    FOR_C4(const PASTE2(s_, C4) a4 = a.c4, b4 = b.c4;)
+    FOR_C5(const PASTE2(s_, C5) a5 = a.c5, b5 = b.c5;)
     switch (m) {
-#define TALLY_MONOID2(name, class, identity0, identity1, lift0, lift1, combine0, combine1)                             \
-    ON_##class(case TALLY_MONOID_##name : return (A_T){combine0, combine1};)
-#if COMPONENTS == 3
-#define TALLY_MONOID3(name, class, identity0, identity1, identity2, lift0, lift1, lift2, combine0, combine1, combine2) \
-    ON_##class(case TALLY_MONOID_##name : return (A_T){combine0, combine1, combine2};)
-#endif
+#define TALLY_COMPONENT(identity, lift, combine) combine,
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (A_T){components};)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -199,12 +211,16 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
         .combine = PASTE4(combine_, CLASS, _, name),                                                                   \
     };
 
-#define TALLY_MONOID2(name, class, ...) ON_##class(DEFINE_KERNELS(name))
-#define TALLY_MONOID3(name, class, ...) ON_##class(DEFINE_KERNELS(name))
+#define TALLY_COMPONENT(identity, lift, combine)
+#define TALLY_MONOID(name, class, components) ON_##class(DEFINE_KERNELS(name))
 #include "core/monoids.def"
 
 #undef DEFINE_KERNELS
 #undef FOLD
+#undef FOR_C2
+#undef FOR_C3
+#undef FOR_C4
+#undef FOR_C5
 #undef LOAD_ONE
 #undef A_T
 #undef L_T

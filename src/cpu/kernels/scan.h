@@ -30,7 +30,8 @@
 
 ALWAYS_INLINE L_V NAME(scan_combine_)(tally_monoid m, L_V a, L_V b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return combine;)
+#define TALLY_COMPONENT(identity, lift, combine) combine
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return components;)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -44,7 +45,8 @@ ALWAYS_INLINE L_V NAME(scan_combine_)(tally_monoid m, L_V a, L_V b) {
 
 ALWAYS_INLINE L_T NAME(scan_combine_one_)(tally_monoid m, L_T a, L_T b) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(case TALLY_MONOID_##name : return (L_T)(combine);)
+#define TALLY_COMPONENT(identity, lift, combine) combine
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (L_T)(components);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -53,8 +55,8 @@ ALWAYS_INLINE L_T NAME(scan_combine_one_)(tally_monoid m, L_T a, L_T b) {
 
 ALWAYS_INLINE L_T NAME(scan_identity_)(tally_monoid m) {
     switch (m) {
-#define TALLY_MONOID(name, class, identity, lift, combine)                                                             \
-    ON_##class(case TALLY_MONOID_##name : return (L_T)(identity);)
+#define TALLY_COMPONENT(identity, lift, combine) identity
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (L_T)(components);)
 #include "core/monoids.def"
     default:
         __builtin_unreachable();
@@ -313,7 +315,8 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 #define SCAN_dot
 #define SCAN_nonzero
 #define SCAN_maxabs
-#define TALLY_MONOID(name, class, identity, lift, combine) ON_##class(SCAN_##name)
+#define TALLY_COMPONENT(identity, lift, combine)
+#define TALLY_MONOID(name, class, components) ON_##class(SCAN_##name)
 #include "core/monoids.def"
 
 #undef SCAN_sum

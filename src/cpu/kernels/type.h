@@ -137,19 +137,17 @@
 #endif
 
 /* ---- several components ---- */
-#define CLASS      VALUES
-#define ON_VALUES  KEEP
-#define LANE       VALUE_LANE
-#define COMPONENTS 2
-#define C0         VALUE_LANE
-#define C1         VALUE_LANE
-#define FAST_FOLD  "cpu/kernels/minmax.h"
+#define CLASS     VALUES
+#define ON_VALUES KEEP
+#define LANE      VALUE_LANE
+#define C0        VALUE_LANE
+#define C1        VALUE_LANE
+#define FAST_FOLD "cpu/kernels/minmax.h"
 #include "cpu/kernels/pairs.h"
 
 #define CLASS      INDEXED
 #define ON_INDEXED KEEP
 #define LANE       VALUE_LANE
-#define COMPONENTS 2
 #define C0         VALUE_LANE
 #define C1         i64
 #define FAST_FOLD  "cpu/kernels/indexed.h"
@@ -158,7 +156,6 @@
 #define CLASS      FLOATS2
 #define ON_FLOATS2 KEEP
 #define LANE       f64
-#define COMPONENTS 2
 #define C0         f64
 #define C1         f64
 #define FAST_FOLD  "cpu/kernels/logsumexp.h"
@@ -167,7 +164,6 @@
 #define CLASS      FLOATS3
 #define ON_FLOATS3 KEEP
 #define LANE       f64
-#define COMPONENTS 3
 #define C0         f64
 #define C1         f64
 #define C2         f64
@@ -181,7 +177,6 @@
 #define CLASS          MOMENTS_F64
 #define ON_FLOATS3     KEEP
 #define LANE           f64
-#define COMPONENTS     3
 #define C0             f64
 #define C1             f64
 #define C2             f64
@@ -237,14 +232,16 @@
 #define ENTRY_INDEXED(name) [TALLY_MONOID_##name] = &kernels_INDEXED_##name,
 #define ENTRY_FLOATS2(name) [TALLY_MONOID_##name] = &kernels_FLOATS2_##name,
 #define ENTRY_FLOATS3(name) [TALLY_MONOID_##name] = &kernels_FLOATS3_##name,
+#define ENTRY_FLOATS4(name) [TALLY_MONOID_##name] = &kernels_FLOATS4_##name,
+#define ENTRY_FLOATS5(name) [TALLY_MONOID_##name] = &kernels_FLOATS5_##name,
+#define ENTRY_FLOATS6(name) [TALLY_MONOID_##name] = &kernels_FLOATS6_##name,
 
 const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL);
 const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
     .kernels =
         {
-#define TALLY_MONOID(name, class, ...)  ENTRY_##class(name)
-#define TALLY_MONOID2(name, class, ...) ENTRY_##class(name)
-#define TALLY_MONOID3(name, class, ...) ENTRY_##class(name)
+#define TALLY_COMPONENT(identity, lift, combine)
+#define TALLY_MONOID(name, class, components) ENTRY_##class(name)
 #include "core/monoids.def"
         },
 #ifdef HAS_F64_KERNELS
@@ -254,7 +251,8 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
 #define ON_SQUARE KEEP
 #define ON_TOTAL  KEEP
 #include "cpu/kernels/classes.h"
-#define TALLY_MONOID(name, class, ...) ON_##class([TALLY_MONOID_##name] = &kernels_F64_##name, )
+#define TALLY_COMPONENT(identity, lift, combine)
+#define TALLY_MONOID(name, class, components) ON_##class([TALLY_MONOID_##name] = &kernels_F64_##name, )
 #include "core/monoids.def"
 #if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
             [TALLY_MONOID_moments] = &kernels_MOMENTS_F64_moments,

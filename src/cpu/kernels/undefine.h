@@ -6,10 +6,12 @@
 #undef FLUSH
 #undef LANE_ABS
 #undef WIDTH
-#undef COMPONENTS
 #undef C0
 #undef C1
 #undef C2
+#undef C3
+#undef C4
+#undef C5
 #undef NARROW_PRODUCTS
 #undef FAST_VECTORS
 #undef FAST_ROWS
@@ -26,3 +28,6 @@
 #undef ON_INDEXED
 #undef ON_FLOATS2
 #undef ON_FLOATS3
+#undef ON_FLOATS4
+#undef ON_FLOATS5
+#undef ON_FLOATS6

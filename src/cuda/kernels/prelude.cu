@@ -279,19 +279,6 @@ template <class T> inline T absolute(T x) {
 
 /* ---- accumulators ---- */
 
-template <class C0> struct one_component {
-    C0 a0;
-};
-template <class C0, class C1> struct two_components {
-    C0 a0;
-    C1 a1;
-};
-template <class C0, class C1, class C2> struct three_components {
-    C0 a0;
-    C1 a1;
-    C2 a2;
-};
-
 /* Moves a value to another lane word by word, as shuffles take no more than 32 bits: large ones in a loop, to keep the
  * code short. */
 template <class T, class Move> inline T by_words(T value, Move move) {
