@@ -3,7 +3,7 @@
 #define TALLY_CUDA_ACCUMULATOR_H
 
 #include "core/computation.h"
-#include "core/expressions.h"
+#include "gpu/expressions.h"
 
 /* The types of an element as it lies in memory, of one as it is computed with, and of an offset or a key. */
 const char *tally_cuda_element_type(tally_dtype dtype);
