@@ -9,6 +9,8 @@ import json
 import os
 import sys
 
+from floors import CEILING_NS, floor, is_one_call, misses, reached
+
 CASES = [("sum/f32", "Sum of f32"), ("max/f32", "Maximum of f32"), ("argmax/f32", "Index of the maximum of f32"),
          ("scan/f32", "Inclusive scan of f32"), ("sum/f64", "Sum of f64"),
          ("exact/f64", "Exact sum of f64 (NumPy's row: Python's `math.fsum`)")]
@@ -100,14 +102,6 @@ def group_of(name):
     return "scan" if "scan" in head else head.split("_axis")[0] + " along an axis" if "_axis" in head else "reduce"
 
 
-def misses(row):
-    if row.get("error_occurred"):
-        return True
-    if "ceiling_ns" in row:
-        return row["real_time"] > row["ceiling_ns"]
-    return "floor" in row and row.get("plain_ratio", row.get("roof_ratio", 0)) < row["floor"]
-
-
 def summary(library):
     rows = [r for r in library["benchmarks"] if not r["name"].startswith("roof/")]
     groups = {}
@@ -118,8 +112,7 @@ def summary(library):
              "of itself. All rows: [tally.txt](tally.txt).\n",
              "| group | rows | ratio: least, median, greatest | below the floor |", "|---|---:|---|---:|"]
     for group, members in groups.items():
-        ratios = sorted(r.get("plain_ratio", r.get("roof_ratio", 0)) for r in members
-                        if "ceiling_ns" not in r and not r.get("error_occurred"))
+        ratios = sorted(reached(r) for r in members if not is_one_call(r) and not r.get("error_occurred"))
         shown = f"{ratios[0]:.2f}, {ratios[len(ratios) // 2]:.2f}, {ratios[-1]:.2f}" if ratios else "-"
         shown += " (of the plain sum)" if group == "exact" else ""
         lines.append(f"| {group} | {len(members)} | {shown} | {sum(map(misses, members))} |")
@@ -127,10 +120,10 @@ def summary(library):
     if below:
         lines += ["", "Below the floor:", "", "| row | got | floor |", "|---|---:|---:|"]
     for r in below:
-        got = "failed" if r.get("error_occurred") else f"{r['real_time']:.0f} ns" if "ceiling_ns" in r else \
-            f"{r.get('plain_ratio', r.get('roof_ratio', 0)):.2f}"
-        floor = f"{r['ceiling_ns']:g} ns" if "ceiling_ns" in r else f"{r['floor']:.2f}"
-        lines.append(f"| {r['name']} | {got} | {floor} |")
+        got = "failed" if r.get("error_occurred") else f"{r['real_time']:.0f} ns" if is_one_call(r) else \
+            f"{reached(r):.2f}"
+        asked = f"{CEILING_NS:g} ns" if is_one_call(r) else f"{floor(r):.2f}"
+        lines.append(f"| {r['name']} | {got} | {asked} |")
     return "\n".join(lines) + "\n"
 
 
