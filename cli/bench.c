@@ -7,100 +7,76 @@
 #endif
 #include "bench.h"
 
-#include <errno.h>
-#include <getopt.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "output.h"
-
-int tally_cmd_bench(int argc, char **argv);
-
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+#include "arguments.h"
+#include "commands.h"
+#include "out_file.h"
 
 typedef struct settings {
     const char *device;
     const char *filter;
     const char *json;
-    bool quick, list;
+    bool quick, list, help;
+    double min_time;
     bench_options measure;
     regex_t expression;
     FILE *table; /* standard error when the JSON goes to standard output */
 } settings;
 
-static const char usage[] =
-    "usage: tally bench [--device SPEC] [--filter RE] [--quick] [--min-time S] [--json FILE] [--list]\n"
-    "\n"
-    "Measures this machine's roofs (the best plain read and copy of memory), then the library, and prints the ratio\n"
-    "of the two: 1.00 is the speed of memory. The floor beside it is what the project asks of itself.\n"
-    "\n"
-    "  --device SPEC   the device, as 'tally devices' lists them (default: cpu)\n"
-    "  --filter RE     only rows whose name matches this extended regular expression (see --list)\n"
-    "  --quick         five short rounds a row: rougher, several times faster\n"
-    "  --min-time S    measure each row for at least S seconds (default: 0.25)\n"
-    "  --json FILE     also write the results, in the shape of Google Benchmark's JSON; '-' is standard output\n"
-    "  --list          print the names of the rows and measure nothing\n";
-
 /* ---------------------------------------------------------------------------------------------- arguments ----- */
 
-static int usage_error(const char *what, const char *value) {
-    fprintf(stderr, "tally bench: %s%s%s\nTry 'tally bench --help'.\n", what, value ? ": " : "", value ? value : "");
-    return EXIT_USAGE;
+static int take_seconds(void *to, const argument *row, const char *text, fault *f) {
+    char *end;
+    const double seconds = strtod(text, &end);
+    if (end == text || *end || !(seconds >= 0 && seconds <= 3600))
+        return fault_usage(f, "--%s %s: seconds from 0 to 3600 are expected", row->name, text);
+    *(double *)((char *)to + row->place) = seconds;
+    return 0;
 }
 
-/* 0, or the exit code that ends the command; -1 after --help. */
-static int read_arguments(int argc, char **argv, settings *s) {
-    static const struct option options[] = {
-        {"device", required_argument, NULL, 'd'}, {"filter", required_argument, NULL, 'f'},
-        {"quick", no_argument, NULL, 'q'},        {"min-time", required_argument, NULL, 'm'},
-        {"json", required_argument, NULL, 'j'},   {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    double min_time = -1;
-    char *end;
-    optind = 0; /* the command may have used getopt already */
-    opterr = 0; /* its messages would not name the command */
-    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        switch (c) {
-        case 'd':
-            s->device = optarg;
-            break;
-        case 'f':
-            s->filter = optarg;
-            break;
-        case 'q':
-            s->quick = true;
-            break;
-        case 'm':
-            min_time = strtod(optarg, &end);
-            if (end == optarg || *end || !(min_time >= 0 && min_time <= 3600))
-                return usage_error("--min-time wants seconds between 0 and 3600, not", optarg);
-            break;
-        case 'j':
-            s->json = optarg;
-            break;
-        case 'l':
-            s->list = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return -1;
-        default:
-            return usage_error("unknown option, or one that lacks its value", argv[optind - 1]);
-        }
-    }
-    if (optind < argc)
-        return usage_error("unexpected argument", argv[optind]);
+#define AT(field) .place = offsetof(settings, field)
+
+static const argument arguments[] = {
+    {"device", "SPEC", "the device, as 'tally devices' lists them (default: cpu)", argument_text, AT(device)},
+    {"filter", "RE", "only rows whose name matches this extended regular expression (see --list)", argument_text,
+     AT(filter)},
+    {"quick", NULL, "five short rounds a row: rougher, several times faster", argument_flag, AT(quick)},
+    {"min-time", "S", "measure each row for at least S seconds (default: 0.25)", take_seconds, AT(min_time)},
+    {"json", "FILE", "also write the results, in the shape of Google Benchmark's JSON; - is standard output",
+     argument_text, AT(json)},
+    {"list", NULL, "print the names of the rows and measure nothing", argument_flag, AT(list)},
+    {"help", NULL, "", argument_flag, AT(help), .letter = 'h'},
+};
+
+static const argument_table table = {arguments, sizeof arguments / sizeof *arguments};
+
+static int print_help(fault *f) {
+    puts("usage: tally bench [OPTION]...\n"
+         "\n"
+         "Measures this machine's roofs (the best plain read and copy of memory), then the library, and prints the\n"
+         "ratio of the two: 1.00 is the speed of memory.");
+    arguments_help(&table, 0, 0, NULL);
+    return out_file_flush_standard(f);
+}
+
+static int read_arguments(int argc, char **argv, settings *s, fault *f) {
+    int operands;
+    const int code = arguments_read(&table, 0, s, argc, argv, &operands, f);
+    if (code != 0 || s->help)
+        return code;
+    if (operands < argc)
+        return fault_usage(f, "'%s' is one argument too many", argv[operands]);
     s->measure = s->quick ? (bench_options){0.02, 0.0003} : (bench_options){0.25, 0.001};
-    if (min_time >= 0)
-        s->measure.min_time = min_time;
-    int wrong = regcomp(&s->expression, s->filter ? s->filter : "", REG_EXTENDED | REG_NOSUB);
+    if (s->min_time >= 0)
+        s->measure.min_time = s->min_time;
+    const int wrong = regcomp(&s->expression, s->filter ? s->filter : "", REG_EXTENDED | REG_NOSUB);
     if (wrong) {
         char why[128];
         regerror(wrong, &s->expression, why, sizeof why);
-        fprintf(stderr, "tally bench: --filter '%s': %s\n", s->filter, why);
-        return EXIT_USAGE;
+        return fault_usage(f, "--filter %s: %s", s->filter, why);
     }
     return 0;
 }
@@ -128,27 +104,24 @@ static void print_result(FILE *file, const bench_result *r) {
     }
     bench_print_time(file, r->seconds);
     if (r->measure == BENCH_NANOSECONDS) {
-        fprintf(file, "%37s %5.0f ns %s\n", "", r->floor, r->ratio < r->floor ? "" : "  over");
+        fputc('\n', file);
         return;
     }
     double beside = r->measure == BENCH_PLAIN_RATIO ? r->plain_seconds : r->roof_seconds;
-    fprintf(file, " %9.1f %9.1f %8.2f", r->bytes / r->seconds * 1e-9, r->bytes / beside * 1e-9, r->ratio);
-    if (r->floor > 0)
-        fprintf(file, " %7.2f%s", r->floor, r->ratio < r->floor ? "  below" : "");
-    fputc('\n', file);
+    fprintf(file, " %9.1f %9.1f %8.2f\n", r->bytes / r->seconds * 1e-9, r->bytes / beside * 1e-9, r->ratio);
     fflush(file);
 }
 
 static void print_group(FILE *file, const bench_row *row) {
     const char *beside = row->measure == BENCH_PLAIN_RATIO ? "plain" : "roof";
-    fprintf(file, "\n%s\n  %-44s%12s %9s %9s %8s %7s\n", row->group, "", "time", "GB/s", beside, "ratio", "floor");
+    fprintf(file, "\n%s\n  %-44s%12s %9s %9s %8s\n", row->group, "", "time", "GB/s", beside, "ratio");
 }
 
 /* ------------------------------------------------------------------------------------------------- the run ----- */
 
 typedef struct outcome {
     bench_result *results;
-    size_t count, below;
+    size_t count, failed;
 } outcome;
 
 static bool wanted(const settings *s, const char *name) {
@@ -160,7 +133,7 @@ static void measure_roofs(const settings *s, outcome *all) {
     bool headed = false;
     for (int copy = 0; copy < 2; copy++)
         for (int log2n = 10; log2n <= 26; log2n += 2) {
-            bench_result r = {.floor = 0};
+            bench_result r = {.error = ""};
             size_t bytes = (size_t)4 << log2n;
             snprintf(r.name, sizeof r.name, "roof/%s/2^%d", copy ? "copy" : "read", log2n);
             if (!wanted(s, r.name))
@@ -199,8 +172,7 @@ static void measure_rows(const settings *s, tally_device *device, const bench_ro
         bench_result *r = &all->results[all->count++];
         bench_measure_row(device, row, &s->measure, r);
         print_result(s->table, r);
-        if (r->error[0] || (r->measure == BENCH_NANOSECONDS ? r->ratio >= r->floor : r->ratio < r->floor))
-            all->below++;
+        all->failed += r->error[0] != 0;
     }
 }
 
@@ -217,79 +189,77 @@ static void print_list(const settings *s, const bench_rows *rows) {
             puts(rows->row[i].name);
 }
 
-/* Before minutes of measuring. */
-static bool can_write(const char *path) {
-    const bool exists = access(path, F_OK) == 0;
-    FILE *const file = fopen(path, "a");
-    if (!file)
-        return false;
-    fclose(file);
-    if (!exists)
-        remove(path);
-    return true;
+static void print_head(const settings *s, const tally_device_info *info) {
+    fprintf(s->table, "tally %s on %s (%s)\nroofs: %u thread%s, %s; GB/s counts each byte read or written once\n",
+            tally_version(), info->name, info->detail, bench_team_threads(), bench_team_threads() == 1 ? "" : "s",
+            bench_roof_instructions());
 }
 
-static int bench_device(const settings *s, tally_device *device, const bench_rows *rows) {
-    tally_device_info info = {.struct_size = sizeof info};
-    if (tally_device_describe(device, &info) != TALLY_OK) {
-        fprintf(stderr, "tally bench: %s\n", tally_last_error());
-        return EXIT_FAILED;
-    }
-    outcome all = {calloc(rows->count + 64, sizeof(bench_result)), 0, 0};
-    if (!all.results || !bench_team_start(bench_threads_of(s->device))) {
-        fprintf(stderr, "tally bench: no memory or threads for the roofs\n");
-        free(all.results);
-        return EXIT_FAILED;
-    }
-    fprintf(s->table, "tally %s on %s (%s)\nroofs: %u thread%s, %s; GB/s counts each byte read or written once\n",
-            tally_version(), info.name, info.detail, bench_team_threads(), bench_team_threads() == 1 ? "" : "s",
-            bench_roof_instructions());
-    measure_roofs(s, &all);
-    measure_rows(s, device, rows, &all);
-    if (all.count == 0)
+static void print_count(const settings *s, const outcome *all) {
+    if (all->count == 0)
         fprintf(s->table, "\nno row's name matches '%s'; --list prints the names\n", s->filter);
     else
-        fprintf(s->table, "\n%zu row%s, %zu below the floor\n", all.count, all.count == 1 ? "" : "s", all.below);
+        fprintf(s->table, "\n%zu row%s%s\n", all->count, all->count == 1 ? "" : "s",
+                all->failed > 0 ? ", of which some could not be measured" : "");
+}
 
-    bench_context context = {info.spec, info.name, info.detail, bench_team_threads(), s->measure.min_time};
-    int code = 0;
-    if (s->json && !bench_json_write(s->json, &context, all.results, all.count)) {
-        fprintf(stderr, "tally bench: cannot write %s: %s\n", s->json, strerror(errno));
-        code = EXIT_FAILED;
+static int write_json(const settings *s, const tally_device_info *info, const outcome *all, out_file *json, fault *f) {
+    const bench_context context = {info->spec, info->name, info->detail, bench_team_threads(), s->measure.min_time};
+    FILE *stream;
+    const int code = out_file_stream(json, &stream, f);
+    if (code != 0)
+        return code;
+    bench_json_write(stream, &context, all->results, all->count);
+    return out_file_finish(json, f);
+}
+
+static int bench_device(const settings *s, tally_device *device, const bench_rows *rows, out_file *json, fault *f) {
+    tally_device_info info = {.struct_size = sizeof info};
+    if (tally_device_describe(device, &info) != TALLY_OK)
+        return fault_data(f, "%s", tally_last_error());
+    outcome all = {calloc(rows->count + 64, sizeof(bench_result)), 0, 0};
+    if (!all.results || !bench_team_start(bench_threads_of(s->device))) {
+        free(all.results);
+        return fault_data(f, "no memory or threads for the roofs");
     }
+    print_head(s, &info);
+    measure_roofs(s, &all);
+    measure_rows(s, device, rows, &all);
+    print_count(s, &all);
+    const int code = s->json ? write_json(s, &info, &all, json, f) : 0;
     bench_team_stop();
     bench_pools_free();
     free(all.results);
     return code;
 }
 
-int tally_cmd_bench(int argc, char **argv) {
-    settings s = {.device = "cpu"};
-    bench_rows rows;
+/* The file of the results is opened before minutes of measuring. */
+static int run(settings *s, const bench_rows *rows, fault *f) {
     tally_device *device = NULL;
-    int code = read_arguments(argc, argv, &s);
-    if (code != 0)
-        return code < 0 ? 0 : code;
-    s.table = s.json && strcmp(s.json, "-") == 0 ? stderr : stdout;
-    if (!bench_rows_make(&rows)) {
-        fprintf(stderr, "tally bench: out of memory\n");
-        code = EXIT_FAILED;
-    } else if (s.list) {
-        print_list(&s, &rows);
-    } else if (s.table == stdout && s.json && !can_write(s.json)) {
-        fprintf(stderr, "tally bench: cannot write %s: %s\n", s.json, strerror(errno));
-        code = EXIT_FAILED;
-    } else if (tally_open(s.device, &device) != TALLY_OK) {
-        fprintf(stderr, "tally bench: %s\n", tally_last_error());
-        code = EXIT_FAILED;
-    } else {
-        code = bench_device(&s, device, &rows);
+    out_file json = {0};
+    s->table = s->json && strcmp(s->json, "-") == 0 ? stderr : stdout;
+    if (s->list) {
+        print_list(s, rows);
+        return out_file_flush_standard(f);
     }
+    int code = s->json ? out_file_open(&json, s->json, f) : 0;
+    if (code == 0 && tally_open(s->device, &device) != TALLY_OK)
+        code = fault_data(f, "%s", tally_last_error());
+    if (code == 0)
+        code = bench_device(s, device, rows, &json, f);
+    out_file_close(&json);
     tally_close(device);
+    return code == 0 && s->table == stdout ? out_file_flush_standard(f) : code;
+}
+
+int command_bench(int argc, char **argv, fault *f) {
+    settings s = {.device = "cpu", .min_time = -1};
+    bench_rows rows;
+    int code = read_arguments(argc, argv, &s, f);
+    if (code != 0 || s.help)
+        return code != 0 ? code : print_help(f);
+    code = bench_rows_make(&rows) ? run(&s, &rows, f) : fault_data(f, "no memory for the rows");
     bench_rows_free(&rows);
     regfree(&s.expression);
-    fault f;
-    if (code == 0 && (code = output_flush_standard(&f)) != 0)
-        fprintf(stderr, "tally bench: %s\n", f.text);
     return code;
 }

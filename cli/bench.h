@@ -90,7 +90,7 @@ void bench_pools_free(void);
 typedef enum bench_measure {
     BENCH_ROOF_RATIO = 0, /* the roof's time over the row's: 1 is the speed of memory */
     BENCH_PLAIN_RATIO,    /* the fast sum's time over the exact sum's */
-    BENCH_NANOSECONDS     /* the time of one call; the floor is a ceiling */
+    BENCH_NANOSECONDS     /* the time of one call */
 } bench_measure;
 
 typedef struct bench_row {
@@ -102,7 +102,6 @@ typedef struct bench_row {
     bench_lengths lengths;
     uint64_t length;
     bench_measure measure;
-    double floor; /* of the ratio; 0: none stated */
 } bench_row;
 
 typedef struct bench_rows {
@@ -132,7 +131,6 @@ typedef struct bench_result {
     double plain_seconds; /* of the fast sum, for exact rows */
     double ratio;         /* what the row's measure says */
     bench_measure measure;
-    double floor;
     char roof_way[32];
 } bench_result;
 
@@ -153,6 +151,6 @@ typedef struct bench_context {
 
 void bench_print_time(FILE *file, double seconds); /* twelve columns, in ns, us or ms */
 
-bool bench_json_write(const char *path, const bench_context *context, const bench_result *results, size_t count);
+void bench_json_write(FILE *file, const bench_context *context, const bench_result *results, size_t count);
 
 #endif

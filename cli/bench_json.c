@@ -61,21 +61,12 @@ static void put_result(FILE *file, const bench_result *r, size_t index) {
                 r->bytes / r->roof_seconds, r->roof_seconds / r->seconds);
     if (r->plain_seconds > 0)
         fprintf(file, ",\n      \"plain_ratio\": %.4f", r->plain_seconds / r->seconds);
-    if (r->floor > 0)
-        fprintf(file, ",\n      \"%s\": %g", r->measure == BENCH_NANOSECONDS ? "ceiling_ns" : "floor", r->floor);
     fputs("\n    }", file);
 }
 
-bool bench_json_write(const char *path, const bench_context *context, const bench_result *results, size_t count) {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    if (!file)
-        return false;
+void bench_json_write(FILE *file, const bench_context *context, const bench_result *results, size_t count) {
     put_context(file, context);
     for (size_t i = 0; i < count; i++)
         put_result(file, &results[i], i);
     fputs("\n  ]\n}\n", file);
-    bool ok = !ferror(file) && fflush(file) == 0;
-    if (file != stdout)
-        ok = fclose(file) == 0 && ok;
-    return ok;
 }

@@ -225,7 +225,7 @@ static bool prepare(const bench_row *row, tally_dtype out, tally_args *args, ben
     args->out_bytes = results * tally_dtype_size(out);
     args->out = add_output(&b, BENCH_OUT, args->out_bytes);
     bench_roof_of(b.input, b.inputs, b.output, b.outputs, roof);
-    return args->out != NULL;
+    return args->out;
 }
 
 /* ------------------------------------------------------------------------------------------------ the whole ----- */
@@ -279,7 +279,7 @@ void bench_measure_row(tally_device *device, const bench_row *row, const bench_o
     size_t elements = 0;
     bench_roof roof;
 
-    *result = (bench_result){.measure = row->measure, .floor = row->floor};
+    *result = (bench_result){.measure = row->measure};
     memcpy(result->name, row->name, sizeof result->name);
     plain_desc.mode = TALLY_FAST;
     bool ok = tally_plan_create(device, &row->desc, &s.plan) == TALLY_OK &&

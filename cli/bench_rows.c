@@ -1,5 +1,5 @@
-/* What `tally bench` measures: every row of the project's table of speeds to reach, each with its floor. A row is a
- * descriptor, a shape and a kind of data; rows that share a type stand together so that the data is made once.
+/* What `tally bench` measures: every row is a descriptor, a shape and a kind of data; rows that share a type stand
+ * together so that the data is made once.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef _GNU_SOURCE
@@ -11,25 +11,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-/* The floors: ratios to the roof within one run, for a machine with two threads. */
-#define FLOOR_LARGE       0.95 /* reductions of 2^26 values */
-#define FLOOR_VAR         0.90
-#define FLOOR_SMALL_TYPES 0.85
-#define FLOOR_CACHED      0.80 /* reductions of 2^14 to 2^22 values */
-#define FLOOR_SCAN_LARGE  0.90
-#define FLOOR_SCAN_CACHED 0.70
-#define FLOOR_AXIS        0.80
-#define FLOOR_AXIS_SCAN   0.65
-#define FLOOR_SEGMENTS    0.70
-#define FLOOR_KEYS        0.60
-#define FLOOR_EXACT       0.95 /* of the plain sum's speed, on normal data */
-#define FLOOR_EXACT_ANY   0.05 /* on any data */
-#define CEILING_ONE_CALL  60   /* nanoseconds */
-
 static const uint64_t two_to_26 = UINT64_C(1) << 26;
 
 /* The next row, with the fields that most rows share; NULL when memory is out, which rows_make sees by the count. */
-static bench_row *add(bench_rows *rows, const char *group, tally_op op, tally_dtype in, uint64_t n, double floor) {
+static bench_row *add(bench_rows *rows, const char *group, tally_op op, tally_dtype in, uint64_t n) {
     if (rows->count == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 256;
         bench_row *row = realloc(rows->row, capacity * sizeof *row);
@@ -39,7 +24,7 @@ static bench_row *add(bench_rows *rows, const char *group, tally_op op, tally_dt
         rows->capacity = capacity;
     }
     bench_row *row = &rows->row[rows->count++];
-    *row = (bench_row){.group = group, .desc = TALLY_DESC_INIT, .shape = {1, n, 1, 0}, .floor = floor};
+    *row = (bench_row){.group = group, .desc = TALLY_DESC_INIT, .shape = {1, n, 1, 0}};
     row->desc.op = op;
     row->desc.in = in;
     return row;
@@ -59,10 +44,9 @@ static const tally_op reductions[] = {TALLY_SUM, TALLY_MIN,   TALLY_MAX,  TALLY_
                                       TALLY_DOT, TALLY_NORM2, TALLY_MEAN, TALLY_VAR};
 enum { REDUCTIONS = sizeof reductions / sizeof reductions[0] };
 
-static bool add_reductions(bench_rows *rows, const char *group, tally_dtype in, int log2n, double floor) {
+static bool add_reductions(bench_rows *rows, const char *group, tally_dtype in, int log2n) {
     for (int i = 0; i < REDUCTIONS; i++) {
-        double f = reductions[i] == TALLY_VAR && floor > FLOOR_VAR ? FLOOR_VAR : floor;
-        bench_row *row = add(rows, group, reductions[i], in, UINT64_C(1) << log2n, f);
+        bench_row *row = add(rows, group, reductions[i], in, UINT64_C(1) << log2n);
         if (!name(row, "%s/%s/2^%d", tally_op_name(reductions[i]), tally_dtype_name(in), log2n))
             return false;
     }
@@ -74,15 +58,15 @@ static bool add_all_values(bench_rows *rows) {
     static const tally_dtype small[] = {TALLY_I8, TALLY_I16, TALLY_F16, TALLY_BF16};
     bool ok = true;
     for (int t = 0; t < 4; t++) {
-        ok = ok && add_reductions(rows, "Reductions of 2^26 values", wide[t], 26, FLOOR_LARGE);
+        ok = ok && add_reductions(rows, "Reductions of 2^26 values", wide[t], 26);
     }
     for (int t = 0; t < 4; t++) {
         int log2n = tally_dtype_size(small[t]) == 1 ? 28 : 27;
-        ok = ok && add_reductions(rows, "Reductions of small types, 2^28 bytes", small[t], log2n, FLOOR_SMALL_TYPES);
+        ok = ok && add_reductions(rows, "Reductions of small types, 2^28 bytes", small[t], log2n);
     }
     for (int t = 0; t < 4; t++)
         for (int log2n = 14; log2n <= 22; log2n += 2)
-            ok = ok && add_reductions(rows, "Reductions of 2^14 to 2^22 values", wide[t], log2n, FLOOR_CACHED);
+            ok = ok && add_reductions(rows, "Reductions of 2^14 to 2^22 values", wide[t], log2n);
     return ok;
 }
 
@@ -93,8 +77,7 @@ static bool add_one_call(bench_rows *rows) {
     } calls[] = {{TALLY_SUM, TALLY_F32}, {TALLY_SUM, TALLY_F64},    {TALLY_SUM, TALLY_I32},
                  {TALLY_MAX, TALLY_F32}, {TALLY_ARGMAX, TALLY_F32}, {TALLY_DOT, TALLY_F64}};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        bench_row *row =
-            add(rows, "One reduction of 16 values with a ready plan", calls[i].op, calls[i].in, 16, CEILING_ONE_CALL);
+        bench_row *row = add(rows, "One reduction of 16 values with a ready plan", calls[i].op, calls[i].in, 16);
         if (!name(row, "%s/%s/16", tally_op_name(calls[i].op), tally_dtype_name(calls[i].in)))
             return false;
         row->measure = BENCH_NANOSECONDS;
@@ -108,8 +91,7 @@ static bool add_scans(bench_rows *rows) {
     for (int t = 0; t < 3; t++)
         for (int s = 0; s < 2; s++)
             for (int form = TALLY_INCLUSIVE_SCAN; form <= TALLY_EXCLUSIVE_SCAN; form++) {
-                bench_row *row = add(rows, "Scans", TALLY_SUM, types[t], UINT64_C(1) << sizes[s],
-                                     s == 0 ? FLOOR_SCAN_LARGE : FLOOR_SCAN_CACHED);
+                bench_row *row = add(rows, "Scans", TALLY_SUM, types[t], UINT64_C(1) << sizes[s]);
                 if (!name(row, "%s/sum/%s/2^%d", tally_form_name((tally_form)form), tally_dtype_name(types[t]),
                           sizes[s]))
                     return false;
@@ -118,7 +100,7 @@ static bool add_scans(bench_rows *rows) {
                 if (types[t] == TALLY_I32)
                     row->desc.out = TALLY_I32;
             }
-    bench_row *row = add(rows, "Scans", TALLY_SUM, TALLY_I32, two_to_26, FLOOR_SCAN_LARGE);
+    bench_row *row = add(rows, "Scans", TALLY_SUM, TALLY_I32, two_to_26);
     if (!name(row, "inclusive_scan/sum/i32-i64/2^26"))
         return false;
     row->desc.form = TALLY_INCLUSIVE_SCAN;
@@ -151,12 +133,12 @@ static tally_shape shape_along(const uint64_t *dimension, int rank, int axis) {
     return shape;
 }
 
-static bool add_axis(bench_rows *rows, tally_dtype in, tally_form form, double floor) {
+static bool add_axis(bench_rows *rows, tally_dtype in, tally_form form) {
     const char *group = form == TALLY_REDUCE ? "Sums along an axis" : "Cumulative sums along an axis";
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (int axis = 0; axis < shapes[s].rank; axis++) {
             const uint64_t *d = shapes[s].dimension;
-            bench_row *row = add(rows, group, TALLY_SUM, in, 0, floor);
+            bench_row *row = add(rows, group, TALLY_SUM, in, 0);
             char size[48];
             int used = snprintf(size, sizeof size, "%" PRIu64 "x%" PRIu64, d[0], d[1]);
             if (shapes[s].rank == 3)
@@ -175,7 +157,7 @@ static bool add_segments(bench_rows *rows, unsigned flags) {
     static const uint64_t lengths[] = {1, 4, 64, 1024, 1 << 20, 0};
     const char *kind = flags ? "/check_while_running" : "";
     for (int i = 0; i < 6; i++) {
-        bench_row *row = add(rows, "Segmented sums, 64-bit offsets", TALLY_SUM, TALLY_F32, two_to_26, FLOOR_SEGMENTS);
+        bench_row *row = add(rows, "Segmented sums, 64-bit offsets", TALLY_SUM, TALLY_F32, two_to_26);
         if (lengths[i] ? !name(row, "segments/sum/f32/%" PRIu64 "%s", lengths[i], kind)
                        : !name(row, "segments/sum/f32/skewed%s", kind))
             return false;
@@ -190,7 +172,7 @@ static bool add_segments(bench_rows *rows, unsigned flags) {
 static bool add_keys(bench_rows *rows) {
     static const uint64_t runs[] = {1, 8, 1000};
     for (int i = 0; i < 3; i++) {
-        bench_row *row = add(rows, "Sums by key, 32-bit keys", TALLY_SUM, TALLY_F32, two_to_26, FLOOR_KEYS);
+        bench_row *row = add(rows, "Sums by key, 32-bit keys", TALLY_SUM, TALLY_F32, two_to_26);
         if (!name(row, "keys/sum/f32/runs_of_%" PRIu64, runs[i]))
             return false;
         row->desc.grouping = TALLY_KEYS;
@@ -208,8 +190,7 @@ static bool add_exact(bench_rows *rows) {
         for (int data = 0; data <= BENCH_BITS; data++) {
             if (types[t] == TALLY_F16 && data == BENCH_SPREAD_100)
                 continue; /* a half has no such exponents */
-            bench_row *row = add(rows, "Exact sums beside the plain sum", TALLY_SUM, types[t], two_to_26,
-                                 data == BENCH_NORMAL ? FLOOR_EXACT : FLOOR_EXACT_ANY);
+            bench_row *row = add(rows, "Exact sums beside the plain sum", TALLY_SUM, types[t], two_to_26);
             if (!name(row, "exact/sum/%s/%s", tally_dtype_name(types[t]), data_names[data]))
                 return false;
             row->desc.mode = TALLY_EXACT;
@@ -221,10 +202,9 @@ static bool add_exact(bench_rows *rows) {
 
 bool bench_rows_make(bench_rows *rows) {
     *rows = (bench_rows){NULL, 0, 0};
-    return add_all_values(rows) && add_one_call(rows) && add_scans(rows) &&
-           add_axis(rows, TALLY_F32, TALLY_REDUCE, FLOOR_AXIS) && add_axis(rows, TALLY_F64, TALLY_REDUCE, FLOOR_AXIS) &&
-           add_axis(rows, TALLY_F32, TALLY_INCLUSIVE_SCAN, FLOOR_AXIS_SCAN) && add_segments(rows, 0) &&
-           add_segments(rows, TALLY_CHECK_WHILE_RUNNING) && add_keys(rows) && add_exact(rows);
+    return add_all_values(rows) && add_one_call(rows) && add_scans(rows) && add_axis(rows, TALLY_F32, TALLY_REDUCE) &&
+           add_axis(rows, TALLY_F64, TALLY_REDUCE) && add_axis(rows, TALLY_F32, TALLY_INCLUSIVE_SCAN) &&
+           add_segments(rows, 0) && add_segments(rows, TALLY_CHECK_WHILE_RUNNING) && add_keys(rows) && add_exact(rows);
 }
 
 void bench_rows_free(bench_rows *rows) {

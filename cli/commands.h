@@ -13,6 +13,7 @@ int command_segments(int argc, char **argv, fault *f);
 int command_keys(int argc, char **argv, fault *f);
 int command_ops(int argc, char **argv, fault *f);
 int command_devices(int argc, char **argv, fault *f);
+int command_bench(int argc, char **argv, fault *f);  /* bench.c */
 int command_ladder(int argc, char **argv, fault *f); /* ladder/command.c */
 
 #endif

@@ -203,6 +203,8 @@ int fields_read(fields *r, keeping keep, field_end *end, fault *f) {
     const int c = peek(r, f, &code);
     if (c == -2)
         return code;
+    if (keep)
+        r->field.quoted = c == '"';
     code = c == '"' ? quoted_part(r, keep, f) : c == -1 ? 0 : plain_part(r, keep, f);
     if (code != 0)
         return code;
@@ -231,7 +233,7 @@ static int skip_comment(fields *r, fault *f) {
 
 /* Moves to the first byte of the next row; *there says if there is one. A line of blanks is none; but a tab may stand
  * for an empty first field. */
-int fields_next_row(fields *r, int *there, fault *f) {
+int fields_next_row(fields *r, bool *there, fault *f) {
     int code = 0;
     for (;;) {
         const uint64_t line = r->line;
@@ -242,18 +244,19 @@ int fields_next_row(fields *r, int *there, fault *f) {
         }
         if (c == -2)
             return code;
-        *there = 0;
+        *there = false;
         if (c == -1)
             return 0;
         if (c == '\n' || c == '\r') {
             if ((code = take_line_end(r, f)) != 0)
                 return code;
-        } else if (c == '#') {
+        } else if (r->comment && c == (unsigned char)r->comment) {
             if ((code = skip_comment(r, f)) != 0)
                 return code;
         } else {
-            *there = 1;
+            *there = true;
             r->row_line = line;
+            r->row_has_hash = c == '#';
             return 0;
         }
     }
@@ -272,27 +275,46 @@ void fields_delimit(fields *r, char delimiter) {
 }
 
 /* Counts a candidate outside quotes in the part of the first row that the buffer holds. */
-static int row_has(const fields *r, char candidate) {
-    int quoted = 0;
+static bool row_has(const fields *r, char candidate) {
+    bool quoted = false;
     for (size_t i = r->at; i < r->length && (quoted || r->buffer[i] != '\n'); i++) {
         if (r->buffer[i] == '"')
             quoted = !quoted;
         if (!quoted && r->buffer[i] == (unsigned char)candidate)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
+}
+
+/* Moves what is unread to the front and fills up, so that the buffer holds as much of the first row as it can. */
+static int gather(fields *r, fault *f) {
+    const size_t unread = r->length - r->at;
+    size_t more = 0;
+    if (r->input_ended || r->at == 0)
+        return 0;
+    memmove(r->buffer, r->buffer + r->at, unread);
+    r->base += r->at;
+    r->at = 0;
+    const int code = r->from->read(r->from->context, r->buffer + unread, BUFFER_BYTES - unread, &more, f);
+    r->length = unread + more;
+    r->input_ended = r->length < BUFFER_BYTES;
+    return code;
 }
 
 /* Semicolons stand before commas, which are decimal points where semicolons separate. */
-void fields_detect_delimiter(fields *r) {
+int fields_detect_delimiter(fields *r, fault *f) {
     static const char order[] = {'\t', ';', ','};
+    const int code = gather(r, f);
+    if (code != 0)
+        return code;
     for (size_t i = 0; i < sizeof order; i++) {
         if (row_has(r, order[i])) {
             fields_delimit(r, order[i]);
-            return;
+            return 0;
         }
     }
     fields_delimit(r, ' ');
+    return 0;
 }
 
 static int refuse_utf16(const fields *r, fault *f) {
@@ -319,12 +341,12 @@ void fields_swap(fields *r) {
     r->spare = kept;
 }
 
-int fields_open(fields *r, const source *from, char delimiter, fault *f) {
-    *r = (fields){.from = from, .delimiter = delimiter, .line = 1};
+int fields_open(fields *r, const source *from, char delimiter, char comment, fault *f) {
+    *r = (fields){.from = from, .delimiter = delimiter, .comment = comment, .line = 1};
     r->buffer = malloc(BUFFER_BYTES);
     r->field.text = malloc(FIELD_BYTES);
     r->spare.text = malloc(FIELD_BYTES);
-    if (r->buffer == NULL || r->field.text == NULL || r->spare.text == NULL) {
+    if (!r->buffer || !r->field.text || !r->spare.text) {
         fields_close(r);
         return fault_data(f, "%s: no memory for reading text", from->name);
     }

@@ -8,13 +8,12 @@
 
 #include <tally/tally.h>
 
-#include "help.h"
 #include "options.h"
 #include "output.h"
 #include "print.h"
 
-static void print_operator(tally_op op, int json) {
-    const char *const summary = tally_op_summary(op) == NULL ? "" : tally_op_summary(op);
+static void print_operator(tally_op op, bool json) {
+    const char *const summary = tally_op_summary(op) ? tally_op_summary(op) : "";
     if (!json) {
         printf("%-14s %s\n", tally_op_name(op), summary);
         return;
@@ -26,16 +25,16 @@ static void print_operator(tally_op op, int json) {
 
 int command_ops(int argc, char **argv, fault *f) {
     options o;
-    const int code = options_parse(&o, COMMAND_INFO, argc, argv, f);
+    const int code = options_parse(&o, COMMAND_OPS, argc, argv, f);
     if (code != 0 || o.help)
-        return code != 0 ? code : help_print("ops", f);
+        return code != 0 ? code : options_help(COMMAND_OPS, f);
     if (o.json)
         putchar('[');
     for (tally_op op = 0; op < TALLY_USER; op++)
         print_operator(op, o.json);
     if (o.json)
         puts("]");
-    return output_flush_standard(f);
+    return out_file_flush_standard(f);
 }
 
 /* ---- devices ---- */
@@ -124,7 +123,7 @@ static int measure_device(const tally_device_info *info, double *bytes_a_second,
 }
 
 /* 'bytes_a_second' 0: not measured. */
-static void print_device(const tally_device_info *info, size_t index, double bytes_a_second, int json) {
+static void print_device(const tally_device_info *info, size_t index, double bytes_a_second, bool json) {
     if (!json) {
         printf("%-10s %s", info->spec, info->name);
         if (info->detail[0] != 0)
@@ -154,7 +153,7 @@ int command_devices(int argc, char **argv, fault *f) {
     int code = options_parse(&o, COMMAND_DEVICES, argc, argv, f);
     tally_status status;
     if (code != 0 || o.help)
-        return code != 0 ? code : help_print("devices", f);
+        return code != 0 ? code : options_help(COMMAND_DEVICES, f);
     if (o.json)
         putchar('[');
     for (size_t index = 0; (status = tally_device_at(index, &info)) == TALLY_OK; index++) {
@@ -167,5 +166,5 @@ int command_devices(int argc, char **argv, fault *f) {
         return fault_data(f, "%s", tally_last_error());
     if (o.json)
         puts("]");
-    return output_flush_standard(f);
+    return out_file_flush_standard(f);
 }

@@ -12,21 +12,20 @@
 
 /* ---- which format ---- */
 
-static int has_extension(const char *path, const char *const *extensions) {
-    const char *const dot = path == NULL ? NULL : strrchr(path, '.');
-    for (; dot != NULL && *extensions != NULL; extensions++)
+static bool has_extension(const char *path, const char *const *extensions) {
+    const char *const dot = path ? strrchr(path, '.') : NULL;
+    for (; dot && *extensions; extensions++)
         if (strcasecmp(dot, *extensions) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* Printable ASCII, usual blanks, and bytes that may be UTF-8. Raw numbers practically never look like this. */
-static int looks_like_text(const unsigned char *bytes, size_t n) {
+static bool looks_like_text(const unsigned char *bytes, size_t n) {
     size_t high = 0;
     for (size_t i = 0; i < n; i++) {
-        if ((bytes[i] < 0x20 && strchr("\t\n\r\f", bytes[i]) == NULL) || bytes[i] == 0 || bytes[i] == 0x7f ||
-            bytes[i] >= 0xf8)
-            return 0;
+        if ((bytes[i] < 0x20 && !strchr("\t\n\r\f", bytes[i])) || bytes[i] == 0 || bytes[i] == 0x7f || bytes[i] >= 0xf8)
+            return false;
         high += bytes[i] >= 0x80;
     }
     return high <= n / 4;
@@ -79,7 +78,7 @@ static int check_npy_size(const input *in, fault *f) {
  * carry for programs without such a type. It does not convert. */
 static int apply_npy_dtype(input *in, const npy_header *header, const input_options *options, fault *f) {
     const tally_dtype wanted = options->dtype;
-    const int carries_halves = header->opaque || header->dtype == TALLY_U16 || header->dtype == TALLY_I16;
+    const bool carries_halves = header->opaque || header->dtype == TALLY_U16 || header->dtype == TALLY_I16;
     if (wanted == TALLY_DEFAULT || wanted == in->dtype)
         return 0;
     if (carries_halves && tally_dtype_size(wanted) == 2) {
@@ -110,7 +109,7 @@ static int open_npy(input *in, const input_options *options, fault *f) {
     return check_npy_size(in, f);
 }
 
-static int byte_order_differs(char order) {
+static bool byte_order_differs(char order) {
     const uint16_t one = 1;
     unsigned char first;
     memcpy(&first, &one, 1);
@@ -188,7 +187,7 @@ static int open_text(input *in, const input_options *options, fault *f) {
     in->dtype = options->dtype;
     if (in->dtype == TALLY_DEFAULT) {
         /* A pipe is looked through as it comes: one that is no text, or has no end, need not be put aside whole. */
-        const int pipe = !in->bytes.seekable;
+        const bool pipe = !in->bytes.seekable;
         if (pipe)
             stream_keep(&in->bytes);
         else
@@ -311,7 +310,7 @@ static int text_to_numbers(input *in, fault *f) {
     spool numbers = {0};
     void *const piece = malloc((size_t)PIECE * in->element_bytes);
     size_t got = PIECE;
-    int code = piece == NULL ? fault_data(f, "%s: no memory for reading", in->name) : 0;
+    int code = piece ? 0 : fault_data(f, "%s: no memory for reading", in->name);
     while (code == 0 && got == PIECE) {
         code = input_read(in, piece, PIECE, &got, f);
         if (code == 0)
@@ -321,7 +320,7 @@ static int text_to_numbers(input *in, fault *f) {
     spool_free(&in->bytes.aside);
     in->bytes.aside = numbers;
     in->bytes.size = numbers.length;
-    in->bytes.spooled = in->bytes.seekable = 1;
+    in->bytes.spooled = in->bytes.seekable = true;
     in->bytes.offset = 0;
     in->format = INPUT_RAW;
     in->count = in->shape[0] = in->position;
@@ -396,7 +395,7 @@ int input_to_c_order(input *in, fault *f) {
     spool ordered = {0};
     const size_t bytes = (size_t)(in->count * in->element_bytes);
     unsigned char *const all = malloc(bytes + 1);
-    if (all == NULL)
+    if (!all)
         return fault_data(
             f,
             "%s: no memory for the %llu bytes of the array, which is in Fortran order and needed whole to "
@@ -409,9 +408,9 @@ int input_to_c_order(input *in, fault *f) {
     spool_free(&in->bytes.aside);
     in->bytes.aside = ordered;
     in->bytes.size = ordered.length;
-    in->bytes.spooled = in->bytes.seekable = 1;
+    in->bytes.spooled = in->bytes.seekable = true;
     in->bytes.offset = in->data_start = 0;
-    in->swapped = in->fortran_order = 0;
+    in->swapped = in->fortran_order = false;
     in->position = 0;
     return code;
 }

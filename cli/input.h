@@ -5,6 +5,7 @@
 #ifndef TALLY_CLI_INPUT_H
 #define TALLY_CLI_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,8 +33,8 @@ typedef struct input {
     input_format format;
     tally_dtype dtype;
     size_t element_bytes;
-    int swapped;
-    int fortran_order; /* never set for ranks below 2, where the two orders are one */
+    bool swapped;
+    bool fortran_order; /* never set for ranks below 2, where the two orders are one */
     int rank;
     uint64_t shape[NPY_MAX_RANK]; /* shape[0] is INPUT_UNKNOWN when 'count' is */
     uint64_t count;               /* elements; INPUT_UNKNOWN for text and raw pipes before their end */

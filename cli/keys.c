@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "help.h"
 #include "number.h"
 #include "options.h"
 #include "print.h"
@@ -21,13 +20,13 @@ typedef struct keyed {
     tally_plan *large; /* one run, in pieces; made when first needed */
     buffer x, keys, results, result_keys;
     output keys_out;
-    int keys_written;      /* to an output of their own; else printed before their results */
+    bool keys_written;     /* to an output of their own; else printed before their results */
     size_t capacity, held; /* elements that the buffers hold, and that are in them */
-    int ended;
+    bool ended;
     uint64_t runs, n;
 } keyed;
 
-static int is_same_key(const keyed *k, size_t i, size_t j) {
+static bool is_same_key(const keyed *k, size_t i, size_t j) {
     const size_t size = k->w.y.element_bytes;
     const unsigned char *const keys = k->keys.host;
     return memcmp(keys + i * size, keys + j * size, size) == 0;
@@ -75,7 +74,7 @@ static int print_runs(keyed *k, size_t runs) {
         print_elements(&w->out.array, i * w->elements_per_result,
                        (unsigned char *)k->results.host + i * work_result_bytes(w), w->elements_per_result);
     }
-    return ferror(stdout) ? output_flush_standard(w->f) : 0;
+    return ferror(stdout) ? out_file_flush_standard(w->f) : 0;
 }
 
 static int write_runs(keyed *k, size_t runs) {
@@ -119,8 +118,9 @@ static int run_alone(keyed *k) {
     work *const w = &k->w;
     const size_t key_bytes = w->y.element_bytes;
     unsigned char key[8];
-    int code = 0, same = 1;
-    if (k->large == NULL && (code = work_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &k->large)) != 0)
+    int code = 0;
+    bool same = true;
+    if (!k->large && (code = work_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &k->large)) != 0)
         return code;
     memcpy(key, k->keys.host, key_bytes);
     while (code == 0 && same && k->held > 0) {
@@ -179,12 +179,10 @@ static int open_outputs(keyed *k) {
     const uint64_t unknown = INPUT_UNKNOWN;
     const input *inputs[2] = {&w->x, &w->y};
     const output_array keys = {.dtype = w->y.dtype, .rank = 1, .shape = {INPUT_UNKNOWN}};
-    if (o->output != NULL && o->keys_output != NULL && strcmp(o->output, o->keys_output) == 0)
-        return fault_usage(w->f, "-o and --keys-out name the same file, %s", o->output);
-    const int code = work_open_output(w, 1, &unknown, 0, 0);
+    const int code = work_open_output(w, 1, &unknown, false, false);
     if (code != 0)
         return code;
-    k->keys_written = o->keys_output != NULL || (o->json && o->output == NULL);
+    k->keys_written = o->keys_output || (o->json && !o->output);
     return k->keys_written ? output_open(&k->keys_out, o->keys_output, o->json, &keys, inputs, 2, w->f) : 0;
 }
 
@@ -226,7 +224,7 @@ int command_keys(int argc, char **argv, fault *f) {
     static keyed k;
     int code = options_parse(&o, COMMAND_KEYS, argc, argv, f);
     if (code != 0 || o.help)
-        return code != 0 ? code : help_print("keys", f);
+        return code != 0 ? code : options_help(COMMAND_KEYS, f);
     code = run(&k, &o, f);
     tally_plan_destroy(k.plan);
     tally_plan_destroy(k.large);

@@ -11,70 +11,105 @@
 
 #include "commands.h"
 #include "fault.h"
-#include "help.h"
-#include "output.h"
+#include "out_file.h"
 #include "progress.h"
 
-#ifdef TALLY_CLI_HAS_BENCH
-int tally_cmd_bench(int argc, char **argv); /* bench.c; prints its own messages */
-
-static int command_bench(int argc, char **argv, fault *f) {
-    f->text[0] = 0;
-    return tally_cmd_bench(argc, argv);
-}
-#endif
-
-static int command_help(int argc, char **argv, fault *f) {
-    if (argc > 2)
-        return fault_usage(f, "'%s' is one argument too many", argv[2]);
-#ifdef TALLY_CLI_HAS_BENCH
-    if (argc == 2 && strcmp(argv[1], "bench") == 0) {
-        char option[] = "--help", *arguments[] = {argv[1], option, NULL};
-        return command_bench(2, arguments, f);
-    }
-#endif
-    return help_print(argc == 2 ? argv[1] : NULL, f);
-}
+static int command_help(int argc, char **argv, fault *f);
 
 static int command_version(int argc, char **argv, fault *f) {
     (void)argc;
     (void)argv;
     printf("tally %s\n", tally_version());
-    return output_flush_standard(f);
+    return out_file_flush_standard(f);
 }
 
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv, fault *f);
 } commands[] = {
-    {"reduce", command_reduce},   {"scan", command_scan},         {"segments", command_segments},
-    {"keys", command_keys},       {"ops", command_ops},           {"devices", command_devices},
+    {"reduce", command_reduce}, {"scan", command_scan},         {"segments", command_segments},
+    {"keys", command_keys},     {"ops", command_ops},           {"devices", command_devices},
 #ifdef TALLY_CLI_HAS_BENCH
     {"bench", command_bench},
 #endif
 #ifdef TALLY_CLI_HAS_LADDER
     {"ladder", command_ladder},
 #endif
-    {"help", command_help},       {"--help", command_help},       {"-h", command_help},
-    {"version", command_version}, {"--version", command_version},
+    {"help", command_help},     {"version", command_version},   {"--help", command_help},
+    {"-h", command_help},       {"--version", command_version},
 };
 
-/* Messages of getopt begin with argv[0]. */
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const char overview[] =
+    "tally: reductions and prefix scans of numbers in files\n"
+    "\n"
+    "usage: tally reduce OP [FILE] [OPTION]...           a sum, maximum, mean ... of a file or along an axis\n"
+    "       tally scan OP [FILE] [OPTION]...             running sums, maxima ...\n"
+    "       tally segments OP VALUES OFFSETS [OPTION]... one result per segment of VALUES\n"
+    "       tally keys OP VALUES KEYS [OPTION]...        one result per run of equal neighbouring keys\n"
+    "       tally ops | devices                          lists operators | devices\n"
+    "       tally bench [OPTION]...                      measures the library on this machine\n"
+    "       tally ladder [FAMILY] [OPTION]...            runs the steps from a naive kernel to the library's\n"
+    "       tally help [COMMAND] | --version\n"
+    "\n"
+    "FILE is .npy, raw numbers (--dtype), or a column of text or CSV; - or none is standard input.\n"
+    "Exit status: 0 success, 1 bad data or a failing file or device, 2 wrong usage.\n"
+    "\n"
+    "  tally reduce sum --exact prices.csv --column price\n"
+    "  tally reduce max images.npy --axis 0 -o brightest.npy\n"
+    "  tally scan sum counts.npy -o running.npy\n";
+
+/* COMMANDS if there is none of that name. */
+static size_t find_command(const char *name) {
+    size_t i = 0;
+    while (i < COMMANDS && strcmp(name, commands[i].name) != 0)
+        i++;
+    return i;
+}
+
+/* The messages of getopt begin with argv[0]. */
 static int run_command(size_t which, int argc, char **argv, fault *f) {
     char name[32];
-    const int is_bench = strcmp(commands[which].name, "bench") == 0;
     snprintf(name, sizeof name, "tally %s", commands[which].name);
-    if (!is_bench)
-        argv[0] = name;
+    argv[0] = name;
     return commands[which].run(argc, argv, f);
+}
+
+/* Every command prints its own help. */
+static int command_help(int argc, char **argv, fault *f) {
+    char option[] = "--help", *arguments[] = {NULL, option, NULL};
+    if (argc > 2)
+        return fault_usage(f, "'%s' is one argument too many", argv[2]);
+    if (argc < 2) {
+        fputs(overview, stdout);
+        return out_file_flush_standard(f);
+    }
+    const size_t which = find_command(argv[1]);
+    if (which >= find_command("help"))
+        return fault_usage(f, "there is no help on '%s'", argv[1]);
+    return run_command(which, 2, arguments, f);
+}
+
+/* What is wrong, and the commands that there are. */
+static int no_command(const char *name, fault *f) {
+    char names[200] = "";
+    for (size_t i = 0; i <= find_command("help"); i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                 i == 0                      ? ""
+                 : i == find_command("help") ? " or "
+                                             : ", ",
+                 commands[i].name);
+    return name ? fault_usage(f, "'%s' is not a command: %s", name, names)
+                : fault_usage(f, "a command is missing: %s", names);
 }
 
 static void report(int code, const char *command, const fault *f) {
     progress_end();
-    if (f->text[0] != 0)
+    if (f->text[0])
         fprintf(stderr, "tally: %s\n", f->text);
-    if (code == FAULT_USAGE && command != NULL && strcmp(command, "bench") != 0)
-        fprintf(stderr, "Try 'tally help%s%s'.\n", command[0] != 0 ? " " : "", command);
+    if (code == FAULT_USAGE)
+        fprintf(stderr, "Try 'tally help%s%s'.\n", *command ? " " : "", command);
 }
 
 /* A standard stream that is closed would give its number to the next file that opens, and messages would end up there.
@@ -90,21 +125,10 @@ int main(int argc, char **argv) {
     keep_standard_streams();
     /* A file beyond the limit on sizes is then an error of write, with a message, instead of a kill. */
     signal(SIGXFSZ, SIG_IGN);
-    if (argc < 2) {
-        fault_usage(&f, "a command is missing: reduce, scan, segments, keys, ops, devices, bench, ladder or help");
-        report(FAULT_USAGE, "", &f);
-        return FAULT_USAGE;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(argv[1], commands[i].name) != 0)
-            continue;
-        const int code = run_command(i, argc - 1, argv + 1, &f);
-        if (code != 0)
-            report(code, commands[i].run == command_help ? "" : commands[i].name, &f);
-        return code;
-    }
-    fault_usage(&f, "'%s' is not a command: reduce, scan, segments, keys, ops, devices, bench, ladder or help",
-                argv[1]);
-    report(FAULT_USAGE, "", &f);
-    return FAULT_USAGE;
+    const size_t which = argc < 2 ? COMMANDS : find_command(argv[1]);
+    const int code =
+        which == COMMANDS ? no_command(argc < 2 ? NULL : argv[1], &f) : run_command(which, argc - 1, argv + 1, &f);
+    if (code != 0)
+        report(code, which < find_command("help") ? commands[which].name : "", &f);
+    return code;
 }

@@ -15,7 +15,7 @@ typedef struct cursor {
     fault *f;
 } cursor;
 
-static int little_endian_machine(void) {
+static bool little_endian_machine(void) {
     const uint16_t one = 1;
     unsigned char first;
     memcpy(&first, &one, 1);
@@ -23,7 +23,7 @@ static int little_endian_machine(void) {
 }
 
 static void skip_blanks(cursor *c) {
-    while (c->at < c->length && strchr(" \t\r\n", c->text[c->at]) != NULL && c->text[c->at] != 0)
+    while (c->at < c->length && strchr(" \t\r\n", c->text[c->at]) && c->text[c->at])
         c->at++;
 }
 
@@ -35,12 +35,12 @@ static int broken(cursor *c, const char *expected) {
 }
 
 /* Accepts one character after blanks. */
-static int accept(cursor *c, char wanted) {
+static bool accept(cursor *c, char wanted) {
     skip_blanks(c);
     if (c->at >= c->length || c->text[c->at] != wanted)
-        return 0;
+        return false;
     c->at++;
-    return 1;
+    return true;
 }
 
 /* A quoted string without escapes; longer ones than 'capacity' allows are cut, for messages. */
@@ -51,7 +51,7 @@ static int parse_string(cursor *c, char *out, size_t capacity) {
         return broken(c, "a string");
     const char *start = c->text + c->at + 1;
     const char *end = memchr(start, quote, c->length - c->at - 1);
-    if (end == NULL)
+    if (!end)
         return broken(c, "a closed string");
     const size_t length = (size_t)(end - start) < capacity ? (size_t)(end - start) : capacity - 1;
     memcpy(out, start, length);
@@ -60,15 +60,15 @@ static int parse_string(cursor *c, char *out, size_t capacity) {
     return 0;
 }
 
-static int parse_boolean(cursor *c, int *value) {
+static int parse_boolean(cursor *c, bool *value) {
     skip_blanks(c);
     if (strncmp(c->text + c->at, "True", 4) == 0) {
-        *value = 1;
+        *value = true;
         c->at += 4;
         return 0;
     }
     if (strncmp(c->text + c->at, "False", 5) == 0) {
-        *value = 0;
+        *value = false;
         c->at += 5;
         return 0;
     }
@@ -146,7 +146,7 @@ static int parse_descr_text(cursor *c, const char *descr, npy_header *header) {
     } known[] = {{"i1", TALLY_I8},  {"i2", TALLY_I16}, {"i4", TALLY_I32}, {"i8", TALLY_I64}, {"u1", TALLY_U8},
                  {"u2", TALLY_U16}, {"u4", TALLY_U32}, {"u8", TALLY_U64}, {"f2", TALLY_F16}, {"f4", TALLY_F32},
                  {"f8", TALLY_F64}, {"b1", TALLY_U8},  {"?", TALLY_U8},   {"V2", TALLY_BF16}};
-    const char order = strchr("<>|=", descr[0]) != NULL && descr[0] != 0 ? descr[0] : '=';
+    const char order = strchr("<>|=", descr[0]) && descr[0] ? descr[0] : '=';
     const char *code = descr + (descr[0] == order);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(code, known[i].code) != 0)
@@ -215,20 +215,20 @@ static int parse_dictionary(cursor *c, npy_header *header) {
     return c->at == c->length ? 0 : broken(c, "nothing after '}' but blanks");
 }
 
-int npy_count(int rank, const uint64_t *shape, size_t element_bytes, uint64_t *count) {
+bool npy_count(int rank, const uint64_t *shape, size_t element_bytes, uint64_t *count) {
     uint64_t product = 1;
-    int empty = 0;
+    bool empty = false;
     for (int i = 0; i < rank; i++) {
         if (shape[i] == 0) {
-            empty = 1;
+            empty = true;
             continue;
         }
         if (product > (uint64_t)INT64_MAX / element_bytes / shape[i])
-            return 0;
+            return false;
         product *= shape[i];
     }
     *count = empty ? 0 : product;
-    return 1;
+    return true;
 }
 
 static int cut_short(const source *from, fault *f, const char *part) {
@@ -272,7 +272,7 @@ static int read_preamble(const source *from, size_t *header_bytes, size_t *pream
 static int parse_text(const source *from, const char *text, size_t length, npy_header *header, fault *f) {
     cursor c = {text, 0, length, from->name, f};
     const char *zero = memchr(text, 0, length);
-    if (zero != NULL) {
+    if (zero) {
         c.at = (size_t)(zero - text);
         return broken(&c, "text");
     }
@@ -291,7 +291,7 @@ int npy_read_header(const source *from, npy_header *header, fault *f) {
     if (code != 0)
         return code;
     char *text = malloc(length + 1);
-    if (text == NULL)
+    if (!text)
         return fault_data(f, "%s: no memory for the npy header", from->name);
     if ((code = from->read(from->context, text, length, &got, f)) == 0) {
         text[got] = 0;
@@ -308,8 +308,8 @@ static const char *descr_of(tally_dtype dtype) {
     return codes[dtype];
 }
 
-size_t npy_format_header(char *bytes, size_t capacity, size_t min_bytes, tally_dtype dtype, int fortran_order, int rank,
-                         const uint64_t *shape) {
+size_t npy_format_header(char *bytes, size_t capacity, size_t min_bytes, tally_dtype dtype, bool fortran_order,
+                         int rank, const uint64_t *shape) {
     char text[NPY_HEADER_CAPACITY];
     const char order = tally_dtype_size(dtype) == 1 ? '|' : little_endian_machine() ? '<' : '>';
     size_t at = (size_t)snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,

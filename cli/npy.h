@@ -7,6 +7,7 @@
 #ifndef TALLY_CLI_NPY_H
 #define TALLY_CLI_NPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,9 +26,9 @@
 
 typedef struct npy_header {
     tally_dtype dtype;
-    int swapped;       /* elements are in the other byte order than this machine's */
-    int opaque;        /* 'V2': two bytes without a meaning, which is how bf16 is written; dtype is TALLY_BF16 */
-    int fortran_order; /* the first index changes fastest */
+    bool swapped;       /* elements are in the other byte order than this machine's */
+    bool opaque;        /* 'V2': two bytes without a meaning, which is how bf16 is written; dtype is TALLY_BF16 */
+    bool fortran_order; /* the first index changes fastest */
     int rank;
     uint64_t shape[NPY_MAX_RANK];
     uint64_t count;      /* product of the shape; count * size of an element fits in 63 bits */
@@ -41,10 +42,10 @@ int npy_read_header(const source *from, npy_header *header, fault *f);
 /* Formats a header of format 1.0 for elements in this machine's byte order, padded to a multiple of 64 bytes and at
  * least to 'min_bytes'. Writes at most 'capacity' bytes and returns the length, 0 if the capacity does not do. */
 #define NPY_HEADER_CAPACITY 2048
-size_t npy_format_header(char *bytes, size_t capacity, size_t min_bytes, tally_dtype dtype, int fortran_order, int rank,
-                         const uint64_t *shape);
+size_t npy_format_header(char *bytes, size_t capacity, size_t min_bytes, tally_dtype dtype, bool fortran_order,
+                         int rank, const uint64_t *shape);
 
-/* The product of a shape times 'element_bytes'; 0 when that passes 63 bits. A dimension of 0 makes the count 0. */
-int npy_count(int rank, const uint64_t *shape, size_t element_bytes, uint64_t *count);
+/* The product of a shape times 'element_bytes'; false when that passes 63 bits. A dimension of 0 makes the count 0. */
+bool npy_count(int rank, const uint64_t *shape, size_t element_bytes, uint64_t *count);
 
 #endif

@@ -14,26 +14,26 @@
 
 /* ---- reading ---- */
 
-static int is_digit(char c) {
+static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static int is_hex_digit(char c) {
+static bool is_hex_digit(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-static int equals_word(const char *text, const char *word) {
+static bool equals_word(const char *text, const char *word) {
     size_t i = 0;
-    for (; word[i] != 0; i++) {
+    for (; word[i]; i++) {
         const char c = text[i];
         if ((c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c) != word[i])
-            return 0;
+            return false;
     }
     return text[i] == 0;
 }
 
 /* Skips digits by the given test and counts them. */
-static const char *skip_digits(const char *p, int (*is)(char), size_t *count) {
+static const char *skip_digits(const char *p, bool (*is)(char), size_t *count) {
     while (is(*p)) {
         p++;
         ++*count;
@@ -41,7 +41,7 @@ static const char *skip_digits(const char *p, int (*is)(char), size_t *count) {
     return p;
 }
 
-static int is_exponent(const char *p) {
+static bool is_exponent(const char *p) {
     size_t digits = 0;
     if (*p == '+' || *p == '-')
         p++;
@@ -50,51 +50,51 @@ static int is_exponent(const char *p) {
 }
 
 /* An unsigned float after the sign: decimal, hexadecimal or a word. */
-static int is_float_text(const char *p) {
+static bool is_float_text(const char *p) {
     size_t digits = 0;
     if (equals_word(p, "inf") || equals_word(p, "infinity") || equals_word(p, "nan"))
-        return 1;
-    const int hex = p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
-    int (*const is)(char) = hex ? is_hex_digit : is_digit;
+        return true;
+    const bool hex = p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
+    bool (*const is)(char) = hex ? is_hex_digit : is_digit;
     p = skip_digits(p + (hex ? 2 : 0), is, &digits);
     if (*p == '.')
         p = skip_digits(p + 1, is, &digits);
     if (digits == 0)
-        return 0;
+        return false;
     if (*p == 0)
-        return 1;
+        return true;
     const char lower = (char)(*p | 0x20);
     return lower == (hex ? 'p' : 'e') && is_exponent(p + 1);
 }
 
-/* Digits to u64; 0 when they do not fit. */
-static int digits_to_u64(const char *p, uint64_t *value) {
+/* Digits to u64; false when they do not fit. */
+static bool digits_to_u64(const char *p, uint64_t *value) {
     uint64_t v = 0;
-    for (; *p != 0; p++) {
+    for (; *p; p++) {
         const uint64_t digit = (uint64_t)(*p - '0');
         if (v > UINT64_MAX / 10 || v * 10 > UINT64_MAX - digit)
-            return 0;
+            return false;
         v = v * 10 + digit;
     }
     *value = v;
-    return 1;
+    return true;
 }
 
-/* Splits an integer text; returns 0 for what is no decimal integer. 'fits' says if the magnitude fits u64. */
-static int split_integer(const char *text, int *negative, uint64_t *magnitude, int *fits) {
+/* Splits an integer text; false for what is no decimal integer. 'fits' says if the magnitude fits u64. */
+static bool split_integer(const char *text, bool *negative, uint64_t *magnitude, bool *fits) {
     size_t digits = 0;
     const char *p = text;
     *negative = *p == '-';
     if (*p == '+' || *p == '-')
         p++;
     if (*skip_digits(p, is_digit, &digits) != 0 || digits == 0)
-        return 0;
+        return false;
     *fits = digits_to_u64(p, magnitude);
-    return 1;
+    return true;
 }
 
 number_kind number_classify(const char *text, size_t length) {
-    int negative, fits;
+    bool negative, fits;
     uint64_t magnitude = 0;
     if (length == 0 || strlen(text) != length)
         return NUMBER_NO_NUMBER;
@@ -107,12 +107,12 @@ number_kind number_classify(const char *text, size_t length) {
 }
 
 static number_status parse_integer(const char *text, tally_dtype dtype, void *element) {
-    int negative, fits;
+    bool negative, fits;
     uint64_t magnitude = 0;
     if (!split_integer(text, &negative, &magnitude, &fits))
         return NUMBER_NOT_INTEGER;
     const size_t bytes = tally_dtype_size(dtype);
-    const int is_signed = dtype == TALLY_I8 || dtype == TALLY_I16 || dtype == TALLY_I32 || dtype == TALLY_I64;
+    const bool is_signed = dtype == TALLY_I8 || dtype == TALLY_I16 || dtype == TALLY_I32 || dtype == TALLY_I64;
     const unsigned bits = (unsigned)(8 * bytes) - (is_signed ? 1 : 0);
     const uint64_t top = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
     const uint64_t limit = negative ? (is_signed ? top + 1 : 0) : top;
@@ -141,8 +141,10 @@ static number_status parse_integer(const char *text, tally_dtype dtype, void *el
     return NUMBER_OK;
 }
 
-/* Clinger's exact case; 0 when the text is not one. Limits: f64 2^53 and 10^22, f32 2^24 and 10^10. */
-static int parse_short_decimal(const char *text, double mantissa_limit, int power_limit, double *mantissa, int *power) {
+/* Clinger's exact case; false when the text is not one. Limits: f64 2^53 and 10^22, f32 2^24 and 10^10. The mantissa
+ * is compared as an integer: as a double 2^53 + 1 would be 2^53. */
+static bool parse_short_decimal(const char *text, uint64_t mantissa_limit, int power_limit, double *mantissa,
+                                int *power) {
     const char *p = text + (*text == '+' || *text == '-');
     uint64_t m = 0;
     int digits = 0, scale = 0, exponent = 0;
@@ -152,29 +154,29 @@ static int parse_short_decimal(const char *text, double mantissa_limit, int powe
         for (p++; is_digit(*p); p++, digits++, scale++)
             m = m * 10 + (uint64_t)(*p - '0');
     if (digits == 0 || digits > 18)
-        return 0;
+        return false;
     if ((*p | 0x20) == 'e') {
         const char *e = p + 1 + (p[1] == '+' || p[1] == '-');
         int count = 0;
         for (; is_digit(*e) && count < 4; e++, count++)
             exponent = exponent * 10 + (*e - '0');
-        if (*e != 0 || count == 0)
-            return 0;
+        if (*e || count == 0)
+            return false;
         if (p[1] == '-')
             exponent = -exponent;
-    } else if (*p != 0) {
-        return 0;
+    } else if (*p) {
+        return false;
     }
     *power = exponent - scale;
     *mantissa = (double)m;
-    return *mantissa <= mantissa_limit && *power <= power_limit && *power >= -power_limit;
+    return m <= mantissa_limit && *power <= power_limit && *power >= -power_limit;
 }
 
 static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-static const double F64_MANTISSA = 9007199254740992.0;
-enum { F64_POWER = 22 };
+static const uint64_t F64_MANTISSA = UINT64_C(1) << 53;
+enum { F64_POWER = 22, F32_MANTISSA = 1 << 24, F32_POWER = 10 };
 
 static double scale_short_decimal(const char *text, double mantissa, int power) {
     const double value = power < 0 ? mantissa / powers_of_ten[-power] : mantissa * powers_of_ten[power];
@@ -184,7 +186,7 @@ static double scale_short_decimal(const char *text, double mantissa, int power) 
 static float parse_f32(const char *text) {
     double mantissa;
     int power;
-    if (!parse_short_decimal(text, 16777216.0, 10, &mantissa, &power))
+    if (!parse_short_decimal(text, F32_MANTISSA, F32_POWER, &mantissa, &power))
         return strtof(text, NULL);
     const float m = (float)mantissa, scale = (float)powers_of_ten[power < 0 ? -power : power];
     const float value = power < 0 ? m / scale : m * scale;
@@ -245,7 +247,7 @@ static number_status parse_narrow(const char *text, tally_dtype dtype, void *ele
     return NUMBER_OK;
 }
 
-static int names_infinity(const char *text) {
+static bool names_infinity(const char *text) {
     const char *p = text + (*text == '+' || *text == '-');
     return *p == 'i' || *p == 'I';
 }
@@ -396,10 +398,10 @@ size_t number_format(char text[NUMBER_FORMAT_MAX], tally_dtype dtype, const void
         type v;                                                                                                        \
         memcpy(&v, element, sizeof v);                                                                                 \
         *value = (int64_t)v;                                                                                           \
-        return 1;                                                                                                      \
+        return true;                                                                                                   \
     }
 
-int number_to_i64(tally_dtype dtype, const void *element, int64_t *value) {
+bool number_to_i64(tally_dtype dtype, const void *element, int64_t *value) {
     uint64_t wide;
     switch (dtype) {
     case TALLY_I8:
@@ -421,6 +423,6 @@ int number_to_i64(tally_dtype dtype, const void *element, int64_t *value) {
         *value = (int64_t)wide;
         return wide <= (uint64_t)INT64_MAX;
     default:
-        return 0;
+        return false;
     }
 }

@@ -5,6 +5,7 @@
 #ifndef TALLY_CLI_NUMBER_H
 #define TALLY_CLI_NUMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,13 +40,13 @@ number_status number_parse(const char *text, size_t length, tally_dtype dtype, v
 #define NUMBER_FORMAT_MAX 40
 size_t number_format(char text[NUMBER_FORMAT_MAX], tally_dtype dtype, const void *element);
 
-/* An integer element of any integer type as i64; 0 when it does not fit. */
-int number_to_i64(tally_dtype dtype, const void *element, int64_t *value);
+/* An integer element of any integer type as i64; false when it does not fit. */
+bool number_to_i64(tally_dtype dtype, const void *element, int64_t *value);
 
 /* f16 and bf16 bits to a double, exactly. */
 double number_widen(tally_dtype dtype, const void *element);
 
-static inline int number_is_float(tally_dtype dtype) {
+static inline bool number_is_float(tally_dtype dtype) {
     return dtype == TALLY_F16 || dtype == TALLY_BF16 || dtype == TALLY_F32 || dtype == TALLY_F64;
 }
 

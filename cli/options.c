@@ -1,117 +1,71 @@
-/* options.c: see options.h. One table lists every option with the commands that take it; getopt_long sees only those of
- * the present command and so refuses the others by itself.
+/* options.c: see options.h. One table has every option, with the commands that take it: it is read and printed from
+ * there. The man page tally(1) says the same at more length.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "help.h"
+#include "arguments.h"
+#include "out_file.h"
 
-enum {
-    ANY_FILES = COMMAND_REDUCE | COMMAND_SCAN | COMMAND_SEGMENTS | COMMAND_KEYS,
-    ALL_COMMANDS = ANY_FILES | COMMAND_INFO | COMMAND_DEVICES
-};
+enum { ANY_FILES = COMMAND_REDUCE | COMMAND_SCAN | COMMAND_SEGMENTS | COMMAND_KEYS };
 
-enum {
-    OPTION_AXIS = 256,
-    OPTION_EXACT,
-    OPTION_COLUMN,
-    OPTION_DTYPE,
-    OPTION_OUT_DTYPE,
-    OPTION_ACC_DTYPE,
-    OPTION_DDOF,
-    OPTION_DEVICE,
-    OPTION_JSON,
-    OPTION_KEYS_OUT,
-    OPTION_EXCLUSIVE,
-    OPTION_REVERSE,
-    OPTION_INITIAL,
-    OPTION_NPY,
-    OPTION_RAW,
-    OPTION_TEXT,
-    OPTION_SHAPE,
-    OPTION_DELIMITER,
-    OPTION_HEADER,
-    OPTION_NO_HEADER,
-    OPTION_MEASURE
-};
+/* ---- options of an input, which may be given once for each of two ---- */
 
-static const struct {
-    const char *name;
-    int argument, code;
-    unsigned commands;
-} table[] = {
-    {"output", required_argument, 'o', ANY_FILES},
-    {"axis", required_argument, OPTION_AXIS, COMMAND_REDUCE | COMMAND_SCAN},
-    {"exact", no_argument, OPTION_EXACT, ANY_FILES},
-    {"exclusive", no_argument, OPTION_EXCLUSIVE, COMMAND_SCAN},
-    {"reverse", no_argument, OPTION_REVERSE, COMMAND_SCAN},
-    {"initial", required_argument, OPTION_INITIAL, COMMAND_SCAN},
-    {"keys-out", required_argument, OPTION_KEYS_OUT, COMMAND_KEYS},
-    {"column", required_argument, OPTION_COLUMN, ANY_FILES},
-    {"dtype", required_argument, OPTION_DTYPE, ANY_FILES},
-    {"out-dtype", required_argument, OPTION_OUT_DTYPE, ANY_FILES},
-    {"acc-dtype", required_argument, OPTION_ACC_DTYPE, ANY_FILES},
-    {"ddof", required_argument, OPTION_DDOF, ANY_FILES},
-    {"device", required_argument, OPTION_DEVICE, ANY_FILES},
-    {"npy", no_argument, OPTION_NPY, ANY_FILES},
-    {"raw", no_argument, OPTION_RAW, ANY_FILES},
-    {"text", no_argument, OPTION_TEXT, ANY_FILES},
-    {"shape", required_argument, OPTION_SHAPE, ANY_FILES},
-    {"delimiter", required_argument, OPTION_DELIMITER, ANY_FILES},
-    {"header", no_argument, OPTION_HEADER, ANY_FILES},
-    {"no-header", no_argument, OPTION_NO_HEADER, ANY_FILES},
-    {"measure", no_argument, OPTION_MEASURE, COMMAND_DEVICES},
-    {"json", no_argument, OPTION_JSON, ALL_COMMANDS},
-    {"help", no_argument, 'h', ALL_COMMANDS},
-};
+/* The input that this use of an option is for: its place counts the uses. */
+static input_options *next_input(options *o, const argument *row) {
+    int *const count = (int *)((char *)o + row->place);
+    ++*count;
+    return *count <= 2 ? &o->inputs[*count - 1] : &o->inputs[1];
+}
 
-enum { TABLE_SIZE = sizeof table / sizeof table[0] };
-
-/* How often each option that may be given once an input has been given. */
-typedef struct given {
-    int format, column, dtype, shape, delimiter, header;
-} given;
-
-static int parse_int(const char *option, const char *text, int *value, fault *f) {
-    char *end;
-    errno = 0;
-    const long v = strtol(text, &end, 10);
-    if (*end != 0 || end == text)
-        return fault_usage(f, "--%s %s: not an integer", option, text);
-    if (errno != 0 || v < INT_MIN || v > INT_MAX)
-        return fault_usage(f, "--%s %s: out of range", option, text);
-    *value = (int)v;
+static int take_format(void *settings, const argument *row, const char *text, fault *f) {
+    (void)text;
+    (void)f;
+    next_input(settings, row)->format = (input_format)row->constant;
     return 0;
 }
 
-/* Names of types, with a byte order in front where that makes sense. */
-static int parse_dtype(const char *option, const char *text, char *order, tally_dtype *dtype, fault *f) {
-    const char *name = text;
-    if (order != NULL && (*text == '<' || *text == '>'))
-        *order = *name++;
-    if (tally_dtype_from_name(name, dtype) != TALLY_OK)
-        return fault_usage(f, "--%s %s: %s", option, text, tally_last_error());
+static int take_header(void *settings, const argument *row, const char *text, fault *f) {
+    (void)text;
+    (void)f;
+    next_input(settings, row)->text.header = (text_header)row->constant;
     return 0;
 }
 
-static int parse_shape(const char *text, input_options *in, fault *f) {
+static int take_column(void *settings, const argument *row, const char *text, fault *f) {
+    (void)f;
+    next_input(settings, row)->text.column = text;
+    return 0;
+}
+
+/* With a byte order in front, for raw numbers. */
+static int take_dtype(void *settings, const argument *row, const char *text, fault *f) {
+    input_options *const in = next_input(settings, row);
+    const bool ordered = *text == '<' || *text == '>';
+    if (ordered)
+        in->byte_order = *text;
+    if (tally_dtype_from_name(text + ordered, &in->dtype) != TALLY_OK)
+        return fault_usage(f, "--dtype %s: %s", text, tally_last_error());
+    return 0;
+}
+
+static int take_shape(void *settings, const argument *row, const char *text, fault *f) {
+    input_options *const in = next_input(settings, row);
     const char *p = text;
     for (in->rank = 0; in->rank < NPY_MAX_RANK; p++) {
         char *end;
         errno = 0;
         const unsigned long long v = *p >= '0' && *p <= '9' ? strtoull(p, &end, 10) : (end = NULL, 0);
-        if (end == NULL || errno != 0 || v > (unsigned long long)INT64_MAX)
+        if (!end || errno != 0 || v > (unsigned long long)INT64_MAX)
             break;
         in->shape[in->rank++] = v;
         p = end;
-        if (*p == 0)
+        if (!*p)
             return 0;
         if (*p != ',' && *p != 'x')
             break;
@@ -119,124 +73,179 @@ static int parse_shape(const char *text, input_options *in, fault *f) {
     return fault_usage(f, "--shape %s: dimensions are integers with commas between: 100,200,3", text);
 }
 
-static int parse_delimiter(const char *text, char *delimiter, fault *f) {
+static int take_delimiter(void *settings, const argument *row, const char *text, fault *f) {
     static const struct {
         const char *name;
         char value;
     } names[] = {{"comma", ','}, {"tab", '\t'}, {"\\t", '\t'}, {"semicolon", ';'}, {"space", ' '}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    char *const delimiter = &next_input(settings, row)->text.delimiter;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(text, names[i].name) == 0) {
             *delimiter = names[i].value;
             return 0;
         }
-    }
-    if (text[0] == 0 || text[1] != 0 || strchr("\"\n\r+-.#", text[0]) != NULL || (text[0] >= '0' && text[0] <= '9'))
+    if (!text[0] || text[1] || strchr("\"\n\r+-.0123456789", text[0]))
         return fault_usage(f, "--delimiter %s: one character, or comma, tab, semicolon or space", text);
     *delimiter = text[0];
     return 0;
 }
 
-/* The input that the next use of a repeatable option is for; NULL when both have theirs. */
-static input_options *next_input(options *o, int *count, const char *option, fault *f) {
-    if (*count < 2)
-        return &o->inputs[(*count)++];
-    fault_usage(f, "--%s is given more often than there are inputs", option);
-    return NULL;
+static int take_comment(void *settings, const argument *row, const char *text, fault *f) {
+    if (!text[0] || text[1] || strchr("\"\n\r\t +-.0123456789", text[0]))
+        return fault_usage(f, "--comment %s: one character that no number begins with, such as '#'", text);
+    next_input(settings, row)->text.comment = text[0];
+    return 0;
 }
 
-static int take_input_option(options *o, given *g, int code, const char *text, fault *f) {
-    input_options *in = NULL;
-    switch (code) {
-    case OPTION_NPY:
-    case OPTION_RAW:
-    case OPTION_TEXT:
-        if ((in = next_input(o, &g->format, "npy, --raw or --text", f)) != NULL)
-            in->format = code == OPTION_NPY ? INPUT_NPY : code == OPTION_RAW ? INPUT_RAW : INPUT_TEXT;
-        break;
-    case OPTION_COLUMN:
-        if ((in = next_input(o, &g->column, "column", f)) != NULL)
-            in->text.column = text;
-        break;
-    case OPTION_DTYPE:
-        in = next_input(o, &g->dtype, "dtype", f);
-        return in == NULL ? FAULT_USAGE : parse_dtype("dtype", text, &in->byte_order, &in->dtype, f);
-    case OPTION_SHAPE:
-        in = next_input(o, &g->shape, "shape", f);
-        return in == NULL ? FAULT_USAGE : parse_shape(text, in, f);
-    case OPTION_DELIMITER:
-        in = next_input(o, &g->delimiter, "delimiter", f);
-        return in == NULL ? FAULT_USAGE : parse_delimiter(text, &in->text.delimiter, f);
-    default:
-        if ((in = next_input(o, &g->header, "header or --no-header", f)) != NULL)
-            in->text.header = code == OPTION_HEADER ? TEXT_HEADER_YES : TEXT_HEADER_NO;
-    }
-    return in == NULL ? FAULT_USAGE : 0;
+/* ---- the other options that are more than their value ---- */
+
+static int take_axis(void *settings, const argument *row, const char *text, fault *f) {
+    ((options *)settings)->axis_given = true;
+    return argument_int(settings, row, text, f);
 }
 
-static int take_option(options *o, given *g, int code, const char *text, fault *f) {
-    switch (code) {
-    case 'h':
-        o->help = 1;
-        return 0;
-    case 'o':
-        o->output = text;
-        return 0;
-    case OPTION_KEYS_OUT:
-        o->keys_output = text;
-        return 0;
-    case OPTION_AXIS:
-        o->axis_given = 1;
-        return parse_int("axis", text, &o->axis, f);
-    case OPTION_DDOF:
-        return parse_int("ddof", text, &o->ddof, f);
-    case OPTION_EXACT:
-        o->exact = 1;
-        return 0;
-    case OPTION_EXCLUSIVE:
-        o->exclusive = 1;
-        return 0;
-    case OPTION_REVERSE:
-        o->reverse = 1;
-        return 0;
-    case OPTION_INITIAL:
-        o->initial = text;
-        return 0;
-    case OPTION_OUT_DTYPE:
-        return parse_dtype("out-dtype", text, NULL, &o->out_dtype, f);
-    case OPTION_ACC_DTYPE:
-        return parse_dtype("acc-dtype", text, NULL, &o->acc_dtype, f);
-    case OPTION_DEVICE:
-        o->device = text;
-        return 0;
-    case OPTION_MEASURE:
-        o->measure = 1;
-        return 0;
-    case OPTION_JSON:
-        o->json = 1;
-        return 0;
-    default:
-        return take_input_option(o, g, code, text, f);
-    }
+/* ---- the table ---- */
+
+enum { SECTION_OWN, SECTION_INPUT, SECTION_COMPUTATION, SECTION_OUTPUT };
+
+#define AT(field)      .place = offsetof(options, field)
+#define INPUT(field)   AT(given.field), .commands = ANY_FILES, .section = SECTION_INPUT, .repeats = true
+#define COMPUTE(field) AT(field), .commands = ANY_FILES, .section = SECTION_COMPUTATION
+#define OUTPUT(field)  AT(field), .commands = ANY_FILES, .section = SECTION_OUTPUT
+
+static const argument rows[] = {
+    {"axis", "N", "along axis N; negative ones count from the last", take_axis, AT(axis),
+     .commands = COMMAND_REDUCE | COMMAND_SCAN},
+    {"exclusive", NULL, "without the element itself", argument_flag, AT(exclusive), .commands = COMMAND_SCAN},
+    {"reverse", NULL, "from the last element to the first (a pipe is put aside on disk)", argument_flag, AT(reverse),
+     .commands = COMMAND_SCAN},
+    {"initial", "V", "every group starts from V", argument_text, AT(initial), .commands = COMMAND_SCAN},
+    {"keys-out", "KEYS.npy", "the key of each run", argument_text, AT(keys_output), .commands = COMMAND_KEYS},
+    {"measure", NULL, "also how fast each reads its memory: takes up to 4 GiB of it, and some seconds", argument_flag,
+     AT(measure), .commands = COMMAND_DEVICES},
+    {"json", NULL, "as a JSON list", argument_flag, AT(json), .commands = COMMAND_OPS | COMMAND_DEVICES},
+
+    {"npy", NULL, NULL, take_format, INPUT(format), .constant = INPUT_NPY},
+    {"raw", NULL, NULL, take_format, INPUT(format), .constant = INPUT_RAW},
+    {"text", NULL,
+     "the format; without: .npy files by their first bytes, .csv .tsv .txt text,\n"
+     ".raw .bin raw numbers; else text, or raw numbers if --dtype is given and the\n"
+     "first bytes are not plain text",
+     take_format, INPUT(format), .constant = INPUT_TEXT},
+    {"dtype", "T",
+     "type of raw numbers or of text: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64;\n"
+     "<T or >T: raw numbers in little or big endian order. Text without it is i64 if\n"
+     "every number is an integer that fits, u64 if every one is an integer, none is\n"
+     "negative and all fit u64, f64 if any has a point or an exponent or is inf or nan;\n"
+     "larger integers are an error. Text is then read twice, a pipe put aside on disk.",
+     take_dtype, INPUT(dtype)},
+    {"shape", "N,N,...", "shape of raw numbers", take_shape, INPUT(shape)},
+    {"column", "NAME|N", "column of text, by header or by number from 1", take_column, INPUT(column)},
+    {"delimiter", "C", "comma, tab, semicolon, space (runs of blanks) or a character; else by the first row",
+     take_delimiter, INPUT(delimiter)},
+    {"comment", "C", "lines that begin with the character C are skipped", take_comment, INPUT(comment)},
+    {"header", NULL, NULL, take_header, INPUT(header), .constant = TEXT_HEADER_YES},
+    {"no-header", NULL,
+     "the first row is, is not a header; else it is one if its field in the column does\n"
+     "not begin like a number; a first row that may be either is an error",
+     take_header, INPUT(header), .constant = TEXT_HEADER_NO},
+
+    {"exact", NULL, "correctly rounded sums: the same bits on every machine", argument_flag, COMPUTE(exact)},
+    {"out-dtype", "T", "type of the results", argument_dtype, COMPUTE(out_dtype)},
+    {"acc-dtype", "T", "type to accumulate in: f64 where the default is narrower", argument_dtype, COMPUTE(acc_dtype)},
+    {"ddof", "N", "var, std: divide by n - N", argument_int, COMPUTE(ddof)},
+    {"device", "SPEC", "'tally devices' lists them; cpu by default", argument_text, COMPUTE(device)},
+
+    {"output", "OUT.npy",
+     "to a file, which appears when it is whole; - is standard output\n"
+     "without: text, one row (last dimension) a line",
+     argument_text, OUTPUT(output), .letter = 'o'},
+    {"json", NULL, "one JSON object; nan, inf and -inf are strings", argument_flag, OUTPUT(json)},
+    {"help", NULL, "", argument_flag, AT(help), .letter = 'h'},
+};
+
+static const argument_table table = {rows, sizeof rows / sizeof *rows};
+
+/* ---- help ---- */
+
+static const struct {
+    command_kind command;
+    const char *name, *text;
+} commands[] = {
+    {COMMAND_REDUCE, "reduce",
+     "usage: tally reduce OP [FILE] [OPTION]...\n"
+     "       tally reduce dot X Y [OPTION]...\n"
+     "\n"
+     "Reduces everything to one result, or an array along one axis. 'tally ops' lists the operators.\n"},
+    {COMMAND_SCAN, "scan",
+     "usage: tally scan OP [FILE] [OPTION]...\n"
+     "\n"
+     "Writes for every element what the operator makes of the elements up to it: of the whole array in C order\n"
+     "(one dimension comes out), or along one axis (the shape stays).\n"},
+    {COMMAND_SEGMENTS, "segments",
+     "usage: tally segments OP VALUES OFFSETS [OPTION]...\n"
+     "\n"
+     "Result i is of VALUES[OFFSETS[i]] to VALUES[OFFSETS[i + 1] - 1]; n segments have n + 1 offsets, which never\n"
+     "decrease. Segments may be empty where the operator has a value for that.\n"},
+    {COMMAND_KEYS, "keys",
+     "usage: tally keys OP VALUES KEYS [OPTION]...\n"
+     "\n"
+     "One result per run of equal neighbouring keys, which are numbers, too, in order; prints KEY RESULT lines.\n"
+     "Sorted keys give one result per key.\n"},
+    {COMMAND_OPS, "ops", "usage: tally ops [OPTION]...\n\nLists the operators.\n"},
+    {COMMAND_DEVICES, "devices",
+     "usage: tally devices [OPTION]...\n"
+     "\n"
+     "Lists the devices of this machine, as --device takes them, with their memory.\n"},
+};
+
+static const char two_inputs_help[] =
+    "\n"
+    "Options of the input, given twice, are for the first and the second file; given once, for the first;\n"
+    "those of text (column, delimiter, comment, header) for the second, where only that is text.\n";
+
+static const char *name_of(command_kind command) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (commands[i].command == command)
+            return commands[i].name;
+    return "";
 }
+
+int options_help(command_kind command, fault *f) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (commands[i].command == command)
+            fputs(commands[i].text, stdout);
+    arguments_help(&table, command, SECTION_OWN, NULL);
+    arguments_help(&table, command, SECTION_INPUT, "Input");
+    if (command == COMMAND_SEGMENTS || command == COMMAND_KEYS)
+        fputs(two_inputs_help, stdout);
+    arguments_help(&table, command, SECTION_COMPUTATION, "Computation");
+    arguments_help(&table, command, SECTION_OUTPUT, "Output");
+    return out_file_flush_standard(f);
+}
+
+/* ---- what getopt does not see ---- */
 
 /* The two inputs of a dot are alike: what was said once holds for both. Values and keys are not. */
-static void share_with_second_input(options *o, const given *g) {
+static void share_with_second_input(options *o) {
     input_options *const a = &o->inputs[0], *const b = &o->inputs[1];
-    if (g->format == 1)
+    if (o->given.format == 1)
         b->format = a->format;
-    if (g->column == 1)
+    if (o->given.column == 1)
         b->text.column = a->text.column;
-    if (g->dtype == 1) {
+    if (o->given.dtype == 1) {
         b->dtype = a->dtype;
         b->byte_order = a->byte_order;
     }
-    if (g->shape == 1) {
+    if (o->given.shape == 1) {
         b->rank = a->rank;
         memcpy(b->shape, a->shape, sizeof b->shape);
     }
-    if (g->delimiter == 1)
+    if (o->given.delimiter == 1)
         b->text.delimiter = a->text.delimiter;
-    if (g->header == 1)
+    if (o->given.comment == 1)
+        b->text.comment = a->text.comment;
+    if (o->given.header == 1)
         b->text.header = a->text.header;
 }
 
@@ -245,16 +254,13 @@ static int take_operands(options *o, int count, char **operands, fault *f) {
         return fault_usage(f, "an operator is missing; 'tally ops' lists them");
     if (tally_op_from_name(operands[0], &o->op) != TALLY_OK)
         return fault_usage(f, "%s", tally_last_error());
-    const int two = o->op == TALLY_DOT || o->command == COMMAND_SEGMENTS || o->command == COMMAND_KEYS;
+    const bool two = o->op == TALLY_DOT || o->command == COMMAND_SEGMENTS || o->command == COMMAND_KEYS;
     const int files = count - 1;
     if (two && o->op == TALLY_DOT && o->command != COMMAND_REDUCE)
         return fault_usage(f, "dot takes two inputs and works only with 'tally reduce dot X Y'");
     if (two && files != 2)
-        return fault_usage(f, "%s %s takes two files, and %d %s given",
-                           o->command == COMMAND_KEYS       ? "keys"
-                           : o->command == COMMAND_SEGMENTS ? "segments"
-                                                            : "reduce",
-                           tally_op_name(o->op), files, files == 1 ? "was" : "were");
+        return fault_usage(f, "%s %s takes two files, and %d %s given", name_of(o->command), tally_op_name(o->op),
+                           files, files == 1 ? "was" : "were");
     if (!two && files > 1)
         return fault_usage(f, "one file at a time: '%s' is one too many", operands[2]);
     for (int i = 0; i < files; i++)
@@ -265,56 +271,71 @@ static int take_operands(options *o, int count, char **operands, fault *f) {
     return 0;
 }
 
-static int takes_initial(tally_op op) {
+/* An option of an input for each of them, and no more. */
+static int check_given(const options *o, fault *f) {
+    for (const argument *row = rows; row < rows + table.count; row++) {
+        if (row->section != SECTION_INPUT || *(const int *)((const char *)o + row->place) <= o->path_count)
+            continue;
+        char names[64] = "";
+        for (const argument *also = rows; also < rows + table.count; also++)
+            if (also->section == SECTION_INPUT && also->place == row->place)
+                snprintf(names + strlen(names), sizeof names - strlen(names), "%s--%s", *names ? ", " : "", also->name);
+        return fault_usage(f, "%s: given more often than there are inputs", names);
+    }
+    for (int i = 0; i < o->path_count; i++) {
+        const text_options *const text = &o->inputs[i].text;
+        if (text->comment && text->comment == text->delimiter)
+            return fault_usage(f, "--delimiter and --comment are the same character, '%c'", text->comment);
+    }
+    return 0;
+}
+
+static bool takes_initial(tally_op op) {
     return op == TALLY_SUM || op == TALLY_PROD || op == TALLY_MIN || op == TALLY_MAX || op == TALLY_BAND ||
            op == TALLY_BOR || op == TALLY_BXOR;
 }
 
-static int rounds_once(tally_op op) {
+static bool rounds_once(tally_op op) {
     return op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
+}
+
+/* Each output needs a place of its own, or the later one would replace or follow the earlier one. */
+static int check_outputs(const options *o, fault *f) {
+    if ((o->output && !*o->output) || (o->keys_output && !*o->keys_output))
+        return fault_usage(f, "the name of an output is empty; - is standard output");
+    if (o->json && o->output && out_file_same(NULL, o->output))
+        return fault_usage(f, "--json prints on standard output, where -o %s writes", o->output);
+    if (o->keys_output &&
+        (out_file_same(o->output, o->keys_output) || (o->json && out_file_same(NULL, o->keys_output))))
+        return fault_usage(f, "--keys-out %s names where the results go; give it a file of its own", o->keys_output);
+    return 0;
 }
 
 /* What the library would refuse in its own words, which are not those of the command line. */
 static int check_combination(const options *o, fault *f) {
-    if (o->initial != NULL && !takes_initial(o->op))
+    int code;
+    if (o->initial && !takes_initial(o->op))
         return fault_usage(f, "--initial is for sum, prod, min, max, band, bor and bxor");
     if (o->exact && o->acc_dtype == TALLY_F64 && rounds_once(o->op))
         return fault_usage(f, "--exact has an accumulator of its own; leave --acc-dtype out");
-    if ((o->output != NULL && *o->output == 0) || (o->keys_output != NULL && *o->keys_output == 0))
-        return fault_usage(f, "the name of an output is empty; - is standard output");
+    if ((code = check_outputs(o, f)) != 0)
+        return code;
     if (o->ddof != 0 && o->op != TALLY_VAR && o->op != TALLY_STD)
         return fault_usage(f, "--ddof is for var and std");
     return 0;
 }
 
 int options_parse(options *o, command_kind command, int argc, char **argv, fault *f) {
-    struct option known[TABLE_SIZE + 1];
-    given g = {0};
-    size_t n = 0;
-    int code, found;
-    memset(o, 0, sizeof *o);
-    memset(known, 0, sizeof known);
-    o->command = command;
-    o->op = TALLY_SUM;
-    o->device = "cpu";
+    int operands, code;
+    *o = (options){.command = command, .op = TALLY_SUM, .device = "cpu"};
     o->inputs[0].rank = o->inputs[1].rank = -1;
-    for (size_t i = 0; i < TABLE_SIZE; i++)
-        if ((table[i].commands & command) != 0)
-            known[n++] = (struct option){table[i].name, table[i].argument, NULL, table[i].code};
-    const char *const letters = (command & ANY_FILES) == 0 ? "h" : "ho:";
-    while ((found = getopt_long(argc, argv, letters, known, NULL)) != -1) {
-        if (found == '?')
-            return fault_usage(f, "%s", "");
-        if ((code = take_option(o, &g, found, optarg, f)) != 0)
-            return code;
-    }
-    if (o->help)
-        return 0;
+    if ((code = arguments_read(&table, command, o, argc, argv, &operands, f)) != 0 || o->help)
+        return code;
     if ((command & ANY_FILES) == 0)
-        return optind == argc ? 0 : fault_usage(f, "'%s' is one argument too many", argv[optind]);
-    if ((code = take_operands(o, argc - optind, argv + optind, f)) != 0)
+        return operands == argc ? 0 : fault_usage(f, "'%s' is one argument too many", argv[operands]);
+    if ((code = take_operands(o, argc - operands, argv + operands, f)) != 0 || (code = check_given(o, f)) != 0)
         return code;
     if (o->op == TALLY_DOT)
-        share_with_second_input(o, &g);
+        share_with_second_input(o);
     return check_combination(o, f);
 }

@@ -1,8 +1,10 @@
-/* options.h: the command line of the computing commands, read with getopt_long.
+/* options.h: the command line of the computing commands, and of those that list.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_OPTIONS_H
 #define TALLY_CLI_OPTIONS_H
+
+#include <stdbool.h>
 
 #include <tally/tally.h>
 
@@ -14,7 +16,7 @@ typedef enum command_kind {
     COMMAND_SCAN = 2,
     COMMAND_SEGMENTS = 4,
     COMMAND_KEYS = 8,
-    COMMAND_INFO = 16,
+    COMMAND_OPS = 16,
     COMMAND_DEVICES = 32
 } command_kind;
 
@@ -23,17 +25,23 @@ typedef struct options {
     tally_op op;
     const char *paths[2]; /* NULL or "-": standard input */
     int path_count;
-    int axis_given, exact, exclusive, reverse, json, help, measure;
+    bool axis_given, exact, exclusive, reverse, json, help, measure;
     int axis, ddof;
     tally_dtype out_dtype, acc_dtype;
     const char *initial;
     const char *device;
     const char *output, *keys_output;
     input_options inputs[2];
+    /* How often the options that each input may have were given. */
+    struct {
+        int format, column, dtype, shape, delimiter, comment, header;
+    } given;
 } options;
 
-/* Fills 'o' from the arguments after the command's name (argv[0] is that name). getopt itself reports unknown options
- * on standard error; then the fault only points to the help. */
+/* Fills 'o' from the arguments after the command's name (argv[0] is that name). */
 int options_parse(options *o, command_kind command, int argc, char **argv, fault *f);
+
+/* Prints the help of a command. */
+int options_help(command_kind command, fault *f);
 
 #endif

@@ -1,14 +1,11 @@
 /* output.h: an array of results on its way to an .npy file, to standard output as .npy, or to standard output as text
  * or JSON.
  *
- * A regular file appears under its name only when it is whole: it is written to a file without a name in the same
- * folder (or, where the file system has no such thing, to a temporary name that signals remove), which then takes the
- * name's place. Devices and pipes are written directly.
- *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_OUTPUT_H
 #define TALLY_CLI_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +14,7 @@
 #include "fault.h"
 #include "input.h"
 #include "npy.h"
+#include "out_file.h"
 #include "spool.h"
 
 enum { OUTPUT_MAX_RANK = NPY_MAX_RANK + 1 }; /* minmax adds a dimension */
@@ -27,9 +25,9 @@ typedef struct output_array {
     tally_dtype dtype;
     int rank;
     uint64_t shape[OUTPUT_MAX_RANK]; /* rank 1 and INPUT_UNKNOWN: as many as get written */
-    int fortran_order;
-    int pairs;     /* the last dimension is minimum and maximum */
-    int any_order; /* output_write will jump */
+    bool fortran_order;
+    bool pairs;     /* the last dimension is minimum and maximum */
+    bool any_order; /* output_write will jump */
 } output_array;
 
 typedef enum output_kind {
@@ -42,21 +40,17 @@ typedef enum output_kind {
 typedef struct output {
     output_kind kind;
     output_array array;
-    const char *name; /* for messages */
-    int to_npy;       /* not printed, but written to 'fd' */
-    int json;
+    bool open, json;
+    bool to_npy; /* not printed, but written to 'file' */
+    out_file file;
     uint64_t written; /* elements, one past the last */
     uint64_t header_bytes;
-    int fd;
-    char *path, *temporary; /* 'temporary' is NULL while the file has no name */
-    mode_t mode;            /* of the file that is replaced, 0 if none */
-    int open;
     spool kept;
 } output;
 
 /* 'path': NULL for text (or JSON, kept for print_json) on standard output, "-" for npy on standard output, else a file.
  * Fails if the file is one of the inputs. */
-int output_open(output *out, const char *path, int json, const output_array *array, const input *const *inputs,
+int output_open(output *out, const char *path, bool json, const output_array *array, const input *const *inputs,
                 size_t input_count, fault *f);
 
 /* Elements first .. first + n - 1 in the order of memory. Without any_order they come in sequence. */
@@ -70,8 +64,5 @@ const void *output_view(output *out, fault *f);
 
 /* Frees; a file that was not finished disappears. Accepts an output of all zeros. */
 void output_close(output *out);
-
-/* Flushes standard output and says whether everything arrived there. */
-int output_flush_standard(fault *f);
 
 #endif

@@ -71,7 +71,7 @@ void print_array(const output_array *a, const void *elements) {
 static void print_json_number(tally_dtype dtype, const void *element) {
     char text[NUMBER_FORMAT_MAX];
     number_format(text, dtype, element);
-    const int word = strchr("in", text[text[0] == '-']) != NULL;
+    const bool word = strchr("in", text[text[0] == '-']);
     printf(word ? "\"%s\"" : "%s", text);
 }
 

@@ -10,7 +10,7 @@
 static const double first_line_s = 1.0, between_lines_s = 0.2;
 
 static struct {
-    int on, shown;
+    bool on, shown;
     uint64_t expected, done;
     double began, last;
 } line;
@@ -21,7 +21,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void progress_begin(int results_on_terminal) {
+void progress_begin(bool results_on_terminal) {
     line.on = isatty(STDERR_FILENO) && !(results_on_terminal && isatty(STDOUT_FILENO));
     line.began = line.last = line.on ? now() : 0;
 }
@@ -40,7 +40,7 @@ static void show(double seconds) {
         fprintf(stderr, "%.2f GB", gigabytes);
     fprintf(stderr, ", %.2f GB/s", gigabytes / seconds);
     fflush(stderr);
-    line.shown = 1;
+    line.shown = true;
 }
 
 void progress_add(uint64_t bytes) {
@@ -57,5 +57,5 @@ void progress_add(uint64_t bytes) {
 void progress_end(void) {
     if (line.shown)
         fprintf(stderr, "\r\033[K");
-    line.on = line.shown = 0;
+    line.on = line.shown = false;
 }

@@ -5,11 +5,12 @@
 #ifndef TALLY_CLI_PROGRESS_H
 #define TALLY_CLI_PROGRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Starts the clock. 'results_on_terminal': results are printed as they come and standard output is a terminal, too:
  * the line would tear them, so there is none. */
-void progress_begin(int results_on_terminal);
+void progress_begin(bool results_on_terminal);
 
 void progress_expect(uint64_t bytes); /* adds to the total, where it is known */
 void progress_add(uint64_t bytes);    /* adds to what was read */

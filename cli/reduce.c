@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "help.h"
 #include "options.h"
 #include "work.h"
 
@@ -168,7 +167,7 @@ static int open_results(reduction *r) {
     for (int i = 0; r->g.grouping == TALLY_AXIS && i < in->rank; i++)
         if (i != r->g.axis)
             shape[rank++] = in->shape[i];
-    return work_open_output(&r->w, rank, shape, in->fortran_order, 0);
+    return work_open_output(&r->w, rank, shape, in->fortran_order, false);
 }
 
 static int run(reduction *r, const options *o, fault *f) {
@@ -193,7 +192,7 @@ int command_reduce(int argc, char **argv, fault *f) {
     static reduction r;
     int code = options_parse(&o, COMMAND_REDUCE, argc, argv, f);
     if (code != 0 || o.help)
-        return code != 0 ? code : help_print("reduce", f);
+        return code != 0 ? code : options_help(COMMAND_REDUCE, f);
     code = run(&r, &o, f);
     work_end(&r.w);
     tally_plan_destroy(r.plan);

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "help.h"
 #include "number.h"
 #include "options.h"
 #include "work.h"
@@ -21,21 +20,21 @@ typedef struct scanning {
     tally_form form;
     tally_plan *plan;
     buffer x, out, initial;
-    int has_initial;
-    int turned; /* pieces come from the end, turned around */
-    uint64_t n; /* elements scanned */
+    bool has_initial;
+    bool turned; /* pieces come from the end, turned around */
+    uint64_t n;  /* elements scanned */
     struct {
         uint64_t rows, place; /* no rows: there is none */
-        int first_of_group;
+        bool first_of_group;
     } sent; /* the piece that is on its way */
 } scanning;
 
-static int is_argument(tally_op op) {
+static bool is_argument(tally_op op) {
     return op == TALLY_ARGMIN || op == TALLY_ARGMAX;
 }
 
 /* Groups that do not fit the buffer; of unknown length ones may not. */
-static int is_large(const scanning *s) {
+static bool is_large(const scanning *s) {
     const geometry *const g = &s->g;
     return g->extent == INPUT_UNKNOWN || (g->inner > 0 && g->extent > PIECE_BYTES / s->w.x.element_bytes / g->inner);
 }
@@ -43,7 +42,7 @@ static int is_large(const scanning *s) {
 static int parse_initial(scanning *s) {
     work *const w = &s->w;
     const char *const text = w->o->initial;
-    if (text == NULL)
+    if (!text)
         return 0;
     int code = buffer_make(w, &s->initial, 8);
     if (code != 0)
@@ -54,7 +53,7 @@ static int parse_initial(scanning *s) {
                            status == NUMBER_NONE          ? "not a number"
                            : status == NUMBER_NOT_INTEGER ? "not an integer, which the scan's output type needs"
                                                           : "does not fit the scan's output type");
-    s->has_initial = 1;
+    s->has_initial = true;
     return buffer_to_device(w, &s->initial, 8);
 }
 
@@ -156,7 +155,7 @@ static int write_last(scanning *s) {
 }
 
 /* Sends the rows in the buffer on their way as the next piece of the group, and meanwhile writes those before them. */
-static int push_piece(scanning *s, uint64_t rows, int first_of_group, uint64_t place) {
+static int push_piece(scanning *s, uint64_t rows, bool first_of_group, uint64_t place) {
     work *const w = &s->w;
     uint64_t rows_before, place_before;
     int code;
@@ -177,7 +176,7 @@ static int push_piece(scanning *s, uint64_t rows, int first_of_group, uint64_t p
 static int scan_forward(scanning *s, uint64_t block, uint64_t rows) {
     work *const w = &s->w;
     const geometry *const g = &s->g;
-    const int known = g->extent != INPUT_UNKNOWN;
+    const bool known = g->extent != INPUT_UNKNOWN;
     int code = 0;
     uint64_t at = 0;
     for (;;) {
@@ -231,7 +230,7 @@ static int scan_large_groups(scanning *s) {
 static int open_scan_output(scanning *s) {
     const input *const in = &s->w.x;
     if (s->g.axis < 0)
-        return work_open_output(&s->w, 1, &in->count, 0, s->turned);
+        return work_open_output(&s->w, 1, &in->count, false, s->turned);
     return work_open_output(&s->w, in->rank, in->shape, in->fortran_order, s->turned);
 }
 
@@ -240,9 +239,9 @@ static int run(scanning *s, const options *o, fault *f) {
     int code;
     s->form = o->exclusive ? TALLY_EXCLUSIVE_SCAN : TALLY_INCLUSIVE_SCAN;
     if ((code = work_open(w, o, f)) != 0 || (o->reverse && (code = input_make_seekable(&w->x, f)) != 0) ||
-        (code = work_geometry(w, 1, &s->g)) != 0)
+        (code = work_geometry(w, true, &s->g)) != 0)
         return code;
-    const int large = is_large(s);
+    const bool large = is_large(s);
     s->turned = o->reverse && large && !is_argument(o->op);
     const unsigned flags = o->reverse && !s->turned ? (unsigned)TALLY_REVERSE : 0;
     if ((code = work_plan(w, s->g.grouping, s->form, flags, &s->plan)) != 0 || (code = parse_initial(s)) != 0 ||
@@ -257,7 +256,7 @@ int command_scan(int argc, char **argv, fault *f) {
     static scanning s;
     int code = options_parse(&o, COMMAND_SCAN, argc, argv, f);
     if (code != 0 || o.help)
-        return code != 0 ? code : help_print("scan", f);
+        return code != 0 ? code : options_help(COMMAND_SCAN, f);
     code = run(&s, &o, f);
     work_end(&s.w);
     tally_plan_destroy(s.plan);

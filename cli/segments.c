@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "help.h"
 #include "number.h"
 #include "options.h"
 #include "work.h"
@@ -102,7 +101,7 @@ static int run_together(segmented *s, size_t first, size_t last, uint64_t index)
 static int run_alone(segmented *s, size_t segment, uint64_t index) {
     work *const w = &s->w;
     int code = 0;
-    if (s->large == NULL && (code = work_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &s->large)) != 0)
+    if (!s->large && (code = work_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &s->large)) != 0)
         return code;
     uint64_t left = (uint64_t)(s->bounds[segment + 1] - s->bounds[segment]);
     while (left > 0) {
@@ -183,7 +182,7 @@ static int make_room(segmented *s) {
     s->capacity = PIECE_BYTES / w->x.element_bytes;
     s->bounds = malloc((BLOCK_SEGMENTS + 1) * sizeof *s->bounds);
     s->raw = malloc(BLOCK_SEGMENTS * w->y.element_bytes);
-    if (s->bounds == NULL || s->raw == NULL)
+    if (!s->bounds || !s->raw)
         return fault_data(w->f, "no memory for offsets");
     if ((code = buffer_make(w, &s->x, PIECE_BYTES)) != 0 ||
         (code = buffer_make(w, &s->offsets, (BLOCK_SEGMENTS + 1) * sizeof(int64_t))) != 0)
@@ -200,7 +199,7 @@ static int run(segmented *s, const options *o, fault *f) {
     uint64_t segments = INPUT_UNKNOWN;
     if (w->y.count != INPUT_UNKNOWN)
         segments = w->y.count == 0 ? 0 : w->y.count - 1;
-    if ((code = work_open_output(w, 1, &segments, 0, 0)) != 0 || (code = run_all(s)) != 0)
+    if ((code = work_open_output(w, 1, &segments, false, false)) != 0 || (code = run_all(s)) != 0)
         return code;
     return work_finish(w, TALLY_REDUCE, TALLY_SEGMENTS, w->x.count == INPUT_UNKNOWN ? w->x.position : w->x.count);
 }
@@ -210,7 +209,7 @@ int command_segments(int argc, char **argv, fault *f) {
     static segmented s;
     int code = options_parse(&o, COMMAND_SEGMENTS, argc, argv, f);
     if (code != 0 || o.help)
-        return code != 0 ? code : help_print("segments", f);
+        return code != 0 ? code : options_help(COMMAND_SEGMENTS, f);
     code = run(&s, &o, f);
     tally_plan_destroy(s.plan);
     tally_plan_destroy(s.large);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ enum { MEMORY_BYTES = 1 << 23 };
 
 /* ---- whole reads and writes ---- */
 
-static int write_some(int fd, int at_offset, uint64_t offset, const unsigned char *p, size_t n) {
+static int write_some(int fd, bool at_offset, uint64_t offset, const unsigned char *p, size_t n) {
     while (n > 0) {
         const ssize_t done = at_offset ? pwrite(fd, p, n, (off_t)offset) : write(fd, p, n);
         if (done < 0 && errno == EINTR)
@@ -29,7 +30,7 @@ static int write_some(int fd, int at_offset, uint64_t offset, const unsigned cha
     return 0;
 }
 
-static int read_some(int fd, int at_offset, uint64_t offset, unsigned char *p, size_t n, size_t *got) {
+static int read_some(int fd, bool at_offset, uint64_t offset, unsigned char *p, size_t n, size_t *got) {
     *got = 0;
     while (*got < n) {
         const ssize_t done =
@@ -46,26 +47,26 @@ static int read_some(int fd, int at_offset, uint64_t offset, unsigned char *p, s
 }
 
 int write_fully(int fd, const void *bytes, size_t n) {
-    return write_some(fd, 0, 0, bytes, n);
+    return write_some(fd, false, 0, bytes, n);
 }
 
 int write_fully_at(int fd, uint64_t offset, const void *bytes, size_t n) {
-    return write_some(fd, 1, offset, bytes, n);
+    return write_some(fd, true, offset, bytes, n);
 }
 
 int read_fully(int fd, void *bytes, size_t n, size_t *got) {
-    return read_some(fd, 0, 0, bytes, n, got);
+    return read_some(fd, false, 0, bytes, n, got);
 }
 
 int read_fully_at(int fd, uint64_t offset, void *bytes, size_t n, size_t *got) {
-    return read_some(fd, 1, offset, bytes, n, got);
+    return read_some(fd, true, offset, bytes, n, got);
 }
 
 /* ---- the spool ---- */
 
 static const char *folder(void) {
     const char *const tmpdir = getenv("TMPDIR");
-    return tmpdir != NULL && tmpdir[0] != 0 ? tmpdir : "/tmp";
+    return tmpdir && tmpdir[0] ? tmpdir : "/tmp";
 }
 
 static int no_temporary(int error, fault *f) {
@@ -97,7 +98,7 @@ static int grow(spool *s, size_t needed, fault *f) {
     if (capacity == s->capacity)
         return 0;
     unsigned char *const memory = realloc(s->memory, capacity);
-    if (memory == NULL)
+    if (!memory)
         return fault_data(f, "no memory for %zu bytes of temporary data", capacity);
     memset(memory + s->capacity, 0, capacity - s->capacity);
     s->memory = memory;
@@ -106,7 +107,7 @@ static int grow(spool *s, size_t needed, fault *f) {
 }
 
 static void close_view(spool *s) {
-    if (s->view != NULL)
+    if (s->view)
         munmap(s->view, s->view_bytes);
     s->view = NULL;
 }
@@ -150,7 +151,7 @@ int spool_read(spool *s, uint64_t offset, void *bytes, size_t n, size_t *got, fa
 const void *spool_view(spool *s, fault *f) {
     if (s->file_plus_1 == 0)
         return s->memory;
-    if (s->view == NULL) {
+    if (!s->view) {
         void *const view = mmap(NULL, (size_t)s->length, PROT_READ, MAP_SHARED, s->file_plus_1 - 1, 0);
         if (view == MAP_FAILED) {
             no_temporary(errno, f);

@@ -38,14 +38,14 @@ static int read_head(stream *s, fault *f) {
 int stream_open(stream *s, const char *path, fault *f) {
     struct stat status;
     memset(s, 0, offsetof(stream, head));
-    const int standard = path == NULL || strcmp(path, "-") == 0;
+    const bool standard = !path || strcmp(path, "-") == 0;
     if (!standard && path[0] == 0)
         return fault_usage(f, "the name of a file is empty; - is standard input");
     s->name = standard ? "standard input" : path;
     s->owned = !standard;
     s->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0) {
-        s->owned = 0;
+        s->owned = false;
         return fault_data(f, "%s: %s", path, strerror(errno));
     }
     if (fstat(s->fd, &status) != 0)
@@ -57,7 +57,7 @@ int stream_open(stream *s, const char *path, fault *f) {
     const off_t at = S_ISREG(status.st_mode) && standard ? lseek(s->fd, 0, SEEK_CUR) : 0;
     /* Regular files without a size are either empty or made up as they are read (/proc): both read like pipes. */
     if (S_ISREG(status.st_mode) && status.st_size > at) {
-        s->regular = s->seekable = 1;
+        s->regular = s->seekable = true;
         s->start = at > 0 ? (uint64_t)at : 0;
         s->size = (uint64_t)status.st_size - s->start;
         posix_fadvise(s->fd, (off_t)s->start, 0, POSIX_FADV_SEQUENTIAL);
@@ -68,7 +68,7 @@ int stream_open(stream *s, const char *path, fault *f) {
 void stream_close(stream *s) {
     if (s->owned)
         close(s->fd);
-    s->owned = 0;
+    s->owned = false;
     spool_free(&s->aside);
 }
 
@@ -104,14 +104,14 @@ void stream_seek(stream *s, uint64_t offset) {
 }
 
 void stream_keep(stream *s) {
-    s->keeping = 1;
+    s->keeping = true;
 }
 
 void stream_kept(stream *s) {
-    s->keeping = 0;
+    s->keeping = false;
     s->size = s->offset;
     s->offset = 0;
-    s->spooled = s->seekable = 1;
+    s->spooled = s->seekable = true;
 }
 
 int stream_spool(stream *s, fault *f) {
@@ -119,7 +119,7 @@ int stream_spool(stream *s, fault *f) {
     unsigned char *const piece = malloc(PIECE);
     size_t got = PIECE;
     int code = 0;
-    if (piece == NULL)
+    if (!piece)
         return fault_data(f, "%s: no memory for reading", s->name);
     stream_keep(s);
     while (code == 0 && got == PIECE)

@@ -5,6 +5,7 @@
 #ifndef TALLY_CLI_STREAM_H
 #define TALLY_CLI_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,16 +17,17 @@ enum { STREAM_HEAD_BYTES = 4096 };
 
 typedef struct stream {
     const char *name; /* for messages: the path, or "standard input" */
-    int fd, owned;
-    int seekable;    /* a regular file, or spooled */
+    int fd;
+    bool owned;
+    bool seekable;   /* a regular file, or spooled */
     uint64_t size;   /* bytes from 'start' on, when seekable */
     uint64_t start;  /* where a regular standard input stood when the command began */
     uint64_t offset; /* of the next byte, from 'start' */
     dev_t device;    /* which file it is, to tell that the output is not the input */
     ino_t inode;
-    int regular;
-    int keeping; /* what is read is put aside as well */
-    int spooled;
+    bool regular;
+    bool keeping; /* what is read is put aside as well */
+    bool spooled;
     spool aside;
     size_t head_length; /* bytes that stream_open read ahead to tell the format */
     unsigned char head[STREAM_HEAD_BYTES];

@@ -2,8 +2,7 @@
  *
  * Rows are lines. Fields stand between commas, tabs, semicolons or runs of blanks, may be in double quotes (a doubled
  * quote inside stands for one, line ends inside belong to the field), and blanks around them do not count. Blank lines
- * and lines that begin with # are skipped. Line ends are LF or CR LF; the last one may be missing. Every row must have
- * as many fields as the first.
+ * are skipped. Line ends are LF or CR LF; the last one may be missing. Every row must have as many fields as the first.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_TEXT_H
@@ -20,10 +19,11 @@
 typedef enum text_header { TEXT_HEADER_AUTO = 0, TEXT_HEADER_YES, TEXT_HEADER_NO } text_header;
 
 typedef struct text_options {
-    const char *column; /* a name from the header line, or a number from 1; NULL: the only column */
+    const char *column; /* a number from 1, or a name from the header line; NULL: the only column. A number that no
+                           column has may be a name, too */
     char delimiter;     /* ',', '\t', ';', ' ' (runs of blanks) or another character; 0: tell from the first row */
-    text_header header; /* AUTO: the first row is one if its field in the column does not look like a number, or if
-                           the column is given by name */
+    char comment;       /* lines that begin with it are skipped; 0: none */
+    text_header header; /* AUTO: see layout.h */
 } text_options;
 
 typedef struct text_reader text_reader;

@@ -16,7 +16,7 @@ int work_check_in(fault *f, const char *name, tally_status status) {
     if (status == TALLY_OK)
         return 0;
     const char *const text = tally_last_error();
-    if (name == NULL)
+    if (!name)
         return status == TALLY_INVALID_ARGUMENT ? fault_usage(f, "%s", text) : fault_data(f, "%s", text);
     return fault_data(f, "%s: %s", name, text);
 }
@@ -26,7 +26,7 @@ int work_check(work *w, const char *name, tally_status status) {
 }
 
 static int check_column(const input *in, const text_options *text, fault *f) {
-    if (in->format == INPUT_TEXT || text->column == NULL)
+    if (in->format == INPUT_TEXT || !text->column)
         return 0;
     return fault_usage(f, "%s: --column is for text, and this is %s", in->name,
                        in->format == INPUT_NPY ? "an npy file" : "raw numbers");
@@ -39,14 +39,14 @@ static int open_inputs(work *w, const options *o, fault *f) {
     int code = input_open(&w->x, o->paths[0], &o->inputs[0], f);
     if (code != 0 || o->path_count < 2)
         return code != 0 ? code : check_column(&w->x, first, f);
-    const int once = second.text.column == NULL || second.text.column == first->column;
+    const bool once = !second.text.column || second.text.column == first->column;
     if (!once && (code = check_column(&w->x, first, f)) != 0)
         return code;
-    const int has_none =
-        second.text.column == NULL && second.text.delimiter == 0 && second.text.header == TEXT_HEADER_AUTO;
+    const bool has_none =
+        !second.text.column && !second.text.delimiter && !second.text.comment && second.text.header == TEXT_HEADER_AUTO;
     if (w->x.format != INPUT_TEXT && has_none)
         second.text = *first;
-    w->y_open = 1;
+    w->y_open = true;
     if ((code = input_open(&w->y, o->paths[1], &second, f)) != 0)
         return code;
     return once && w->x.format == INPUT_TEXT ? 0 : check_column(&w->y, &second.text, f);
@@ -66,13 +66,13 @@ int work_open(work *w, const options *o, fault *f) {
     w->host_memory = strncmp(info.spec, "cpu", 3) == 0;
 #endif
     w->is_cuda = strncmp(info.spec, "cuda", 4) == 0;
-    progress_begin(o->output == NULL && !o->json && (o->command != COMMAND_REDUCE || o->axis_given));
+    progress_begin(!o->output && !o->json && (o->command != COMMAND_REDUCE || o->axis_given));
     return open_inputs(w, o, f);
 }
 
 void work_close(work *w) {
     output_close(&w->out);
-    if (w->x.name != NULL || w->x.bytes.name != NULL)
+    if (w->x.name || w->x.bytes.name)
         input_close(&w->x);
     if (w->y_open)
         input_close(&w->y);
@@ -105,7 +105,7 @@ static int host_make(work *w, size_t bytes, void **memory) {
     if (w->is_cuda)
         return work_check(w, NULL, tally_cuda_alloc_host(w->device, bytes, memory));
     *memory = malloc(bytes);
-    return *memory == NULL ? fault_data(w->f, "no memory for %zu bytes", bytes) : 0;
+    return *memory ? 0 : fault_data(w->f, "no memory for %zu bytes", bytes);
 }
 
 static void host_free(work *w, void *memory) {
@@ -152,7 +152,7 @@ int buffer_to_host(work *w, buffer *b, size_t bytes) {
 /* ---- work in turns ---- */
 
 int buffer_double(work *w, buffer *b) {
-    return b->sent != NULL ? 0 : host_make(w, b->bytes, &b->sent);
+    return b->sent ? 0 : host_make(w, b->bytes, &b->sent);
 }
 
 int buffer_turn(work *w, buffer *b) {
@@ -194,7 +194,7 @@ size_t work_result_bytes(const work *w) {
     return w->elements_per_result * tally_dtype_size(w->desc.out);
 }
 
-int work_open_output(work *w, int rank, const uint64_t *shape, int fortran_order, int any_order) {
+int work_open_output(work *w, int rank, const uint64_t *shape, bool fortran_order, bool any_order) {
     output_array array = {.dtype = w->desc.out, .rank = rank, .fortran_order = fortran_order && rank > 1};
     const input *inputs[2] = {&w->x, &w->y};
     memcpy(array.shape, shape, sizeof *shape * (size_t)rank);
@@ -213,7 +213,7 @@ static int write_pairs_apart(work *w, uint64_t first, const void *results, size_
     const size_t size = tally_dtype_size(w->desc.out);
     const uint64_t all = work_product(w->out.array.shape, 0, w->out.array.rank - 1);
     unsigned char *const part = malloc(n * size + 1);
-    int code = part == NULL ? fault_data(w->f, "no memory for %zu bytes", n * size) : 0;
+    int code = part ? 0 : fault_data(w->f, "no memory for %zu bytes", n * size);
     for (size_t k = 0; code == 0 && k < 2; k++) {
         for (size_t i = 0; i < n; i++)
             memcpy(part + i * size, (const unsigned char *)results + (2 * i + k) * size, size);
@@ -252,9 +252,9 @@ static int print_json(work *w, tally_form form, tally_grouping grouping, uint64_
         (unsigned long long)n, tally_dtype_name(w->desc.in), tally_dtype_name(a->dtype));
     if (a->rank > 0 && !(a->rank == 1 && a->pairs))
         print_json_shape(a);
-    if (w->json_keys != NULL) {
+    if (w->json_keys) {
         const void *const keys = output_view(w->json_keys, w->f);
-        if (keys == NULL)
+        if (!keys)
             return FAULT_DATA;
         printf(",\"keys\":");
         print_json_array(&w->json_keys->array, keys);
@@ -264,31 +264,29 @@ static int print_json(work *w, tally_form form, tally_grouping grouping, uint64_
         print_json_string(w->o->output);
     } else {
         const void *const view = output_view(&w->out, w->f);
-        if (view == NULL)
+        if (!view)
             return FAULT_DATA;
         printf(",\"result\":");
         print_json_array(a, view);
     }
     puts("}");
-    return output_flush_standard(w->f);
+    return out_file_flush_standard(w->f);
 }
 
 int work_finish(work *w, tally_form form, tally_grouping grouping, uint64_t n) {
     progress_end();
     const int code = output_finish(&w->out, w->f);
-    if (code != 0 || !w->o->json || (w->o->output != NULL && strcmp(w->o->output, "-") == 0))
-        return code;
-    return print_json(w, form, grouping, n);
+    return code != 0 || !w->o->json ? code : print_json(w, form, grouping, n);
 }
 
 /* ---- input ---- */
 
-int work_geometry(work *w, int ordered, geometry *g) {
+int work_geometry(work *w, bool ordered, geometry *g) {
     const input *const in = &w->x;
     *g = (geometry){TALLY_ALL_VALUES, 1, in->count, 1, -1};
     if (!w->o->axis_given) {
         int code = 0;
-        const int mixed = w->y_open && in->fortran_order != w->y.fortran_order;
+        const bool mixed = w->y_open && in->fortran_order != w->y.fortran_order;
         if (ordered || mixed)
             code = input_to_c_order(&w->x, w->f);
         return code == 0 && mixed ? input_to_c_order(&w->y, w->f) : code;

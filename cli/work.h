@@ -5,6 +5,7 @@
 #ifndef TALLY_CLI_WORK_H
 #define TALLY_CLI_WORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,11 +34,11 @@ typedef struct work {
     const options *o;
     fault *f;
     tally_device *device;
-    int host_memory; /* the device computes in host memory */
-    int is_cuda;
+    bool host_memory; /* the device computes in host memory */
+    bool is_cuda;
     worker beside; /* computes there while the command reads and writes; not used with host memory */
     input x, y;    /* y: the second file */
-    int y_open;
+    bool y_open;
     tally_desc desc;            /* with every default filled in, once there is a plan */
     size_t elements_per_result; /* 2 for minmax */
     output out;
@@ -77,7 +78,7 @@ void work_end(work *w);
 size_t work_result_bytes(const work *w);
 
 /* Opens w->out for results of the given shape (in NumPy's order); minmax adds its dimension of 2. */
-int work_open_output(work *w, int rank, const uint64_t *shape, int fortran_order, int any_order);
+int work_open_output(work *w, int rank, const uint64_t *shape, bool fortran_order, bool any_order);
 
 /* Writes results first .. first + n - 1, in the order of the input's memory. */
 int work_write(work *w, uint64_t first, const void *results, size_t n);
@@ -93,7 +94,7 @@ typedef struct geometry {
 } geometry;
 
 /* From --axis, or the whole input as one group; the input is then brought into C order if 'ordered'. */
-int work_geometry(work *w, int ordered, geometry *g);
+int work_geometry(work *w, bool ordered, geometry *g);
 
 /* Reads n elements of the first input, and of the second if there is one, into the buffers; work_read_exactly also
  * moves them to the device. */

@@ -9,9 +9,9 @@ static void *work_until_the_end(void *context) {
     worker *const w = context;
     pthread_mutex_lock(&w->mutex);
     for (;;) {
-        while (w->job == NULL && !w->ends)
+        while (!w->job && !w->ends)
             pthread_cond_wait(&w->changed, &w->mutex);
-        if (w->job == NULL)
+        if (!w->job)
             break;
         pthread_mutex_unlock(&w->mutex);
         const int code = w->job(w->context, &w->f);
@@ -24,7 +24,7 @@ static void *work_until_the_end(void *context) {
     return NULL;
 }
 
-static int make_thread(worker *w) {
+static bool make_thread(worker *w) {
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->changed, NULL);
     w->has_thread = pthread_create(&w->thread, NULL, work_until_the_end, w) == 0;
@@ -50,7 +50,7 @@ void worker_start(worker *w, worker_job *job, void *context) {
 int worker_wait(worker *w, fault *f) {
     if (w->has_thread) {
         pthread_mutex_lock(&w->mutex);
-        while (w->job != NULL)
+        while (w->job)
             pthread_cond_wait(&w->changed, &w->mutex);
         pthread_mutex_unlock(&w->mutex);
     }
@@ -65,11 +65,11 @@ void worker_end(worker *w) {
     if (!w->has_thread)
         return;
     pthread_mutex_lock(&w->mutex);
-    w->ends = 1;
+    w->ends = true;
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->mutex);
     pthread_join(w->thread, NULL);
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->mutex);
-    w->has_thread = 0;
+    w->has_thread = false;
 }

@@ -6,6 +6,7 @@
 #define TALLY_CLI_WORKER_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "fault.h"
 
@@ -14,13 +15,13 @@ typedef int worker_job(void *context, fault *f);
 
 /* Starts as all zeros. */
 typedef struct worker {
-    int has_thread;
+    bool has_thread;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     worker_job *job; /* NULL: nothing to do */
     void *context;
-    int ends;
+    bool ends;
     int code; /* of the last job */
     fault f;
 } worker;

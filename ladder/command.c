@@ -4,15 +4,13 @@
 #include "commands.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "bench.h"
-#include "files.h"
-#include "help.h"
 #include "ladder.h"
-#include "output.h"
+#include "out_file.h"
 #include "run.h"
 
 /* The default size on a device that is no GPU, where the default of a GPU takes minutes. */
@@ -21,53 +19,15 @@ enum { SOFTWARE_N = 1 << 18 };
 typedef struct settings {
     const char *family, *steps, *device, *json, *csv, *svg, *show, *sass, *dtype, *op, *bare;
     uint64_t n;
-    unsigned repeat;
-    int architecture;
+    unsigned repeat, architecture;
     bool has_n, check, profile, help;
 } settings;
-
-enum {
-    OPTION_STEP = 256,
-    OPTION_N,
-    OPTION_DTYPE,
-    OPTION_OP,
-    OPTION_REPEAT,
-    OPTION_DEVICE,
-    OPTION_JSON,
-    OPTION_CSV,
-    OPTION_SVG,
-    OPTION_SHOW,
-    OPTION_SASS,
-    OPTION_ARCHITECTURE,
-    OPTION_PROFILE,
-    OPTION_CHECK,
-    OPTION_BARE
-};
-
-static const struct option long_options[] = {
-    {"step", required_argument, NULL, OPTION_STEP},
-    {"n", required_argument, NULL, OPTION_N},
-    {"dtype", required_argument, NULL, OPTION_DTYPE},
-    {"op", required_argument, NULL, OPTION_OP},
-    {"repeat", required_argument, NULL, OPTION_REPEAT},
-    {"device", required_argument, NULL, OPTION_DEVICE},
-    {"json", required_argument, NULL, OPTION_JSON},
-    {"csv", required_argument, NULL, OPTION_CSV},
-    {"svg", required_argument, NULL, OPTION_SVG},
-    {"show", required_argument, NULL, OPTION_SHOW},
-    {"sass", required_argument, NULL, OPTION_SASS},
-    {"arch", required_argument, NULL, OPTION_ARCHITECTURE},
-    {"profile", no_argument, NULL, OPTION_PROFILE},
-    {"check", no_argument, NULL, OPTION_CHECK},
-    {"bare", required_argument, NULL, OPTION_BARE}, /* what --profile runs under the profiler; not in the manual */
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
 
 /* ----------------------------------------------------------------------------------------------- options ----- */
 
 /* A number, or 2^K. */
-static int read_n(settings *s, const char *text, fault *f) {
+static int take_n(void *to, const argument *row, const char *text, fault *f) {
+    settings *const s = to;
     char *end;
     errno = 0;
     s->n = strtoull(text, &end, 10);
@@ -76,72 +36,68 @@ static int read_n(settings *s, const char *text, fault *f) {
         s->n = exponent <= 36 ? UINT64_C(1) << exponent : UINT64_MAX;
     }
     if (text[0] < '0' || text[0] > '9' || *end || errno || s->n > UINT64_C(1) << 36)
-        return fault_usage(f, "--n %.40s: a number up to 2^36 is expected, such as 1000 or 2^24", text);
+        return fault_usage(f, "--%s %.40s: a number up to 2^36 is expected, such as 1000 or 2^24", row->name, text);
     s->has_n = true;
     return 0;
 }
 
-static int read_number(const char *option, const char *text, unsigned most, unsigned *value, fault *f) {
+/* From 1 to the row's constant. */
+static int take_number(void *to, const argument *row, const char *text, fault *f) {
     char *end;
-    const unsigned long read = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || read < 1 || read > most)
-        return fault_usage(f, "%s %.40s: a whole number from 1 to %u is expected", option, text, most);
-    *value = (unsigned)read;
+    const unsigned long value = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || value < 1 || value > (unsigned long)row->constant)
+        return fault_usage(f, "--%s %.40s: a whole number from 1 to %d is expected", row->name, text, row->constant);
+    *(unsigned *)((char *)to + row->place) = (unsigned)value;
     return 0;
 }
 
-static int read_architecture(settings *s, const char *text, fault *f) {
-    unsigned value = 0;
-    const int code = read_number("--arch", strncmp(text, "sm_", 3) == 0 ? text + 3 : text, 999, &value, f);
-    s->architecture = (int)value;
-    return code;
+static int take_architecture(void *to, const argument *row, const char *text, fault *f) {
+    return take_number(to, row, strncmp(text, "sm_", 3) == 0 ? text + 3 : text, f);
 }
 
-static int read_option(settings *s, int option, fault *f) {
-    const struct {
-        int option;
-        const char **text;
-    } texts[] = {{OPTION_STEP, &s->steps}, {OPTION_DTYPE, &s->dtype}, {OPTION_OP, &s->op},
-                 {OPTION_JSON, &s->json},  {OPTION_CSV, &s->csv},     {OPTION_SVG, &s->svg},
-                 {OPTION_SHOW, &s->show},  {OPTION_SASS, &s->sass},   {OPTION_DEVICE, &s->device},
-                 {OPTION_BARE, &s->bare}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].option == option) {
-            *texts[i].text = optarg;
-            return 0;
-        }
-    switch (option) {
-    case OPTION_N:
-        return read_n(s, optarg, f);
-    case OPTION_REPEAT:
-        return read_number("--repeat", optarg, LADDER_RUNS_MOST, &s->repeat, f);
-    case OPTION_ARCHITECTURE:
-        return read_architecture(s, optarg, f);
-    case OPTION_PROFILE:
-        s->profile = true;
-        return 0;
-    case OPTION_CHECK:
-        s->check = true;
-        return 0;
-    case 'h':
-        s->help = true;
-        return 0;
-    default: /* getopt has said what is wrong */
-        f->text[0] = 0;
-        return FAULT_USAGE;
-    }
+#define AT(field) .place = offsetof(settings, field)
+
+static const argument rows[] = {
+    {"step", "NAME,...", "only these steps", argument_text, AT(steps)},
+    {"n", "N", "number of values; 2^K is understood", take_n, AT(n)},
+    {"dtype", "T", NULL, argument_text, AT(dtype)},
+    {"op", "OP", "f32 or i32; sum, max or min: as the family has them", argument_text, AT(op)},
+    {"repeat", "R", "timed runs of a step (default: 20)", take_number, AT(repeat), .constant = LADDER_RUNS_MOST},
+    {"device", "SPEC", "'tally devices' lists them", argument_text, AT(device)},
+    {"check", NULL, "checks the steps over awkward sizes up to --n and times nothing", argument_flag, AT(check)},
+    {"show", "STEP", "prints the source of a step", argument_text, AT(show)},
+    {"sass", "STEP", "prints its machine code (cuobjdump)", argument_text, AT(sass)},
+    {"arch", "sm_80", "with --sass, for another GPU than the one here", take_architecture, AT(architecture),
+     .constant = 999},
+    {"profile", NULL, "adds the profiler's counters (ncu), and what to look at in them", argument_flag, AT(profile)},
+    {"json", "FILE", NULL, argument_text, AT(json)},
+    {"csv", "FILE", NULL, argument_text, AT(csv)},
+    {"svg", "FILE", "the figures, and charts of them; - is standard output", argument_text, AT(svg)},
+    {"bare", "FILE", "", argument_text, AT(bare)}, /* what --profile runs under the profiler */
+    {"help", NULL, "", argument_flag, AT(help), .letter = 'h'},
+};
+
+static const argument_table table = {rows, sizeof rows / sizeof *rows};
+
+static int print_help(fault *f) {
+    puts(
+        "usage: tally ladder [FAMILY] [OPTION]...\n"
+        "\n"
+        "Runs each step of a family, from the naive kernel to the library's own, checks it against the exact result,\n"
+        "times it, and prints it beside the roof of this machine. Without a family: lists those that this machine can\n"
+        "run. A FAMILY with a slash is the path of a family file of your own, with its steps' sources beside it.");
+    arguments_help(&table, 0, 0, NULL);
+    return out_file_flush_standard(f);
 }
 
 static int read_arguments(settings *s, int argc, char **argv, fault *f) {
-    int code = 0;
-    optind = 0;
-    for (int option; code == 0 && (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;)
-        code = read_option(s, option, f);
-    if (code == 0 && optind < argc)
-        s->family = argv[optind++];
-    if (code == 0 && optind < argc)
-        return fault_usage(f, "'%.40s' is one argument too many", argv[optind]);
-    return code;
+    int operands;
+    const int code = arguments_read(&table, 0, s, argc, argv, &operands, f);
+    if (code != 0 || s->help)
+        return code;
+    if (operands < argc)
+        s->family = argv[operands++];
+    return operands < argc ? fault_usage(f, "'%.40s' is one argument too many", argv[operands]) : 0;
 }
 
 /* ----------------------------------------------------------------------------------------------- families ----- */
@@ -167,7 +123,7 @@ static int list_families(fault *f) {
     }
     printf("\n%s%s'tally ladder FAMILY' runs one; 'tally ladder FAMILY --show STEP' prints a step.\n", reasons,
            reasons[0] ? "\n" : "");
-    return output_flush_standard(f);
+    return out_file_flush_standard(f);
 }
 
 static const ladder_step *find_step(const ladder_family *family, const char *name, fault *f) {
@@ -230,18 +186,7 @@ static int show_source(const ladder_family *family, const char *name, fault *f) 
         return code;
     fputs(text, stdout);
     free(text);
-    return output_flush_standard(f);
-}
-
-static int write_files(const settings *s, const ladder_report *report, fault *f) {
-    int code = 0;
-    if (s->json)
-        code = ladder_write_json(s->json, report, f);
-    if (code == 0 && s->csv)
-        code = ladder_write_csv(s->csv, report, f);
-    if (code == 0 && s->svg)
-        code = ladder_write_svg(s->svg, report, f);
-    return code;
+    return out_file_flush_standard(f);
 }
 
 /* A step that is wrong, and not on purpose, is a failure of the command, and so is one that could not run although it
@@ -257,22 +202,56 @@ static int judge(const settings *s, const ladder_report *report, fault *f) {
     return 0;
 }
 
-static bool is_output(const char *path) {
-    return path && strcmp(path, "-") == 0;
-}
+/* ------------------------------------------------------------------------------------------------ outputs ----- */
+
+enum { OUTPUTS = 3 };
+
+typedef struct outputs {
+    struct {
+        const char *path;
+        bool (*put)(FILE *file, const ladder_report *report);
+        out_file file;
+    } of[OUTPUTS];
+    FILE *table; /* standard error, where one of them goes to standard output */
+} outputs;
 
 /* Before minutes of measuring. */
-static int try_outputs(const settings *s, const ladder_work *w, fault *f) {
-    const char *const paths[] = {s->json, s->csv, s->svg};
-    int code = s->profile ? ladder_profile_try(w, f) : 0;
-    for (int i = 0; i < 3; i++)
+static int open_outputs(const settings *s, outputs *o, fault *f) {
+    *o = (outputs){{{.path = s->json, .put = ladder_put_json},
+                    {.path = s->csv, .put = ladder_put_csv},
+                    {.path = s->svg, .put = ladder_put_svg}},
+                   stdout};
+    for (int i = 0; i < OUTPUTS; i++) {
         for (int j = 0; j < i; j++)
-            if (paths[i] && paths[j] && strcmp(paths[i], paths[j]) == 0)
-                return fault_usage(f, "--json, --csv and --svg: two of them name %s", paths[i]);
-    for (int i = 0; code == 0 && i < 3; i++)
-        code = paths[i] ? ladder_file_try(paths[i], f) : 0;
+            if (o->of[i].path && o->of[j].path && out_file_same(o->of[i].path, o->of[j].path))
+                return fault_usage(f, "--json, --csv and --svg: two of them name %s", o->of[i].path);
+        const int code = o->of[i].path ? out_file_open(&o->of[i].file, o->of[i].path, f) : 0;
+        if (code != 0)
+            return code;
+        if (o->of[i].path && strcmp(o->of[i].path, "-") == 0)
+            o->table = stderr;
+    }
+    return 0;
+}
+
+static int write_outputs(outputs *o, const ladder_report *report, fault *f) {
+    int code = 0;
+    for (int i = 0; code == 0 && i < OUTPUTS; i++) {
+        FILE *stream;
+        if (!o->of[i].path || (code = out_file_stream(&o->of[i].file, &stream, f)) != 0)
+            continue;
+        code = o->of[i].put(stream, report) ? out_file_finish(&o->of[i].file, f)
+                                            : fault_data(f, "%s: no memory to draw it", o->of[i].path);
+    }
     return code;
 }
+
+static void close_outputs(outputs *o) {
+    for (int i = 0; i < OUTPUTS; i++)
+        out_file_close(&o->of[i].file);
+}
+
+/* --------------------------------------------------------------------------------------------------- runs ----- */
 
 /* What would be left undone without a word. */
 static int check_combination(const settings *s, fault *f) {
@@ -283,37 +262,49 @@ static int check_combination(const settings *s, fault *f) {
     return 0;
 }
 
-static int measure(const settings *s, ladder_work *w, fault *f) {
+static int measure_into(const settings *s, ladder_work *w, outputs *o, fault *f) {
     static ladder_report report;
-    FILE *table = is_output(s->json) || is_output(s->csv) || is_output(s->svg) ? stderr : stdout;
+    FILE *const shown = o->table;
     report = (ladder_report){.work = w, .repeat = s->repeat ? s->repeat : 20};
-    int code = try_outputs(s, w, f);
-    if (code != 0)
-        return code;
-    fprintf(table, "tally ladder %s: %s\n", w->family->name, w->family->title);
+    fprintf(shown, "tally ladder %s: %s\n", w->family->name, w->family->title);
     if (w->family->published_unit[0])
-        fprintf(table, "published: on %s\n", w->family->published_on);
-    code = ladder_run(w, s->steps, &report, table, f);
-    fflush(table); /* before any complaint */
+        fprintf(shown, "published: on %s\n", w->family->published_on);
+    int code = ladder_run(w, s->steps, &report, shown, f);
+    fflush(shown); /* before any complaint */
     if (code == 0 && s->profile)
         code = ladder_profile(&report, f);
     if (code == 0 && s->profile)
-        ladder_table_counters(table, &report);
+        ladder_table_counters(shown, &report);
     if (code == 0)
-        code = write_files(s, &report, f);
+        code = write_outputs(o, &report, f);
     if (code == 0)
-        code = table == stdout ? output_flush_standard(f) : 0;
+        code = shown == stdout ? out_file_flush_standard(f) : 0;
     return code == 0 ? judge(s, &report, f) : code;
 }
 
+static int measure(const settings *s, ladder_work *w, fault *f) {
+    static outputs o;
+    int code = s->profile ? ladder_profile_try(w, f) : 0;
+    if (code == 0)
+        code = open_outputs(s, &o, f);
+    if (code == 0)
+        code = measure_into(s, w, &o, f);
+    close_outputs(&o);
+    return code;
+}
+
 static int run_bare(const settings *s, ladder_work *w, fault *f) {
-    ladder_file log;
-    int code = ladder_file_begin(&log, s->bare, f);
-    if (code != 0)
-        return code;
-    code = ladder_run_bare(w, s->steps, log.stream, f);
-    const int ended = ladder_file_end(&log, f);
-    return code ? code : ended;
+    out_file log;
+    FILE *stream;
+    int code = out_file_open(&log, s->bare, f);
+    if (code == 0)
+        code = out_file_stream(&log, &stream, f);
+    if (code == 0)
+        code = ladder_run_bare(w, s->steps, stream, f);
+    if (code == 0)
+        code = out_file_finish(&log, f);
+    out_file_close(&log);
+    return code;
 }
 
 static int run_family(const settings *s, ladder_work *w, fault *f) {
@@ -334,7 +325,7 @@ static int sass(const settings *s, ladder_work *w, fault *f) {
     const ladder_step *step = find_step(w->family, s->sass, f);
     if (!step)
         return FAULT_USAGE;
-    int architecture = s->architecture;
+    int architecture = (int)s->architecture;
     if (architecture == 0) { /* the device's, where there is one */
         fault why;
         if (w->backend->open(w, s->device ? s->device : w->backend->device, &why) == 0)
@@ -350,7 +341,7 @@ int command_ladder(int argc, char **argv, fault *f) {
     ladder_work w = {.family = &family};
     int code = read_arguments(&s, argc, argv, f);
     if (code != 0 || s.help)
-        return code ? code : help_print("ladder", f);
+        return code ? code : print_help(f);
     if (!s.family && argc > 1)
         return fault_usage(f, "options are for one family, and none is named");
     if (!s.family)

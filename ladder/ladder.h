@@ -240,10 +240,10 @@ void ladder_table_row(FILE *file, const ladder_report *report, const ladder_resu
 void ladder_table_models(FILE *file, const ladder_report *report, int part);
 void ladder_table_counters(FILE *file, const ladder_report *report);
 
-/* Files appear when they are whole; "-" is standard output. */
-int ladder_write_json(const char *path, const ladder_report *report, fault *f);
-int ladder_write_csv(const char *path, const ladder_report *report, fault *f);
-int ladder_write_svg(const char *path, const ladder_report *report, fault *f);
+/* Into a file's stream, whose errors its owner finds. False where there is no memory. */
+bool ladder_put_json(FILE *file, const ladder_report *report);
+bool ladder_put_csv(FILE *file, const ladder_report *report);
+bool ladder_put_svg(FILE *file, const ladder_report *report);
 
 extern const char *const ladder_counters[LADDER_COUNTERS]; /* names for people and files */
 /* Is there what counters take? */

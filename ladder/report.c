@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "files.h"
 #include "print.h"
 
 /* One figure of a result: its name and its value, NaN for none. */
@@ -107,47 +106,43 @@ static void put_result(FILE *file, const ladder_report *report, const ladder_res
     fputc('}', file);
 }
 
-int ladder_write_json(const char *path, const ladder_report *report, fault *f) {
+bool ladder_put_json(FILE *file, const ladder_report *report) {
     const ladder_work *w = report->work;
-    ladder_file file;
-    const int code = ladder_file_begin(&file, path, f);
-    if (code != 0)
-        return code;
-    fputs("{\n  ", file.stream);
-    put_text(file.stream, "family", w->family->name);
-    fputs(", ", file.stream);
-    put_text(file.stream, "title", w->family->title);
-    fputs(",\n  ", file.stream);
-    put_text(file.stream, "tally_version", tally_version());
-    fputs(", ", file.stream);
-    put_text(file.stream, "device", w->info.spec);
-    fputs(", ", file.stream);
-    put_text(file.stream, "device_name", w->info.name);
-    fputs(", ", file.stream);
-    put_text(file.stream, "device_detail", w->info.detail);
-    fprintf(file.stream, ",\n  \"n\": %" PRIu64 ", \"dtype\": \"%s\", \"op\": \"%s\", \"time_is\": \"%s\",\n", w->n,
+    fputs("{\n  ", file);
+    put_text(file, "family", w->family->name);
+    fputs(", ", file);
+    put_text(file, "title", w->family->title);
+    fputs(",\n  ", file);
+    put_text(file, "tally_version", tally_version());
+    fputs(", ", file);
+    put_text(file, "device", w->info.spec);
+    fputs(", ", file);
+    put_text(file, "device_name", w->info.name);
+    fputs(", ", file);
+    put_text(file, "device_detail", w->info.detail);
+    fprintf(file, ",\n  \"n\": %" PRIu64 ", \"dtype\": \"%s\", \"op\": \"%s\", \"time_is\": \"%s\",\n", w->n,
             tally_dtype_name(w->dtype), tally_op_name(w->op), w->backend->best ? "best" : "median");
-    fputs("  \"additions_per_s\": ", file.stream);
-    put_number(file.stream, report->peak);
-    fputs(", \"roofs\": [", file.stream);
+    fputs("  \"additions_per_s\": ", file);
+    put_number(file, report->peak);
+    fputs(", \"roofs\": [", file);
     for (int part = 0; part < w->family->part_count; part++) {
-        fprintf(file.stream, "%s{\"part\": ", part ? ", " : "");
-        print_json_string_to(file.stream, w->family->parts[part].title);
-        fputs(", \"seconds\": ", file.stream);
-        put_number(file.stream, report->roof_seconds[part] > 0 ? report->roof_seconds[part] : NAN);
-        fputc('}', file.stream);
+        fprintf(file, "%s{\"part\": ", part ? ", " : "");
+        print_json_string_to(file, w->family->parts[part].title);
+        fputs(", \"seconds\": ", file);
+        put_number(file, report->roof_seconds[part] > 0 ? report->roof_seconds[part] : NAN);
+        fputc('}', file);
     }
-    fputs("],\n  ", file.stream);
-    put_text(file.stream, "published_unit", w->family->published_unit);
-    fputs(", ", file.stream);
-    put_text(file.stream, "published_on", w->family->published_on);
-    fputs(",\n  \"results\": [", file.stream);
+    fputs("],\n  ", file);
+    put_text(file, "published_unit", w->family->published_unit);
+    fputs(", ", file);
+    put_text(file, "published_on", w->family->published_on);
+    fputs(",\n  \"results\": [", file);
     for (size_t i = 0; i < report->count; i++) {
-        fputs(i ? "," : "", file.stream);
-        put_result(file.stream, report, &report->results[i]);
+        fputs(i ? "," : "", file);
+        put_result(file, report, &report->results[i]);
     }
-    fputs("\n  ]\n}\n", file.stream);
-    return ladder_file_end(&file, f);
+    fputs("\n  ]\n}\n", file);
+    return true;
 }
 
 /* --------------------------------------------------------------------------------------------------- CSV ----- */
@@ -194,13 +189,9 @@ static void put_row(FILE *file, const ladder_report *report, const ladder_result
     fputc('\n', file);
 }
 
-int ladder_write_csv(const char *path, const ladder_report *report, fault *f) {
-    ladder_file file;
-    const int code = ladder_file_begin(&file, path, f);
-    if (code != 0)
-        return code;
-    put_header(file.stream, report);
+bool ladder_put_csv(FILE *file, const ladder_report *report) {
+    put_header(file, report);
     for (size_t i = 0; i < report->count; i++)
-        put_row(file.stream, report, &report->results[i]);
-    return ladder_file_end(&file, f);
+        put_row(file, report, &report->results[i]);
+    return true;
 }

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
-
 enum {
     WIDTH = 920,
     LEFT = 190, /* of the bars' names */
@@ -352,23 +350,19 @@ static void draw_all(chart *c) {
     }
 }
 
-int ladder_write_svg(const char *path, const ladder_report *report, fault *f) {
-    ladder_file file;
+bool ladder_put_svg(FILE *file, const ladder_report *report) {
     char *body = NULL;
     size_t bytes = 0;
     chart c = {.file = open_memstream(&body, &bytes), .report = report};
     if (!c.file)
-        return fault_data(f, "out of memory");
+        return false;
     draw_all(&c); /* how high the page is, is known afterwards */
     const bool drawn = fclose(c.file) == 0;
-    int code = drawn ? ladder_file_begin(&file, path, f) : fault_data(f, "out of memory");
-    if (code == 0) {
-        fprintf(file.stream,
+    if (drawn)
+        fprintf(file,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n%s"
                 "<rect width=\"%d\" height=\"%.0f\" class=\"page\"/>\n%s</svg>\n",
                 WIDTH, c.top + 10, WIDTH, c.top + 10, style, WIDTH, c.top + 10, body);
-        code = ladder_file_end(&file, f);
-    }
     free(body);
-    return code;
+    return drawn;
 }

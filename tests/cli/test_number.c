@@ -103,6 +103,23 @@ static void short_decimals_round_as_the_library_does(void **state) {
     }
 }
 
+/* The same of digits next to those that a mantissa just holds. */
+static void decimals_at_the_limit_round_as_the_library_does(void **state) {
+    static const uint64_t limits[] = {UINT64_C(1) << 53, UINT64_C(1) << 24};
+    (void)state;
+    for (int power = -24; power <= 22; power++) {
+        for (int i = 0; i < 128; i++) {
+            char text[64];
+            double f64;
+            float f32;
+            snprintf(text, sizeof text, "%llue%d", (unsigned long long)(limits[i % 2] + (uint64_t)i / 2 - 16), power);
+            assert_int_equal(parse(text, TALLY_F64, &f64), NUMBER_OK);
+            assert_int_equal(parse(text, TALLY_F32, &f32), NUMBER_OK);
+            assert_true(f64 == strtod(text, NULL) && f32 == strtof(text, NULL));
+        }
+    }
+}
+
 static void expect_format(tally_dtype dtype, const void *element, const char *expected) {
     char text[NUMBER_FORMAT_MAX];
     assert_int_equal(number_format(text, dtype, element), strlen(expected));
@@ -201,10 +218,15 @@ static void kinds_are_told_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_floats_round_trip),  cmocka_unit_test(short_floats_round_once),
-        cmocka_unit_test(wide_floats_round_trip),   cmocka_unit_test(short_decimals_round_as_the_library_does),
-        cmocka_unit_test(formats_are_the_shortest), cmocka_unit_test(what_is_no_number_is_refused),
-        cmocka_unit_test(ranges_are_kept),          cmocka_unit_test(kinds_are_told_apart),
+        cmocka_unit_test(short_floats_round_trip),
+        cmocka_unit_test(short_floats_round_once),
+        cmocka_unit_test(wide_floats_round_trip),
+        cmocka_unit_test(short_decimals_round_as_the_library_does),
+        cmocka_unit_test(decimals_at_the_limit_round_as_the_library_does),
+        cmocka_unit_test(formats_are_the_shortest),
+        cmocka_unit_test(what_is_no_number_is_refused),
+        cmocka_unit_test(ranges_are_kept),
+        cmocka_unit_test(kinds_are_told_apart),
     };
     return cmocka_run_group_tests_name("cli numbers", tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ static void require(int condition) {
 static text_options options_from(uint8_t byte) {
     static const char *const columns[] = {NULL, "1", "2", "a"};
     static const char delimiters[] = {0, ',', '\t', ' '};
-    return (text_options){columns[byte & 3], delimiters[byte >> 2 & 3], (text_header)((byte >> 4) % 3)};
+    return (text_options){columns[byte & 3], delimiters[byte >> 2 & 3], (byte & 128) != 0 ? '#' : 0,
+                          (text_header)((byte >> 4) % 3)};
 }
 
 static void check_round_trip(tally_dtype dtype, const void *elements, size_t n) {
