@@ -138,22 +138,6 @@ static const packed_module *find_packed(tally_monoid monoid, tally_vulkan_arithm
     return NULL;
 }
 
-/* Words of seven bits a byte, the lowest first; the top bit says that more follow. pack.c writes them. */
-static size_t unpack(const packed_module *packed, uint32_t *words) {
-    size_t count = 0;
-    for (size_t at = 0; at < packed->count; count++) {
-        uint32_t word = 0;
-        unsigned shift = 0;
-        do {
-            word |= (uint32_t)(packed->bytes[at] & 127) << shift;
-            shift += 7;
-        } while (packed->bytes[at++] & 128);
-        if (words)
-            words[count] = word;
-    }
-    return count;
-}
-
 static tally_status load_module(tally_vulkan_device *device, const uint32_t *words, size_t count,
                                 tally_vulkan_module known, const tally_vulkan_module **module) {
     tally_vulkan_module *made = malloc(sizeof *made + count * sizeof *made->words);
@@ -175,12 +159,16 @@ static tally_status packed_module_get(tally_vulkan_device *device, const packed_
             *module = m;
             return TALLY_OK;
         }
-    const size_t count = unpack(packed, NULL);
-    uint32_t *words = malloc((count ? count : 1) * sizeof *words);
-    if (!words)
-        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    unpack(packed, words);
-    const tally_status status = load_module(device, words, count, (tally_vulkan_module){.packed = packed}, module);
+    uint32_t *const words = malloc(packed->count * sizeof *words);
+    uint32_t *const ids = malloc(tally_vulkan_module_bodies.most_ids * sizeof *ids);
+    tally_status status = TALLY_OUT_OF_MEMORY;
+    if (words && ids) {
+        tally_vulkan_unpack(&tally_vulkan_module_bodies, packed, ids, words);
+        status = load_module(device, words, packed->count, (tally_vulkan_module){.packed = packed}, module);
+    } else {
+        tally_fail(status, "no memory for a kernel");
+    }
+    free(ids);
     free(words);
     return status;
 }

@@ -1,0 +1,64 @@
+/* Unpacks the modules of SPIR-V that the build packed: modules.h has the format, pack.c the other way. */
+#include "vulkan/modules.h"
+
+enum { HEADER_WORDS = 5, OP_NOP = 0, OP_FUNCTION_END = 56 };
+
+static uint32_t next(const unsigned char **at) {
+    uint32_t word = 0;
+    unsigned shift = 0;
+    do {
+        word |= (uint32_t)(**at & 127) << shift;
+        shift += 7;
+    } while (*(*at)++ & 128);
+    return word;
+}
+
+static uint32_t *unpack_head(const unsigned char **at, uint32_t *to) {
+    for (int k = 0; k < HEADER_WORDS; k++)
+        *to++ = next(at);
+    for (uint32_t opcode; (opcode = next(at)) != OP_NOP;) {
+        const uint32_t length = next(at);
+        *to++ = length << 16 | opcode;
+        for (uint32_t k = 1; k < length; k++)
+            *to++ = next(at);
+    }
+    return to;
+}
+
+/* 'largest' is that of the ids of the functions so far. */
+static uint32_t *unpack_function(const unsigned char *body, const unsigned char **list, uint32_t *largest,
+                                 uint32_t *ids, uint32_t *to) {
+    uint32_t opcode, seen = 0;
+    do {
+        opcode = next(&body);
+        const uint32_t length = next(&body);
+        *to++ = length << 16 | opcode;
+        for (uint32_t k = 1; k < length; k++) {
+            const uint32_t code = next(&body);
+            if (code == TALLY_VULKAN_LITERAL) {
+                *to++ = next(&body);
+                continue;
+            }
+            const uint32_t id = code == TALLY_VULKAN_NEXT     ? *largest + 1
+                                : code == TALLY_VULKAN_LISTED ? next(list)
+                                                              : ids[seen - 1 - (code - TALLY_VULKAN_AGAIN)];
+            if (code < TALLY_VULKAN_AGAIN)
+                ids[seen++] = id;
+            if (id > *largest)
+                *largest = id;
+            *to++ = id;
+        }
+    } while (opcode != OP_FUNCTION_END);
+    return to;
+}
+
+void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_packed_module *packed, uint32_t *ids,
+                         uint32_t *words) {
+    const unsigned char *at = packed->bytes;
+    const uint32_t *end = words + packed->count;
+    uint32_t largest = 0, *to = unpack_head(&at, words);
+    while (to < end) {
+        const unsigned char *body = bodies->bytes + bodies->at[next(&at)];
+        to = unpack_function(body, &at, &largest, ids, to);
+    }
+}
