@@ -33,6 +33,38 @@ HOW = """## How it was measured
   OpenMP's scan is the `simd inscan` loop.
 - **No figure is asserted** in a test. Absolute figures hold for one machine at one hour; quote the ratios.
 
+## The survey
+
+The rows above were chosen. `bench/survey` draws computations that nobody chose: operator, form, grouping, types, size,
+alignment, shape and lengths of segments come from a seed. It compares every result with an oracle, times the case in
+turns beside the roof of the bytes that it must move and beside every peer that has the computation, and prints the
+distribution of the ratios by class, our time over the peers', and the worst cases with the command that repeats each.
+
+    bench/survey --seed 7 --cases 160                            the CPU, beside NumPy
+    bench/survey --device cuda:0 --peers libpeers.so             CUDA, beside CUB and PyTorch
+    bench/survey --device cuda:0 --peers libpeers.so --small     2^8 to 2^22 values: single calls, and graphs of 32
+    bench/survey --device vulkan:0 --beside cuda:0               Vulkan, its clocks held up by sums on CUDA
+    bench/survey --tally old/libtally.so                         the same cases with another library
+    bench/survey --case sum/reduce/axis/f32/300x5x700+1,0        one case alone
+
+`--bytes MIN:MAX`, `--seconds LIMIT`, `--filter TEXT`, `--json FILE` and `--check` (rightness alone) are the other options;
+`bench/surveys/cases.py` says how a case is written. It needs Python with NumPy, and `build/src/libtally.so`.
+
+- **CPU**: the roof is that of `tally bench`, over the case's own buffers. Batches of at least 2 ms alternate, each after
+  a call that warms the caches; the best batch counts. Small calls are repeated in C, so that Python adds nothing.
+- **CUDA**: medians of the device's time between events, after the second-level cache was cleared. The roof is a kernel
+  that reads, or the driver's copy where an eighth or more of the bytes is written. A peer that takes more than three
+  times as long as tally is timed once. Plans are compiled first, by as many processes as there are cores.
+- **Vulkan**: medians of synchronous calls. With `--beside cuda:0`, the time of a sum of one element is taken off, since it
+  is what the change from CUDA costs, and CUDA's sum and copy are the roof; without it, the device's own are.
+- **Peers' types**: CUB sums in the library's default result types. CUB's signed kernels stand for unsigned types, and
+  its maximum for the minimum. NumPy and PyTorch compute with their own default result types.
+
+CUB comes from any CCCL; its main branch is cloned and named with `-I`:
+
+    nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -arch=native -I cccl/cub -I cccl/thrust -I cccl/libcudacxx/include \\
+        -o libpeers.so bench/cuda/cub.cu
+
 ## How to repeat it
 
     bench/run --docs

@@ -1,5 +1,5 @@
 """What tally is timed beside, each as a function that enqueues one call in the current stream: CUB from the toolkit's
-own headers (cub.cu), cuBLAS and CuPy where they are installed, and the roofs.
+own headers or from others (cub.cu), cuBLAS and CuPy where they are installed, and the roofs.
 
 SPDX-License-Identifier: Apache-2.0"""
 import ctypes as c
@@ -35,7 +35,8 @@ class Cub:
         function = getattr(self.lib, name)
         need = c.c_size_t()
         stream = stream_now()
-        wrapped = [address(a) if isinstance(a, torch.Tensor) else c.c_size_t(a) for a in arguments]
+        wrapped = [address(a) if isinstance(a, torch.Tensor) else a if isinstance(a, c.c_void_p) else c.c_size_t(a)
+                   for a in arguments]
         function(None, c.byref(need), *wrapped, stream)
         scratch = torch.empty(max(need.value, 1), dtype=torch.uint8, device="cuda")
 

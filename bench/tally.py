@@ -1,16 +1,13 @@
-"""tally's plain C interface from Python, over PyTorch's memory and streams, for bench/cuda/run.
+"""tally's plain C interface from Python, over addresses: for bench/survey and bench/cuda/run. The library is opened by its
+path, so that an older one can be measured too.
 
 SPDX-License-Identifier: Apache-2.0"""
 import ctypes as c
-
-import torch
 
 OPS = ["sum", "prod", "min", "max", "argmin", "argmax", "minmax", "any", "all", "count_nonzero", "band", "bor", "bxor",
        "sumsq", "norm1", "norm2", "norm_inf", "mean", "var", "std", "dot", "logsumexp"]
 TYPES = ["default", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"]
 SIZES = dict(i8=1, i16=2, i32=4, i64=8, u8=1, u16=2, u32=4, u64=8, f16=2, bf16=2, f32=4, f64=8)
-TORCH = dict(i8=torch.int8, i16=torch.int16, i32=torch.int32, i64=torch.int64, u8=torch.uint8, f16=torch.float16,
-             bf16=torch.bfloat16, f32=torch.float32, f64=torch.float64)
 REDUCE, INCLUSIVE, EXCLUSIVE = 0, 1, 2
 ALL, AXIS, SEGMENTS, KEYS = 0, 1, 2, 3
 
@@ -28,14 +25,26 @@ class Args(c.Structure):
                 ("count", c.c_void_p), ("workspace", c.c_void_p), ("workspace_bytes", c.c_size_t)]
 
 
+class Refused(RuntimeError):
+    """The library does not have this computation."""
+
+
 class Tally:
-    def __init__(self, path):
+    UNSUPPORTED = 2
+
+    def __init__(self, path, device="cuda:0"):
         self.lib = c.CDLL(path)
-        self.lib.tally_last_error.restype = c.c_char_p
+        self.lib.tally_last_error.restype = self.lib.tally_version.restype = c.c_char_p
+        self.lib.tally_run.argtypes = [c.c_void_p, c.POINTER(Args), c.c_void_p]
+        self.lib.tally_copy.argtypes = [c.c_void_p, c.c_void_p, c.c_void_p, c.c_size_t]
+        self.lib.tally_free.argtypes = [c.c_void_p, c.c_void_p]
+        self.version = self.lib.tally_version().decode()
         self.device = c.c_void_p()
-        self.check(self.lib.tally_open(b"cuda:0", c.byref(self.device)))
+        self.check(self.lib.tally_open(device.encode(), c.byref(self.device)))
 
     def check(self, status):
+        if status == self.UNSUPPORTED:
+            raise Refused(self.lib.tally_last_error().decode())
         if status:
             raise RuntimeError(self.lib.tally_last_error().decode())
 
@@ -46,23 +55,28 @@ class Tally:
         self.check(self.lib.tally_plan_create(self.device, c.byref(desc), c.byref(plan)))
         return plan
 
-    def call(self, plan, shape, out, **pointers):
-        """A function that enqueues the run in the current stream; its workspace is PyTorch's."""
-        args = Args(c.sizeof(Args), (c.c_uint64 * 4)(*shape))
-        keep = [out] + [t for t in pointers.values()]
-        args.out, args.out_bytes = out.data_ptr(), out.numel() * out.element_size()
-        for name, tensor in pointers.items():
-            setattr(args, name, tensor.data_ptr())
-        if "keys_out" in pointers:
-            args.keys_out_bytes = pointers["keys_out"].numel() * pointers["keys_out"].element_size()
+    def destroy(self, plan):
+        self.lib.tally_plan_destroy(plan)
+
+    def result_of(self, plan):
+        """The type of the results, and how many elements each has."""
+        desc, elements = Desc(), c.c_size_t()
+        desc.struct_size = c.sizeof(Desc)
+        self.check(self.lib.tally_plan_describe(plan, c.byref(desc), c.byref(elements)))
+        return TYPES[desc.out], elements.value
+
+    def workspace_of(self, plan, args):
         need = c.c_size_t()
         self.check(self.lib.tally_plan_workspace(plan, c.byref(args, Args.shape.offset), c.byref(need)))
-        workspace = torch.empty(max(need.value, 1), dtype=torch.uint8, device="cuda")
-        args.workspace, args.workspace_bytes = workspace.data_ptr(), need.value
-        stream = c.c_void_p(torch.cuda.current_stream().cuda_stream)
+        return need.value
 
-        def run():
-            self.check(self.lib.tally_run(plan, c.byref(args), stream))
-        run.keep = (keep, workspace, args)
-        run.workspace = need.value
-        return run
+    def run(self, plan, args, stream=None):
+        self.check(self.lib.tally_run(plan, c.byref(args), stream))
+
+
+def arguments(shape, **fields):
+    """Arguments of tally_run: 'shape' is outer, extent, inner, segments; the rest are addresses and sizes by name."""
+    args = Args(c.sizeof(Args), (c.c_uint64 * 4)(*shape))
+    for name, value in fields.items():
+        setattr(args, name, value)
+    return args

@@ -1,0 +1,118 @@
+"""What bench/cuda/run and bench/survey share on a CUDA device: a clock over PyTorch's streams and events, the roofs, and
+calls of tally over PyTorch's memory.
+
+SPDX-License-Identifier: Apache-2.0"""
+import ctypes as c
+import statistics
+import time
+
+import torch
+
+from tally import arguments
+
+TORCH = dict(i8=torch.int8, i16=torch.int16, i32=torch.int32, i64=torch.int64, u8=torch.uint8, f16=torch.float16,
+             bf16=torch.bfloat16, f32=torch.float32, f64=torch.float64)
+
+
+class Clock:
+    """Times of the device, each after the second-level cache has been cleared. Use it inside its stream."""
+
+    def __init__(self, peers):
+        self.peers = peers
+        self.stream = torch.cuda.Stream()
+        self.processors = torch.cuda.get_device_properties(0).multi_processor_count
+        # Reading it also takes longer than the host takes to enqueue what is timed next.
+        self.flush = torch.ones(512 << 20, dtype=torch.uint8, device="cuda")
+        self.memory = None
+        self.calibrate()
+
+    def calibrate(self):
+        """The number of thread blocks with which reading alone is fastest."""
+        memory = self.scratch(1 << 30)
+        choices = [self.processors * k for k in (4, 8, 16, 32, 64)]
+        self.clear = lambda: None
+        with torch.cuda.stream(self.stream): # that all is enqueued in, clearing too
+            times = self.time([self.peers.read(memory, 1 << 30, blocks) for blocks in choices], 9)
+            self.blocks = choices[times.index(min(times))]
+            self.clear = self.peers.read(self.flush, self.flush.numel(), self.blocks)
+        print(f"reading alone: {(1 << 30) / min(times) * 1e-9:.0f} GB/s with {self.blocks} blocks")
+
+    def time(self, calls, repeat):
+        """Median seconds of each call, in turns, each after a flush of the cache."""
+        times = [[] for _ in calls]
+        for turn in range(repeat + 2):
+            for k, call in enumerate(calls):
+                self.clear()
+                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                begin.record()
+                call()
+                end.record()
+                end.synchronize()
+                if turn >= 2:
+                    times[k].append(begin.elapsed_time(end) * 1e-3)
+        return [statistics.median(t) for t in times]
+
+    def roof(self, read, written):
+        """A kernel that only reads, or a copy where a good part of what is read is written too."""
+        scratch = self.scratch(read + written)
+        if written * 8 < read:
+            return self.peers.read(scratch, read + written, self.blocks)
+        return self.peers.copy(scratch, read + written)
+
+    def scratch(self, bytes_):
+        if self.memory is None or self.memory.numel() < bytes_:
+            self.memory = None
+            self.memory = torch.ones(bytes_ + 32, dtype=torch.uint8, device="cuda")
+        return self.memory
+
+    def single(self, call, repeat=300):
+        """Seconds from the call until the host knows that it is done."""
+        times = []
+        for _ in range(repeat):
+            begin = time.perf_counter()
+            call()
+            self.stream.synchronize()
+            times.append(time.perf_counter() - begin)
+        return statistics.median(times)
+
+    def graph(self, call, calls=32, repeat=30):
+        """Seconds of one of many calls in a graph."""
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self.stream):
+            for _ in range(calls):
+                call()
+        times = []
+        for _ in range(repeat):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            times.append(begin.elapsed_time(end) * 1e-3 / calls)
+        return statistics.median(times)
+
+
+def enqueue(tally, plan, args, keep=()):
+    """A function that enqueues the run in the current stream; its workspace is PyTorch's."""
+    need = tally.workspace_of(plan, args)
+    workspace = torch.empty(max(need, 1), dtype=torch.uint8, device="cuda")
+    args.workspace, args.workspace_bytes = workspace.data_ptr(), need
+    stream = c.c_void_p(torch.cuda.current_stream().cuda_stream)
+    function, reference = tally.lib.tally_run, c.byref(args)
+
+    def run():
+        status = function(plan, reference, stream)
+        if status:
+            tally.check(status)
+    run.keep = (keep, workspace, args)
+    run.workspace = need
+    return run
+
+
+def call_of(tally, plan, shape, out, **tensors):
+    """The same over tensors."""
+    fields = {name: tensor.data_ptr() for name, tensor in tensors.items()}
+    if "keys_out" in tensors:
+        fields["keys_out_bytes"] = tensors["keys_out"].numel() * tensors["keys_out"].element_size()
+    args = arguments(shape, out=out.data_ptr(), out_bytes=out.numel() * out.element_size(), **fields)
+    return enqueue(tally, plan, args, (out, tensors))
