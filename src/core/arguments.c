@@ -53,6 +53,35 @@ static tally_status missing(const char *field, const char *why) {
     return tally_fail(TALLY_INVALID_ARGUMENT, "args.%s is NULL; %s", field, why);
 }
 
+/* Whether the accumulator's type has a value for every initial value, which is of the output's type. Sums, products and
+ * bits wrap, so that width is enough for integers; a minimum or maximum must be the very number. */
+static bool holds_initial(const tally_computation *c) {
+    const tally_dtype acc = c->desc.acc, out = c->desc.out;
+    const size_t acc_bytes = tally_dtype_size(acc), out_bytes = tally_dtype_size(out);
+    if (acc == out || tally_dtype_is_float(acc) != tally_dtype_is_float(out))
+        return acc == out;
+    if (tally_dtype_is_float(acc))
+        return out_bytes < acc_bytes;
+    const bool compares = c->monoid == TALLY_MONOID_min || c->monoid == TALLY_MONOID_max;
+    if (compares && tally_dtype_is_signed(acc) != tally_dtype_is_signed(out))
+        return tally_dtype_is_signed(acc) && out_bytes < acc_bytes;
+    return out_bytes <= acc_bytes;
+}
+
+/* The value itself may be in a device's memory, so its type decides. */
+static tally_status check_initial(const tally_computation *c) {
+    if (holds_initial(c))
+        return TALLY_OK;
+    const char *acc = tally_dtype_name(c->desc.acc), *out = tally_dtype_name(c->desc.out);
+    const bool in_f64 =
+        tally_dtype_is_float(c->desc.out) && (c->monoid == TALLY_MONOID_sum || c->monoid == TALLY_MONOID_prod);
+    return tally_fail(TALLY_UNSUPPORTED,
+                      "args.initial has the output's type, %s, but %s of %s is computed in %s, which does not hold "
+                      "every %s: set desc.out to %s, or %s%s",
+                      out, c->entry->name, tally_dtype_name(c->desc.in), acc, out, acc,
+                      in_f64 ? "desc.acc to " : "give the input as ", in_f64 ? "f64" : out);
+}
+
 static tally_status check_inputs(const tally_computation *c, const tally_args *a, uint64_t elements) {
     bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
     if (elements && !a->x)
@@ -68,11 +97,7 @@ static tally_status check_inputs(const tally_computation *c, const tally_args *a
     if (a->initial && !(tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_TAKES_INITIAL)))
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "args.initial is for scans of sum, prod, min, max, band, bor and bxor");
-    if (a->initial && tally_dtype_is_float(c->desc.out) && !tally_dtype_is_float(c->desc.acc))
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "args.initial of type %s for a scan in integers: choose an integer desc.out",
-                          tally_dtype_name(c->desc.out));
-    return TALLY_OK;
+    return a->initial ? check_initial(c) : TALLY_OK;
 }
 
 /* An output may be the input itself where elements map one to one; any other overlap would be read after it was

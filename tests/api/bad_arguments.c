@@ -217,6 +217,28 @@ static void initial_values_as_the_header_lists_them(void **state) {
     }
 }
 
+/* Each is an initial value that the output's type has and the accumulator's does not. */
+static void initial_values_are_not_narrowed(void **state) {
+    static const struct {
+        tally_op op;
+        tally_dtype in, out;
+    } cases[] = {
+        {TALLY_MAX, TALLY_U8, TALLY_I64},   /* 300 */
+        {TALLY_MIN, TALLY_U8, TALLY_I8},    /* -5 */
+        {TALLY_BOR, TALLY_U8, TALLY_U16},   /* 256 */
+        {TALLY_SUM, TALLY_F32, TALLY_F64},  /* 1e300 */
+        {TALLY_MAX, TALLY_F16, TALLY_BF16}, /* 1e30 */
+    };
+    for (size_t k = 0; k < COUNT_OF(cases); k++) {
+        static const unsigned char initial[8], values[4 * 8];
+        tally_args args = arguments(values, 4, out, sizeof out);
+        args.initial = initial;
+        tally_desc desc = describe(cases[k].op, TALLY_INCLUSIVE_SCAN, cases[k].in);
+        desc.out = cases[k].out;
+        expect(*state, &desc, &args, TALLY_UNSUPPORTED);
+    }
+}
+
 /* The device must be as good as new after all of that. */
 static void the_device_stays_usable(void **state) {
     float sum = 0;
@@ -239,6 +261,7 @@ int main(void) {
         cmocka_unit_test(outputs_that_overlap_inputs),
         cmocka_unit_test(an_initial_value_where_there_is_none),
         cmocka_unit_test(initial_values_as_the_header_lists_them),
+        cmocka_unit_test(initial_values_are_not_narrowed),
         cmocka_unit_test(the_device_stays_usable),
     };
     return cmocka_run_group_tests_name("bad arguments", tests, setup, close_test_device);
