@@ -121,6 +121,15 @@ static tally_status decide_index(tally_computation *c) {
     return TALLY_OK;
 }
 
+static tally_status check_ddof(const tally_computation *c) {
+    if (c->desc.ddof < 0)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.ddof is %d; it may not be negative", c->desc.ddof);
+    if (c->desc.ddof && c->monoid != TALLY_MONOID_moments)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.ddof is %d; it is for var and std, leave it 0 for %s",
+                          c->desc.ddof, tally_op_name(c->desc.op));
+    return TALLY_OK;
+}
+
 static tally_status decide_form(tally_computation *c) {
     tally_desc *d = &c->desc;
     if ((d->flags & TALLY_REVERSE) && d->form == TALLY_REDUCE)
@@ -148,8 +157,11 @@ static tally_status decide_exact(tally_computation *c) {
         switch (c->entry->monoid) {
         case TALLY_MONOID_prod:
         case TALLY_MONOID_sumabs:
-            if (integer)
+            if (integer && d->acc != TALLY_F64)
                 return TALLY_OK;
+            if (integer)
+                return tally_fail(TALLY_INVALID_ARGUMENT,
+                                  "exact %s of integers in f64 would round; leave desc.acc TALLY_DEFAULT", name);
             /* fall through */
         case TALLY_MONOID_moments:
         case TALLY_MONOID_logsumexp:
@@ -225,8 +237,8 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
     c->desc = *desc;
     c->entry = tally_operator_of(desc->op);
     c->monoid = c->entry ? c->entry->monoid : TALLY_MONOID_user;
-    if ((status = decide_index(c)) != TALLY_OK || (status = decide_form(c)) != TALLY_OK ||
-        (status = decide_exact(c)) != TALLY_OK)
+    if ((status = check_ddof(c)) != TALLY_OK || (status = decide_index(c)) != TALLY_OK ||
+        (status = decide_form(c)) != TALLY_OK || (status = decide_exact(c)) != TALLY_OK)
         return status;
     status = c->entry ? decide_types(c) : decide_user(c);
     if (status != TALLY_OK)

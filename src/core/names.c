@@ -29,16 +29,20 @@ tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype) {
     if (!name || !dtype)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_dtype_from_name: NULL where a name and a place for it are expected");
-    const char *names[TALLY_DTYPE_COUNT - 1];
+    enum { TYPES = TALLY_DTYPE_COUNT - 1 };
+    tally_known_name known[2 * TYPES];
     for (int i = 1; i < TALLY_DTYPE_COUNT; i++) {
-        names[i - 1] = dtypes[i].name;
+        known[i - 1] = (tally_known_name){dtypes[i].name, dtypes[i].name};
+        known[TYPES + i - 1] = (tally_known_name){dtypes[i].numpy_name, dtypes[i].name};
         if (strcmp(name, dtypes[i].name) == 0 || strcmp(name, dtypes[i].numpy_name) == 0) {
             *dtype = (tally_dtype)i;
             return TALLY_OK;
         }
     }
-    return tally_fail(TALLY_INVALID_ARGUMENT, "unknown type '%.64s'; the nearest known one is '%s'", name,
-                      tally_nearest(name, names, TALLY_DTYPE_COUNT - 1));
+    const char *nearest = tally_nearest(name, known, sizeof known / sizeof *known);
+    if (!nearest)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "unknown type '%.64s'", name);
+    return tally_fail(TALLY_INVALID_ARGUMENT, "unknown type '%.64s'; the nearest known one is '%s'", name, nearest);
 }
 
 const char *tally_form_name(tally_form form) {

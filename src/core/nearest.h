@@ -4,7 +4,13 @@
 
 #include <stddef.h>
 
-/* The name with the smallest edit distance (the first of equals). count is at least 1. */
-const char *tally_nearest(const char *name, const char *const *names, size_t count);
+typedef struct tally_known_name {
+    const char *name;
+    const char *means; /* what to suggest for it: the name itself, or the one that it goes by here */
+} tally_known_name;
+
+/* The suggestion of the name at the smallest edit distance (the first of equals), or NULL if none is near: more than
+ * one letter in four would have to change. */
+const char *tally_nearest(const char *name, const tally_known_name *known, size_t count);
 
 #endif

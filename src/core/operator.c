@@ -42,18 +42,30 @@ const char *tally_op_summary(tally_op op) {
     return entry ? entry->summary : NULL;
 }
 
+/* What operators are called in other places, to suggest the name here. */
+static const tally_known_name elsewhere[] = {
+    {"add", "sum"},      {"total", "sum"},           {"cumsum", "sum"},        {"product", "prod"},
+    {"cumprod", "prod"}, {"minimum", "min"},         {"maximum", "max"},       {"avg", "mean"},
+    {"average", "mean"}, {"count", "count_nonzero"}, {"nnz", "count_nonzero"}, {"variance", "var"},
+    {"stddev", "std"},   {"stdev", "std"},           {"and", "band"},          {"or", "bor"},
+    {"xor", "bxor"},     {"norm", "norm2"},          {"inner", "dot"},
+};
+
 tally_status tally_op_from_name(const char *name, tally_op *op) {
     if (!name || !op)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_op_from_name: NULL where a name and a place for it are expected");
-    const char *names[TALLY_USER];
+    tally_known_name known[TALLY_USER + sizeof elsewhere / sizeof *elsewhere];
     for (int i = 0; i < TALLY_USER; i++) {
-        names[i] = operators[i].name;
-        if (strcmp(name, names[i]) == 0) {
+        known[i] = (tally_known_name){operators[i].name, operators[i].name};
+        if (strcmp(name, operators[i].name) == 0) {
             *op = (tally_op)i;
             return TALLY_OK;
         }
     }
-    return tally_fail(TALLY_INVALID_ARGUMENT, "unknown operator '%.64s'; the nearest known one is '%s'", name,
-                      tally_nearest(name, names, TALLY_USER));
+    memcpy(&known[TALLY_USER], elsewhere, sizeof elsewhere);
+    const char *nearest = tally_nearest(name, known, sizeof known / sizeof *known);
+    if (!nearest)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "unknown operator '%.64s'", name);
+    return tally_fail(TALLY_INVALID_ARGUMENT, "unknown operator '%.64s'; the nearest known one is '%s'", name, nearest);
 }

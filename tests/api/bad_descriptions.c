@@ -72,6 +72,32 @@ static void unknown_or_meaningless_flags(void **state) {
     is_invalid(*state, &desc, "a reduction in reverse");
 }
 
+static void degrees_of_freedom_that_are_none(void **state) {
+    tally_desc desc = describe(TALLY_VAR, TALLY_REDUCE, TALLY_F32);
+    desc.ddof = -1;
+    is_invalid(*state, &desc, "a negative ddof");
+    for (int op = 0; op < TALLY_USER; op++) {
+        desc = describe((tally_op)op, TALLY_REDUCE, TALLY_I32);
+        desc.ddof = 1;
+        if (op != TALLY_VAR && op != TALLY_STD)
+            is_invalid(*state, &desc, tally_op_name((tally_op)op));
+    }
+}
+
+static void accumulators_that_make_exact_results_round(void **state) {
+    for (int op = 0; op < TALLY_USER; op++)
+        for (int form = 0; form < 2; form++) {
+            tally_desc desc = describe((tally_op)op, (tally_form)form, TALLY_I32);
+            desc.mode = TALLY_EXACT;
+            desc.acc = TALLY_F64;
+            tally_plan *plan;
+            forget_last_error();
+            if (tally_plan_create(*state, &desc, &plan) == TALLY_OK)
+                fail_msg("exact %s of i32 in f64", tally_op_name(desc.op));
+            assert_says_something();
+        }
+}
+
 static void null_where_something_is_due(void **state) {
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
     tally_plan *plan = untouched;
@@ -209,6 +235,8 @@ int main(void) {
         cmocka_unit_test(values_outside_of_their_enumerations),
         cmocka_unit_test(another_struct_size),
         cmocka_unit_test(unknown_or_meaningless_flags),
+        cmocka_unit_test(degrees_of_freedom_that_are_none),
+        cmocka_unit_test(accumulators_that_make_exact_results_round),
         cmocka_unit_test(null_where_something_is_due),
         cmocka_unit_test(meaningless_combinations),
         cmocka_unit_test(user_operators_with_something_missing),

@@ -84,6 +84,49 @@ static void an_unknown_name_is_refused_with_the_nearest(void **state) {
     assert_fails(tally_dtype_from_name(long_name, &type), TALLY_INVALID_ARGUMENT);
 }
 
+/* The name that the message suggests; "" for none. */
+static void suggests(const char *name, const char *expected) {
+    tally_op op;
+    tally_dtype type;
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "the nearest known one is '%s'", expected);
+    const bool is_type = strchr("fiub", expected[0]) && tally_dtype_from_name(expected, &type) == TALLY_OK;
+    if (is_type)
+        assert_fails(tally_dtype_from_name(name, &type), TALLY_INVALID_ARGUMENT);
+    else
+        assert_fails(tally_op_from_name(name, &op), TALLY_INVALID_ARGUMENT);
+    if (expected[0] ? !strstr(tally_last_error(), quoted) : strstr(tally_last_error(), "nearest") != NULL)
+        fail_msg("%s instead of '%s': %s", name, expected, tally_last_error());
+}
+
+static void suggestions_are_near_or_mean_the_same(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"count", "count_nonzero"},
+        {"avg", "mean"},
+        {"average", "mean"},
+        {"averge", "mean"},
+        {"product", "prod"},
+        {"stddev", "std"},
+        {"maen", "mean"},
+        {"mni", "min"},
+        {"norm", "norm2"},
+        {"logsumexpr", "logsumexp"},
+        {"argmaxx", "argmax"},
+        {"xor", "bxor"},
+        {"median", ""},
+        {"user", ""},
+        {"qqq", ""},
+        {"", ""},
+        {"f23", "f32"},
+        {"int23", "i32"},
+        {"flaot64", "f64"},
+        {"unit64", "u64"},
+    };
+    for (size_t k = 0; k < COUNT_OF(cases); k++)
+        suggests(cases[k][0], cases[k][1]);
+}
+
 static void sizes_are_bytes(void **state) {
     (void)state;
     static const size_t sizes[TALLY_DTYPE_COUNT] = {0, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
@@ -105,6 +148,7 @@ int main(void) {
         cmocka_unit_test(numpys_type_names_work),
         cmocka_unit_test(what_is_no_value_has_no_name),
         cmocka_unit_test(an_unknown_name_is_refused_with_the_nearest),
+        cmocka_unit_test(suggestions_are_near_or_mean_the_same),
         cmocka_unit_test(sizes_are_bytes),
         cmocka_unit_test(the_version_is_the_headers),
     };
