@@ -140,7 +140,8 @@ TALLY_API const char *tally_grouping_name(tally_grouping grouping);
 TALLY_API const char *tally_mode_name(tally_mode mode);
 TALLY_API const char *tally_op_summary(tally_op op); /* one line for people */
 
-/* From a name; TALLY_INVALID_ARGUMENT names the nearest known one. NumPy's names ("float32") work for types. */
+/* From a name; TALLY_INVALID_ARGUMENT names the nearest known one, if one is near. NumPy's names ("float32") work for
+ * types. */
 TALLY_API tally_status tally_op_from_name(const char *name, tally_op *op);
 TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype);
 
@@ -280,7 +281,7 @@ typedef struct tally_desc {
     tally_dtype out;           /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
     tally_dtype index;         /* SEGMENTS: of offsets, KEYS: of keys. TALLY_DEFAULT is i64; offsets: i32 i64 u32 u64 */
     unsigned flags;            /* of the enumeration above */
-    int ddof;                  /* var, std: divide by n - ddof */
+    int ddof;                  /* var, std: divide by n - ddof, at least 0; 0 for others */
     const tally_user_op *user; /* TALLY_USER: copied by tally_plan_create */
 } tally_desc;
 
@@ -318,7 +319,8 @@ typedef struct tally_args {
     const void *offsets; /* SEGMENTS: segments + 1 offsets into x */
     const void *keys;    /* KEYS: one key per element; keys are equal when their bits are */
     const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min,
-                            max, band, bor, bxor; no float where the scan runs in integers */
+                            max, band, bor, bxor. TALLY_UNSUPPORTED where the accumulator's type (desc.acc) does not
+                            hold every value of the output's: the maximum of u8 with an i64 to start from */
     void *out;
     size_t out_bytes;
     void *keys_out;
