@@ -1,11 +1,10 @@
-/* coarsened: a thread combines 2 C elements, a block's width apart, before the tree; up to 16 of them are on their
- * way from memory at a time.
+/* coarsened: a thread combines 2 C elements, a block's width apart, before the tree; up to 16 of its loads are under
+ * way at a time.
  *
- * Removes: C - 1 of C trees, with their barriers, idle warps and atomics: blocks that would have waited for a place
- * on the device are done in turn by one block that has a place, without its overhead.
- * Left: with a C too large there are fewer blocks than places, and parts of the device stand idle: more than just
- * fills the device does not pay.
- * Look at: the time against C, and where the mark of the device's capacity stands. */
+ * Removes: C - 1 of C trees, with their barriers, idle warps and atomics. One resident block does in turn the work of
+ * blocks that would have waited for a place on the device.
+ * Left: with a C too large there are fewer blocks than places, and parts of the device are idle.
+ * Look at: the time against C, and the mark of the device's capacity. */
 extern "C" __global__ void reduce(const value *x, value *out, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

@@ -1,10 +1,10 @@
-/* segmented: each block reduces a segment of two elements per thread, the first combination happening as the elements
- * are loaded, and combines its result with the output by one atomic. The output starts as the identity.
+/* segmented: each block reduces a segment of two elements per thread. It combines the two while loading them, and
+ * combines its result with the output by one atomic. The output starts as the identity.
  *
  * Removes: the limit of one block: n / 2048 blocks of 1024 threads work on segments of their own.
- * Left: every block goes through the whole tree for 2048 elements, with half of its warps idle after the first
- * stage; and when there are more blocks than the device holds, that happens wave after wave.
- * Look at: tree steps by design, against those of the coarsened rows. */
+ * Left: every block goes through the whole tree for 2048 elements, with half of its warps idle after the first stage.
+ * If there are more blocks than the device holds, this happens wave after wave.
+ * Look at: tree steps by design, compared with those of the coarsened rows. */
 extern "C" __global__ void reduce(const value *x, value *out, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

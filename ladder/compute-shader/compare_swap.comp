@@ -1,9 +1,9 @@
-/* compare-swap: naive for a device that adds no floats atomically: read the result, add to it, and exchange it for the
- * new one if it still is the old one; else try again.
+/* compare-swap: naive for a device that cannot add floats atomically. Read the result, add to it, and exchange it for
+ * the new value if it has not changed; otherwise try again.
  *
- * Removes: nothing; it costs. Of all the workgroups that try at a time one gets its sum in, and all others start over.
+ * Removes: nothing; it costs. When several workgroups try at a time, one succeeds and all others start over.
  * Left: tries, thousands for each sum where a large GPU holds a thousand workgroups.
- * Look at: the time against naive's, where the device has both: the price of tries that fail. */
+ * Look at: the time, compared with naive's where the device has both: the price of tries that fail. */
 shared float partial[BLOCK];
 
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer bits_of {

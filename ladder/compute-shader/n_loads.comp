@@ -2,7 +2,7 @@
  *
  * Removes: seven of eight workgroups, and their trees.
  * Left: loads of 4 bytes.
- * Look at: percent of the roof: what the story so far left out is worth more than all of it. */
+ * Look at: percent of the roof: this step gains more than all steps before it together. */
 shared float partial[BLOCK];
 
 void main() {

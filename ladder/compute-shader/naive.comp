@@ -1,9 +1,9 @@
-/* naive: a workgroup loads one element a thread, adds them in shared memory with the stride shrinking from half the
- * workgroup, and adds its sum to the result by one atomic.
+/* naive: a workgroup loads one element per thread, adds the elements in shared memory with a stride that shrinks from
+ * half the workgroup, and adds its sum to the result by one atomic.
  *
- * Removes: nothing; it is what the others are compared with.
+ * Removes: nothing; the others are compared with it.
  * Left: half of the threads do nothing after loading; the atomics queue for one address.
- * Look at: percent of the roof, and what two-loads gains by half as many workgroups. */
+ * Look at: percent of the roof, and the gain of two-loads from half as many workgroups. */
 shared float partial[BLOCK];
 
 void main() {

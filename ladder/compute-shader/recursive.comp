@@ -1,7 +1,7 @@
-/* recursive: no atomic: each workgroup writes its sum, and the shader is applied to these sums, until there is one. The
+/* recursive: no atomic. Each workgroup writes its sum, and the shader is applied to these sums, until there is one. The
  * passes are counted in integers.
  *
- * Removes: atomics, which not every device has for floats, and the order in which they come: the same bits every run.
+ * Removes: atomics, which not every device has for floats, and their changing order: the same bits every run.
  * Left: a barrier in each stage of the loop.
  * Look at: launches: one per pass. */
 shared float partial[BLOCK];

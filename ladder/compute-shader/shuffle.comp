@@ -1,5 +1,5 @@
-/* shuffle: the threads of a subgroup, whatever their number, read each other's registers; one word of shared memory for
- * each subgroup, and the first subgroup adds those, several a thread where there are more of them than threads.
+/* shuffle: the threads of a subgroup, whatever their number, read each other's registers. Each subgroup writes one word
+ * of shared memory. The first subgroup adds these words, several per thread if it has too few threads.
  *
  * Removes: shared memory and barriers from all stages but one.
  * Left: five or so shuffles and additions, where the hardware may have one instruction.

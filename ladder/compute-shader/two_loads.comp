@@ -1,4 +1,4 @@
-/* two-loads: each thread loads two elements and adds them at once: half as many threads for the same array.
+/* two-loads: each thread loads two elements and adds them at once, so half as many threads serve the same array.
  *
  * Removes: the stage in which half of the threads only loaded; half of the workgroups, and their atomics.
  * Left: the atomics.

@@ -1,4 +1,5 @@
-/* unrolled: the stages written out; those that the workgroup's size does not need vanish when the pipeline is made.
+/* unrolled: the stages are written out. The driver removes those that the workgroup's size does not need when it makes
+ * the pipeline.
  *
  * Removes: the loop, if the driver had not unrolled it by itself.
  * Left: the barriers.

@@ -1,5 +1,5 @@
-/* warp-unroll: no barriers once 32 threads are left, which are taken for a warp in step. WRONG ON PURPOSE: a subgroup may
- * have 4 to 128 threads, and need not go in step.
+/* warp-unroll: no barriers once 32 threads are left, as if they were a warp that runs in step. WRONG ON PURPOSE: a
+ * subgroup may have 4 to 128 threads, and they need not run in step.
  *
  * Removes: five barriers.
  * Left: a data race.

@@ -1,10 +1,10 @@
 /* accumulators: eight sums of every eighth value, added at the end.
  *
- * Removes: the wait. The eight chains do not depend on each other, so the core has an addition to start in every cycle
+ * Removes: the wait. The eight chains do not depend on each other, so the core can start an addition in every cycle
  * while earlier ones are under way.
  * Left: each instruction adds one value, where a vector register holds up to sixteen.
- * Look at: the speed-up over serial: about the latency of an addition times the additions a cycle, as far as memory
- * goes. */
+ * Look at: the speed-up over serial: about the latency of an addition times the additions per cycle, unless memory is
+ * the limit. */
 #include "step.h"
 
 STEP(accumulators) {

@@ -1,4 +1,4 @@
-/* level.c: all steps of the CPU for one type and one instruction set: the build compiles this file for each, with
+/* level.c: all steps of the CPU for one type and one instruction set. The build compiles this file for each, with
  * LADDER_LEVEL, LADDER_TYPE (f32) and LADDER_VALUE (float). cpu_steps.h lists the step files as STEP_FILE(name).
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
@@ -14,7 +14,7 @@ static const ladder_cpu_entry entries[] = {
 
 /* ---- the peak: as many independent additions as hide each other's latency ---- */
 
-/* One register, which the compiler must take for changed: else it could count the rounds instead of adding. */
+/* Makes the compiler assume that the register has changed; otherwise it could count the rounds instead of adding. */
 #if defined(__AVX512F__)
 enum { WIDTH = 64 };
 #define TOUCH(v) __asm__ volatile("" : "+v"(v))

@@ -1,11 +1,11 @@
-/* scan-partitions: the two passes over one partition after the other, each small enough for the threads' own caches, so
- * that the second pass reads from there; results go past the caches, straight to memory.
+/* scan-partitions: the two passes run over one partition after the other. Each partition is small enough for the
+ * threads' own caches, so the second pass reads from there. Results go past the caches, straight to memory.
  *
  * Removes: the second reading from memory. Streaming stores remove a third crossing that is easily overlooked: an
  * ordinary store first reads the line that it is about to overwrite.
- * Left: the threads wait for each other twice a partition.
- * Look at: percent of the roof against scan-two-pass; then again with an --n whose results fit in the cache, where
- * streaming stores are a mistake. */
+ * Left: the threads wait for each other twice per partition.
+ * Look at: percent of the roof, compared with scan-two-pass; then again with an --n whose results fit in the cache,
+ * where streaming stores are a mistake. */
 #include "step.h"
 
 #include <sched.h>
@@ -25,7 +25,7 @@ typedef struct partitions_job {
     value sums[2][MOST_THREADS]; /* of this partition and the one before it */
 } partitions_job;
 
-/* All threads have arrived 'times' times. */
+/* Waits until all threads have arrived 'times' times. */
 static void wait_for_all(partitions_job *job, unsigned threads, unsigned times) {
     unsigned spins = 0;
     atomic_fetch_add(&job->arrived, 1);

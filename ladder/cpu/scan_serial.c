@@ -1,9 +1,8 @@
 /* scan-serial: one loop that writes every running sum.
  *
- * Removes: nothing; it is what the other scans are compared with.
+ * Removes: nothing; the other scans are compared with it.
  * Left: the chain of additions, which here seems part of the task: every result needs the one before it.
- * Look at: nearly the speed of the serial sum: writing the results is free as long as the additions are what is waited
- * for. */
+ * Look at: nearly the speed of the serial sum: writing the results costs nothing while the additions are the limit. */
 #include "step.h"
 
 STEP(scan_serial) {

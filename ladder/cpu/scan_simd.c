@@ -1,13 +1,13 @@
 /* scan-simd: sixteen running sums within a vector register, in four steps: each lane adds the lane 1, then 2, 4 and 8
- * to its left. The last lane carries over to the next vector.
+ * to its left. The last lane is carried to the next vector.
  *
- * Removes: most of the chain: sixteen values take one addition of it, and the four steps of different vectors overlap.
+ * Removes: most of the chain: sixteen values cost one addition of it, and the four steps of different vectors overlap.
  * Left: more additions than before (four for one), and one core.
- * Look at: a speed-up of several times although more is computed: what counts is the length of the chain, not the sum
- * of the work. */
+ * Look at: a speed-up of several times although it computes more: the length of the chain counts, not the amount of
+ * work. */
 #include "step.h"
 
-/* The lanes moved d places to the right, zeros from the left. */
+/* Moves the lanes d places to the right and fills with zeros from the left. */
 #define LANE(i, d) ((i) >= (d) ? (i) - (d) : LANES)
 #define SHIFTED(v, d)                                                                                                  \
     __builtin_shufflevector(v, (vector){0}, LANE(0, d), LANE(1, d), LANE(2, d), LANE(3, d), LANE(4, d), LANE(5, d),    \

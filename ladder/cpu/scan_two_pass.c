@@ -4,7 +4,7 @@
  * Removes: the limit of one core.
  * Left: the input is read twice. Each share is far larger than the cache, so the second reading comes from memory, too:
  * three crossings of the memory's bus where two would do.
- * Look at: percent of the roof near two thirds at most, for arrays that do not fit in the caches. */
+ * Look at: percent of the roof: at most near two thirds, for arrays that do not fit in the caches. */
 #include "step.h"
 
 typedef struct two_pass_job {

@@ -1,9 +1,9 @@
 /* simd: sixteen sums in the lanes of one vector.
  *
- * Removes: instructions: one addition does sixteen values (in one register or in several, as the processor has them).
+ * Removes: instructions: one addition adds sixteen values (in one register or in several, depending on the processor).
  * Left: the chain again, now of vectors: each addition still waits for the one before it.
- * Look at: the gain over accumulators, and how it depends on the width of the processor's registers: with narrow ones
- * the vector is several registers, which are several chains. */
+ * Look at: the gain over accumulators, and how it depends on the width of the processor's registers: if they are
+ * narrow, the vector is several registers, which are several chains. */
 #include "step.h"
 
 STEP(simd) {

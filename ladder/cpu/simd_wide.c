@@ -1,9 +1,9 @@
 /* simd-wide: four vectors of sixteen sums.
  *
  * Removes: both the chain and the instructions: wide additions that do not wait for each other.
- * Left: one core. It can have only so many cache lines under way from memory, and that is less than memory can deliver.
- * Look at: percent of the roof: what one core alone can draw from memory; run it with a smaller --n, which stays in the
- * cache, and the additions show. */
+ * Left: one core. It can have only so many cache lines under way from memory, fewer than memory can deliver.
+ * Look at: percent of the roof: the most that one core can read from memory. With a smaller --n, which stays in the
+ * cache, the additions become visible. */
 #include "step.h"
 
 STEP(simd_wide) {

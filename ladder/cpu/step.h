@@ -1,4 +1,4 @@
-/* step.h: what a step of the CPU family sees. STEP(name) begins its one function, over n values at x; the build
+/* step.h: declarations for a step of the CPU family. STEP(name) begins its one function, over n values at x. The build
  * compiles it for each type and instruction set, with the compiler's own vectoriser off, so that the processor does
  * what the file says.
  *

@@ -2,8 +2,8 @@
  *
  * Removes: the limit of one core.
  * Left: memory itself, for arrays larger than the caches; starting the threads, for small ones.
- * Look at: percent of the roof, which should be near 100 for large n; and the smallest --n at which it beats simd-wide.
- */
+ * Look at: percent of the roof, which should be near 100 for large n; and the smallest --n at which it is faster than
+ * simd-wide. */
 #include "step.h"
 
 enum { MOST_THREADS = 1024 };

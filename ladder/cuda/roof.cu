@@ -1,7 +1,7 @@
 /* roof: what the steps are held against: reading and copying memory with nothing else to do, and additions without
  * memory. */
 
-/* 16 bytes a load and four loads under way in each thread. The sum is looked at, so that no load is left out. */
+/* 16 bytes per load and four loads under way in each thread. The sum is used, so that the compiler keeps every load. */
 extern "C" __global__ void read_all(const uint4 *x, unsigned *out, uint64 vectors) {
     const uint64 stride = (uint64)gridDim.x * blockDim.x;
     unsigned sum = 0;
@@ -28,7 +28,7 @@ extern "C" __global__ void copy_all(const uint4 *x, uint4 *out, uint64 vectors) 
         out[i] = x[i];
 }
 
-/* Eight pairs that add each other: 16 additions a round, none of which can be foreseen. */
+/* Eight pairs that add each other: 16 additions a round, none of which the compiler can compute beforehand. */
 extern "C" __global__ void add_all(value *out, uint64 rounds) {
     value a[8], b[8];
 #pragma unroll

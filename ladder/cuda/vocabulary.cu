@@ -10,7 +10,7 @@ enum : unsigned { ALL_LANES = 0xffffffff };
 #define OP_MAX 2
 #define OP_MIN 3
 
-/* Steps for sums alone write + and atomicAdd; those for any operator write these. */
+/* Steps that only sum use + and atomicAdd; steps for any operator use these. */
 #if OP == OP_SUM
 inline value identity() {
     return 0;
@@ -22,8 +22,8 @@ inline void atomic_combine(value *to, value v) {
     atomicAdd(to, v);
 }
 #else
-/* There are atomic extrema of integers only. Floats of one sign are in the order of their bits, negative ones in the
- * reverse order; and as a signed number, a negative float's bits are less than a positive one's. */
+/* CUDA has atomic extrema of integers only. Positive floats are ordered like their bits, negative floats in reverse; and
+ * as a signed integer, a negative float's bits are less than a positive one's. */
 inline void atomic_max(int *to, int v) {
     atomicMax(to, v);
 }
@@ -77,8 +77,8 @@ inline void atomic_combine(value *to, value v) {
 #endif
 #endif
 
-/* What a block's sum is for: one atomic per block; or, where the launch rule is block-sums, a word of its own, which the
- * host adds up, so that the blocks do not queue for one address. */
+/* Delivers a block's sum: by one atomic per block; or, if the launch rule is block-sums, to a word of its own. The host
+ * adds these words, so that the blocks do not queue for one address. */
 inline void add_block(value *sum, value of_block) {
 #if BLOCK_SUMS
     sum[blockIdx.x] = of_block;
@@ -87,7 +87,7 @@ inline void add_block(value *sum, value of_block) {
 #endif
 }
 
-/* Threads of a block, as a kernel learns them when it runs; or, in a step with known-block, when it is compiled. */
+/* Threads of a block: known when the kernel runs or, in a step with known-block, when it is compiled. */
 inline unsigned block_threads() {
 #if KNOWN_BLOCK
     return BLOCK;
@@ -96,7 +96,7 @@ inline unsigned block_threads() {
 #endif
 }
 
-/* The number of this thread in the grid, and what a step does at the array's end: nothing is read there. */
+/* The number of this thread in the grid; and an element, or a value in place of one behind the array's end. */
 inline uint64 global_thread() {
     return (uint64)blockIdx.x * blockDim.x + threadIdx.x;
 }

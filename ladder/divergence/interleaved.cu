@@ -1,11 +1,11 @@
-/* interleaved: the stride begins at half the block and shrinks: thread t adds what lies half a block further, then
- * a quarter, and so on.
+/* interleaved: the stride begins at half the block and shrinks. Thread t adds the value half a block further, then a
+ * quarter, and so on.
  *
- * Removes: the gaps: a warp's 32 words lie in four sectors of 32 bytes in every stage, and the sums stay together
- * where the next stage finds them in the same few lines.
+ * Removes: the gaps: in every stage a warp's 32 words are in four sectors of 32 bytes, and the next stage finds the
+ * sums in the same few lines.
  * Left: global memory as the working memory: a store, a barrier and a load in each stage.
- * Look at: load throughput, the lowest of the three, beside the time, the lowest too: it counts sectors that were
- * asked for, and this kernel has to ask for fewer. */
+ * Look at: load throughput and time, both the lowest of the three. Load throughput counts the sectors that a kernel
+ * asks for, and this kernel asks for fewer. */
 extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {
     const uint64 first = (uint64)blockIdx.x * BLOCK;
     const unsigned t = threadIdx.x, here = n - first < BLOCK ? n - first : BLOCK;

@@ -1,10 +1,10 @@
 /* neighbored: each block adds its elements in place, in global memory: neighbours first, then neighbours of pairs.
- * Thread t works in a stage when t is a multiple of twice the stride. (As "warm-up" it runs once more, to be
- * discarded.)
+ * Thread t works in a stage when t is a multiple of twice the stride. ("warm-up" runs the same kernel once more; its
+ * time is not used.)
  *
- * Removes: nothing; it is what the others are compared with.
- * Left: the threads at work are spread over all warps, so every warp goes through every stage for fewer and fewer
- * lanes; and t % (2 * stride) is some 17 instructions where the compiler does not know the stride.
+ * Removes: nothing; the others are compared with it.
+ * Left: the working threads are spread over all warps, so every warp executes every stage for fewer and fewer lanes. If
+ * the compiler does not know the stride, t % (2 * stride) takes some 17 instructions.
  * Look at: instructions per warp, then those of neighbored-less; and the machine code (--sass) of both. */
 extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {
     const uint64 first = (uint64)blockIdx.x * BLOCK;

@@ -1,9 +1,9 @@
-/* neighbored-less: the same additions, but the t-th of them is done by thread t: the threads at work are
- * neighbours, and whole warps fall idle.
+/* neighbored-less: the same additions, but thread t does the t-th of them. The working threads are neighbours, and
+ * whole warps are idle.
  *
- * Removes: the remainder, and divergent warps: in the first stage half of the warps skip the addition, instead of
- * all warps doing it for half of their lanes.
- * Left: the elements of a warp's addition lie 2, 4, 8, ... apart: each load touches ever more sectors of memory for
+ * Removes: the remainder, and divergent warps: in the first stage half of the warps skip the addition, instead of all
+ * warps doing it for half of their lanes.
+ * Left: the elements that a warp adds are 2, 4, 8, ... apart, so each load touches more and more sectors of memory for
  * the same 32 words.
  * Look at: instructions per warp, far fewer; sectors per request, more. */
 extern "C" __global__ void reduce(value *x, value *sums, uint64 n) {

@@ -1,9 +1,9 @@
-/* kogge-stone: all lanes of a warp scan together: each adds the word 1, then 2, 4, 8 and 16 to its left (Kogge and
- * Stone 1973). The totals of the warps are scanned in the same way by one warp.
+/* kogge-stone: all lanes of a warp scan together. Each lane adds the word 1, then 2, 4, 8 and 16 to its left (Kogge and
+ * Stone 1973). One warp scans the totals of the warps in the same way.
  *
  * Removes: the chain: five steps for 32 elements.
- * Left: more additions in all (up to five an element); a branch in each step for the lanes with no neighbour so far
- * to the left; shared memory between the lanes; and one thread that still scans the totals of all parts.
+ * Left: more additions in all (up to five per element); a branch in each step for the lanes that have no neighbour so
+ * far to the left; shared memory between the lanes; and one thread that still scans the totals of all parts.
  * Look at: threads per instruction in scan_parts, up to nearly 32. */
 inline value scan_warp(value *row, unsigned lane) {
     for (unsigned distance = 1; distance < WARP; distance *= 2) {

@@ -1,10 +1,10 @@
-/* look-back: a single pass (Merrill and Garland 2016). A block publishes its part's total at once, and the sum of
- * all up to it as soon as that is known; until it finds such a sum it looks back over the totals of the parts
- * before it, a warp's width at a time.
+/* look-back: a single pass (Merrill and Garland 2016). A block publishes its part's total at once, and the sum of all
+ * elements up to its end as soon as it knows that sum. To find it, the block looks back over the totals of the parts
+ * before it, a warp's width at a time, until one of them has such a sum.
  *
  * Removes: the second reading, and two launches of three: every element is read once and written once.
  * Left: the chain of sums from part to part: a block cannot write before the one before it has looked back.
- * Look at: percent of the roof; and the look-back's own time, which no counter shows: it is waiting. */
+ * Look at: percent of the roof. No counter shows the time of the look-back itself, because it is waiting. */
 enum { ITEMS = 16, PART = BLOCK * ITEMS };
 
 /* A part's state is one word of 64 bits, so that value and flag arrive together. */
@@ -41,13 +41,13 @@ inline value scan_warp(value own, unsigned lane) {
 inline value look_back(volatile uint64 *states, uint64 part, unsigned lane) {
     value before = 0;
     for (uint64 nearest = part;; nearest -= WARP) {
-        uint64 state = (uint64)SUM_UP_TO << 32; /* before the first part lies a sum of nothing */
+        uint64 state = (uint64)SUM_UP_TO << 32; /* the sum before the first part is 0 */
         if (lane < nearest)
             do
                 state = states[nearest - 1 - lane];
             while (state >> 32 == NOTHING);
         const unsigned sums = __ballot_sync(ALL_LANES, state >> 32 == SUM_UP_TO);
-        const unsigned last = sums ? __ffs(sums) - 1 : WARP - 1; /* lanes beyond it are in its sum already */
+        const unsigned last = sums ? __ffs(sums) - 1 : WARP - 1; /* its sum already contains the lanes beyond it */
         value found = lane <= last ? value_in(state) : 0;
         for (unsigned distance = WARP / 2; distance > 0; distance /= 2)
             found += __shfl_down_sync(ALL_LANES, found, distance);
@@ -57,7 +57,7 @@ inline value look_back(volatile uint64 *states, uint64 part, unsigned lane) {
     }
 }
 
-/* states[0] counts the parts that were handed out, so that parts begin in their order; the others are the parts'. */
+/* states[0] counts the parts that blocks have taken, so that parts begin in order; the other states are the parts'. */
 extern "C" __global__ void scan(const value *x, value *out, uint64 *states, uint64 n) {
     __shared__ value staged[PART + PART / WARP], of_warp[WARP], before_part;
     __shared__ uint64 my_part;
@@ -66,8 +66,8 @@ extern "C" __global__ void scan(const value *x, value *out, uint64 *states, uint
         my_part = atomicAdd(states, 1ull);
     __syncthreads();
     const uint64 part = my_part, first = part * PART;
-    /* Loads are of neighbouring elements by neighbouring threads; then each thread takes ITEMS in a row. A word of
-     * padding for every 32 keeps both ways free of bank conflicts. */
+    /* Neighbouring threads load neighbouring elements; then each thread takes ITEMS in a row. A word of padding for every
+     * 32 keeps both access patterns free of bank conflicts. */
 #pragma unroll
     for (unsigned k = 0; k < ITEMS; k++) {
         const unsigned at = k * BLOCK + t;

@@ -1,5 +1,5 @@
-/* phases: the second and the third phase, which most steps of this family share; a step is the first. Blocks take
- * the parts in turn, and elements follow from the part's number, not from the block's. */
+/* phases: the second and the third phase, which most steps of this family share; a step is the first phase. Blocks take
+ * the parts in turn, and a part's number, not its block's, determines its elements. */
 
 /* One thread scans the totals. */
 extern "C" __global__ void scan_totals(value *totals, uint64 parts) {
@@ -10,7 +10,7 @@ extern "C" __global__ void scan_totals(value *totals, uint64 parts) {
     }
 }
 
-/* Each part but the first adds what the parts before it came to. */
+/* Each part except the first adds the total of all parts before it. */
 extern "C" __global__ void add_totals(value *out, const value *totals, uint64 n) {
     for (uint64 part = blockIdx.x; part * BLOCK < n; part += gridDim.x) {
         const uint64 i = part * BLOCK + threadIdx.x;

@@ -1,9 +1,8 @@
-/* recursive: the totals of the parts are scanned by the same kernel, whose totals are scanned by the same kernel,
- * until there is one part.
+/* recursive: the same kernel scans the totals of the parts, then the totals of those, until there is one part.
  *
  * Removes: the one thread that scanned the totals, whose share of the time grows with n.
- * Left: shared memory between the lanes; every element crosses the memory's bus four times: read and written by the
- * first phase, and again by the last.
+ * Left: shared memory between the lanes. Every element crosses the memory's bus four times: the first phase reads and
+ * writes it, and so does the last.
  * Look at: the gain over zero-padding for a larger --n. */
 enum { PADDING = 16, ROW = PADDING + WARP };
 

@@ -1,11 +1,10 @@
-/* reduce-then-scan: the other order. First only the sum of each part; then a scan of the sums; last the scan of
- * each part, beginning with the sum of all before it.
+/* reduce-then-scan: the other order. First only the sum of each part; then a scan of the sums; last the scan of each
+ * part, which begins with the sum of all parts before it.
  *
- * Removes: one crossing of four: the first phase writes no results, so there is nothing to be read again and
- * mended.
+ * Removes: one crossing of four: the first phase writes no results that would have to be read again and corrected.
  * Left: the input is read twice.
- * Look at: percent of the roof, at most two thirds; what the cache keeps of a small input from the first reading
- * comes on top. */
+ * Look at: percent of the roof, at most two thirds; for a small input more, because the cache keeps some of it from the
+ * first reading. */
 enum { ITEMS = 4, PART = BLOCK * ITEMS };
 
 inline value scan_warp(value own, unsigned lane) {
@@ -17,7 +16,7 @@ inline value scan_warp(value own, unsigned lane) {
     return own;
 }
 
-/* The inclusive scan over the block of one value a thread. */
+/* The inclusive scan of one value per thread, over the block. */
 inline value scan_block(value own, value *of_warp) {
     const unsigned warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     own = scan_warp(own, lane);

@@ -1,5 +1,4 @@
-/* shared-memory: the part is brought into shared memory by all threads, scanned there by one, and written back by
- * all.
+/* shared-memory: all threads load the part into shared memory, one thread scans it there, and all write it back.
  *
  * Removes: the waits of single loads for memory: 1024 elements come in 32 wide loads.
  * Left: one thread does all the additions.

@@ -1,9 +1,10 @@
 /* warp-level: one lane of each warp scans the warp's 32 elements; then one thread scans the 32 totals of the warps;
- * then all add the total before their warp.
+ * then all threads add the total before their warp.
  *
- * Removes: most of the chain: 32 + 32 additions one after the other, where there were 1024.
+ * Removes: most of the chain: 32 + 32 additions one after the other, instead of 1024.
  * Left: one lane in 32 works.
- * Look at: the time of scan_parts; threads per instruction, still few; and scan_totals, which takes longer now. */
+ * Look at: the time of scan_parts; threads per instruction, still few; and scan_totals, which is now the larger part.
+ */
 extern "C" __global__ void scan_parts(const value *x, value *out, value *totals, uint64 n) {
     __shared__ value staged[BLOCK], of_warp[BLOCK / WARP];
     const unsigned t = threadIdx.x, warp = t / WARP, lane = t % WARP;

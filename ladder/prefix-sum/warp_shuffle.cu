@@ -2,7 +2,7 @@
  *
  * Removes: shared memory between the lanes of a warp, and the waits for it.
  * Left: four crossings of the memory's bus for each element, where two would do.
- * Look at: percent of the roof: with four crossings, more than half is not to be had. */
+ * Look at: percent of the roof: with four crossings it cannot be more than half. */
 inline value scan_warp(value own, unsigned lane) {
     for (unsigned distance = 1; distance < WARP; distance *= 2) {
         const value left = __shfl_up_sync(ALL_LANES, own, distance);

@@ -1,10 +1,9 @@
-/* zero-padding: 16 zeros stand before each warp's row, so that a lane with no neighbour that far to the left adds a
- * zero.
+/* zero-padding: 16 zeros stand before each warp's row, so a lane with no neighbour that far to the left adds a zero.
  *
  * Removes: the branch in each step.
  * Left: shared memory between the lanes; one thread that scans the totals of all parts.
- * Look at: instructions per warp against kogge-stone. A compiler turns so short a branch into a predicate by itself,
- * so little is left to gain. */
+ * Look at: instructions per warp, compared with kogge-stone. A compiler turns so short a branch into a predicate by
+ * itself, so there is little to gain. */
 enum { PADDING = 16, ROW = PADDING + WARP };
 
 inline value scan_warp(value *row, unsigned lane) {

@@ -2,7 +2,8 @@
  *
  * Removes: nothing; it is the plainest kernel that is right.
  * Left: n additions to one address, which the memory does one after the other (a compiler may add up a warp first).
- * Look at: how far below the roof the load throughput is, although every load is perfect: the queue is elsewhere. */
+ * Look at: the load throughput, far below the roof although every load is perfect, because the atomics are the limit.
+ */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     const uint64 i = global_thread();
     if (i < n)

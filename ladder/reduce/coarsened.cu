@@ -1,9 +1,10 @@
-/* coarsened: no more blocks than the device holds at once; each thread first adds many elements, a whole grid
- * apart, in its register, and only then comes the tree.
+/* coarsened: there are no more blocks than the device holds at once. Each thread first adds many elements, one grid
+ * apart, in its register; only then comes the tree.
  *
- * Removes: idle threads: the tree is a vanishing part of a block's life, and the atomics are a few hundred.
- * Left: each load brings 4 bytes. Wider loads, and more of them under way in a thread, are what the library adds.
- * Look at: percent of the roof; instructions per warp count the whole run of a warp now and are not to be compared. */
+ * Removes: idle threads. The tree is a vanishing part of a block's time, and there are only a few hundred atomics.
+ * Left: each load brings 4 bytes. The library adds wider loads, and more of them under way in a thread.
+ * Look at: percent of the roof. (A warp now adds many elements, so do not compare its instructions with those of other
+ * steps.) */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

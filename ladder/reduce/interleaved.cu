@@ -1,10 +1,10 @@
-/* interleaved: each block adds its elements in shared memory, neighbours first, then neighbours of pairs, and so
- * on; one atomic per block.
+/* interleaved: each block adds its elements in shared memory: neighbours first, then neighbours of pairs, and so on;
+ * one atomic per block.
  *
  * Removes: all but one in 256 of the atomics.
- * Left: in each stage the threads at work are spread over all warps (every second, every fourth, ...), so each warp
- * goes through every stage for fewer and fewer of its threads; the remainder (%) is some 17 instructions.
- * Look at: instructions per warp, and issue slots busy: the processors do little but find out whose turn it is. */
+ * Left: in each stage the working threads are spread over all warps (every second thread, every fourth, ...), so each
+ * warp executes every stage for fewer and fewer of its threads. The remainder (%) takes some 17 instructions.
+ * Look at: instructions per warp, and issue slots busy: most instructions only find out which threads work. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

@@ -1,7 +1,6 @@
-/* last-warp-volatile: once only one warp is at work its threads were thought to go in step, so the barriers are
- * left out and 'volatile' makes every access happen. WRONG ON PURPOSE: since Volta the threads of a warp need not
- * go in step, and one may read a word before its neighbour has written it. That it may come out right proves
- * nothing.
+/* last-warp-volatile: when only one warp works, this step omits the barriers and makes every access happen by
+ * 'volatile', because the threads of a warp were thought to run in step. WRONG ON PURPOSE: since Volta they need not
+ * run in step, and one may read a word before its neighbour has written it. A right result proves nothing.
  *
  * Removes: five barriers, and the comparisons of the last stages.
  * Left: a data race.

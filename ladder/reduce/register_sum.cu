@@ -1,9 +1,9 @@
-/* register-sum: a thread's own partial sum stays in a register, so that a stage loads one word of shared memory and
- * not two.
+/* register-sum: a thread's own partial sum stays in a register, so a stage loads one word of shared memory instead of
+ * two.
  *
  * Removes: two in five of the shared-memory accesses.
- * Left: the remainder and the spread of the threads at work, which cost far more.
- * Look at: instructions per warp against the step before. */
+ * Left: the remainder and the spread of the working threads, which cost far more.
+ * Look at: instructions per warp, compared with the step before. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

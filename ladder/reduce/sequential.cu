@@ -1,10 +1,10 @@
-/* sequential: the stride begins at half the block and shrinks: thread t adds what lies half a block further, then a
+/* sequential: the stride begins at half the block and shrinks. Thread t adds the value half a block further, then a
  * quarter, and so on.
  *
- * Removes: bank conflicts: neighbouring threads touch neighbouring words, all in different banks. And each thread
- * keeps its sum in a register again.
+ * Removes: bank conflicts: neighbouring threads use neighbouring words, all in different banks. Each thread keeps its
+ * sum in a register again.
  * Left: half of the threads only load; the loop itself (compare, shift, jump) in every stage; barriers.
- * Look at: bank conflicts, gone. */
+ * Look at: bank conflicts, nearly none. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

@@ -1,9 +1,9 @@
 /* shuffle: in the last warp the lanes read each other's registers.
  *
  * Removes: shared memory from the last five stages, with its stores, loads and waits.
- * Left: a block for every 256 elements. Its threads load one element each, and then most of them have nothing to do
- * for as long as the block lives; and every block costs an atomic and its own start.
- * Look at: load throughput and occupancy: too few bytes are on their way at any time. */
+ * Left: a block for every 256 elements. Its threads load one element each, and then most of them are idle for the rest
+ * of the block's time. Every block costs an atomic and its own start.
+ * Look at: load throughput and occupancy: too few bytes are under way at any time. */
 extern "C" __global__ void reduce(const value *x, value *sum, uint64 n) {
     __shared__ value partial[BLOCK];
     const unsigned t = threadIdx.x;

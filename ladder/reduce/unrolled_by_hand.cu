@@ -1,9 +1,9 @@
-/* unrolled-by-hand: the stages written out one by one; BLOCK is known when the kernel is compiled, so that stages
- * which it does not need vanish.
+/* unrolled-by-hand: the stages are written out one by one. The compiler knows BLOCK and removes the stages that it does
+ * not need.
  *
  * Removes: the loop: strides become constants in the instructions.
- * Left: a barrier after each stage, even where only one warp is still at work.
- * Look at: instructions per warp: if they are those of unrolled-by-pragma, the compiler did the same by itself. */
+ * Left: a barrier after each stage, even when only one warp still works.
+ * Look at: instructions per warp: if unrolled-by-pragma has as many, the compiler did the same by itself. */
 template <unsigned stride> inline void add_from(value *partial, value &own) {
     if (stride < BLOCK) {
         if (threadIdx.x < stride) {

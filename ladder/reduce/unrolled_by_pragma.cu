@@ -1,5 +1,4 @@
-/* unrolled-by-pragma: the loop of the sequential step with bounds that are known when it is compiled, and a request
- * to unroll it.
+/* unrolled-by-pragma: the loop of the sequential step, with bounds that the compiler knows and a request to unroll it.
  *
  * Removes: the loop, without writing it out.
  * Left: as in unrolled-by-hand: a barrier after each stage.

@@ -20,7 +20,7 @@ layout(push_constant) uniform arguments {
     uint n, groups;
 };
 
-/* More than 65535 workgroups are rows of a grid, the last of which may be too long. */
+/* More than 65535 workgroups form rows of a grid; the last row may be too long. */
 uint my_group() {
     return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
 }
