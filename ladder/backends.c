@@ -1,4 +1,4 @@
-/* backends.c: the back ends of the ladder. Adding one is a line here.
+/* backends.c: the back ends of the ladder. A new one is a line here.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"

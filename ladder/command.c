@@ -1,4 +1,4 @@
-/* command.c: tally ladder: its options, and what each of them does.
+/* command.c: the options of tally ladder, and what each does.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
@@ -13,7 +13,7 @@
 #include "out_file.h"
 #include "run.h"
 
-/* The default size on a device that is no GPU, where the default of a GPU takes minutes. */
+/* The default size on a software device, where a GPU's default takes minutes. */
 enum { SOFTWARE_N = 1 << 18 };
 
 typedef struct settings {
@@ -102,7 +102,7 @@ static int read_arguments(settings *s, int argc, char **argv, fault *f) {
 
 /* ----------------------------------------------------------------------------------------------- families ----- */
 
-/* A family runs if its device opens. Why others do not is said once for each back end. */
+/* A family can run if its device opens. For the others the list gives the reason, once for each back end. */
 static int list_families(fault *f) {
     static ladder_family family;
     char reasons[4000] = "";
@@ -138,7 +138,7 @@ static const ladder_step *find_step(const ladder_family *family, const char *nam
     return NULL;
 }
 
-/* Each name of a list is a step, and there is one. */
+/* Checks that each name of a list is a step. */
 static int check_steps(const ladder_family *family, const char *steps, fault *f) {
     char name[LADDER_NAME];
     if (steps && !*steps && !find_step(family, steps, f))
@@ -189,7 +189,7 @@ static int show_source(const ladder_family *family, const char *name, fault *f) 
     return out_file_flush_standard(f);
 }
 
-/* A step that is wrong, and not on purpose, is a failure of the command, and so is one that could not run although it
+/* A step that is wrong, and not on purpose, is a failure of the command. So is a step that could not run although it
  * was asked for by name. */
 static int judge(const settings *s, const ladder_report *report, fault *f) {
     for (size_t i = 0; i < report->count; i++) {

@@ -1,5 +1,6 @@
 /* cpu.c: the back end of families that run on the CPU. Steps are C files that the build compiles for every type and
- * instruction set (cpu/level.c); the one that the library's device has is taken, so that --device cpu:avx2 forces both.
+ * instruction set (cpu/level.c). This file uses the instruction set of the library's device, so that --device cpu:avx2
+ * forces both.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
@@ -80,7 +81,7 @@ static int cpu_load(ladder_work *w, fault *f) {
     s->out_bytes = s->out ? bytes : 0;
     if (!s->out)
         return fault_data(f, "not enough memory for the results");
-    memset(s->out, 0, bytes); /* pages are there when the clock starts */
+    memset(s->out, 0, bytes); /* so that pages exist when the clock starts */
     return 0;
 }
 
@@ -141,7 +142,7 @@ static int cpu_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     *seconds = 0;
     for (unsigned run = 0; run < runs; run++)
         for (size_t way = 0; way < bench_roof_ways(&roof); way++) {
-            bench_roof_seconds(&roof, way, 1); /* brings in caches, as a step's first run does */
+            bench_roof_seconds(&roof, way, 1); /* warms the caches, as a step's first run does */
             const double now = bench_roof_seconds(&roof, way, 1);
             if (*seconds == 0 || now < *seconds)
                 *seconds = now;

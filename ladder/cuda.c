@@ -89,8 +89,7 @@ static void options_for(const ladder_step *step, tally_dtype dtype, tally_op op,
         o->list[o->count++] = o->text[i];
 }
 
-/* The vocabulary, what the family's steps have in common, and the step, in which lines are counted from its own first.
- */
+/* The vocabulary, the family's common text, and the step. The compiler counts lines from the step's own first line. */
 static int text_of(const ladder_family *family, const ladder_step *step, char **text, fault *f) {
     const char *vocabulary = ladder_text("cuda/vocabulary.cu");
     const char *folder = family->folder[0] ? family->folder : family->name;
@@ -233,7 +232,7 @@ static bool family_uses(const ladder_work *w, const char *rule) {
     return false;
 }
 
-/* A total of 8 bytes for every part of any step, and for every level above them. */
+/* Room for a total of 8 bytes for every part of any step, and for every level above them. */
 static size_t totals_bytes(const ladder_work *w) {
     uint64_t least = UINT64_C(1) << 40;
     for (size_t i = 0; i < w->family->step_count; i++) {
@@ -244,7 +243,7 @@ static size_t totals_bytes(const ladder_work *w) {
     return (size_t)(w->n / least + 1) * 8 * 2 + 4096;
 }
 
-/* Vectors of 16 bytes are read to the end of the array and past it. */
+/* The kernel reads vectors of 16 bytes to the end of the array and past it. */
 static size_t array_bytes(const ladder_work *w) {
     return (size_t)w->n * 4 + 64;
 }
@@ -363,7 +362,7 @@ static tally_status run_reduce_first(ladder_work *w, const void *x) {
     return status == TALLY_OK ? launch(w, 2, grid, (void *)x, s->totals, s->out, w->n) : status;
 }
 
-/* Downwards the parts of each level are scanned, upwards the level above is added. */
+/* On the way down scans the parts of each level; on the way up adds the level above. */
 static tally_status run_recursive(ladder_work *w, const void *x) {
     cuda_state *s = w->state;
     const void *from[LEVELS] = {x};
@@ -391,7 +390,7 @@ static uint32_t identity_of(const ladder_work *w) {
                                 : (is_float ? 0x7f800000u : 0x7fffffffu);
 }
 
-/* All that a call needs, enqueued. */
+/* Enqueues all that a call needs. */
 static tally_status enqueue(ladder_work *w) {
     cuda_state *s = w->state;
     const void *x = s->x[w->data];
@@ -504,7 +503,7 @@ static tally_status time_launch(ladder_work *w, const tally_cuda_kernel *kernel,
     return status;
 }
 
-/* The best of some grids: as many blocks as fit, and several times as many. */
+/* The best of several grids: as many blocks as fit, and several times as many. */
 static int cuda_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     cuda_state *s = w->state;
     const bool reduce = w->form == TALLY_REDUCE;

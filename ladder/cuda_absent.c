@@ -1,4 +1,4 @@
-/* cuda_absent.c: in place of cuda.c in a library that is built without CUDA: families of CUDA are known and refused.
+/* cuda_absent.c: stands in for cuda.c in a library that is built without CUDA. Families of CUDA are known and refused.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"

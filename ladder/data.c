@@ -1,9 +1,9 @@
-/* data.c: the values that steps reduce and scan, and the exact results that theirs are held against.
+/* data.c: the values that steps reduce and scan, and the exact results that their results are compared with.
  *
- * Values of DATA_EXACT are -3, -1, 1 and 3: no float sum of some 2^40 of them rounds, in any order, and an element that
- * is left out, or taken twice, changes the result. Values of DATA_GENERAL are uniform multiples of 2^-24 below 1: each
- * has all the bits of a float, so that sums round and the error grows as the order of the additions has it. Extrema
- * take negative values for max and positive ones for min, so that a padding of zeros is seen.
+ * Values of DATA_EXACT are -3, -1, 1 and 3. No float sum of up to some 2^40 of them rounds, in any order, and an
+ * element that is left out or taken twice changes the result. Values of DATA_GENERAL are uniform multiples of 2^-24
+ * below 1. Each has all the bits of a float, so sums round, and the error depends on the order of the additions.
+ * Extrema take negative values for max and positive ones for min, so that a padding with zeros is found.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
@@ -22,7 +22,7 @@ size_t ladder_out_count(const ladder_work *w) {
 /* ------------------------------------------------------------------------------------------------ making ----- */
 
 typedef struct shape_job {
-    void *memory; /* random 32-bit patterns, which become values in place */
+    void *memory; /* random 32-bit patterns, turned into values in place */
     size_t n;
     tally_dtype dtype;
     tally_op op;
@@ -62,7 +62,7 @@ static bool has_general(const ladder_work *w) {
     return w->op == TALLY_SUM && w->dtype == TALLY_F32;
 }
 
-/* Linux promises more memory than there is and ends programs, this or another, when it is made use of. */
+/* Linux grants more memory than there is, and ends this program or another when the memory is used. */
 int ladder_data_fits(const ladder_work *w, uint64_t n, bool scans, fault *f) {
     const double bytes = 4.0 * (double)n * (1 + has_general(w) + (scans ? 2 : 0)); /* a step's results, and a copy */
     double available = INFINITY;
@@ -123,8 +123,8 @@ static double combined(const ladder_work *w, double left, double right) {
     return w->op == TALLY_SUM ? left + right : w->op == TALLY_MAX ? fmax(left, right) : fmin(left, right);
 }
 
-/* Without rounding: sums of integers, and of multiples of 2^-24 up to 2^29 of them, fit a double; and where there are
- * more, its error is far below that of a float. */
+/* A double holds sums of integers, and of up to 2^29 multiples of 2^-24, without rounding. For longer sums its error is
+ * far below that of a float. */
 static double relative_error(double found, double right) {
     if (found == right)
         return 0;

@@ -1,22 +1,22 @@
-/* family.c: reads family files. A line is a directive and its words; words with blanks stand in double quotes; # begins
- * a comment. Every complaint names the file, the line and the step.
+/* family.c: reads family files. A line is a directive and its words. Words with blanks stand in double quotes; # begins
+ * a comment. Every message names the file, the line and the step.
  *
  *     family NAME                    once, first
  *     title "TEXT"
  *     backend cpu|cuda|vulkan
  *     dtypes T...                    the first is the default
- *     ops OP...                      likewise; without: sum
+ *     ops OP...                      likewise; by default sum
  *     common FILE                    stands before the text of every step
  *     n N                            the default size: a number or 2^K
- *     published UNIT "WHERE"         what the published figures are: GB/s, us or ms
- *     part reduce|scan "TITLE"       the steps that follow; those of one part are compared with each other
+ *     published UNIT "WHERE"         the unit of published figures: GB/s, us or ms
+ *     part reduce|scan "TITLE"       begins a part; the steps of one part are compared with each other
  *     default KEY=VALUE...           for the steps that follow
  *     step NAME FILE RULE KEY=VALUE...
  *     library KEY=VALUE...           the row of the library's own plan
  *
- * Keys: block, items (elements per thread), passes, atomics (none, n or blocks), published, sweep (C=1,2,4: one step a
- * value, items multiplied by it); and without a value: baseline, wrong-on-purpose, known-block (CUDA: the kernel knows
- * its block's size when it is compiled).
+ * Keys: block, items (elements per thread), passes, atomics (none, n or blocks), published, sweep (C=1,2,4: one step
+ * per value, which multiplies items); and without a value: baseline, wrong-on-purpose, known-block (CUDA: the kernel
+ * knows its block's size when it is compiled).
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
@@ -34,7 +34,7 @@ typedef struct parser {
     const ladder_backend *backend;
     fault *f;
     int line;
-    const char *step; /* the one that is being read, for messages */
+    const char *step; /* the step that is being read, for messages */
     ladder_step defaults;
     char text[LINE]; /* the line, cut into words */
     char *word[WORDS];
@@ -55,7 +55,7 @@ FAULT_PRINTF(2, 3) static int complain(parser *p, const char *format, ...) {
 /* --------------------------------------------------------------------------------------------------- words ----- */
 
 static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r'; /* lines may end as Windows has them */
+    return c == ' ' || c == '\t' || c == '\r'; /* lines may end with CR LF */
 }
 
 static int cut_words(parser *p) {
@@ -232,7 +232,7 @@ static int read_step(parser *p) {
     if (!p->backend || p->family->part_count == 0)
         return complain(p, "backend and part must come before the first step");
     if (library) {
-        /* One row a part; those after the first carry the part's form in their name. */
+        /* One row per part. In parts after the first, the part's form is in the row's name. */
         snprintf(step.name, sizeof step.name,
                  step.part == 0                                     ? "library"
                  : p->family->parts[step.part].form == TALLY_REDUCE ? "library-reduce"
@@ -344,7 +344,7 @@ static int read_default(parser *p) {
 static const struct {
     const char *name;
     int (*read)(parser *p);
-    int words; /* at least, the name counted */
+    int words; /* at least, including the name */
 } directives[] = {
     {"family", read_family, 2},   {"title", read_title, 2},
     {"backend", read_backend, 2}, {"dtypes", read_dtypes, 2},

@@ -1,9 +1,9 @@
-/* ladder.h: what the parts of `tally ladder` share.
+/* ladder.h: declarations that the parts of `tally ladder` share.
  *
- * A family is a text (families' own folders, file "family"): what is computed, and one line a step. A step is a source
- * file and a launch rule. A back end runs steps: it knows the launch rules. The runner knows neither CUDA nor the CPU:
- * it makes data, has the back end run each step, checks every result against the exact one, and hands figures to the
- * table, the files and the charts.
+ * A family is a text (the file "family" in its folder) that says what is computed and has one line per step. A step is
+ * a source file and a launch rule. A back end runs steps and knows the launch rules. The runner knows neither CUDA nor
+ * the CPU. It makes data, lets the back end run each step, checks every result against the exact one, and passes
+ * figures to the table, the files and the charts.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_LADDER_LADDER_H
@@ -22,7 +22,7 @@
 
 enum { LADDER_NAME = 48, LADDER_TITLE = 160, LADDER_STEPS = 64, LADDER_PARTS = 4, LADDER_RUNS_MOST = 1000 };
 
-/* How often something happens: COUNT_N once an element, COUNT_BLOCKS once a block. */
+/* How often something happens: COUNT_N once per element, COUNT_BLOCKS once per block. */
 typedef enum ladder_count { COUNT_NONE = 0, COUNT_N, COUNT_BLOCKS } ladder_count;
 
 typedef struct ladder_step {
@@ -35,12 +35,12 @@ typedef struct ladder_step {
     unsigned block;        /* threads */
     unsigned items;        /* elements per thread, without those of the sweep */
     unsigned factor;       /* the sweep's value, or 0 */
-    double passes;         /* times that the array crosses the memory's bus, by the step's design */
+    double passes;         /* how often the array crosses the memory's bus, by the step's design */
     ladder_count atomics;  /* on global memory */
     double published;      /* in the family's unit; 0: none */
     bool baseline;         /* speed-ups count from it */
     bool known_block;      /* CUDA: the block's size is known when the kernel is compiled */
-    bool wrong_on_purpose; /* its result is shown, and no failure */
+    bool wrong_on_purpose; /* its result is shown and is not a failure */
 } ladder_step;
 
 /* Steps that compute the same thing and are compared with each other. */
@@ -83,19 +83,19 @@ int ladder_read(const ladder_family *family, const char *file, char **text, faul
 /* The source of a step; the caller frees. */
 int ladder_source(const ladder_family *family, const ladder_step *step, char **source, fault *f);
 
-/* The sentence behind "LABEL:" in a source's first comment, joined into one line. False if there is none. */
+/* The sentence after "LABEL:" in a source's first comment, joined into one line. False if there is none. */
 bool ladder_remark(const char *source, const char *label, char *text, size_t bytes);
 
-/* The texts in the program, by path in the ladder's folder ("reduce/shuffle.cu"). NULL if there is no such one. */
+/* The texts in the program, by path in the ladder's folder ("reduce/shuffle.cu"). NULL for an unknown path. */
 const char *ladder_text(const char *path);
 
 /* -------------------------------------------------------------------------------------------------- work ----- */
 
-/* Values of EXACT have sums that no order of additions rounds: a wrong result is wrong whatever its size. Values of
- * GENERAL are as many bits long as the type holds: they show the rounding. */
+/* Sums of EXACT values do not round in any order, so any difference is an error. GENERAL values have as many bits as
+ * the type holds, so their sums show the rounding. */
 typedef enum ladder_data { DATA_EXACT = 0, DATA_GENERAL, DATA_COUNT } ladder_data;
 
-/* What a step's launches come to, filled in by the back end when it prepares the step. */
+/* The launches of a step; the back end fills this in when it prepares the step. */
 typedef struct ladder_facts {
     unsigned launches;
     uint64_t blocks;   /* of the first launch; CPU: threads */
@@ -119,8 +119,8 @@ typedef struct ladder_work {
     uint64_t n;
     void *host[DATA_COUNT]; /* the values, in host memory */
     ladder_data data;       /* that the next run takes */
-    bool software;          /* a CPU that plays a GPU: its times say nothing about GPUs */
-    bool bare;              /* nothing but the steps' own launches, for a profiler */
+    bool software;          /* a software device: its times say nothing about GPUs */
+    bool bare;              /* only the steps' own launches, for a profiler */
     const ladder_step *step;
     ladder_facts facts; /* of the prepared step */
     void *state;        /* the back end's */
@@ -129,36 +129,36 @@ typedef struct ladder_work {
 /* Functions return 0 or an exit code with the fault filled in. */
 struct ladder_backend {
     const char *name;
-    const char *device;       /* opened where none is asked for */
+    const char *device;       /* the device that is opened by default */
     const char *const *rules; /* launch rules, NULL at the end */
     const char *suffix;       /* of its sources */
     bool best;                /* the time of a step is the least of its runs, not the median */
-    const char *workers;      /* what works on its own: threads, blocks, workgroups */
+    const char *workers;      /* the unit of work: threads, blocks, workgroups */
     const char *roof_note;    /* what the roof is, for the table's head */
     int (*open)(ladder_work *w, const char *device, fault *f); /* also w->info */
     void (*close)(ladder_work *w);
     int (*load)(ladder_work *w, fault *f); /* w->host to where steps read it; called again when n changes */
-    /* What of the device a step cannot do without, in words; NULL: nothing. The function may be left out. */
+    /* The feature that a step needs and the device lacks, in words; NULL: none. The function may be NULL. */
     const char *(*lacks)(const ladder_work *w, const ladder_step *step);
     int (*prepare)(ladder_work *w, const ladder_step *step, fault *f);
     int (*run)(ladder_work *w, double *seconds, fault *f);
     int (*fetch)(ladder_work *w, void *out, fault *f); /* one value, or n of a scan */
-    /* The least time that memory allows for the form's bytes, and additions of dtype a second with no memory. */
+    /* The least time that memory allows for the form's bytes, and the additions of dtype per second without memory. */
     int (*roof)(ladder_work *w, unsigned runs, double *seconds, fault *f);
     int (*peak)(ladder_work *w, double *additions, fault *f);
 };
 
 extern const ladder_backend ladder_cpu, ladder_cuda, ladder_vulkan;
-/* CUDA's launch rules; what they do stands at the head of cuda.c. */
+/* CUDA's launch rules; the first comment of cuda.c explains them. */
 #define LADDER_CUDA_RULES                                                                                              \
     "grid", "resident", "block-sums", "global-tree", "three-phase", "recursive", "reduce-first", "look-back"
 const ladder_backend *ladder_backend_find(const char *name); /* NULL: there is none */
 
-/* CUDA: the machine code of a step for an architecture (90), made without a device, and the source that is given to
- * the compiler. The caller frees. */
+/* CUDA: the machine code of a step for an architecture (90), made without a device, and the source that the compiler
+ * receives. The caller frees both. */
 int ladder_cuda_code(const ladder_family *family, const ladder_step *step, tally_dtype dtype, tally_op op,
                      int architecture, void **code, size_t *bytes, char **log, fault *f);
-/* Multiprocessors' architecture of an open CUDA device. */
+/* The architecture of an open CUDA device. */
 int ladder_cuda_architecture(const ladder_work *w);
 
 /* The library's plan for the form: what the rule "library" runs. */
@@ -177,7 +177,7 @@ typedef struct ladder_verdict {
     char says[160]; /* when wrong: what was found and what is right */
 } ladder_verdict;
 
-/* Holds what a run over w->data gave against the exact result. */
+/* Compares the result of a run over w->data with the exact result. */
 int ladder_check(ladder_work *w, const void *out, ladder_verdict *verdict, fault *f);
 
 /* ------------------------------------------------------------------------------------------------ figures ----- */
@@ -185,7 +185,7 @@ int ladder_check(ladder_work *w, const void *out, ladder_verdict *verdict, fault
 /* Counters of a profiler, in the order of ladder_counters[] (profile.c). */
 enum { LADDER_COUNTERS = 17 };
 
-/* A kernel of a step, and what its launches come to. */
+/* A kernel of a step, and the sums of its launches. */
 enum { LADDER_KERNELS = 4 };
 typedef struct ladder_kernel_counters {
     char name[LADDER_NAME];
@@ -220,11 +220,11 @@ typedef struct ladder_report {
 /* Models (model.c): what can be said before any measurement. */
 double ladder_bytes(const ladder_work *w, tally_form form); /* read plus written, each once */
 double ladder_moved(const ladder_work *w, const ladder_step *step);
-double ladder_flops(const ladder_work *w); /* n - 1 additions are n here: the difference is never seen */
+double ladder_flops(const ladder_work *w); /* counts n - 1 additions as n, which makes no visible difference */
 uint64_t ladder_atomics(const ladder_work *w, const ladder_result *r);
-/* Steps of additions one after the other that a coarsened tree takes when the device holds 'resident' blocks. */
+/* The additions, one after the other, of a coarsened tree when the device holds 'resident' blocks. */
 uint64_t ladder_tree_steps(uint64_t n, unsigned block, unsigned items, uint64_t resident);
-/* What speed-ups count from; NULL: it has not run. */
+/* The result that speed-ups count from; NULL: it has not run. */
 const ladder_result *ladder_baseline(const ladder_report *report, int part);
 
 /* Is the clock a fixed one, for tests? Then a step's figures follow from its place in the family. */
@@ -234,7 +234,7 @@ bool ladder_clock_is_fixed(void);
 
 void ladder_table_head(FILE *file, const ladder_report *report, int part);
 void ladder_table_name(FILE *file, const ladder_step *step);
-/* How far measuring in rounds has come, on a terminal only; wiped away when all are done. */
+/* Shows the progress of measuring in rounds, on a terminal only, and wipes it when all rounds are done. */
 void ladder_table_round(FILE *file, unsigned done, unsigned rounds);
 void ladder_table_row(FILE *file, const ladder_report *report, const ladder_result *result);
 void ladder_table_models(FILE *file, const ladder_report *report, int part);
@@ -246,7 +246,7 @@ bool ladder_put_csv(FILE *file, const ladder_report *report);
 bool ladder_put_svg(FILE *file, const ladder_report *report);
 
 extern const char *const ladder_counters[LADDER_COUNTERS]; /* names for people and files */
-/* Is there what counters take? */
+/* Whether the tools for counters are there. */
 int ladder_profile_try(const ladder_work *w, fault *f);
 /* Fills in the counters of the report's results by running this program under ncu. */
 int ladder_profile(ladder_report *report, fault *f);

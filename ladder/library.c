@@ -1,4 +1,4 @@
-/* library.c: the plan behind the row "library": what any program gets from the public header.
+/* library.c: the plan behind the row "library", which any program can make through the public header.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"

@@ -1,4 +1,4 @@
-/* model.c: what can be said of a step before any measurement: bytes, additions, atomics, and the steps of a tree.
+/* model.c: the bytes, additions and atomics of a step and the steps of its tree, computed without any measurement.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
@@ -21,8 +21,8 @@ uint64_t ladder_atomics(const ladder_work *w, const ladder_result *r) {
     return r->step->atomics == COUNT_N ? w->n : r->step->atomics == COUNT_BLOCKS ? r->facts.blocks : 0;
 }
 
-/* A block adds the elements of a thread one after the other, then halves what it holds until one value is left. Blocks
- * that do not fit on the device wait for those that do: that many waves. */
+/* Each thread of a block adds its elements one after the other; then the block halves the number of values until one is
+ * left. Blocks that do not fit on the device wait for those that do, so there are waves of blocks. */
 uint64_t ladder_tree_steps(uint64_t n, unsigned block, unsigned items, uint64_t resident) {
     const uint64_t a_block = (uint64_t)block * items;
     const uint64_t blocks = n / a_block + (n % a_block != 0);
@@ -33,7 +33,7 @@ uint64_t ladder_tree_steps(uint64_t n, unsigned block, unsigned items, uint64_t 
     return waves * (items - 1 + halvings);
 }
 
-/* The step that the family names; else the part's first. */
+/* The step that the family names, or else the part's first. */
 static bool is_baseline(const ladder_family *family, const ladder_step *step) {
     bool named = false;
     for (size_t i = 0; i < family->step_count; i++)

@@ -1,6 +1,6 @@
-/* profile.c: what other tools say of a step: ncu's counters, and cuobjdump's listing of the machine code. Both are
- * programs of the CUDA toolkit that are run when they are there. For the counters, ncu runs this program again, which
- * then launches each step once and nothing else, and notes which launch was whose.
+/* profile.c: what other tools report about a step: ncu's counters, and cuobjdump's listing of the machine code. Both
+ * are programs of the CUDA toolkit. For the counters, ncu runs this program again; it then launches each step once and
+ * nothing else, and notes which step each launch belongs to.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CELLS = 2048 }; /* ncu has some hundred columns on the device and the launch before those that are asked for */
+enum { CELLS = 2048 }; /* ncu prints some hundred columns about the device and the launch before the requested ones */
 
-/* The counters: their names for people, ncu's metric, what makes the unit of it, whether those of several launches add
- * up (else their mean is taken, weighted by time), and whether 0 means that there was nothing to count. */
+/* The counters: the name for people, ncu's metric, the factor to its unit, whether the values of several launches add
+ * up (otherwise the mean is taken, weighted by time), and whether 0 means that there was nothing to count. */
 const char *const ladder_counters[LADDER_COUNTERS] = {
     "time under the profiler, us",
     "instructions per warp",
@@ -76,7 +76,7 @@ static bool find_tool(const char *name, char path[512]) {
     return false;
 }
 
-/* Starts a program whose standard output is read from the stream. 0: it could not be started. */
+/* Starts a program and returns a stream of its standard output, or 0 if it could not be started. */
 static pid_t start(char **arguments, FILE **stream) {
     int ends[2];
     if (pipe(ends) != 0)
@@ -96,7 +96,7 @@ static pid_t start(char **arguments, FILE **stream) {
     return child > 0 && *stream ? child : 0;
 }
 
-/* A new file with these bytes; the caller removes it. */
+/* Makes a file with these bytes; the caller removes it. */
 static bool make_temporary(char path[64], const void *bytes, size_t count) {
     snprintf(path, 64, "/tmp/tally-ladder-XXXXXX");
     const int fd = mkstemp(path);
@@ -108,7 +108,7 @@ static bool make_temporary(char path[64], const void *bytes, size_t count) {
 
 /* ------------------------------------------------------------------------------------------- ncu's table ----- */
 
-/* Cuts a line of CSV, all of whose fields stand in quotation marks, in place. */
+/* Cuts a line of CSV in place. All fields stand in quotation marks. */
 static size_t cut_cells(char *line, char *cells[CELLS]) {
     size_t count = 0;
     for (char *at = strchr(line, '"'); at && count < CELLS; at = strchr(at + 1, '"')) {
@@ -134,7 +134,7 @@ static double read_value(const char *cell) {
     return end == digits ? NAN : value;
 }
 
-/* What some launches come to. A mean is over those that had something to count. */
+/* The counters of several launches. A mean is over the launches that had something to count. */
 typedef struct sums {
     double value[LADDER_COUNTERS], weight[LADDER_COUNTERS];
     char kernel[LADDER_NAME]; /* empty: of several */
@@ -158,7 +158,7 @@ static void add_to(sums *s, const double *values) {
 }
 
 static void add_launch(step_sums *s, const char *name, const double *values) {
-    const size_t length = strcspn(name, "("); /* the parameters' types are of no interest */
+    const size_t length = strcspn(name, "("); /* without the parameters' types */
     add_to(&s->all, values);
     for (int k = 0; k < LADDER_KERNELS; k++) {
         sums *kernel = &s->kernels[k];
@@ -180,10 +180,10 @@ typedef struct listing {
     int column[LADDER_COUNTERS], name_column; /* -1: this ncu has no such metric */
     bool headed;
     size_t launch;             /* so far */
-    const char *launches_path; /* whose each one was: the place of its step in the family */
+    const char *launches_path; /* the step of each launch: its place in the family */
     FILE *launches;
     step_sums of_step[LADDER_STEPS];
-    char complaint[300]; /* ncu's last words that were no table */
+    char complaint[300]; /* the last line of ncu that is not part of a table */
 } listing;
 
 static int find_cell(char **cells, size_t count, const char *text) {
@@ -207,7 +207,7 @@ static void read_head(listing *l, char **cells, size_t count) {
 static void read_launch(listing *l, char **cells, size_t count) {
     double values[LADDER_COUNTERS];
     size_t step;
-    /* Whole by now: ncu prints its table when the program has ended. */
+    /* The log is complete now: ncu prints its table when the program has ended. */
     if (!l->launches)
         l->launches = fopen(l->launches_path, "r");
     if (!l->launches || fscanf(l->launches, "%zu", &step) != 1 || step >= LADDER_STEPS)
@@ -279,34 +279,35 @@ static int run_ncu(const ladder_report *report, const char *ncu, const char *lau
     step_list(report, steps);
     snprintf(n, sizeof n, "%" PRIu64, w->n);
     snprintf(family, sizeof family, w->family->folder[0] ? "%s/family" : "%.0s%s", w->family->folder, w->family->name);
-    const char *const arguments[] = {ncu,
-                                     "--csv",
-                                     "--page",
-                                     "raw",
-                                     "--print-units",
-                                     "base",
-                                     "--metrics",
-                                     list,
-                                     "--clock-control",
-                                     "none", /* the clocks of the timed runs, and of other users */
-                                     "--target-processes",
-                                     "all",
-                                     self,
-                                     "ladder",
-                                     family,
-                                     "--n",
-                                     n,
-                                     "--dtype",
-                                     tally_dtype_name(w->dtype),
-                                     "--op",
-                                     tally_op_name(w->op),
-                                     "--device",
-                                     w->info.spec,
-                                     "--step",
-                                     steps,
-                                     "--bare",
-                                     launches,
-                                     NULL};
+    const char *const arguments[] = {
+        ncu,
+        "--csv",
+        "--page",
+        "raw",
+        "--print-units",
+        "base",
+        "--metrics",
+        list,
+        "--clock-control",
+        "none", /* leaves the clocks as they were in the timed runs, and as other users have them */
+        "--target-processes",
+        "all",
+        self,
+        "ladder",
+        family,
+        "--n",
+        n,
+        "--dtype",
+        tally_dtype_name(w->dtype),
+        "--op",
+        tally_op_name(w->op),
+        "--device",
+        w->info.spec,
+        "--step",
+        steps,
+        "--bare",
+        launches,
+        NULL};
     const pid_t child = start((char **)arguments, &stream);
     if (!child)
         return fault_data(f, "--profile: %s cannot be started: %s", ncu, strerror(errno));

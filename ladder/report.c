@@ -1,5 +1,5 @@
-/* report.c: the figures for programs: JSON and CSV. Both have every figure of the table and those behind it; what was
- * not measured is null, or an empty field.
+/* report.c: the figures for programs, as JSON and CSV. Both have every figure of the table and the figures behind it. A
+ * figure that was not measured is null, or an empty field.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"

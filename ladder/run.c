@@ -1,5 +1,5 @@
-/* run.c: see run.h. The order of one step: it is made ready, run once over data whose result no rounding touches, held
- * against the exact result, and only then timed.
+/* run.c: see run.h. Each step is prepared, run once over data whose result no rounding changes, compared with the exact
+ * result, and only then timed.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "run.h"
@@ -31,7 +31,7 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* A fixed clock gives the roof the time of 100 GB/s, and step k of the family k + 1 times as much, less and less. */
+/* With a fixed clock, the roof takes the time of 100 GB/s, and the steps take less and less from first to last. */
 static double fixed_seconds(const ladder_work *w) {
     const double roof = ladder_bytes(w, w->form) / 100e9;
     return roof * (1 + 8.0 / (double)(w->step - w->family->steps + 1));
@@ -64,7 +64,7 @@ static int time_step(ladder_work *w, unsigned repeat, ladder_result *r, fault *f
 
 /* ------------------------------------------------------------------------------------------------- a step ----- */
 
-/* The steps' data, where they read it. */
+/* Puts the steps' data where they read it. */
 static int load_data(ladder_work *w, fault *f) {
     const int code = ladder_data_make(w, f);
     w->form = w->family->parts[w->family->part_count - 1].form; /* room for scans, if there are any */
@@ -80,7 +80,7 @@ static int prepare(ladder_work *w, const ladder_step *step, fault *f) {
     return lack ? fault_data(f, "%s", lack) : w->backend->prepare(w, step, f);
 }
 
-/* Runs once over the given data and holds the result against the exact one. */
+/* Runs once over the given data and compares the result with the exact one. */
 static int run_and_check(ladder_work *w, ladder_data data, void *out, ladder_verdict *verdict, fault *f) {
     double seconds;
     w->data = data;
@@ -90,7 +90,7 @@ static int run_and_check(ladder_work *w, ladder_data data, void *out, ladder_ver
     return code == 0 ? ladder_check(w, out, verdict, f) : code;
 }
 
-/* Makes a step ready and checks it. Whether it is then to be timed, r says. */
+/* Prepares a step and checks it. 'r' says whether it is then to be timed. */
 static int check_first(ladder_work *w, void *out, ladder_result *r, fault *f) {
     ladder_verdict verdict;
     int code = prepare(w, r->step, f);
@@ -144,7 +144,7 @@ static int find_roof(part_run *p, unsigned runs, fault *f) {
     return code;
 }
 
-/* A device of its own: one step after the other, and each row is printed when its step is done. */
+/* For a device that nobody else uses: times one step after the other and prints each row when its step is done. */
 static int measure_in_order(part_run *p, fault *f) {
     const int code = find_roof(p, ROOF_RUNS, f);
     if (code != 0)
@@ -167,7 +167,8 @@ static int measure_in_order(part_run *p, fault *f) {
     return 0;
 }
 
-/* One step in one round: a run to bring in threads and caches, and one that counts if it is the fastest so far. */
+/* One step in one round: a run that warms threads and caches, then one whose time counts if it is the shortest so far.
+ */
 static void run_in_round(part_run *p, ladder_result *r) {
     double seconds;
     fault why;
@@ -197,8 +198,8 @@ static int find_peak(ladder_work *w, ladder_report *report, fault *f) {
     return code;
 }
 
-/* A processor that other programs use as well: rounds of the roofs and of all steps, so that a disturbance falls on all
- * of them, and the best of each counts. */
+/* For a processor that other programs use, too: rounds of the roofs and of all steps, so that a disturbance affects all
+ * of them. The best round of each counts. */
 static int measure_in_rounds(part_run *p, fault *f) {
     int code = 0;
     for (size_t i = 0; i < p->count; i++) {
@@ -274,14 +275,14 @@ int ladder_run(ladder_work *w, const char *steps, ladder_report *report, FILE *t
 
 /* ----------------------------------------------------------------------------------------------- checking ----- */
 
-/* Around warps, blocks, parts of scans and what a coarsened block takes. */
+/* Sizes near those of warps, blocks, parts of scans and the share of a coarsened block. */
 static const uint64_t sizes[] = {0,    1,    2,    3,    5,    31,    32,    33,    63,     64,     65,      127,
                                  255,  256,  257,  511,  513,  767,   1000,  1023,  1024,   1025,   2047,    2048,
                                  2049, 3000, 4095, 4097, 8191, 65535, 65537, 99999, 131071, 131073, 1000003, 4194301};
 
 typedef struct tally_of_step {
     unsigned right, wrong;
-    char says[600]; /* of the first that was wrong */
+    char says[600]; /* of the first wrong result */
 } tally_of_step;
 
 static void check_step(ladder_work *w, const ladder_step *step, void *out, tally_of_step *t) {
@@ -289,7 +290,7 @@ static void check_step(ladder_work *w, const ladder_step *step, void *out, tally
     fault f = {{0}};
     w->form = w->family->parts[step->part].form;
     const bool ran = w->backend->prepare(w, step, &f) == 0 && run_and_check(w, DATA_EXACT, out, &verdict, &f) == 0;
-    /* The library refuses the extremum of nothing, as its manual says. */
+    /* The library refuses the extremum of zero elements, as its manual says. */
     if (!ran && w->n == 0 && w->op != TALLY_SUM && strcmp(step->rule, "library") == 0)
         verdict.right = true;
     if (verdict.right) {

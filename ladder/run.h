@@ -1,4 +1,4 @@
-/* run.h: runs the steps of a family and keeps what they gave.
+/* run.h: runs the steps of a family and keeps their results.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_LADDER_RUN_H

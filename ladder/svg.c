@@ -1,6 +1,6 @@
-/* svg.c: the charts of a report, one below the other: bars with the roof drawn; the roofline, on two logarithmic axes;
- * and for a sweep the time against the factor, with the factor marked at which the blocks just fill the device. Plain
- * SVG: it is read on light and on dark pages, and the same figures give the same bytes.
+/* svg.c: the charts of a report, one below the other: bars with the roof; the roofline, on two logarithmic axes; and
+ * for a sweep the time against the factor, with a mark where the blocks just fill the device. It is plain SVG for light
+ * and dark pages, and the same figures give the same bytes.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
@@ -20,7 +20,7 @@ enum {
     PLOT_LEFT = 80,
     PLOT_HEIGHT = 330,
     LABEL_WIDTH = 100, /* of a bar's figure */
-    LABEL_STEP = 14    /* between labels that would cover each other */
+    LABEL_STEP = 14    /* between labels that would overlap */
 };
 
 /* Text and colours that keep their contrast on white and on near black; the marks differ in shape, too. */
@@ -102,7 +102,7 @@ static double roof_rate(const chart *c) {
     return ladder_bytes(c->report->work, form_of(c)) / c->report->roof_seconds[c->part];
 }
 
-/* 1, 2 or 5 times a power of ten: the space between ticks, for about five of them. */
+/* The space between ticks, 1, 2 or 5 times a power of ten, for about five ticks. */
 static double tick_step(double range) {
     const double rough = range / 5, ten = pow(10, floor(log10(rough)));
     return ten * (rough / ten < 1.5 ? 1 : rough / ten < 3.5 ? 2 : rough / ten < 7.5 ? 5 : 10);
@@ -139,7 +139,7 @@ static void draw_bars(chart *c) {
         put_text(c, LEFT - 8, y + BAR - 4, "end", "name", "%s", r->step->name);
         fprintf(c->file, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\" class=\"%s\"/>\n", LEFT, y,
                 fmax(rate * scale, 1), BAR, class_of(r));
-        /* Within the bar, where the roof's line would run through the figure behind it. */
+        /* Within the bar if the roof's line would cross a figure behind it. */
         const double end = LEFT + rate * scale, line = LEFT + roof * scale;
         const bool inside = end < line + 4 && end + LABEL_WIDTH > line && end > LEFT + LABEL_WIDTH;
         put_text(c, inside ? end - 6 : end + 6, y + BAR - 4, inside ? "end" : "start", inside ? "inside" : "small",
@@ -183,7 +183,7 @@ typedef struct label {
     double x, y, at; /* the mark, and the label's height */
 } label;
 
-/* The topmost first, each far enough below the one before it. */
+/* Places the topmost label first and each other one far enough below the one before it. */
 static void place_labels(label *labels, size_t count, double lowest) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = i; k > 0 && labels[k].y < labels[k - 1].y; k--) {
@@ -196,7 +196,7 @@ static void place_labels(label *labels, size_t count, double lowest) {
         if (i > 0 && labels[i].at < labels[i - 1].at + LABEL_STEP)
             labels[i].at = labels[i - 1].at + LABEL_STEP;
     }
-    /* What has run over the lower end is pushed up again. */
+    /* Pushes labels that are below the lower end up again. */
     for (size_t i = count; i-- > 0 && labels[i].at > lowest; lowest -= LABEL_STEP)
         labels[i].at = lowest;
 }
@@ -228,7 +228,7 @@ static void draw_marks(const chart *c, const log_axis *x, const log_axis *y) {
                 put_mark(c, labels[i].x, labels[i].y, labels[i].result);
 }
 
-/* The axis begins low enough for all labels to stand below the roof: the topmost mark's at its height. */
+/* The axis begins low enough for all labels to stand below the roof at the topmost mark. */
 static double lowest_decade(const chart *c, double highest_decade) {
     const ladder_work *w = c->report->work;
     double least = 1e300, most = 0;
@@ -256,7 +256,7 @@ static void draw_roofline(chart *c) {
     put_text(c, 24, c->top + 48, "start", "small",
              "GFLOP/s against additions for each byte moved; below the ridge at %.1f memory is the limit", ridge);
     draw_decades(c, &x, &y);
-    /* From where it enters the plot: at the left, or at the bottom. */
+    /* From the point where it enters the plot: at the left or at the bottom. */
     const double enters = fmax(pow(10, x.low), pow(10, y.low) / roof);
     fprintf(c->file, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1f\" class=\"roof\"/>\n", place(&x, enters),
             place(&y, roof * enters), place(&x, ridge), place(&y, peak), x.to, place(&y, peak));

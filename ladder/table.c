@@ -23,7 +23,7 @@ static const char *size_text(uint64_t n, char text[32]) {
     return text;
 }
 
-/* What the published column gives a step, its speed-up over the family's first published one too. */
+/* The published figure of a step and its speed-up over the family's first published figure. */
 static double published_ratio(const ladder_family *family, const ladder_step *step) {
     for (size_t i = 0; i < family->step_count; i++) {
         const double first = family->steps[i].published;
@@ -33,7 +33,8 @@ static double published_ratio(const ladder_family *family, const ladder_step *st
     return 0;
 }
 
-/* On a terminal too narrow for all columns: without GFLOP/s and the published ones, 80 characters do. */
+/* A terminal that is too narrow for all columns shows no GFLOP/s and no published figures; 80 characters then suffice.
+ */
 static bool is_narrow(FILE *file, const ladder_family *family) {
     struct winsize size;
     const int wanted = family->published_unit[0] ? 108 : 90;
@@ -72,7 +73,7 @@ void ladder_table_head(FILE *file, const ladder_report *report, int part) {
 
 void ladder_table_name(FILE *file, const ladder_step *step) {
     fprintf(file, "  %-20s", step->name);
-    fflush(file); /* the row is seen while it is being measured */
+    fflush(file); /* shows the row while it is being measured */
 }
 
 void ladder_table_round(FILE *file, unsigned done, unsigned rounds) {
@@ -100,7 +101,7 @@ static void print_published(FILE *file, const ladder_family *family, const ladde
 void ladder_table_row(FILE *file, const ladder_report *report, const ladder_result *r) {
     const ladder_work *w = report->work;
     if (r->why[0]) {
-        fprintf(file, "  not run: %.*s\n", (int)strcspn(r->why, "\n"), r->why); /* all of it is in the files */
+        fprintf(file, "  not run: %.*s\n", (int)strcspn(r->why, "\n"), r->why); /* the files have the whole message */
         return;
     }
     if (r->seconds <= 0) {
@@ -111,7 +112,7 @@ void ladder_table_row(FILE *file, const ladder_report *report, const ladder_resu
     const ladder_result *baseline = ladder_baseline(report, r->step->part);
     const bool narrow = is_narrow(file, w->family);
     char speedup[24] = "", share[24] = "";
-    if (baseline) /* it is not measured yet for steps that come before it */
+    if (baseline) /* for steps before the baseline it is not measured yet */
         snprintf(speedup, sizeof speedup, "%.2f", baseline->seconds / r->seconds);
     if (w->n)
         snprintf(share, sizeof share, "%.1f%%", 100 * roof / r->seconds);
@@ -169,7 +170,7 @@ static double tree_steps_of(const ladder_work *w, const ladder_result *r) {
                         : NAN;
 }
 
-/* What is known by design. A column is shown if it says more of any step than 'trivial'. */
+/* Figures that follow from the design. A column is shown if any step has a value other than 'trivial'. */
 static const struct {
     const char *head; /* NULL: what the back end calls them */
     int width, decimals;
@@ -238,7 +239,7 @@ static void print_counter(FILE *file, double value) {
         fprintf(file, " %11.6g", value);
 }
 
-/* All launches together; and where there are several kernels, each of them. */
+/* All launches together and, if there are several kernels, each of them. */
 static void print_counters(FILE *file, const ladder_result *r) {
     const bool several = r->kernels[1].launches > 0;
     fprintf(file, "\n  %-46s", r->step->name);

@@ -109,7 +109,7 @@ int ladder_source(const ladder_family *family, const ladder_step *step, char **s
     return fault_data(f, "family '%s', line %d, step '%s': %.900s", family->name, step->line, step->name, why.text);
 }
 
-/* One blank for any run of blanks, newlines and the stars that begin a comment's lines. */
+/* Replaces each run of blanks, newlines and stars at the beginning of lines by one blank. */
 static void join_lines(const char *from, size_t length, char *text, size_t bytes) {
     size_t at = 0;
     for (size_t i = 0; i < length && at + 1 < bytes; i++) {

@@ -1,11 +1,11 @@
-/* vulkan.c: the back end of families that run on Vulkan. Steps are GLSL that the build compiles behind the vocabulary
- * (vulkan/vocabulary.glsl); two launch rules:
+/* vulkan.c: the back end of families that run on Vulkan. Steps are GLSL that the build compiles after the vocabulary
+ * (vulkan/vocabulary.glsl). The launch rules are
  *
- *   grid        a thread for every 'items' elements; workgroups add to one word, which starts at 0
- *   recursive   workgroups write a sum each, and the shader is applied to those until one is left
- *   library     the library's plan, recorded into the same command buffer
+ *     grid        a thread for every 'items' elements; workgroups add to one word, which starts at 0
+ *     recursive   workgroups write one sum each, and the shader is applied to the sums until one is left
+ *     library     the library's plan, recorded into the same command buffer
  *
- * The time is that of the device's clock around all that a call records.
+ * The device's clock times all that a call records.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
@@ -62,7 +62,7 @@ static int make_program(ladder_work *w, const char *file, unsigned block, tally_
                                                                                                           : failed(f);
 }
 
-/* A module names the capabilities that it needs in its first instructions, after a head of five words. */
+/* A module names the capabilities that it needs in its first instructions, after five words of header. */
 static bool adds_floats(const ladder_vulkan_module *module) {
     enum { HEAD = 5, OP_CAPABILITY = 17, ATOMIC_FLOAT_32_ADD = 6033 };
     const uint32_t *at = module->words + HEAD, *end = module->words + module->bytes / sizeof *at;
@@ -185,7 +185,7 @@ static tally_status dispatch(ladder_work *w, const void *x, void *sums, uint64_t
     return tally_vulkan_recording_dispatch(s->recording, s->program, &a, sizeof a, groups);
 }
 
-/* Until one sum is left: passes are counted by what they leave. */
+/* Makes passes until one sum is left; the sums that a pass leaves determine the number of passes. */
 static tally_status record_passes(ladder_work *w, const void *x) {
     vulkan_state *s = w->state;
     uint64_t n = w->n;
@@ -247,7 +247,7 @@ static tally_status time_program(ladder_work *w, const tally_vulkan_program *pro
     return status;
 }
 
-/* The best of some grids, from a few workgroups that stride far to one for every four elements per thread. */
+/* The best of several grids, from a few workgroups with long strides to one for every four elements per thread. */
 static int vulkan_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     vulkan_state *s = w->state;
     const uint64_t whole = w->n / (4 * ROOF_BLOCK) + 1;

@@ -1,4 +1,5 @@
-/* vulkan_absent.c: in place of vulkan.c in a library that is built without Vulkan: its families are known and refused.
+/* vulkan_absent.c: stands in for vulkan.c in a library that is built without Vulkan. Families of Vulkan are known and
+ * refused.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "ladder.h"
