@@ -1,5 +1,5 @@
-/* The public accumulators: an exact state together with the operator that it is rounded for. Adding goes through the
- * kernels of the CPU's best level; all else is the superaccumulator's.
+/* The public accumulators: an exact state and the operator that it is rounded for. Adding uses the kernels of the CPU's
+ * best level; the superaccumulator does the rest.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>

@@ -11,23 +11,23 @@
 /* ---- tuning: each with what chose it ---- */
 
 enum {
-    /* What a task reads at least: a task costs about 20 ns besides, 32 KiB are read in 200. */
+    /* The least that a task reads: a task costs about 20 ns besides, and 32 KiB are read in 200. */
     TALLY_CPU_TASK_BYTES = 32 * 1024,
-    /* A reduction of less input is left to the caller: two threads take 0.6 to 1 us to meet and part, in which one
-     * reads 128 KiB. (64 KiB of f32: 0.42 us with one, 1.26 with two.) */
+    /* A reduction of less input runs on the caller alone: two threads take 0.6 to 1 us to meet and part, in which one
+     * thread reads 128 KiB. (64 KiB of f32: 0.42 us with one, 1.26 with two.) */
     TALLY_CPU_ALONE_BYTES = 128 * 1024,
     /* Most tasks of a reduction: enough to even out a disturbed core, few enough to combine in no time. */
     TALLY_CPU_MOST_TASKS = 256,
-    /* A scan reads each chunk twice, the second time from the second cache: an eighth of 2 MiB leaves room for the
-     * output. */
+    /* A scan reads each chunk twice, the second time from the second-level cache: an eighth of 2 MiB leaves room for
+     * the output. */
     TALLY_CPU_SCAN_BYTES = 256 * 1024,
     /* Scans with more output than this store past the caches. */
     TALLY_CPU_STREAM_BYTES = 8 * 1024 * 1024,
-    /* Rows of at most so many elements are scanned many at a call. */
+    /* Up to this many elements, one call scans many rows. */
     TALLY_CPU_SHORT_ROW = 256,
-    /* Results that are lowered at a time, whose accumulators stay in the first cache. */
+    /* Results that are lowered at a time; their accumulators stay in the first-level cache. */
     TALLY_CPU_BATCH = 256,
-    /* Bytes of accumulators that a tile of columns may have: half of a first cache. */
+    /* Most bytes of accumulators of a tile of columns: half of a first-level cache. */
     TALLY_CPU_TILE_BYTES = 16 * 1024,
     /* Elements of a chunk of keys; positions of heads in it take 64 KiB. */
     TALLY_CPU_KEYS_CHUNK = 16 * 1024,
@@ -43,7 +43,7 @@ typedef struct tally_cpu_device {
     unsigned threads;
 } tally_cpu_device;
 
-/* How many elements are in the accumulators that are lowered: 'each' if it is not NULL, else first + i * step. */
+/* The number of elements in each accumulator that is lowered: 'each' if it is not NULL, else first + i * step. */
 typedef struct tally_counts {
     const uint64_t *each;
     uint64_t first;
@@ -70,7 +70,7 @@ struct tally_cpu_plan {
     void *worker_scratch; /* worker_bytes for each thread */
     size_t worker_bytes;
 
-    /* Input in pieces: how much has come so far, and an accumulator of it for each column. */
+    /* Input in pieces: how much has come so far, and its accumulator for each column. */
     tally_pieces input;
     void *pieces;
 };

@@ -1,4 +1,4 @@
-/* The CPU as a device: finding it, its spec, its memory. */
+/* The CPU as a device: describing it, its spec, its memory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static tally_status parse_threads(const char *text, const char *where, unsigned 
     return TALLY_OK;
 }
 
-/* "avx2:threads=4", in any order; what is left out comes from the environment, then from the machine. */
+/* "avx2:threads=4", in any order. The environment, then the machine, fills in what is missing. */
 static tally_status parse_options(const char *options, char level[32], unsigned *threads) {
     const char *environment_level = getenv("TALLY_CPU"), *environment_threads = getenv("TALLY_THREADS");
     level[0] = 0;
@@ -96,7 +96,7 @@ static size_t cpu_count(void) {
     return 1;
 }
 
-/* The processor's name as Linux tells it, or the architecture's. */
+/* The processor's name from Linux, or the architecture's. */
 static void processor_name(char *name, size_t bytes) {
 #if defined(__x86_64__)
     snprintf(name, bytes, "x86-64 processor");

@@ -1,6 +1,6 @@
-/* Exact mode as kernels: the accumulator is a superaccumulator, so every grouping of a reduction works as it does for
- * any other monoid. Few values need none: their exact sum fits a pair of doubles, and it stays one until something is
- * added, which makes small segments and short rows cheap. */
+/* Exact mode as kernels. The accumulator is a superaccumulator, so every grouping of a reduction works as for any other
+ * monoid. A few values need no superaccumulator: a pair of doubles holds their exact sum, until something is added to
+ * it. This makes small segments and short rows cheap. */
 #include <math.h>
 #include <string.h>
 
@@ -20,14 +20,14 @@ static exact_acc *at(void *acc, size_t i) {
     return (exact_acc *)acc + i;
 }
 
-/* Turns whatever it holds into limbs. */
+/* Turns the state into limbs. */
 static void to_limbs(const tally_cpu_context *context, exact_acc *acc) {
     if (acc->holds == LIMBS)
         return;
     tally_superaccumulator_init(&acc->limbs, (tally_exact_layout)context->layout);
     if (acc->holds == PAIR) {
         tally_superaccumulator_deposit_value(&acc->limbs, acc->pair.high);
-        if (acc->pair.low != 0) /* a zero there is none of the summands */
+        if (acc->pair.low != 0) /* a zero in the pair is not a summand */
             tally_superaccumulator_deposit_value(&acc->limbs, acc->pair.low);
         acc->limbs.count = acc->pair_count;
         acc->limbs.others = !(acc->pair.high == 0 && signbit(acc->pair.high)); /* -0 only from nothing but -0 */
@@ -84,8 +84,8 @@ static void exact_fold_segments(const tally_cpu_context *context, const void *x,
                    offsets[i + 1] - offsets[i], 0, at(acc, i));
 }
 
-/* Columns are copied to where each is contiguous: COLUMNS of them at a time, a cache line of f32. The room for that is
- * on the stack, so two inputs of f64 are copied in fewer rows at a time. */
+/* Copies columns so that each is contiguous, COLUMNS of them at a time, a cache line of f32. The room is on the stack,
+ * so two inputs of f64 are copied in fewer rows at a time. */
 enum { COLUMNS = 16, ROWS = 512, COLUMN_BYTES = COLUMNS * ROWS * sizeof(double) };
 
 static void gather(const char *from, size_t rows, size_t width, size_t stride, size_t bytes, size_t apart,
@@ -161,7 +161,7 @@ void tally_cpu_exact_lower(const tally_cpu_plan *plan, const void *acc, size_t c
     for (size_t i = 0; i < count; i++) {
         const exact_acc *from = (const exact_acc *)acc + i;
         void *value = tally_at_mutable(out, i, c->out_bytes);
-        /* A division or a root needs the sum's digits, which a pair has not. */
+        /* A division or a root needs the sum's digits, which a pair does not have. */
         if (from->holds == PAIR && op != TALLY_MEAN && op != TALLY_NORM2) {
             tally_round_pair(from->pair, c->desc.out, value);
             continue;

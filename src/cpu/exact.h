@@ -7,7 +7,7 @@
 /* Sets plan->kernels, acc_bytes and what these kernels need to know of the plan. */
 void tally_cpu_exact_context(tally_cpu_plan *plan);
 
-/* Their way out. */
+/* Lowers accumulators of exact mode. */
 tally_cpu_lower tally_cpu_exact_lower;
 
 #endif

@@ -1,6 +1,6 @@
-/* The floating-point environment around kernels: saves the caller's, sets round-to-nearest with gradual underflow and
- * every exception masked, and gives the caller's back, flags included. It also reads the sticky inexact flag, by which
- * the exact kernels learn from the processor itself whether a run of additions was exact.
+/* The floating-point environment around kernels. It saves the caller's environment, sets round-to-nearest with gradual
+ * underflow and every exception masked, and restores the caller's environment, flags included. It also reads the sticky
+ * inexact flag, which tells the exact kernels whether a run of additions was exact.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CPU_FPENV_H
@@ -19,14 +19,14 @@ typedef struct tally_fpenv {
     uint32_t control;
 } tally_fpenv;
 
-/* Clears the flags. Nothing that follows in the program's order moves before it: data is read after it. */
+/* Clears the flags. The compiler moves no later access to 'data' before it. */
 static inline void tally_fpenv_clear(void) {
     const uint32_t plain = TALLY_FPENV_PLAIN;
     __asm__ volatile("ldmxcsr %0" : : "m"(plain) : "memory");
 }
 
-/* Reading the register costs a few cycles and writing it a few dozen, so it is written only if the modes differ; flags
- * that are already raised do no harm, since who asks for one clears it first. */
+/* Reading the register costs a few cycles and writing it a few dozen, so it is written only if the modes differ. Flags
+ * that are already raised do no harm, since whoever reads a flag clears it first. */
 static inline tally_fpenv tally_fpenv_enter(void) {
     tally_fpenv saved;
     __asm__ volatile("stmxcsr %0" : "=m"(saved.control) : : "memory");
@@ -42,8 +42,8 @@ static inline void tally_fpenv_leave(const tally_fpenv *saved) {
         __asm__ volatile("ldmxcsr %0" : : "m"(saved->control) : "memory");
 }
 
-/* Whether an operation was inexact since the last clear. 'results' is the memory that the operations in question
- * wrote; naming it keeps the compiler from moving them behind the question. */
+/* Whether an operation was inexact since the last clear. 'results' is the memory that these operations wrote; naming it
+ * keeps the compiler from moving them behind this call. */
 static inline bool tally_fpenv_inexact(const void *results) {
     uint32_t control;
     __asm__ volatile("stmxcsr %0" : "=m"(control) : "r"(results) : "memory");

@@ -1,5 +1,5 @@
-/* Rounding. Whatever is to be rounded (digits, a quotient, a root, a pair of doubles) is first reduced to its leading
- * 64 bits and one bit that says whether anything follows; a single function takes it from there for every format.
+/* Rounding. The number to round (digits, a quotient, a root, a pair of doubles) is first reduced to its leading 64 bits
+ * and one bit that says whether anything follows. A single function then rounds to every format.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "round.h"
@@ -10,7 +10,7 @@ typedef struct format {
     int precision;     /* bits of the significand, the leading one included */
     int lowest;        /* the smallest subnormal is 2^lowest */
     uint64_t infinity; /* bits of +infinity */
-    uint64_t nan;      /* bits of the quiet NaN that we return */
+    uint64_t nan;      /* bits of the quiet NaN that is returned */
     int bits;          /* of the whole format */
 } format;
 
@@ -50,8 +50,8 @@ static uint64_t round_bits(unrounded u, const format *f) {
         kept++;
     if (unit - f->lowest > 1 << 16) /* keeps the shift below in range */
         return sign | f->infinity;
-    /* The leading bit of 'kept' counts one up in the exponent's field, which is right for normal numbers; subnormal
-     * ones have no leading bit there, and a carry out of the significand moves to the next exponent by itself. */
+    /* The leading bit of 'kept' adds one to the exponent's field, which is right for normal numbers. Subnormal numbers
+     * have no leading bit there. A carry out of the significand moves to the next exponent by itself. */
     const uint64_t bits = ((uint64_t)(unit - f->lowest) << (f->precision - 1)) + kept;
     return sign | (bits < f->infinity ? bits : f->infinity);
 }
@@ -95,7 +95,7 @@ static unrounded of_magnitude(const tally_magnitude *m) {
     return u;
 }
 
-/* The digits from the top, one bit at a time, and zeros for as long as is asked. */
+/* The digits from the top, one bit at a time, followed by any number of zeros. */
 typedef struct bit_reader {
     const tally_magnitude *magnitude;
     int32_t position; /* of the next bit, counted from bit 0 of digits[0]; may go below 0 */
@@ -117,7 +117,7 @@ static bool bits_left(const bit_reader *reader) {
     return (reader->magnitude->digits[0] & ((UINT64_C(2) << reader->position) - 1)) != 0;
 }
 
-/* Long division by digits while divisor and remainder fit 32 bits: 64 by 32 bits, until the quotient has 64. */
+/* Long division by digits while divisor and remainder fit 32 bits: 64 by 32 bits, until the quotient has 64 bits. */
 static unrounded divide_short(const tally_magnitude *m, uint32_t divisor) {
     uint64_t remainder = 0, quotient = 0;
     int32_t i = m->count - 1, exponent = m->exponent + 32 * m->count;
@@ -129,7 +129,8 @@ static unrounded divide_short(const tally_magnitude *m, uint32_t divisor) {
         exponent -= 32;
         i--;
     }
-    /* 33 to 64 bits so far, fewer than f64 needs with its guard bit: one more digit, its excess kept as 'more'. */
+    /* 33 to 64 bits so far, fewer than f64 needs with its guard bit. One more digit is added; its excess becomes
+     * 'more'. */
     const uint64_t part = remainder << 32 | (i >= 0 ? m->digits[i] : 0);
     const uint64_t next = part / divisor;
     const int shift = leading_zeros(quotient);
@@ -190,7 +191,7 @@ static unrounded root_of(const tally_magnitude *m) {
     return justify(root, exponent, false, remainder != 0 || bits_left(&reader));
 }
 
-/* What the counts alone decide; false if the finite part has to be looked at. */
+/* Results that follow from the counts alone; false if the finite part is needed. */
 static bool special_bits(const tally_superaccumulator *a, const format *f, uint64_t *bits) {
     if (a->nans != 0 || (a->positive_infinities != 0 && a->negative_infinities != 0))
         *bits = f->nan;
@@ -278,7 +279,7 @@ void tally_round_pair(tally_exact_pair sum, tally_dtype out, void *value) {
         const uint64_t significand = field != 0 ? fraction | UINT64_C(1) << 52 : fraction;
         unrounded u = justify(significand, field != 0 ? field - 1075 : -1074, bits >> 63 != 0, false);
         if (u.leading != 0 && low_bits << 1 != 0) {
-            /* At most half a unit of high: the bits below its last are a run of zeros or of ones, and something. */
+            /* At most half a unit of high, so the bits below its last are a run of zeros or of ones, and a rest. */
             u.more = true;
             if ((low_bits ^ bits) >> 63 != 0)
                 u.leading--;

@@ -1,6 +1,6 @@
-/* From an exact state to a floating-point number of any of the four types, with one rounding: to nearest, ties to even,
- * with gradual underflow, to infinity only when the true value is too large. All of it is integer arithmetic, so the
- * caller's floating-point environment does not matter.
+/* Rounds an exact state to a floating-point number of any of the four types, once: to nearest, ties to even, with
+ * gradual underflow, to infinity only if the true value is too large. All of it is integer arithmetic, so the caller's
+ * floating-point environment has no effect.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_EXACT_ROUND_H
@@ -19,12 +19,12 @@ void tally_round_sum(const tally_superaccumulator *accumulator, tally_dtype out,
 void tally_round_mean(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
 void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
 
-/* The one of these three that gives the result of 'op': TALLY_MEAN, TALLY_NORM2, or an operator whose result is a sum.
- */
+/* Calls the one of these three that gives the result of 'op': TALLY_MEAN, TALLY_NORM2, or an operator whose result is a
+ * sum. */
 void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, tally_dtype out, void *value);
 
-/* An exact sum as two doubles: high is high + low rounded to nearest, so a double needs no more work; narrower types
- * round high + low once. Both are finite; high carries the sign of a zero. */
+/* An exact sum as two doubles: high is high + low rounded to nearest, so a double needs no further rounding; narrower
+ * types round high + low once. Both are finite; high carries the sign of a zero. */
 typedef struct tally_exact_pair {
     double high, low;
 } tally_exact_pair;

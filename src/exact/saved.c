@@ -1,5 +1,5 @@
-/* Writing and reading the saved form. The value is kept as a sign and the digits between the lowest and the highest
- * that are not zero, so nothing of how the sum was split shows; reading checks all that writing guarantees.
+/* Writing and reading the saved form. It has the value as a sign and the digits between the lowest and the highest that
+ * are not zero, so it does not show how the sum was split. Reading checks all that writing guarantees.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "exact/saved.h"
@@ -11,7 +11,7 @@
 
 static const uint8_t magic[8] = {'T', 'A', 'L', 'L', 'Y', 'A', 'C', 'C'};
 
-/* Where the fields lie; docs/accumulator-format.md has the same table. */
+/* The positions of the fields; docs/accumulator-format.md has the same table. */
 enum {
     AT_VERSION = 8,
     AT_OP = 10,
@@ -29,7 +29,7 @@ enum {
 
 enum { FLAG_NEGATIVE = 1, FLAG_OTHERS = 2 };
 
-/* Codes of the file, which stay when enumerations move. 0 is none. */
+/* Codes of the file, which do not change when enumerations do. 0 is none. */
 static const struct {
     tally_op op;
     uint8_t code;
@@ -54,7 +54,7 @@ static uint64_t get(const uint8_t *bytes, int width) {
     return value;
 }
 
-/* CRC-32C (Castagnoli), bit by bit: a state is a few hundred bytes and is saved once. */
+/* CRC-32C (Castagnoli), bit by bit, since a state has a few hundred bytes and is saved once. */
 static uint32_t checksum(const uint8_t *bytes, size_t size) {
     uint32_t crc = UINT32_MAX;
     for (size_t i = 0; i < size; i++) {
@@ -97,7 +97,7 @@ static tally_status bad(const char *what) {
     return tally_fail(TALLY_BAD_STATE, "saved accumulator: %s", what);
 }
 
-/* Size, checksum and the fields that say what the state is. */
+/* Checks size, checksum and the fields that say what the state is. */
 static tally_status read_header(const uint8_t *bytes, size_t size, tally_op *op, tally_dtype *in) {
     if (size < AT_DIGITS + CHECKSUM_BYTES)
         return tally_fail(TALLY_BAD_STATE, "saved accumulator: %zu bytes are too few", size);
@@ -135,7 +135,8 @@ static int bit_length(uint64_t x) {
     return x != 0 ? 64 - __builtin_clzll(x) : 0;
 }
 
-/* Counts that no input could have given, or a number that is not canonical or larger than that many summands make. */
+/* Refuses counts that no input can give, and numbers that are not canonical or larger than that many summands can make.
+ */
 static const char *find_contradiction(const tally_superaccumulator *a, const tally_magnitude *m, uint32_t lowest) {
     if (m->count > 0 && (m->digits[0] == 0 || m->digits[m->count - 1] == 0))
         return "digits of zero at an end";

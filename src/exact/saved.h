@@ -15,8 +15,8 @@ enum { TALLY_SAVED_VERSION = 1, TALLY_SAVED_MAX = 56 + 4 * TALLY_LIMBS_MAX + 4 }
 /* Writes at most TALLY_SAVED_MAX bytes and returns how many. 'op' and 'in' are of those that accumulators take. */
 size_t tally_saved_write(const tally_superaccumulator *accumulator, tally_op op, tally_dtype in, uint8_t *bytes);
 
-/* Reads them back. On anything that tally_saved_write would not have written, TALLY_BAD_STATE with the reason; the
- * outputs are untouched then. */
+/* Reads them back. TALLY_BAD_STATE, with the reason and the outputs untouched, for bytes that tally_saved_write would
+ * not have written. */
 tally_status tally_saved_read(const uint8_t *bytes, size_t size, tally_superaccumulator *accumulator, tally_op *op,
                               tally_dtype *in);
 

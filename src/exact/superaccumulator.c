@@ -1,5 +1,5 @@
-/* The superaccumulator's slow half: carries, merging, reading it out as a magnitude, and adding single values by
- * integer arithmetic. See superaccumulator.h.
+/* The superaccumulator's slow half: carries, merging, conversion to a magnitude, and adding single values by integer
+ * arithmetic. See superaccumulator.h.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "superaccumulator.h"
@@ -77,7 +77,7 @@ void tally_superaccumulator_merge(tally_superaccumulator *into, const tally_supe
     into->others |= from->others;
 }
 
-/* Carries out the limbs into digits in two's complement; the carry left over is the sign. */
+/* Carries from limb to limb, which gives digits in two's complement; the last carry is the sign. */
 static bool propagate(const tally_superaccumulator *accumulator, tally_magnitude *magnitude) {
     int64_t carry = 0;
     int32_t count = 0;

@@ -1,6 +1,6 @@
 /* The superaccumulator: a fixed-point integer wide enough for any sum of floating-point values (or of products of two),
- * so that adding to it never rounds. It is kept as int64 limbs with a payload of 32 bits each; the upper halves collect
- * carries, which normalising moves on, so a deposit is three additions and states merge limb by limb.
+ * so that adding to it never rounds. It consists of int64 limbs with a payload of 32 bits each. The upper halves
+ * collect carries, which normalising moves on. So a deposit is three additions, and states merge limb by limb.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_EXACT_SUPERACCUMULATOR_H
@@ -11,8 +11,8 @@
 
 #include "tally/tally.h"
 
-/* What a state can hold: bit 0 of limb 0 is the smallest unit in the last place of a summand, and above the largest
- * summand there is room for 2^64 of them. The layouts differ in nothing else. f16 and bf16 use those of f32. */
+/* The range of a state: bit 0 of limb 0 is the smallest unit in the last place of a summand, and there is room for 2^64
+ * of the largest summands. The layouts differ in nothing else. f16 and bf16 use those of f32. */
 typedef enum tally_exact_layout {
     TALLY_LAYOUT_SUM_F32,     /* bit 0 is 2^-149 */
     TALLY_LAYOUT_SUM_F64,     /* bit 0 is 2^-1074 */
@@ -34,7 +34,7 @@ typedef struct tally_superaccumulator {
     uint64_t positive_infinities;
     uint64_t negative_infinities;
     uint64_t nans;
-    uint64_t others; /* not 0 when a summand other than -0 was added; how many is not told */
+    uint64_t others; /* not 0 if a summand other than -0 was added; its value has no other meaning */
 
     int64_t limbs[TALLY_LIMBS_MAX];
 } tally_superaccumulator;
@@ -59,7 +59,7 @@ static inline tally_exact_layout tally_exact_layout_of(tally_dtype in, bool prod
     return products ? TALLY_LAYOUT_PRODUCT_F32 : TALLY_LAYOUT_SUM_F32;
 }
 
-/* What a layout's numbers are: 2^lowest up to, but without, 2^highest a summand. */
+/* The range of a layout's summands: multiples of 2^lowest, less than 2^highest. */
 int32_t tally_layout_lowest(tally_exact_layout layout);
 int32_t tally_layout_highest(tally_exact_layout layout);
 int32_t tally_layout_limbs(tally_exact_layout layout);
@@ -69,20 +69,21 @@ void tally_superaccumulator_init(tally_superaccumulator *accumulator, tally_exac
 /* Brings every limb but the highest into [0, 2^32); the highest takes the sign. The same value gives the same limbs. */
 void tally_superaccumulator_normalise(tally_superaccumulator *accumulator);
 
-/* Adds all that 'from' holds; the layouts must be the same. */
+/* Adds the state of 'from'; the layouts must be the same. */
 void tally_superaccumulator_merge(tally_superaccumulator *into, const tally_superaccumulator *from);
 
 void tally_superaccumulator_magnitude(const tally_superaccumulator *accumulator, tally_magnitude *magnitude);
 
-/* Adds a value, or the product of two, by integer arithmetic alone: no rounding mode and no data changes the result.
- * Specials are counted as IEEE 754 has it; 'count' and 'others' are left to the caller, who knows the summands. */
+/* Adds a value, or the product of two, by integer arithmetic only, so neither a rounding mode nor the data changes the
+ * result. Specials are counted as IEEE 754 defines them. The caller, who knows the summands, updates 'count' and
+ * 'others'. */
 void tally_superaccumulator_deposit_value(tally_superaccumulator *accumulator, double x);
 void tally_superaccumulator_deposit_product(tally_superaccumulator *accumulator, double x, double y);
 
-/* 2^30 deposits of less than 2^32 a limb leave half of the limb's 2^63 free, which is what a merge needs. */
+/* 2^30 deposits of less than 2^32 per limb leave half of the limb's 2^63 free, which a merge needs. */
 #define TALLY_PENDING_MAX (UINT32_C(1) << 30)
 
-/* Adds mantissa * 2^exponent. What lies below the layout's lowest bit must be zero bits: they are shifted out. */
+/* Adds mantissa * 2^exponent. Bits below the layout's lowest must be zero, because they are shifted out. */
 static inline void tally_superaccumulator_deposit(tally_superaccumulator *accumulator, int64_t mantissa,
                                                   int32_t exponent) {
     int32_t position = exponent - accumulator->lowest;

@@ -1,5 +1,5 @@
-/* Included at the beginning of the texts that type.h instantiates. Who includes such a text defines ON_<class> as KEEP
- * for the classes of monoids.def whose monoids it is to have; the others are dropped. */
+/* Included at the beginning of the texts that type.h instantiates. A file that includes such a text defines ON_<class>
+ * as KEEP for the classes of monoids.def whose monoids it needs; the others are dropped. */
 #ifndef ON_SUM
 #define ON_SUM DROP
 #endif

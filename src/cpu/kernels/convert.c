@@ -37,8 +37,8 @@
     DEFINE_CONVERT(from, f32, v)                                                                                       \
     DEFINE_CONVERT(from, f64, v)
 
-/* A 64-bit integer as a double that rounds to 16 bits as the integer itself would: where bits fall off, the lowest that
- * stays is made to say so. */
+/* A 64-bit integer as a double that rounds to 16 bits as the integer itself would. If bits are cut off, the lowest
+ * remaining bit is set to say so. */
 ALWAYS_INLINE double exactly_enough_u64(uint64_t v) {
     return v >> 53 ? (double)((v & ~(uint64_t)0x7ff) | ((v & 0x7ff) ? 0x800 : 0)) : (double)v;
 }

@@ -1,11 +1,11 @@
 /* Exact sums by windowed levels. Adding x to S = 1.5 * 2^top and subtracting S again splits x, without error, into a
  * multiple of S's unit, which stays in S, and a residual for the next level; the last level is a plain sum. Every step
- * is exact if S outweighs x and the last sum has bits enough, and nothing has to be proved about the data for that: the
- * processor's sticky inexact flag says afterwards whether some operation rounded. A block that was exact costs four
- * additions a vector and no comparison. One that was not is looked at and done again with a window that fits, with more
+ * is exact if S outweighs x and the last sum has enough bits. Nothing about the data is proved for that: the
+ * processor's sticky inexact flag says afterwards whether an operation rounded. A block that was exact costs four
+ * additions a vector and no comparison. Any other block is examined and done again with a window that fits, with more
  * levels, or in integer bins, which take anything.
  *
- * The split itself, S + x, rounds on purpose. AVX-512 adds without raising flags; elsewhere the additions are done
+ * The split itself, S + x, rounds on purpose. AVX-512 adds without raising flags. Elsewhere the additions are done
  * first, and the flags cleared, before the differences that must be exact.
  *
  * Sources: Rump, Ogita, Oishi, "Accurate floating-point summation I" (2008) for the extraction; Demmel, Hida, "Fast and

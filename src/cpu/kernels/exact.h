@@ -11,17 +11,17 @@
 #include "exact/round.h"
 #include "exact/superaccumulator.h"
 
-/* For one element type. Pointers may be misaligned, n may be anything.
+/* For one element type. Pointers may be misaligned, n may be any number.
  *
- * add:            adds n elements to an accumulator of a SUM layout, 'count' included.
- * add_products:   adds n products x[i] * y[i] to one of a PRODUCT layout; y may be x.
- * small_sum:      the exact sum of a few elements without an accumulator, n at most TALLY_EXACT_SMALL; false if it does
- *                 not fit two doubles or is not finite: then use add. The pair goes to tally_round_pair.
- * small_products: the same for products.
+ *     add:            adds n elements to an accumulator of a SUM layout and to its 'count'.
+ *     add_products:   adds n products x[i] * y[i] to an accumulator of a PRODUCT layout; y may be x.
+ *     small_sum:      the exact sum of at most TALLY_EXACT_SMALL elements without an accumulator, as a pair for
+ *                     tally_round_pair; false if it does not fit two doubles or is not finite: then use add.
+ *     small_products: the same for products.
  *
- * All of them read the processor's inexact flag, so they leave the exception flags of the floating-point environment
- * changed. add and add_products set the modes that they need and give back the caller's environment; the small ones
- * expect round-to-nearest with gradual underflow (cpu/fpenv.h). */
+ * All of them read the processor's inexact flag, so they change the exception flags of the floating-point environment.
+ * add and add_products set the modes that they need and restore the caller's environment; the small ones expect
+ * round-to-nearest with gradual underflow (cpu/fpenv.h). */
 typedef struct tally_exact_type_kernels {
     void (*add)(tally_superaccumulator *accumulator, const void *x, size_t n);
     void (*add_products)(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n);
@@ -29,7 +29,7 @@ typedef struct tally_exact_type_kernels {
     bool (*small_products)(const void *x, const void *y, size_t n, tally_exact_pair *sum);
 } tally_exact_type_kernels;
 
-/* Up to here the small kernels are ahead of the large ones. */
+/* Up to this many elements the small kernels are faster than the large ones. */
 enum { TALLY_EXACT_SMALL = 64 };
 
 typedef struct tally_exact_kernels {

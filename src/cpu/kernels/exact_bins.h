@@ -1,4 +1,4 @@
-/* What an exact sum carries from block to block, and the bins that take what fits no window. exact.c tells the idea.
+/* What an exact sum carries from block to block, and the bins for values that fit no window. exact.c explains the idea.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CPU_KERNELS_EXACT_BINS_H
@@ -31,33 +31,33 @@ enum {
     CHAINS = 8, /* independent accumulators a level: two adders times four cycles */
     STEP64 = CHAINS * W64,
     STEP32 = CHAINS * W32,
-    /* Values a block. Small enough that a block which has to be done again is still in cache and that a lane takes at
-     * most 2^6 values; large enough that emptying the lanes (60 ns) does not show. Without quiet additions the running
+    /* Values per block. Small enough that a block which must be done again is still in cache and that a lane takes at
+     * most 2^6 values; large enough that emptying the lanes (60 ns) is negligible. Without quiet additions the running
      * sums are kept as well, and both must fit L1. */
     BLOCK64 = QUIET_ADDITION ? 4096 : 1024,
     BLOCK32 = QUIET_ADDITION ? 4096 : 2048, /* of f32 summed as doubles */
     BLOCK16 = QUIET_ADDITION ? 8192 : 2048, /* of f16 and bf16 summed as floats */
     LANE_BITS = 6,
-    /* How far ahead lines are asked for, in bytes. The processor's own prefetching loses its stride while lanes are
-     * emptied: from memory f64 ran at 0.58 of a plain sum without, at 0.94 with 1024, and at 0.79 with 4096. */
+    /* How far ahead lines are prefetched, in bytes. The processor's own prefetcher loses the stride while lanes are
+     * emptied: from memory f64 ran at 0.58 of a plain sum without this, at 0.94 with 1024, and at 0.79 with 4096. */
     PREFETCH_AHEAD = 1024
 };
 _Static_assert(BLOCK64 / STEP64 <= 1 << LANE_BITS, "a lane of doubles takes too many values");
 _Static_assert(BLOCK16 / STEP32 <= 1 << LANE_BITS, "a lane of floats takes too many values");
 
 enum {
-    /* |x| < 2^E, so 2^6 of them stay within the half binade to either side of S = 1.5 * 2^top if top >= E + 7.
+    /* |x| < 2^E, so 2^6 of them stay within the half binade on either side of S = 1.5 * 2^top if top >= E + 7.
      * Residuals are at most 2^(top - 53), so the next level may be 53 - 7 bits below. */
     HEADROOM = LANE_BITS + 1,
     BITS_PER_LEVEL = 53 - HEADROOM,
-    /* Bits from the largest value to the smallest unit that two levels take when the last sum grows by as much as
-     * random residuals do; it may grow more, and then the flag says so. */
+    /* Bits from the largest value to the smallest unit that two levels take, if the last sum grows as random residuals
+     * do. If it grows more, the flag says so. */
     SPAN_OF_TWO = 2 * 53 - HEADROOM - 8,
     LEVELS_FUSED = 3, /* in registers, in one pass */
-    LEVELS_MAX = 9,   /* at 0.08 ns a value and level the bins are faster from here on */
+    LEVELS_MAX = 9,   /* at 0.08 ns per value and level, the bins are faster from here on */
     FEW_VALUES = 16,  /* 3 ns each by integers */
     FEW_PRODUCTS = 8,
-    BLOCKS_PER_LOOK = 16, /* how long a wide window or a failed shortcut is believed in */
+    BLOCKS_PER_LOOK = 16, /* how long a wide window or a failed shortcut is remembered */
     TOP_MAX = 1022,       /* of a double's window: 1.5 * 2^top and its next binade are finite */
     TOP_MIN = -979        /* 2^(top - 53) and sums of residuals reach down to 2^-1074 from here */
 };
@@ -65,8 +65,8 @@ enum {
 /* ------------------------------------------------------------------------------------ bins --------------- */
 
 /* Integer bins, one for each exponent: any value costs one addition there. A bin takes 2^9 values of 53 bits from below
- * 2^62 without overflow, so after as many all bins are looked at, which costs 0.2 ns a value. Doubles begin at 2^-1074;
- * products of two doubles, as two halves of 53 bits, at 2^-2148. */
+ * 2^62 without overflow, so all bins are checked after that many, which costs 0.2 ns per value. Doubles begin at
+ * 2^-1074; products of two doubles, as two halves of 53 bits, at 2^-2148. */
 enum {
     BINS_OF_VALUES = 2046,
     BINS_OF_PRODUCTS = 2 * 2045 + 53 + 1,
@@ -76,19 +76,19 @@ enum {
     BINS_WORTHWHILE = 1024
 };
 
-/* What a call carries from block to block. */
+/* The state that a call carries from block to block. */
 typedef struct stream {
     tally_superaccumulator *accumulator;
-    int significand; /* bits of a value's significand: lets narrow types have narrow windows */
-    bool flags_work; /* the inexact flag can be trusted (emulators exist where it cannot) */
-    bool pairs; /* the blocks are rounded products and what they lack: infinities may be overflows, and wide ranges are
-                   better served from the factors */
+    int significand; /* bits of a value's significand: narrow types have narrow windows */
+    bool flags_work; /* the inexact flag works (on some emulators it does not) */
+    bool pairs; /* the blocks are rounded products and their errors: infinities may be overflows, and wide ranges are
+                   better computed from the factors */
     int levels; /* of the window that the last block had, 0 for none */
     int top;
     int products_wait;   /* blocks until products of doubles are tried as pairs again */
     int until_look;      /* blocks until a wide window or a failed shortcut is tried again */
-    int highest, lowest; /* of the block last looked at: |x| < 2^highest, and all multiples of 2^lowest */
-    int bins_used;       /* how many of the bins, a multiple of W64 */
+    int highest, lowest; /* of the block that was examined last: |x| < 2^highest, and all are multiples of 2^lowest */
+    int bins_used;       /* number of bins, a multiple of W64 */
     int64_t bins[BINS] __attribute__((aligned(64)));
     double scratch[BLOCK64] __attribute__((aligned(64)));
 } stream;
@@ -123,7 +123,7 @@ static void empty_bins(stream *s) {
     s->bins_used = 0;
 }
 
-/* Empties the bins unless all of them have room for as many values again. */
+/* Empties the bins unless all of them have room for that many more values. */
 static void check_bins(stream *s) {
     v_i64 magnitudes = {0};
     for (int i = 0; i < s->bins_used; i += W64) {

@@ -1,4 +1,4 @@
-/* Exact sums of a few values, as a pair of doubles where that holds them.
+/* Exact sums of a few values, as a pair of doubles if it can hold them.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CPU_KERNELS_EXACT_FEW_H
@@ -6,14 +6,14 @@
 
 #include "cpu/kernels/exact_stream.h"
 
-/* a + b exactly, as the rounded sum and what it lacks, whichever is larger (Knuth). */
+/* a + b exactly, as the rounded sum and its error, in any order of magnitude (Knuth). */
 ALWAYS_INLINE double two_sum(double a, double b, double *lack) {
     const double sum = a + b, b_part = sum - a;
     *lack = (a - (sum - b_part)) + (b - b_part);
     return sum;
 }
 
-/* Two cascaded sums; what the second lacks must be nothing. Takes no window and no flag. */
+/* Two cascaded sums; the errors of the second must be zero. Needs no window and no flag. */
 ALWAYS_INLINE bool small_total(const void *x, const void *y, size_t n, const tally_dtype type,
                                tally_exact_pair *total) {
     double high = n > 0 ? -0.0 : 0.0, low = 0;
@@ -25,7 +25,7 @@ ALWAYS_INLINE bool small_total(const void *x, const void *y, size_t n, const tal
             value = factor * other;
             if (type == TALLY_F64) {
 #if HAVE_FMA
-                /* Far from where what a product lacks could underflow; a true zero is fine. */
+                /* Far from where a product's error could underflow; a true zero is fine. */
                 const double magnitude = __builtin_fabs(value);
                 exact &= magnitude > 0x1p-900 || factor == 0 || other == 0;
                 low = two_sum(low, __builtin_fma(factor, other, -value), &lost);

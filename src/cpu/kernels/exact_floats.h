@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------------------------------ sums of f64 -------- */
 
-/* A handful of values, for which the kernels' beginning and end cost more than integer deposits. */
+/* A few values, for which the kernels' beginning and end cost more than integer deposits. */
 static bool add_few(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type) {
     if (n > FEW_VALUES)
         return false;
@@ -51,7 +51,7 @@ static void add_f64(tally_superaccumulator *accumulator, const void *x, size_t n
 
 /* ------------------------------------------------------------------------------------ sums of f32 -------- */
 
-/* Doubles have 29 bits more than floats: mostly their plain sum is exact. n is a multiple of STEP64. */
+/* Doubles have 29 bits more than floats, so their plain sum is mostly exact. n is a multiple of STEP64. */
 static __attribute__((noinline)) bool sum_floats(const e_f32 *x, size_t n, double *sum) {
     outcome out;
     v_f64 r[CHAINS];
@@ -67,7 +67,7 @@ static __attribute__((noinline)) bool sum_floats(const e_f32 *x, size_t n, doubl
     return was_exact(&out);
 }
 
-/* Floats that their plain sum did not take, through the windows of doubles. */
+/* Floats whose plain sum was not exact, through the windows of doubles. */
 static void add_floats_by_windows(stream *s, const e_f32 *x, size_t n) {
     for (size_t done = 0; done < n; done += BLOCK64)
         add_block(s, x + done, NULL, FLOATS, n - done < BLOCK64 ? n - done : BLOCK64);

@@ -27,7 +27,7 @@ ALWAYS_INLINE bool units_f32(const v_f32 *level, v_f32 sigma, int64_t *units) {
     return exponents >> 23 == 0;
 }
 
-/* The lanes of floats have no bits to spare for each other: they meet as doubles. */
+/* The lanes of floats have no bits to spare for each other, so they are added as doubles. */
 ALWAYS_INLINE double sum_lanes_f32(const v_f32 *r) {
     float lanes[CHAINS * W32];
     v_f64 wide[CHAINS];
@@ -95,15 +95,15 @@ ALWAYS_INLINE void widen_halves(const e_u16 *x, size_t n, const bool brain, floa
     }
 }
 
-/* The window in floats, and whether the data last looked at fits one. */
+/* The window in floats, and whether the data examined last fit one. */
 typedef struct half_window {
     bool fits;
     int top;
     int wait;
 } half_window;
 
-/* Units are 2^(top - 23), residuals at most half of one, and 24 bits of last sum are to reach down to 'lowest' while it
- * grows by three bits or so. Lanes want six bits above the largest value; four do for mixed signs. */
+/* Units are 2^(top - 23) and residuals at most half a unit. The 24 bits of the last sum must reach down to 'lowest'
+ * while it grows by three bits or so. Lanes need six bits above the largest value; four suffice for mixed signs. */
 static void choose_half_window(const stream *s, half_window *w) {
     const int from_above = s->highest + LANE_BITS + 1, from_below = s->lowest + 24 + 24 - 3;
     w->top = from_below < from_above ? from_below : from_above + (from_below - from_above) / 2;
@@ -138,7 +138,7 @@ static void add_block_16(stream *s, half_window *w, const e_u16 *x, size_t n, bo
     }
     const bool choose = s->flags_work && (w->fits || --w->wait < 0);
     if (choose)
-        s->levels = 0; /* so that the block is looked at */
+        s->levels = 0; /* so that the block is examined */
     add_halves_wide(s, x, n, brain);
     if (choose)
         choose_half_window(s, w);

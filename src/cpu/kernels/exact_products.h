@@ -84,8 +84,8 @@ ALWAYS_INLINE v_f64 multiply_subtract(v_f64 a, v_f64 b, v_f64 c) {
 #endif
 }
 
-/* Each product as its rounded value and what that lacks, side by side in 'pairs'. The flag tells of products that are
- * so small that what they lack is no double. */
+/* Each product as its rounded value and its error, side by side in 'pairs'. The flag is raised by products that are so
+ * small that their error is not a double. */
 static bool multiply_exactly(const e_f64 *x, const e_f64 *y, size_t n, double *pairs) {
     tally_fpenv_clear();
 #if !QUIET_ADDITION

@@ -1,5 +1,5 @@
 /* The stream of values that an exact sum takes in blocks: windowed levels, and the choice between them and the bins.
- * exact.c tells the idea.
+ * exact.c explains the idea.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CPU_KERNELS_EXACT_STREAM_H
@@ -16,13 +16,13 @@ ALWAYS_INLINE v_f32 splat_f32(float x) {
     return x - (v_f32){0};
 }
 
-/* Asks for the line PREFETCH_AHEAD behind p, for those vectors of a step ('at' bytes into it) that begin a line. */
+/* Prefetches the line PREFETCH_AHEAD behind p, for those vectors of a step ('at' bytes into it) that begin a line. */
 ALWAYS_INLINE void prefetch(const void *p, size_t at) {
     if (at % 64 == 0)
         __builtin_prefetch((const void *)((uintptr_t)p + PREFETCH_AHEAD));
 }
 
-/* gcc 12 widens to 512 bits by halves, at three times the cost of the instruction. */
+/* gcc 12 widens to 512 bits in halves, at three times the cost of the instruction. */
 ALWAYS_INLINE v_f64 load_wide(const e_f32 *x) {
 #if defined(__AVX512F__)
     return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)x));
@@ -31,7 +31,7 @@ ALWAYS_INLINE v_f64 load_wide(const e_f32 *x) {
 #endif
 }
 
-/* a + b that may round and does not tell. */
+/* a + b, which may round without raising the flag. */
 ALWAYS_INLINE v_f64 add_quietly_f64(v_f64 a, v_f64 b) {
 #if QUIET_ADDITION
     return _mm512_add_round_pd(a, b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -60,7 +60,7 @@ static inline float sigma_f32(int exponent) {
     return tally_float_of_bits((uint32_t)(exponent + 127) << 23 | UINT32_C(1) << 22);
 }
 
-/* What a block of doubles is made from on the way: each is exact as a double. */
+/* The types that a block of doubles is converted from; each value is exact as a double. */
 typedef enum source { DOUBLES, FLOATS, PRODUCTS_OF_FLOATS } source;
 
 ALWAYS_INLINE void prefetch_from(const void *x, size_t i, size_t j, const source from) {
@@ -75,16 +75,16 @@ ALWAYS_INLINE v_f64 load_from(const void *x, const void *y, size_t i, const sour
     return from == FLOATS ? v : v * load_wide((const e_f32 *)y + i);
 }
 
-/* What a block came to: some units of each upper level, and the last level's sum. Nothing of it counts before the whole
- * block is known to be exact. */
+/* The sums of a block: units of each upper level, and the last level's sum. They count only when the whole block is
+ * known to be exact. */
 typedef struct outcome {
     int64_t units[LEVELS_FUSED - 1];
     double rest;
 } outcome;
 
 /* Empties a level. Within a binade the bits of a float are an integer that counts its units, so the level's sum is the
- * difference from where it began; false if a lane has left the binade (infinities and NaNs have). Unsigned, because
- * what strayed lanes add up to means nothing and may wrap. */
+ * difference from its first value. False if a lane has left the binade (infinities and NaNs have). Unsigned, because
+ * the sum of lanes that have left it means nothing and may wrap. */
 ALWAYS_INLINE bool units_f64(const v_f64 *level, v_f64 sigma, int64_t *units) {
     v_u64 sum = {0}, strayed = {0};
     UNROLL_8 for (int j = 0; j < CHAINS; j++) {
@@ -155,8 +155,8 @@ ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, s
 
 #else
 
-/* The same in two passes: the running sums, which round, and then the differences, which must not. There are not the
- * registers for a third level: it is peeled off. */
+/* The same in two passes: the running sums, which round, and then the differences, which must not. There are too few
+ * registers for a third level, so it is peeled off. */
 ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, size_t n, int top, const int levels,
                               outcome *out) {
     if (levels != 2)
@@ -244,7 +244,7 @@ static bool sum_rest(stream *s, const e_f64 *x, size_t n) {
     return true;
 }
 
-/* Any number of levels. What the last sum cannot take although it should, which is rare, goes to the limbs. */
+/* Any number of levels. Rests that the last sum should take but cannot, which is rare, go to the limbs. */
 static void add_by_peeling(stream *s, const e_f64 *x, size_t n) {
     if (x != s->scratch)
         memcpy(s->scratch, x, n * sizeof *x);
@@ -260,7 +260,8 @@ static void add_by_peeling(stream *s, const e_f64 *x, size_t n) {
 
 /* Finds the largest exponent and the smallest unit of a block. Returns false if there are infinities or NaNs. */
 static __attribute__((noinline)) bool look(stream *s, const e_f64 *x, size_t n, bool *all_zero) {
-    v_i64 largest = {0}, smallest = {0}; /* smallest: of bits - 1, as distance from the top, so that zeros drop out */
+    v_i64 largest = {0},
+          smallest = {0}; /* smallest: of bits - 1, as distance from the top, so that zeros do not count */
     for (size_t i = 0; i < n; i += W64) {
         const v_i64 bits = (v_i64)load_f64_from_f64(x + i) & INT64_MAX;
         largest = max_i64(largest, bits);
@@ -280,7 +281,7 @@ static __attribute__((noinline)) bool look(stream *s, const e_f64 *x, size_t n, 
     return high_field != 0x7ff;
 }
 
-/* The window for what was looked at; 0 levels if there is none. Slack is put on both sides. */
+/* The window for the block that was examined; 0 levels if there is none. It has slack on both sides. */
 static void choose_window(stream *s) {
     const int span = s->highest - s->lowest;
     int levels = 2, limit = SPAN_OF_TWO;
@@ -298,7 +299,7 @@ static void choose_window(stream *s) {
     s->until_look = BLOCKS_PER_LOOK;
 }
 
-/* Counts a block's specials and leaves zeros in their place. */
+/* Counts a block's specials and replaces them by zeros. */
 static void take_specials(stream *s, double *x, size_t n) {
     v_i64 nans = {0}, positive = {0}, negative = {0};
     const int64_t infinity = INT64_C(0x7ff0000000000000);
@@ -319,7 +320,7 @@ static void take_specials(stream *s, double *x, size_t n) {
     }
 }
 
-/* A block that the present window did not take. */
+/* A block that was not exact in the present window. */
 static __attribute__((noinline)) bool add_block_anew(stream *s, const e_f64 *x, size_t n) {
     bool all_zero;
     s->levels = 0;
@@ -348,7 +349,7 @@ static __attribute__((noinline)) bool add_block_anew(stream *s, const e_f64 *x, 
     return true;
 }
 
-/* Makes the doubles of a block; may be where they lie already. */
+/* Converts a block to doubles; may return the input itself. */
 static const e_f64 *doubles_of(stream *s, const void *x, const void *y, source from, size_t n) {
     if (from == DOUBLES)
         return x;
@@ -359,8 +360,8 @@ static const e_f64 *doubles_of(stream *s, const void *x, const void *y, source f
     return s->scratch;
 }
 
-/* Adds a block, n at most BLOCK64 and a multiple of STEP64, by the window that the block before had if that works.
- * False, with nothing added, for pairs that are not finite or too far apart. */
+/* Adds a block, n at most BLOCK64 and a multiple of STEP64, with the window of the block before if that works. False,
+ * with nothing added, for pairs that are not finite or too far apart. */
 static bool add_block(stream *s, const void *x, const void *y, source from, size_t n) {
     if (s->levels > 2 && --s->until_look <= 0)
         s->levels = 0;
@@ -369,7 +370,7 @@ static bool add_block(stream *s, const void *x, const void *y, source from, size
 
 /* ------------------------------------------------------------------------------------ beginning, end ----- */
 
-/* An operation that is inexact beyond doubt must raise the flag. */
+/* An operation that is certainly inexact must raise the flag. */
 static bool flags_work(void) {
     volatile double one = 1, little = 0x1p-80;
     outcome out;
@@ -394,7 +395,7 @@ static inline size_t round_up(size_t n, size_t step) {
     return (n + step - 1) / step * step;
 }
 
-/* Moves a block that is not whole to where it can be filled up with zeros. */
+/* Copies a block that is not whole to a place where zeros can fill it up. */
 static size_t pad(void *to, const void *x, size_t n, size_t step, size_t element) {
     const size_t padded = round_up(n, step);
     memcpy(to, x, n * element);
@@ -419,7 +420,7 @@ static bool is_negative(double x) {
     return tally_bits_of_double(x) >> 63 != 0;
 }
 
-/* Counts n summands. As long as all of them were -0, which decides a zero's sign, each is looked at. */
+/* Counts n summands. As long as all were -0, which decides a zero's sign, each is tested. */
 static void count_elements(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type) {
     accumulator->count += n;
     for (size_t i = 0; i < n && accumulator->others == 0; i++) {
