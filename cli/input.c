@@ -182,6 +182,7 @@ static int open_text(input *in, const input_options *options, fault *f) {
     if (options->rank >= 0)
         return fault_usage(f, "%s: --shape is for raw files", in->name);
     in->text_options = options->text;
+    in->from_text = true;
     in->rank = 1;
     in->count = INPUT_UNKNOWN;
     in->dtype = options->dtype;

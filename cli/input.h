@@ -33,6 +33,7 @@ typedef struct input {
     input_format format;
     tally_dtype dtype;
     size_t element_bytes;
+    bool from_text; /* also where it has become raw numbers on disk */
     bool swapped;
     bool fortran_order; /* never set for ranks below 2, where the two orders are one */
     int rank;

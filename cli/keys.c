@@ -13,11 +13,13 @@
 #include "print.h"
 #include "progress.h"
 #include "work.h"
+#include "wrap.h"
 
 typedef struct keyed {
     work w;
     tally_plan *plan;  /* many runs */
     tally_plan *large; /* one run, in pieces; made when first needed */
+    wrap second;
     buffer x, keys, results, result_keys;
     output keys_out;
     bool keys_written;     /* to an output of their own; else printed before their results */
@@ -81,7 +83,8 @@ static int write_runs(keyed *k, size_t runs) {
     work *const w = &k->w;
     int code;
     if ((code = buffer_to_host(w, &k->results, runs * work_result_bytes(w))) != 0 ||
-        (code = buffer_to_host(w, &k->result_keys, runs * w->y.element_bytes)) != 0)
+        (code = buffer_to_host(w, &k->result_keys, runs * w->y.element_bytes)) != 0 ||
+        (code = wrap_check(w, &k->second, k->results.host, runs, k->runs)) != 0)
         return code;
     if (!k->keys_written && w->out.kind == OUTPUT_PRINTED)
         code = print_runs(k, runs);
@@ -108,6 +111,8 @@ static int run_together(keyed *k, size_t n) {
     if (code == 0)
         code = work_check(w, w->x.name, tally_run(k->plan, &args, TALLY_SYNCHRONOUS));
     if (code == 0)
+        code = wrap_run(w, &k->second, &args);
+    if (code == 0)
         code = write_runs(k, (size_t)runs);
     drop(k, n);
     return code;
@@ -120,7 +125,8 @@ static int run_alone(keyed *k) {
     unsigned char key[8];
     int code = 0;
     bool same = true;
-    if (!k->large && (code = work_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &k->large)) != 0)
+    if (!k->large && ((code = work_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &k->large)) != 0 ||
+                      (code = wrap_open_large(w, &k->second)) != 0))
         return code;
     memcpy(key, k->keys.host, key_bytes);
     while (code == 0 && same && k->held > 0) {
@@ -133,6 +139,8 @@ static int run_alone(keyed *k) {
         args.x = k->x.device;
         if (n > 0 && (code = to_device(k)) == 0)
             code = work_check(w, w->x.name, tally_push(k->large, &args));
+        if (n > 0 && code == 0)
+            code = wrap_push(&k->second, k->second.large, &args, w->x.name, w->f);
         drop(k, n);
         if (code == 0 && same && !k->ended)
             code = fill(k);
@@ -140,6 +148,8 @@ static int run_alone(keyed *k) {
     if (code != 0)
         return code;
     code = work_check(w, w->x.name, tally_finish(k->large, k->results.device, k->results.bytes));
+    if (code == 0)
+        code = wrap_finish(w, &k->second, k->second.large);
     memcpy(k->result_keys.host, key, key_bytes);
     if (code == 0)
         code = buffer_to_device(w, &k->result_keys, key_bytes);
@@ -214,6 +224,7 @@ static int run(keyed *k, const options *o, fault *f) {
     int code;
     if ((code = work_open(w, o, f)) != 0 || (code = check_inputs(w)) != 0 ||
         (code = work_plan(w, TALLY_KEYS, TALLY_REDUCE, 0, &k->plan)) != 0 || (code = make_room(k)) != 0 ||
+        (code = wrap_open(w, &k->second, TALLY_KEYS, TALLY_REDUCE, 0, k->capacity)) != 0 ||
         (code = open_outputs(k)) != 0 || (code = run_all(k)) != 0)
         return code;
     return finish(k);
@@ -228,6 +239,7 @@ int command_keys(int argc, char **argv, fault *f) {
     code = run(&k, &o, f);
     tally_plan_destroy(k.plan);
     tally_plan_destroy(k.large);
+    wrap_close(&k.w, &k.second);
     buffer_free(&k.w, &k.x);
     buffer_free(&k.w, &k.keys);
     buffer_free(&k.w, &k.results);

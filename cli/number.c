@@ -284,7 +284,8 @@ number_status number_parse(const char *text, size_t length, tally_dtype dtype, v
 
 /* ---- writing ---- */
 
-double number_widen(tally_dtype dtype, const void *element) {
+/* f16 and bf16 bits to a double, exactly. */
+static double widen(tally_dtype dtype, const void *element) {
     uint16_t bits;
     memcpy(&bits, element, 2);
     if (dtype == TALLY_BF16) {
@@ -351,16 +352,7 @@ static size_t lay_out(char *out, const char *scientific) {
 }
 
 static size_t format_float(char *text, tally_dtype dtype, const void *element) {
-    double value;
-    float single;
-    if (dtype == TALLY_F64) {
-        memcpy(&value, element, 8);
-    } else if (dtype == TALLY_F32) {
-        memcpy(&single, element, 4);
-        value = (double)single;
-    } else {
-        value = number_widen(dtype, element);
-    }
+    const double value = number_to_f64(dtype, element);
     if (isnan(value) || isinf(value) || value == 0) {
         strcpy(text, isnan(value) ? "nan" : value == 0 ? (signbit(value) ? "-0" : "0") : value > 0 ? "inf" : "-inf");
         return strlen(text);
@@ -424,5 +416,28 @@ bool number_to_i64(tally_dtype dtype, const void *element, int64_t *value) {
         return wide <= (uint64_t)INT64_MAX;
     default:
         return false;
+    }
+}
+
+double number_to_f64(tally_dtype dtype, const void *element) {
+    double value;
+    float single;
+    uint64_t wide;
+    int64_t integer;
+    switch (dtype) {
+    case TALLY_F64:
+        memcpy(&value, element, 8);
+        return value;
+    case TALLY_F32:
+        memcpy(&single, element, 4);
+        return (double)single;
+    case TALLY_F16:
+    case TALLY_BF16:
+        return widen(dtype, element);
+    case TALLY_U64:
+        memcpy(&wide, element, 8);
+        return (double)wide;
+    default:
+        return number_to_i64(dtype, element, &integer) ? (double)integer : 0;
     }
 }

@@ -43,8 +43,8 @@ size_t number_format(char text[NUMBER_FORMAT_MAX], tally_dtype dtype, const void
 /* An integer element of any integer type as i64; false when it does not fit. */
 bool number_to_i64(tally_dtype dtype, const void *element, int64_t *value);
 
-/* f16 and bf16 bits to a double, exactly. */
-double number_widen(tally_dtype dtype, const void *element);
+/* An element of any type as a double, rounded where it is an integer of more than 53 bits. */
+double number_to_f64(tally_dtype dtype, const void *element);
 
 static inline bool number_is_float(tally_dtype dtype) {
     return dtype == TALLY_F16 || dtype == TALLY_BF16 || dtype == TALLY_F32 || dtype == TALLY_F64;

@@ -9,11 +9,13 @@
 
 #include "options.h"
 #include "work.h"
+#include "wrap.h"
 
 typedef struct reduction {
     work w;
     geometry g;
     tally_plan *plan;
+    wrap second;
     buffer x, y, results;
     uint64_t pushed; /* rows of the piece that is on its way */
     uint64_t done;   /* results written */
@@ -39,6 +41,8 @@ static int check_pair(work *w) {
 static int emit(reduction *r, uint64_t n) {
     int code = buffer_to_host(&r->w, &r->results, (size_t)n * work_result_bytes(&r->w));
     if (code == 0)
+        code = wrap_check(&r->w, &r->second, r->results.host, (size_t)n, r->done);
+    if (code == 0)
         code = work_write(&r->w, r->done, r->results.host, (size_t)n);
     r->done += n;
     return code;
@@ -55,7 +59,9 @@ static int push_sent(void *context, fault *f) {
     int code = buffer_send(w, &r->x, bytes, f);
     if (code == 0 && w->y_open)
         code = buffer_send(w, &r->y, bytes, f);
-    return code != 0 ? code : work_check_in(f, w->x.name, tally_push(r->plan, &args));
+    if (code == 0)
+        code = work_check_in(f, w->x.name, tally_push(r->plan, &args));
+    return code != 0 ? code : wrap_push(&r->second, r->second.plan, &args, w->x.name, f);
 }
 
 /* Sends what is in the buffers on its way, so that they can be filled again. */
@@ -72,8 +78,10 @@ static int push(reduction *r, uint64_t extent) {
 
 static int finish_pushed(reduction *r) {
     work *const w = &r->w;
-    const int code = work_wait(w);
-    return code != 0 ? code : work_check(w, w->x.name, tally_finish(r->plan, r->results.device, r->results.bytes));
+    int code = work_wait(w);
+    if (code == 0)
+        code = work_check(w, w->x.name, tally_finish(r->plan, r->results.device, r->results.bytes));
+    return code != 0 ? code : wrap_finish(w, &r->second, r->second.plan);
 }
 
 /* The second input of a dot, as far as the first one went; at the end it must end, too. */
@@ -176,7 +184,8 @@ static int run(reduction *r, const options *o, fault *f) {
     int code;
     if ((code = work_open(w, o, f)) != 0 || (w->y_open && (code = check_pair(w)) != 0) ||
         (code = work_geometry(w, o->op == TALLY_ARGMIN || o->op == TALLY_ARGMAX, g)) != 0 ||
-        (code = work_plan(w, g->grouping, TALLY_REDUCE, 0, &r->plan)) != 0 || (code = open_results(r)) != 0)
+        (code = work_plan(w, g->grouping, TALLY_REDUCE, 0, &r->plan)) != 0 ||
+        (code = wrap_open(w, &r->second, g->grouping, TALLY_REDUCE, 0, 1)) != 0 || (code = open_results(r)) != 0)
         return code;
     if (g->grouping == TALLY_ALL_VALUES)
         code = reduce_all(r);
@@ -196,6 +205,7 @@ int command_reduce(int argc, char **argv, fault *f) {
     code = run(&r, &o, f);
     work_end(&r.w);
     tally_plan_destroy(r.plan);
+    wrap_close(&r.w, &r.second);
     buffer_free(&r.w, &r.x);
     buffer_free(&r.w, &r.y);
     buffer_free(&r.w, &r.results);

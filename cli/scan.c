@@ -13,12 +13,14 @@
 #include "number.h"
 #include "options.h"
 #include "work.h"
+#include "wrap.h"
 
 typedef struct scanning {
     work w;
     geometry g;
     tally_form form;
     tally_plan *plan;
+    wrap second;
     buffer x, out, initial;
     bool has_initial;
     bool turned; /* pieces come from the end, turned around */
@@ -79,7 +81,8 @@ static int run_blocks(scanning *s, uint64_t outer) {
     int code;
     if ((code = work_read_exactly(w, &s->x, NULL, n)) != 0 ||
         (code = work_check(w, w->x.name, tally_run(s->plan, &args, TALLY_SYNCHRONOUS))) != 0 ||
-        (code = buffer_to_host(w, &s->out, args.out_bytes)) != 0)
+        (code = buffer_to_host(w, &s->out, args.out_bytes)) != 0 || (code = wrap_run(w, &s->second, &args)) != 0 ||
+        (code = wrap_check(w, &s->second, s->out.host, (size_t)n, s->n)) != 0)
         return code;
     s->n += n;
     return work_write(w, s->n - n, s->out.host, (size_t)n);
@@ -123,7 +126,10 @@ static int push_sent(void *context, fault *f) {
     if ((code = buffer_send(w, &s->x, (size_t)(s->sent.rows * s->g.inner) * w->x.element_bytes, f)) != 0 ||
         (code = work_check_in(f, w->x.name, tally_push(s->plan, &args))) != 0)
         return code;
-    return buffer_fetch(w, &s->out, args.out_bytes, f);
+    if ((code = buffer_fetch(w, &s->out, args.out_bytes, f)) != 0 ||
+        (code = wrap_push(&s->second, s->second.plan, &args, w->x.name, f)) != 0)
+        return code;
+    return s->second.plan ? buffer_fetch(w, &s->second.out, (size_t)s->sent.rows * sizeof(double), f) : 0;
 }
 
 /* Waits for the piece on its way; its results are in out.host then, and 'rows' and 'place' say which they are. */
@@ -133,14 +139,19 @@ static int receive(scanning *s, uint64_t *rows, uint64_t *place) {
     *place = s->sent.place;
     if (s->sent.rows > 0 && (code = work_wait(&s->w)) == 0)
         code = buffer_turn(&s->w, &s->out);
+    if (s->sent.rows > 0 && code == 0 && s->second.plan)
+        code = buffer_turn(&s->w, &s->second.out);
     s->sent.rows = 0;
     return code;
 }
 
 /* Writes the rows in out.host where they belong. */
 static int write_rows(scanning *s, uint64_t rows, uint64_t place) {
+    int code;
     if (rows == 0)
         return 0;
+    if ((code = wrap_compare(&s->w, &s->second, s->out.host, (size_t)rows, place)) != 0)
+        return code;
     if (s->turned)
         turn_around(s->out.host, rows, (size_t)s->g.inner * work_result_bytes(&s->w));
     s->n += rows * s->g.inner;
@@ -162,7 +173,7 @@ static int push_piece(scanning *s, uint64_t rows, bool first_of_group, uint64_t 
     if (s->turned)
         turn_around(s->x.host, rows, (size_t)s->g.inner * w->x.element_bytes);
     if ((code = receive(s, &rows_before, &place_before)) != 0 || (code = buffer_turn(w, &s->x)) != 0 ||
-        (code = buffer_double(w, &s->out)) != 0)
+        (code = buffer_double(w, &s->out)) != 0 || (s->second.plan && (code = buffer_double(w, &s->second.out)) != 0))
         return code;
     s->sent.rows = rows;
     s->sent.place = place;
@@ -245,6 +256,7 @@ static int run(scanning *s, const options *o, fault *f) {
     s->turned = o->reverse && large && !is_argument(o->op);
     const unsigned flags = o->reverse && !s->turned ? (unsigned)TALLY_REVERSE : 0;
     if ((code = work_plan(w, s->g.grouping, s->form, flags, &s->plan)) != 0 || (code = parse_initial(s)) != 0 ||
+        (code = wrap_open(w, &s->second, s->g.grouping, s->form, flags, PIECE_BYTES / w->x.element_bytes)) != 0 ||
         (code = open_scan_output(s)) != 0)
         return code;
     code = large && (flags & TALLY_REVERSE) == 0 ? scan_large_groups(s) : scan_blocks(s);
@@ -260,6 +272,7 @@ int command_scan(int argc, char **argv, fault *f) {
     code = run(&s, &o, f);
     work_end(&s.w);
     tally_plan_destroy(s.plan);
+    wrap_close(&s.w, &s.second);
     buffer_free(&s.w, &s.x);
     buffer_free(&s.w, &s.out);
     buffer_free(&s.w, &s.initial);

@@ -11,6 +11,7 @@
 #include "number.h"
 #include "options.h"
 #include "work.h"
+#include "wrap.h"
 
 enum { BLOCK_SEGMENTS = 1 << 17 };
 
@@ -18,6 +19,7 @@ typedef struct segmented {
     work w;
     tally_plan *plan;  /* many segments */
     tally_plan *large; /* one segment, in pieces; made when first needed */
+    wrap second;
     buffer x, offsets, results;
     int64_t *bounds;       /* a block of offsets: BLOCK_SEGMENTS + 1 */
     unsigned char *raw;    /* the same as the file has them */
@@ -70,6 +72,8 @@ static int read_values(segmented *s, size_t n, int64_t end, uint64_t index) {
 static int write_results(segmented *s, uint64_t n) {
     int code = buffer_to_host(&s->w, &s->results, (size_t)n * work_result_bytes(&s->w));
     if (code == 0)
+        code = wrap_check(&s->w, &s->second, s->results.host, (size_t)n, s->done);
+    if (code == 0)
         code = work_write(&s->w, s->done, s->results.host, (size_t)n);
     s->done += n;
     return code;
@@ -92,7 +96,8 @@ static int run_together(segmented *s, size_t first, size_t last, uint64_t index)
     args.out_bytes = segments * work_result_bytes(w);
     if ((code = read_values(s, values, s->bounds[last], index + last)) != 0 ||
         (code = buffer_to_device(w, &s->offsets, (segments + 1) * sizeof *offsets)) != 0 ||
-        (code = work_check(w, w->x.name, tally_run(s->plan, &args, TALLY_SYNCHRONOUS))) != 0)
+        (code = work_check(w, w->x.name, tally_run(s->plan, &args, TALLY_SYNCHRONOUS))) != 0 ||
+        (code = wrap_run(w, &s->second, &args)) != 0)
         return code;
     return write_results(s, segments);
 }
@@ -101,7 +106,8 @@ static int run_together(segmented *s, size_t first, size_t last, uint64_t index)
 static int run_alone(segmented *s, size_t segment, uint64_t index) {
     work *const w = &s->w;
     int code = 0;
-    if (!s->large && (code = work_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &s->large)) != 0)
+    if (!s->large && ((code = work_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &s->large)) != 0 ||
+                      (code = wrap_open_large(w, &s->second)) != 0))
         return code;
     uint64_t left = (uint64_t)(s->bounds[segment + 1] - s->bounds[segment]);
     while (left > 0) {
@@ -110,11 +116,14 @@ static int run_alone(segmented *s, size_t segment, uint64_t index) {
         args.shape = (tally_shape){1, now, 1, 0};
         args.x = s->x.device;
         if ((code = read_values(s, (size_t)now, s->bounds[segment + 1], index + segment + 1)) != 0 ||
-            (code = work_check(w, w->x.name, tally_push(s->large, &args))) != 0)
+            (code = work_check(w, w->x.name, tally_push(s->large, &args))) != 0 ||
+            (code = wrap_push(&s->second, s->second.large, &args, w->x.name, w->f)) != 0)
             return code;
         left -= now;
     }
     code = work_check(w, w->x.name, tally_finish(s->large, s->results.device, s->results.bytes));
+    if (code == 0)
+        code = wrap_finish(w, &s->second, s->second.large);
     return code != 0 ? code : write_results(s, 1);
 }
 
@@ -194,7 +203,9 @@ static int run(segmented *s, const options *o, fault *f) {
     work *const w = &s->w;
     int code;
     if ((code = work_open(w, o, f)) != 0 || (code = check_inputs(w)) != 0 ||
-        (code = work_plan(w, TALLY_SEGMENTS, TALLY_REDUCE, 0, &s->plan)) != 0 || (code = make_room(s)) != 0)
+        (code = work_plan(w, TALLY_SEGMENTS, TALLY_REDUCE, 0, &s->plan)) != 0 ||
+        (code = wrap_open(w, &s->second, TALLY_SEGMENTS, TALLY_REDUCE, 0, BLOCK_SEGMENTS)) != 0 ||
+        (code = make_room(s)) != 0)
         return code;
     uint64_t segments = INPUT_UNKNOWN;
     if (w->y.count != INPUT_UNKNOWN)
@@ -213,6 +224,7 @@ int command_segments(int argc, char **argv, fault *f) {
     code = run(&s, &o, f);
     tally_plan_destroy(s.plan);
     tally_plan_destroy(s.large);
+    wrap_close(&s.w, &s.second);
     buffer_free(&s.w, &s.x);
     buffer_free(&s.w, &s.offsets);
     buffer_free(&s.w, &s.results);

@@ -33,7 +33,7 @@ static void short_floats_round_trip(void **state) {
             const uint16_t bits = (uint16_t)pattern;
             char text[NUMBER_FORMAT_MAX];
             number_format(text, dtype, &bits);
-            if (isnan(number_widen(dtype, &bits)))
+            if (isnan(number_to_f64(dtype, &bits)))
                 assert_string_equal(text, "nan");
             else
                 assert_int_equal(bits16(text, dtype), bits);
@@ -48,7 +48,7 @@ static void short_floats_round_once(void **state) {
         const uint32_t infinity = dtype == TALLY_F16 ? 0x7c00 : 0x7f80;
         for (uint32_t pattern = 0; pattern + 1 < infinity; pattern += 7) {
             const uint16_t low = (uint16_t)pattern, high = (uint16_t)(pattern + 1);
-            const double middle = (number_widen(dtype, &low) + number_widen(dtype, &high)) / 2;
+            const double middle = (number_to_f64(dtype, &low) + number_to_f64(dtype, &high)) / 2;
             char text[400];
             const int n = snprintf(text, sizeof text, "%.170f", middle);
             assert_int_equal(bits16(text, dtype), pattern % 2 == 0 ? low : high);

@@ -1,0 +1,114 @@
+/* wrap.c: see wrap.h.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#include "wrap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "number.h"
+
+static const double two_to_62 = 4611686018427387904.0;
+
+/* Of integers: results that grow with the number of elements. */
+static bool may_wrap(const work *w) {
+    const tally_op op = w->desc.op;
+    return (w->x.from_text || (w->y_open && w->y.from_text && op == TALLY_DOT)) && !number_is_float(w->desc.acc) &&
+           (op == TALLY_SUM || op == TALLY_PROD || op == TALLY_SUMSQ || op == TALLY_NORM1 || op == TALLY_DOT);
+}
+
+static int make_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan) {
+    tally_desc desc = w->desc;
+    desc.grouping = grouping;
+    desc.form = form;
+    desc.flags = flags;
+    desc.mode = TALLY_FAST;
+    desc.acc = desc.out = TALLY_F64;
+    return work_check(w, NULL, tally_plan_create(w->device, &desc, plan));
+}
+
+static int make_initial(work *w, wrap *second) {
+    int code = buffer_make(w, &second->initial, sizeof(double));
+    if (code != 0)
+        return code;
+    number_parse(w->o->initial, strlen(w->o->initial), TALLY_F64, second->initial.host);
+    return buffer_to_device(w, &second->initial, sizeof(double));
+}
+
+int wrap_open(work *w, wrap *second, tally_grouping grouping, tally_form form, unsigned flags, uint64_t results) {
+    int code;
+    if (!may_wrap(w))
+        return 0;
+    if ((code = make_plan(w, grouping, form, flags, &second->plan)) != 0 ||
+        (code = buffer_make(w, &second->out, results * sizeof(double))) != 0)
+        return code;
+    return w->o->initial ? make_initial(w, second) : 0;
+}
+
+int wrap_open_large(work *w, wrap *second) {
+    return second->plan ? make_plan(w, TALLY_ALL_VALUES, TALLY_REDUCE, 0, &second->large) : 0;
+}
+
+void wrap_close(work *w, wrap *second) {
+    tally_plan_destroy(second->plan);
+    tally_plan_destroy(second->large);
+    buffer_free(w, &second->out);
+    buffer_free(w, &second->initial);
+}
+
+static tally_args arguments(const wrap *second, const tally_args *args) {
+    tally_args again = *args;
+    again.out = args->out ? second->out.device : NULL;
+    again.out_bytes = args->out ? second->out.bytes : 0;
+    again.initial = args->initial ? second->initial.device : NULL;
+    return again;
+}
+
+int wrap_run(work *w, wrap *second, const tally_args *args) {
+    uint64_t count;
+    if (!second->plan)
+        return 0;
+    tally_args again = arguments(second, args);
+    again.count = args->count ? &count : NULL;
+    return work_check(w, w->x.name, tally_run(second->plan, &again, TALLY_SYNCHRONOUS));
+}
+
+int wrap_push(const wrap *second, tally_plan *plan, const tally_args *args, const char *name, fault *f) {
+    if (!plan)
+        return 0;
+    const tally_args again = arguments(second, args);
+    return work_check_in(f, name, tally_push(plan, &again));
+}
+
+int wrap_finish(work *w, wrap *second, tally_plan *plan) {
+    return plan ? work_check(w, w->x.name, tally_finish(plan, second->out.device, second->out.bytes)) : 0;
+}
+
+/* A product with a factor 0 may be NaN in f64, as infinity times 0; it is 0 however much it has wrapped. */
+static bool has_wrapped(double result, double second) {
+    if (isinf(result)) /* f16 */
+        return fabs(second) >= 2 * two_to_62;
+    return !isnan(second) && !(fabs(second - result) < two_to_62);
+}
+
+int wrap_compare(work *w, const wrap *second, const void *results, size_t n, uint64_t first) {
+    const size_t size = work_result_bytes(w);
+    for (size_t i = 0; second->plan && i < n; i++) {
+        double value;
+        memcpy(&value, (const unsigned char *)second->out.host + i * sizeof value, sizeof value);
+        if (!has_wrapped(number_to_f64(w->desc.out, (const unsigned char *)results + i * size), value))
+            continue;
+        char which[48] = "the";
+        if (w->out.array.rank > 0)
+            snprintf(which, sizeof which, "result %llu of the", (unsigned long long)(first + i));
+        return fault_data(w->f, "%s: %s %s passes 64 bits (about %.3g); --%sdtype f64 computes it rounded", w->x.name,
+                          which, tally_op_name(w->desc.op), value, w->desc.mode == TALLY_EXACT ? "" : "acc-");
+    }
+    return 0;
+}
+
+int wrap_check(work *w, wrap *second, const void *results, size_t n, uint64_t first) {
+    const int code = second->plan ? buffer_to_host(w, &second->out, n * sizeof(double)) : 0;
+    return code != 0 ? code : wrap_compare(w, second, results, n, first);
+}
