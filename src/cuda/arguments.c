@@ -6,13 +6,18 @@
 
 typedef struct member {
     const char *type, *name;
-    size_t offset; /* on the host */
+    size_t offset;     /* on the host */
+    const char *other; /* the name that it has for keys; NULL: the same */
 } member;
 
 static void add_struct(tally_text *text, const char *name, size_t bytes, const member *members, size_t count) {
     tally_text_print(text, "struct %s {\n", name);
     for (size_t k = 0; k < count; k++)
-        tally_text_print(text, "    %s %s;\n", members[k].type, members[k].name);
+        if (members[k].other)
+            tally_text_print(text, "    union { %s %s; %s %s; };\n", members[k].type, members[k].name, members[k].type,
+                             members[k].other);
+        else
+            tally_text_print(text, "    %s %s;\n", members[k].type, members[k].name);
     tally_text_print(text, "};\nstatic_assert(sizeof(%s) == %zu", name, bytes);
     for (size_t k = 0; k < count; k++)
         tally_text_print(text, "\n              && offsetof(%s, %s) == %zu", name, members[k].name, members[k].offset);
@@ -26,10 +31,12 @@ static void add_struct(tally_text *text, const char *name, size_t bytes, const m
         typedef tally_cuda_##name this_struct;                                                                         \
         static const char *const this_name = #name;                                                                    \
         static const member members[] = {
-#define TALLY_CUDA_POINTER(type, member)  {#type, #member, offsetof(this_struct, member)},
-#define TALLY_CUDA_UINT64(member)         {"uint64", #member, offsetof(this_struct, member)},
-#define TALLY_CUDA_UINT32(member)         {"uint32", #member, offsetof(this_struct, member)},
-#define TALLY_CUDA_MEMBER(struct, member) {#struct, #member, offsetof(this_struct, member)},
+#define TALLY_CUDA_POINTER(type, member)  {#type, #member, offsetof(this_struct, member), NULL},
+#define TALLY_CUDA_EITHER(type, of_segments, of_keys)                                                                  \
+    {#type, #of_segments, offsetof(this_struct, of_segments), #of_keys},
+#define TALLY_CUDA_UINT64(member)         {"uint64", #member, offsetof(this_struct, member), NULL},
+#define TALLY_CUDA_UINT32(member)         {"uint32", #member, offsetof(this_struct, member), NULL},
+#define TALLY_CUDA_MEMBER(struct, member) {#struct, #member, offsetof(this_struct, member), NULL},
 #define TALLY_CUDA_STRUCT_END(name)                                                                                    \
         };                                                                                                             \
         add_struct(text, this_name, sizeof(this_struct), members, sizeof members / sizeof *members);                   \

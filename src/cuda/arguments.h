@@ -10,6 +10,7 @@
 /* clang-format off */
 #define TALLY_CUDA_STRUCT(name) typedef struct tally_cuda_##name {
 #define TALLY_CUDA_POINTER(type, member) CUdeviceptr member;
+#define TALLY_CUDA_EITHER(type, of_segments, of_keys) union { CUdeviceptr of_segments, of_keys; };
 #define TALLY_CUDA_UINT64(member) uint64_t member;
 #define TALLY_CUDA_UINT32(member) uint32_t member;
 #define TALLY_CUDA_MEMBER(name, member) tally_cuda_##name member;

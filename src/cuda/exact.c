@@ -68,11 +68,12 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t warps) {
 
 static tally_status launch_segments(const tally_cuda_launch *l, tally_cuda_exact_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
-    uint32_t refuses_empty = 0;
-    CUdeviceptr where = l->workspace + l->cut->control + offsetof(tally_cuda_control, not_bad);
-    void *check[] = {&args->index, &args->rows, &args->extent, &refuses_empty, &args->refused, &where};
-    tally_status status =
-        tally_cuda_start(l->plan->device, k->check_segments, grid_for(l, args->rows / 32 + 1), l->stream, check, what);
+    tally_cuda_check_args check = {.offsets = args->offsets,
+                                   .segments = args->rows,
+                                   .n = args->extent,
+                                   .refused = args->refused,
+                                   .where = l->workspace + l->cut->control + offsetof(tally_cuda_control, not_bad)};
+    tally_status status = tally_cuda_enqueue(l, k->check_segments, grid_for(l, args->rows / 32 + 1), &check, what);
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->exact_groups, grid_for(l, args->rows), args, what);
     return status;
@@ -99,7 +100,6 @@ tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
     tally_cuda_exact_args args = {.x = tally_cuda_address(a->x),
                                   .y = tally_cuda_address(a->y),
                                   .out = tally_cuda_address(a->out),
-                                  .index = tally_cuda_address(grouping == TALLY_KEYS ? a->keys : a->offsets),
                                   .keys_out = tally_cuda_address(a->keys_out),
                                   .sums = l->workspace + cut->partials,
                                   .carry = l->pieces.carry,
@@ -115,6 +115,10 @@ tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
                                   .room = a->out_bytes / c->out_bytes};
     if (grouping == TALLY_KEYS && a->keys_out && a->keys_out_bytes / c->index_bytes < args.room)
         args.room = a->keys_out_bytes / c->index_bytes;
+    if (grouping == TALLY_SEGMENTS)
+        args.offsets = tally_cuda_address(a->offsets);
+    if (grouping == TALLY_KEYS)
+        args.keys = tally_cuda_address(a->keys);
     if (grouping == TALLY_SEGMENTS)
         return launch_segments(l, &args);
     if (grouping == TALLY_KEYS)

@@ -29,7 +29,7 @@ static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shap
     if (shape->segments > shape->extent / MANY)
         cut->bits = tally_cuda_place(cut, tiles * cut->folds.tile / 8);
     cut->zeroed_bytes = writes_words(cut, shape) ? 0 : cut->bytes;
-    cut->of_tile = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizeof(uint64_t));
+    cut->first = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizes->cut_bytes);
 }
 
@@ -42,7 +42,7 @@ static void cut_for_waves(const tally_cuda_sizes *sizes, uint64_t resident, tall
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->entries = tally_cuda_place(cut, waves * blocks * 2 * sizeof(uint32_t));
     cut->zeroed_bytes = cut->bytes;
-    cut->of_tile = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
 }
 
@@ -53,7 +53,7 @@ static void cut_for_blocks(bool keys, const tally_cuda_sizes *sizes, tally_cuda_
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     if (!keys)
         cut->zeroed_bytes = cut->bytes;
-    cut->of_tile = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    *(keys ? &cut->heads : &cut->first) = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     if (keys) /* blocks look at each other's number of heads while they run */
         cut->zeroed_bytes = cut->bytes;
     cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);
@@ -93,16 +93,34 @@ static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t threads) {
     return tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_FOLD_BLOCK, LOOKING_BLOCKS);
 }
 
-static tally_status launch_segments(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
+static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_empty) {
+    const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
-    const uint64_t looks = args->segments / LOOKS;
+    const tally_args *a = l->args;
+    const bool while_running =
+        (l->plan->base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && a->shape.segments;
+    const uint64_t looks = a->shape.segments / LOOKS, chunks = cut->folds.chunks;
+    tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
+                                   .y = tally_cuda_address(a->y),
+                                   .out = tally_cuda_address(a->out),
+                                   .offsets = tally_cuda_address(a->offsets),
+                                   .n = a->shape.extent,
+                                   .segments = a->shape.segments,
+                                   .tiles = cut->folds.tiles,
+                                   .chunk = cut->folds.chunk,
+                                   .chunks = chunks,
+                                   .cuts = l->workspace + cut->partials,
+                                   .first = l->workspace + cut->first,
+                                   .told = l->workspace + cut->control,
+                                   .check_before = !while_running,
+                                   .check_while_running = while_running,
+                                   .refuses_empty = refuses_empty};
     tally_status status =
-        start(l, k->place_groups, blocks_for(l, most(looks, args->tiles)), args, "launching the search for segments");
+        start(l, k->place_groups, blocks_for(l, most(looks, args.tiles)), &args, "launching the search for segments");
     if (status == TALLY_OK)
-        status = start(l, k->fold_segments, args->chunks, args, "launching a reduction of segments");
-    const uint64_t blocks = most(divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks));
+        status = start(l, k->fold_segments, chunks, &args, "launching a reduction of segments");
     if (status == TALLY_OK)
-        status = start_fold_cuts(l, blocks, args);
+        status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
     return status;
 }
 
@@ -119,17 +137,36 @@ static tally_status start_runs(const tally_cuda_launch *l, tally_cuda_groups_arg
 }
 
 /* An output that may turn out too small stays untouched, so the runs are counted first. */
-static tally_status launch_runs(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
+static tally_status launch_runs(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
+    const tally_args *a = l->args;
+    const tally_computation *c = &l->plan->base.computation;
+    tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
+                                   .y = tally_cuda_address(a->y),
+                                   .out = tally_cuda_address(a->out),
+                                   .keys = tally_cuda_address(a->keys),
+                                   .keys_out = tally_cuda_address(a->keys_out),
+                                   .n = a->shape.extent,
+                                   .room = a->out_bytes / (c->out_bytes * c->per_result),
+                                   .tiles = cut->folds.tiles,
+                                   .chunk = cut->folds.chunk,
+                                   .chunks = cut->folds.chunks,
+                                   .cuts = l->workspace + cut->partials,
+                                   .heads = l->workspace + cut->heads,
+                                   .told = l->workspace + cut->control,
+                                   .entries = l->workspace + cut->entries};
+    if (a->keys_out)
+        args.room = least(args.room, a->keys_out_bytes / c->index_bytes);
     tally_status status = TALLY_OK;
-    if (args->room < args->n)
-        status = start(l, k->count_runs, blocks_for(l, divide_up(args->n, LOOKS)), args, "launching the count of runs");
-    if (status == TALLY_OK && args->room < args->n)
-        status = start(l, k->refuse_more_runs, 1, args, "launching the check of the output's size");
+    if (args.room < args.n)
+        status = start(l, k->count_runs, blocks_for(l, divide_up(args.n, LOOKS)), &args, "launching the count of runs");
+    if (status == TALLY_OK && args.room < args.n)
+        status = start(l, k->refuse_more_runs, 1, &args, "launching the check of the output's size");
     if (status == TALLY_OK)
-        status = start_runs(l, args);
+        status = start_runs(l, &args);
     if (status == TALLY_OK)
-        status = start_fold_cuts(l, divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), args);
+        status = start_fold_cuts(l, divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), &args);
     return status;
 }
 
@@ -140,7 +177,7 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
     const uint64_t looks = l->args->shape.segments / LOOKS, searching = cut->folds.chunks / TALLY_CUDA_FOLD_BLOCK + 1;
     tally_cuda_warps_args args = {.x = tally_cuda_address(l->args->x),
                                   .out = tally_cuda_address(l->args->out),
-                                  .index = tally_cuda_address(l->args->offsets),
+                                  .offsets = tally_cuda_address(l->args->offsets),
                                   .n = l->args->shape.extent,
                                   .segments = l->args->shape.segments,
                                   .tiles = cut->folds.tiles,
@@ -148,7 +185,7 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
                                   .chunks = cut->folds.chunks,
                                   .cuts = l->workspace + cut->partials,
                                   .bits = cut->bits ? l->workspace + cut->bits : 0,
-                                  .first = l->workspace + cut->of_tile,
+                                  .first = l->workspace + cut->first,
                                   .told = l->workspace + cut->control,
                                   .refuses_empty = refuses_empty};
     void *parameters[] = {&args};
@@ -179,36 +216,9 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
 }
 
 tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
-    const tally_cuda_cut *cut = l->cut;
-    const tally_args *a = l->args;
     const tally_computation *c = &l->plan->base.computation;
-    const bool keys = c->desc.grouping == TALLY_KEYS;
     const bool refuses_empty = tally_empty_is_error(c);
-    if (l->plan->sizes.folds_by_warps)
-        return launch_by_warps(l, refuses_empty);
-    const bool while_running =
-        (c->desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && a->shape.segments && !keys;
-    tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
-                                   .y = tally_cuda_address(a->y),
-                                   .out = tally_cuda_address(a->out),
-                                   .index = tally_cuda_address(keys ? a->keys : a->offsets),
-                                   .keys_out = tally_cuda_address(a->keys_out),
-                                   .n = a->shape.extent,
-                                   .segments = a->shape.segments,
-                                   .tiles = cut->folds.tiles,
-                                   .chunk = cut->folds.chunk,
-                                   .chunks = cut->folds.chunks,
-                                   .cuts = l->workspace + cut->partials,
-                                   .of_tile = l->workspace + cut->of_tile,
-                                   .told = l->workspace + cut->control,
-                                   .check_before = !while_running,
-                                   .check_while_running = while_running,
-                                   .refuses_empty = refuses_empty,
-                                   .entries = l->workspace + cut->entries};
-    if (!keys)
-        return launch_segments(l, &args);
-    args.room = a->out_bytes / (c->out_bytes * c->per_result);
-    if (a->keys_out)
-        args.room = least(args.room, a->keys_out_bytes / c->index_bytes);
-    return launch_runs(l, &args);
+    if (c->desc.grouping == TALLY_KEYS)
+        return launch_runs(l);
+    return l->plan->sizes.folds_by_warps ? launch_by_warps(l, refuses_empty) : launch_segments(l, refuses_empty);
 }

@@ -11,8 +11,9 @@ tally_status tally_cuda_enqueue(const tally_cuda_launch *l, CUfunction kernel, t
 enum { TOTALS_BLOCKS = 64 /* for each multiprocessor at most */ };
 
 /* A thread for each accumulator. */
-static tally_status start_and_wait(const tally_cuda_plan *plan, CUfunction kernel, uint64_t count, void **parameters,
+static tally_status start_and_wait(const tally_cuda_plan *plan, CUfunction kernel, uint64_t count, void *arguments,
                                    const char *what) {
+    void *parameters[] = {arguments};
     const tally_cuda_device *device = plan->device;
     const tally_cuda_grid grid = {.x = tally_cuda_blocks_for(device, count, TALLY_CUDA_BLOCK, TOTALS_BLOCKS),
                                   .threads = TALLY_CUDA_BLOCK};
@@ -23,14 +24,13 @@ static tally_status start_and_wait(const tally_cuda_plan *plan, CUfunction kerne
 }
 
 tally_status tally_cuda_clear_totals(tally_cuda_plan *plan, CUdeviceptr totals, const void *initial, uint64_t count) {
-    CUdeviceptr from = tally_cuda_address(initial);
-    void *parameters[] = {&totals, &from, &count};
-    return start_and_wait(plan, plan->kernels.clear_totals, count, parameters, "launching the start of pieces");
+    tally_cuda_clear_args args = {.totals = totals, .initial = tally_cuda_address(initial), .count = count};
+    return start_and_wait(plan, plan->kernels.clear_totals, count, &args, "launching the start of pieces");
 }
 
 tally_status tally_cuda_lower_totals(tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count, uint64_t elements,
                                      void *out) {
-    CUdeviceptr to = tally_cuda_address(out);
-    void *parameters[] = {&totals, &count, &elements, &to};
-    return start_and_wait(plan, plan->kernels.lower_totals, count, parameters, "launching the end of pieces");
+    tally_cuda_lower_args args = {
+        .totals = totals, .count = count, .elements = elements, .out = tally_cuda_address(out)};
+    return start_and_wait(plan, plan->kernels.lower_totals, count, &args, "launching the end of pieces");
 }

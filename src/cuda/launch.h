@@ -8,7 +8,8 @@
 
 /* A plan's kernels; NULL where its computation has no such one. */
 typedef struct tally_cuda_kernels {
-#define TALLY_CUDA_KERNEL(name) CUfunction name;
+#define TALLY_CUDA_KERNEL(name, text)                   CUfunction name;
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) CUfunction name;
 #include "cuda/kernels.def"
 } tally_cuda_kernels;
 

@@ -11,13 +11,22 @@
 #include "cuda/accumulator.h"
 #include "cuda/texts.h"
 
+/* The kernels that are one call. */
+#define TALLY_CUDA_KERNEL(name, text)
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call)                                                                \
+    static const char entry_##name[] = "extern \"C\" __global__ void __launch_bounds__" #bounds " " #name              \
+                                       "(" #arguments " p) {\n    " #call ";\n}\n";
+#include "cuda/kernels.def"
+
+#define PIECES tally_cuda_kernels_pieces, entry_clear_totals, entry_lower_totals
+
 /* ---- reductions of rows and columns ---- */
 
 #define ROWS                                                                                                           \
     tally_cuda_kernels_fold_block, tally_cuda_kernels_append, tally_cuda_kernels_partials, tally_cuda_kernels_rows
 
 /* 105 ms */
-static const char *const long_rows[] = {ROWS, tally_cuda_kernels_reduce, tally_cuda_kernels_pieces, NULL};
+static const char *const long_rows[] = {ROWS, tally_cuda_kernels_reduce, PIECES, NULL};
 /* 65 ms */
 static const char *const partials[] = {tally_cuda_kernels_fold_block, tally_cuda_kernels_partials,
                                        tally_cuda_kernels_fold_partials, NULL};
@@ -29,14 +38,10 @@ static const char *const rows[] = {ROWS,
                                    tally_cuda_kernels_fold_partials,
                                    tally_cuda_kernels_tiny_rows,
                                    tally_cuda_kernels_short_rows,
-                                   tally_cuda_kernels_pieces,
+                                   PIECES,
                                    NULL};
-static const char *const rows_in_order[] = {ROWS,
-                                            tally_cuda_kernels_reduce,
-                                            tally_cuda_kernels_fold_partials,
-                                            tally_cuda_kernels_tiny_rows,
-                                            tally_cuda_kernels_pieces,
-                                            NULL};
+static const char *const rows_in_order[] = {
+    ROWS, tally_cuda_kernels_reduce, tally_cuda_kernels_fold_partials, tally_cuda_kernels_tiny_rows, PIECES, NULL};
 /* 260 ms */
 static const char *const columns[] = {tally_cuda_kernels_partials, tally_cuda_kernels_columns,
                                       tally_cuda_kernels_fold_columns, NULL};
@@ -64,10 +69,13 @@ static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,
                                             tally_cuda_kernels_warp_ends,
                                             tally_cuda_kernels_fold_cuts,
                                             NULL};
-static const char *const segments[] = {tally_cuda_kernels_offsets,       GROUPS,
-                                       tally_cuda_kernels_fold_tile,     tally_cuda_kernels_place_groups,
-                                       tally_cuda_kernels_fold_segments, tally_cuda_kernels_segment_ends,
-                                       tally_cuda_kernels_fold_cuts,     NULL};
+static const char *const segments[] = {tally_cuda_kernels_offsets,
+                                       GROUPS,
+                                       tally_cuda_kernels_fold_tile,
+                                       tally_cuda_kernels_fold_segments,
+                                       tally_cuda_kernels_segment_ends,
+                                       tally_cuda_kernels_fold_cuts,
+                                       NULL};
 /* 500 ms */
 static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_pipeline,
@@ -95,32 +103,32 @@ static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cud
 static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_bytes,
                                             tally_cuda_kernels_scan, NULL};
 /* 150 ms */
-static const char *const held[] = {tally_cuda_kernels_scan_held, tally_cuda_kernels_pieces, NULL};
+static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
 /* 45 ms */
-static const char *const pieces[] = {tally_cuda_kernels_pieces, NULL};
+static const char *const pieces[] = {PIECES, NULL};
 /* 185 ms */
-static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits,
-                                    tally_cuda_kernels_mark_offsets, NULL};
+static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits, entry_mark_offsets,
+                                    NULL};
 /* 420 ms */
-static const char *const stretches[] = {tally_cuda_kernels_scan_columns, tally_cuda_kernels_pieces, NULL};
+static const char *const stretches[] = {tally_cuda_kernels_scan_columns, PIECES, NULL};
 /* 410 ms */
-static const char *const panels[] = {TILES, tally_cuda_kernels_panels, tally_cuda_kernels_scan_panels, NULL};
+static const char *const panels[] = {TILES, tally_cuda_kernels_panels, entry_scan_panels, NULL};
 /* 380 ms */
 static const char *const narrow[] = {TILES, tally_cuda_kernels_scan_narrow, NULL};
 /* 270 ms */
-static const char *const sums_of_panels[] = {TILES, tally_cuda_kernels_panels, tally_cuda_kernels_sum_panels, NULL};
+static const char *const sums_of_panels[] = {TILES, tally_cuda_kernels_panels, entry_sum_panels, NULL};
 
 /* ---- exact sums ---- */
 
 #define EXACT                                                                                                          \
     tally_cuda_kernels_exact, tally_cuda_kernels_exact_levels, tally_cuda_kernels_exact_tiles,                         \
         tally_cuda_kernels_exact_round
+#define EXACT_PIECES tally_cuda_kernels_exact_pieces, entry_clear_totals, entry_lower_totals
 
 static const char *const exact_rows[] = {EXACT, tally_cuda_kernels_exact_rows, NULL};
-static const char *const exact_pieces[] = {EXACT, tally_cuda_kernels_exact_pieces, NULL};
-static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_groups, tally_cuda_kernels_exact_pieces,
-                                           NULL};
-static const char *const exact_segments[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_check_segments, EXACT,
+static const char *const exact_pieces[] = {EXACT, EXACT_PIECES, NULL};
+static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_groups, EXACT_PIECES, NULL};
+static const char *const exact_segments[] = {tally_cuda_kernels_offsets, entry_check_segments, EXACT,
                                              tally_cuda_kernels_exact_groups, NULL};
 static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
 
@@ -201,4 +209,15 @@ size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *s
     else
         add_reductions(&l, c, sizes);
     return l.count;
+}
+
+bool tally_cuda_part_has(const char *const *part, size_t kernel) {
+    static const char *const texts[] = {
+#define TALLY_CUDA_KERNEL(name, text)                   tally_cuda_kernels_##text,
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) entry_##name,
+#include "cuda/kernels.def"
+    };
+    while (*part && *part != texts[kernel])
+        part++;
+    return *part != NULL;
 }

@@ -13,4 +13,7 @@ enum { TALLY_CUDA_MOST_PARTS = 5 };
 size_t tally_cuda_parts_of(const tally_computation *computation, const tally_cuda_sizes *sizes,
                            const char *const *parts[TALLY_CUDA_MOST_PARTS]);
 
+/* Whether a part has a kernel, which is known by its place in kernels.def. */
+bool tally_cuda_part_has(const char *const *part, size_t kernel);
+
 #endif

@@ -18,7 +18,8 @@ static const struct {
     const char *name;
     size_t member;
 } kernels[] = {
-#define TALLY_CUDA_KERNEL(name) {#name, offsetof(tally_cuda_kernels, name)},
+#define TALLY_CUDA_KERNEL(name, text)                   {#name, offsetof(tally_cuda_kernels, name)},
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) {#name, offsetof(tally_cuda_kernels, name)},
 #include "cuda/kernels.def"
 };
 
@@ -66,32 +67,13 @@ static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) 
     return are_told && clusters > 0 ? WIDE : PROMISED;
 }
 
-/* The name in the first definition of a kernel from here on, which has attributes with parentheses before it:
- * "__global__ void __launch_bounds__(BLOCK) NAME(". NULL if there is none. */
-static const char *next_kernel(const char *text, size_t *length) {
-    static const char begins[] = "__global__ void", spaces[] = " \n";
-    const char *at = strstr(text, begins);
-    if (!at)
-        return NULL;
-    for (at += strlen(begins);;) {
-        at += strspn(at, spaces);
-        *length = strcspn(at, "( \n");
-        if (strncmp(at, "__", 2) != 0)
-            return at;
-        at += strcspn(at, ")");
-        if (!*at++)
-            return NULL;
-    }
-}
-
-static tally_status find_kernels(tally_cuda_plan *plan, const char *text, const tally_cuda_module *module) {
+/* The kernels of a part, which the module has. */
+static tally_status find_kernels(tally_cuda_plan *plan, const char *const *part, const tally_cuda_module *module) {
     tally_status status = TALLY_OK;
-    size_t length;
-    for (const char *name = text; status == TALLY_OK && (name = next_kernel(name, &length)); name += length)
-        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
-            if (strlen(kernels[k].name) == length && strncmp(kernels[k].name, name, length) == 0)
-                status = tally_cuda_function(module, kernels[k].name,
-                                             (CUfunction *)((char *)&plan->kernels + kernels[k].member));
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels && status == TALLY_OK; k++)
+        if (tally_cuda_part_has(part, k))
+            status = tally_cuda_function(module, kernels[k].name,
+                                         (CUfunction *)((char *)&plan->kernels + kernels[k].member));
     return status;
 }
 
@@ -104,7 +86,7 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     status = tally_cuda_modules_get(plan->device, (const char *const *)texts.text, texts.count, tally_cuda_options,
                                     tally_cuda_option_count, modules);
     for (size_t k = 0; k < texts.count && status == TALLY_OK; k++)
-        status = find_kernels(plan, texts.text[k], modules[k]);
+        status = find_kernels(plan, texts.part[k], modules[k]);
     tally_cuda_texts_free(&texts);
     if (status == TALLY_OK && plan->base.computation.exact)
         status = tally_cuda_exact_prepare(plan);

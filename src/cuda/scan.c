@@ -107,43 +107,45 @@ void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *siz
 
 /* Checks the offsets, and marks the elements at which segments begin. */
 static tally_status mark_offsets(const tally_cuda_launch *l) {
-    CUdeviceptr control = l->workspace + l->cut->control;
-    CUdeviceptr refused = control + offsetof(tally_cuda_control, refused);
-    CUdeviceptr where = control + offsetof(tally_cuda_control, not_bad);
+    const CUdeviceptr control = l->workspace + l->cut->control;
     const uint64_t segments = l->args->shape.segments;
-    tally_cuda_offset_marks marks = {.offsets = tally_cuda_address(l->args->offsets),
-                                     .segments = segments,
-                                     .n = l->cut->elements,
-                                     .bits = l->workspace + l->cut->bits};
-    void *parameters[] = {&marks, &refused, &where};
+    tally_cuda_mark_args args = {.marks = {.offsets = tally_cuda_address(l->args->offsets),
+                                           .segments = segments,
+                                           .n = l->cut->elements,
+                                           .bits = l->workspace + l->cut->bits},
+                                 .refused = control + offsetof(tally_cuda_control, refused),
+                                 .where = control + offsetof(tally_cuda_control, not_bad)};
     const tally_cuda_grid grid = {
         .x = tally_cuda_blocks_for(l->plan->device, segments / OFFSETS_A_THREAD + 1, TALLY_CUDA_BLOCK, MARKING_BLOCKS),
         .threads = TALLY_CUDA_BLOCK};
-    return tally_cuda_start(l->plan->device, l->plan->kernels.mark_offsets, grid, l->stream, parameters,
-                            "launching the check of offsets");
+    return tally_cuda_enqueue(l, l->plan->kernels.mark_offsets, grid, &args, "launching the check of offsets");
 }
 
 static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
     const bool segments = l->plan->base.computation.desc.grouping == TALLY_SEGMENTS;
-    return (tally_cuda_scan_args){
-        .x = tally_cuda_address(a->x),
-        .y = tally_cuda_address(a->y),
-        .out = tally_cuda_address(a->out),
-        .index = tally_cuda_address(segments ? a->offsets : a->keys),
-        .initial = tally_cuda_address(a->initial),
-        .carry = l->pieces.carry,
-        .total = l->pieces.total,
-        .n = cut->elements,
-        .extent = a->shape.extent,
-        .segments = a->shape.segments,
-        .before = l->pieces.before,
-        .tile = tile,
-        .tiles = tiles,
-        .bits = segments ? l->workspace + cut->bits : 0,
-        .refused = segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
-        .entries = l->workspace + cut->entries};
+    tally_cuda_scan_args args = {.x = tally_cuda_address(a->x),
+                                 .y = tally_cuda_address(a->y),
+                                 .out = tally_cuda_address(a->out),
+                                 .initial = tally_cuda_address(a->initial),
+                                 .carry = l->pieces.carry,
+                                 .total = l->pieces.total,
+                                 .n = cut->elements,
+                                 .extent = a->shape.extent,
+                                 .segments = a->shape.segments,
+                                 .before = l->pieces.before,
+                                 .tile = tile,
+                                 .tiles = tiles,
+                                 .bits = segments ? l->workspace + cut->bits : 0,
+                                 .refused =
+                                     segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
+                                 .entries = l->workspace + cut->entries};
+    if (segments)
+        args.offsets = tally_cuda_address(a->offsets);
+    else
+        args.keys = tally_cuda_address(a->keys);
+    return args;
 }
 
 tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {

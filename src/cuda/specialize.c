@@ -234,6 +234,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     tally_text_add(text, tally_cuda_kernels_prelude);
     add_types(text, c);
     if (c->exact) {
+        tally_text_add(text, "typedef struct row_sum slot;\n"); /* exact.cu */
         tally_cuda_exact_choices(text, c, sizes);
         return;
     }
@@ -254,17 +255,17 @@ void tally_cuda_texts_free(tally_cuda_texts *texts) {
 }
 
 tally_status tally_cuda_specialize(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
-    const char *const *parts[TALLY_CUDA_MOST_PARTS];
     tally_cuda_sizes sizes;
     tally_text beginning = {0};
     tally_cuda_sizes_of(c, architecture, &sizes);
     add_beginning(&beginning, c, architecture, &sizes);
     bool failed = beginning.failed;
-    *texts = (tally_cuda_texts){.count = tally_cuda_parts_of(c, &sizes, parts)};
+    *texts = (tally_cuda_texts){0};
+    texts->count = tally_cuda_parts_of(c, &sizes, texts->part);
     for (size_t k = 0; k < texts->count && !failed; k++) {
         tally_text text = {0};
         tally_text_add(&text, beginning.bytes);
-        for (const char *const *file = parts[k]; *file; file++) {
+        for (const char *const *file = texts->part[k]; *file; file++) {
             tally_cuda_arguments_add(&text, *file);
             tally_text_add(&text, *file);
         }

@@ -11,6 +11,7 @@ extern const size_t tally_cuda_option_count;
 
 typedef struct tally_cuda_texts {
     char *text[TALLY_CUDA_MOST_PARTS];
+    const char *const *part[TALLY_CUDA_MOST_PARTS]; /* that the text was made of */
     size_t count;
 } tally_cuda_texts;
 

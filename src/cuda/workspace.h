@@ -103,7 +103,8 @@ typedef struct tally_cuda_cut {
     size_t told;     /* NARROW: what the tellers tell */
     size_t bits;     /* of segments: where they begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
-    size_t of_tile;  /* GROUPS: the first segment or the heads of each tile or chunk */
+    size_t first;    /* GROUPS by segments: the first one of each tile or chunk */
+    size_t heads;    /* GROUPS by keys: the heads of each tile */
     size_t zeroed_bytes;
     size_t bytes;
 } tally_cuda_cut;

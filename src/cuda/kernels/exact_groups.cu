@@ -7,8 +7,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) exact_groups(exact_args p) {
     for (uint64 g = blockIdx.x * (uint64)WARPS + warp; g < p.rows; g += gridDim.x * (uint64)WARPS) {
         uint64 first = g / p.inner * p.inner * p.extent + g % p.inner, count = p.extent;
 #if GROUPS == SEGMENTS
-        first = (uint64)load(p.index + g);
-        count = (uint64)load(p.index + g + 1) - first;
+        first = (uint64)load(p.offsets + g);
+        count = (uint64)load(p.offsets + g + 1) - first;
 #endif
         add_group(p, words[warp], first, count, p.inner, g);
     }

@@ -3,7 +3,7 @@
 
 /* Whether a run begins at i; past the end none does. */
 inline bool is_head(const exact_args &p, uint64 i) {
-    return i < p.extent && (i == 0 || load(p.index + i) != load(p.index + i - 1));
+    return i < p.extent && (i == 0 || load(p.keys + i) != load(p.keys + i - 1));
 }
 
 inline uint64 end_of_run(const exact_args &p, uint64 first) {
@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) exact_runs(exact_args p) {
                 uint64 first = base + __ffs((int32)heads) - 1;
                 add_group(p, words[warp], first, end_of_run(p, first) - first, 1, rank);
                 if (p.keys_out && lane_of() == 0)
-                    store(p.keys_out + rank, load(p.index + first));
+                    store(p.keys_out + rank, load(p.keys + first));
             }
         }
     }

@@ -25,10 +25,10 @@ inline uint64 look_back(const groups_args &p, uint64 number) {
     while (number) {
         const bool exists = lane < number;
         const uint64 mine = number - 1 - lane;
-        uint64 word = exists ? load_relaxed(p.of_tile + mine) : SUMMED;
+        uint64 word = exists ? load_relaxed(p.heads + mine) : SUMMED;
         for (int looks = 0; looks < PATIENCE && !__all_sync(ALL_LANES, word != 0); looks++)
             if (!word)
-                word = load_relaxed(p.of_tile + mine);
+                word = load_relaxed(p.heads + mine);
         for (uint32 silent; (silent = __ballot_sync(ALL_LANES, word == 0)) != 0;) {
             uint32 which = __ffs(silent) - 1;
             uint64 count = heads_of(p, number - 1 - which);
@@ -175,7 +175,7 @@ inline void keep_ends(tile_memory &s, const runs_memory &r, const groups_args &p
     c.start = heads ? t.first + r.head[heads - 1] : 0;
     c.end = t.first + (heads ? r.head[0] : t.count);
 #endif
-    store_relaxed(p.of_tile + number,
+    store_relaxed(p.heads + number,
          TOLD | SUMMED | (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads));
     if (number + 1 == p.tiles)
         p.told->runs = r.before + heads;
@@ -190,10 +190,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
     const tile t = {first, count, memory[0], memory[HAS_SECOND]};
     thread_keys keys;
-    if (is_aligned(p.index))
-        keys.load_from<true>(p.index + first, count, first == 0);
+    if (is_aligned(p.keys))
+        keys.load_from<true>(p.keys + first, count, first == 0);
     else
-        keys.load_from<false>(p.index + first, count, first == 0);
+        keys.load_from<false>(p.keys + first, count, first == 0);
     fetch_tile(p, t);
     close_copies();
     if (p.told->refused) {
@@ -205,12 +205,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
         r.ends = first + count == p.n || is_head(p, first + count);
     }
     uint32 rank, mine = find_bits(keys, count, first == 0);
-    const uint32 heads = find_heads(r, mine, p.of_tile + number, &rank);
+    const uint32 heads = find_heads(r, mine, p.heads + number, &rank);
     if (threadIdx.x < WARP) {
         uint64 before = look_back(p, number);
         if (threadIdx.x == 0) {
             r.before = before;
-            store_relaxed(p.of_tile + number, TOLD | SUMMED | (before + heads));
+            store_relaxed(p.heads + number, TOLD | SUMMED | (before + heads));
         }
     }
     wait_for_copies<0>();

@@ -92,7 +92,7 @@ inline void take_many(tile_memory &s, const groups_args &p, const tile &t, uint6
         const uint32 left = count - done, after = left > A_ROUND ? left - A_ROUND : 0;
         offsets_ahead next;
         if (after)
-            next.load_all(p.index + from + done + A_ROUND, after, 0);
+            next.load_all(p.offsets + from + done + A_ROUND, after, 0);
         take_round(s, p, t, from + done, after ? (uint32)A_ROUND : left, offsets, 0);
         offsets = next;
     }
@@ -111,7 +111,7 @@ inline void find_segments(tile_memory &s, const groups_args &p, const tile &t, u
             else
                 high = middle;
         }
-        const uint32 begin = position_in(t, load(p.index + low)), end = position_in(t, load(p.index + low + 1));
+        const uint32 begin = position_in(t, load(p.offsets + low)), end = position_in(t, load(p.offsets + low + 1));
         if (begin == e && begin < end)
             fold_alone(s, t, begin, end, p.out + low);
     }
@@ -143,9 +143,9 @@ struct tile_groups {
         to = last;
         count = is_crowded() ? 0 : (uint32)(to - from);
         shift = shift_for(count);
-        begin = load(p.index + from);
+        begin = load(p.offsets + from);
         if (count)
-            offsets.load_all(p.index + from, count, shift);
+            offsets.load_all(p.offsets + from, count, shift);
     }
     void find_open(const tile &t) {
         open = 0;
@@ -168,7 +168,7 @@ struct table {
         if (number - begin >= WARP) {
             begin = number;
             const uint64 mine = number + threadIdx.x % WARP;
-            entry = mine < p.tiles ? p.of_tile[mine] : p.segments;
+            entry = mine < p.tiles ? p.first[mine] : p.segments;
         }
         return __shfl_sync(ALL_LANES, entry, (int)(number - begin));
     }
@@ -264,4 +264,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     }
     if (threadIdx.x == 0)
         p.cuts[chunk].after.write(open.acc);
+}
+
+/* The launch before: checks the offsets, unless that is done while running, and finds the first segment
+ * of each tile. */
+extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p) {
+    if (p.check_before)
+        tell(look_at_all(p.offsets, p.segments, p.n), p.refuses_empty, &p.told->refused, &p.told->not_bad);
+    else if (blockIdx.x == 0 && threadIdx.x == 0 &&
+             (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments)))
+        p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
+    for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
+        p.first[k] = first_from(p.offsets, p.segments, k * TILE);
 }

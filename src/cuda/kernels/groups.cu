@@ -33,6 +33,6 @@ inline void put(result_t *to, result_t result) {
 
 #if GROUPS == SEGMENTS
 inline uint64 begin_of(const groups_args &p, uint64 segment) {
-    return (uint64)load(p.index + segment);
+    return (uint64)load(p.offsets + segment);
 }
 #endif

@@ -10,7 +10,7 @@ inline bool search_chunks(const groups_args &p, uint64 *me, uint64 *stride) {
         return false;
     const uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x;
     if (k <= p.chunks)
-        p.first[k] = first_from(p.index, p.segments + 1, k < p.chunks ? k * p.chunk * TILE : p.n);
+        p.first[k] = first_from(p.offsets, p.segments + 1, k < p.chunks ? k * p.chunk * TILE : p.n);
     return true;
 }
 
@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) mark_segments(groups_args p)
     uint64 me, stride;
     let_next_start();
     if (!search_chunks(p, &me, &stride))
-        tell_findings(p, look_and_mark_all({p.index, p.segments, p.n, p.bits}, me, stride));
+        tell_findings(p, look_and_mark_all({p.offsets, p.segments, p.n, p.bits}, me, stride));
 }
 
 /* A kernel of its own: in one with that above, which has no shared memory, and started early, sums of segments of 256 took

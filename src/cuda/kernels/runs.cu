@@ -15,7 +15,7 @@ inline uint64 add_lanes(uint64 value) {
 }
 
 inline bool is_head(const groups_args &p, uint64 at) {
-    return at == 0 || load(p.index + at) != load(p.index + at - 1);
+    return at == 0 || load(p.keys + at) != load(p.keys + at - 1);
 }
 
 /* ---- for fold_cuts.cu ---- */
@@ -29,13 +29,13 @@ struct ending {
 };
 
 inline bool is_fresh(const groups_args &p, uint64 number) {
-    return p.of_tile[number] & FRESH;
+    return p.heads[number] & FRESH;
 }
 
 inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
-    if (!number || !(p.of_tile[number] & ENDS))
+    if (!number || !(p.heads[number] & ENDS))
         return false;
-    e->group = (p.of_tile[number - 1] & COUNT) - 1;
+    e->group = (p.heads[number - 1] & COUNT) - 1;
     e->first = number - 1;
     for (int k = 0; k < NEAR && !is_fresh(p, e->first); k++)
         e->first--;

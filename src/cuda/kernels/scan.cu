@@ -9,8 +9,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
     uint64 turns = turns_of_block(p);
 #if GROUPS == SEGMENTS
     if (threadIdx.x == 0) {
-        s.written_from = load(p.index);
-        s.written_to = load(p.index + p.segments);
+        s.written_from = load(p.offsets);
+        s.written_to = load(p.offsets + p.segments);
     }
 #endif
     init_gates(s, arriving_summers(p), 1);

@@ -81,11 +81,11 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
         heads = (sizeof(bits_t) == 4 ? (bits_t)__brev((uint32)heads) : (bits_t)__brevll(heads)) >>
                 (8 * sizeof(bits_t) - ITEMS);
 #elif GROUPS == KEYS
-    const index_t *in_memory = (const index_t *)(s.keys[at] + shift_of(p.index + t.low));
+    const index_t *in_memory = (const index_t *)(s.keys[at] + shift_of(p.keys + t.low));
     int past = stretch * ITEMS + (REVERSE ? ITEMS : -1); /* the item before */
     index_t previous = past < 0 || past >= t.count ? s.key_before[at] : load(in_memory + past);
     stretch_of<index_t, ITEMS> keys;
-    keys.read(s.keys[at], shift_of(p.index + t.low), stretch);
+    keys.read(s.keys[at], shift_of(p.keys + t.low), stretch);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         heads |= (bits_t)(keys[k] != previous) << k;

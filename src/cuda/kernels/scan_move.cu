@@ -12,7 +12,7 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #if GROUPS == KEYS
     auto key_before = [&](uint64 turn) { /* of the element before the tile's first, in logical order */
         tile t = tile_at(p, turn);
-        return t.first == 0 || turn >= turns ? index_t(0) : load(p.index + (REVERSE ? t.low + t.count : t.low - 1));
+        return t.first == 0 || turn >= turns ? index_t(0) : load(p.keys + (REVERSE ? t.low + t.count : t.low - 1));
     };
     index_t next_key = key_before(0);
 #endif
@@ -23,7 +23,7 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
         s.empty[here.at].wait(here.parity ^ 1);
         fetch(s.tile[here.at], p.x + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
 #if GROUPS == KEYS
-        fetch(s.keys[here.at], p.index + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+        fetch(s.keys[here.at], p.keys + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
         if (threadIdx.x == 0)
             s.key_before[here.at] = next_key;
         next_key = key_before(turn + 1);
@@ -37,7 +37,7 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
             arrive_and_expect(&full->word, in_bulk);
             fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
 #if GROUPS == KEYS
-            fetch_in_bulk(s.keys[here.at], p.index + t.low, t.count, full);
+            fetch_in_bulk(s.keys[here.at], p.keys + t.low, t.count, full);
 #elif GROUPS == SEGMENTS
             fetch_in_bulk((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), full);
 #endif

@@ -26,7 +26,7 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 #elif GROUPS == KEYS
     const uint8 *memory = s.keys[here.at];
     constexpr int a_vector = 16 / sizeof(index_t);
-    int thread = threadIdx.x - FIRST_SUMMER, shift = shift_of(p.index + t.low), found = -1; /* in logical order */
+    int thread = threadIdx.x - FIRST_SUMMER, shift = shift_of(p.keys + t.low), found = -1; /* in logical order */
     auto key_of = [&](int e) { return load((const index_t *)(memory + shift) + e); };
     auto is_head = [&](int e, index_t key, index_t previous) {
         return key != previous || (REVERSE ? t.low + e == p.n - 1 : t.low + e == 0);

@@ -9,7 +9,7 @@ struct ending {
 };
 
 inline bool find_ending(const groups_args &p, uint64 chunk, ending *e) {
-    const uint64 low = chunk * p.chunk * TILE, from = p.of_tile[chunk * p.chunk];
+    const uint64 low = chunk * p.chunk * TILE, from = p.first[chunk * p.chunk];
     if (!from)
         return false;
     e->group = from - 1;
@@ -26,7 +26,7 @@ inline void finish_crowds(const groups_args &p) {
         return;
     const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
     if (p.check_while_running)
-        tell(look_at_all(p.index, p.segments, p.n), false, &p.told->refused, &p.told->not_bad);
+        tell(look_at_all(p.offsets, p.segments, p.n), false, &p.told->refused, &p.told->not_bad);
     for (uint64 g = me; g < p.segments; g += stride)
         if (begin_of(p, g) == begin_of(p, g + 1))
             store(p.out + g, lower(identity_as<acc_t>(), 0, 0));

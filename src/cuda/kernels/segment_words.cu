@@ -55,11 +55,11 @@ template <bool AreClose> struct own_words {
         uint64 high = 0;
         before = first ? (uint32)load_one(first - 1) : 0;
         const index_t behind = load_one(first + OF_WARP + lane);
-        if (((uint64)p.index & 15) == 0 && !is_last()) {
+        if (((uint64)p.offsets & 15) == 0 && !is_last()) {
 #pragma unroll
             for (int k = 0; k < COUNT; k += OFFSETS) {
                 index_t few[OFFSETS];
-                const uint4 bits = *(const uint4 *)(p.index + first + number_of(k)); /* to stay in the cache */
+                const uint4 bits = *(const uint4 *)(p.offsets + first + number_of(k)); /* to stay in the cache */
                 memcpy(few, &bits, 16);
 #pragma unroll
                 for (int j = 0; j < OFFSETS; j++) {
@@ -99,9 +99,9 @@ template <bool AreClose> struct own_words {
     void look_slowly(findings *f) const {
 #pragma unroll 1
         for (uint64 g = first + lane_number(); g < first + OF_WARP && g < total(); g += WARP) {
-            const index_t begin = load(p.index + g);
+            const index_t begin = load(p.offsets + g);
             if (g < p.segments)
-                look_at(f, g, begin, load(p.index + g + 1), p.n);
+                look_at(f, g, begin, load(p.offsets + g + 1), p.n);
             else if ((uint64)begin > p.n)
                 f->bad = g < f->bad ? g : f->bad;
         }

@@ -34,7 +34,7 @@ struct open_segment {
 
 /* The number of the segment that a head of the tile ends; 'begin' is where it began, if that is in the tile. */
 inline uint64 ended_by(const groups_args &p, const tile &t, const tile_heads &h, uint32 head, uint32 begin) {
-    return h.has_empty && head ? segment_at(p.index, h.from, h.to, t.first + begin) : h.from + head - 1;
+    return h.has_empty && head ? segment_at(p.offsets, h.from, h.to, t.first + begin) : h.from + head - 1;
 }
 
 /* What a lane's first head ends, over all stretches. */

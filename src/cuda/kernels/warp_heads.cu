@@ -106,11 +106,11 @@ template <bool HasBits> struct head_source {
     }
     /* Masses of empty segments in one tile: fold_cuts gives them their results. */
     void search(const groups_args &p, warp_memory &m, const tile &t) {
-        const uint64 low = from, high = first_from(p.index, p.segments + 1, t.first + t.count);
+        const uint64 low = from, high = first_from(p.offsets, p.segments + 1, t.first + t.count);
         if (lane_number() == 0)
             p.told->crowded = 1;
         for (uint32 e = lane_number(); e < t.count; e += WARP) {
-            const uint64 at = low + first_from(p.index + low, high - low, t.first + e);
+            const uint64 at = low + first_from(p.offsets + low, high - low, t.first + e);
             if (at < high && begin_of(p, at) == t.first + e)
                 atomicOr(&m.heads[e / WARP], 1u << e % WARP);
         }

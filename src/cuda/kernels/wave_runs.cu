@@ -97,10 +97,10 @@ inline void load_elements(scratch &s, const groups_args &p, uint64 turns) {
 inline void load_keys(scratch &s, const groups_args &p, uint64 turns) {
     auto key_before = [&](uint64 turn) {
         const uint64 first = tile_at(p, turn).first;
-        return turn >= turns || first == 0 ? index_t(0) : load(p.index + first - 1);
+        return turn >= turns || first == 0 ? index_t(0) : load(p.keys + first - 1);
     };
     index_t next = threadIdx.x % WARP == 0 ? key_before(0) : index_t(0);
-    load_ring<KEY_RING>(s.keys, s.full_of_keys, s.empty_of_keys, p.index, 16, p, turns, [&](uint8 *keys, uint64 turn) {
+    load_ring<KEY_RING>(s.keys, s.full_of_keys, s.empty_of_keys, p.keys, 16, p, turns, [&](uint8 *keys, uint64 turn) {
         store((index_t *)keys - 1, next);
         next = key_before(turn + 1);
     });
@@ -131,8 +131,8 @@ inline void count_tiles(scratch &s, const groups_args &p, uint64 turns) {
         const tile t = tile_at(p, turn);
         s.full_of_keys[here.at].wait(here.parity);
         const index_t *keys =
-            (const index_t *)(s.keys[here.at] + 16 + shift_of(p.index + t.first)) + warp * WARP * WARP;
-        uint32 mine = is_aligned(p.index) ? find_bits<true>(keys) : find_bits<false>(keys);
+            (const index_t *)(s.keys[here.at] + 16 + shift_of(p.keys + t.first)) + warp * WARP * WARP;
+        uint32 mine = is_aligned(p.keys) ? find_bits<true>(keys) : find_bits<false>(keys);
         const int there = t.count - thread * WARP;
         mine &= there <= 0 ? 0 : there < WARP ? (1u << there) - 1 : ~0u;
         if (t.first == 0 && thread == 0)
@@ -278,7 +278,7 @@ inline void keep_ends(const groups_args &p, const tile &t, uint64 before, uint32
         c.before.write(open);
     else
         c.after.write(open);
-    p.of_tile[t.number] = (count ? FRESH : 0) | (t.number && (count || is_last) ? ENDS : 0) | (before + count);
+    p.heads[t.number] = (count ? FRESH : 0) | (t.number && (count || is_last) ? ENDS : 0) | (before + count);
     if (is_last)
         p.told->runs = before + count;
 }
@@ -323,7 +323,7 @@ inline void finish_tile(scratch &s, const groups_args &p, const tile &t, int at,
     stretch_of<index_t, ITEMS> keys;
     items.read(s.x[at], shift_of(p.x + t.first), thread);
     if (count && p.keys_out)
-        keys.read(s.keys[key_at] + 16, shift_of(p.index + t.first), thread);
+        keys.read(s.keys[key_at] + 16, shift_of(p.keys + t.first), thread);
     const uint32 lanes = __ballot_sync(ALL_LANES, heads != 0);
     /* Results take the place of elements. So do keys where there is room, and the next ones can come to where they were. */
     const bool is_dense = count > FEW;
