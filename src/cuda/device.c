@@ -1,5 +1,4 @@
 /* A GPU as a device: finding it, its spec, opening and closing it. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "cuda/memory.h"
 #include "cuda/nvrtc.h"
 #include "cuda/plan.h"
+#include "gpu/device.h"
 #include "tally/cuda.h"
 
 /* ---- what the device is ---- */
@@ -108,32 +108,19 @@ static tally_status find_libraries(const tally_cuda_api **api) {
     return status == TALLY_OK ? tally_cuda_compiler_version(&compiler) : status;
 }
 
-/* "" or "N". */
-static tally_status parse_ordinal(const char *options, int *ordinal) {
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(options, &end, 10);
-    if (*options && (*options < '0' || *options > '9' || *end))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "device spec: 'cuda:%.32s'; give 'cuda' or 'cuda:N' with N from 0",
-                          options);
-    *ordinal = errno || value > INT32_MAX ? INT32_MAX : (int)value;
-    return TALLY_OK;
-}
-
 static tally_status find_device(tally_cuda_device *cuda, const char *options) {
     int count = 0;
     tally_status status = tally_cuda_check(cuda->api->cuDeviceGetCount(&count), "counting the CUDA devices");
     if (status != TALLY_OK)
         return status;
     if (cuda->ordinal >= count)
-        return tally_fail(TALLY_NO_DEVICE, "no device 'cuda:%.32s': this machine shows %d CUDA device%s%s", options,
-                          count, count == 1 ? "" : "s", count > 0 ? ", counted from 0" : "; open \"cpu\"");
+        return tally_gpu_no_device("cuda", "CUDA", options, count > 0 ? (unsigned)count : 0);
     return tally_cuda_check(cuda->api->cuDeviceGet(&cuda->device, cuda->ordinal), "finding the CUDA device");
 }
 
 static tally_status cuda_open(const char *options, tally_device **device) {
     tally_cuda_device cuda = {.owns_context = true};
-    tally_status status = parse_ordinal(options, &cuda.ordinal);
+    tally_status status = tally_gpu_parse_ordinal("cuda", options, &cuda.ordinal);
     if (status == TALLY_OK)
         status = tally_cuda_driver(&cuda.api);
     if (status == TALLY_OK)
@@ -198,12 +185,12 @@ static const tally_device_interface cuda_interface = {
     .free = tally_cuda_memory_free,
     .copy = tally_cuda_memory_copy,
     .plan_create = tally_cuda_plan_create,
-    .plan_destroy = tally_cuda_plan_destroy,
-    .plan_workspace = tally_cuda_plan_workspace,
-    .run = tally_cuda_plan_run,
-    .push = tally_cuda_plan_push,
-    .finish = tally_cuda_plan_finish,
-    .reset = tally_cuda_plan_reset,
+    .plan_destroy = tally_gpu_plan_destroy,
+    .plan_workspace = tally_gpu_plan_workspace,
+    .run = tally_gpu_plan_run,
+    .push = tally_gpu_plan_push,
+    .finish = tally_gpu_plan_finish,
+    .reset = tally_gpu_plan_reset,
 };
 
 const tally_backend tally_cuda_backend = {

@@ -93,7 +93,7 @@ static tally_status launch_keys(const tally_cuda_launch *l, tally_cuda_exact_arg
 tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    const tally_computation *c = &l->plan->base.computation;
+    const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_grouping grouping = c->desc.grouping;
     const CUdeviceptr control = l->workspace + cut->control;
     const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;

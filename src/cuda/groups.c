@@ -98,7 +98,7 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_args *a = l->args;
     const bool while_running =
-        (l->plan->base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && a->shape.segments;
+        (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && a->shape.segments;
     const uint64_t looks = a->shape.segments / LOOKS, chunks = cut->folds.chunks;
     tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
                                    .y = tally_cuda_address(a->y),
@@ -141,7 +141,7 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_args *a = l->args;
-    const tally_computation *c = &l->plan->base.computation;
+    const tally_computation *c = &l->plan->gpu.base.computation;
     tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
                                    .y = tally_cuda_address(a->y),
                                    .out = tally_cuda_address(a->out),
@@ -216,7 +216,7 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
 }
 
 tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
-    const tally_computation *c = &l->plan->base.computation;
+    const tally_computation *c = &l->plan->gpu.base.computation;
     const bool refuses_empty = tally_empty_is_error(c);
     if (c->desc.grouping == TALLY_KEYS)
         return launch_runs(l);

@@ -23,13 +23,15 @@ static tally_status start_and_wait(const tally_cuda_plan *plan, CUfunction kerne
     return status;
 }
 
-tally_status tally_cuda_clear_totals(tally_cuda_plan *plan, CUdeviceptr totals, const void *initial, uint64_t count) {
+tally_status tally_cuda_clear_totals(tally_gpu_plan *gpu, uint64_t totals, const void *initial, uint64_t count) {
+    const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
     tally_cuda_clear_args args = {.totals = totals, .initial = tally_cuda_address(initial), .count = count};
     return start_and_wait(plan, plan->kernels.clear_totals, count, &args, "launching the start of pieces");
 }
 
-tally_status tally_cuda_lower_totals(tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count, uint64_t elements,
+tally_status tally_cuda_lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t count, uint64_t elements,
                                      void *out) {
+    const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
     tally_cuda_lower_args args = {
         .totals = totals, .count = count, .elements = elements, .out = tally_cuda_address(out)};
     return start_and_wait(plan, plan->kernels.lower_totals, count, &args, "launching the end of pieces");

@@ -1,15 +1,26 @@
-/* The CUDA back end's part of the interface that concerns plans. */
+/* Plans of CUDA devices: the kernels that were made for a computation. */
 #ifndef TALLY_CUDA_PLAN_H
 #define TALLY_CUDA_PLAN_H
 
-#include "core/backend.h"
+#include "cuda/cuda.h"
+#include "cuda/sizes.h"
+#include "gpu/plan.h"
+
+/* A plan's kernels; NULL where its computation has no such one. */
+typedef struct tally_cuda_kernels {
+#define TALLY_CUDA_KERNEL(name, text)                   CUfunction name;
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) CUfunction name;
+#include "cuda/kernels.def"
+} tally_cuda_kernels;
+
+typedef struct tally_cuda_plan {
+    tally_gpu_plan gpu;
+    tally_cuda_device *device;
+    tally_cuda_sizes sizes;
+    tally_cuda_kernels kernels;
+    uint64_t resident; /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
+} tally_cuda_plan;
 
 tally_status tally_cuda_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
-void tally_cuda_plan_destroy(tally_plan *plan);
-tally_status tally_cuda_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
-tally_status tally_cuda_plan_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
-tally_status tally_cuda_plan_push(tally_plan *plan, const tally_args *args);
-tally_status tally_cuda_plan_finish(tally_plan *plan, void *out, size_t out_bytes);
-void tally_cuda_plan_reset(tally_plan *plan);
 
 #endif

@@ -124,7 +124,7 @@ static tally_status mark_offsets(const tally_cuda_launch *l) {
 static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    const bool segments = l->plan->base.computation.desc.grouping == TALLY_SEGMENTS;
+    const bool segments = l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS;
     tally_cuda_scan_args args = {.x = tally_cuda_address(a->x),
                                  .y = tally_cuda_address(a->y),
                                  .out = tally_cuda_address(a->out),

@@ -1,7 +1,7 @@
 #include "cuda/specialize_exact.h"
 
 #include "cuda/accumulator.h"
-#include "cuda/workspace.h"
+#include "gpu/plan.h"
 #include "exact/superaccumulator.h"
 
 /* Thread blocks a multiprocessor, for which registers must do. With 4 the compiler spilled and f32 took 2.6 times as
@@ -50,7 +50,7 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
                    {"VECTORS", sizes->exact.vectors},
                    {"ROW_BLOCKS", c->in_bytes == 2 && !products ? NARROW_ROW_BLOCKS : ROW_BLOCKS},
                    {"KEY_CHUNK", sizes->exact.key_chunk},
-                   {"REFUSED_RUNS", TALLY_CUDA_REFUSED_RUNS}};
+                   {"REFUSED_RUNS", TALLY_GPU_REFUSED_RUNS}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
         tally_text_print(text, "#define %s %llu\n", choices[k].name, choices[k].value);
     tally_text_print(text, "#define BOTTOM (%d)\n#define OUT_LOWEST (%d)\n",

@@ -109,9 +109,6 @@ typedef struct tally_cuda_cut {
     size_t bytes;
 } tally_cuda_cut;
 
-/* bits of tally_cuda_control.refused, as offsets.cu and runs.cu set them */
-enum { TALLY_CUDA_REFUSED_BAD = 1, TALLY_CUDA_REFUSED_EMPTY = 2, TALLY_CUDA_REFUSED_RUNS = 4 };
-
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
 size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes);
 

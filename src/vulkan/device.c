@@ -1,10 +1,10 @@
 /* A Vulkan device as a device of the library: finding it, its spec, what it can do. GPUs are counted before what merely
  * plays one, each in the loader's order. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/device.h"
 #include "tally/vulkan.h"
 #include "vulkan/adapt.h"
 #include "vulkan/cut.h"
@@ -286,24 +286,12 @@ static tally_vulkan_device *new_device(const tally_vulkan_loader *loader) {
     return v;
 }
 
-/* "" or "N". */
-static tally_status parse_ordinal(const char *options, int *ordinal) {
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(options, &end, 10);
-    if (*options && (*options < '0' || *options > '9' || *end))
-        return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "device spec: 'vulkan:%.32s'; give 'vulkan' or 'vulkan:N' with N from 0", options);
-    *ordinal = errno || value > INT32_MAX ? INT32_MAX : (int)value;
-    return TALLY_OK;
-}
-
 static tally_status vulkan_open(const char *options, tally_device **device) {
     const tally_vulkan_loader *loader;
     VkPhysicalDevice devices[MOST_DEVICES];
     uint32_t count, gpus;
     int ordinal = 0;
-    tally_status status = parse_ordinal(options, &ordinal);
+    tally_status status = tally_gpu_parse_ordinal("vulkan", options, &ordinal);
     if (status == TALLY_OK)
         status = tally_vulkan_driver(&loader);
     if (status == TALLY_OK)
@@ -311,8 +299,7 @@ static tally_status vulkan_open(const char *options, tally_device **device) {
     if (status != TALLY_OK)
         return status;
     if ((uint32_t)ordinal >= count)
-        return tally_fail(TALLY_NO_DEVICE, "no device 'vulkan:%.32s': this machine shows %u Vulkan device%s%s", options,
-                          count, count == 1 ? "" : "s", count ? ", counted from 0" : "; open \"cpu\"");
+        return tally_gpu_no_device("vulkan", "Vulkan", options, count);
     tally_vulkan_device *v = new_device(loader);
     if (!v)
         return TALLY_OUT_OF_MEMORY;
@@ -407,12 +394,12 @@ static const tally_device_interface vulkan_interface = {
     .free = tally_vulkan_free,
     .copy = tally_vulkan_copy,
     .plan_create = tally_vulkan_plan_create,
-    .plan_destroy = tally_vulkan_plan_destroy,
-    .plan_workspace = tally_vulkan_plan_workspace,
-    .run = tally_vulkan_plan_run,
-    .push = tally_vulkan_plan_push,
-    .finish = tally_vulkan_plan_finish,
-    .reset = tally_vulkan_plan_reset,
+    .plan_destroy = tally_gpu_plan_destroy,
+    .plan_workspace = tally_gpu_plan_workspace,
+    .run = tally_gpu_plan_run,
+    .push = tally_gpu_plan_push,
+    .finish = tally_gpu_plan_finish,
+    .reset = tally_gpu_plan_reset,
 };
 
 const tally_backend tally_vulkan_backend = {.name = "vulkan",

@@ -67,7 +67,7 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
 static void launch_rows(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     tally_vulkan_arguments a = tally_vulkan_arguments_of(l);
-    a.carry = l->pieces.carry;
+    a.carry = l->pieces.before ? l->pieces.carry : 0; /* the first piece finds nothing there */
     a.total = l->pieces.total;
     a.slots = cut->chunks > 1 ? l->workspace + cut->slots : 0;
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_EXACT_ROWS], &a,
@@ -84,7 +84,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
     tally_vulkan_inspect(l, &a);
-    if (l->plan->base.computation.desc.grouping == TALLY_SEGMENTS) {
+    if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
         if (l->args->shape.segments)
             tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_SEGMENTS], &a,
                                   divide_up(l->args->shape.segments, l->plan->device->block / cut->many));
@@ -100,7 +100,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
 }
 
 void tally_vulkan_exact_launch(const tally_vulkan_launch *l) {
-    const tally_grouping grouping = l->plan->base.computation.desc.grouping;
+    const tally_grouping grouping = l->plan->gpu.base.computation.desc.grouping;
     if (grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS)
         launch_groups(l);
     else

@@ -38,7 +38,7 @@ static void launch_fold_rows(const tally_vulkan_launch *l) {
 /* Whole tiles in one pass, and what is left of the last as a row of its own, which goes on from there. */
 static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan) {
     const tally_vulkan_cut *cut = l->cut;
-    const tally_computation *c = &l->plan->base.computation;
+    const tally_computation *c = &l->plan->gpu.base.computation;
     const uint64_t whole = cut->tiles * cut->tile, left = cut->extent - whole;
     arguments clear = *scan, tiles = *scan, rest = *scan;
     clear.slots = l->workspace + cut->places;
@@ -106,7 +106,7 @@ static void launch_scan(const tally_vulkan_launch *l) {
 /* ---- segments and keys ---- */
 
 static void launch_groups(const tally_vulkan_launch *l) {
-    const tally_computation *c = &l->plan->base.computation;
+    const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
     const bool scans = tally_is_scan(c), counts = cut->chunks > 1 || !scans;
@@ -191,7 +191,7 @@ static arguments totals_arguments(const tally_vulkan_plan *plan, uint64_t count)
                        .chunk = 1,
                        .chunks = 1,
                        .types = plan->types,
-                       .ddof = plan->base.computation.desc.ddof,
+                       .ddof = plan->gpu.base.computation.desc.ddof,
                        .width = plan->block};
 }
 

@@ -1,18 +1,24 @@
-/* The Vulkan back end's part of the interface that concerns plans. */
+/* Plans of Vulkan devices: the pipelines that were made for a computation. */
 #ifndef TALLY_VULKAN_PLAN_H
 #define TALLY_VULKAN_PLAN_H
 
-#include <stdbool.h>
+#include "gpu/plan.h"
+#include "vulkan/pipeline.h"
 
-#include "core/backend.h"
+typedef struct tally_vulkan_plan {
+    tally_gpu_plan gpu;
+    tally_vulkan_device *device;
+    tally_vulkan_slot slot;
+    uint32_t block; /* threads a workgroup */
+    uint32_t types;
+    VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
+    VkPipeline fold_slots;         /* the reduction of accumulators */
+    VkPipeline scan_once_anywhere; /* the scan in one pass, of arrays that are not aligned for vectors */
+    tally_vulkan_commands commands;
+    tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads */
+} tally_vulkan_plan;
 
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
-void tally_vulkan_plan_destroy(tally_plan *plan);
-tally_status tally_vulkan_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
-tally_status tally_vulkan_plan_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
-tally_status tally_vulkan_plan_push(tally_plan *plan, const tally_args *args);
-tally_status tally_vulkan_plan_finish(tally_plan *plan, void *out, size_t out_bytes);
-void tally_vulkan_plan_reset(tally_plan *plan);
 
 /* Whether a plan is of this back end. */
 bool tally_vulkan_is_plan(const tally_plan *plan);

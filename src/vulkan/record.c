@@ -43,7 +43,7 @@ arguments tally_vulkan_arguments_of(const tally_vulkan_launch *l) {
                        .chunks = (uint32_t)cut->chunks,
                        .panels = (uint32_t)cut->panels,
                        .types = l->plan->types,
-                       .ddof = l->plan->base.computation.desc.ddof,
+                       .ddof = l->plan->gpu.base.computation.desc.ddof,
                        .width = cut->width,
                        .many = cut->many};
 }
@@ -65,7 +65,7 @@ static uint64_t room_of(const tally_computation *c, const tally_args *a) {
 }
 
 void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
-    const tally_computation *c = &l->plan->base.computation;
+    const tally_computation *c = &l->plan->gpu.base.computation;
     const bool keys = c->desc.grouping == TALLY_KEYS;
     a->columns = keys ? room_of(c, l->args) : l->args->shape.segments;
     a->index = tally_vulkan_address(keys ? l->args->keys : l->args->offsets);
@@ -75,7 +75,7 @@ void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
 }
 
 void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups) {
-    const tally_computation *c = &l->plan->base.computation;
+    const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
     const uint64_t items = groups->columns + 1 > cut->tiles ? groups->columns + 1 : cut->tiles;

@@ -2,39 +2,15 @@
 #ifndef TALLY_VULKAN_RECORD_H
 #define TALLY_VULKAN_RECORD_H
 
-#include "core/run.h"
+#include "vulkan/plan.h"
 #include "vulkan/workspace.h"
-
-typedef struct tally_vulkan_plan {
-    tally_plan base;
-    tally_vulkan_device *device;
-    tally_vulkan_slot slot;
-    uint32_t block; /* threads a workgroup */
-    uint32_t types;
-    VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
-    VkPipeline fold_slots;         /* the reduction of accumulators */
-    VkPipeline scan_once_anywhere; /* the scan in one pass, of arrays that are not aligned for vectors */
-    tally_vulkan_commands commands;
-    tally_vulkan_memory scratch;
-    tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads */
-
-    /* input in pieces: an accumulator a column, in totals[current]; a run reads those and writes the others */
-    tally_pieces input;
-    int current;
-    tally_vulkan_memory totals[2];
-} tally_vulkan_plan;
-
-typedef struct tally_vulkan_pieces {
-    VkDeviceAddress carry, total; /* 0: the input is whole */
-    uint64_t before;              /* elements, or rows, in earlier pieces */
-} tally_vulkan_pieces;
 
 typedef struct tally_vulkan_launch {
     const tally_vulkan_plan *plan;
     const tally_args *args;
     const tally_vulkan_cut *cut;
     VkDeviceAddress workspace;
-    tally_vulkan_pieces pieces;
+    tally_gpu_pieces pieces;
     VkDeviceAddress count;   /* where the number of elements lies, or 0 */
     VkDeviceAddress outcome; /* receives a tally_vulkan_control, or 0 */
     VkDeviceAddress runs;    /* receives the number of runs of keys alone, or 0 */

@@ -41,7 +41,6 @@ typedef struct tally_vulkan_control {
     uint64_t runs;
     uint32_t not_bad, not_empty, refused, any_long;
 } tally_vulkan_control;
-enum { TALLY_VULKAN_REFUSED_BAD = 1, TALLY_VULKAN_REFUSED_EMPTY = 2, TALLY_VULKAN_REFUSED_RUNS = 4 };
 
 enum { TALLY_VULKAN_MOST_CHUNK = 1 << 27 /* elements: 32 bits count the bytes of as many, and of their results */ };
 

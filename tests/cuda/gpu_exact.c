@@ -23,7 +23,7 @@ static uint64_t hash_of_plan(const tally_plan *base, tally_exact_layout layout) 
     const tally_cuda_plan *plan = (const tally_cuda_plan *)base;
     tally_superaccumulator state;
     tally_superaccumulator_init(&state, layout);
-    assert_ok(tally_copy(gpu, state.limbs, (const void *)(uintptr_t)plan->totals[plan->current].address,
+    assert_ok(tally_copy(gpu, state.limbs, (const void *)(uintptr_t)plan->gpu.totals[plan->gpu.current].address,
                          (size_t)state.limb_count * sizeof *state.limbs));
     state.first = 0;
     state.end = state.limb_count;

@@ -1,6 +1,6 @@
 /* The launches before a reduction by keys whose outputs may be too small. */
 
-enum { REFUSED_RUNS = 4 /* TALLY_CUDA_REFUSED_RUNS of workspace.h */ };
+enum { REFUSED_RUNS = 4 /* TALLY_GPU_REFUSED_RUNS of gpu/plan.h */ };
 
 /* Adds up the number of runs. */
 extern "C" __global__ void __launch_bounds__(BLOCK) count_runs(groups_args p) {

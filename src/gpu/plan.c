@@ -1,0 +1,234 @@
+#include "gpu/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core/status.h"
+#include "gpu/user.h"
+
+static tally_status enter(const tally_gpu_plan *plan) {
+    return plan->calls->enter ? plan->calls->enter(plan->base.device) : TALLY_OK;
+}
+
+static void leave(const tally_gpu_plan *plan) {
+    if (plan->calls->leave)
+        plan->calls->leave(plan->base.device);
+}
+
+/* ---- creation ---- */
+
+static bool is_grouped(const tally_computation *c) {
+    return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+}
+
+/* A scan from the end meets a group's last element first, and does not know in time where the group starts. */
+static tally_status check_supported(const tally_computation *c, const char *name) {
+    if (is_grouped(c) && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
+        return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
+                          c->entry->name, tally_grouping_name(c->desc.grouping), name);
+    return tally_user_check(c, name);
+}
+
+tally_status tally_gpu_plan_create(tally_device *device, const tally_computation *c, const tally_gpu_calls *calls,
+                                   tally_plan **out) {
+    tally_status status = check_supported(c, calls->name);
+    if (status != TALLY_OK)
+        return status;
+    tally_gpu_plan *plan = calloc(1, calls->plan_bytes);
+    if (!plan)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a plan");
+    plan->base.device = device;
+    plan->calls = calls;
+    tally_computation_copy(c, &plan->base.computation);
+    status = enter(plan);
+    if (status == TALLY_OK) {
+        status = calls->load(plan);
+        leave(plan);
+    }
+    if (status != TALLY_OK) {
+        free(plan);
+        return status;
+    }
+    *out = &plan->base;
+    return TALLY_OK;
+}
+
+void tally_gpu_plan_destroy(tally_plan *base) {
+    tally_gpu_plan *plan = (tally_gpu_plan *)base;
+    if (enter(plan) == TALLY_OK) {
+        plan->calls->release(base->device, &plan->scratch);
+        plan->calls->release(base->device, &plan->totals[0]);
+        plan->calls->release(base->device, &plan->totals[1]);
+        if (plan->calls->unload)
+            plan->calls->unload(plan);
+        leave(plan);
+    }
+    free(plan);
+}
+
+tally_status tally_gpu_plan_workspace(const tally_plan *base, const tally_shape *shape, size_t *bytes) {
+    const tally_gpu_plan *plan = (const tally_gpu_plan *)base;
+    *bytes = plan->calls->workspace(plan, shape);
+    return TALLY_OK;
+}
+
+/* ---- runs ---- */
+
+/* At least 'bytes' of the plan's own memory. What it held is lost when it grows. */
+static tally_status grow(tally_gpu_plan *plan, tally_gpu_memory *memory, size_t bytes) {
+    if (bytes <= memory->bytes)
+        return TALLY_OK;
+    tally_gpu_memory larger = {0};
+    tally_status status =
+        plan->calls->allocate(plan->base.device, bytes, "allocating a plan's scratch memory", &larger);
+    if (status != TALLY_OK)
+        return status;
+    plan->calls->release(plan->base.device, memory);
+    *memory = larger;
+    return TALLY_OK;
+}
+
+static tally_status check_pointers(const tally_gpu_plan *plan, const tally_gpu_run *run, uint64_t elements) {
+    const tally_gpu_calls *calls = plan->calls;
+    const bool is_push = run->pieces.total != 0;
+    tally_pointer all[TALLY_POINTERS];
+    tally_status status = calls->check_pointer(plan->base.device, "workspace", run->args->workspace);
+    tally_run_pointers(&plan->base.computation, run->args, elements, is_push, all);
+    for (int k = 0; k < TALLY_POINTERS && status == TALLY_OK; k++)
+        status = calls->check_pointer(plan->base.device, all[k].name, all[k].address);
+    return status;
+}
+
+tally_status tally_gpu_prepare(tally_gpu_plan *plan, const tally_gpu_run *run, uint64_t elements, size_t bytes,
+                               uint64_t *workspace) {
+    const tally_args *args = run->args;
+    tally_status status = check_pointers(plan, run, elements);
+    if (status == TALLY_OK && args->workspace && bytes) {
+        *workspace = (uint64_t)(uintptr_t)args->workspace;
+        return tally_run_check_workspace(args, bytes, plan->calls->alignment);
+    }
+    if (status == TALLY_OK)
+        status = grow(plan, &plan->scratch, bytes);
+    *workspace = plan->scratch.address;
+    return status;
+}
+
+bool tally_gpu_has_findings(const tally_computation *c) {
+    return c->desc.grouping == TALLY_SEGMENTS || tally_counts_runs(c);
+}
+
+tally_status tally_gpu_conclude(const tally_gpu_plan *plan, const tally_args *args, const tally_gpu_findings *f) {
+    const tally_computation *c = &plan->base.computation;
+    const bool is_bad = f->refused & TALLY_GPU_REFUSED_BAD;
+    const tally_outcome outcome = {.is_bad = is_bad,
+                                   .is_empty = f->refused & TALLY_GPU_REFUSED_EMPTY,
+                                   .lacks_room = f->refused & TALLY_GPU_REFUSED_RUNS,
+                                   .segment = is_bad ? f->bad : f->empty,
+                                   .runs = f->runs};
+    if (tally_counts_runs(c) && args->count)
+        *args->count = f->runs;
+    return tally_run_outcome(c, args, &outcome);
+}
+
+static tally_status run_entered(tally_gpu_plan *plan, const tally_gpu_run *run) {
+    tally_status status = tally_run_check_empty(&plan->base.computation, run->args);
+    return status == TALLY_OK ? plan->calls->run(plan, run) : status;
+}
+
+tally_status tally_gpu_run_with(tally_gpu_plan *plan, const tally_args *args, void *stream, const void *extra) {
+    const tally_gpu_run run = {.args = args, .stream = stream, .extra = extra};
+    tally_status status = enter(plan);
+    if (status != TALLY_OK)
+        return status;
+    status = run_entered(plan, &run);
+    leave(plan);
+    return status;
+}
+
+tally_status tally_gpu_plan_run(tally_plan *base, const tally_args *args, uint64_t results, tally_stream stream) {
+    (void)results;
+    return tally_gpu_run_with((tally_gpu_plan *)base, args, stream, NULL);
+}
+
+/* ---- pieces ---- */
+
+static tally_status begin_pieces(tally_gpu_plan *plan, uint64_t columns, const void *initial) {
+    size_t bytes;
+    if (__builtin_mul_overflow(columns, plan->total_bytes, &bytes))
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " accumulators", columns);
+    tally_status status = plan->calls->check_pointer(plan->base.device, "initial", initial);
+    for (int k = 0; k < 2 && status == TALLY_OK; k++)
+        status = grow(plan, &plan->totals[k], bytes ? bytes : 1);
+    if (status == TALLY_OK && columns)
+        status = plan->calls->clear_totals(plan, plan->totals[0].address, initial, columns);
+    if (status != TALLY_OK)
+        return status;
+    plan->current = 0;
+    plan->input = (tally_pieces){.begun = true, .columns = columns};
+    return TALLY_OK;
+}
+
+static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
+    uint64_t columns;
+    bool first = !plan->input.begun;
+    tally_status status = tally_pieces_next(&plan->input, &plan->base.computation, &args->shape, &columns);
+    if (status == TALLY_OK && first)
+        status = begin_pieces(plan, columns, args->initial);
+    if (status != TALLY_OK || !args->shape.extent || !columns)
+        return status;
+    const tally_gpu_run run = {.args = args,
+                               .pieces = {.carry = plan->totals[plan->current].address,
+                                          .total = plan->totals[!plan->current].address,
+                                          .before = plan->input.rows}};
+    status = run_entered(plan, &run);
+    if (status == TALLY_OK) {
+        plan->input.rows += args->shape.extent;
+        plan->current = !plan->current;
+    } else if (first) {
+        plan->input.begun = false; /* as if it had not been tried */
+    }
+    return status;
+}
+
+tally_status tally_gpu_plan_push(tally_plan *base, const tally_args *args) {
+    tally_gpu_plan *plan = (tally_gpu_plan *)base;
+    tally_status status = enter(plan);
+    if (status != TALLY_OK)
+        return status;
+    status = push(plan, args);
+    leave(plan);
+    return status;
+}
+
+/* A tally_finish without a push is the reduction of nothing. */
+static tally_status finish(tally_gpu_plan *plan, void *out, size_t out_bytes) {
+    const tally_computation *c = &plan->base.computation;
+    uint64_t columns;
+    if (tally_is_scan(c))
+        return TALLY_OK;
+    tally_status status = tally_pieces_finish(&plan->input, c, out_bytes, &columns);
+    if (status == TALLY_OK)
+        status = plan->calls->check_pointer(plan->base.device, "out", out);
+    if (status == TALLY_OK && !plan->input.begun)
+        status = begin_pieces(plan, 1, NULL);
+    if (status == TALLY_OK && columns)
+        status = plan->calls->lower_totals(plan, plan->totals[plan->current].address, columns, plan->input.rows, out);
+    return status;
+}
+
+tally_status tally_gpu_plan_finish(tally_plan *base, void *out, size_t out_bytes) {
+    tally_gpu_plan *plan = (tally_gpu_plan *)base;
+    tally_status status = enter(plan);
+    if (status != TALLY_OK)
+        return status;
+    status = finish(plan, out, out_bytes);
+    leave(plan);
+    if (status == TALLY_OK)
+        tally_gpu_plan_reset(base);
+    return status;
+}
+
+void tally_gpu_plan_reset(tally_plan *base) {
+    tally_gpu_plan *plan = (tally_gpu_plan *)base;
+    plan->input = (tally_pieces){0};
+}

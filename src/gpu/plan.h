@@ -1,0 +1,118 @@
+/* Plans of GPUs, as far as every GPU back end has them: scratch memory, the checks of a run, input in pieces, and the
+ * errors that kernels find. A back end's own plan begins with a tally_gpu_plan and brings a table of calls: memory,
+ * kernels, and how a run is put into a stream or a command buffer. */
+#ifndef TALLY_GPU_PLAN_H
+#define TALLY_GPU_PLAN_H
+
+#include "core/backend.h"
+#include "core/run.h"
+
+/* Device memory of the library's own. */
+typedef struct tally_gpu_memory {
+    uint64_t address; /* 0: none */
+    size_t bytes;
+    void *handle; /* what the back end knows it by */
+} tally_gpu_memory;
+
+typedef struct tally_gpu_calls tally_gpu_calls;
+
+typedef struct tally_gpu_plan {
+    tally_plan base;
+    const tally_gpu_calls *calls;
+    size_t total_bytes; /* of an accumulator as it is kept between pieces */
+    tally_gpu_memory scratch;
+
+    /* Input in pieces: an accumulator for each column, in totals[current]. A run reads those and writes the others, so
+     * that they stay as they were if it fails. */
+    tally_pieces input;
+    int current;
+    tally_gpu_memory totals[2];
+} tally_gpu_plan;
+
+/* Where a run over a piece of an input finds and leaves accumulators, an address each. */
+typedef struct tally_gpu_pieces {
+    uint64_t carry;  /* of earlier pieces; 0 where the input is whole */
+    uint64_t total;  /* of all pieces up to this one; 0 likewise */
+    uint64_t before; /* elements, or rows, in earlier pieces */
+} tally_gpu_pieces;
+
+typedef struct tally_gpu_run {
+    const tally_args *args;
+    tally_gpu_pieces pieces;
+    void *stream;      /* the caller's stream or command buffer; NULL: the run ends before the call does */
+    const void *extra; /* of a call of the back end's own; NULL: none */
+} tally_gpu_run;
+
+/* Bits that kernels of segments and keys set when they refuse to write anything. */
+enum { TALLY_GPU_REFUSED_BAD = 1, TALLY_GPU_REFUSED_EMPTY = 2, TALLY_GPU_REFUSED_RUNS = 4 };
+
+/* What such kernels have found. */
+typedef struct tally_gpu_findings {
+    uint32_t refused;    /* TALLY_GPU_REFUSED_ bits */
+    uint64_t bad, empty; /* the first segment of each kind, where the bit is set */
+    uint64_t runs;       /* of equal keys */
+} tally_gpu_findings;
+
+struct tally_gpu_calls {
+    const char *name;  /* in messages: "CUDA" */
+    size_t plan_bytes; /* of the back end's plan */
+    size_t alignment;  /* of a workspace */
+
+    /* Makes the device the calling thread's own until 'leave'; NULL where that means nothing. Around all that follow.
+     */
+    tally_status (*enter)(const tally_device *device);
+    void (*leave)(const tally_device *device);
+
+    /* 'what' begins the message of a failure. Releasing waits for what still uses the memory; none may be released. */
+    tally_status (*allocate)(tally_device *device, size_t bytes, const char *what, tally_gpu_memory *memory);
+    void (*release)(tally_device *device, tally_gpu_memory *memory);
+
+    /* TALLY_INVALID_ARGUMENT if kernels cannot reach an address that is not NULL. 'name': of the member of tally_args.
+     */
+    tally_status (*check_pointer)(const tally_device *device, const char *name, const void *pointer);
+
+    /* Fills in the rest of a plan, whose gpu part but for total_bytes is there; nothing is left behind on failure. */
+    tally_status (*load)(tally_gpu_plan *plan);
+    /* Gives back what 'load' and runs have put into the back end's part; NULL where the device keeps that. */
+    void (*unload)(tally_gpu_plan *plan);
+
+    size_t (*workspace)(const tally_gpu_plan *plan, const tally_shape *shape);
+
+    /* All of a run: cuts the shape, calls tally_gpu_prepare, launches and, without a stream, waits and calls
+     * tally_gpu_conclude. */
+    tally_status (*run)(tally_gpu_plan *plan, const tally_gpu_run *run);
+
+    /* Sets accumulators to nothing, or to the initial value, and gives the results of accumulators. Both wait until
+     * that is done. 'elements': of each, in all pieces. */
+    tally_status (*clear_totals)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
+    tally_status (*lower_totals)(tally_gpu_plan *plan, uint64_t totals, uint64_t count, uint64_t elements, void *out);
+};
+
+/* ---- for the back ends' run ---- */
+
+/* Checks the pointers of a run over 'elements' elements and gives its workspace of 'bytes' bytes: the caller's, or the
+ * plan's, which grows. */
+tally_status tally_gpu_prepare(tally_gpu_plan *plan, const tally_gpu_run *run, uint64_t elements, size_t bytes,
+                               uint64_t *workspace);
+
+/* Whether kernels of a computation have findings to tell. */
+bool tally_gpu_has_findings(const tally_computation *computation);
+
+/* The status that the findings of a run are, once it is done; gives the caller the number of runs of keys. */
+tally_status tally_gpu_conclude(const tally_gpu_plan *plan, const tally_args *args, const tally_gpu_findings *findings);
+
+/* A run with an extra of the back end's own. */
+tally_status tally_gpu_run_with(tally_gpu_plan *plan, const tally_args *args, void *stream, const void *extra);
+
+/* ---- the interface of devices, but for making plans ---- */
+
+tally_status tally_gpu_plan_create(tally_device *device, const tally_computation *computation,
+                                   const tally_gpu_calls *calls, tally_plan **plan);
+void tally_gpu_plan_destroy(tally_plan *plan);
+tally_status tally_gpu_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
+tally_status tally_gpu_plan_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
+tally_status tally_gpu_plan_push(tally_plan *plan, const tally_args *args);
+tally_status tally_gpu_plan_finish(tally_plan *plan, void *out, size_t out_bytes);
+void tally_gpu_plan_reset(tally_plan *plan);
+
+#endif
