@@ -37,6 +37,11 @@ class Memory:
             self.buffers[name] = memory, room
         return memory + past
 
+    def free(self):
+        for memory, _ in self.buffers.values():
+            self.tally.lib.tally_free(self.tally.device, memory)
+        self.buffers.clear()
+
     def copy(self, to, from_, bytes_):
         self.tally.check(self.tally.lib.tally_copy(self.tally.device, to, from_, bytes_))
 
@@ -142,3 +147,4 @@ def compile_part(options, cases):
             device.tally.destroy(plan)
         except (Refused, RuntimeError): # the survey itself says so
             pass
+        device.memory.free() # the other processes need some too
