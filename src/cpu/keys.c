@@ -1,7 +1,7 @@
 /* Reductions and scans by key: a group is a run of equal neighbouring keys.
  *
- * A task looks for heads, elements whose key differs from the one before, in its chunk; how many there are is handed on
- * with the open group, so each task knows where its results go. */
+ * A task finds the heads of its chunk, the elements whose key differs from the one before. It hands on the number of
+ * heads and the open group, so each task knows where its results go. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "cpu/scan.h"
 #include "cpu/scratch.h"
 
-/* What a chunk of a reduction leaves: how many heads it has, where the first and the last of them are, and the number
- * of the run that is open before it. */
+/* The record of a chunk of a reduction: the number of its heads, the positions of the first and the last, and the
+ * number of the run that is open before it. */
 typedef struct remains {
     uint64_t heads, first_head, last_head, run;
 } remains;
@@ -24,7 +24,7 @@ typedef struct keys {
     uint64_t elements;
     uint64_t tasks;
     char *keys_out;
-    uint64_t *starts;   /* reverse scans: where the group begins that a chunk's first element belongs to */
+    uint64_t *starts;   /* reverse scans: the beginning of the group of a chunk's first element */
     uint64_t run;       /* handed on: the number of the open group */
     uint64_t run_start; /* handed on: where it begins */
     uint64_t run_end;   /* handed on in reverse scans: where it ends */
@@ -108,7 +108,8 @@ static tally_status count_runs(tally_cpu_plan *plan, keys *k, uint64_t *runs) {
 static void starts_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
     tally_stretch s = find_stretch(k, task, worker);
-    /* where this chunk's last run begins; find_starts makes of it where the run begins that the next one starts in */
+    /* the beginning of this chunk's last run; find_starts turns it into the beginning of the run that the next chunk
+     * starts in */
     k->starts[task] = s.boundaries ? last_head(&s) : UINT64_MAX;
 }
 
@@ -131,8 +132,8 @@ static void write_keys(const keys *k, const tally_stretch *s) {
                             k->keys_out + (s->first_result + 1) * k->key_bytes);
 }
 
-/* Whether a fold looks at elements' indices in their run: where the run begins that a chunk starts in, only the chunks
- * before can tell. */
+/* Whether a fold uses elements' indices in their run. Only the chunks before can tell where the run begins that a chunk
+ * starts in. */
 static bool needs_start(const tally_computation *c) {
     return c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax || c->monoid == TALLY_MONOID_user;
 }
@@ -177,8 +178,8 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     }
 }
 
-/* Where the runs were counted, a chunk's results have their places and no task waits for another: what reaches over the
- * chunks' ends is put together afterwards. */
+/* If the runs were counted, the places of a chunk's results are known and no task waits for another. The parts that
+ * cross the chunks' ends are combined afterwards. */
 static void reduce_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
     const size_t bytes = k->runs.plan->acc_bytes;
@@ -214,8 +215,8 @@ static void join_chunks(keys *k) {
     }
 }
 
-/* Fails where the outputs are too small for the runs that there are, which are counted first unless there is room for
- * as many runs as elements. */
+/* Fails if the outputs are too small for the runs. The runs are counted first unless there is room for as many runs as
+ * elements. */
 static tally_status check_room(tally_cpu_plan *plan, keys *k, const tally_args *args) {
     const tally_computation *c = &k->runs.plan->base.computation;
     size_t result = c->out_bytes * c->per_result;

@@ -1,4 +1,4 @@
-/* Which instruction-set level this processor and this build have. */
+/* The instruction-set levels of this build and this processor. */
 #include <string.h>
 
 #include "core/status.h"

@@ -5,8 +5,8 @@
 #include "cpu/kernels/exact.h"
 #include "cpu/kernels/kernels.h"
 
-/* The level of this name, or the best that the processor has where name is NULL. TALLY_NO_DEVICE if the processor or
- * the build lacks it. */
+/* The level of this name or, if name is NULL, the processor's best. TALLY_NO_DEVICE if the processor or the build lacks
+ * it. */
 tally_status tally_cpu_level_choose(const char *name, const tally_cpu_level **level, const tally_exact_kernels **exact);
 
 #endif

@@ -1,4 +1,4 @@
-/* The way from accumulators to output elements, and back for initial values. */
+/* From accumulators to output elements, and from initial values to accumulators. */
 #ifndef TALLY_CPU_LOWER_H
 #define TALLY_CPU_LOWER_H
 

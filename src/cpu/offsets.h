@@ -10,7 +10,7 @@
 /* Reads 'count' offsets, of which the first is number 'first'. A negative one becomes a number above 2^63. */
 void tally_cpu_read_offsets(const void *offsets, tally_dtype type, uint64_t first, size_t count, uint64_t *numbers);
 
-/* The same without a copy where the caller's array can be read as it is; else the numbers are written to 'room'. */
+/* The same without a copy if the caller's array can be read as it is; else the numbers are written to 'room'. */
 static inline const uint64_t *tally_cpu_see_offsets(const void *offsets, tally_dtype type, uint64_t first, size_t count,
                                                     uint64_t *room) {
     const void *at = (const char *)offsets + first * sizeof *room;

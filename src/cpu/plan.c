@@ -1,4 +1,4 @@
-/* Plans of the CPU: choosing kernels, and sending runs and pieces to the drivers. */
+/* Plans of the CPU: chooses kernels and sends runs and pieces to the drivers. */
 #include "cpu/plan.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static tally_status no_memory(size_t bytes) {
     return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %zu bytes of a plan", bytes);
 }
 
-/* The direct scan, where the accumulator is the result and the output is as wide as the input or 64 bits. */
+/* The direct scan, if the accumulator is the result and the output is as wide as the input or 64 bits. */
 static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_type *type, const tally_computation *c,
                                                    bool in_f64) {
     const tally_desc *d = &c->desc;
@@ -162,7 +162,7 @@ static tally_status push(tally_cpu_plan *plan, const tally_args *args) {
     if (status == TALLY_OK)
         plan->input.rows += args->shape.extent;
     else if (first)
-        plan->input.begun = false; /* as if it had not been tried */
+        plan->input.begun = false; /* as if it had not been called */
     return status;
 }
 
@@ -173,7 +173,7 @@ tally_status tally_cpu_plan_push(tally_plan *base, const tally_args *args) {
     return status;
 }
 
-/* A tally_finish without a push is the reduction of nothing. */
+/* tally_finish without a push gives the reduction of zero elements. */
 static tally_status finish(tally_cpu_plan *plan, void *out, size_t out_bytes) {
     const tally_computation *c = &plan->base.computation;
     if (tally_is_scan(c))

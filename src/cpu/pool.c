@@ -1,8 +1,8 @@
 /* The pool: one job slot, a share of the tasks for each thread, and a gate that threads enter while the job is open.
  *
- * A thread that sees a new job enters (inside += 1) and then looks whether the job is still open; the caller closes the
- * job when no task is left and waits until inside is 0. So whoever comes late finds the door closed and touches
- * nothing, and the caller waits only for threads that do hold a task. */
+ * A thread that sees a new job enters (inside += 1) and then checks whether the job is still open. The caller closes
+ * the job when no task is left and waits until inside is 0. So a late thread finds the job closed and touches nothing,
+ * and the caller waits only for threads that hold a task. */
 #define _GNU_SOURCE
 #include "cpu/pool.h"
 
@@ -20,8 +20,8 @@
 
 #include "cpu/fpenv.h"
 
-/* How long a thread without work spins before it sleeps, and the caller before it yields. Long enough to bridge the
- * gap between two calls in a loop, short enough to leave the core to others. */
+/* How long a thread without work spins before it sleeps, and the caller before it yields: long enough to bridge the gap
+ * between two calls in a loop, short enough to leave the core to others. */
 enum { SPIN_NANOSECONDS = 20000, SPINS_BETWEEN_LOOKS = 32 };
 
 typedef struct share {
@@ -31,17 +31,17 @@ typedef struct share {
 
 struct tally_pool {
     pthread_mutex_t busy; /* held by the caller whose job runs */
-    unsigned threads;     /* workers, the caller included; guarded, as what follows it, by 'busy' */
-    unsigned started;     /* of them, how many exist; the caller is the first */
+    unsigned threads;     /* workers, including the caller; like the following members guarded by 'busy' */
+    unsigned started;     /* how many of them exist; the caller is the first */
     pthread_t *handles;
     share *shares;
 
     _Alignas(64) atomic_uint generation; /* a new value is a new job; sleepers wait on it */
     atomic_uint sleepers;
     atomic_bool ending;
-    bool alone; /* there are to be no threads but the caller's: never changes */
+    bool alone; /* no threads except the caller's; never changes */
 
-    /* What a thread that enters reads lies in the line that it enters by: each line more that has to come from the
+    /* An entering thread reads only the cache line by which it enters: each further line that must come from the
      * caller's core delays the start by about 0.1 us. */
     _Alignas(64) atomic_uint inside;
     atomic_uint open; /* the generation whose job takes workers; 0: none */
@@ -131,8 +131,8 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
-/* Signals are the business of the program's own threads. A worker takes those that its own faults raise, and the
- * ticks of a profiler. */
+/* The program's own threads handle signals. A worker takes only those that its own faults raise, and the ticks of a
+ * profiler. */
 static void block_signals(sigset_t *before) {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
     sigset_t blocked;
@@ -142,7 +142,7 @@ static void block_signals(sigset_t *before) {
     pthread_sigmask(SIG_BLOCK, &blocked, before);
 }
 
-/* Starts the threads that are still missing; whatever cannot be started is done without. */
+/* Starts the missing threads. If some cannot be started, the pool works without them. */
 static void start_threads(tally_pool *pool) {
     sigset_t signals;
     block_signals(&signals);
@@ -163,8 +163,8 @@ static void start_threads(tally_pool *pool) {
 
 /* ---- fork ---- */
 
-/* A child of fork has the pools, but none of their threads; a job, or a worker on its way in or out, that the fork
- * caught never ends there. So the child, still alone, makes every pool like one whose threads have not started. */
+/* A child of fork has the pools but none of their threads. A job, or a worker entering or leaving, that the fork caught
+ * never ends there. So the child, which is still alone, resets every pool to one whose threads have not started. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static tally_pool *pools;
 

@@ -1,7 +1,7 @@
 /* Reductions over all values and along an axis.
  *
- * The work is cut into tasks by the shape alone, never by the number of threads, and partial results are combined in
- * the order of the elements: that is why the same bits come out for any number of threads. */
+ * Only the shape decides how the work is cut into tasks, never the number of threads. Partial results are combined in
+ * the order of the elements. So the bits are the same for any number of threads. */
 #include <string.h>
 
 #include "core/arithmetic.h"
@@ -9,25 +9,24 @@
 #include "cpu/scratch.h"
 
 enum {
-    /* Up to so many values, of whatever type, are one task: of the widest type they have a task's bytes. */
+    /* Up to this many values, of any type, are one task; of the widest type they have a task's bytes. */
     FEW_VALUES = TALLY_CPU_TASK_BYTES / 8,
     /* Elements of a chunk are a multiple of this, so that chunks begin where vectors do. */
     CHUNK_ELEMENTS = 4096,
-    /* Rows of a chunk of columns are a multiple of this: each chunk leaves a row of accumulators, which is written,
+    /* Rows of a chunk of columns are a multiple of this. Each chunk leaves a row of accumulators, which is written,
      * read and combined by the caller alone (1024 x 1024 f32: 100 us with 8 rows, 49 with 64, 39 with 128). */
     CHUNK_ROWS = 128,
-    /* Groups or tiles from which on there are tasks enough without cutting the extent, too. */
+    /* From this many groups or tiles on there are enough tasks without cutting the extent, too. */
     ENOUGH_TASKS = TALLY_CPU_MOST_TASKS / 4,
     /* Most tasks of whole groups, which leave no partial results to combine. */
     MOST_GROUP_TASKS = 16 * TALLY_CPU_MOST_TASKS,
-    /* Rows up to so many bytes are folded many at a call: a call for each would take longer than the row. */
+    /* Rows of up to this many bytes are folded many per call, since a call for each would take longer than the row. */
     SHORT_ROW_BYTES = 256,
-    /* Where the extent x inner elements of a group have fewer bytes, a task has several groups. */
+    /* If the extent x inner elements of a group have fewer bytes, a task has several groups. */
     SMALL_BLOCK_BYTES = TALLY_CPU_TILE_BYTES,
     LEAST_TILE = 16, /* columns */
-    /* Narrower rows are taken several as one, until that has so many columns, which fill vectors well; but not so many
-     * that fewer than LEAST_WIDE_ROWS of these are left, for then combining their columns takes longer than that saves.
-     */
+    /* Several narrower rows are taken as one, until it has this many columns, which fill vectors well. But at least
+     * LEAST_WIDE_ROWS of these must be left; with fewer, combining their columns takes longer than this saves. */
     WIDE_ENOUGH = 256,
     LEAST_WIDE_ROWS = 8
 };
@@ -37,7 +36,7 @@ typedef struct reduction {
     const void *x, *y;
     uint64_t outer, extent, inner;
     uint64_t index;  /* number of the first row */
-    void *out;       /* where results go, lowered, if 'into' is NULL */
+    void *out;       /* receives the lowered results if 'into' is NULL */
     void *into;      /* else the accumulators that they are combined into */
     uint64_t chunk;  /* rows of a task along the extent */
     uint64_t chunks; /* tasks along the extent */
@@ -68,8 +67,8 @@ static const void *input(const reduction *r, const void *base, uint64_t element)
     return tally_at(base, element, r->plan->base.computation.in_bytes);
 }
 
-/* Rows of a chunk: so many that a task is worth a thread's while and that there are at most MOST_TASKS of them, and a
- * multiple of what chunks are made of. */
+/* Rows of a chunk: enough to make a task worth a thread's time, at most MOST_TASKS chunks, and a multiple of the rows
+ * that chunks are made of. */
 static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
     uint64_t row_bytes = r->inner * r->plan->base.computation.in_bytes;
     uint64_t tasks = most(TALLY_CPU_MOST_TASKS / most(other_tasks, 1), 1);
@@ -79,8 +78,8 @@ static uint64_t chunk_rows(const reduction *r, uint64_t other_tasks) {
     return least(round_up(rows, r->inner == 1 ? CHUNK_ELEMENTS : CHUNK_ROWS), r->extent);
 }
 
-/* Little input is read sooner than a second thread can be there to help. It is cut into the same tasks all the same, so
- * that results do not depend on who does them. */
+/* The caller reads little input before a second thread can help. It is cut into the same tasks all the same, so that
+ * results do not depend on who does them. */
 static void run_tasks(reduction *r, size_t tasks, tally_task *task) {
     const tally_computation *c = &r->plan->base.computation;
     uint64_t bytes = r->outer * r->extent * r->inner * c->in_bytes * (r->y ? 2 : 1);
@@ -140,7 +139,7 @@ static void combine_partials(const reduction *r, uint64_t group) {
 static tally_status reduce_groups(tally_cpu_plan *plan, reduction *r) {
     r->chunk = chunk_rows(r, r->outer);
     r->chunks = divide_up(r->extent, most(r->chunk, 1));
-    if (r->outer == 1 && r->chunks == 1) { /* small: nothing to share out, nothing to allocate */
+    if (r->outer == 1 && r->chunks == 1) { /* small: nothing to share, nothing to allocate */
         _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
         fold_chunk(r, 0, 0, acc);
         emit(r, 0, 1, acc);
@@ -174,8 +173,8 @@ static void fold_column_tile(const reduction *r, uint64_t group, uint64_t first,
                                    r->inner, r->index + first, acc);
 }
 
-/* Columns of a whole tile, with nothing in acc before. Few rows are not worth filling accumulators for, only to read
- * them again: 0.71 of the roof with, 0.9 without for a sum of three rows. */
+/* Columns of a whole tile, with nothing in acc before. For few rows, filling accumulators and reading them again does
+ * not pay: 0.71 of the roof with it, 0.9 without for a sum of three rows. */
 static void fold_fresh_tile(const reduction *r, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
                             uint64_t width, void *acc) {
     const tally_cpu_kernels *kernels = r->plan->kernels;
@@ -188,9 +187,9 @@ static void fold_fresh_tile(const reduction *r, uint64_t group, uint64_t first, 
     fold_column_tile(r, group, first, rows, column, width, acc);
 }
 
-/* Narrow columns would leave most of a vector empty, so several rows are taken as one wide row, whose accumulators are
- * combined at the end. That changes the order of the combination and hides an element's row, so only monoids that need
- * neither are treated so. Returns how many rows; 1 if it does not pay. */
+/* Narrow columns would leave most of a vector empty, so several rows are taken as one wide row, and its accumulators
+ * are combined at the end. This changes the order of the combination and hides an element's row, so it is only for
+ * monoids that need neither. Returns the number of rows; 1 if it does not pay. */
 static uint64_t rows_taken_as_one(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
     if (plan->base.computation.exact)
         return 1;
@@ -215,7 +214,7 @@ void tally_cpu_fold_whole_rows(const tally_cpu_plan *plan, const void *x, const 
     uint64_t by = rows_taken_as_one(plan, rows, inner), wide = inner * by, wide_rows = rows / by;
     kernels->identity(&plan->context, wide, acc);
     kernels->fold_columns(&plan->context, x, y, wide_rows, wide, wide, index, acc);
-    for (uint64_t left = by; left > 1; left -= left / 2) /* the last half of them into the first: few calls */
+    for (uint64_t left = by; left > 1; left -= left / 2) /* the last half into the first, with few calls */
         kernels->combine(&plan->context, left / 2 * inner, tally_at(acc, (left - left / 2) * inner, plan->acc_bytes),
                          acc);
     uint64_t done = wide_rows * by;
@@ -288,8 +287,8 @@ static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
     return TALLY_OK;
 }
 
-/* All values, so few that one task has them: the same as reduce_groups would do, without its bookkeeping, which takes
- * as long as folding a hundred values. */
+/* All values, few enough for one task: as reduce_groups, but without its bookkeeping, which takes as long as folding a
+ * hundred values. */
 static void reduce_few(const tally_cpu_plan *plan, const tally_args *args) {
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
     plan->kernels->identity(&plan->context, 1, acc);

@@ -1,4 +1,4 @@
-/* Stretches of groups: fold what is handed on, reduce, scan. */
+/* Stretches of groups: fold the carried value, reduce, scan. */
 #include "cpu/runs.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ static uint64_t boundary(const tally_stretch *s, uint64_t k) {
     return number;
 }
 
-/* Boundaries first .. first + count - 1: the caller's offsets themselves where they can be read as they are, else a
- * copy of them in 'room'. */
+/* Boundaries first .. first + count - 1: the caller's offsets themselves if they can be read as they are, else a copy
+ * of them in 'room'. */
 static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, size_t count, uint64_t *room) {
     if (s->heads) {
         for (size_t k = 0; k < count; k++)
@@ -27,7 +27,7 @@ static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, s
     return tally_cpu_see_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, room);
 }
 
-/* Whether the operator's way out takes the number of elements, too. */
+/* Whether the operator's lower uses the number of elements. */
 static bool needs_lengths(const tally_cpu_plan *plan) {
     const tally_op op = plan->base.computation.desc.op;
     return op == TALLY_MEAN || op == TALLY_ALL || op == TALLY_USER;

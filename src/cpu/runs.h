@@ -1,6 +1,6 @@
-/* Groups of any length side by side: what segments and keys have in common. The elements are cut into stretches, one a
- * task; boundaries between groups lie inside a stretch or at its ends. A group that reaches over several stretches is
- * handed on from one to the next, in order (in a reverse scan from the last to the first). */
+/* Groups of any length side by side, for segments and keys. The elements are cut into stretches, one per task;
+ * boundaries between groups lie inside a stretch or at its ends. A group that crosses several stretches is handed from
+ * one to the next, in order (in a reverse scan from the last to the first). */
 #ifndef TALLY_CPU_RUNS_H
 #define TALLY_CPU_RUNS_H
 
@@ -15,8 +15,8 @@ typedef struct tally_stretch {
     const void *offsets;
     tally_dtype offsets_type;
     uint64_t first_offset;
-    uint64_t group_start;  /* where the group begins that piece 0 belongs to: at begin or before */
-    uint64_t group_end;    /* where the group ends that the last piece belongs to: at end or behind (reverse scans) */
+    uint64_t group_start;  /* the beginning of piece 0's group: at begin or before */
+    uint64_t group_end;    /* the end of the last piece's group: at end or after it (reverse scans) */
     uint64_t first_result; /* the number of piece 0's group */
 } tally_stretch;
 
@@ -27,22 +27,22 @@ typedef struct tally_runs {
     bool stream;
 } tally_runs;
 
-/* *own = what the stretch adds to the group that is handed on: the last piece, or the first in a reverse scan. */
+/* *own = the stretch's part of the group that is handed on: the last piece, or the first in a reverse scan. */
 void tally_stretch_fold(const tally_runs *runs, const tally_stretch *stretch, unsigned worker, void *own);
 
 /* *carry, the value of the open group before the stretch, becomes the one after it. */
 void tally_stretch_hand_on(const tally_runs *runs, const tally_stretch *stretch, const void *own, void *carry);
 
-/* *first = what the stretch adds to the group that was open before it and ends in it. */
+/* *first = the stretch's part of the group that was open before it and ends in it. */
 void tally_stretch_first(const tally_runs *runs, const tally_stretch *stretch, void *first);
 
-/* Results of the groups that lie in the stretch as a whole. */
+/* Results of the groups that lie wholly in the stretch. */
 void tally_stretch_inner(const tally_runs *runs, const tally_stretch *stretch, unsigned worker);
 
-/* Results of all groups that end at a boundary of the stretch. *carry is what came before, and is clobbered. */
+/* Results of all groups that end at a boundary of the stretch. *carry is the value before it, and is overwritten. */
 void tally_stretch_reduce(const tally_runs *runs, const tally_stretch *stretch, unsigned worker, void *carry);
 
-/* Results of all elements of the stretch. *carry likewise. */
+/* Results of all elements of the stretch; *carry as above. */
 void tally_stretch_scan(const tally_runs *runs, const tally_stretch *stretch, unsigned worker, void *carry);
 
 /* Bytes of worker scratch for the above. */

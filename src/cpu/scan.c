@@ -1,9 +1,9 @@
 /* Scans over all values and along an axis.
  *
- * A group is cut into chunks that fit the second cache. A chunk is folded first, which brings it there; then, when its
- * turn comes, the value before it is combined with its own and handed on; then it is scanned from the cache. Chunks are
- * taken in order and the hand-over is short, so threads hardly wait. The value before a chunk is always made of whole
- * chunks, in order: the same bits for any number of threads. */
+ * A group is cut into chunks that fit the second-level cache. A thread folds its chunk, which brings it there. When its
+ * turn comes, it combines the value before the chunk with the chunk's own and passes it on. Then it scans the chunk
+ * from the cache. Chunks are taken in order and passing the value on is short, so threads hardly wait. The value before
+ * a chunk is always made of whole chunks, in order, so the bits are the same for any number of threads. */
 #include <string.h>
 
 #include "core/arithmetic.h"
@@ -13,12 +13,12 @@
 #include "cpu/scratch.h"
 
 enum {
-    /* Elements of a call that may store past the caches: a fence for every short run, or small tile, would cost more
-     * than that saves (planes of 16 x 16: 9.8 ms with, 6.0 without). */
+    /* Least elements of a call that may store past the caches: a fence for every short run, or small tile, would cost
+     * more than it saves (planes of 16 x 16: 9.8 ms with, 6.0 without). */
     LEAST_STREAMED = 4096,
     TILE_ROW_BYTES = 4096, /* of a row in a tile of columns, at most; and at least so many columns: */
     LEAST_TILE = 16,
-    /* Fewer tiles than this leave threads without work; rows are shared out instead, where they are more than these. */
+    /* Fewer tiles than this leave threads without work; then rows are shared instead, if they are more than these. */
     FEW_TILES = 16,
     MANY_ROWS_BYTES = 2 * TALLY_CPU_SCAN_BYTES
 };
@@ -35,7 +35,7 @@ typedef struct scan {
     uint64_t tiles;
     uint64_t each; /* tiles of a task */
     bool stream;
-    void *before; /* inner accumulators: what the pieces before came to; NULL when there are none */
+    void *before; /* inner accumulators: the value of the pieces before; NULL if there are none */
     void *carry;  /* inner accumulators: the value before the chunk whose turn it is */
     tally_turn turn;
 } scan;
@@ -64,7 +64,7 @@ static void scan_batch(const tally_cpu_plan *plan, const void *x, const void *y,
 }
 
 /* The threads take the chunks of a long scan in turn, so a thread's next chunk is as many chunks further on as there
- * are threads. It is fetched while this one is written. */
+ * are threads. It is prefetched while this one is written. */
 static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64_t n, bool stream) {
     const tally_computation *c = &plan->base.computation;
     const ptrdiff_t next = (ptrdiff_t)plan->device->threads * TALLY_CPU_SCAN_BYTES;
@@ -190,8 +190,8 @@ static tally_status scan_groups(tally_cpu_plan *plan, scan *s) {
 
 /* ---- the axis is not the last one: columns ---- */
 
-/* Rows first .. first + rows - 1 of columns column .. column + width - 1; acc[width] is what came before, and becomes
- * what comes after; behind it is room for as much again. */
+/* Rows first .. first + rows - 1 of columns column .. column + width - 1. acc[width] is the value before them and
+ * becomes the value after them; there is room for as much again behind it. */
 static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column, uint64_t width,
                          void *acc) {
     const tally_cpu_plan *plan = s->plan;
@@ -241,7 +241,7 @@ static void scan_tile(const scan *s, uint64_t number, unsigned worker) {
         memcpy(tally_at_mutable(s->before, column, s->plan->acc_bytes), acc, width * s->plan->acc_bytes);
 }
 
-/* Several tiles, where they are small: a task each took 0.35 of the roof for planes of 16 x 16. */
+/* Several tiles if they are small: with one task each, planes of 16 x 16 reached 0.35 of the roof. */
 static void tiles_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     const uint64_t end = least((task + 1) * s->each, s->outer * s->tiles);
@@ -265,7 +265,7 @@ static void fold_chunk_columns(const scan *s, uint64_t group, uint64_t first, ui
                                     s->inner, s->index + first + row, own);
 }
 
-/* A chunk of rows, all columns of it: for groups too narrow to give each thread columns of its own. */
+/* All columns of a chunk of rows, for groups too narrow to give each thread columns of its own. */
 static void rows_task(void *job, size_t task, unsigned worker) {
     scan *s = job;
     const tally_cpu_plan *plan = s->plan;

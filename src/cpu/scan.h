@@ -1,11 +1,11 @@
-/* Scans over all values and along an axis, and of runs of neighbouring elements for those by segments and keys. */
+/* Scans over all values and along an axis, and of runs of neighbouring elements for segments and keys. */
 #ifndef TALLY_CPU_SCAN_H
 #define TALLY_CPU_SCAN_H
 
 #include "cpu/cpu.h"
 
-/* 'carry' is NULL, or, for input in pieces (whose outer is 1), 'inner' accumulators with all that came before this
- * piece; the piece is combined into them. 'index' is the number of rows before it. */
+/* 'carry' is NULL or, for input in pieces (whose outer is 1), 'inner' accumulators of all pieces before this one; the
+ * piece is combined into them. 'index' is the number of rows before it. */
 tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *carry);
 
 /* Bytes of worker scratch that tally_cpu_scan_run and tally_cpu_fold_run use from the start of it. */

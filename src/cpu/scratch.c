@@ -29,7 +29,7 @@ tally_status tally_cpu_scratch(tally_cpu_plan *plan, size_t bytes, void **scratc
 tally_status tally_cpu_worker_scratch(tally_cpu_plan *plan, size_t bytes) {
     if (bytes <= plan->worker_bytes)
         return TALLY_OK;
-    /* An odd number of lines apart, so that the threads' pieces do not fall into the same sets of a cache. */
+    /* An odd number of lines apart, so that the threads' pieces use different sets of a cache. */
     size_t each = (size_t)round_up(bytes, 2 * LINE) + LINE, have = plan->worker_bytes * plan->device->threads;
     tally_status status = grow(&plan->worker_scratch, &have, each * plan->device->threads);
     if (status == TALLY_OK)

@@ -1,4 +1,4 @@
-/* Memory that a plan keeps from run to run, and that grows when a run needs more than any before. */
+/* Memory that a plan keeps from run to run. It grows when a run needs more than any before. */
 #ifndef TALLY_CPU_SCRATCH_H
 #define TALLY_CPU_SCRATCH_H
 

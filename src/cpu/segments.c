@@ -1,8 +1,8 @@
 /* Reductions and scans of segments given by offsets.
  *
- * The tasks cut the path along which a merge of offsets and elements would go (Merrill and Garland's merge path, 2016),
- * so that each has the same number of elements and segment ends together, whatever the skew: one segment of half of
- * everything is shared out, and a million empty ones are too. */
+ * The tasks cut the path that a merge of offsets and elements would take (Merrill and Garland's merge path, 2016). So
+ * each task has the same number of elements and segment ends together, whatever the lengths: one segment of half of all
+ * elements is shared, and so are a million empty ones. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +18,10 @@
 /* Elements and segment ends of a task, and most tasks of a reduction. */
 enum { PATH_STEPS = 32 * 1024, MOST_STRETCHES = 1024, CHECKED_AT_A_TIME = 64 * 1024 };
 
-/* Reductions: what is left of a stretch when its whole segments are done. */
+/* Reductions: the rest of a stretch when its whole segments are done. */
 typedef struct remains {
     uint64_t first_result; /* the segment that was open before it */
-    bool has_end;          /* whether that one ends in it */
+    bool has_end;          /* whether this one ends in it */
 } remains;
 
 typedef struct segments {
@@ -33,7 +33,8 @@ typedef struct segments {
     uint64_t last;  /* where the last one ends */
     uint64_t steps, tasks;
     remains *remains;
-    void *partials; /* two accumulators a task: of its first segment if that ends in it, and of its last one */
+    void *partials; /* two accumulators per task: of its first segment if that ends in the task, and of its last segment
+                     */
     bool checked, empty_is_error;
     uint64_t bad;   /* the first segment that is known to be bad; count if none is */
     uint64_t empty; /* the first empty one, where that is an error */
@@ -85,7 +86,7 @@ typedef struct number_text {
     char digits[24];
 } number_text;
 
-/* An offset as the caller's type has it: it may be negative. */
+/* An offset in the caller's type, which may be negative. */
 static number_text told_offset(const segments *s, uint64_t i) {
     number_text text;
     const uint64_t offset = offset_at(s, i);
@@ -139,7 +140,7 @@ static tally_status check(segments *s, const tally_args *args) {
 
 /* ---- cutting ---- */
 
-/* Where the path stands after 'steps' elements and segment ends: in segment *segment before *element. */
+/* The point of the path after 'steps' elements and segment ends: in segment *segment before *element. */
 static void locate(const segments *s, uint64_t steps, uint64_t *segment, uint64_t *element) {
     uint64_t low = 0, high = s->count; /* the answer: the largest i with offsets[i] - first + i <= steps */
     while (low < high) {
@@ -169,7 +170,7 @@ static tally_stretch cut(const segments *s, size_t task) {
     return t;
 }
 
-/* Unchecked offsets: whether this stretch's may be followed without leaving the stretch. */
+/* Unchecked offsets: whether they can be followed without leaving this stretch. */
 static bool is_sound(segments *s, const tally_stretch *t) {
     uint64_t before = t->begin, room[TALLY_CPU_BATCH];
     bool sound = t->begin <= t->end && t->group_start <= t->begin && t->end <= s->elements;
@@ -204,8 +205,8 @@ static void scan_task(void *job, size_t task, unsigned worker) {
         tally_stretch_scan(&s->runs, &stretch, worker, carry);
 }
 
-/* No task waits for another: what reaches over its ends is put together afterwards. (In turns, as scans need it, a
- * descheduled thread held up the others: 0.3 of the roof for segments of 2^20 on a busy machine.) */
+/* No task waits for another; the parts that cross its ends are combined afterwards. (When tasks took turns, as scans
+ * must, a descheduled thread held up the others: 0.3 of the roof for segments of 2^20 on a busy machine.) */
 static void reduce_task(void *job, size_t task, unsigned worker) {
     segments *s = job;
     tally_stretch stretch = cut(s, task);
@@ -219,7 +220,7 @@ static void reduce_task(void *job, size_t task, unsigned worker) {
         tally_stretch_inner(&s->runs, &stretch, worker);
 }
 
-/* The segments that end in another stretch than they begin in, in order. */
+/* The segments that begin and end in different stretches, in order. */
 static void join_stretches(segments *s) {
     const tally_cpu_plan *plan = s->runs.plan;
     for (size_t task = 0; task < s->tasks; task++) {
@@ -250,8 +251,7 @@ static tally_status reduce_segments(tally_cpu_plan *plan, segments *s) {
     return TALLY_OK;
 }
 
-/* Names the bad offsets after a run without a check has met some: the pass that a checked run begins with finds them.
- */
+/* Names the bad offsets after a run without a check has met some; the pass of a checked run finds them. */
 static tally_status name_bad_offsets(segments *s) {
     s->bad = s->count;
     for (size_t task = 0; task < divide_up(s->count, CHECKED_AT_A_TIME); task++)

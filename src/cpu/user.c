@@ -1,4 +1,4 @@
-/* A user's operator as kernels: every step calls the user's functions, on aligned copies of the elements. */
+/* A user's operator as kernels: each step calls the user's functions, on aligned copies of the elements. */
 #include <string.h>
 
 #include "cpu/cpu.h"

@@ -1,4 +1,4 @@
-/* The kernels of a user's operator, whose every step calls the user's functions. */
+/* The kernels of a user's operator. Each step calls the user's functions. */
 #ifndef TALLY_CPU_USER_H
 #define TALLY_CPU_USER_H
 

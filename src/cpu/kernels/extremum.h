@@ -1,12 +1,12 @@
-/* Minimum and maximum of floats without the price of NaN: NaN is passed over, whether there was one is asked of two
- * vectors at a time, and makes the result NaN at the end. Included in fold.h for the class VALUE of floats
+/* Minimum and maximum of floats without the cost of NaN. The comparisons pass over NaN; a test of two vectors at a time
+ * finds whether there was one, and makes the result NaN at the end. Included in fold.h for the class VALUE of floats
  * (FAST_VECTORS). */
 
 ALWAYS_INLINE L_V NAME(extreme)(tally_monoid m, L_V x, L_V running) {
     return m == TALLY_MONOID_min ? PASTE2(smaller_, LANE)(x, running) : PASTE2(larger_, LANE)(x, running);
 }
 
-/* The answers are collected apart, since each waits for the one before. */
+/* The answers are collected in separate variables, because each waits for the one before. */
 ALWAYS_INLINE A_T NAME(extremum)(tally_monoid m, const E_T *x, size_t vectors, A_T acc) {
     L_V lanes[8];
     ordered_lanes ordered[4] = {all_ordered, all_ordered, all_ordered, all_ordered};

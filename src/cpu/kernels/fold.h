@@ -1,17 +1,17 @@
 /* The kernels of the monoids of one class over one element type: a text that type.h includes once for each class, with
  *
- *   ELEMENT     the input's type tag (i8 ... f64)
- *   CLASS       the class of monoids.def; names below end in it: fold_SUM_sum is the sum's fold
- *   LANE, ACC   type tags of vector lanes and of the accumulator
- *   FLUSH       how many elements a lane may take before it is emptied into the accumulator
- *   LANE_ABS    prefix of the function for ABS: abs or magnitude
- *   NARROW_PRODUCTS   defined if elements have at most half the bits of a lane
- *   FAST_VECTORS   optional: a file with a faster way for some of the class' monoids
- *   FAST_ROWS      optional: a file with faster ways for their short rows and segments
- *   ON_<class>  defined as KEEP for the classes whose monoids are wanted (classes.h)
+ *     ELEMENT     the input's type tag (i8 ... f64)
+ *     CLASS       the class of monoids.def; names below end in it: fold_SUM_sum is the sum's fold
+ *     LANE, ACC   type tags of vector lanes and of the accumulator
+ *     FLUSH       how many elements a lane may take before it is emptied into the accumulator
+ *     LANE_ABS    prefix of the function for ABS: abs or magnitude
+ *     NARROW_PRODUCTS   defined if elements have at most half the bits of a lane
+ *     FAST_VECTORS   optional: a file with faster folds for some of the class' monoids
+ *     FAST_ROWS      optional: a file with faster folds for their short rows and segments
+ *     ON_<class>  defined as KEEP for the classes whose monoids are wanted (classes.h)
  *
- * The algorithms are ordinary functions that take the monoid as their first argument; each is inlined into one small
- * function a monoid (DEFINE_KERNELS), where the monoid is a constant and its switch disappears. */
+ * The algorithms are ordinary functions that take the monoid as their first argument. Each is inlined into one small
+ * function per monoid (DEFINE_KERNELS), where the monoid is a constant and its switch disappears. */
 
 #include "cpu/kernels/classes.h"
 
@@ -124,7 +124,7 @@ ALWAYS_INLINE L_T NAME(element)(tally_monoid m, const E_T *x, const E_T *y) {
 }
 
 ALWAYS_INLINE L_V NAME(elements)(tally_monoid m, const E_T *x, const E_T *y) {
-#ifdef NARROW_PRODUCTS /* what the table says, by a cheaper multiplication */
+#ifdef NARROW_PRODUCTS /* the table's expression, by a cheaper multiplication */
     if (m == TALLY_MONOID_dot)
         return PASTE2(product_, LANE)(LOAD(x), LOAD(y));
     if (m == TALLY_MONOID_sumsq) {
@@ -148,8 +148,8 @@ ALWAYS_INLINE A_T NAME(horizontal)(tally_monoid m, L_V lanes) {
     return acc[0];
 }
 
-/* Whole vectors, eight independent ones at a time: that many are needed to hide the latency of an addition behind two
- * loads a cycle. Returns what it took. */
+/* Folds whole vectors, eight independent ones at a time: that many are needed to hide the latency of an addition behind
+ * two loads a cycle. Returns the number of elements. */
 ALWAYS_INLINE A_T NAME(fold_vectors)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T acc) {
     const L_V identity = SPLAT(NAME(identity_of)(m));
     while (vectors) {
@@ -177,7 +177,7 @@ ALWAYS_INLINE A_T NAME(fold_vectors)(tally_monoid m, const E_T *x, const E_T *y,
 #ifdef FAST_VECTORS
 #include FAST_VECTORS
 #else
-/* Where a class has faster vectors for some of its monoids, this takes as many of them as it can. */
+/* If the class has faster vectors for some of its monoids, folds as many of them as it can. */
 ALWAYS_INLINE size_t NAME(fast_vectors)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T *acc) {
     (void)m, (void)x, (void)y, (void)vectors, (void)acc;
     return 0;
@@ -207,13 +207,13 @@ ALWAYS_INLINE void NAME(fold_rows_of)(tally_monoid m, const E_T *restrict x, con
     }
 }
 
-/* The monoid's fold as a function of its own, which the ones below call instead of repeating it. */
+/* The monoid's fold as a function that the functions below call instead of repeating it. */
 typedef A_T NAME(fold_function)(const E_T *x, const E_T *y, size_t n, A_T acc);
 
 #ifdef FAST_ROWS
 #include FAST_ROWS
 #else
-/* Where a class has faster ways for some of its monoids, these are true and have done it. */
+/* True if the class has a faster fold for this monoid and has used it. */
 ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,
                                    A_T *acc) {
     (void)m, (void)fold, (void)x, (void)rows, (void)extent, (void)acc;
@@ -227,8 +227,8 @@ ALWAYS_INLINE bool NAME(fast_segments)(tally_monoid m, NAME(fold_function) * fol
 #define FOLD_BLOCK(name) NULL
 #endif
 
-/* Rows of the commonest short lengths are worth code of their own for the commonest monoids; others are few enough
- * elements to a call as they are. */
+/* The commonest short lengths of rows have code of their own for the commonest monoids. Other lengths need few enough
+ * calls as they are. */
 ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, const E_T *y, size_t rows,
                                    size_t extent, A_T *acc) {
     if (NAME(fast_rows)(m, fold, x, rows, extent, acc))

@@ -1,5 +1,5 @@
-/* f16 and bf16 to and from the wider floats, by their bits: exact on the way out, rounded once (to nearest, ties to
- * even) on the way in. Both types are carried as uint16_t. */
+/* f16 and bf16 to and from the wider floats, by their bits: exact to the wider type, rounded once (to nearest, ties to
+ * even) to the narrower. Both types are passed as uint16_t. */
 #ifndef TALLY_CPU_HALF_H
 #define TALLY_CPU_HALF_H
 
@@ -24,8 +24,8 @@ static inline uint64_t tally_bits_of_double(double value) {
     return bits;
 }
 
-/* The magnitude is moved to where f32 has it; multiplying by 2^112 mends the exponent's bias and makes subnormals
- * normal; infinity and NaN come out too small and get their exponent back. */
+/* The magnitude moves to f32's position. Multiplying by 2^112 corrects the exponent's bias and makes subnormals normal.
+ * Infinity and NaN come out too small and get their exponent back. */
 static inline float tally_f32_of_f16(uint16_t half) {
     uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13;
     uint32_t bits = tally_bits_of_float(tally_float_of_bits(magnitude) * 0x1p112f);
@@ -55,7 +55,7 @@ static inline uint16_t tally_round_to_16_bits(double value, int mantissa_bits) {
     int drop = 52 - mantissa_bits + (biased < 1 ? 1 - biased : 0);
     uint64_t kept = mantissa >> drop, rest = mantissa & ((1ull << drop) - 1), half = 1ull << (drop - 1);
     kept += rest > half || (rest == half && (kept & 1));
-    /* kept still has its leading bit, which adds one to the exponent field below; a carry does the same. */
+    /* kept still has its leading bit, which adds one to the exponent field below; so does a carry */
     uint64_t result = biased < 1 ? kept : kept + ((uint64_t)(biased - 1) << mantissa_bits);
     return (uint16_t)(sign | (result >= infinity ? infinity : result));
 }

@@ -1,5 +1,5 @@
 /* Heads of runs: elements whose key differs from the one before. AVX-512 compares sixteen keys at a time and compresses
- * the numbers of those that differ; that takes 0.2 ns a key less than the branch-free loop of the other levels. */
+ * the indices of those that differ, which takes 0.2 ns a key less than the branch-free loop of the other levels. */
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/simd.h"
@@ -20,7 +20,7 @@ ALWAYS_INLINE uint32_t differ_u64(const e_u64 *key) {
     uint32_t high = _mm512_cmpneq_epi64_mask(_mm512_loadu_si512(key + 8), _mm512_loadu_si512(key + 7));
     return low | high << 8;
 }
-/* Writes sixteen numbers, of which as many count as there are bits in 'differ'. */
+/* Writes sixteen indices; only the first ones, as many as 'differ' has bits, count. */
 ALWAYS_INLINE void put_heads(uint32_t differ, uint32_t first, uint32_t *heads) {
     const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     __m512i numbers = _mm512_add_epi32(lanes, _mm512_set1_epi32((int)first));
@@ -42,7 +42,7 @@ ALWAYS_INLINE void put_heads(uint32_t differ, uint32_t first, uint32_t *heads) {
 }
 #endif
 
-/* __builtin_popcount is a call where the processor's instruction may not be used. */
+/* __builtin_popcount is a call if the processor's instruction may not be used. */
 ALWAYS_INLINE uint32_t ones_of(uint32_t differ) {
     return AT_ONCE == 1 ? differ : (uint32_t)__builtin_popcount(differ);
 }

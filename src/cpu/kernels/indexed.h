@@ -1,12 +1,12 @@
-/* The fold of argmin and argmax: the extremum at the speed of min and max. After each block it is asked whether the
- * best value has changed, which is rare; only the block that holds it is searched for its place, once, at the end.
- * Included in pairs.h. */
+/* The fold of argmin and argmax: the extremum at the speed of min and max. After each block a test finds whether the
+ * best value has changed, which is rare. Only the block that holds the best value is searched for its position, once,
+ * at the end. Included in pairs.h. */
 
 #define L_V     PASTE2(v_, LANE)
 #define LANES   LANES_OF(L_T)
 #define LOAD(p) PASTE4(load_, LANE, _from_, ELEMENT)(p)
 
-/* The question costs a dozen instructions, and the search half a block. */
+/* The test costs a dozen instructions, and the search half a block. */
 enum { NAME(BLOCK) = 8192 / sizeof(E_T) };
 
 ALWAYS_INLINE L_V NAME(extreme)(tally_monoid m, L_V x, L_V running) {
@@ -17,7 +17,7 @@ ALWAYS_INLINE bool NAME(is_better)(tally_monoid m, L_T value, L_T best) {
     return (m == TALLY_MONOID_argmin ? value < best : value > best) || (IS_NAN(value) && !IS_NAN(best));
 }
 
-/* Where the value stands first in the block (NaN: the first NaN); it does stand there. */
+/* The first position of the value in the block (NaN: of the first NaN). The block contains it. */
 ALWAYS_INLINE size_t NAME(place_of)(const E_T *x, size_t n, L_T value) {
     size_t i = 0;
     for (; i + 4 * LANES <= n; i += 4 * LANES) {
@@ -40,7 +40,7 @@ ALWAYS_INLINE size_t NAME(place_of)(const E_T *x, size_t n, L_T value) {
     return i;
 }
 
-/* Eight vectors a round; the lanes become the best of their own and of the elements. False if there was a NaN. */
+/* Takes eight vectors a round; the lanes become the best of themselves and the elements. False if there was a NaN. */
 ALWAYS_INLINE bool NAME(extremes_of)(tally_monoid m, const E_T *x, size_t rounds, L_V *lanes) {
 #if ELEMENT_IS_FLOAT
     ordered_lanes ordered[4] = {all_ordered, all_ordered, all_ordered, all_ordered};

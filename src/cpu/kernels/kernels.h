@@ -1,6 +1,6 @@
-/* The kernels of one monoid over one input type, as the CPU back end's drivers see them: reductions and prefixes over
- * accumulators whose layout only the kernels know. All are written against plain pointers to packed elements; x and y
- * may be misaligned, accumulators are aligned. One set exists for each instruction-set level. */
+/* The kernels of one monoid over one input type, as the CPU back end's drivers use them: reductions and prefixes over
+ * accumulators whose layout only the kernels know. All take plain pointers to packed elements; x and y may be
+ * misaligned, accumulators are aligned. There is one set for each instruction-set level. */
 #ifndef TALLY_CPU_KERNELS_H
 #define TALLY_CPU_KERNELS_H
 
@@ -12,10 +12,10 @@
 
 struct tally_exact_type_kernels;
 
-/* Rows that the lanes of every type take without being emptied. */
+/* Rows that the lanes of every type can take without being emptied. */
 enum { TALLY_CPU_BLOCK_ROWS = 128 };
 
-/* What some kernels need to know of their plan; those that come from the operator table look at none of it. */
+/* What some kernels need from their plan; kernels that come from the operator table use none of it. */
 typedef struct tally_cpu_context {
     tally_user_op op; /* a user's operator */
     size_t in_bytes, out_bytes;
@@ -57,8 +57,8 @@ typedef struct tally_cpu_kernels {
 } tally_cpu_kernels;
 
 /* Scans straight from input to output elements, for monoids whose accumulator is the result. 'stream' asks for stores
- * that bypass the cache; 'ahead' is how many bytes further (or back) the thread will probably scan next, and is fetched
- * meanwhile, so that reading does not wait until writing is done; 0 if that is not known. */
+ * that bypass the cache. 'ahead' is the distance in bytes to the elements that the thread will probably scan next (0:
+ * not known). They are prefetched, so that reading does not wait for writing. */
 typedef struct tally_cpu_scan_options {
     bool reverse, exclusive, stream;
     ptrdiff_t ahead;
@@ -86,9 +86,9 @@ typedef struct tally_cpu_type {
 /* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
 typedef void tally_cpu_convert(const void *from, size_t n, void *to);
 
-/* Where runs of equal neighbouring keys begin, for keys of one width. Element -1 is read. */
+/* The heads of runs of equal neighbouring keys, for keys of one width. Reads element -1. */
 typedef struct tally_cpu_heads {
-    /* heads[0 ..] = numbers of those of n elements whose key differs from the one before; room for n + 16 */
+    /* heads[0 ..] = indices of those of n elements whose key differs from the one before; room for n + 16 */
     uint32_t (*find)(const void *keys, uint32_t n, uint32_t *heads);
     uint32_t (*count)(const void *keys, uint32_t n);
     /* to[i] = keys[heads[i]] */

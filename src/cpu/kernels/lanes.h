@@ -1,4 +1,4 @@
-/* Lanes of two vectors sorted by place, and masks of the first lanes: what sums of short rows need. */
+/* Lanes of two vectors sorted by position, and masks of the first lanes, for sums of short rows. */
 #ifndef TALLY_CPU_LANES_H
 #define TALLY_CPU_LANES_H
 
@@ -35,8 +35,8 @@ DEFINE_EVERY_SECOND(i64, i64)
 DEFINE_EVERY_SECOND(u64, i64)
 DEFINE_EVERY_SECOND(f64, i64)
 
-/* Ones and then zeros, to be read from the middle on: one load gives the mask of any number of lanes, where a
- * comparison takes two of the uops that shuffles need (AVX-512). */
+/* Ones and then zeros, read from the middle on: one load gives the mask for any number of lanes, where a comparison
+ * takes two of the uops that shuffles need (AVX-512). */
 #define ONES_16 -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1
 static const s_i8 ones_then_zeros[2 * VECTOR_BYTES] = {ONES_16,
 #if VECTOR_BYTES >= 32

@@ -1,4 +1,4 @@
-/* The kernels of one instruction-set level, gathered. */
+/* Collects the kernels of one instruction-set level. */
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/paste.h"
 

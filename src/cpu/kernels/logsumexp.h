@@ -1,5 +1,5 @@
-/* The fold of logsumexp: the largest of each block first, so that every element costs one exponential. Included in
- * pairs.h. */
+/* The fold of logsumexp. It finds the largest value of each block first, so that every element costs one exponential.
+ * Included in pairs.h. */
 
 enum { NAME(BLOCK) = 1024 };
 

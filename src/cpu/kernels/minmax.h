@@ -1,4 +1,5 @@
-/* The fold of minmax: a minimum and a maximum of each block, the second from the first cache. Included in pairs.h. */
+/* The fold of minmax: a minimum and a maximum of each block, the second from the first-level cache. Included in
+ * pairs.h. */
 
 enum { NAME(BLOCK) = 8192 / sizeof(E_T) };
 

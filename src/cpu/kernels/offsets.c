@@ -1,12 +1,12 @@
-/* The check of offsets. It is compiled for each level since the baseline's instructions kept it from the speed of
- * memory: segments of one element take 100 ms with one thread where they took 131. */
+/* The check of offsets. It is compiled for each level, because the baseline's instructions were slower than memory:
+ * segments of one element take 100 ms with one thread instead of 131. */
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/paste.h"
 
 bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
 
-/* The top bit is set if the next offset is smaller, or one of them too large for any array; a vector of differences is
- * formed faster than one of unsigned comparisons. */
+/* The top bit is set if the next offset is smaller, or if one of them is too large for any array. A vector of
+ * differences is faster to compute than one of unsigned comparisons. */
 bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n) {
     uint64_t decreases = 0;
     for (size_t k = 0; k < n; k++)

@@ -1,6 +1,6 @@
-/* Folds of integers narrower than their accumulators, which would lose most of their speed in widening: whole vectors
- * of elements are taken at once. Included in fold.h (FAST_VECTORS) by way of packed_sum.h and packed_square.h, which
- * say how: NAME(sums) is what a vector of elements is added to, in at most PACKED_FLUSH steps. */
+/* Folds of integers that are narrower than their accumulators, without the cost of widening: whole vectors of elements
+ * are taken at once. fold.h includes it (FAST_VECTORS) through packed_sum.h and packed_square.h, which define how: a
+ * vector of elements is added to NAME(sums), in at most PACKED_FLUSH steps. */
 
 enum { NAME(PACKED_FLUSH) = 1 << 14 };
 
@@ -30,7 +30,7 @@ ALWAYS_INLINE A_T NAME(fold_packed)(tally_monoid m, const E_T *x, const E_T *y, 
     return acc;
 }
 
-/* fold's vectors are of lanes, a whole number of them to a vector of elements. */
+/* fold counts vectors of lanes; a vector of elements has a whole number of them. */
 ALWAYS_INLINE size_t NAME(fast_vectors)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T *acc) {
     const size_t step = VECTOR_BYTES / sizeof(E_T), packed = vectors * LANES / step;
     if (!NAME(is_packed)(m) || packed < 4)

@@ -1,5 +1,5 @@
-/* Sums of squares of integers of up to 32 bits, and of products of those of 32; see packed.h. Included where the level
- * is AVX2 or more, and not for u16, whose squares no instruction forms in pairs. */
+/* Sums of squares of integers of up to 32 bits, and of products of 32-bit integers; see packed.h. Included from AVX2
+ * on, and not for u16, whose squares no instruction adds in pairs. */
 #define PACKED_BIAS 0
 
 ALWAYS_INLINE bool NAME(is_packed)(tally_monoid m) {
@@ -38,7 +38,7 @@ ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, c
 #endif
 }
 #else
-/* The even elements are in place for the multiplication, the odd ones are moved there. */
+/* The even elements are in place for the multiplication; the odd ones are moved there. */
 typedef L_V NAME(sums);
 
 ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, const E_T *y) {

@@ -5,7 +5,7 @@ ALWAYS_INLINE bool NAME(is_packed)(tally_monoid m) {
 }
 
 #if ELEMENT_BITS == 8
-/* Eight bytes make one sum of at most 2040 in 64 bits. Signed bytes are moved up by 128 first. */
+/* Eight bytes make one sum of at most 2040 in 64 bits. Signed bytes are first shifted up by 128. */
 #define PACKED_BIAS (ELEMENT_IS_SIGNED ? 128 : 0)
 typedef v_u64 NAME(sums);
 
@@ -21,7 +21,7 @@ ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, c
 #endif
 }
 #elif ELEMENT_BITS == 16
-/* Two neighbours make one sum in 32 bits. Unsigned words are moved down by 2^15 first. */
+/* Two neighbours make one sum in 32 bits. Unsigned words are first shifted down by 2^15. */
 #define PACKED_BIAS (ELEMENT_IS_SIGNED ? 0 : -32768)
 typedef v_i32 NAME(sums);
 

@@ -1,11 +1,11 @@
 /* Sums of short rows, of short segments and of blocks of few rows. Included in fold.h for the classes that have the sum
  * (FAST_ROWS).
  *
- * As many rows as a vector has lanes are summed together: each is loaded into a vector of its own, what does not belong
- * to it is masked away, and a tree that adds neighbouring lanes of neighbouring vectors leaves one vector of results.
- * That takes three instructions a row, where the sum of one vector's lanes takes four times as many. */
+ * As many rows as a vector has lanes are summed together. Each is loaded into a vector of its own, and a mask removes
+ * what does not belong to it. A tree that adds neighbouring lanes of neighbouring vectors leaves one vector of results.
+ * This takes three instructions per row; summing one vector's lanes takes four times as many. */
 
-/* Longer segments go to the fold by themselves, which costs about 10 ns each. */
+/* The fold sums longer segments one by one, which costs about 10 ns each. */
 #define SHORT_SEGMENT 64
 
 /* Half as many vectors, of the sums of neighbouring lanes. */
@@ -16,8 +16,8 @@ ALWAYS_INLINE void NAME(add_neighbours)(L_V *v, size_t vectors) {
     }
 }
 
-/* acc[0 .. LANES - 1] = sums of so many rows that lie side by side in 'vectors' vectors; a power of two, up to LANES.
- * Zero is added as in the fold, to which a sum of nothing but -0 is 0. */
+/* acc[0 .. LANES - 1] = sums of that many rows, which lie side by side in 'vectors' vectors; a power of two, up to
+ * LANES. Zero is added as in the fold, where the sum of only -0 is 0. */
 ALWAYS_INLINE void NAME(add_rows)(L_V *v, size_t vectors, A_T *acc) {
     if (vectors >= 16)
         NAME(add_neighbours)(v, 16);
@@ -33,7 +33,7 @@ ALWAYS_INLINE void NAME(add_rows)(L_V *v, size_t vectors, A_T *acc) {
         acc[l] = (A_T)sum[l] + 0;
 }
 
-/* 'extent' is a constant where this is inlined: a power of two, up to LANES. Returns how many rows it took. */
+/* 'extent' is a constant where this is inlined: a power of two, up to LANES. Returns the number of rows summed. */
 ALWAYS_INLINE size_t NAME(packed_rows)(const E_T *x, size_t rows, size_t extent, A_T *acc) {
     size_t done = 0;
     for (; done + LANES <= rows; done += LANES, x += LANES * extent) {
@@ -78,7 +78,7 @@ ALWAYS_INLINE void NAME(short_segments)(const E_T *x, const uint64_t *offsets, u
     NAME(add_rows)(v, LANES, acc);
 }
 
-/* Where less than LANES elements follow the segments, they are summed from a copy. */
+/* If fewer than LANES elements follow the segments, sums them from a copy. */
 static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const uint64_t *offsets, size_t count,
                                A_T *acc) {
     const uint64_t end = offsets[count];
@@ -106,7 +106,7 @@ static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const u
     }
 }
 
-/* Rows of one length; true if it is one that this is good at. */
+/* Rows of one length; true if this length is fast here and the rows have been summed. */
 ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,
                                    A_T *acc) {
     if (m != TALLY_MONOID_sum || extent > SHORT_SEGMENT || extent == 3 || extent == 1)
@@ -139,7 +139,7 @@ ALWAYS_INLINE bool NAME(fast_segments)(tally_monoid m, NAME(fold_function) * fol
     return true;
 }
 
-/* A few vectors of columns, whose sums stay in lanes until the last row. */
+/* A few vectors of columns; the sums stay in lanes until the last row. */
 ALWAYS_INLINE void NAME(add_columns)(const E_T *x, size_t rows, size_t stride, size_t vectors, A_T *acc) {
     L_V v[4];
     UNROLL_8 for (size_t k = 0; k < vectors; k++) v[k] = LOAD(x + k * LANES);

@@ -1,11 +1,11 @@
 /* Scans straight from elements to output elements for the monoids of one class: a text that type.h includes once for
  * each class and output type, with ELEMENT, CLASS, ACC and ON_<class> as in fold.h, and
  *
- *   LANE    the output's type tag, in which the scan runs (integers wrap, so their own width will do)
- *   WIDTH   same or wide: ends the names below
+ *     LANE    the output's type tag, in which the scan runs (integers wrap, so their own width suffices)
+ *     WIDTH   same or wide: ends the names below
  *
- * A vector is scanned in registers in log2(lanes) steps, each combining it with itself shifted up; then the value that
- * came before is combined in. Only that last step waits for the vector before. */
+ * A vector is scanned in registers in log2(lanes) steps; each step combines it with itself shifted up. Then the value
+ * before it is combined in. Only this last step waits for the vector before. */
 
 #include "cpu/kernels/classes.h"
 
@@ -87,7 +87,7 @@ ALWAYS_INLINE L_V NAME(scan_vector_)(tally_monoid m, L_V x, bool exclusive, L_V 
     UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x =
         NAME(scan_combine_)(m, SHIFT_UP(x, identity, shift), x);
     L_V result = NAME(scan_combine_)(m, *before, exclusive ? SHIFT_UP(x, identity, 1) : x);
-    /* not the last lane of the result, though it is the same: this way the next vector waits for one operation only */
+    /* not the last lane of the result, though it is equal: so the next vector waits for one operation only */
     *before = NAME(scan_combine_)(m, *before, LAST(x));
     return result;
 }
@@ -104,8 +104,8 @@ ALWAYS_INLINE void NAME(scan_vectors_)(tally_monoid m, const E_T *x, size_t vect
     }
 }
 
-/* The same by way of a buffer in the first cache, from where the output is streamed: it may begin at any address, while
- * the elements of a vector are told by their place in the group alone, so that the bits do not depend on addresses. */
+/* The same through a buffer in the first-level cache, from which the output is streamed. The output may begin at any
+ * address; only an element's position in the group decides its lane, so the bits do not depend on addresses. */
 enum { NAME(BUFFER_) = 4096 / sizeof(L_T) };
 
 ALWAYS_INLINE void NAME(stream_vectors_)(tally_monoid m, const E_T *x, size_t vectors, tally_cpu_scan_options how,
@@ -182,8 +182,8 @@ ALWAYS_INLINE void NAME(scan_column_row_)(tally_monoid m, const E_T *x, size_t w
     }
 }
 
-/* Rows of at least a vector: tiles that stay in the first cache with their running values, and as many rows of them as
- * the buffer has room for, if they are neighbours. */
+/* Rows of at least a vector: tiles that stay in the first-level cache with their running values, with as many rows as
+ * the buffer has room for, if the rows are neighbours. */
 ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
                                             tally_cpu_scan_options how, A_T *acc, O_T *out) {
     L_T before[NAME(BUFFER_)], buffer[NAME(BUFFER_)];
@@ -206,8 +206,8 @@ ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t
     }
 }
 
-/* Rows narrower than a vector are taken apart into columns, a block at a time; each is scanned as neighbours, and the
- * block put together again. 'width' is a constant where this is inlined. */
+/* Rows narrower than a vector are split into columns, a block at a time; each column is scanned as neighbours, and the
+ * block is put together again. 'width' is a constant where this is inlined. */
 ALWAYS_INLINE void NAME(scan_narrow_of_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
                                          tally_cpu_scan_options how, L_T *before, L_T *out) {
     L_T columns[NAME(BUFFER_)], scanned[NAME(BUFFER_)];
@@ -272,7 +272,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
         end_stream();
 }
 
-/* The forward scans are worth code of their own; reverse ones decide in the loop. */
+/* The forward scans have code of their own; reverse scans decide in the loop. */
 #define DEFINE_SCAN(name)                                                                                              \
     static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc,    \
                                               void *out) {                                                             \
@@ -302,7 +302,7 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
     static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \
         PASTE4(scan_, name, _, WIDTH), PASTE4(scan_rows_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH)};
 
-/* Of the class' monoids those whose accumulator is the result and whose lift is the element. */
+/* The monoids of the class whose accumulator is the result and whose lift is the element. */
 #define SCAN_sum  DEFINE_SCAN(sum)
 #define SCAN_prod DEFINE_SCAN(prod)
 #define SCAN_min  DEFINE_SCAN(min)

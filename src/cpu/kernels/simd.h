@@ -1,6 +1,6 @@
 /* Vectors as wide as the level's registers, through the compilers' vector extensions: s_TAG is a scalar and v_TAG a
- * vector of lane type TAG (i8 to f64). What the extensions lack (minimum, maximum, streaming stores, half floats) is
- * defined here, by intrinsics where the level has them. */
+ * vector of lane type TAG (i8 to f64). Operations that the extensions lack (minimum, maximum, streaming stores, half
+ * floats) are defined here, by intrinsics if the level has them. */
 #ifndef TALLY_CPU_SIMD_H
 #define TALLY_CPU_SIMD_H
 

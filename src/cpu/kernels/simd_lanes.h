@@ -34,7 +34,7 @@ DEFINE_PRODUCT(u32)
 DEFINE_PRODUCT(f32)
 DEFINE_PRODUCT(f64)
 
-/* Every odd 32-bit unit in the lower half of its 64 bits, where product_i64 and product_u64 read it. */
+/* Moves every odd 32-bit unit to the lower half of its 64 bits, where product_i64 and product_u64 read it. */
 #if defined(__AVX512F__)
 ALWAYS_INLINE v_u64 odd_halves(v_u64 x) {
     return (v_u64)_mm512_shuffle_epi32((__m512i)x, 0xf5);
@@ -67,9 +67,9 @@ DEFINE_ADD_PRODUCT(f64, pd)
 
 /* ------------------------------------------------------------------------------------ wide sums ---------- */
 
-/* Sums of 32-bit lanes without widening them: all is the sum as far as 32 bits hold it, upper that of the upper 16 bits
- * alone, so all - upper * 2^16 is the sum of the lower ones, which 32 bits hold for 2^16 elements. Three instructions a
- * vector, where two loads that widen and two additions are four. */
+/* Sums of 32-bit lanes without widening them. 'all' is the sum modulo 2^32, 'upper' the sum of only the upper 16 bits.
+ * So all - upper * 2^16 is the sum of the lower 16 bits, which 32 bits hold for 2^16 elements. This takes three
+ * instructions a vector; two widening loads and two additions take four. */
 #define DEFINE_SPLIT_SUM(tag, wide)                                                                                    \
     typedef struct split_sum_##tag {                                                                                   \
         v_u32 all;                                                                                                     \
@@ -95,9 +95,9 @@ DEFINE_SPLIT_SUM(u32, u64)
 
 /* ------------------------------------------------------------------------------------ moving lanes ------- */
 
-/* move_up(x, fill, units): every 32-bit unit takes the one 'units' below it, the lowest ones take fill's, which are all
- * the same. 'units' is a power of two and a constant where this is inlined. gcc 12 builds the index vector of a
- * __builtin_shuffle anew in every step of a loop, so the instructions are named. */
+/* move_up(x, fill, units): every 32-bit unit takes the value 'units' below it; the lowest take fill's, which are all
+ * equal. 'units' is a power of two and a constant where this is inlined. gcc 12 rebuilds the index vector of a
+ * __builtin_shuffle in every step of a loop, so this uses intrinsics. */
 #if defined(__AVX512F__)
 ALWAYS_INLINE v_u32 move_up(v_u32 x, v_u32 fill, size_t units) {
     const __m512i v = (__m512i)x, f = (__m512i)fill;

@@ -7,8 +7,8 @@
 
 /* ------------------------------------------------------------------------------------ loads -------------- */
 
-/* load_LANE_from_ELEMENT(p) reads as many elements as a vector has lanes and converts them. scalar_LANE_from_ELEMENT
- * converts one. Where the level has an instruction for a widening load it is named, since gcc 12 makes three of one
+/* load_LANE_from_ELEMENT(p) reads as many elements as a vector has lanes and converts them; scalar_LANE_from_ELEMENT
+ * converts one. Widening loads use the level's intrinsic if there is one, since gcc 12 makes three instructions of one
  * __builtin_convertvector. */
 #define DEFINE_LOAD_VECTOR(lane, element)                                                                              \
     ALWAYS_INLINE v_##lane load_##lane##_from_##element(const e_##element *p) {                                        \
@@ -64,7 +64,8 @@ DEFINE_WIDENING_INTEGER(u32, u8, BITS_128, BITS_64, cvtepu8_epi32)
 DEFINE_WIDENING_INTEGER(u32, u16, BITS_256, BITS_128, cvtepu16_epi32)
 #undef DEFINE_WIDENING_INTEGER
 
-/* To doubles: 32-bit elements by one instruction, narrower ones by way of 32 bits, 64-bit ones where AVX-512 has it. */
+/* To doubles: 32-bit elements by one instruction, narrower ones through 32 bits, 64-bit ones if the level is AVX-512.
+ */
 #if defined(__AVX512DQ__)
 #define TO_DOUBLES(name, element, EXPRESSION_512, EXPRESSION_256)                                                      \
     ALWAYS_INLINE v_f64 load_f64_from_##element(const e_##element *p) {                                                \
@@ -114,7 +115,7 @@ DEFINE_LOAD(u32, i32)
 DEFINE_LOAD(i32, u32)
 DEFINE_LOAD(u32, u32)
 DEFINE_LOAD(f32, f32)
-/* The bits of floats, for counting what is not zero. */
+/* The bits of floats, for counting nonzero elements. */
 DEFINE_LOAD(i16, f16)
 DEFINE_LOAD(i16, bf16)
 ALWAYS_INLINE s_i32 scalar_i32_from_f32(s_f32 x) {
@@ -210,12 +211,12 @@ ALWAYS_INLINE void stream_vector(void *p, v_u8 v) {
 }
 #endif
 
-/* Loops of few instructions read memory at 0.6 to 0.8 of its speed if the processor is left to find out by itself what
- * they will read (variance of 2^26 f32, sum of 2^27 i16), so they ask for it so many bytes ahead: 0.94 and 0.98. In
- * cache that costs a third, so it is for folds of so many bytes, which only much larger arrays are cut into. */
+/* Loops of few instructions read memory at 0.6 to 0.8 of its speed if they rely on the processor's prefetcher (variance
+ * of 2^26 f32, sum of 2^27 i16). Prefetching this many bytes ahead gives 0.94 and 0.98. In cache it costs a third, so
+ * it is only for folds of this many bytes, which only much larger arrays are cut into. */
 enum { FETCH_AHEAD = 2048, FAR_BYTES = 128 * 1024 };
 
-/* Asks for bytes to be brought to the second cache; any address will do. */
+/* Prefetches bytes to the second-level cache; any address is allowed. */
 ALWAYS_INLINE void fetch_bytes(const char *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i += 64)
         __builtin_prefetch(from + i, 0, 2);
@@ -237,7 +238,7 @@ ALWAYS_INLINE void stream_bytes(void *to, const void *from, size_t bytes) {
     memcpy(target + head, source + head, bytes - head);
 }
 
-/* Streaming stores are not ordered with the flag that tells another thread that they are done. */
+/* Streaming stores are not ordered before the flag that tells another thread that they are done. */
 ALWAYS_INLINE void end_stream(void) {
 #if defined(__SSE2__)
     _mm_sfence();

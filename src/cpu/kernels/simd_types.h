@@ -1,4 +1,4 @@
-/* The vectors and scalars themselves, and what needs one alone: minimum, maximum, absolute value. See simd.h. */
+/* The vectors and scalars, and the operations that need only one type: minimum, maximum, absolute value. See simd.h. */
 #ifndef TALLY_CPU_SIMD_TYPES_H
 #define TALLY_CPU_SIMD_TYPES_H
 
@@ -37,11 +37,11 @@ typedef uint32_t s_u32;
 typedef uint64_t s_u64;
 typedef float s_f32;
 typedef double s_f64;
-/* Halves are told apart by their names only. */
+/* Only the names distinguish the halves. */
 typedef uint16_t s_f16;
 typedef uint16_t s_bf16;
 
-/* The same where they lie in the caller's memory: at any address, of any declared type. */
+/* The same types in the caller's memory: at any address, of any declared type. */
 #define IN_MEMORY __attribute__((aligned(1), may_alias))
 typedef s_i8 e_i8 IN_MEMORY;
 typedef s_i16 e_i16 IN_MEMORY;
@@ -67,8 +67,8 @@ typedef s_u64 v_u64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef s_f32 v_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef s_f64 v_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
-/* A vector that is used twice is loaded once: compilers that fold a load into each use read the line again while it is
- * still on its way from the second cache (max of f32 127 GB/s so, 161 with one load; sum of i32 97 and 128). */
+/* Loads a vector that is used twice only once. Compilers that fold a load into each use read the line again while it is
+ * still on its way from the second-level cache (max of f32: 127 GB/s, 161 with one load; sum of i32: 97 and 128). */
 #if defined(__AVX512F__)
 #define LOADED_ONCE(v) __asm__("" : "+v"(v))
 #elif defined(__x86_64__)
@@ -109,8 +109,8 @@ typedef s_f64 v_f64 __attribute__((vector_size(VECTOR_BYTES)));
     ALWAYS_INLINE s_##tag scalar_max_##tag(s_##tag a, s_##tag b) {                                                     \
         return a > b ? a : b;                                                                                          \
     }
-/* 1 or 0 by the sign of x | -x and not by a comparison, whose result gcc 12 takes for a mask, -1, when it vectorises
- * sums of 16-bit ones (at -O3 with AVX2 and AVX-512; tests/conformance has it). */
+/* 1 or 0 by the sign of x | -x instead of a comparison: gcc 12 takes a comparison's result for a mask, -1, when it
+ * vectorises sums of 16-bit ones (at -O3 with AVX2 and AVX-512; tests/conformance has the case). */
 #define DEFINE_SCALAR_SIGNED(tag, unsigned_tag)                                                                        \
     DEFINE_SCALAR_INTEGER(tag)                                                                                         \
     ALWAYS_INLINE s_##tag scalar_nonzero_##tag(s_##tag x) {                                                            \
@@ -127,7 +127,7 @@ typedef s_f64 v_f64 __attribute__((vector_size(VECTOR_BYTES)));
     ALWAYS_INLINE s_##tag scalar_magnitude_##tag(s_##tag x) {                                                          \
         return (s_##tag)scalar_abs_##signed_tag((s_##signed_tag)x);                                                    \
     }
-/* NaN wins over everything: the comparison with itself lets it stay, the failing comparison lets it in. */
+/* NaN wins: the comparison with itself keeps a NaN, the failing comparison takes one. */
 #define DEFINE_SCALAR_FLOAT(tag, abs)                                                                                  \
     ALWAYS_INLINE s_##tag scalar_min_##tag(s_##tag a, s_##tag b) {                                                     \
         return ((a < b) | (a != a)) ? a : b;                                                                           \
@@ -205,8 +205,8 @@ DEFINE_MINMAX_BY_COMPARISON(u32)
 DEFINE_MINMAX_BY_COMPARISON(u64)
 #endif
 
-/* For floats NaN must propagate. x86's own minimum gives its second operand when either is NaN, so only a NaN in the
- * first has to be put back. */
+/* For floats NaN must propagate. x86's minimum gives its second operand if either is NaN, so only a NaN in the first
+ * must be put back. */
 #if defined(__AVX512F__)
 #define DEFINE_MINMAX_FLOAT(tag, type, suffix)                                                                         \
     ALWAYS_INLINE v_##tag min_##tag(v_##tag a, v_##tag b) {                                                            \
@@ -235,9 +235,9 @@ DEFINE_MINMAX_BY_COMPARISON(u64)
 DEFINE_MINMAX_FLOAT(f32, float, ps)
 DEFINE_MINMAX_FLOAT(f64, double, pd)
 
-/* x where it comes before (after) the running value, else the running value: NaN in x is passed over. One instruction
- * on x86, whose minimum gives its second operand when either is NaN. Whether there was a NaN is asked of two vectors at
- * a time: ordered_TAG takes the answer so far, all_ordered at first, and is_ordered tells whether none has come yet. */
+/* x if it comes before (after) the running value, else the running value; a NaN in x is passed over. This is one
+ * instruction on x86, whose minimum gives its second operand if either is NaN. NaNs are found for two vectors at a
+ * time: ordered_TAG updates the answer, all_ordered at first, and is_ordered says whether no NaN has come yet. */
 #if defined(__AVX512F__)
 typedef __mmask16 ordered_lanes;
 #define all_ordered ((ordered_lanes)-1)

@@ -4,7 +4,7 @@
 #define ELEMENT_BITS      16
 #define ELEMENT_IS_SIGNED 1
 #define SUM_LANE          f32
-/* 128 elements of one sign lose at most 7 bits in a lane; the eight lanes' tree and f64 lose none worth telling. */
+/* 128 elements of one sign lose at most 7 bits in a lane; the tree of eight lanes and f64 lose hardly any. */
 #define SUM_FLUSH      128
 #define SQUARE_LANE    f32
 #define TOTAL_LANE     f32
