@@ -1,6 +1,6 @@
 /* The main program of every peer. It reads requests "CASE N SECONDS" and answers each with one line "TIME CALLS
- * RESULT": the mean time of one call in a batch that lasts at least SECONDS, and what the call computed, so that
- * bench/run can see that all peers agree. "drop" frees the data. Unknown cases are answered with "none".
+ * RESULT": the mean time of one call in a batch that lasts at least SECONDS, and the result, so that bench/run can
+ * check that all peers agree. "drop" frees the data. It answers unknown cases with "none".
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef _GNU_SOURCE

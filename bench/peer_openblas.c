@@ -11,8 +11,8 @@ const char *peer_version(void) {
     return openblas_get_config();
 }
 
-/* The sum of absolute values stands for the sum: it reads the same bytes, and cblas_ssum of OpenBLAS 0.3.21 returns a
- * wrong sum on processors with AVX-512. NaN tells bench/run that the result is not the others'. */
+/* The sum of absolute values stands in for the sum: it reads the same bytes, and cblas_ssum of OpenBLAS 0.3.21 returns
+ * a wrong sum on processors with AVX-512. NaN tells bench/run not to compare the result. */
 static double sum_f32(const void *x, size_t n, void *out) {
     (void)out;
     return cblas_sasum((blasint)n, x, 1) >= 0 ? NAN : -1;

@@ -1,5 +1,5 @@
-/* The roof among the peers: the loops of `tally bench`, which read x or copy it. Each batch is run in every way (one
- * thread and all, plain and streaming stores, memcpy), and the best is told.
+/* The roof among the peers: the loops of `tally bench`, which read x or copy it. Each batch runs every loop (one thread
+ * and all, plain and streaming stores, memcpy), and the best one counts.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef _GNU_SOURCE

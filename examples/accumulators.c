@@ -3,7 +3,7 @@
 
 #include "example.h"
 
-/* What a worker sends. */
+/* Makes a worker's message. */
 static size_t partial_sum(const double *x, size_t n, unsigned char bytes[TALLY_ACCUMULATOR_MAX_BYTES]) {
     tally_accumulator *sum;
     size_t size;
@@ -31,7 +31,7 @@ int main(void) {
     if (tally_accumulator_load(message[1], size[1], &other) == TALLY_BAD_STATE)
         printf("refused: %s\n", tally_last_error());
 
-    /* The saved bytes depend on the values alone, not on who added which. */
+    /* The saved bytes depend only on the values, not on who added which. */
     const double all[] = {2.0, 0x1p-51, 1e300, -1e300, 1.0};
     const size_t whole = partial_sum(all, 5, message[0]);
     size_t merged;

@@ -1,5 +1,5 @@
-/* The same program on any device: the values are copied to its memory, the result from it. The first argument names the
- * device. */
+/* The same program on any device: it copies the values to the device's memory and the result from it. The first
+ * argument names the device. */
 #include "example.h"
 
 enum { N = 1000000 };

@@ -1,10 +1,10 @@
-/* What ./demo runs: sums, maxima and running sums of a real table and of 2^27 generated values, each with its time, its
- * throughput and how near that comes to the roof of memory, which is measured in the same rounds by the loops of
- * `tally bench`. The computations themselves use the public header only.
+/* The program of ./demo: sums, maxima and running sums of a real table and of 2^27 generated values. Each line has the
+ * time, the throughput and the share of the roof of memory, which the loops of `tally bench` measure in the same
+ * rounds. The computations use only the public header.
  *
  *     demo table FILE.csv      the real data
  *     demo large               the generated array
- *     demo cancel OUT.npy      writes an array whose sum is exactly 1 and shows what becomes of it
+ *     demo cancel OUT.npy      writes an array whose sum is exactly 1, and shows several ways to sum it
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef _GNU_SOURCE
@@ -44,7 +44,7 @@ static void print_time(double seconds) {
         printf("%9.2f ms", seconds * 1e3);
 }
 
-/* Runs and times one computation on what lies in the bench's memory and prints all of its line but the value. */
+/* Runs and times one computation on the bench's memory and prints its line without the value. */
 static bool run(const work *w, void *first, size_t bytes) {
     bench_row row = {.desc = TALLY_DESC_INIT, .shape = w->shape, .data = w->data};
     bench_options options = {0.1, 0.001};
@@ -97,7 +97,7 @@ static bool read_table(const char *path, table *t) {
     return ok && t->rows > 0;
 }
 
-/* Column by column into the bench's memory: each column is then one contiguous row of a COLUMNS x rows array. */
+/* Copies column by column into the bench's memory: each column is then a contiguous row of a COLUMNS x rows array. */
 static double *lay_out(const table *t, int first, int columns) {
     double *x = bench_pool(BENCH_X, COLUMNS * t->rows * sizeof *x);
     for (int i = 0; x && i < columns; i++)
@@ -220,13 +220,13 @@ static void shuffle(float *x, size_t n) {
 }
 
 static float plain_sum(const float *x, size_t n) {
-    volatile float sum = 0; /* in order, whatever the compiler would like */
+    volatile float sum = 0; /* in order, even if the compiler would reorder it */
     for (size_t i = 0; i < n; i++)
         sum = sum + x[i];
     return sum;
 }
 
-/* Every value stands there with its negative, and one 1 besides, in random order: the sum is exactly 1. */
+/* For every value the array has its negative, and one 1 besides, in random order, so the sum is exactly 1. */
 static int demo_cancel(const char *path) {
     const size_t n = (1 << 20) + 1;
     float *x = bench_pool(BENCH_X, n * sizeof *x), sum, exact;

@@ -1,4 +1,4 @@
-/* What a plan decided: the types of every operator over f16 and i32, as the defaults are. */
+/* The decisions of a plan: the default types of every operator over f16 and i32. */
 #include "example.h"
 
 int main(void) {

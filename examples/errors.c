@@ -1,4 +1,4 @@
-/* What failing calls say, and that they leave the output alone. */
+/* The messages of failing calls, which leave the output alone. */
 #include <stdio.h>
 #include <tally/tally.h>
 

@@ -1,4 +1,4 @@
-/* What the longer examples share, so that they show little else than their subject: an error ends the program. */
+/* Shared by the longer examples, so that they show little else than their subject: an error ends the program. */
 #ifndef TALLY_EXAMPLE_H
 #define TALLY_EXAMPLE_H
 

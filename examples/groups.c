@@ -51,7 +51,7 @@ static void by_keys(tally_device *device) {
     for (uint64_t i = 0; i < runs; i++)
         printf("run %llu has key %d\n", (unsigned long long)i, keys_of_runs[i]);
 
-    /* Room for too few: nothing is written but the number of runs. */
+    /* Too little room: only the number of runs is written. */
     args.out_bytes = sizeof *sums;
     if (tally_run(plan, &args, TALLY_SYNCHRONOUS) == TALLY_OUTPUT_TOO_SMALL)
         printf("%s\n", tally_last_error());

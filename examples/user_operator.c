@@ -1,5 +1,5 @@
-/* A monoid of one's own: the longest run of zeros. An accumulator knows its length, the zeros at both ends, and the
- * longest run inside; combining two joins the left one's last zeros with the right one's first.
+/* A user's own monoid: the longest run of zeros. An accumulator holds its length, the zeros at both ends, and the
+ * longest run inside. Combining two joins the left one's last zeros with the right one's first.
  * usage: user_operator [DEVICE] */
 #include "example.h"
 

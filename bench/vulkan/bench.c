@@ -1,14 +1,14 @@
-/* tally on a Vulkan device beside its roofs and, where there is one, a CUDA device, in one run: a line a computation.
+/* tally on a Vulkan device beside its roofs and, if there is one, a CUDA device, in one run: one line per computation.
  *
- *   usage: vulkan_bench [--device SPEC] [--beside SPEC] [--filter TEXT] [--log N]
+ *     usage: vulkan_bench [--device SPEC] [--beside SPEC] [--filter TEXT] [--log N]
  *     --device   "vulkan:0"
- *     --beside   "cuda:0"; what is not there is left out
- *     --filter   only lines whose name has this in it
+ *     --beside   "cuda:0"; left out if it is missing
+ *     --filter   only lines whose name contains this
  *     --log      2^N elements, or twice as many of fewer than four bytes; 28
  *
- * Times are of the device's own clock, medians of some rounds. The roof of a reduction is a shader that only reads as
- * many bytes, that of all else a shader that copies, that of small inputs a dispatch that does nothing; roof and
- * computation take turns. */
+ * Times are by the device's own clock, medians of several rounds. The roof of a reduction is a shader that only reads
+ * the same bytes; for small inputs it is a dispatch that does nothing; for everything else a shader that copies. Roof
+ * and computation take turns. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static double roof_seconds(const bench *b, const tally_vulkan_program *program, 
     return seconds;
 }
 
-/* The number of workgroups with which it is fastest, and the seconds that it takes then. */
+/* The number of workgroups that is fastest, and its time in seconds. */
 static uint32_t calibrate(const bench *b, const tally_vulkan_program *program, const char *name, double moved,
                           double *taken) {
     uint32_t best = 0;
@@ -108,7 +108,7 @@ typedef struct work {
     tally_mode mode;
     tally_dtype in, out;
     tally_shape shape;
-    double floor; /* that the project asks of itself; of NOTHING in microseconds, else a share of the roof; 0: none */
+    double floor; /* the project's floor; for NOTHING in microseconds, else a share of the roof; 0: none */
 } work;
 
 static const size_t sizes[] = {
@@ -244,8 +244,8 @@ static double cuda_seconds(bench *b, const work *w) {
     return seconds;
 }
 
-/* A GPU that idled while input was filled or a kernel compiled takes a while to come back to its speed: copies took
- * 1265 us instead of 529 then, some of them still after 0.1 s. */
+/* A GPU that idled while input was filled or a kernel compiled takes a while to return to its speed: copies then took
+ * 1265 us instead of 529, some of them still after 0.1 s. */
 static void wake(const bench *b) {
     for (int round = 0; round < MOST_WAKING_ROUNDS; round++)
         if (roof_seconds(b, b->copy, b->copy_groups, b->room) < 1.03 * b->copy_seconds)
@@ -374,7 +374,7 @@ static bool open_side(side *s, const char *spec, size_t room) {
         printf("no %s: %s\n", spec, tally_last_error());
         return false;
     }
-    /* A roof reads what the input, its offsets and its results come to: of segments of 8 a quarter more. */
+    /* A roof reads as many bytes as the input, its offsets and its results have: for segments of 8 a quarter more. */
     check(tally_alloc(s->device, room + room / 4, &s->x), "memory");
     check(tally_alloc(s->device, room, &s->out), "memory");
     check(tally_device_describe(s->device, &info), "describing");
