@@ -1,13 +1,13 @@
-/* What a thread of a reduction adds up, element after element, in registers of its own. */
+/* The sum of a reduction's thread: elements are added one after the other, in the thread's own registers. */
 
 enum { VECTOR = 16 / sizeof(in_t) /* elements that one load brings */ };
 
-/* One element more, whose index is larger than those before it. */
+/* Adds an element whose index is larger than those before it. */
 template <class A> inline A append(A acc, value_t value, value_t partner, uint64 i) {
     A next = lift_as<A>(value, partner, i);
 #if IS_ARGMIN || IS_ARGMAX
-    /* A NaN is better than any number, and once there is one it stays, as the first of them. The first element of all
-     * is taken whatever it is: NO_INDEX says that there is none yet. */
+    /* A NaN is better than any number, and the first NaN stays. The first element of all is always taken: NO_INDEX says
+     * that there is none yet. */
     bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
     return (is_better && acc.a0 == acc.a0) || acc.a1 == NO_INDEX ? next : acc;
 #else
@@ -16,11 +16,11 @@ template <class A> inline A append(A acc, value_t value, value_t partner, uint64
 }
 
 #if IS_MOMENTS
-/* The first element is a shift. Of all elements the distance from it is added up, and its square, which takes no
- * division for each element, as a running mean would. In the end the squares of the distances from the mean are what is
- * left of those from the shift when count times the square of the distance between the two is taken off. One of 'count'
- * elements is at most sqrt(count - 1) standard deviations from their mean, so the squares are at most 'count' times as
- * large as what is left, and no more than log2(count) of their 53 bits are lost. */
+/* The first element is a shift. The distances of all elements from it and their squares are added up, which needs no
+ * division per element, as a running mean would. At the end, count times the square of the distance between the shift
+ * and the mean is subtracted, which leaves the squares of the distances from the mean. One of 'count' elements is at
+ * most sqrt(count - 1) standard deviations from their mean. So the squares are at most 'count' times as large as the
+ * rest, and at most log2(count) of their 53 bits are lost. */
 struct lanes {
     enum { LIMIT = 128 / VECTOR }; /* vectors that may be added before take() */
     double shift = 0, sum = 0, squares = 0;
@@ -39,7 +39,7 @@ struct lanes {
         squares += away * away;
         count++;
     }
-    /* Gives what was added, and starts again with nothing. */
+    /* Returns the sum and starts again from zero elements. */
     acc_t take() {
         acc_t r = identity_as<acc_t>();
         if (count) {
@@ -78,7 +78,7 @@ struct lanes {
 };
 #endif
 
-/* Adds a vector of elements (and of the second input's, where there is one), the first of which has this index. */
+/* Adds a vector of elements (and of the second input's, if there is one). 'index' is that of the first. */
 inline void add_vector(lanes &l, const in_t *x, const in_t *y, uint64 index) {
 #pragma unroll
     for (int k = 0; k < VECTOR; k++)

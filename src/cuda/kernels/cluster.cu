@@ -1,5 +1,5 @@
-/* One cluster of blocks that see each other's shared memory (sm_90 and later): for a reduction of little input, and for
- * the end of one of much, whose partial results one block would take too long to read. See reduce.cu. */
+/* One cluster of blocks, which access each other's shared memory (sm_90 and later): for a reduction of little input,
+ * and for the end of a large one, whose partial results one block would take too long to read. See reduce.cu. */
 
 enum {
     CLUSTER = 8,                                      /* blocks: the most that every device with clusters takes */
@@ -7,8 +7,8 @@ enum {
     CLUSTER_UNROLL = UNROLL < 4 ? UNROLL : 4          /* vectors that a thread loads at a time */
 };
 
-/* The first block folds what the blocks have, in their order. The others write to its shared memory, which is there
- * only when it runs: so all blocks must have arrived at the cluster's barrier once before they call this. */
+/* The first block folds the blocks' accumulators in order. The others write to its shared memory, which exists only
+ * while the block runs; so all blocks must have arrived at the cluster's barrier once before they call this. */
 inline void give_as_cluster(const destination &to, acc_t acc) {
     __shared__ slot of_blocks[CLUSTER];
     wait_for_cluster();

@@ -1,6 +1,6 @@
-/* The second kernel of a reduction of columns, which folds what the columns' chunks gave (partials.cu). Each block has
- * as many results as the others; each result has so many of the block's threads that none has more than A_SHARE chunks,
- * if there are threads enough. */
+/* The second kernel of a reduction of columns, which folds the partial results of the columns' chunks (partials.cu).
+ * All blocks have equally many results. Each result has enough of the block's threads that no thread has more than
+ * A_SHARE chunks, if there are that many threads. */
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_column_partials(partials_args p) {
     constexpr uint32 SPOTS = 16384 / sizeof(slot) < BLOCK ? 16384 / sizeof(slot) : BLOCK, A_SHARE = 8;
     __shared__ alignas(16) uint8 memory[SPOTS * sizeof(acc_t)];

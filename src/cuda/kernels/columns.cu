@@ -1,16 +1,16 @@
 /* Reductions along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner >
- * 1. A block has a panel of columns and a chunk of the rows; in each step it takes 'groups' rows of the panel, each
- * thread 'width' neighbouring elements, the same columns every time. A panel that is as wide as the rows is a stretch
- * of consecutive elements, and a thread's elements may then be of two rows. At the end the threads of a column are
- * folded in their order, and a second kernel folds the chunks in a fixed one, so that a result is the same bits every
- * run. Where the operator does not commute, each thread has a part of the chunk's rows that follow each other. */
+ * 1. A block has a panel of columns and a chunk of the rows. In each step it takes 'groups' rows of the panel, and each
+ * thread takes 'width' neighbouring elements, of the same columns every time. A panel that is as wide as the rows is a
+ * stretch of consecutive elements; a thread's elements may then belong to two rows. At the end the accumulators of a
+ * column's threads are folded in order, and a second kernel folds the chunks in a fixed order, so that a result has the
+ * same bits every run. If the operator does not commute, each thread has consecutive rows of the chunk. */
 
 /* Blocks that a multiprocessor must have registers for. */
 constexpr int COLUMN_RESIDENT = COLUMN_WIDTH * sizeof(acc_t) <= 32 ? 4 : sizeof(acc_t) <= 32 ? 2 : 1;
 
 /* ---- a thread's elements ---- */
 
-/* Rows that a thread has on their way at a time: 64 bytes or so. */
+/* Rows that a thread loads at a time: about 64 bytes. */
 constexpr int rows_ahead(int width) {
     return UNROLL == 1 ? 1 : width * (int)sizeof(in_t) >= 16 ? 4 : 8;
 }

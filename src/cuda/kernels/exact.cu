@@ -1,11 +1,12 @@
-/* Exact mode: sums and sums of products that are rounded once. A warp adds values by windowed levels: adding x to S =
+/* Exact mode: sums and sums of products that are rounded once. A warp adds values by windowed levels. Adding x to S =
  * 1.5 * 2^m and subtracting S again splits x, without error, into a multiple of S's unit, which stays in S, and a
- * residual for the next level. The window says between which exponents the values of a tile must lie for all of it to be
- * exact; it is kept from tile to tile. A tile that leaves it gets another window or, if none is wide enough, is added
- * value by value to integer words, which take anything. Levels are emptied into the same words. Everything is integer
- * addition from there, so that neither order nor grid changes a bit of a result.
+ * residual for the next level. The window gives the exponents between which the values of a tile must lie for all of it
+ * to be exact; it is kept from tile to tile. A tile outside it gets another window or, if none is wide enough, is added
+ * value by value to integer words, which take anything. Levels are emptied into the same words. From there on
+ * everything is integer addition, so neither order nor grid changes a bit of a result.
  *
- * Before this text specialize.c and specialize_exact.c put the choices: PRODUCTS, LEVELS, LIMBS ... and what they mean. */
+ * Before this text specialize.c and specialize_exact.c put the choices (PRODUCTS, LEVELS, LIMBS ...) and explain them.
+ */
 
 /* A sum in global memory: of a row that several blocks share, or of a group whose elements come in pieces. */
 struct row_sum {
@@ -20,33 +21,33 @@ enum {
     VECTOR = 16 / sizeof(in_t),
     ITEMS = VECTOR * VECTORS, /* elements that a lane loads at a time */
     TILE = WARP * ITEMS,
-    LOADS_AHEAD = sizeof(in_t) == 2 && !PRODUCTS, /* narrow items leave registers for the next tile's, too */
+    LOADS_AHEAD = sizeof(in_t) == 2 && !PRODUCTS, /* narrow items leave registers for the next tile's items, too */
     HAS_TWO_TERMS = PRODUCTS && sizeof(in_t) == 8, /* a product is its rounded value and the error of that */
     ADDITIONS_LOG = 11,                            /* a level takes 2^11 additions before it must be emptied ... */
     ADDITIONS = 1 << ADDITIONS_LOG,
-    LEVEL_BITS = 52 - ADDITIONS_LOG,               /* ... which leaves so many of its bits for a value's */
-    /* Values of few bits need not be split: each goes whole to the level that its exponent is for. */
+    LEVEL_BITS = 52 - ADDITIONS_LOG,               /* ... which leaves this many bits for a value */
+    /* Values of few bits need not be split: each goes whole to the level of its exponent. */
     BY_EXPONENT = !PRODUCTS && SIGNIFICAND == 8,
     LEVEL_STEP = BY_EXPONENT ? LEVEL_BITS - SIGNIFICAND : LEVEL_BITS, /* from a level's top to the next one's */
     /* A window's terms are less than 2^top and multiples of 2^(top - SPAN). Level l is 1.5 * 2^m, m = top + 12 - 41 l:
-     * 2^11 terms of at most 2^top stay within half a binade of it. Its unit is 2^(m - 52), residuals are at most half
-     * of that, 2^(top - 41 (l + 1)), as the next level wants them. The last level's unit must divide all: 2^(top -
-     * SPAN). By exponent, level l takes the values of exponents from top - 33 (l + 1) on: its unit divides those of 8
+     * 2^11 terms of at most 2^top stay within half a binade of it. Its unit is 2^(m - 52). Residuals are at most half a
+     * unit, 2^(top - 41 (l + 1)), as the next level requires. The last level's unit must divide all terms: 2^(top -
+     * SPAN). By exponent, level l takes the values of exponents from top - 33 (l + 1) on: its unit divides values of 8
      * bits. */
     SPAN = LEVELS * LEVEL_STEP + (BY_EXPONENT ? SIGNIFICAND : 0) - 1,
     WORDS = 2 * LIMBS, /* int32 with 16 bits of payload */
-    WORD_DEPOSITS = 30000, /* that a word takes, each less than 2^16: together well below 2^31 */
-    SLACK = 3              /* bits left free above the largest term, so that the next tiles' fit, too */
+    WORD_DEPOSITS = 30000, /* deposits that a word takes, each less than 2^16: together well below 2^31 */
+    SLACK = 3              /* free bits above the largest term, so that the next tiles fit, too */
 };
 
 /* All f16, 2^-24 to 2^16, fit one window, and so do their products, with twice the exponents. */
 constexpr bool HAS_CONSTANT_WINDOW = SIGNIFICAND == 11 || SIGNIFICAND == 22;
 
-/* What a sum's elements were, besides finite values: SAW_OTHER than -0, since a sum of nothing but -0 is -0. */
+/* The kinds of a sum's elements besides finite values. SAW_OTHER: one other than -0, because a sum of only -0 is -0. */
 enum { SAW_NAN = 1, SAW_PLUS_INFINITY = 2, SAW_MINUS_INFINITY = 4, SAW_OTHER = 8 };
 
-/* Whether a tile fits the window is seen in the exponents' fields: of the elements' own bits where these are NARROW,
- * else of the upper halves of the terms as doubles. PACKED elements are looked at two at a time. */
+/* The exponents' fields show whether a tile fits the window: those of the elements' own bits if these are NARROW, else
+ * those of the upper halves of the terms as doubles. PACKED elements are compared two at a time. */
 constexpr bool NARROW = !PRODUCTS && sizeof(in_t) < 8;
 constexpr bool PACKED = !PRODUCTS && sizeof(in_t) == 2;
 enum {
@@ -57,8 +58,7 @@ enum {
                 : PACKED            ? (LEVELS - 1) * LEVEL_STEP - ADDITIONS_LOG - BIAS /* no level is subnormal */
                 : NARROW            ? -126
                                     : SPAN - 1074,
-    /* Doubles are made of packed elements by moving bits, which leaves them smaller by a power of two: see
-     * scaled_lower(). */
+    /* Packed elements become doubles by moving bits, which makes them smaller by a power of two: see scaled_lower(). */
     SCALE_LOG = !PACKED ? 0 : 1023 - BIAS,
     /* How many levels take every finite f16, bf16 or f32; 0: none do. */
     WIDE_LEVELS = HAS_CONSTANT_WINDOW ? LEVELS : BY_EXPONENT ? 8 : NARROW ? 7 : 0,
@@ -96,8 +96,8 @@ inline uint32 upper_of(double x) {
 
 /* ---- the words: a fixed-point number, bit 0 of words[0] is 2^BOTTOM ---- */
 
-/* Adds magnitude * 2^position to the words. A position below 0 occurs only with as many zeros at the magnitude's end.
- */
+/* Adds magnitude * 2^position to the words. A negative position occurs only with as many zero bits at the magnitude's
+ * end. */
 inline void deposit(int32 *words, uint64 magnitude, bool negative, int position) {
     if (position < 0) {
         magnitude >>= position < -63 ? 63 : -position;
@@ -140,7 +140,7 @@ inline uint32 special(bool nan, bool negative) {
     return nan ? SAW_NAN : negative ? SAW_MINUS_INFINITY : SAW_PLUS_INFINITY;
 }
 
-/* These add a value, or the product of two, by integers alone, and give the SAW_ bits of it. */
+/* These add a value, or the product of two, by integers alone, and return its SAW_ bits. */
 inline uint32 deposit_value(int32 *words, double x) {
     parts p = take_apart(x);
     if (!p.finite)
@@ -164,7 +164,7 @@ inline uint32 deposit_product(int32 *words, double x, double y) {
     return SAW_OTHER;
 }
 
-/* Moves what each word has above its 16 bits of payload to the next word. */
+/* Moves the part above each word's 16 bits of payload to the next word. */
 inline void carry_once(int32 *words) {
     for (int base = (WORDS - 1) / WARP * WARP; base >= 0; base -= WARP) {
         int i = base + lane_of();

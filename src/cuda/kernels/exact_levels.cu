@@ -1,9 +1,9 @@
-/* Exact mode, a warp's accumulator: the words in shared memory, each lane's levels, and the window of these. */
+/* Exact mode, a warp's accumulator: the words in shared memory, each lane's levels, and the levels' window. */
 
 struct warp_sum {
     int32 *words;
     uint32 saw;   /* SAW_ bits of this lane's elements */
-    int deposits; /* to a word since the carries were moved, at most */
+    int deposits; /* deposits to a word since the carries were moved, at most */
 
     void clear(int32 *memory) {
         words = memory;
@@ -13,7 +13,7 @@ struct warp_sum {
             words[i] = 0;
         __syncwarp();
     }
-    /* Makes sure that each word can take so many more deposits. */
+    /* Makes sure that each word can take that many more deposits. */
     void expect(int more) {
         if (deposits + more > WORD_DEPOSITS) {
             __syncwarp();
@@ -24,8 +24,8 @@ struct warp_sum {
     }
 };
 
-/* A lane's L levels, of which each begins as a large number of 1.5 * 2^m, so that what is added to it is rounded to a
- * multiple of its unit (exact.cu). */
+/* A lane's L levels. Each begins as the large number 1.5 * 2^m, so that an added value is rounded to a multiple of its
+ * unit (exact.cu). */
 template <int L> struct levels {
     double level[L];
 
@@ -52,7 +52,7 @@ template <int L> struct levels {
         }
         level[L - 1] = __dadd_rn(level[L - 1], x);
     }
-    /* Exponents are compared by comparing doubles: the units for integers are the busier ones here. */
+    /* Compares exponents by comparing doubles, because the integer units are the busier ones here. */
     void add_by_exponent(double x, int top) {
         bool placed = false;
 #pragma unroll
@@ -66,8 +66,8 @@ template <int L> struct levels {
         if (!placed)
             level[L - 1] = __dadd_rn(level[L - 1], x);
     }
-    /* Adds the warp's levels to the words. As a level stays within its binade, its bits minus those that it began with,
-     * taken as integers, count its units. */
+    /* Adds the warp's levels to the words. A level stays within its binade, so its bits minus its first bits, taken as
+     * integers, count its units. */
     void empty(warp_sum &sum, int top) {
         sum.expect(L);
 #pragma unroll
@@ -104,7 +104,8 @@ struct window {
             terms.empty(sum, top);
         additions = 0;
     }
-    /* Moves to where terms with these fields fit, the highest and the lowest less 1. False if they fit nowhere. */
+    /* Moves the window so that terms with these fields fit: the highest field, and the lowest less 1. False if they fit
+     * nowhere. */
     bool choose(warp_sum &sum, uint32 high, uint32 low) {
         if (high == 0 && low == NO_VALUE)
             high = (uint32)BIAS << FIELD_AT; /* zeros fit anywhere */

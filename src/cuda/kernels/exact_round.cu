@@ -1,4 +1,4 @@
-/* Exact mode, the end of a group: its limbs are rounded to a result, as src/exact/round.c does it, or kept for the next
+/* Exact mode, the end of a group: its limbs are rounded to a result, as in src/exact/round.c, or kept for the next
  * piece. */
 
 /* The absolute value as digits of base 2^32, lowest first, neither end zero. */
@@ -8,8 +8,8 @@ struct magnitude {
     bool negative;
 };
 
-/* Turns limbs [first, end) into digits, which may take the limbs' own memory: they are written no faster than limbs are
- * read. */
+/* Turns limbs [first, end) into digits. The digits may take the limbs' own memory, because they are written no faster
+ * than limbs are read. */
 template <class Limb> inline magnitude magnitude_of(Limb limb, int first, int end, uint32 *digits) {
     int64 carry = 0;
     int count = 0, low = 0;
@@ -156,7 +156,7 @@ inline void give(Limb limb, void *memory, uint32 saw, uint64 count, out_t *to) {
             end = base + WARP - __clz((int32)used);
     }
     saw = join_warp(saw, [](uint32 a, uint32 b) { return a | b; });
-    __syncwarp(); /* the digits take the place of the limbs, which all lanes have looked at */
+    __syncwarp(); /* the digits take the place of the limbs, which all lanes have read */
     if (lane_of() == 0)
         store(to, element_of_bits<out_t>(result_bits(magnitude_of(limb, first, end, (uint32 *)memory), saw, count)));
     __syncwarp();
@@ -166,8 +166,8 @@ inline int64 limb_of_words(const int32 *words, int i) {
     return words[2 * i] + (int64)words[2 * i + 1] * 65536;
 }
 
-/* Adds the limbs in a warp's shared memory to what earlier pieces gave. A piece's limb is less than 2^60; one step of
- * carries leaves less than 2^33 of each, so that the number of pieces does not matter. */
+/* Adds the limbs in a warp's shared memory to those of earlier pieces. A piece's limb is less than 2^60, and one step
+ * of carries leaves less than 2^33 in each, so the number of pieces does not matter. */
 template <class Limb> inline void keep(Limb limb, uint32 saw, const row_sum *carry, row_sum *total) {
     for (int i = lane_of(); i < LIMBS; i += WARP) {
         int64 mine = limb(i) + carry->limbs[i], below = i ? limb(i - 1) + carry->limbs[i - 1] : 0;
@@ -181,7 +181,7 @@ template <class Limb> inline void keep(Limb limb, uint32 saw, const row_sum *car
     __syncwarp();
 }
 
-/* Ends group g: its limbs become a result, or a part of what is kept for the next piece. */
+/* Ends group g: its limbs become a result, or are added to those kept for the next piece. */
 template <class Limb>
 inline void conclude(const exact_args &p, uint64 g, Limb limb, void *memory, uint32 saw, uint64 count) {
     if (p.total)
@@ -190,7 +190,7 @@ inline void conclude(const exact_args &p, uint64 g, Limb limb, void *memory, uin
         give(limb, memory, saw, count, p.out + g);
 }
 
-/* Adds all of group g by one warp, and ends it. */
+/* One warp adds all of group g, and ends it. */
 inline void add_group(const exact_args &p, int32 *words, uint64 first, uint64 count, uint64 stride, uint64 g) {
     warp_sum sum;
     sum.clear(words);

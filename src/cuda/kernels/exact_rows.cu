@@ -1,8 +1,7 @@
 /* Exact mode: long rows, each shared by 'blocks' thread blocks. They add their limbs to the row's in global memory, and
  * the last one rounds. */
 
-/* Adds up what the warps of a block have, as limbs, which take the place of the first warps' words. Gives what all saw.
- */
+/* Adds up the limbs of a block's warps, in place of the first warps' words. Returns the SAW_ bits of all. */
 inline uint32 fold_block(int32 (*words)[WORDS], uint32 saw) {
     __shared__ uint32 all;
     if (threadIdx.x == 0)
@@ -22,7 +21,7 @@ inline uint32 fold_block(int32 (*words)[WORDS], uint32 saw) {
     return all;
 }
 
-/* Adds a block's limbs to the row's. The last block of a row to come gets the row's sum in their place, and true. */
+/* Adds a block's limbs to the row's. The row's last block gets the row's sum in their place, and true. */
 inline bool fold_row(row_sum *row, uint64 blocks, int64 *limbs, uint32 *saw) {
     __shared__ bool is_last;
     for (int i = threadIdx.x; i < LIMBS; i += BLOCK)

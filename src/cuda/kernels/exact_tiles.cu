@@ -1,5 +1,5 @@
-/* Exact mode: a warp adds a group's elements in tiles, each through the window if its values fit, else through levels
- * wide enough for all values, or, where there are no such levels, value by value. */
+/* Exact mode: a warp adds a group's elements in tiles. A tile goes through the window if its values fit, else through
+ * levels wide enough for all values or, if there are no such levels, value by value. */
 
 /* The elements of a group, 'stride' apart. */
 struct group {
@@ -20,7 +20,7 @@ struct tile {
     in_t second(int k) const {
         return PRODUCTS == 1 ? y[k] : x[k];
     }
-    /* In place of what is past the end comes -0, or -0 times 1, which changes neither a sum nor the sign of a zero. */
+    /* -0, or -0 times 1, takes the place of elements past the end. It changes neither a sum nor the sign of a zero. */
     void load_from(const group &g, uint64 at) {
         if (g.aligned && at + TILE <= g.count) {
             const uint4 *from = (const uint4 *)(g.x + at) + lane_of(), *second = (const uint4 *)(g.y + at) + lane_of();
@@ -46,9 +46,9 @@ struct tile {
     }
 };
 
-/* The lower or the upper of a pair of 16-bit floats, times 2^-SCALE_LOG, as a double: its bits are moved to where a
- * double has its exponent and its fraction, which is right for subnormals and zeros, too. Conversions would keep the
- * units that add doubles busy for longer. */
+/* The lower or the upper of a pair of 16-bit floats, times 2^-SCALE_LOG, as a double: its bits are moved to a double's
+ * exponent and fraction, which is right for subnormals and zeros, too. Conversions would occupy the units that add
+ * doubles for longer. */
 enum { MOVED = PACKED ? 20 - FIELD_AT : 0, KEPT = (int)(0x80000000u | 0x7fffu << MOVED) };
 inline double scaled_lower(int32 pair) {
     return __hiloint2double((int32)((uint32)(int32)(short)pair << MOVED) & KEPT, 0);
@@ -61,8 +61,8 @@ inline double product_of(double x, double y) {
     return __dmul_rn(x, y);
 }
 
-/* The highest of a tile's terms' fields, and the lowest less 1: taken as unsigned, a zero's is the highest number then,
- * so that zeros do not count among the lowest. NO_VALUE where there are zeros only. */
+/* The highest of the fields of a tile's terms, and the lowest less 1. As unsigned numbers, a zero's field less 1 is the
+ * highest, so zeros do not count among the lowest. NO_VALUE if there are only zeros. */
 struct fields {
     uint32 high, low;
     void note(uint32 bits) {
@@ -145,7 +145,7 @@ inline void add_terms(window &w, const tile &t) {
     w.additions += ITEMS * (HAS_TWO_TERMS ? 2 : 1);
 }
 
-/* SAW_OTHER if a tile of nothing but zeros has one that is not -0. */
+/* SAW_OTHER if a tile of only zeros has one that is not -0. */
 inline uint32 zeros_saw(const tile &t) {
     uint32 saw = 0;
 #pragma unroll
@@ -158,8 +158,8 @@ inline uint32 zeros_saw(const tile &t) {
     return saw;
 }
 
-/* A term of a tile, read from memory again, so that the tile need not stay in registers. A lane gets others than from
- * term_of(), but the warp gets the same ones. */
+/* A term of a tile, read from memory again, so that the tile need not stay in registers. A lane gets other terms than
+ * from term_of(), but the warp gets the same ones. */
 inline double term_again(const group &g, uint64 at, int k) {
     uint64 i = at + k * WARP + lane_of();
     if (i >= g.count)
@@ -168,8 +168,8 @@ inline double term_again(const group &g, uint64 at, int k) {
     return PRODUCTS ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : x;
 }
 
-/* Adds a tile that fits no window of LEVELS through WIDE_LEVELS, which take all finite values. What is not finite is
- * noted in sum.saw and added as -0. */
+/* Adds a tile that fits no window of LEVELS through WIDE_LEVELS, which take all finite values. Other values are noted
+ * in sum.saw and added as -0. */
 inline void add_tile_widely(warp_sum &sum, const tile &t, const group &g, uint64 at) {
     constexpr int unrolled = PACKED ? (int)ITEMS : 2;
     const double infinity = PACKED ? __hiloint2double((2 * BIAS + 1) << 20, 0) : __hiloint2double(0x7ff00000, 0);

@@ -1,10 +1,10 @@
 /* Tiles on their way from memory, at any address. */
-/* Elements [from, from + count) of memory, to shared memory: whole vectors from aligned addresses, and single bytes at
- * both ends, since nothing outside of an array may be read. The vectors travel by themselves where they can, and are
- * only counted here. */
+/* Copies elements [from, from + count) of memory to shared memory: whole vectors from aligned addresses, and single
+ * bytes at both ends, since nothing outside of an array may be read. Where bulk copies exist they move the vectors,
+ * which are only counted here. */
 template <class T> inline void fetch(uint8 *to, const T *from, int count, int thread, int threads, uint32 *in_bulk) {
     uint64 begin = (uint64)from, end = (uint64)(from + count), first = begin + 15 & ~15ull, last = end & ~15ull;
-    uint8 *memory = to - (begin & ~15ull); /* where address 0 would be */
+    uint8 *memory = to - (begin & ~15ull); /* the position of address 0 */
     if (first > last)
         first = last = end;
     for (uint64 a = begin + thread; a < first; a += threads)
@@ -19,7 +19,7 @@ template <class T> inline void fetch(uint8 *to, const T *from, int count, int th
         *(uint4 *)&memory[a] = __ldcs((const uint4 *)a);
 #endif
 }
-/* Starts the copy of the whole vectors that fetch has counted. One thread calls it, when the gate expects their bytes.
+/* Starts the copy of the whole vectors that fetch has counted. One thread calls it when the gate expects their bytes.
  */
 template <class T> inline void fetch_in_bulk(uint8 *to, const T *from, int count, gate *g) {
 #if COPIES_IN_BULK

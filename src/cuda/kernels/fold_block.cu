@@ -13,8 +13,8 @@ template <int Threads = BLOCK> inline acc_t fold_block(acc_t acc) {
     if (lane == 0)
         of_warp[warp] = acc;
     __syncthreads();
-    /* One thread goes over the warps. With a tree in the first warp instead, the compiler no longer saw that the loop
-     * of loads that comes before is the same for all threads of a warp. Sums of 2^28 f32 took 0.98 of CUB's time on an
+    /* One thread goes over the warps. With a tree in the first warp instead, the compiler no longer recognised that the
+     * loop of loads before it is the same for all threads of a warp. Sums of 2^28 f32 took 0.98 of CUB's time on an
      * H200 this way and 1.01 with the tree, in different runs. */
     if (threadIdx.x == 0)
         for (int w = 1; w < Threads / WARP; w++)

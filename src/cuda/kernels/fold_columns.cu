@@ -4,7 +4,7 @@
 struct panel_part {
     uint64 number;  /* of the panel, among those of all slabs */
     uint64 chunk;
-    uint64 slab;    /* where the slab begins, in elements */
+    uint64 slab;    /* the beginning of the slab, in elements */
     uint64 column;  /* the panel's first column, among outer x inner */
     uint64 in_slab; /* the same among the slab's inner ones */
     uint32 columns;
@@ -79,7 +79,7 @@ template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
     empty_columns<Width>(lanes, acc);
 }
 
-/* The stretch of the thread whose first element is number 'spot' of a step's, counted row after row. */
+/* The stretch of the thread whose first element is number 'spot' of a step, counted row after row. */
 template <int Width> inline stretch<Width> stretch_of(const columns_args &p, const panel_part &b, uint32 spot) {
     stretch<Width> s;
     uint32 group = spot / p.panel, column = spot % p.panel;

@@ -1,5 +1,5 @@
-/* The last launch of a reduction by groups: results of the groups that reach over several chunks, folded from the parts
- * that those have kept, in order. A group of few chunks is one thread's, a longer one the whole block's. */
+/* The last launch of a reduction by groups: results of groups that cross several chunks, folded in order from the parts
+ * that the chunks kept. One thread folds a group of few chunks, the whole block a longer one. */
 constexpr int CUTS_AT_ONCE = sizeof(acc_t) <= 8 ? 16 : sizeof(acc_t) <= 32 ? 4 : 1; /* a thread may have a hundred */
 
 inline acc_t fold_parts(const groups_args &p, uint64 begin, uint64 end) {
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p) {
         longer[atomicAdd(&count, 1)] = chunk;
     if (ENDS_STAND)
         wait_for_last();
-    const uint32 refused = ENDS_STAND ? p.told->refused : 0; /* on its way together with the parts */
+    const uint32 refused = ENDS_STAND ? p.told->refused : 0; /* loaded together with the parts */
     const acc_t parts = is_near ? fold_parts(p, e.first, chunk) : identity_as<acc_t>();
     if (refused)
         return;

@@ -1,4 +1,4 @@
-/* The second kernel of a reduction of rows: a block a result (partials.cu). */
+/* The second kernel of a reduction of rows: one block per result (partials.cu). */
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_partials(partials_args p) {
     wait_for_last();
     let_next_start();

@@ -1,16 +1,16 @@
-/* What reductions by segments and by keys share. The input is cut into tiles of consecutive elements, which pass through
- * shared memory. There, groups are just stretches of the tile: a short one is folded by one thread or a few, a longer
- * one by a warp, a very long one or a tile without any bound by the whole block. Of groups that reach over several tiles
- * the parts are kept, and the last launch folds those (fold_cuts.cu). Which elements are folded in which order follows
- * from where the groups begin and end alone, so that a result is the same bits every run.
+/* Shared by reductions by segments and by keys. The input is cut into tiles of consecutive elements, which pass through
+ * shared memory. There a group is just a stretch of the tile. One thread or a few fold a short stretch, a warp a longer
+ * one, and the whole block a very long one or a tile without a boundary. The parts of groups that cross several tiles
+ * are kept, and the last launch folds them (fold_cuts.cu). Only the groups' boundaries decide which elements are folded
+ * in which order, so a result has the same bits every run.
  *
- * What bounds the speed is not the memory but the instructions that go with each tile, so a tile has few threads with
- * many elements each: measured on an H200, 128 threads of 32 elements against 256 of 16. */
+ * The limit is not memory but the instructions that go with each tile, so a tile has few threads with many elements
+ * each: measured on an H200, 128 threads of 32 elements against 256 of 16. */
 enum {
     TILE = FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
-    SHORT = 64, /* elements that a thread takes of one group */
-    LONG = TILE / 2, /* from here on a stretch is the whole block's */
+    SHORT = 64, /* elements of one group that a thread folds */
+    LONG = TILE / 2, /* from this length on the whole block folds a stretch */
     LONGER = TILE / (SHORT + 1) + 2 /* stretches of more than SHORT elements, and the two ends */
 };
 static_assert(SHORT <= LANE_LIMIT);
@@ -26,7 +26,7 @@ struct tile_memory {
     stretch longer[LONGER];
     alignas(16) uint8 before[sizeof(acc_t)], after[sizeof(acc_t)]; /* of the stretches at the tile's ends */
     uint32 count;   /* of 'longer' */
-    uint32 goes_on; /* whether a group begins in the tile and goes on behind it */
+    uint32 goes_on; /* whether a group begins in the tile and ends after it */
 };
 
 /* A tile in shared memory. */
@@ -46,8 +46,8 @@ template <> struct unsigned_of<8> {
     typedef uint64 type;
 };
 
-/* Vectors of 16 bytes change places within each 128 bytes, so that neither threads that work on stretches of equal
- * length nor those that copy neighbouring vectors meet in a bank. The pattern repeats every 2048 bytes. */
+/* Permutes the vectors of 16 bytes within each 128 bytes, so that neither threads that work on stretches of equal
+ * length nor threads that copy neighbouring vectors cause bank conflicts. The pattern repeats every 2048 bytes. */
 inline uint32 placed(uint32 at) {
     return at ^ ((at >> 3 ^ (at >> 6 & 0x10)) & 0x70);
 }
@@ -69,7 +69,7 @@ inline void close_copies() {
     end_copies_ahead();
 #endif
 }
-/* Until all but the last groups of this thread's copies are there. */
+/* Waits until all but the last groups of this thread's copies have arrived. */
 template <int Last> inline void wait_for_copies() {
 #if TALLY_ARCHITECTURE >= 80
     wait_for_copies_ahead<Last>();
@@ -86,7 +86,7 @@ __noinline__ void fetch_slowly(uint8 *memory, const in_t *from, uint32 count) {
         else
             *place_of<in_t>(memory, e) = load(from + e);
 }
-/* Starts to copy a tile of global memory to where place_of finds it. */
+/* Starts to copy a tile of global memory to the positions of place_of. */
 inline void fetch(uint8 *memory, const in_t *from, uint32 count) {
     constexpr uint32 bytes = TILE * sizeof(in_t);
     if (count < TILE || ((uint64)from & 15)) {
@@ -119,7 +119,7 @@ constexpr int AT_ONCE = sizeof(acc_t) <= 32 ? 4 : 1;
 inline lane_t fold_lane(const tile &t, uint32 begin, uint32 end, uint32 step) {
     lane_t lane = identity_as<lane_t>();
     uint32 e = begin;
-    if (AT_ONCE > 1 && end > 3 * step) /* several loads at once, where there are several */
+    if (AT_ONCE > 1 && end > 3 * step) /* several loads at once, if there are several */
 #pragma unroll 1
         for (; e < end - 3 * step; e += 4 * step) {
             lane_t few[4];
@@ -136,7 +136,7 @@ inline lane_t fold_lane(const tile &t, uint32 begin, uint32 end, uint32 step) {
     return lane;
 }
 
-/* Elements of a stretch that is shared by 'threads'. Where the operator does not commute they are consecutive. */
+/* The elements of a stretch that 'threads' threads share. If the operator does not commute they are consecutive. */
 struct part {
     uint32 begin, end, step;
 };
@@ -157,7 +157,7 @@ inline acc_t fold_part(const tile &t, const part &mine) {
     return acc;
 }
 
-/* Folds what 'width' neighbouring threads have, a power of two, in their order; the first has the result. */
+/* Folds the accumulators of 'width' neighbouring threads, a power of two, in order; the first thread has the result. */
 inline acc_t fold_threads(acc_t acc, uint32 width) {
 #pragma unroll 1
     for (uint32 d = 1; d < width; d *= 2) {
@@ -173,7 +173,7 @@ inline acc_t fold_stretch(const tile &t, uint32 begin, uint32 end) {
     return fold_threads(fold_part(t, part_of(begin, end, WARP, threadIdx.x % WARP)), WARP);
 }
 
-/* The block folds one; thread 0 has the result. */
+/* The block folds a stretch; thread 0 has the result. */
 inline acc_t fold_together(const tile &t, uint32 begin, uint32 end) {
     return fold_block<BLOCK>(fold_part(t, part_of(begin, end, BLOCK, threadIdx.x)));
 }
@@ -213,13 +213,13 @@ inline void leave_to_warps(tile_memory &s, uint32 begin, uint32 end, uint32 coun
         s.goes_on = 1;
 }
 
-/* The binary logarithm of the number of threads that share each of so many groups, so that most have something to do. */
+/* The binary logarithm of the number of threads that share each of that many groups, so that most threads have work. */
 inline uint32 shift_for(uint32 groups) {
     int shift = __clz(groups - 1) - __clz(BLOCK - 1);
     return shift < 0 ? 0 : shift < 5 ? shift : 5;
 }
 
-/* What a stretch of 'count' elements comes to. */
+/* The accumulator of a stretch of 'count' elements. */
 inline void give(tile_memory &s, const tile &t, const acc_t &acc, uint32 begin, uint32 count, result_t *to,
                  tile_end which) {
     if (which == WITHIN)
@@ -228,7 +228,7 @@ inline void give(tile_memory &s, const tile &t, const acc_t &acc, uint32 begin, 
         *(acc_t *)(which == FROM_BEFORE ? s.before : s.after) = acc;
 }
 
-/* One thread's group, [begin, end) of the tile; where it ends behind the tile, end > count. */
+/* One thread's group, [begin, end) of the tile; if it ends after the tile, end > count. */
 inline void fold_alone(tile_memory &s, const tile &t, uint32 begin, uint32 end, result_t *to) {
     if (end - begin <= SHORT && end <= t.count)
         put(to, lower(widen(fold_lane(t, begin, end, 1)), end - begin, t.first + begin));
@@ -236,7 +236,7 @@ inline void fold_alone(tile_memory &s, const tile &t, uint32 begin, uint32 end, 
         leave_to_warps(s, begin, end, t.count, to);
 }
 
-/* The same for 1 << shift threads that share one. All of a warp come here, also those who have none. */
+/* The same for 1 << shift threads that share a group. All threads of a warp call this, also those without a group. */
 inline void fold_shared(tile_memory &s, const tile &t, bool exists, uint32 begin, uint32 end, result_t *to,
                         uint32 shift) {
     const uint32 width = 1u << shift, number = threadIdx.x & (width - 1), last = end < t.count ? end : t.count;
@@ -253,7 +253,7 @@ inline void fold_shared(tile_memory &s, const tile &t, bool exists, uint32 begin
     }
 }
 
-/* The part of the group that is open where the tile begins, by the last warp, which has the least to do. */
+/* The last warp, which has the least to do, folds the part of the group that is open where the tile begins. */
 inline void fold_open(tile_memory &s, const tile &t, uint32 open) {
     if (open <= LONG && threadIdx.x / WARP == WARPS - 1) {
         acc_t acc = fold_stretch(t, 0, open);
@@ -264,7 +264,7 @@ inline void fold_open(tile_memory &s, const tile &t, uint32 open) {
     }
 }
 
-/* Stretches that are left, when all have come past a barrier. The whole block comes here. */
+/* The remaining stretches, after a barrier. The whole block calls this. */
 inline void fold_longer(tile_memory &s, const tile &t) {
     const uint32 count = s.count < LONGER ? s.count : (uint32)LONGER;
 #pragma unroll 1

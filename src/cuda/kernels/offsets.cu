@@ -1,7 +1,7 @@
-/* Offsets before they are used: what is wrong with them, and where each tile of elements finds its segments. */
+/* Checks of offsets before they are used, and the search for each tile's segments. */
 
-/* The least segment concerned, of each kind: decreasing or past the end; empty where the operator has no value of
- * nothing. */
+/* The least bad segment of each kind: decreasing or past the end; empty, where the operator has no value for zero
+ * elements. */
 struct findings {
     uint64 bad, empty;
 };
@@ -47,7 +47,7 @@ inline void look_at_some(findings *f, const index_t *offsets, uint64 vectors, ui
             look_at(f, vector[k] * OFFSETS + j, offset[k][j], offset[k][j + 1], n);
 }
 
-/* All blocks look at all offsets. */
+/* The blocks together read all offsets. */
 inline findings look_at_all(const index_t *offsets, uint64 segments, uint64 n) {
     findings f = {NOT_FOUND, NOT_FOUND};
     const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;

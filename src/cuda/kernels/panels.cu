@@ -1,11 +1,10 @@
-/* Scans along an axis whose elements do not lie next to each other: outer x extent x inner. A panel is some
- * neighbouring columns: whole rows of narrow slabs, which lie in one piece, else less than a row of one slab, or of two, the
- * last columns of one and the first of the next. A team of threads goes down a
- * panel, tile by tile, and keeps in registers what the rows so far add up to; each block has as many panels at a time
- * as it has teams. Where there are too few columns for all processors, panels are cut into chunks, which are summed in
- * a pass of their own before (scan_columns.cu scans the sums). Loaders fetch tiles ahead, a vector or an element at a
- * time: rows of panels are too short to be copied in bulk, which took 36 cycles a row on an H200. Sizes are those of
- * scan_tiles.cu. */
+/* Scans along an axis whose elements do not lie next to each other: outer x extent x inner. A panel is several
+ * neighbouring columns: whole rows of narrow slabs, which lie in one piece, else part of a row of one slab, or of two
+ * slabs, the last columns of one and the first of the next. A team of threads goes down a panel, tile by tile, and
+ * keeps the sums of the rows so far in registers; each block has as many panels at a time as it has teams. If there are
+ * too few columns for all processors, panels are cut into chunks, which a pass of its own sums before (scan_columns.cu
+ * scans the sums). Loaders fetch tiles ahead, a vector or an element at a time. Rows of panels are too short for bulk
+ * copies, which took 36 cycles a row on an H200. Sizes are those of scan_tiles.cu. */
 enum {
     PANEL_RING = RING - 1, /* tiles; the strands' sums take the room of one */
     PANEL_LOADERS = SCAN_PANEL_THREADS - TEAMS * FINISHERS
@@ -19,7 +18,7 @@ struct panel_scratch {
 };
 static_assert(sizeof(panel_scratch) <= SCAN_SHARED_BYTES);
 
-/* What a team goes down at a time: a panel, or a chunk of one. */
+/* The part that a team goes down at a time: a panel, or a chunk of one. */
 struct panel_part {
     uint64 column;      /* the first column, among outer x inner */
     uint64 at;          /* that column's element in the slab's physically lowest row */
@@ -30,7 +29,7 @@ struct panel_part {
     uint64 first(const panels_args &p) const { /* row, in logical order */
         return chunk * p.chunk;
     }
-    /* Elements from where a column would be, were it the same slab's, to where it is. */
+    /* Elements from a column's position, if it were in the same slab, to its real position. */
     uint64 gap_before(const panels_args &p, int column) const {
         return column >= split ? (p.extent - 1) * p.inner : 0;
     }
@@ -184,7 +183,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
     const bool in_one_piece = p.panel == p.inner;
     const bool is_aligned = ((uint64)p.out & (sizeof(result_t) - 1)) == 0;
     int in_turn = 0;
-    acc_t run = identity_as<acc_t>(); /* what this column adds up to before the tile */
+    acc_t run = identity_as<acc_t>(); /* this column's sum before the tile */
     for_panel_tiles(p, [&](const panel_part &part, const panel_tile &t, const panel_place &here, int team) {
         if (team != my_team)
             return;

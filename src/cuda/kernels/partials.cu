@@ -1,6 +1,6 @@
-/* Where the results of a reduction go, and what its second kernel starts from: what the chunks of rows or of columns
- * gave, folded in a fixed order, so that a result is the same bits every run. The kernels are in fold_partials.cu and
- * column_partials.cu. */
+/* The destination of a reduction's results, and the input of its second kernel: the partial results of chunks of rows
+ * or columns, folded in a fixed order so that a result has the same bits every run. The kernels are in fold_partials.cu
+ * and column_partials.cu. */
 
 inline void give(const destination &to, uint64 number, acc_t acc) {
     if (to.carry)
@@ -11,9 +11,9 @@ inline void give(const destination &to, uint64 number, acc_t acc) {
         store(to.out + number, lower(acc, to.count, 0));
 }
 
-/* Folds the partial results of one result that fall to thread 'share' of 'shares'. Where the operator commutes, the
- * threads take them in turn, so that neighbouring threads read neighbouring ones; else each takes some that follow each
- * other. AHEAD of them are on their way at a time, as many as registers hold. */
+/* Folds the partial results of one result that fall to thread 'share' of 'shares'. If the operator commutes, the
+ * threads take them in turn, so that neighbouring threads read neighbouring ones; else each takes consecutive ones.
+ * AHEAD loads are under way at a time, as many as registers hold. */
 inline acc_t fold_share(const partials_args &p, uint64 number, uint64 share, uint64 shares) {
     constexpr int AHEAD = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 16 ? 4 : 8;
     const uint64 each = (p.chunks + shares - 1) / shares;

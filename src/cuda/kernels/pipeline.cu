@@ -1,12 +1,12 @@
-/* What the warps of a block that do different work on the same tiles need: gates between them, barriers of some of
- * them, and copies that run by themselves where the device has them (sm_90 and later). */
+/* Tools for the warps of a block that do different work on the same tiles: gates between them, barriers of some of
+ * them, and asynchronous copies where the device has them (sm_90 and later). */
 #define COPIES_IN_BULK (TALLY_ARCHITECTURE >= 90)
 #define HAS_MBARRIER   (TALLY_ARCHITECTURE >= 80)
 
-/* Opens when 'count' threads have arrived, which ends a phase, and is closed again for the next one. Who waits for the
- * end of a phase gives its parity: the first phase has 0, the second 1, and so on. Before anybody has arrived wait(1)
- * passes at once, as if a phase before the first had ended: so the first round through a ring need not be a special
- * case. */
+/* Opens when 'count' threads have arrived, which ends a phase, and is closed again for the next phase. A thread that
+ * waits for the end of a phase gives its parity: the first phase has 0, the second 1, and so on. Before any thread has
+ * arrived wait(1) returns at once, as if a phase before the first had ended; so the first round through a ring is not a
+ * special case. */
 struct gate {
 #if HAS_MBARRIER
     uint64 word;
@@ -47,8 +47,8 @@ struct gate {
     }
 };
 
-/* Copies 16, 8 or 4 bytes to shared memory, past the registers and without waiting where the device can; both addresses
- * are aligned to as many. A thread that has started its last copy arrives at a gate by arrive_after_vectors. */
+/* Copies 16, 8 or 4 bytes to shared memory, past the registers and without waiting if the device can; both addresses
+ * are aligned to that size. A thread that has started its last copy arrives at a gate with arrive_after_vectors. */
 template <int Bytes> inline void copy_vector(void *to, const void *from) {
 #if HAS_MBARRIER
     copy_ahead<Bytes>(to, from);

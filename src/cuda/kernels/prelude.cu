@@ -1,15 +1,15 @@
-/* What every kernel of this folder starts from: types, elements in memory, and the vocabulary of core/monoids.def.
- * Nothing is included, so that a kernel compiles in milliseconds. Functions are device functions by the option
- * --device-as-default-execution-space. Before this text stand the choices that are preprocessor symbols and
- * ptx.cu, after it the types and functions of one computation, which specialize.c writes:
+/* The beginning of every kernel's text: types, elements in memory, and the vocabulary of core/monoids.def. Nothing is
+ * included, so that a kernel compiles in milliseconds. The option --device-as-default-execution-space makes functions
+ * device functions. Before this text stand ptx.cu and the choices that are preprocessor symbols; after it the types and
+ * functions of one computation, which specialize.c writes:
  *
- *   in_t, value_t    an element as it lies in memory, and as it is computed with
- *   acc_t            an accumulator; lane_t, a narrower one for a bounded number of elements (LANE_LIMIT)
- *   out_t            an output element
- *   index_t          an offset or a key
- *   result_t         a result: an output element, or two
- *   identity_as<A>(), lift_as<A>(x, y, i), combine(a, b), widen(lane), lower(acc, n, start), raise(initial) */
-#ifndef offsetof /* which NVRTC has no header for; its front end has the operator from which such headers make it */
+ *     in_t, value_t    an element in memory, and as it is computed with
+ *     acc_t            an accumulator; lane_t, a narrower one for a bounded number of elements (LANE_LIMIT)
+ *     out_t            an output element
+ *     index_t          an offset or a key
+ *     result_t         a result: an output element, or two
+ *     identity_as<A>(), lift_as<A>(x, y, i), combine(a, b), widen(lane), lower(acc, n, start), raise(initial) */
+#ifndef offsetof /* NVRTC has no header for it, but its front end has the operator from which such headers make it */
 #define offsetof(type, member) __INTADDR__(&((type *)0)->member)
 #endif
 typedef signed char int8;
@@ -29,7 +29,7 @@ struct bf16 {
 };
 
 enum { WARP = 32 };
-[[maybe_unused]] constexpr uint32 ALL_LANES = 0xffffffffu; /* not every text shuffles */
+[[maybe_unused]] constexpr uint32 ALL_LANES = 0xffffffffu; /* some texts do not shuffle */
 
 /* ---- elements ---- */
 
@@ -116,10 +116,10 @@ template <class T, int Width> inline void store_few(T *to, const few<T, Width> &
     }
 }
 
-/* Conversions to an output type, rounded once to nearest, ties to even. A bf16 is cut from a float, which would be a
- * second rounding after that to the float. So the float is rounded to odd: cut towards zero, with its last bit set
- * where anything was cut off. It has bits enough beyond a bf16's that this last one decides on which side of a tie the
- * value lies, as all that was cut off would have done. */
+/* Conversions to an output type, rounded once to nearest, ties to even. A bf16 is made from a float. Rounding to the
+ * float first would be a second rounding. So the float is rounded to odd: truncated, with its last bit set if anything
+ * was cut off. A float has enough bits beyond those of a bf16 that this last bit decides ties as the bits cut off would
+ * have done. */
 inline float odd_float(float toward_zero, bool inexact) {
     return inexact ? __uint_as_float(__float_as_uint(toward_zero) | 1) : toward_zero;
 }
@@ -161,7 +161,7 @@ template <> struct output<bf16> {
     }
 };
 
-/* The widest type of a kind: what results are converted from. */
+/* The widest type of a kind, from which results are converted. */
 inline int64 widest(int8 x) {
     return x;
 }
@@ -279,7 +279,7 @@ template <class T> inline T absolute(T x) {
 
 /* ---- accumulators ---- */
 
-/* Moves a value to another lane word by word, as shuffles take no more than 32 bits: large ones in a loop, to keep the
+/* Moves a value to another lane word by word, as shuffles take at most 32 bits: large values in a loop, to keep the
  * code short. */
 template <class T, class Move> inline T by_words(T value, Move move) {
     constexpr int words = (sizeof(T) + 3) / 4, at_once = words <= 16 ? words : 1;
@@ -301,8 +301,8 @@ template <class T> inline T from_lane(T value, int lane) {
     return by_words(value, [=](uint32 w) { return __shfl_sync(ALL_LANES, w, lane); });
 }
 
-/* What it takes to keep an accumulator in global memory: SLOT_BYTES bytes, a multiple of 4 and of its alignment. It is
- * read past the first-level cache, which other blocks' writes do not reach. */
+/* An accumulator in global memory: SLOT_BYTES bytes, a multiple of 4 and of its alignment. It is read past the
+ * first-level cache, which other blocks' writes do not reach. */
 template <class T, int Bytes> struct alignas(Bytes % 16 == 0 ? 16 : Bytes % 8 == 0 ? 8 : 4) slot_of {
     typedef typename word_of<Bytes % 16 == 0 ? 16 : Bytes % 8 == 0 ? 8 : 4>::type access;
     enum { ACCESSES = Bytes / sizeof(access) };

@@ -1,7 +1,7 @@
-/* The instructions that CUDA C has no words for, a function each; no other text has inline assembly. The guard lets
- * another text that has the same functions stand before this one: tests/cuda/emulator does, to run kernels without a
- * GPU. It comes before prelude.cu, so the types are C's own; 'long long' and 'unsigned long long' have 64 bits, and
- * addresses in shared memory are given as ordinary pointers. */
+/* The instructions that CUDA C cannot express, one function each; no other text has inline assembly. The guard lets
+ * another text with the same functions take the place of this one: tests/cuda/emulator uses that to run kernels without
+ * a GPU. This text comes before prelude.cu, so the types are C's own; 'long long' and 'unsigned long long' have 64
+ * bits, and addresses in shared memory are ordinary pointers. */
 #ifndef TALLY_PTX
 #define TALLY_PTX
 
@@ -121,8 +121,8 @@ inline unsigned long long load_ahead(const unsigned long long *from) {
 template <int Threads> inline void sync_some(int barrier) {
     asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
 }
-/* The same of a barrier that is known when the kernel is compiled: where the compiler sees only a number it keeps all
- * 16 barriers for the kernel. */
+/* The same for a barrier that is known at compile time: for a number known only at run time the compiler reserves all
+ * 16 barriers. */
 template <int Barrier, int Threads> inline void sync_some() {
     asm volatile("barrier.sync %0, %1;" ::"n"(Barrier), "n"(Threads) : "memory");
 }
@@ -175,7 +175,7 @@ template <int Bytes> inline void copy_ahead(void *to, const void *from) {
 inline void end_copies_ahead() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/* Waits until all groups but the last 'Groups' are there. */
+/* Waits until all groups but the last 'Groups' have arrived. */
 template <int Groups> inline void wait_for_copies_ahead() {
     asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 }
@@ -193,7 +193,7 @@ inline void let_next_start() {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
-/* Waits until the kernel before is done and what it wrote can be read. */
+/* Waits until the previous kernel is done and its writes can be read. */
 inline void wait_for_last() {
 #if TALLY_ARCHITECTURE >= 90
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -203,7 +203,7 @@ inline void wait_for_last() {
 #if TALLY_ARCHITECTURE >= 90
 /* ---- copies in bulk: addresses and sizes are multiples of 16 ---- */
 
-/* Arrives, and lets the phase end only when so many more bytes have been copied. */
+/* Arrives, and lets the phase end only when this many more bytes have been copied. */
 inline void arrive_and_expect(unsigned long long *word, unsigned bytes) {
     asm volatile("{\n\t.reg .b64 state;\n\tmbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n\t}" ::"r"(
                      shared_address(word)),
@@ -229,7 +229,7 @@ inline void end_copies_out() {
 template <int Groups> inline void wait_for_copies_out() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Groups) : "memory");
 }
-/* Lets copies that are started from now on see what this thread has written to shared memory. */
+/* Makes this thread's stores to shared memory visible to copies that are started from now on. */
 inline void show_to_copies() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

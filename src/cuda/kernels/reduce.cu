@@ -1,11 +1,11 @@
-/* Reductions of rows of consecutive elements: an array of rows x extent, each row cut into 'blocks' chunks of a thread
- * block each. There are far more of them than the device holds at a time: what comes and goes is shared out evenly by
- * the hardware, and memory is read nearly in its order. What the blocks found is folded in a fixed order, so that a
- * result is the same bits every run: by a second kernel (fold_partials.cu), started while the first still runs, or,
- * where there is little, in a cluster of blocks that see each other's shared memory. */
+/* Reductions of rows of consecutive elements: an array of rows x extent, each row cut into 'blocks' chunks of one
+ * thread block each. There are far more blocks than the device holds at a time. So the hardware shares the work evenly,
+ * and memory is read nearly in address order. The blocks' results are folded in a fixed order, so that a result has the
+ * same bits every run: by a second kernel (fold_partials.cu), started while the first still runs, or, for little input,
+ * in a cluster of blocks that access each other's shared memory. */
 
 /* Blocks that a multiprocessor must have registers for; 1 asks for nothing. With accumulators of 17 to 32 bytes the
- * compiler would take more registers than leave room for four. */
+ * compiler would otherwise take too many registers for four. */
 enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {

@@ -1,4 +1,4 @@
-/* What reduce.cu and cluster.cu share: a chunk of a row, folded by one thread block. */
+/* Shared by reduce.cu and cluster.cu: a chunk of a row, folded by one thread block. */
 
 struct row {
     const in_t *x, *y;
@@ -10,7 +10,7 @@ inline value_t second_of(const row &r, uint64 at) {
     return HAS_SECOND ? value_of(load(r.y + at)) : value_t(0);
 }
 
-/* This thread's 'Count' vectors of a step, from addresses that vectors can be loaded from. */
+/* This thread's 'Count' vectors of a step, from aligned addresses. */
 template <int Threads, int Count> inline void add_vectors(const row &r, uint64 at, lanes &l) {
     in_t a[Count * VECTOR], b[Count * VECTOR];
 #pragma unroll
@@ -35,8 +35,8 @@ inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
             l.add(k, value_of(load(r.x + from + k)), second_of(r, from + k), r.before + from + k);
 }
 
-/* A step that is not whole or not aligned. It is rare, so it is not unrolled: that would take registers from the whole
- * steps. */
+/* A step that is not whole or not aligned. It is rare and not unrolled, because unrolling would take registers from the
+ * whole steps. */
 template <int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
 #pragma unroll 1
     for (int u = 0; u < Unroll; u++) {

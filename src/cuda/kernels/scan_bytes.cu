@@ -1,11 +1,11 @@
-/* How a scan's finishers treat sums of bytes whose results are bytes too. What wraps in 8 bits can be added four at a
- * time: the bytes at even places of a word and those at odd ones, each in 16 bits, which no stretch fills. A byte by
- * itself took 7 integer instructions, of which a processor of an H200 does 64 a cycle while 9 bytes come in: 2^29 bytes
- * were scanned at 0.67 of a copy's speed, and are so at 0.93. */
+/* How a scan's finishers handle sums of bytes whose results are bytes, too. Sums that wrap in 8 bits can be added four
+ * at a time: the bytes at even places of a word and those at odd places, each in 16 bits, which no stretch fills. A
+ * byte by itself took 7 integer instructions; a processor of an H200 does 64 a cycle while 9 bytes arrive. 2^29 bytes
+ * were scanned at 0.67 of a copy's speed that way, and are at 0.93 now. */
 static_assert(ITEMS * 255 + 255 < 1 << 16);
 
-/* Scans the four bytes of a word. *before has what lies before them in the stretch, in both halves of 16 bits, and
- * becomes what lies before the next word. */
+/* Scans the four bytes of a word. *before has the sum before them in the stretch, in both halves of 16 bits, and
+ * becomes the sum before the next word. */
 inline uint32 scan_word(uint32 word, uint32 *before) {
     const uint32 even = word & 0x00ff00ff, odd = __byte_perm(word, 0, 0x4341), pairs = even + odd;
     const uint32 through = pairs * 0x00010001 + *before; /* the sums up to the end of each pair of bytes */

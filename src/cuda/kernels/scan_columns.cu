@@ -1,6 +1,6 @@
 /* Scans along an axis whose elements do not lie next to each other: arrays of outer x extent x inner with inner > 1. A
- * thread takes a stretch of 'chunk' rows of 'width' columns, neighbouring threads take neighbouring ones. With one
- * chunk that is all; else the chunks' sums are taken and scanned in launches of their own, which go over the input
+ * thread takes a stretch of 'chunk' rows of 'width' columns, and neighbouring threads take neighbouring columns. With
+ * one chunk that is all. With more, launches of their own sum the chunks and scan the sums, which reads the input
  * twice. */
 
 template <int Width> struct stretch {
@@ -32,8 +32,8 @@ inline uint64 row_of(const scan_columns_args &p, uint64 logical) {
 }
 
 template <int Width> inline few<in_t, Width> load_row(bool aligned, const in_t *from) {
-    /* load_few tells the caches to keep nothing. Single elements are of narrow arrays, where a line has those of many
-     * rows. */
+    /* load_few tells the caches to keep nothing. Single elements are of narrow arrays, where a line has elements of
+     * many rows. */
     if (Width > 1 && aligned)
         return load_few<Width>(from);
     few<in_t, Width> f;
@@ -87,7 +87,7 @@ template <int Width> inline void sum_all(const scan_columns_args &p) {
     }
 }
 
-/* What each stretch adds up to. */
+/* The sum of each stretch. */
 extern "C" __global__ void __launch_bounds__(BLOCK) sum_stretches(scan_columns_args p) {
     if (p.width == 1)
         sum_all<1>(p);
@@ -115,8 +115,8 @@ template <class Use> inline void for_chunks(const scan_columns_args &p, uint64 c
     }
 }
 
-/* Gives what the warps before this one in the block add up to; 'total' is, in each warp's last lane, what that warp
- * does. */
+/* Returns the sum of the warps before this one in the block; 'total' is, in each warp's last lane, the warp's own sum.
+ */
 inline acc_t sum_of_warps_before(acc_t total) {
     __shared__ alignas(16) uint8 memory[BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, sum = identity_as<acc_t>();
@@ -129,7 +129,7 @@ inline acc_t sum_of_warps_before(acc_t total) {
     return sum;
 }
 
-enum { MANY_CHUNKS = 256 /* from which on a block shares a column's, instead of a warp */ };
+enum { MANY_CHUNKS = 256 /* from this many on a block shares a column, instead of a warp */ };
 
 /* A column is shared by 'Threads' threads, a warp's or a block's: each takes consecutive chunks. */
 template <int Threads> inline void scan_sums(const scan_columns_args &p) {
@@ -179,7 +179,7 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
             run[k] = p.chunks > 1 ? p.partials[s.chunk * p.outer * p.inner + column].read() : identity_as<acc_t>();
             base[k] = p.carry ? p.carry[column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
         }
-        /* Fetching the next rows while these are written took registers, and 10% more time, on an H200. */
+        /* Fetching the next rows while these are written took registers, and 10% more time on an H200. */
         for (uint64 j = 0; j < s.count; j += s.AHEAD) {
             rows<Width> r;
             r.load_from(p, s, j);
@@ -208,7 +208,7 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
     }
 }
 
-/* Scans each stretch from what came before it. */
+/* Scans each stretch from the sum before it. */
 extern "C" __global__ void __launch_bounds__(BLOCK) scan_columns(scan_columns_args p) {
     if (p.width == 1)
         scan_all<1>(p);

@@ -1,11 +1,11 @@
 /* Scans of little input, which the threads of all blocks together hold in registers: there is no ring to fill, nothing
- * to clear, and nobody polls. What comes before a block it learns in one of three ways: it is the only one; the blocks
- * are a cluster and tell each other what they add up to; or a launch before of the same kernel has told what each block
- * adds up to, and this one, started early, has fetched its elements meanwhile. In which order sums are made follows from
- * the number of blocks and of their threads alone.
+ * to clear and no polling. A block learns the sum before it in one of three ways. It is the only block; or the blocks
+ * are a cluster and exchange their sums; or an earlier launch of the same kernel has stored the sum of each block, and
+ * this launch, started early, has fetched its elements meanwhile. The order of the additions follows from the number of
+ * blocks and threads alone.
  *
- * A warp has consecutive vectors of 16 bytes, in rows of one a lane. 'Logical' positions count in the direction of the
- * scan; elements lie at 'physical' ones. */
+ * A warp has consecutive vectors of 16 bytes, in rows of one per lane. 'Logical' positions count in the direction of
+ * the scan; elements lie at 'physical' positions. */
 
 enum {
     HELD_BLOCK = 1024, /* threads of a block at most */
@@ -14,8 +14,8 @@ enum {
     OF_RESULTS = 16 / sizeof(result_t) /* results of a vector */
 };
 
-/* An element at any address, read past the first-level cache. A kernel that starts early may find old contents in that,
- * from before the last kernel but one has written. */
+/* An element at any address, read past the first-level cache. A kernel that starts early may find old contents there,
+ * from before the kernel before the last one wrote. */
 template <class T> inline T load_fresh(const T *from) {
     typedef typename word_of<sizeof(T)>::type word;
     T value;
@@ -30,8 +30,8 @@ template <class T> inline T load_fresh(const T *from) {
     return value;
 }
 
-/* A vector of elements at any address, of which 'count' are there; and a vector of results written to any address. Few
- * threads come here, so these are calls, which keep the code of the others short. */
+/* A vector of elements at any address, with 'count' elements; and a vector of results, written to any address. Few
+ * threads need these, so they are calls, which keeps the code of the others short. */
 __noinline__ uint4 gather(const in_t *from, int count) {
     in_t few[HELD_VECTOR] = {};
 #pragma unroll
@@ -54,7 +54,7 @@ __noinline__ void scatter(result_t *to, uint4 bits, int count) {
 /* One of a thread's vectors of elements. */
 struct held {
     uint64 low; /* physical position of its lowest element */
-    int count;  /* elements that are there */
+    int count;  /* number of elements */
     uint4 bits;
 
     void fetch(const held_args &p, int row) {
@@ -87,7 +87,7 @@ struct held {
         }
         return left;
     }
-    /* Writes the results; 'left' is what comes before. */
+    /* Writes the results; 'left' is the sum before. */
     void finish(const held_args &p, acc_t left) const {
         const uint64 first = REVERSE ? p.n - low - count : low; /* logical */
         few<result_t, HELD_VECTOR> results;
@@ -110,7 +110,7 @@ struct held {
     }
 };
 
-/* Gives each lane what the lanes up to it have, added up in their order. */
+/* Gives each lane the sum of the lanes up to it, added in order. */
 inline acc_t scan_lanes(acc_t sum) {
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
@@ -121,8 +121,8 @@ inline acc_t scan_lanes(acc_t sum) {
     return sum;
 }
 
-/* Turns what each of a thread's vectors adds up to into what all of the block's vectors before it do. Gives all threads
- * what the block adds up to. */
+/* Turns the sum of each of a thread's vectors into the sum of all of the block's vectors before it. Returns the block's
+ * sum to all threads. */
 inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
     __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, base = identity_as<acc_t>();
@@ -144,7 +144,7 @@ inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
     return from_lane(up_to, WARP - 1);
 }
 
-/* Gives all threads what the blocks before this one add up to, which the launch before has told in 'sums'. */
+/* Returns to all threads the sum of the blocks before this one, which the earlier launch has stored in 'sums'. */
 inline acc_t fold_sums(const held_args &p) {
     __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory, acc = identity_as<acc_t>();
@@ -172,7 +172,7 @@ inline acc_t fold_sums(const held_args &p) {
 }
 
 #if TALLY_ARCHITECTURE >= 90
-/* Gives what the blocks of the cluster before this one add up to. All must have arrived at its barrier once. */
+/* Returns the sum of the cluster's blocks before this one. All must have arrived at its barrier once. */
 inline acc_t exchange_sums(acc_t own) {
     __shared__ slot of_blocks[HELD_CLUSTER];
     wait_for_cluster();
@@ -204,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p) 
 #if TALLY_ARCHITECTURE >= 90
     const bool is_cluster = !p.sums && gridDim.x > 1;
     if (is_cluster)
-        arrive_in_cluster(); /* a block's shared memory may be written by others only when it runs */
+        arrive_in_cluster(); /* other blocks may write to a block's shared memory only while it runs */
 #endif
     if (!is_second) {
         wait_for_last();

@@ -1,8 +1,8 @@
-/* Scans along the first axis of a long narrow array: extent x inner, with rows of a few elements. As scan.cu's, one
- * pass of waves through a ring of tiles; here a tile is whole rows, with a sum for each column. One block for each
- * column, its teller, adds up what the tiles of a wave have there and tells every block what comes before its tile: if
- * each added up all by itself, as where there is one sum a tile, it would read 'inner' times as much. That it does of
- * few columns, whose sums are one access. */
+/* Scans along the first axis of a long narrow array: extent x inner, with rows of a few elements. Like scan.cu, it is
+ * one pass of waves through a ring of tiles; here a tile is whole rows and has a sum for each column. One block per
+ * column, its teller, adds up the sums of a wave's tiles in that column and tells every block the sum before its tile.
+ * If each block added up all sums itself, as it does with one sum per tile, it would read 'inner' times as much. With
+ * up to three columns, a tile's sums fit in one access, and each block does add them up itself. */
 enum { FIRST_TELLER = THREADS, NARROW_WAVES = RING }; /* tellers have read a wave when its tile's place is free */
 static_assert(FIRST_TELLER + WARP == SCAN_NARROW_THREADS && NARROW_WAVES == SCAN_NARROW_WAVES);
 
@@ -16,7 +16,7 @@ template <class A> inline A lift_at(const narrow_args &p, const tile &t, int e, 
     const uint64 at = t.low + e;
     return lift_as<A>(value_of(x), partner_of(p.tiles, at), p.tiles.before + at / p.inner);
 }
-/* Entries of a wave: what the blocks have in a column, and what a block is told of each. */
+/* Entries of a wave: the blocks' sums in a column, and the sums that blocks are told. */
 inline entry *sums_of(const narrow_args &p, uint32 turn, uint32 column) {
     return p.tiles.entries + (turn % NARROW_WAVES * p.inner + column) * gridDim.x;
 }
@@ -24,7 +24,7 @@ inline entry *told_of(const narrow_args &p, uint32 turn, uint32 block) {
     return p.told + (turn % NARROW_WAVES * gridDim.x + block) * p.inner;
 }
 
-/* Elements one by one to where they are aligned. */
+/* Copies elements one by one to aligned positions. */
 inline void load_unaligned_tiles(scratch &s, const scan_args &p, uint64 turns) {
     place here = {0, 0};
     for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
@@ -38,8 +38,8 @@ inline void load_unaligned_tiles(scratch &s, const scan_args &p, uint64 turns) {
 
 /* ---- few columns ---- */
 
-/* Sums of up to three columns travel with their tag in one access, so that every block adds up all of a wave's by itself:
- * without a teller the way is half as long. */
+/* The sums of up to three columns and their tag fit in one access, so every block adds up all sums of a wave itself.
+ * Without a teller the delay is half as long. */
 enum { FEW_COLUMNS = SLOT_BYTES == 4 ? 3 : 0, FEW_WAVES = WAVES };
 
 struct sums_of_few {
@@ -59,7 +59,7 @@ struct sums_of_few {
             there |= (uint32)(first + k * WARP >= end || word[k][3] == tag) << k;
         return there == (1 << MANY) - 1;
     }
-    /* What the blocks before 'end' have in a column; 'first' as above. */
+    /* The sum of the blocks before 'end' in a column; 'first' as above. */
     acc_t fold(int column, uint32 first, uint32 end) const {
         acc_t sum = identity_as<acc_t>();
 #pragma unroll
@@ -158,7 +158,7 @@ inline void sum_columns(scratch &s, const narrow_args &p, uint64 turns) {
                 sum = combine(sum, lift_at<lane_t>(p, t, e, elements[e]));
         sums[thread] = sum;
         sync_some<SUMMERS>(OF_SUMMERS);
-        s.ready[here.at].arrive(); /* each for what it has read, as loaders (scan_move.cu): results take its place */
+        s.ready[here.at].arrive(); /* as loaders do (scan_move.cu): results take the elements' place */
         if (FEW_COLUMNS && p.tiles.tiles > 1 && inner <= FEW_COLUMNS) {
             if (thread < WARP)
                 publish_few(p, sums, used, (uint32)turn);
@@ -172,8 +172,8 @@ inline void sum_columns(scratch &s, const narrow_args &p, uint64 turns) {
     }
 }
 
-/* Reads of entries take long while all of memory is in use: those of the next wave are under way, too, unless there are
- * more words than registers for them. */
+/* Reading an entry takes long while all of memory is busy. So reads of the next wave are under way, too, unless there
+ * are more words than registers for them. */
 template <class Batch, class Read, class Use> inline void for_waves(uint32 turns, Read try_read, Use use) {
     constexpr bool AHEAD = sizeof(Batch) <= 64;
     Batch few, next;
@@ -194,10 +194,11 @@ template <class Batch, class Read, class Use> inline void for_waves(uint32 turns
     }
 }
 
-/* A lane of the teller reads what neighbouring blocks have, so that a warp's sums are scanned once. */
+/* A lane of the teller reads the entries of neighbouring blocks, so that a warp's sums are scanned once. */
 typedef batch_of<ENTRIES_AT_ONCE, 1> neighbours;
 
-/* Tells the blocks from 'first' on what the ones before have in a column; 'run' becomes what all of them have. */
+/* Tells the blocks from 'first' on the sum of the blocks before them in a column; 'run' becomes the sum of all of them.
+ */
 inline void tell_some(const narrow_args &p, const neighbours &few, entry *told, uint32 first, uint32 there, uint32 tag,
                       acc_t *run) {
     const uint32 lane = threadIdx.x % WARP, index = first + lane * neighbours::MANY;
@@ -250,7 +251,7 @@ inline void tell_column(const narrow_args &p, uint32 column) {
     });
 }
 
-/* There are fewer blocks than columns only where there is one wave. */
+/* There are fewer blocks than columns only if there is one wave. */
 inline void tell(const narrow_args &p) {
     if (p.tiles.tiles > 1 && (!FEW_COLUMNS || p.inner > FEW_COLUMNS))
         for (uint32 column = blockIdx.x; column < p.inner; column += gridDim.x)
@@ -279,7 +280,7 @@ inline void carry_columns(scratch &s, const narrow_args &p, uint32 turns) {
 
 /* ---- finishers ---- */
 
-/* What the strands of a column before this thread's add up to. */
+/* The sum of a column's strands before this thread's. */
 inline acc_t scan_strands(const narrow_args &p, acc_t *spots, int team, int thread, acc_t mine) {
     const int inner = p.inner, strands = p.strands, lanes = p.lanes, lane = thread & (lanes - 1);
     const int column = thread / lanes, each = (strands + lanes - 1) / lanes;

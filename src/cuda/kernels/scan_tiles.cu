@@ -1,10 +1,10 @@
-/* Scans whose groups are consecutive elements: of all values, of rows, of segments, of runs of keys. One pass: each
- * block takes a tile in every wave (waves.cu) and moves it through a ring of places in shared memory, where different
- * warps work on different tiles at the same time. Loaders fetch; summers add a tile up and publish its sum at once; the
- * messenger gathers what comes before it; finishers scan it and put the results in the elements' place; the storer
- * writes them out. None waits for another but for a tile or for what comes before it.
+/* Scans whose groups are consecutive elements: of all values, of rows, of segments, of runs of keys. They make one
+ * pass. Each block takes a tile in every wave (waves.cu) and moves it through a ring of places in shared memory, where
+ * different warps work on different tiles at the same time. Loaders fetch; summers add a tile up and publish its sum at
+ * once; the messenger collects the sum before it; finishers scan it and put the results in the elements' place; the
+ * storer writes them out. Each waits only for a tile or for the sum before it.
  *
- * 'Logical' positions count in the direction of the scan; elements lie at 'physical' ones. */
+ * 'Logical' positions count in the direction of the scan; elements lie at 'physical' positions. */
 
 constexpr int larger_of(int a, int b) {
     return a > b ? a : b;
@@ -30,24 +30,24 @@ enum {
     OF_SUMMERS = 1,
     OF_TEAMS,
 
-    /* Bytes of a tile in the ring. Its first element lies as far behind a multiple of 16 as in memory, so that vectors
+    /* Bytes of a tile in the ring. Its first element is as far behind a multiple of 16 as in memory, so that vectors
      * can be copied as they are. */
     PLACE = TILE * larger_of(sizeof(in_t), sizeof(result_t)) + 16,
     KEY_PLACE = GROUPS == KEYS ? TILE * sizeof(index_t) + 16 : 0,
-    /* words of SEGMENTS' bits; a stretch's are taken from whole words, which may reach behind the tile */
+    /* words of SEGMENTS' bits; a stretch's bits come from whole words, which may extend behind the tile */
     HEAD_WORDS = TILE / WARP + 4,
 
-    /* A block publishes up to RING tiles ahead of the last one that it has finished. It could finish that because all
-     * blocks had published their tiles of the same wave, and none of them has still to read a wave more than RING
+    /* A block publishes up to RING tiles ahead of the last one that it has finished. It could finish that tile because
+     * all blocks had published their tiles of the same wave, and no block still has to read a wave more than RING
      * before that one. So of this many waves the oldest can be used again. */
     WAVES = 2 * RING + 1
 };
 static_assert(TILE % (4 * WARP) == 0);
 static_assert(THREADS == SCAN_THREADS && WAVES == SCAN_WAVES);
 
-/* With SMALL accumulators a finisher's loops over its items are unrolled, which would take minutes to compile with
- * large ones. KEPT: the sums within a stretch are few and small enough to stay in registers until what comes before is
- * known; else they are made a second time then. */
+/* With SMALL accumulators a finisher's loops over its items are unrolled; with large ones that would take minutes to
+ * compile. KEPT: the sums within a stretch are few and small enough to stay in registers until the sum before them is
+ * known; otherwise they are computed again then. */
 constexpr bool SMALL = sizeof(acc_t) <= 32, KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= 192;
 constexpr int AT_ONCE = SMALL ? ITEMS : 1;
 
@@ -76,7 +76,7 @@ static_assert(sizeof(scratch) <= SCAN_SHARED_BYTES);
 
 typedef place_in_ring<RING> place;
 
-/* A tile is ready to be finished when so many of the summers and of the messenger's threads have arrived. */
+/* A tile is ready to be finished when this many of the summers and of the messenger's threads have arrived. */
 inline void init_gates(scratch &s, int summers, int messengers) {
     if (threadIdx.x == 0) {
         for (int at = 0; at < RING; at++) {
@@ -124,7 +124,7 @@ inline uint64 remainder(uint64 a, uint64 b) {
     return (a | b) >> 32 ? a % b : (uint32)a % (uint32)b;
 }
 
-/* Whether the results of a tile go out as one copy in bulk: whole vectors at an aligned address. */
+/* Whether the results of a tile are written by one bulk copy: whole vectors at an aligned address. */
 constexpr bool IN_LINE = sizeof(result_t) == sizeof(in_t);
 inline bool goes_in_bulk(const scan_args &p, const tile &t, bool is_whole) {
     return COPIES_IN_BULK && IN_LINE && is_whole && shift_of(p.out + t.low) == 0 &&

@@ -1,5 +1,5 @@
-/* Reductions of many short rows that are whole vectors of 16 bytes: 2^lane_bits threads of a warp share a row, and read
- * it where it lies, with no shared memory between. */
+/* Reductions of many short rows that are whole vectors of 16 bytes: 2^lane_bits threads of a warp share a row and read
+ * it directly, without shared memory. */
 
 enum { ROW_LOADS = 4 /* vectors that a thread has on their way at a time */ };
 
@@ -14,7 +14,7 @@ inline void load_vector(const row &r, const in_t *from, in_t *to) {
         to[k] = load(from + k);
 }
 
-/* Adds up this thread's part of a row. Rows are short enough that lanes need not be emptied. */
+/* Adds up this thread's part of a row. Rows are so short that lanes need not be emptied. */
 inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     const uint32 vectors = (uint32)r.extent / VECTOR;
     lanes l;
@@ -42,10 +42,10 @@ inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     return l;
 }
 
-/* Folds what the threads of a row have, in their order; the first one has the result. */
+/* Folds the accumulators of a row's threads in order; the first thread has the result. */
 inline acc_t fold_lanes_of_row(lanes l, uint32 lane, uint32 lanes_a_row) {
 #if IS_MOMENTS
-    /* Without a condition, which saves instructions: a thread that adds what is not its row's is not read any more. */
+    /* Without a condition, which saves instructions: a thread that adds values of another row is not read any more. */
     for (uint32 d = 1; d < lanes_a_row; d *= 2) {
         l.sum += from_above(l.sum, d);
         l.squares += from_above(l.squares, d);

@@ -1,13 +1,12 @@
 /* Reductions of many small slabs, each of extent x inner consecutive elements: short rows (inner == 1) and short
- * columns. A tile of whole slabs passes through shared memory, so that memory is read in whole vectors whatever the
- * extent; each column is then folded by one thread or by a few that lie side by side. The next tile is on its way
- * meanwhile. */
+ * columns. A tile of whole slabs passes through shared memory, so that memory is read in whole vectors for any extent;
+ * then one thread, or a few neighbouring ones, fold each column. The next tile is loaded meanwhile. */
 
 enum {
     SLAB_LOADS = 4,                      /* vectors of a tile that each thread loads */
     SLAB_TILE = BLOCK * SLAB_LOADS * 16, /* bytes */
-    /* Bytes left out after each 128, which are once around the banks: else slabs whose size is a power of two would all
-     * begin in one bank. */
+    /* Bytes left out after each 128, which are once around the banks; otherwise slabs whose size is a power of two
+     * would all begin in one bank. */
     PAD = sizeof(in_t) > 4 ? sizeof(in_t) : 4,
     STAGED = SLAB_TILE + SLAB_TILE / 128 * PAD,
 };
@@ -30,8 +29,8 @@ inline slab_tile slab_tile_at(const slabs_args &p, uint64 number) {
     return t;
 }
 
-/* A thread's part of a tile on its way from memory, in vectors as the memory has them: 'shift' elements of the tile's
- * first vector lie before the tile, and some of the last one behind it. */
+/* A thread's part of a tile that is being loaded, in vectors of memory: 'shift' elements of the tile's first vector lie
+ * before the tile, and some of the last one after it. */
 struct flight {
     uint4 vector[SLAB_LOADS];
 

@@ -1,11 +1,11 @@
-/* A thread's stretch of a tile. Narrow elements stay packed: apart they would take a register each. */
+/* A thread's stretch of a tile. Narrow elements stay packed, because unpacked they would take a register each. */
 template <class T, int Items> struct stretch_of {
     enum { BYTES = sizeof(T), A_VECTOR = 16 / BYTES, VECTORS = Items / A_VECTOR };
     uint32 word[Items * BYTES / 4];
 
     /* Loads the thread's stretch of a tile whose first element lies 'shift' bytes behind the beginning of the memory,
-     * as far as it lay behind a multiple of 16 bytes before. A stretch has an odd number of vectors: so the lanes of a
-     * warp, which load the same vector of their stretches at a time, meet in no bank. */
+     * as far as it lay behind a multiple of 16 bytes before. A stretch has an odd number of vectors. So the lanes of a
+     * warp, which load the same vector of their stretches at a time, use different banks. */
     void read(const uint8 *memory, int shift, int stretch) {
         if (shift == 0) {
 #pragma unroll
@@ -13,7 +13,7 @@ template <class T, int Items> struct stretch_of {
                 uint4 bits = ((const uint4 *)memory)[stretch * VECTORS + v];
                 memcpy(&word[4 * v], &bits, 16);
             }
-        } else { /* each word from the two that it lies across, the last of which is behind the stretch */
+        } else { /* each word from the two that it crosses; the last of them is behind the stretch */
             const int at = shift + stretch * (int)sizeof word;
             const uint32 *from = (const uint32 *)(memory + (at & ~3));
             uint32 lower = from[0];
@@ -37,7 +37,7 @@ template <class T, int Items> struct stretch_of {
         }
         return item;
     }
-    /* Makes the compiler unpack narrow items again: it would keep those of the last time, in a register each. */
+    /* Makes the compiler unpack narrow items again; it would keep the earlier ones, in a register each. */
     void forget() {
         if (BYTES < 4)
 #pragma unroll

@@ -1,4 +1,4 @@
-/* Columns of a few rows, whose elements are all under way at once (columns.cu). */
+/* Columns of a few rows, whose elements are all loaded at once (columns.cu). */
 
 enum { THIN = 4 /* rows at most */ };
 
@@ -60,7 +60,7 @@ template <int Width> inline void fold_thin(const columns_args &p) {
 }
 
 /* A thread is soon done, so each block has one panel and there are many blocks. On an H200 1000 slabs of 3 x 50000 f32
- * took 194 us so, and 210 in blocks that stay and have the next panel on its way meanwhile. */
+ * took 194 us this way, and 210 in resident blocks that load the next panel meanwhile. */
 extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_thin_columns(columns_args p) {
     if (p.width == 1)
         fold_thin<1>(p);

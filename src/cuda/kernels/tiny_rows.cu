@@ -2,8 +2,8 @@
  * together they are whole vectors, as many as a row has elements, and their results are neighbours. */
 
 /* A thread's vectors are neighbours, so each load of a warp takes a part of every sector that the warp reads, and its
- * next loads take the rest: the first-level cache has to keep them in between. On an H200 2^24 rows of three f32 took
- * 62.8 us so, and 67.2 with loads that tell the caches to keep nothing. */
+ * next loads take the rest. The first-level cache must keep the sectors in between. On an H200 2^24 rows of three f32
+ * took 62.8 us this way, and 67.2 with loads that tell the caches to keep nothing. */
 template <int Extent> inline void load_tiny(const in_t *from, in_t *to) {
 #pragma unroll
     for (int v = 0; v < Extent; v++) {

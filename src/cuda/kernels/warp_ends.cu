@@ -1,6 +1,6 @@
-/* What warp_fold.cu leaves to fold_cuts.cu, which takes what follows the chunks for one more. */
+/* The parts that warp_fold.cu leaves to fold_cuts.cu, which treats the elements after the chunks as one more chunk. */
 
-/* Where groups end is known before the folds are done: the launch before theirs has found it. */
+/* The launch before the folds has already found where groups end. */
 enum { ENDS_STAND = 1 };
 
 /* The segment that began in an earlier chunk and ends in this one, if there is one. */
@@ -20,7 +20,7 @@ inline bool find_ending(const groups_args &p, uint64 chunk, ending *e) {
     return true;
 }
 
-/* The results of empty segments: of those behind the last element, and of all where a tile has had too many. */
+/* The results of empty segments: of those behind the last element, and of all if a tile has had too many. */
 inline void finish_crowds(const groups_args &p) {
     const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
     for (uint64 g = (p.told->crowded ? 0 : p.first[p.chunks - 1]) + me; g < p.segments; g += stride)

@@ -1,11 +1,11 @@
-/* How the blocks of a scan tell each other what their tiles add up to. The input is cut into tiles, and in each wave
- * every block has one. A block publishes its tile's sum in an entry as soon as it has it; each block adds up all entries
- * of the wave by itself, in the same order as all others, so that nobody waits for a chain of predecessors and a result
- * is the same bits every run. The blocks must be resident together, which a cooperative launch promises.
+/* How the blocks of a scan exchange the sums of their tiles. The input is cut into tiles, and in each wave every block
+ * has one. A block publishes its tile's sum in an entry as soon as it has it. Each block adds up all entries of the
+ * wave by itself, in the same order as all others. So nobody waits for a chain of predecessors, and a result has the
+ * same bits every run. The blocks must be resident together, which a cooperative launch guarantees.
  *
- * A head, the first element of a group, makes what comes before it irrelevant (Blelloch 1990). */
+ * At a head, the first element of a group, the sum starts anew (Blelloch 1990). */
 
-/* What some elements add up to, of which those before the last head do not count. */
+/* The sum of some elements; those before the last head do not count. */
 template <class Acc, class Position> struct since_head {
     Acc acc;
 #if GROUPS != ALL
@@ -36,7 +36,7 @@ template <class Acc, class Position> struct since_head {
         return false;
 #endif
     }
-    Position start() const { /* where the last head lies, in logical order */
+    Position start() const { /* position of the last head, in logical order */
 #if NEEDS_START
         return first;
 #else
@@ -53,10 +53,9 @@ inline since_head<Acc, Position> join(const since_head<Acc, Position> &a, const 
 
 typedef since_head<acc_t, uint64> record; /* of a tile, or of all before it */
 
-/* Accumulators of up to 8 bytes travel with their tag in one access of 8 or 16 bytes, which memory does not divide: who
- * sees the tag has the value, too. The compiler would divide it if the program had no use for one of its words, and
- * might fetch the tag after the value. So words that would carry nothing repeat the tag, and all of them are looked at.
- */
+/* An accumulator of up to 8 bytes and its tag fit in one access of 8 or 16 bytes, which memory does not divide: a
+ * thread that sees the tag has the value, too. The compiler would divide the access if the program did not use one of
+ * its words, and might load the tag after the value. So unused words repeat the tag, and all words are checked. */
 #define IN_ONE_ACCESS (SLOT_BYTES <= 8 && !NEEDS_START)
 enum : uint32 { HEAD_BIT = 1u << 31 }; /* set in the first word that has the tag, if there is a head */
 
@@ -85,7 +84,7 @@ inline void publish(entry *e, const record &r, uint32 tag) {
 #endif
 }
 
-/* Entries that lie Step apart, read at once, so that their ways from memory overlap. */
+/* Entries that are Step apart, read at once, so that their delays overlap. */
 template <int Many, int Step = WARP> struct batch_of {
     enum { MANY = Many, ALL_THERE = (1 << MANY) - 1 };
 #if IN_ONE_ACCESS
@@ -96,7 +95,8 @@ template <int Many, int Step = WARP> struct batch_of {
 #endif
     uint32 there = 0; /* a bit for each entry that has been read and had the tag */
 
-    /* Tries to read the entries first, first + Step ... before 'end' that are not there yet. Gives whether all are. */
+    /* Tries to read the entries first, first + Step ... before 'end' that have not arrived yet. Returns whether all
+     * have. */
     bool try_read(const entry *entries, uint32 first, uint32 end, uint32 tag) {
         if (there == ALL_THERE)
             return true;
@@ -145,7 +145,7 @@ enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS ? 5 : 1 };
 typedef batch_of<ENTRIES_AT_ONCE> batch;
 
 #if !COMMUTES
-/* Gives each lane what the lanes up to it have, added up in their order. */
+/* Gives each lane the sum of the lanes up to it, added in order. */
 inline record scan_warp(record sum) {
     uint32 lane = threadIdx.x % WARP;
 #pragma unroll
@@ -158,7 +158,7 @@ inline record scan_warp(record sum) {
 }
 #endif
 
-/* Gives all lanes what the lanes of the warp have, added up in any order. */
+/* Gives all lanes the warp's sum, added in any order. */
 inline acc_t fold_warp(acc_t sum) {
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2)
@@ -167,7 +167,7 @@ inline acc_t fold_warp(acc_t sum) {
 }
 
 #if COMMUTES
-/* Adds up a batch that begins with entry 'at': those of its entries before 'end', from the last head among them on. */
+/* Adds up a batch that begins with entry 'at': its entries before 'end', from the last head among them on. */
 inline record fold_batch(const batch &few, uint32 at, uint32 end) {
     uint32 lane = threadIdx.x % WARP, from = 0;
     bool found = false;
@@ -196,15 +196,14 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
 }
 #endif
 
-/* Adds up a batch that begins with entry 'at' of the 'needed' ones of a wave. *base is what lies before the batch, and
- * becomes what lies before the next one; *before becomes what lies before this block's tile, as far as that is known.
- */
+/* Adds up a batch that begins with entry 'at' of the 'needed' ones of a wave. *base is the sum before the batch and
+ * becomes the sum before the next one; *before becomes the sum before this block's tile, as far as it is known. */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
 #if COMMUTES
     if (at < blockIdx.x)
         *before = join(*base, fold_batch(few, at, blockIdx.x));
     if (at + batch::MANY * WARP <= blockIdx.x)
-        *base = *before; /* all of the batch lies there */
+        *base = *before; /* all of the batch comes before this block */
     else if (needed > blockIdx.x)
         *base = join(*base, fold_batch(few, at, needed));
 #else
@@ -224,15 +223,15 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
 }
 
 /* The messenger's work: one warp adds up each wave in the order of the blocks. 'turns' is the number of this block's
- * tiles; all lanes call tell(turn, before) with what comes before each of them. Of the last wave in which a block has a
- * tile it needs only what the blocks before it have. */
+ * tiles; all lanes call tell(turn, before) with the sum before each tile. In the last wave in which a block has a tile,
+ * it needs only the entries of the blocks before it. */
 template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint64 turns, Tell tell) {
     uint32 lane = threadIdx.x % WARP;
     record base = record::nothing(); /* before the wave */
     uint32 of_wave = 0;              /* the wave's place in the ring of waves */
     enum { AHEAD = ENTRY_BYTES == 8 ? 3 : 2 }; /* waves at a time, as many as registers hold */
     auto needed_of = [&](uint64 turn) { return turn + 1 < turns ? gridDim.x : turn + 1 == turns ? blockIdx.x : 0; };
-    batch few[AHEAD]; /* this wave's, and those that are on their way while it is added up */
+    batch few[AHEAD]; /* this wave's entries, and those being loaded while it is added up */
     auto entries_ahead = [&](int k) {
         uint32 wave = of_wave + k;
         return all + (uint64)(wave >= Waves ? wave - Waves : wave) * gridDim.x;
