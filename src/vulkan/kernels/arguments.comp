@@ -1,4 +1,4 @@
-/* What a run tells a kernel: 128 bytes at most, which every device takes. Addresses that are 0 are not there. */
+/* The arguments of a run: at most 128 bytes, which every device accepts. An address of 0 means that there is none. */
 layout(constant_id = 6) const bool FROM_SLOTS = false; /* reduce: the input is accumulators, chunks x columns */
 
 layout(constant_id = 7) const bool BY_AXIS = true;     /* false: all values, one column */
@@ -16,13 +16,13 @@ layout(push_constant) uniform arguments {
     uint panels;                 /* workgroups for a chunk of all columns */
     uint types;
     int ddof;
-    /* Threads side by side, a power of two, each with columns of its own; 0: columns' elements are neighbours. Short rows:
-     * a workgroup's. */
+    /* Neighbouring threads, a power of two, each with columns of its own; 0: columns' elements are neighbours. Short
+     * rows: a workgroup's. */
     uint width;
     uint many; /* columns a thread, if 'width' is not 0; else, and of short rows, threads a column, a power of two */
 } p;
 
-/* The first thing in every kernel. */
+/* Every kernel calls this first. */
 void begin_kernel() {
     told_types = p.types;
     told_ddof = p.ddof;
@@ -43,7 +43,7 @@ wide elements_before(wide column, wide row) {
     return plus(times(plus(times(outer, p.extent), row), p.inner), rest);
 }
 
-/* Where a chunk begins, and how many elements of 'extent' it has. */
+/* The beginning of a chunk, and its number of elements of 'extent'. */
 wide begin_of_chunk(uint chunk, wide extent, out uint length) {
     const wide begin = least(times(chunk, p.chunk), extent);
     length = at_most(minus(extent, begin), p.chunk);

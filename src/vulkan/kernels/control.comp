@@ -1,13 +1,13 @@
-/* What runs by segments and keys take besides: finding out what is wrong before anything is written, and telling it.
- * These know no monoid, and are the same in every module; their pipelines are made of one. */
+/* Further kernels for runs by segments and keys: they find errors before anything is written, and report them. They do
+ * not depend on the monoid and are the same in every module; their pipelines are made from one module. */
 
 /* In the workspace; the library reads it under the same names. Zero at the start. */
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer control_block {
     wide runs;      /* of keys */
     uint not_bad;   /* ~ the least segment whose offsets are bad */
-    uint not_empty; /* ~ the least that is empty where the operator has no value of nothing */
+    uint not_empty; /* ~ the least empty one, if that is an error */
     uint refused;   /* REFUSED_ bits: nothing is written */
-    uint any_long;  /* not zero: a segment is longer than what a team folds */
+    uint any_long;  /* not zero: a segment is longer than a team folds */
 };
 const uint REFUSED_BAD = 1, REFUSED_EMPTY = 2, REFUSED_RUNS = 4;
 
@@ -81,7 +81,7 @@ void inspect_segments() {
     }
 }
 
-/* To where the host, or the caller's kernels, can read it. */
+/* Copies the counts to where the host, or the caller's kernels, can read them. */
 void report() {
     begin_kernel();
     if (group_number() == 0 && THREAD == 0)

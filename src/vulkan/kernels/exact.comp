@@ -1,6 +1,6 @@
 /* Exact mode: kernels for rows, columns and segments. */
 
-/* Chunks of rows and columns: a team of 'many' threads each, of which none does two, so that loops stay short. */
+/* Chunks of rows and columns: a team of 'many' threads each. No team does two, so that loops stay short. */
 void exact_rows() {
     begin_kernel();
     form_teams(p.many);
@@ -28,9 +28,9 @@ void exact_rows() {
         give(column, extent);
 }
 
-/* A row's chunks, added up, with what earlier pieces came to; also that alone, when there are no more. Neighbouring
- * threads take neighbouring pairs of a chunk's words, the last of which is what was seen, and have some chunks on their
- * way. */
+/* Adds up a row's chunks and the sum of earlier pieces, or only the latter if there are no more chunks. Neighbouring
+ * threads take neighbouring pairs of a chunk's words (the last word is the kinds of values seen) and load several
+ * chunks at a time. */
 const uint CHUNKS_AHEAD = 16, PAIRS = WORDS / 2 + 1;
 void exact_merge() {
     begin_kernel();
@@ -72,7 +72,7 @@ void exact_merge() {
         give(column, plus(p.before, extent_of_run()));
 }
 
-/* 'count' elements from 'first' on, however many. All threads. */
+/* Any number 'count' of elements from 'first' on. All threads call this. */
 void add_group(wide first, wide count) {
     const uint MOST_STRETCH = 1u << 27;
     while (count != wide(0)) {

@@ -1,7 +1,7 @@
-/* Exact mode by runs of keys: their heads are counted in chunks of KEY_CHUNK, which gives each chunk the number of its
- * first; then a workgroup adds up the runs that begin in a chunk, to their ends, each by a team of threads. Sums of f64 have
- * some hundred words, which a team goes over several times a run: with chunks of 4096 runs that was more steps of loops
- * than a shader may take on Mesa's software device (65535), which then leaves them. */
+/* Exact mode by runs of keys. Heads are counted in chunks of KEY_CHUNK, which gives each chunk the number of its first
+ * head. Then a workgroup adds up the runs that begin in a chunk, to their ends, each by a team of threads. Sums of f64
+ * have some hundred words, and a team goes over them several times per run. With chunks of 4096 runs that was more loop
+ * steps than a shader may take on Mesa's software device (65535), which then stops. */
 const uint KEY_CHUNK = WIDE != 0 ? 1024 : 4096;
 #define RANKS    p.before
 #define ROOM     p.columns
@@ -15,7 +15,7 @@ bool begins_run(wide i) {
     return i == wide(0) || key_at(i) != key_at(minus(i, 1u));
 }
 
-/* Bits for heads of a chunk, and for each word, how many are in those before it. */
+/* Bits for the heads of a chunk and, for each word, the number of heads in the words before it. */
 shared uint head_bits[KEY_CHUNK / 32], heads_before[KEY_CHUNK / 32];
 shared uint nearest;
 
@@ -40,7 +40,7 @@ uint find_heads(uint chunk) {
     return heads_before[KEY_CHUNK / 32 - 1] + bitCount(head_bits[KEY_CHUNK / 32 - 1]);
 }
 
-/* Where in the chunk a head is, told by how many come before it. */
+/* The position in the chunk of the head that has this many heads before it. */
 uint place_of_head(uint number) {
     uint word = 0;
     for (uint step = KEY_CHUNK / 64; step > 0; step /= 2)
@@ -62,7 +62,7 @@ void count_heads() {
         store_wide(RANKS, chunk, wide_of(heads));
 }
 
-/* One workgroup: from the chunks' heads to those before each. */
+/* One workgroup: turns the chunks' numbers of heads into the numbers before each chunk. */
 const uint RANKS_AHEAD = 8;
 shared wide thread_heads[BLOCK];
 void rank_heads() {
@@ -93,7 +93,7 @@ void rank_heads() {
     }
 }
 
-/* The first position from 'at' on where a run begins, or the end. All threads. */
+/* The first position from 'at' on where a run begins, or the end. All threads call this. */
 wide next_run(wide at) {
     for (;; at = plus(at, BLOCK)) {
         barrier();
@@ -110,7 +110,7 @@ wide next_run(wide at) {
     }
 }
 
-/* Of the team, if it is there. All teams. */
+/* The team's run, if it has one. All teams call this. */
 void add_run(bool is_there, wide rank, wide begin, wide end) {
     const wide count = minus(end, begin);
     clear_words();
@@ -122,7 +122,7 @@ void add_run(bool is_there, wide rank, wide begin, wide end) {
         store_bits(plus(KEYS_OUT, shifted_up(rank, log_bytes(INDEX))), log_bytes(INDEX), key_at(begin));
 }
 
-/* The last run may be longer than the chunk; then it is all threads'. */
+/* The last run may be longer than the chunk; then all threads add it. */
 void exact_runs() {
     begin_kernel();
     const uint chunk = group_number();

@@ -1,12 +1,12 @@
-/* What a thread adds elements to, where the device rounds floats to nearest: levels, in floats of the elements' size.
- * Adding x to S = 1.5 * 2^m and subtracting S again splits x, without error, into a multiple of S's unit, which stays in
- * S, and a rest for the next level. Few additions at a time go to a level, so that S stays in its binade, where the bits
- * of a float are an integer that counts units; these are added up as integers. What the last level leaves of an element
- * is tested, so the result is exact whatever the elements are: if something is left, they are added again one by one,
- * and what is left of each is deposited.
+/* A thread's accumulator if the device rounds floats to nearest: levels, in floats of the elements' size. Adding x to S
+ * = 1.5 * 2^m and subtracting S again splits x, without error, into a multiple of S's unit, which stays in S, and a
+ * rest for the next level. A level takes few additions at a time, so S stays in its binade, where the bits of a float
+ * are an integer that counts units; these integers are added up. The rest that the last level leaves is tested, so the
+ * result is exact for any elements: if there is a rest, the elements are added again one by one, and each one's rest is
+ * deposited.
  *
- * No more than the elements' own type is needed: neither doubles nor integers of 64 bits for floats of 32 and 16. */
-layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* the device does, else it may take them for zeros */
+ * The elements' own type suffices: floats of 32 and 16 bits need neither doubles nor 64-bit integers. */
+layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* else subnormals may be taken for zeros */
 
 #if WIDE
 #define REAL      double
@@ -18,7 +18,7 @@ layout(constant_id = 8) const bool KEEPS_SUBNORMALS = false; /* the device does,
 const int PRECISION = 53, BIAS = 1023;
 #else
 #define REAL      float
-#define REALS     vec3 /* of the levels: the last is left out where there are two */
+#define REALS     vec3 /* of the levels; two levels have no last one */
 #define UNITS     int
 #define UNITS_OF  ivec3
 #define CHUNK_LOG (IN == F16 ? 2 : 3)
@@ -30,15 +30,15 @@ const int PRECISION = 24, BIAS = 127;
 
 /* A window's elements are less than 2^top. Level l is 1.5 * 2^m, m = top + CHUNK_LOG + 1 - l * STEP: CHUNK terms of at
  * most 2^top stay within half a binade of it. Rests are at most half of its unit, 2^(m - PRECISION), which is the next
- * level's top. The last level's unit tells what the window takes. */
+ * level's top. The last level's unit is the smallest bit that the window takes. */
 #define STEP (PRECISION - CHUNK_LOG - 1)
 #define SPAN (PRECISION - 1 - CHUNK_LOG - 1 + (LEVELS - 1) * STEP) /* from the last level's unit to top */
 
-const int SLACK = 3;            /* bits above the largest element that a window is moved to: larger ones may come */
-const uint MISSES = 64;         /* elements of which something is left until the window is moved down */
-const uint MOST_CHUNKS = WIDE != 0 ? 4095u : 511u; /* of which the units, up to 2^(PRECISION - 2) each, can be added up */
+const int SLACK = 3;            /* free bits above the largest element when a window is moved */
+const uint MISSES = 64;         /* elements that leave a rest before the window is moved down */
+const uint MOST_CHUNKS = WIDE != 0 ? 4095u : 511u; /* of up to 2^(PRECISION - 2) units each, that can be added up */
 
-/* Floats of 16 bits are moved to where the exponents of 32 bits end: 2^-112 times their value, subnormals too, by two
+/* Floats of 16 bits become floats of 2^-112 times their value, subnormals too, by moving their bits with two
  * instructions. One window takes them all. */
 #if WIDE
 #define SCALE 0
@@ -46,8 +46,8 @@ const uint MOST_CHUNKS = WIDE != 0 ? 4095u : 511u; /* of which the units, up to 
 #define SCALE (IN == F16 && KEEPS_SUBNORMALS ? 112 : 0)
 #endif
 
-/* Of tops. Above, a level would be infinite; below, its unit or, where subnormals are lost, a rest of a normal element
- * would be too small: from units of 2^24 times the least normal float on, none is. */
+/* The range of tops. Above it a level would be infinite; below it a level's unit or, where subnormals are lost, a rest
+ * of a normal element would be too small. From units of 2^24 times the least normal float on, no rest is. */
 #define LEAST_UNIT (2 - BIAS - PRECISION + (KEEPS_SUBNORMALS ? 0 : 2 * PRECISION - 1))
 #define MOST_TOP  (WIDE == 0 && IN == F16 ? 16 - SCALE : BIAS - CHUNK_LOG - 1)
 #define LEAST_TOP (WIDE == 0 && IN == F16 ? MOST_TOP : LEAST_UNIT + SPAN)
@@ -129,7 +129,7 @@ levels new_levels() {
     return levels(UNITS_OF(0), LEAST_TOP, 0, 0, 0);
 }
 
-/* Adds x to levels; what is left of it. */
+/* Adds x to the levels and returns the rest. */
 REAL split(inout REALS level, REAL x) {
     precise REAL sum, taken, rest;
     sum = level.x + x;
@@ -173,7 +173,7 @@ void empty_levels(inout levels s) {
     s.chunks = 0;
 }
 
-/* Moves the window to where elements less than 2^high fit. */
+/* Moves the window so that elements less than 2^high fit. */
 void place(inout levels s, int high) {
     empty_levels(s);
     s.top = clamp(high + SLACK, LEAST_TOP, MOST_TOP);
@@ -187,7 +187,7 @@ uvec4 minus_zeros() {
     return IN_LOG == 3 ? uvec4(0, 0x80000000u, 0, 0x80000000u) : uvec4(IN_LOG == 2 ? 0x80000000u : 0x80008000u);
 }
 
-/* False, and nothing is done: they are no zeros, but NaNs among zeros. */
+/* False, with nothing done: they are not zeros, but NaNs among zeros. */
 bool add_zeros(inout levels s, uvec4 x[UNROLL]) {
     uvec4 any = uvec4(0), all = ~uvec4(0);
     UNROLLED for (uint v = 0; v < UNROLL; v++) {
@@ -198,7 +198,7 @@ bool add_zeros(inout levels s, uvec4 x[UNROLL]) {
     return (any & ~minus_zeros()) == uvec4(0);
 }
 
-/* False, and nothing is done: some do not fit. */
+/* False, with nothing done: some do not fit. */
 bool add_vectors(inout levels s, uvec4 x[UNROLL]) {
     const uint vector = 16u >> IN_LOG, chunks = UNROLL * vector >> CHUNK_LOG;
     REAL most = REAL(0);
@@ -241,7 +241,7 @@ bool add_vectors(inout levels s, uvec4 x[UNROLL]) {
 
 /* ---- elements one by one ---- */
 
-/* It is less than 2^this, SCALE left out. */
+/* It is less than 2^this, without SCALE. */
 int high_of(parts a) {
     return a.exponent + top_bit(a.significand) + 1 - SCALE;
 }
@@ -286,7 +286,7 @@ void add_singly(inout levels s, address x, uint first, uint count, uint run, uin
         add_element(s, load_apart(x, first + j / run * far + j % run, apart));
 }
 
-/* Elements first and on; those that are missing are -0, which changes nothing. */
+/* Elements from 'first' on; missing elements are -0, which changes nothing. */
 uvec4 load_or_none(address x, uint first, uint end, wide apart, bool neighbours) {
     const uint log = IN_LOG, vector = 16u >> log;
     if (neighbours && first + vector <= end)
@@ -306,17 +306,17 @@ uvec4 load_or_none(address x, uint first, uint end, wide apart, bool neighbours)
     return loaded;
 }
 
-/* A stretch of 'count' elements, 'apart' bytes from each other, into the number. All threads of a team; y is for
- * products. */
+/* Adds a stretch of 'count' elements, 'apart' bytes from each other, to the number. All threads of a team call this; y
+ * is for products. */
 void add_stretch(address x, address y, uint count, wide apart) {
     const uint log = IN_LOG, vector = 16u >> log, far = team_size * vector, step = UNROLL * far;
     const bool neighbours = apart == wide(1 << log, 0);
     levels s = new_levels();
     uint at = 0;
     uvec4 some[UNROLL];
-    /* Whole aligned vectors have a loop of their own: loads of others take registers, which would cost this one threads
-     * that wait for memory. On an H200 sums of f32 took 0.76 of the time that way, of f64 0.69, but of f16 1.6 times as
-     * long: elements of two bytes, which take more instructions, are not split. */
+    /* Whole aligned vectors have a loop of their own. Loads of other vectors take registers, and then fewer threads fit
+     * a processor to wait for memory. On an H200 sums of f32 took 0.76 of the time this way, of f64 0.69, but of f16
+     * 1.6 times as long. So elements of two bytes, which take more instructions, have one loop. */
     if (IN_LOG > 1 && neighbours && (x.x & 15u) == 0)
         for (; at + step <= count; at += step) {
             const uint first = at + part * vector;

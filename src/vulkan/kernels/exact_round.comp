@@ -1,4 +1,4 @@
-/* Exact mode: from the words to a result, rounded once, as src/exact/round.c has it. */
+/* Exact mode: rounds the words to a result once, as in src/exact/round.c. */
 /* Digits of base 2^32, the lowest first, take the place of the team's words. */
 uint digit(int i) {
     return uint(words[first_words + i]);
@@ -16,7 +16,7 @@ struct magnitude {
 magnitude magnitude_of_words() {
     int carry = 0;
     const int limbs = int(LIMBS);
-    for (int i = 0; i < limbs; i++) { /* two words of 16 bits, and what they and those before hold above */
+    for (int i = 0; i < limbs; i++) { /* two words of 16 bits, and the carry of these and the words before */
         const int low = words[first_words + 2 * i] + carry, high = words[first_words + 2 * i + 1] + (low >> 16);
         set_digit(i, uint(high) << 16 | uint(low) & 65535u);
         carry = high >> 16;
@@ -39,7 +39,7 @@ magnitude magnitude_of_words() {
     return magnitude(low, count - low, BOTTOM + 32 * low, negative);
 }
 
-/* leading * 2^exponent, and if bits follow, the lowest of leading, which no result keeps, is set. */
+/* leading * 2^exponent. If bits follow, the lowest bit of leading is set, which no result keeps. */
 struct unrounded {
     wide leading;
     int exponent;
@@ -101,7 +101,7 @@ unrounded unrounded_root(magnitude m) {
     return unrounded(shifted_up(root, 1) | wide_of(more), (m.exponent + position) / 2 - 1);
 }
 
-/* Of the team's words; one thread of it. */
+/* Rounds the team's words. One thread of the team calls this. */
 uvec2 result_bits(wide count) {
     const uint both = SAW_PLUS | SAW_MINUS, saw = all_saw[team];
     const bool mean = OPERATOR == OPERATOR_MEAN, root = OPERATOR == OPERATOR_NORM2;

@@ -1,6 +1,6 @@
-/* What a thread adds terms to, by integers alone: neither the device's roundings nor its treatment of subnormals has a
- * say, and no feature for doubles is needed. A window is WINDOW words of 32 bits that begin at a bit 'base' of the
- * number. What lies outside of it is deposited; if that happens often, the window is emptied and moved. */
+/* A thread's accumulator in integers: the device's rounding and its treatment of subnormals have no effect, and it
+ * needs no feature for doubles. A window is WINDOW words of 32 bits that begin at a bit 'base' of the number. Terms
+ * outside of it are deposited; if that happens often, the window is emptied and moved. */
 #if WIDE
 #define ELEMENT_BITS 53
 #else
@@ -12,7 +12,7 @@
 
 const uint ADDITIONS = 4096, ADDITION_BITS = 12; /* to a window until it is emptied */
 const int REACH = 32 * WINDOW - 1 - TERM_BITS - int(ADDITION_BITS);
-const int SLACK = 3;           /* bits above the term that a window is moved to: larger ones to come may fit */
+const int SLACK = 3;           /* free bits above the term that a window is moved to: larger terms may fit */
 /* An infinity or a NaN lies above the window, wherever it is. */
 #define HIGHEST_BASE (TOP_POSITION - REACH)
 #if PRODUCTS
@@ -21,11 +21,11 @@ const int SLACK = 3;           /* bits above the term that a window is moved to:
 #define TOP_POSITION \
     (int((1u << ((8u << IN_LOG) - significand_bits(IN))) - 3u) + lowest_exponent(IN) - lowest_exponent(WIDE != 0 ? F64 : F32))
 #endif
-const uint MISSES = 16;        /* terms below the window until it is moved */
+const uint MISSES = 16;        /* terms below the window before it is moved */
 
 /* ---- terms ---- */
 
-/* +- what these words are, the lowest first, at a bit of the number. */
+/* +- these words, the lowest first, at a bit of the number. */
 struct term {
     uint word[TERM_WORDS];
     int position;
@@ -39,7 +39,8 @@ bool is_zero(term t) {
     return any == 0;
 }
 
-/* Of f32, a word each; of f64, two, of which the upper ones' products with others take less than 64 bits. */
+/* Factors of f32 are one word each. Factors of f64 are two, and products with the upper words take less than 64 bits.
+ */
 void set_words(inout term t, wide a, wide b) {
 #if !PRODUCTS
     t.word[0] = a.x;
@@ -95,7 +96,7 @@ window new_window() {
     return w;
 }
 
-/* Adds or, bit by bit inverted and one more, subtracts. */
+/* Adds, or subtracts by inverting the bits and adding one. */
 void add_words(inout window w, uint addend[WINDOW], bool negative) {
     uint carry = negative ? 1 : 0;
     UNROLLED for (int k = 0; k < WINDOW; k++) {
@@ -172,7 +173,8 @@ void add_term(inout window w, term t) {
 /* ---- elements ---- */
 
 #if !PRODUCTS && !WIDE
-/* The usual vector is added without a look at each element. False, and nothing is done: some lie outside of the window. */
+/* Adds the usual vector without testing each element. False, with nothing done: some elements are outside the window.
+ */
 bool add_vector(inout window w, uvec4 raw) {
     const uint log = IN_LOG, vector = 16u >> log, width = 8u << log, stored = significand_bits(IN) - 1u;
     const int offset = lowest_exponent(IN) - lowest_exponent(F32) - 1 - w.base;
@@ -202,7 +204,7 @@ bool add_vector(inout window w, uvec4 raw) {
 }
 #endif
 
-/* A stretch of 'count' elements, 'apart' bytes from each other, into the number. All threads of a team. */
+/* Adds a stretch of 'count' elements, 'apart' bytes from each other, to the number. All threads of a team call this. */
 void add_stretch(address x, address y, uint count, wide apart) {
     const uint log = IN_LOG, vector = 16u >> log, step = UNROLL * team_size * vector;
     window w = new_window();

@@ -1,17 +1,14 @@
-/* Exact mode: sums and sums of products that are rounded once. A team of threads, which are some or all of a workgroup,
- * keeps a fixed-point number in shared memory, in words with 16 bits of payload, wide enough for any sum of the type's
- * terms. A thread adds terms to something narrower
- * in registers (exact_window.comp or exact_levels.comp) and, now and then, that to the number; terms that do not fit
- * there go to the number directly. Everything added to it is an integer, and integers have no order: no cut and no race
- * changes a bit of a result.
+/* Exact mode: sums and sums of products that are rounded once. A team of threads, some or all of a workgroup, keeps a
+ * fixed-point number in shared memory, in words with 16 bits of payload, wide enough for any sum of the type's terms. A
+ * thread adds terms to a narrower accumulator in registers (exact_window.comp or exact_levels.comp) and, now and then,
+ * adds that to the number. Terms that do not fit there go to the number directly. All that is added is integers, whose
+ * order does not matter: no cut and no race changes a bit of a result.
  *
  * Before this text stand the choices:
  *
- *   PRODUCTS        terms are products of two elements: of x and y, or x and x
- *   WIDE            elements are f64; else f16, bf16 or f32
- *   BY_LEVELS       threads add in floats of their elements' size, which the device rounds to nearest; else in integers
- *   LIMBS, BOTTOM   32 bits each of the number; bit 0 of it is 2^BOTTOM
- *   LEAST_TEAM      threads */
+ * PRODUCTS        terms are products of two elements: of x and y, or x and x WIDE            elements are f64; else
+ * f16, bf16 or f32 BY_LEVELS       threads add in floats of their elements' size, which the device rounds to nearest;
+ * else in integers LIMBS, BOTTOM   32 bits each of the number; bit 0 of it is 2^BOTTOM LEAST_TEAM      threads */
 const uint WORDS = 2 * LIMBS;
 const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */;
 #if PRODUCTS
@@ -26,12 +23,12 @@ shared uint all_saw[BLOCK / LEAST_TEAM];
 /* A thread's team, which is so many threads, and its place there. */
 uint team, team_size, part;
 
-/* Threads that deposit in the same words: all of a large team would wait for each other. A team has some numbers then, of
- * which the first, in the end, is their sum. */
+/* The most threads that deposit in the same words: all threads of a large team would wait for each other. So such a
+ * team has several numbers, and the first one becomes their sum at the end. */
 const uint SHARING = LEAST_TEAM > 16 ? LEAST_TEAM : 16;
 uint own_words, first_words; /* where the thread's begin, and the team's */
 
-/* Barriers are for all teams, which go through the same of them. */
+/* All teams pass the same barriers. */
 void form_teams(uint threads) {
     const uint sharing = min(threads, SHARING);
     team_size = threads;
@@ -64,8 +61,8 @@ void sum_numbers_of_team() {
     barrier();
 }
 
-/* Adds less than 2^16 to a word. From 2^24 on, whoever adds to a word takes away more than any thread adds at once, and
- * gives that to the next word: so no word reaches 2^26, however many deposits there are. */
+/* Adds less than 2^16 to a word. From 2^24 on, the thread that adds to a word also takes away more than any thread adds
+ * at once, and gives that to the next word. So no word reaches 2^26, however many deposits there are. */
 const int FULL = 1 << 24, TAKEN = 16;
 void add_to_word(uint to, int piece) {
     while (true) {
@@ -94,7 +91,7 @@ void deposit(wide magnitude, bool negative, int position) {
     }
 }
 
-/* Word i when what is above each word's payload has moved one word up. */
+/* Word i after the part above each word's payload has moved one word up. */
 int carried_word(uint i) {
     const int word = words[first_words + i];
     return (i < WORDS - 1 ? word & 65535 : word) + (i > 0 ? words[first_words + i - 1] >> 16 : 0);
@@ -107,7 +104,7 @@ uvec2 load_apart(address x, uint i, wide apart) {
     return load_bits(plus(x, times(apart, i)), IN_LOG);
 }
 
-/* The bit of the number that stands for 2^exponent; of factors, the least power of two of theirs is bit 0. */
+/* The bit of the number that stands for 2^exponent; for a factor, bit 0 is the least power of two that factors have. */
 int position_of(int exponent) {
     return exponent - lowest_exponent(WIDE != 0 ? F64 : F32);
 }
@@ -122,7 +119,7 @@ const uint SUM_BYTES = (WORDS + 2) * 4;
 address sum_at(address sums, wide i) {
     return plus(sums, times(i, SUM_BYTES));
 }
-/* Words after a carry, whose sum with some thousand others fits, and what was seen. */
+/* Words after a carry, so that sums of some thousand of them fit, and the kinds of values seen. */
 void add_stored(address at) {
     for (uint i = part; i < WORDS; i += team_size)
         words[first_words + i] += int(words_at(at).word[i]);

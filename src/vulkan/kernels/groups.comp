@@ -1,7 +1,7 @@
-/* Scans by segments and by keys, and what reductions share with them: three passes. A chunk's record tells what its last
- * group comes to, where that begins, and how many runs of keys do; the records are scanned; then each chunk is scanned
- * from what came before it, or, of a reduction, done by runs.comp. Positions are logical: reverse scans count from the
- * end. */
+/* Scans by segments and by keys, and their parts that reductions share: three passes. A chunk's record has the
+ * accumulator of its last group, the position where that group begins, and the number of runs of keys. The records are
+ * scanned. Then each chunk is scanned from the value before it or, in a reduction, handled by runs.comp. Positions are
+ * logical: reverse scans count from the end. */
 struct record_t {
     acc_t acc;     /* of the last group */
     wide head; /* where it begins, and 1; 0: before all that was seen */
@@ -28,7 +28,7 @@ record_t append(record_t left, record_t right) {
 shared wide shared_heads[BLOCK];
 shared uint head_bits[TILE_SLOTS * BLOCK / 32];
 
-/* What the threads before have, appended; and what *all* have. 'runs' are left out. */
+/* The records of the threads before, appended; and of *all* threads. 'runs' are left out. */
 record_t scan_records(record_t own, out record_t all) {
     barrier();
     shared_slots[THREAD] = own.acc;
@@ -89,7 +89,7 @@ void places_of(uint tile, bool is_last, out wide from, out wide to) {
     to = REVERSE ? here : is_last ? plus(SEGMENTS, 1u) : next;
 }
 
-/* Elements and heads into shared memory. */
+/* Loads elements and heads into shared memory. */
 void fill_tile(wide first, wide from, wide to) {
     barrier(); /* earlier use of the memory */
     for (uint w = THREAD; w < TILE / 32; w += BLOCK)
@@ -119,7 +119,7 @@ bool is_head(uint i) {
     return (head_bits[i >> 5] >> (i & 31u) & 1u) != 0;
 }
 
-/* Makes each slot what its group comes to up to it, with what came before the tile. */
+/* Turns each slot into its group's accumulator up to it, with the value before the tile. */
 record_t scan_tile_slots(wide first, record_t before) {
     const uint begin = THREAD * TILE_SLOTS;
     record_t own = no_record(), all;
@@ -145,7 +145,7 @@ record_t scan_tile_slots(wide first, record_t before) {
 
 /* ---- results ---- */
 
-/* Where the group of element i of the tile begins, logical. */
+/* The logical position where the group of element i of the tile begins. */
 wide start_of(wide first, uint i, wide head_before) {
     uint word = i >> 5, bits = head_bits[word] & (~0u >> (31u - (i & 31u)));
     while (bits == 0 && word > 0)
@@ -170,14 +170,14 @@ void give_scan(wide first, record_t before, wide first_inside, wide end_inside) 
 
 /* ---- passes ---- */
 
-/* Over the tiles of a chunk, giving results if 'gives'. */
+/* Goes over the tiles of a chunk and writes results if 'gives'. */
 record_t pass_over(uint chunk, record_t before, bool gives) {
     uint length;
     const wide begin = begin_of_chunk(chunk, p.extent, length);
     const bool by_segments = !BY_KEYS;
     const wide first_inside = by_segments ? offset_at(wide(0)) : wide(0);
     const wide end_inside = by_segments ? offset_at(SEGMENTS) : p.extent;
-    /* one tile at least: an input of nothing may have segments */
+    /* one tile at least: an empty input may have segments */
     for (uint at = 0; at < max(length, 1u); at += TILE) {
         const wide first = plus(begin, at);
         wide from = wide(0), to = wide(0);
@@ -194,12 +194,13 @@ record_t pass_over(uint chunk, record_t before, bool gives) {
 
 const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
 
-/* Where the last run of keys in a chunk begins, and 1, or 0; and how many do. All threads. */
+/* The position where the last run of keys in a chunk begins, plus 1, or 0; and the number of runs that begin. All
+ * threads call this. */
 wide last_run(wide first, uint length, out wide runs) {
     const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
     const address keys_at = plus(p.index, shifted_up(first, log));
     uint heads = 0, last = 0, at = 0; /* places in the chunk */
-    const uint back = first == wide(0) ? 0 : 1u << log; /* from the chunk to the key before it, if there is one */
+    const uint back = first == wide(0) ? 0 : 1u << log; /* from the chunk back to the key before it, if there is one */
     for (; at + step <= length; at += step) {
         uvec4 keys[KEYS_AHEAD];
         uvec2 left[KEYS_AHEAD];
@@ -244,7 +245,7 @@ wide last_run(wide first, uint length, out wide runs) {
     return shared_heads[0];
 }
 
-/* Elements in their order, by the whole workgroup; its first thread receives what they come to. */
+/* The whole workgroup folds elements in order; its first thread receives the result. */
 acc_t fold_neighbours(wide first, uint length) {
 #if COMMUTES
     return fold_together(first, length);
@@ -253,7 +254,7 @@ acc_t fold_neighbours(wide first, uint length) {
 #endif
 }
 
-/* What matters of a chunk is what lies after the last head in it. */
+/* Only the elements after the last head of a chunk matter. */
 record_t fold_after_last_head(uint chunk) {
     uint length;
     const wide first = begin_of_chunk(chunk, p.extent, length), end = plus(first, length);
@@ -279,7 +280,8 @@ void fold_groups() {
     }
 }
 
-/* One workgroup: from the chunks' records to what comes before each. Looks whether the output takes all runs. */
+/* One workgroup turns the chunks' records into the values before each, and checks whether the output has room for all
+ * runs. */
 void spine_of_groups() {
     begin_kernel();
     const uint each = (p.chunks + BLOCK - 1) / BLOCK;

@@ -1,7 +1,8 @@
 /* Reductions of all values and along an axis: an array of outer x extent x inner, seen as columns of 'extent' elements,
- * each cut into chunks. Workgroups fold the chunks of 'width' neighbouring columns; with one chunk that is the result,
- * else it is an accumulator, and another launch of this kernel folds those, which lie as rows of accumulators. Order and
- * cut depend on the shape alone, so results are the same bits every run. The scans' first pass is this kernel, too. */
+ * each cut into chunks. Workgroups fold the chunks of 'width' neighbouring columns. With one chunk that is the result.
+ * With more it is an accumulator, and another dispatch of this kernel folds the accumulators, which lie as rows. Order
+ * and cut depend on the shape alone, so results have the same bits every run. The scans' first pass is this kernel,
+ * too. */
 struct stretch {
     address x, y; /* of its first element */
     uint count;   /* rows */
@@ -47,8 +48,8 @@ VALUE before_of(VALUE a, VALUE b) {
 VALUE first_of_vector(uvec4 x) {
     const uint log = IN_LOG, vector = 16u >> log;
 #if VALUE_KIND == KIND_ORDER32
-    /* Whether there are NaNs shows once a vector: those of one sign lie beyond the infinity that comes first, those of the
-     * other beyond the other one, in the order of the bits themselves. */
+    /* NaNs are tested once per vector: in the order of the bits, NaNs of one sign lie beyond the first infinity, and
+     * those of the other sign beyond the other infinity. */
     const int infinity = 0x7f800000;
     int bits = floatBitsToInt(float_of(pick(x, 0, log), IN)), value = order_of_number(bits), most = bits;
     UNROLLED for (uint k = 1; k < vector; k++) {
@@ -68,8 +69,8 @@ VALUE first_of_vector(uvec4 x) {
 }
 #endif
 
-/* Neighbouring threads, of which this is 'part' of 'parts', a power of two, load neighbouring vectors. Of monoids that
- * choose an element, only which vector has it is remembered, and that is looked at again in the end. */
+/* Neighbouring threads, of which this is 'part' of 'parts', a power of two, load neighbouring vectors. Monoids that
+ * choose an element remember only the vector that has it, and read that again at the end. */
 acc_t fold_vectors(stretch s, uint part, uint parts) {
     const uint log = IN_LOG, vector = 16u >> log, vectors = s.count / vector, step = parts * UNROLL;
     sum total = empty_sum();
@@ -204,7 +205,7 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
 }
 #endif
 
-/* Every 'apart'-th row from the first, or, where order matters, a run of them. */
+/* Every 'apart'-th row from the first or, if order matters, consecutive rows. */
 acc_t fold_rows(stretch s, uint part, uint parts) {
     const uint log = IN_LOG;
     const wide row_bytes = shifted_up(p.inner, log);
@@ -280,8 +281,8 @@ void give(acc_t acc, wide column, uint chunk, wide extent) {
         store_result(p.out_at, column, lower(acc, plus(p.before, extent), wide(0)));
 }
 
-/* A workgroup takes 2^columns_log neighbouring columns; 'parts' threads share one, or 'each' neighbours. Of a row, parts are
- * neighbours; else those of neighbouring columns are. */
+/* A workgroup takes 2^columns_log neighbouring columns; 'parts' threads share one, or 'each' neighbours. In a row the
+ * parts are neighbours; otherwise neighbouring columns are. */
 struct division {
     uint parts, each, columns_log;
     uint part, first; /* a thread's: of the parts; of the columns */
@@ -349,7 +350,7 @@ void reduce() {
 }
 
 #if COMMUTES
-/* Elements of no column, by the whole workgroup; its first thread receives it. */
+/* The whole workgroup folds elements that are no column; its first thread receives the result. */
 acc_t fold_together(wide first, uint length) {
     return fold_block(fold_vectors(stretch_of(first, length, first), THREAD, BLOCK), 1, BLOCK);
 }

@@ -1,17 +1,18 @@
-/* Reductions by runs of keys, and a user's by segments: the input in tiles, whatever its groups. A thread has ITEMS
- * neighbours in registers; a bit for each says whether a group begins there, and where one begins, another has ended.
- * What the threads' last groups come to is scanned, once a tile; then the groups that end in the tile are put side by
- * side in shared memory, and neighbouring threads give neighbouring results. A group that began before the tile comes
- * with it from there, or, where a chunk begins, from the spine of groups.comp. */
+/* Reductions by runs of keys, and a user's operator by segments: the input is taken in tiles, whatever its groups. A
+ * thread has ITEMS neighbours in registers. A bit for each says whether a group begins there, which also ends the group
+ * before. The accumulators of the threads' last groups are scanned once per tile. Then the groups that end in the tile
+ * are put side by side in shared memory, and neighbouring threads write neighbouring results. A group that began before
+ * the tile comes from the tile before or, where a chunk begins, from the spine of groups.comp. */
 const uint RUN_TILE = ITEMS * BLOCK, STAGED = TILE_SLOTS * BLOCK;
 
 shared uint shared_notes[BLOCK], team_notes[BLOCK / TEAM];
 shared uint thread_heads[BLOCK];  /* of the threads before */
 shared uint run_heads[RUN_TILE / 32];
-/* Where a group that ends in the tile does, and upwards of bit 16 where it began and 1; 0: before. */
+/* The position in the tile where a group ends; from bit 16 on, the position where it began, plus 1; 0: before the tile.
+ */
 shared uint staged_ends[STAGED];
 
-/* Of some neighbours: their last group and, where it begins among them, its place in the tile and 1. */
+/* The last group of some neighbours and, if it begins among them, its position in the tile plus 1. */
 struct last_group {
     acc_t acc;
     uint head;
@@ -23,7 +24,7 @@ last_group of_thread(uint t) {
     return last_group(shared_slots[t], shared_notes[t] & 0xffffu);
 }
 
-/* The last group of the threads [begin, end): no farther back than to where it begins. */
+/* The last group of the threads [begin, end), back to where it begins. */
 last_group last_of_threads(uint begin, uint end) {
     last_group last = last_group(identity(), 0);
     for (uint t = end; t > begin && last.head == 0; t--)
@@ -31,7 +32,8 @@ last_group last_of_threads(uint begin, uint end) {
     return last;
 }
 
-/* From each thread's own to that of all threads before, and the heads there; and the same of *all* threads. */
+/* Turns each thread's own record into that of all threads before, and counts the heads there; and the same of *all*
+ * threads. */
 last_group scan_threads_groups(last_group own, uint heads, out uint heads_ahead, out last_group all, out uint all_heads) {
     const uint team = THREAD / TEAM;
     barrier();
@@ -65,7 +67,7 @@ last_group scan_threads_groups(last_group own, uint heads, out uint heads_ahead,
 
 /* ---- a thread's elements ---- */
 
-/* ITEMS neighbours in vectors, of which a type of few bytes fills one in part. */
+/* ITEMS neighbours in vectors; a type of few bytes fills only part of one. */
 const uint MOST_VECTORS = ITEMS * 8u / 16u;
 uint vectors_of(uint log) {
     return max(ITEMS >> 4u - log, 1u);
@@ -74,7 +76,7 @@ uint taken_of_vector(uint log) {
     return min(16u >> log, ITEMS);
 }
 
-/* What is past the end is anything: there, after the last group, one begins that nobody asks for. */
+/* Elements past the end may be anything: after the last group another one begins there that is not used. */
 uvec4 load_up_to_end(address from, wide first, uint log) {
     const uint vector = 16u >> log;
     const uint left = less(first, p.extent) ? at_most(minus(p.extent, first), vector) : 0;
@@ -92,7 +94,8 @@ uvec4 load_up_to_end(address from, wide first, uint log) {
     return loaded;
 }
 
-/* A thread's elements of an array. Whether they are whole vectors is asked once, for nothing must come between loads. */
+/* A thread's elements of an array. Whether they are whole vectors is tested once, because nothing must come between
+ * loads. */
 void load_items(address from, wide first, uint log, out uvec4 items[MOST_VECTORS]) {
     const uint taken = taken_of_vector(log);
     const address at = plus(from, shifted_up(first, log));
@@ -121,7 +124,7 @@ lane_t lift_neighbour(neighbours n, uint v, uint k) {
     return lift_bits(pick(n.x[v], k, IN_LOG), partner, plus(n.first, v * taken_of_vector(IN_LOG) + k));
 }
 
-/* Of keys; one more group begins at the end of all, which ends the last. */
+/* Heads of keys. One more group begins after the last element, which ends the last group. */
 uint key_heads(wide first) {
     const uint log = log_bytes(INDEX), taken = taken_of_vector(log);
     uvec4 keys[MOST_VECTORS];
@@ -160,7 +163,7 @@ uint segment_heads(wide first, wide from, wide to) {
 
 /* ---- a tile ---- */
 
-/* Puts aside the groups that heads [begin, begin + STAGED) of the tile end. */
+/* Stores the groups that heads [begin, begin + STAGED) of the tile end. */
 void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
     const uint taken = taken_of_vector(IN_LOG);
     acc_t acc = before.acc;
@@ -190,7 +193,7 @@ void give_staged_run(wide first, record_t before, uint head, uint slot) {
     const wide heads = plus(before.runs, head), rank = minus(heads, 1u), end = plus(first, note & 0xffffu);
     const wide start = minus(note >> 16 != 0 ? plus(first, note >> 16) : before.head, 1u);
     if (heads == wide(0))
-        return; /* nothing ends where all begins */
+        return; /* no group ends before the first element */
     store_result(p.out_at, rank, lower(tile_slots[slot], minus(end, start), start));
     if (given(KEYS_OUT))
         store_bits(plus(KEYS_OUT, shifted_up(rank, log)), log, key_at(minus(end, 1u)));
@@ -250,7 +253,7 @@ void give_runs() {
     if (CONTROL.refused != 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        /* the last chunk has the end in it, where a group ends, too */
+        /* the last chunk contains the end, where a group ends, too */
         const bool is_last = chunk + 1 == p.chunks;
         const wide begin = times(chunk, p.chunk);
         const uint length = is_last ? minus(p.extent, begin).x + 1 : p.chunk;

@@ -1,8 +1,8 @@
 /* Scans along an axis whose elements do not lie next to each other, and along short rows: a thread takes a chunk of a
- * column, neighbouring threads neighbouring columns. */
+ * column, and neighbouring threads take neighbouring columns. */
 const uint ROWS_IN_FLIGHT = 16;
 
-/* Where a thread is in memory, and in the column. */
+/* A thread's position in memory and in the column. */
 struct scan_place {
     address x, y, out_at;
     wide row;
@@ -19,7 +19,8 @@ scan_place next_place(scan_place at, scan_place apart) {
                       moved(at.row, wide_of(1u)));
 }
 
-/* Stores an element's result, of which 'count' go into it; what the next one starts from. */
+/* Stores an element's result, for which 'count' elements have been combined. Returns the value that the next element
+ * starts from. */
 acc_t scan_element(acc_t run, uvec2 x, uvec2 y, scan_place at, wide count) {
     const acc_t next = combine(run, widen(lift_bits(x, y, plus(p.before, at.row))));
     store_result(at.out_at, wide(0), lower(INCLUSIVE ? next : run, count, wide(0)));

@@ -1,16 +1,16 @@
 /* A scan of all values in one pass, of whole tiles, for devices on which workgroups that have started go on. A
- * workgroup takes tiles by ticket. In a turn it adds up a tile and publishes the sum, and only then waits for what
- * comes before the tile of the turn before, whose results it gives; so a tile is published without waiting for any tile
- * after it, and by induction over tiles all workgroups come to an end, however few of them run.
+ * workgroup takes tiles by ticket. In a turn it adds up a tile and publishes the sum. Only then does it wait for the
+ * value before the tile of the turn before, whose results it writes. So a tile is published without waiting for any
+ * later tile, and by induction over tiles all workgroups finish, however few of them run.
  *
- * The order of additions depends on tiles' numbers alone: windows of WINDOW tiles add up in a fixed order, what comes
- * before a window is the sum of the windows before it, one after the other, and of a tile's own window the tiles before
- * it are added in that fixed order, the others being the identity. A workgroup remembers what came before its last
- * tile's window, and goes on from there.
+ * The order of additions depends only on the tiles' numbers. Windows of WINDOW tiles are added up in a fixed order. The
+ * value before a window is the sum of the windows before it, one after the other. In a tile's own window the tiles
+ * before it are added in that fixed order, and the others count as the identity. A workgroup remembers the value before
+ * its last tile's window and continues from there.
  *
- * A sum travels in words of 16 bits beside a flag, each valid by itself, so that no memory needs to be in order. They
- * lie plane by plane, so that neighbouring threads load neighbours; after them comes the ticket. All are zero at the
- * start.
+ * A sum travels in words of 16 bits beside a flag. Each word is valid by itself, so no memory order is needed. The
+ * words are stored plane by plane, so that neighbouring threads load neighbours; the ticket comes after them. All are
+ * zero at the start.
  *
  * Here p.chunks are the tiles, p.slots the words, and p.total receives the sum of all tiles. */
 #if SCANS_ONCE
@@ -76,7 +76,7 @@ uint load_sent(uint word) {
     return atomicLoad(words_at(p.slots).word[word], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
-/* What a thread brings of the tiles before one, two of a window: those that are not before it are the identity. */
+/* A thread's share of the tiles before one, two of a window; tiles that are not before it count as the identity. */
 acc_t wait_for_pair(uint first, uint tile) {
     acc_t sum = identity(), other = identity();
     if (first < tile) {
@@ -109,7 +109,7 @@ acc_t wait_for_pair(uint first, uint tile) {
 shared acc_t team_sums[TILE_VECTORS * BLOCK / TEAM], row_sums[TILE_VECTORS];
 shared uint next_tile;
 
-/* A tile's first element in memory; in it vectors lie in their order or, reverse, against it. */
+/* A tile's first element in memory; the tile's vectors are in order or, for reverse scans, in reverse order. */
 wide begin_of_tile(uint tile) {
     const wide first = times(tile, ONCE_LENGTH);
     return REVERSE ? minus(minus(p.extent, first), ONCE_LENGTH) : first;
@@ -117,15 +117,15 @@ wide begin_of_tile(uint tile) {
 #define PLACE_OF_VECTOR(v) (REVERSE ? (TILE_VECTORS - (v)) * BLOCK - 1 - THREAD : (v) * BLOCK + THREAD)
 #define PLACE_IN_VECTOR(k) (REVERSE ? VECTOR - 1 - (k) : (k))
 
-/* What pick() gives of a vector and what is lifted from it, without a copy of the vector that a driver might keep in
- * memory. */
+/* The element that pick() takes from a vector, lifted, without a copy of the vector that a driver might keep in memory.
+ */
 #define IN_MASK (IN_LOG >= 2 ? ~0u : (256u << 8 * IN_LOG) - 1u)
 #define PICKED(x, place)                                                                                               \
     uvec2(x[(place) << IN_LOG >> 2] >> 8 * ((place) << IN_LOG & 3u) & IN_MASK,                                         \
           IN_LOG == 3 ? x[(place) << 1 & 2u | 1u] : 0u)
 #define LIFTED(x, k) lift_bits(PICKED(x, PLACE_IN_VECTOR(k)), uvec2(0), wide(0))
 
-/* In place of 'count' slots, slot(i), what those before come to; 'all' is the sum of all. Loads come together, for no
+/* Replaces 'count' slots, slot(i), by the sums before them; 'all' is the sum of all. Loads come together, because no
  * compiler moves them before a store that may be to the same place. */
 const uint TOGETHER = 8;
 #define SUM_BEFORE(slot, count, all)                                                                                   \
@@ -144,13 +144,13 @@ const uint TOGETHER = 8;
 void scan_once() {
     begin_kernel();
     const uint tiles = p.chunks;
-    uint ahead = 0; /* the ticket after the next, which one thread knows */
+    uint ahead = 0; /* the ticket after the next; one thread has it */
     if (THREAD == 0) {
         next_tile = take_ticket();
         ahead = take_ticket();
     }
     barrier();
-    uint now = next_tile, last = NO_TILE; /* the tile to be added up, and the one whose results are to be given */
+    uint now = next_tile, last = NO_TILE; /* the tile to be added up, and the tile whose results are to be written */
     uvec4 x[TILE_VECTORS], last_x[TILE_VECTORS];
     acc_t before_vector[TILE_VECTORS]; /* of 'last', from the tile's begin on */
     acc_t before_window = base_of(wide(0));

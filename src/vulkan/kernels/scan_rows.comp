@@ -1,6 +1,6 @@
 /* Scans of all values and along an axis whose elements lie next to each other: a workgroup takes a chunk of a row, tile
  * by tile. A thread has TILE_SLOTS vectors of a tile, BLOCK vectors apart, so that neighbouring threads load
- * neighbours; the vectors' sums are scanned in shared memory, in the order of the elements. */
+ * neighbours. The vectors' sums are scanned in shared memory, in the order of the elements. */
 struct scan_tile {
     address x, y, out_at; /* of the chunk's first element in memory */
     uint count;           /* of the chunk */
@@ -11,7 +11,7 @@ struct scan_tile {
 #define VECTOR      (16u >> IN_LOG)
 #define TILE_LENGTH (TILE_SLOTS * BLOCK * VECTOR)
 
-/* Elements [at, at + VECTOR) of a chunk, logical, in their logical order. What is past the end is not there. */
+/* Elements [at, at + VECTOR) of a chunk, in logical positions and order. Elements past the end are missing. */
 uint physical(scan_tile t, uint logical) {
     return REVERSE ? t.count - 1 - logical : logical;
 }
@@ -33,7 +33,7 @@ uvec4 scan_load(scan_tile t, address from, uint logical) {
         }
     return vector;
 }
-/* How many of a vector's elements the chunk has. */
+/* The number of a vector's elements that belong to the chunk. */
 uint elements_there(scan_tile t, uint logical) {
     return min(VECTOR, t.count - min(logical, t.count));
 }
@@ -46,7 +46,7 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
     return lower(INCLUSIVE ? next : run, plus(t.before, logical + (INCLUSIVE ? 1 : 0)), wide(0));
 }
 
-/* Puts an element's result among a vector's, at 'byte' of 16. */
+/* Inserts an element's result into a vector, at 'byte' of 16. */
 void gather(inout uvec4 words, uint byte, uvec2 bits) {
     const uint log = OUT_LOG;
     if (log == 3) {
@@ -61,7 +61,7 @@ void gather(inout uvec4 words, uint byte, uvec2 bits) {
 #define RESULT        (PER_RESULT << OUT_LOG)
 #define FILLS_VECTORS (RESULT * VECTOR >= 16 && !REVERSE)
 
-/* The results of a vector's elements, the first 'count' of which are there. */
+/* The results of a vector's elements; only the first 'count' exist. */
 void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, uint count, acc_t run) {
     if (count == VECTOR && FILLS_VECTORS && (t.out_at.x & 15u) == 0) {
         vectors_at out_at = vectors_at(plus(t.out_at, logical * RESULT));
@@ -93,7 +93,7 @@ struct tile_vectors {
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
 };
 
-/* Where in memory a whole tile begins, in which vectors lie in their order or, reverse, against it. */
+/* The beginning of a whole tile in memory; its vectors are in order or, for reverse scans, in reverse order. */
 address whole_tile(scan_tile t, address from) {
     return element_at(from, REVERSE ? t.count - t.first - TILE_LENGTH : t.first);
 }
@@ -102,7 +102,7 @@ uint vector_in_memory(uint v) {
     return REVERSE ? TILE_SLOTS * BLOCK - 1 - i : i;
 }
 
-/* What all of a workgroup's loads ask is asked once, for nothing must come between them. */
+/* The condition of all of a workgroup's loads is tested once, because nothing must come between them. */
 void load_tile(scan_tile t, out tile_vectors in_tile) {
     const address x = whole_tile(t, t.x), y = whole_tile(t, t.y);
     if (t.count - t.first >= TILE_LENGTH && (x.x & 15u) == 0 && (!TWO_INPUTS || (y.x & 15u) == 0)) {
@@ -164,7 +164,7 @@ scan_tile chunk_of_row(uint chunk, uint row, wide extent) {
     return t;
 }
 
-/* The next tile is on its way while one is scanned. */
+/* The next tile is loaded while one is scanned. */
 void scan_rows() {
     begin_kernel();
     const uint rows = p.columns.x;

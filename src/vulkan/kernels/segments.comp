@@ -1,6 +1,7 @@
-/* Reductions by segments, where order does not matter. Teams of threads fold a segment each, up to a length; what is
- * longer is folded by the workgroups of equal chunks of the input, whatever its segments: first what a chunk begins and
- * does not end, which the spine of groups.comp carries to the chunks after it, then what ends in a chunk. */
+/* Reductions by segments, for monoids whose order does not matter. Up to a length, a team of threads folds each
+ * segment. Longer segments are folded by workgroups that take equal chunks of the input, whatever its segments. First
+ * they fold the part of a segment that begins in a chunk and does not end there, which the spine of groups.comp carries
+ * to the chunks after it. Then they fold the segments that end in a chunk. */
 
 #if COMMUTES
 void short_segments() {
@@ -28,7 +29,7 @@ wide place_of(uint chunk) {
     return chunk < p.chunks ? load_wide(PLACES, chunk) : search(p.extent, false);
 }
 
-/* What of a long segment lies in a chunk and goes on after it. */
+/* The part of a long segment that lies in a chunk and continues after it. */
 void open_segments() {
     begin_kernel();
     if (CONTROL.refused != 0)

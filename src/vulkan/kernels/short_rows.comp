@@ -1,6 +1,6 @@
-/* Reductions along short rows of whole vectors, where order does not matter and accumulators are short. Threads load
- * neighbouring vectors, whatever row they are of, and leave what each comes to in shared memory; there some threads
- * share a row. The next rows are on their way meanwhile. */
+/* Reductions along short rows of whole vectors, for monoids whose order does not matter and whose accumulators are
+ * short. Threads load neighbouring vectors, whatever their row, and store each vector's accumulator in shared memory,
+ * where a few threads share a row. The next rows are loaded meanwhile. */
 #if COMMUTES
 struct some_rows {
     wide first;
@@ -26,7 +26,7 @@ void load_rows(address array, some_rows rows, uint a_row, out uvec4 x[TILE_SLOTS
     }
 }
 
-/* What 'parts' neighbouring threads have; the k-th thread receives what the k-th of such teams does. */
+/* Folds the accumulators of 'parts' neighbouring threads; the k-th thread receives the result of the k-th such team. */
 acc_t gather_teams(acc_t acc, uint teams, uint parts) {
     if (parts == 1)
         return acc;

@@ -30,8 +30,8 @@ acc_t base_of(wide column) {
     return given(p.initial) ? raise(load_bits(p.initial, OUT_LOG)) : identity();
 }
 
-/* Where threads whose slots lie some apart would meet in one bank of shared memory, they are spread: one is left out
- * after 32. */
+/* Slots are spread: one is left out after 32, so that threads whose slots are some distance apart use different banks
+ * of shared memory. */
 uint spread(uint i) {
     return i + i / 32;
 }
@@ -40,8 +40,8 @@ const uint TILE_VECTORS = VECTORS_GIVEN != 0 ? VECTORS_GIVEN : TILE_SLOTS;
 shared acc_t shared_slots[BLOCK + BLOCK / 32];
 shared acc_t tile_slots[TILE_VECTORS * BLOCK + TILE_VECTORS * BLOCK / 32];
 
-/* Folds what 'count' threads have, a power of two, 'apart' from each other, in their order; the first of them receives
- * it. */
+/* Folds the accumulators of 'count' threads, a power of two, 'apart' from each other, in order; the first of them
+ * receives the result. */
 acc_t fold_block(acc_t acc, uint apart, uint count) {
     const uint part = THREAD / apart & count - 1;
     barrier(); /* earlier use of the memory */
@@ -56,7 +56,8 @@ acc_t fold_block(acc_t acc, uint apart, uint count) {
     return acc;
 }
 
-/* What the threads before have, folded; and *all* of them. Few barriers, and each thread adds up what it needs. */
+/* The accumulators of the threads before, folded; and of *all* threads. There are few barriers, and each thread adds up
+ * what it needs. */
 const uint TEAM = 16;
 shared acc_t team_slots[BLOCK / TEAM];
 acc_t scan_threads(acc_t acc, out acc_t all) {
@@ -84,7 +85,7 @@ acc_t scan_threads(acc_t acc, out acc_t all) {
     return before;
 }
 
-/* What the threads before have, 'width' apart, folded; and *all* of them. */
+/* The accumulators of the threads before, 'width' apart, folded; and of *all* threads. */
 acc_t scan_block(acc_t acc, uint width, out acc_t all) {
     barrier();
     shared_slots[THREAD] = acc;

@@ -1,5 +1,5 @@
-/* Between a scan's two passes: turns the chunks' accumulators into what comes before each, carry or initial value
- * included. Workgroups take 'width' columns; the threads of a column take neighbouring chunks. */
+/* Between a scan's two passes: turns the chunks' accumulators into the values before each chunk, with the carry or the
+ * initial value. Workgroups take 'width' columns; the threads of a column take neighbouring chunks. */
 void spine() {
     begin_kernel();
     const uint parts = BLOCK / p.width, part = THREAD / p.width;

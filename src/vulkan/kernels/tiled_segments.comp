@@ -1,15 +1,15 @@
-/* Reductions by short segments, where order does not matter and accumulators are short. A workgroup takes neighbouring
- * segments, whose elements lie next to each other, tile by tile: neighbouring threads load neighbouring vectors,
- * whatever segment they are of, and leave what each comes to in shared memory; there a team of threads, mostly of one,
- * adds up its segment, and loads again what of it lies in no vector of its own. The next tile is on its way meanwhile,
- * and the offsets of the next segments. */
+/* Reductions by short segments, for monoids whose order does not matter and whose accumulators are short. A workgroup
+ * takes neighbouring segments, whose elements lie next to each other, tile by tile. Neighbouring threads load
+ * neighbouring vectors, whatever their segment, and store each vector's accumulator in shared memory. There a team of
+ * threads, mostly of one, adds up its segment, and loads again those elements that fill no whole vector. The next tile
+ * and the offsets of the next segments are loaded meanwhile. */
 #define AT_ONCE    p.inner.x /* segments a workgroup */
-#define MOST_TILED p.inner.y /* elements of them, and 1: more have a long segment among them, and are taken one by one */
+#define MOST_TILED p.inner.y /* elements of them, plus 1; with more, they are taken one by one */
 
 #if COMMUTES
 const uint VECTORS_OF_TILE = TILE_SLOTS * BLOCK;
 
-/* A workgroup's segments, and that of a team of its threads. */
+/* A workgroup's segments, and the segment of a team of its threads. */
 struct some_segments {
     wide begin, end; /* elements of all */
     wide own_begin, own_end;
@@ -21,8 +21,8 @@ some_segments segments_of(uint group, uint team) {
                          offset_at(plus(first, min(team + 1, count))));
 }
 
-/* Elements of the first vector that lie before the first segment, so that vectors are aligned. Where elements lie
- * between those of memory, vectors begin with the first. */
+/* Elements of the first vector that lie before the first segment, so that vectors are aligned. If elements are not
+ * aligned to their own size, vectors begin with the first element. */
 uint phase_of(some_segments s) {
     const uint low = element_at(p.x, s.begin).x & 15u;
     return (low & (1u << IN_LOG) - 1u) == 0 ? low >> IN_LOG : 0;
@@ -32,7 +32,7 @@ uint vectors_of_segments(some_segments s) {
     return is_below(length, MOST_TILED) ? length.x + phase_of(s) >> 4u - IN_LOG : 0;
 }
 
-/* Whole vectors from 'at' on; the first is none if another segment has a part of it. */
+/* Whole vectors from 'at' on; the first does not count if another segment has a part of it. */
 void load_tile_vectors(address array, some_segments s, uint at, out uvec4 x[TILE_SLOTS]) {
     const uint phase = phase_of(s), first = phase != 0 ? 1 : 0, end = vectors_of_segments(s);
     const address from = minus(element_at(array, s.begin), phase << IN_LOG);
@@ -51,7 +51,7 @@ void load_tile_vectors(address array, some_segments s, uint at, out uvec4 x[TILE
     }
 }
 
-/* Elements [begin, end) and [more, end_of_more), counted from a place on; a team shares them. */
+/* Elements [begin, end) and [more, end_of_more), counted from one position; a team shares them. */
 acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, uint part) {
     const uint count = end - begin, all = count + (end_of_more - more);
     lane_t lane = lane_identity();

@@ -1,4 +1,4 @@
-/* What a user's operator may call that GLSL has not, or not as C has it. */
+/* Functions for user operators that GLSL does not have, or not with C's meaning. */
 int remainder_of(int a, int b) {
     return a - a / b * b;
 }

@@ -1,6 +1,6 @@
-/* Addresses, and counts that may pass 2^32, as pairs of words, the low one first: so that no device needs integers of 64
- * bits for them. Loops over elements do not count with these: they go through a stretch, which begins at an address and
- * has few enough elements (MOST_CHUNK of workspace.c) for 32 bits to count its bytes. */
+/* Addresses, and counts that may pass 2^32, as pairs of words, the low one first, so that no device needs 64-bit
+ * integers for them. Loops over elements do not count with these. They go through a stretch, which begins at an address
+ * and has few enough elements (MOST_CHUNK of workspace.c) for 32 bits to count its bytes. */
 #define wide    uvec2
 #define address uvec2
 
@@ -55,7 +55,7 @@ wide least(wide a, wide b) {
 wide most(wide a, wide b) {
     return less(a, b) ? b : a;
 }
-/* The lesser of a wide number and one of 32 bits. */
+/* The lesser of a wide number and a 32-bit number. */
 uint at_most(wide x, uint limit) {
     return x.y != 0 ? limit : min(x.x, limit);
 }
@@ -79,7 +79,7 @@ int top_bit(wide x) {
     return x.y != 0 ? findMSB(x.y) + 32 : findMSB(x.x);
 }
 
-/* A step of long division: one more bit of what is divided. Whether the quotient's bit is 1. */
+/* A step of long division: adds one more bit of the dividend. Returns whether the quotient's bit is 1. */
 bool divide_step(inout wide rest, uint bit, wide by) {
     const bool carry = rest.y >> 31 != 0;
     rest = shifted_up(rest, 1) | wide_of(bit);
@@ -88,7 +88,7 @@ bool divide_step(inout wide rest, uint bit, wide by) {
     rest = minus(rest, by);
     return true;
 }
-/* a / b, and what is left. */
+/* a / b, and the remainder. */
 wide divided(wide a, wide b, out wide rest) {
     if (a.y == 0 && b.y == 0) {
         rest = wide_of(a.x % b.x);
