@@ -193,6 +193,8 @@ static int open_outputs(keyed *k) {
     if (code != 0)
         return code;
     k->keys_written = o->keys_output || (o->json && !o->output);
+    if (k->keys_written)
+        w->keys_out = &k->keys_out;
     return k->keys_written ? output_open(&k->keys_out, o->keys_output, o->json, &keys, inputs, 2, w->f) : 0;
 }
 
@@ -208,17 +210,6 @@ static int make_room(keyed *k) {
     return buffer_make(w, &k->results, k->capacity * work_result_bytes(w));
 }
 
-/* The keys stand in the same JSON object, before the results. */
-static int finish(keyed *k) {
-    work *const w = &k->w;
-    int code = 0;
-    if (k->keys_written)
-        code = output_finish(&k->keys_out, w->f);
-    if (k->keys_written && !k->keys_out.to_npy)
-        w->json_keys = &k->keys_out;
-    return code != 0 ? code : work_finish(w, TALLY_REDUCE, TALLY_KEYS, k->n);
-}
-
 static int run(keyed *k, const options *o, fault *f) {
     work *const w = &k->w;
     int code;
@@ -227,7 +218,7 @@ static int run(keyed *k, const options *o, fault *f) {
         (code = wrap_open(w, &k->second, TALLY_KEYS, TALLY_REDUCE, 0, k->capacity)) != 0 ||
         (code = open_outputs(k)) != 0 || (code = run_all(k)) != 0)
         return code;
-    return finish(k);
+    return work_finish(w, TALLY_REDUCE, TALLY_KEYS, k->n);
 }
 
 int command_keys(int argc, char **argv, fault *f) {

@@ -100,7 +100,7 @@ static int print_kept(output *out, fault *f) {
     return out_file_flush_standard(f);
 }
 
-int output_finish(output *out, fault *f) {
+int output_complete(output *out, fault *f) {
     output_array *const a = &out->array;
     int code = 0;
     const bool unknown = a->rank > 0 && a->shape[0] == INPUT_UNKNOWN;
@@ -114,7 +114,11 @@ int output_finish(output *out, fault *f) {
         code = send_kept(out, f);
     else if (out->kind == OUTPUT_FILE && unknown)
         code = write_header(out, f);
-    return code != 0 ? code : out_file_finish(&out->file, f);
+    return code;
+}
+
+int output_finish(output *out, fault *f) {
+    return out->to_npy ? out_file_finish(&out->file, f) : 0;
 }
 
 void output_close(output *out) {

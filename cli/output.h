@@ -56,7 +56,10 @@ int output_open(output *out, const char *path, bool json, const output_array *ar
 /* Elements first .. first + n - 1 in the order of memory. Without any_order they come in sequence. */
 int output_write(output *out, uint64_t first, const void *elements, size_t n, fault *f);
 
-/* Completes the array: prints what was kept (not for JSON), or gives the file its name. */
+/* Completes the array: prints what was kept (not for JSON), or writes what is still missing from the file. */
+int output_complete(output *out, fault *f);
+
+/* Gives the complete file its name. Where there are two, both are completed first. */
 int output_finish(output *out, fault *f);
 
 /* Everything written so far, in memory order; only for kind OUTPUT_KEPT. NULL on a fault. */

@@ -252,12 +252,12 @@ static int print_json(work *w, tally_form form, tally_grouping grouping, uint64_
         (unsigned long long)n, tally_dtype_name(w->desc.in), tally_dtype_name(a->dtype));
     if (a->rank > 0 && !(a->rank == 1 && a->pairs))
         print_json_shape(a);
-    if (w->json_keys) {
-        const void *const keys = output_view(w->json_keys, w->f);
+    if (w->keys_out && !w->keys_out->to_npy) {
+        const void *const keys = output_view(w->keys_out, w->f);
         if (!keys)
             return FAULT_DATA;
         printf(",\"keys\":");
-        print_json_array(&w->json_keys->array, keys);
+        print_json_array(&w->keys_out->array, keys);
     }
     if (w->out.to_npy) {
         printf(",\"output\":");
@@ -275,7 +275,13 @@ static int print_json(work *w, tally_form form, tally_grouping grouping, uint64_
 
 int work_finish(work *w, tally_form form, tally_grouping grouping, uint64_t n) {
     progress_end();
-    const int code = output_finish(&w->out, w->f);
+    int code = w->keys_out ? output_complete(w->keys_out, w->f) : 0;
+    if (code == 0)
+        code = output_complete(&w->out, w->f);
+    if (code == 0 && w->keys_out)
+        code = output_finish(w->keys_out, w->f);
+    if (code == 0)
+        code = output_finish(&w->out, w->f);
     return code != 0 || !w->o->json ? code : print_json(w, form, grouping, n);
 }
 

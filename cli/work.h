@@ -42,7 +42,7 @@ typedef struct work {
     tally_desc desc;            /* with every default filled in, once there is a plan */
     size_t elements_per_result; /* 2 for minmax */
     output out;
-    output *json_keys; /* keys: printed in the JSON object before the results */
+    output *keys_out; /* keys: where they go, if not beside each result; JSON has them before the results */
 } work;
 
 /* Opens the inputs and the device. 'w' starts as all zeros; work_close in any case. */
