@@ -1,5 +1,5 @@
-/* The accumulator's calls refuse what is not theirs and go on working. (That its values are exact and its saved form
- * the same everywhere is shown in tests/exact.) */
+/* The accumulator's calls refuse wrong arguments and go on working. (tests/exact shows that its values are exact and
+ * its saved form is the same everywhere.) */
 #include "support.h"
 
 static void what_has_no_accumulator(void **state) {
@@ -130,7 +130,7 @@ static void every_damaged_byte_is_noticed(void **state) {
     for (size_t length = 0; length <= bytes + 8; length++) {
         if (length == bytes)
             continue;
-        /* A copy of just that length, so that a sanitizer sees a read past it. */
+        /* A copy of exactly that length, so that a sanitizer finds a read past it. */
         unsigned char *copy = malloc(length ? length : 1);
         assert_non_null(copy);
         memcpy(copy, saved, length);

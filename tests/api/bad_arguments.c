@@ -1,4 +1,4 @@
-/* A run with arguments that cannot be right fails with a reason and leaves every output as it was. */
+/* A run with wrong arguments fails with a reason and leaves every output unchanged. */
 #include "support.h"
 
 static float x[100], y[100];
@@ -75,7 +75,7 @@ static void sizes_whose_bytes_overflow(void **state) {
                 if (grouping == TALLY_SEGMENTS)
                     args.offsets = offsets;
                 if (grouping == TALLY_SEGMENTS && shapes[k].extent < UINT64_MAX / 8)
-                    continue; /* an extent that is only huge is the caller's word */
+                    continue; /* the caller vouches for an extent that is only huge */
                 if (grouping != TALLY_AXIS && shapes[k].extent < (uint64_t)1 << 60)
                     continue; /* only the product overflows */
                 if (grouping == TALLY_KEYS)
@@ -217,7 +217,7 @@ static void initial_values_as_the_header_lists_them(void **state) {
     }
 }
 
-/* Each is an initial value that the output's type has and the accumulator's does not. */
+/* Each initial value exists in the output's type but not in the accumulator's. */
 static void initial_values_are_not_narrowed(void **state) {
     static const struct {
         tally_op op;
@@ -239,7 +239,7 @@ static void initial_values_are_not_narrowed(void **state) {
     }
 }
 
-/* The device must be as good as new after all of that. */
+/* The device must still work after all of that. */
 static void the_device_stays_usable(void **state) {
     float sum = 0;
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);

@@ -1,4 +1,4 @@
-/* A description that cannot be met is refused when the plan is made, with a reason, and makes no plan. */
+/* A descriptor that cannot be met is refused when the plan is made, with a reason, and makes no plan. */
 #include "support.h"
 
 static tally_plan *const untouched = (tally_plan *)(uintptr_t)0x5eed;

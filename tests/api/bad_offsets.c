@@ -1,6 +1,6 @@
-/* Offsets that decrease or pass the end of the values are TALLY_BAD_OFFSETS, wherever they stand. Checked beforehand,
- * outputs are untouched; checked while running, nothing out of bounds is read or written (the values and the output lie
- * against pages that may not be touched). */
+/* Offsets that decrease or pass the end of the values give TALLY_BAD_OFFSETS, wherever they are. If they are checked
+ * beforehand, outputs are untouched; if they are checked while running, nothing out of bounds is read or written (the
+ * values and the output lie next to pages that may not be touched). */
 #include "support.h"
 
 #include "fence.h"
@@ -149,7 +149,7 @@ static void checked_while_running_good_ones_work(void **state) {
     assert_true(out[0] == 0 + 1 + 2 + 3);
 }
 
-/* The CPU quotes the offset; a GPU names the segment alone. */
+/* The CPU quotes the offset; a GPU names only the segment. */
 static void the_message_has_the_offset_of_its_type(void **state) {
     (void)state;
     static const struct {

@@ -1,4 +1,5 @@
-/* Devices open by their spec, describe themselves, and close without a trace; what is no spec is refused. */
+/* Devices open by their spec, describe themselves, and close without leaving anything behind. A malformed spec is
+ * refused. */
 #include "support.h"
 
 static void specs_that_open(void **state) {
@@ -19,7 +20,7 @@ static void specs_that_open(void **state) {
         tally_device_info info = {.struct_size = sizeof info};
         assert_ok(tally_device_describe(device, &info));
         assert_true(info.spec[0] && info.name[0]);
-        /* Its own spec opens it again. */
+        /* The device's own spec opens it again. */
         tally_device *again;
         assert_ok(tally_open(info.spec, &again));
         tally_close(again);
@@ -146,7 +147,7 @@ static void open_use_and_close(int k) {
 
 static void many_devices_open_and_close(void **state) {
     (void)state;
-    /* The first thread of a process may bring one of the run time's own with it: count after it. */
+    /* The first thread of a process may start one of the run time's own, so count after it. */
     open_use_and_close(1);
     int before = threads_of_this_process();
     for (int k = 0; k < 200; k++)

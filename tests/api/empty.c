@@ -1,5 +1,5 @@
-/* Nothing has a sum, but no minimum; a variance needs more elements than ddof. As the header's table of operators says.
- */
+/* Zero elements have a sum but no minimum, and a variance needs more elements than ddof, as the header's table of
+ * operators says. */
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Memory that ends, or begins, at a page that may not be touched: a read past it is a crash, whatever the compiler. */
+/* Memory that ends, or begins, at a page that may not be touched: a read past it crashes with any compiler. */
 #ifndef TALLY_TEST_FENCE_H
 #define TALLY_TEST_FENCE_H
 

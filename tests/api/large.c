@@ -1,5 +1,5 @@
-/* More than 2^32 elements: counts, indices and sums that no 32 bits hold. 4 GiB and 3 bytes of 8-bit values; exits with
- * 77 (skipped) where less than 8 GiB are available. */
+/* More than 2^32 elements: counts, indices and sums that 32 bits cannot hold. Needs 4 GiB and 3 bytes of 8-bit values;
+ * exits with 77 (skipped) if less than 8 GiB are available. */
 #include "support.h"
 
 static const size_t N = ((size_t)1 << 32) + 3;

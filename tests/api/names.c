@@ -1,4 +1,4 @@
-/* Names and sizes are those of the header, both ways, and what is no name is refused with the nearest one. */
+/* Names and sizes are the header's, in both directions, and an unknown name is refused with the nearest one. */
 #include "support.h"
 
 static void names_come_back_as_their_enumerators(void **state) {

@@ -1,6 +1,6 @@
-/* A device that runs out of memory says TALLY_OUT_OF_MEMORY and stays usable. The linker puts the functions below in
- * the place of the allocator for the library's own calls (-Wl,--wrap); they fail the n-th allocation, for each n in
- * turn, until a whole life of device, plan and run gets by. Then the same with a limit on the address space. */
+/* A device that runs out of memory returns TALLY_OUT_OF_MEMORY and stays usable. The linker replaces the allocator for
+ * the library's own calls by the functions below (-Wl,--wrap). They fail the n-th allocation, for each n in turn, until
+ * a device, a plan and a run succeed. Then the same with a limit on the address space. */
 #include "support.h"
 
 #include <errno.h>
@@ -44,7 +44,8 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
 int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes) {
     return fails() ? ENOMEM : __real_posix_memalign(memory, alignment, bytes);
 }
-/* A thread that cannot be started is like memory that cannot be had: the work gets done by fewer, or fails cleanly. */
+/* A thread that cannot be started is like memory that cannot be allocated: fewer threads do the work, or it fails
+ * cleanly. */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
     return fails() ? EAGAIN : __real_pthread_create(thread, attributes, start, argument);
 }
@@ -84,7 +85,7 @@ static tally_status deliver(tally_plan *plan, const life *l, const tally_args *a
     return status != TALLY_OK ? status : tally_finish(plan, out, sizeof out);
 }
 
-/* A device is opened, used and closed; gives the first failure. */
+/* Opens, uses and closes a device; returns the first failure. */
 static tally_status live(const life *l) {
     tally_device *device;
     tally_plan *plan;
@@ -127,13 +128,13 @@ static void fail_each_allocation_in_turn(const life *l) {
         __atomic_store_n(&allowed, n, __ATOMIC_RELAXED);
         tally_status status = live(l);
         __atomic_store_n(&allowed, -1, __ATOMIC_RELAXED);
-        /* Some allocations are no necessity (a second thread, say). */
+        /* Some allocations are optional (a second thread, say). */
         if (status != TALLY_OUT_OF_MEMORY && status != TALLY_OK)
             fail_msg("%s/%s/%s: allocation %ld of %ld failed and gave %s: %s", tally_op_name(l->op),
                      tally_grouping_name(l->grouping), tally_form_name(l->form), n, total, tally_status_name(status),
                      tally_last_error());
     }
-    /* The count above must really have been the library's: the very first is not optional. */
+    /* Makes sure that the count above was the library's: its very first allocation is not optional. */
     __atomic_store_n(&allowed, 0, __ATOMIC_RELAXED);
     assert_status(live(l), TALLY_OUT_OF_MEMORY);
     __atomic_store_n(&allowed, -1, __ATOMIC_RELAXED);

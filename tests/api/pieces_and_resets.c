@@ -1,5 +1,5 @@
-/* Input in pieces: what a failed push, a reset and a finish leave behind, as the header says. (That pieces give the
- * same results as the whole is the conformance suite's.) */
+/* Input in pieces: the state after a failed push, a reset and a finish is as the header says. (The conformance suite
+ * shows that pieces give the same results as the whole.) */
 #include "support.h"
 
 static const int32_t x[] = {5, 1, 4, 1, 5, 9, 2, 6};
@@ -44,7 +44,7 @@ static void finish_and_reset_make_the_plan_new(void **state) {
     args = arguments(x + 6, 2, NULL, 0);
     assert_ok(tally_push(plan, &args));
     assert_ok(tally_finish(plan, &at, sizeof at));
-    assert_int_equal(at, 1); /* indices count anew */
+    assert_int_equal(at, 1); /* indices start again */
     args = arguments(x, 8, NULL, 0);
     assert_ok(tally_push(plan, &args));
     tally_plan_destroy(plan); /* with pieces inside: nothing leaks */

@@ -1,5 +1,5 @@
-/* The library bears what a process does around it: fork, with or without a job under way, an end in the middle of
- * calls, dlclose, and signals, which are not for the library's threads. */
+/* The library works in a process that forks, with or without a running job, ends in the middle of calls, calls dlclose,
+ * or receives signals, which the library's threads do not handle. */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -26,7 +26,7 @@ static double sum_of(tally_plan *plan) {
     return tally_run(plan, &args, TALLY_SYNCHRONOUS) == TALLY_OK ? sum : -1;
 }
 
-/* Calls 'see' with the number of every thread of this process but the first, and says how many there are. */
+/* Calls 'see' with the number of every thread of this process except the first, and returns how many there are. */
 static int other_threads(void (*see)(int thread, void *context), void *context) {
     int count = 0;
     DIR *folder = opendir("/proc/self/task");
@@ -50,7 +50,7 @@ static int status_of(pid_t child) {
     return status;
 }
 
-/* By threads of its own, and closes what its parent opened. */
+/* With threads of its own; then closes the parent's devices. */
 static void assert_a_child_computes(tally_device *device, tally_plan *plan, double sum) {
     const pid_t child = fork();
     if (child == 0) {
@@ -212,7 +212,8 @@ static void signals_are_for_the_programs_threads(void **state) {
 int main(void) {
     for (int k = 0; k < N; k++)
         x[k] = k % 1000;
-    /* The first wants no other threads in the process; the simple layer's and those of the loaded library stay. */
+    /* The first test must be the only thread in the process; the threads of the simple layer and of the loaded library
+     * stay. */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_of_fork_starts_threads_of_its_own),
         cmocka_unit_test(a_child_closes_what_its_parent_opened),

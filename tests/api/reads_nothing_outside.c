@@ -1,5 +1,5 @@
-/* Not one byte before or after an input or an output is touched, at any size and alignment: the arrays lie against
- * pages that may not be read. */
+/* No byte before or after an input or an output is touched, at any size and alignment: the arrays lie next to pages
+ * that may not be read. */
 #include "support.h"
 
 #include "fence.h"

@@ -1,4 +1,4 @@
-/* The simple layer: every typed call gives what the plain loop gives, for nothing, a little and a lot. */
+/* The simple layer: every typed call gives the result of the plain loop, for no, few and many elements. */
 #include "support.h"
 
 #include <math.h>

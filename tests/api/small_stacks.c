@@ -1,5 +1,5 @@
-/* A call on the CPU is content with a thread's stack of 256 KiB, whatever it computes. The calls run on a stack that
- * was painted beforehand; what has lost its paint was used. */
+/* A call on the CPU needs at most 256 KiB of a thread's stack, whatever it computes. The calls run on a stack that was
+ * filled with a pattern beforehand; the bytes that lost the pattern were used. */
 #include "support.h"
 
 #include <pthread.h>
@@ -66,7 +66,7 @@ static void every_computation(void **state) {
                         most = used > most ? used : most;
                     }
     printf("at most %zu bytes of stack\n", most);
-    assert_true(most > 4096); /* else the paint says nothing */
+    assert_true(most > 4096); /* else the pattern shows nothing */
 }
 
 static int setup(void **state) {

@@ -1,6 +1,6 @@
-/* What the tests of calls and properties share: cmocka with what it needs before it, the device under test, and one
- * call that makes a plan, runs it and throws it away. The device is TALLY_TEST_DEVICE, or the CPU with two threads;
- * data is host memory unless a test says otherwise, so these run on devices that can read it. */
+/* Shared by the tests of calls and properties: cmocka with the headers it needs, the device under test, and one call
+ * that makes a plan, runs it and destroys it. The device is TALLY_TEST_DEVICE, or the CPU with two threads. Data is in
+ * host memory unless a test says otherwise, so these tests run on devices that can read it. */
 #ifndef TALLY_TEST_SUPPORT_H
 #define TALLY_TEST_SUPPORT_H
 
@@ -46,7 +46,7 @@ UNUSED static int close_test_device(void **state) {
     return 0;
 }
 
-/* Compares a status and shows the library's words when it is another. */
+/* Compares a status and prints the library's message if it is another. */
 #define assert_status(call, expected)                                                                                  \
     do {                                                                                                               \
         tally_status status_ = (call);                                                                                 \
@@ -56,7 +56,7 @@ UNUSED static int close_test_device(void **state) {
     } while (0)
 #define assert_ok(call) assert_status(call, TALLY_OK)
 
-/* Gives the thread's last error words that no call under test has, so that a failure that says nothing is seen. */
+/* Sets a last error of the thread that no call under test has, so that a failure without a message is found. */
 UNUSED static void forget_last_error(void) {
     tally_dtype none;
     tally_dtype_from_name("forgotten", &none);

@@ -81,7 +81,7 @@ static size_t misalignment(uint64_t *state, size_t element) {
     }
 }
 
-/* Where nothing rounds, an end of the output's type now and then; else a small number. */
+/* If nothing rounds, sometimes an end of the output's type; else a small number. */
 static cell some_initial(const test_case *t, uint64_t *state) {
     const tally_op op = t->what->op;
     const bool rounds = is_float(t->desc.acc) && (op == TALLY_SUM || op == TALLY_PROD);
@@ -95,8 +95,8 @@ static long double as_number(tally_dtype type, cell x) {
     return is_float(type) ? (long double)x.d : kind_of(type) == KIND_SIGNED ? (long double)x.i : (long double)x.u;
 }
 
-/* Whether the accumulator's type has every value of the output's, so that a scan may begin with one. What wraps needs
- * as many bits alone. */
+/* Whether the accumulator's type has every value of the output's, so that a scan may begin with one. A type that wraps
+ * needs only as many bits. */
 static bool holds_initial(const test_case *t) {
     const tally_dtype acc = t->desc.acc, out = t->desc.out;
     if (is_float(acc) != is_float(out))
@@ -164,7 +164,7 @@ static void place_outputs(test_case *t, uint64_t *state) {
     }
 }
 
-/* Everything that is no output is as it was, and nothing around the outputs has changed. */
+/* Inputs are unchanged, and nothing around the outputs has changed. */
 static bool check_surroundings(test_case *t) {
     checker *c = t->c;
     guarded_fetch(&c->x);
@@ -250,7 +250,7 @@ static bool check_group(test_case *t, size_t number, cell *x, cell *y) {
     return compare(t, &r, number, number);
 }
 
-/* Elements that belong to no segment have no result: their places in a scan's output are left alone. */
+/* Elements that belong to no segment have no result; a scan leaves their outputs unchanged. */
 static bool check_gaps(test_case *t) {
     if (t->l->grouping != TALLY_SEGMENTS || !t->is_scan)
         return true;

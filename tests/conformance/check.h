@@ -23,8 +23,8 @@ void checker_release(checker *c);
 /* Prints one failure, up to a limit; counts all. */
 void checker_fail(checker *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* How the input is given: at once by tally_run, or in random pieces by tally_push and tally_finish (forward forms over
- * all values, or along an axis with outer = 1). */
+/* The way the input is passed: at once by tally_run, or in random pieces by tally_push and tally_finish (forward forms
+ * over all values, or along an axis with outer = 1). */
 typedef enum delivery { AT_ONCE, IN_PIECES } delivery;
 
 /* true when the case passed. The plan is one for the combination. */

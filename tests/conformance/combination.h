@@ -29,8 +29,8 @@ int form_number(const combination *c);
 void combination_name(const combination *c, char name[COMBINATION_NAME_BYTES]);
 tally_desc combination_desc(const combination *c);
 
-/* Calls visit for each combination; stops when it returns false. 'main' ones have default accumulator, output and
- * index types; the others change them one at a time. */
+/* Calls visit for each combination and stops when it returns false. 'main' combinations have the default accumulator,
+ * output and index types; the others change one of them at a time. */
 typedef bool combination_visitor(void *context, const combination *c);
 void each_main_combination(combination_visitor *visit, void *context);
 void each_converting_combination(combination_visitor *visit, void *context);

@@ -1,6 +1,6 @@
 /* The promise of TALLY_BAD_OFFSETS: offsets that decrease or pass the end of the values are refused and others are not,
- * checked beforehand or while running, for every type of offsets and any number of threads. Lists are random: most of
- * them small, so that many of all damages are met, some so long that several tasks or workgroups share them. */
+ * checked beforehand or while running, for every type of offsets and any number of threads. Lists are random. Most are
+ * small, so that every kind of damage occurs often; some are so long that several tasks or workgroups share them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

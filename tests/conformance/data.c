@@ -155,7 +155,7 @@ static uint64_t integer_value(tally_dtype type, pattern p, uint64_t *state, size
     case FEW_BITS_SET:
         return random_below(state, 64) ? 0 : (uint64_t)1 << random_below(state, 64);
     default: {
-        /* All sizes, so that both extremes and small values are met. */
+        /* Values of all sizes, so that extremes and small values occur. */
         uint64_t bits = random_bits(state);
         return random_below(state, 8) ? bits : bits >> random_below(state, 64);
     }
@@ -170,7 +170,8 @@ static void fill(tally_dtype type, pattern p, uint64_t seed, size_t n, unsigned 
         cell value;
         if (!is_float(type) || p == RANDOM_BITS) {
             uint64_t bits = p == RANDOM_BITS ? random_bits(&state) : integer_value(type, p, &state, k);
-            /* Random f16 and bf16 bits are NaN or infinite too often to leave much else: thin those out. */
+            /* Random f16 and bf16 bits are NaN or infinite so often that hardly anything else is left, so some of these
+             * are removed. */
             if (p == RANDOM_BITS && is_float(type) && random_below(&state, 4000)) {
                 int place = 8 * (int)size - 2;
                 bits &= ~((uint64_t)1 << place);

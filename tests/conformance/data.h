@@ -1,4 +1,4 @@
-/* Input data: patterns that each show something, made once a type and sliced. */
+/* Input data: patterns that each show something, made once per type and sliced. */
 #ifndef TALLY_CONFORMANCE_DATA_H
 #define TALLY_CONFORMANCE_DATA_H
 

@@ -1,4 +1,4 @@
-/* Layouts: how an input is cut into groups. Each is made from a short text, so that a failure names it and it can be
+/* Layouts: how an input is cut into groups. Each is made from a short text, so that a failure can name it and it can be
  * made again: "all:4097", "axis:3x1000x7", "segments:skewed:5000:17", "keys:runs8:1000:3". */
 #ifndef TALLY_CONFORMANCE_LAYOUT_H
 #define TALLY_CONFORMANCE_LAYOUT_H
@@ -50,9 +50,9 @@ void layout_release(layout *l);
 bool layout_offsets(const layout *l, tally_dtype index, void **memory, size_t *bytes);
 void layout_key_values(const layout *l, tally_dtype index, uint64_t seed, void **memory, void **run_keys);
 
-/* The number of layouts for a grouping, and the i-th. 'main': thresholds and shapes of all kinds, some of them chosen
- * by the seed; 'few': a handful of small ones for conversions and index types. 'core' gets more of the larger, 'huge'
- * one of some millions too. */
+/* The number of layouts for a grouping, and the i-th. 'main': thresholds and shapes of all kinds, some chosen by the
+ * seed; 'few': several small ones for conversions and index types. 'core' has more of the larger layouts, 'huge' also
+ * one of some millions. */
 typedef enum amount { AMOUNT_FEW, AMOUNT_QUICK, AMOUNT_MAIN, AMOUNT_CORE, AMOUNT_HUGE } amount;
 size_t layout_count(tally_grouping grouping, amount how_many);
 void layout_make(layout *l, tally_grouping grouping, amount how_many, size_t i, uint64_t seed);

@@ -40,7 +40,7 @@ bool is_chosen(const options *o, const char *name) {
     return chosen;
 }
 
-/* Bit for bit products need powers of two, and no float holds a product of many random integers. */
+/* Products that are exact to the bit need powers of two, and no float holds a product of many random integers. */
 static bool pattern_fits(const combination *what, pattern p) {
     return !(what->op == TALLY_PROD && what->acc == TALLY_F64 && !is_float(what->in)) || p == POWERS;
 }
@@ -54,7 +54,8 @@ static void run_combination(suite *s, const combination *what, const char *name,
         uint64_t seed = case_seed(&s->o, name, i);
         layout l;
         layout_make(&l, what->grouping, how_many, i, seed);
-        /* Small layouts see two patterns, large ones one, in turn; the huge ones the first. A quick run: one. */
+        /* Small layouts take two patterns, large ones one, in turn; the huge ones take the first. A quick run takes
+         * one. */
         int turns = l.elements < 5000 && !s->o.quick ? 2 : 1;
         for (int turn = 0; turn < turns && turn < count; turn++) {
             pattern p = patterns[l.elements > 1000000 ? 0 : (i + (size_t)turn) % (size_t)count];
@@ -68,7 +69,7 @@ static void run_combination(suite *s, const combination *what, const char *name,
     }
 }
 
-/* Some millions of elements, for the kinds of kernels that there are rather than for every operator. */
+/* Layouts of some millions of elements, for each kind of kernel rather than for every operator. */
 static bool has_huge_input(const combination *what) {
     bool kind_of_kernel = what->op == TALLY_SUM || what->op == TALLY_MAX || what->op == TALLY_ARGMIN ||
                           what->op == TALLY_VAR || what->op == TALLY_DOT;
@@ -86,7 +87,7 @@ static bool visit(void *context, const combination *what) {
     bool can_push = !what->reverse && (what->grouping == TALLY_ALL_VALUES || what->grouping == TALLY_AXIS);
     if (s->how == IN_PIECES && !can_push)
         return true;
-    /* There are so many conversions that a quick run takes a part of them. */
+    /* A quick run takes a part of the conversions, because there are so many. */
     if (s->how_many == AMOUNT_FEW && s->o.quick && case_seed(&s->o, name, 2000) % 32)
         return true;
     tally_desc desc = combination_desc(what);
@@ -103,7 +104,7 @@ static bool visit(void *context, const combination *what) {
         return true;
     }
     s->combinations++;
-    /* What does not round is the same computation in both modes: the second time, a look will do. */
+    /* A computation that does not round is the same in both modes, so the second time a short check suffices. */
     bool rounds = what->op == TALLY_SUM || what->op == TALLY_MEAN || what->op == TALLY_SUMSQ ||
                   what->op == TALLY_NORM2 || what->op == TALLY_DOT;
     bool again = what->mode == TALLY_EXACT && !(rounds && is_float(what->in));
@@ -165,7 +166,7 @@ static bool walks_combinations(part which) {
     return which == MAIN || which == CONVERSIONS || which == INDEX_TYPES || which == PIECES;
 }
 
-/* Operator by operator: Mesa's lavapipe keeps some compiled kernels, and compiles what it has dropped anew. */
+/* Goes operator by operator: Mesa's lavapipe keeps some compiled kernels and compiles the dropped ones again. */
 static void run_parts(suite *s, const char *only, const char *golden) {
     for (int op = 0; op <= TALLY_USER; op++)
         for (int k = 0; k < PART_COUNT; k++) {

@@ -31,7 +31,7 @@ void guarded_place(guarded *g, tally_device *device, const void *data, size_t by
     reserve(g, device, GUARD_BYTES + misalignment + bytes + GUARD_BYTES);
     g->offset = GUARD_BYTES + misalignment;
     g->bytes = bytes;
-    /* A byte that no small result repeats; not the same in every place, so that a shifted write shows. */
+    /* A byte that no small result repeats. It varies with the position, so that a shifted write is found. */
     for (size_t k = 0; k < g->offset; k++)
         g->sent[k] = (unsigned char)(0xa5 + 7 * k);
     for (size_t k = g->offset + bytes; k < whole(g); k++)

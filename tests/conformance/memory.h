@@ -1,5 +1,5 @@
-/* Device memory with guards: every array lies, at any alignment, between bytes that must not change; outputs are
- * poisoned beforehand, so that what was not written can be told from what was. */
+/* Device memory with guards: every array lies, at any alignment, between bytes that must not change. Outputs are filled
+ * with a pattern beforehand, so that unwritten bytes can be recognised. */
 #ifndef TALLY_CONFORMANCE_MEMORY_H
 #define TALLY_CONFORMANCE_MEMORY_H
 

@@ -1,4 +1,4 @@
-/* The parts of the suite that are not one case at a time. Each reports through the checker. */
+/* The parts of the suite that are not single cases. Each reports through the checker. */
 #ifndef TALLY_CONFORMANCE_PROMISES_H
 #define TALLY_CONFORMANCE_PROMISES_H
 
@@ -14,7 +14,7 @@ typedef struct options {
     uint64_t seed;
 } options;
 
-/* A user's monoids in every grouping and form, against a fold in order. How many the back end refuses. */
+/* Checks a user's monoids in every grouping and form against a fold in order. Returns how many the back end refuses. */
 uint64_t user_operators(checker *c, const options *o);
 
 /* The same bits from run to run, for any number of threads, and, in exact mode, on every instruction-set level. */

@@ -1,13 +1,13 @@
-/* What a back end refuses, as a short text that can be kept beside the suite and compared, so that nothing goes missing
- * in silence. Every combination is asked for with tally_plan_create; those that are refused are merged into rows, each
- * of which stands for all combinations of its lists. */
+/* The combinations that a back end refuses, as a short text beside the suite, so that nothing disappears unnoticed.
+ * Every combination is requested with tally_plan_create. The refused ones are merged into rows; a row stands for all
+ * combinations of its lists. */
 #ifndef TALLY_CONFORMANCE_REFUSED_H
 #define TALLY_CONFORMANCE_REFUSED_H
 
 #include "check.h"
 
-/* Asks for every combination; malloc'ed text, rows in a fixed order, each followed by a comment with the reason. A
- * status that is neither TALLY_OK nor a refusal is a failure. */
+/* Requests every combination. Returns malloc'ed text: rows in a fixed order, each followed by a comment with the
+ * reason. A status that is neither TALLY_OK nor a refusal is a failure. */
 char *refused_text(checker *c);
 
 /* Compares with a golden file, comments aside; prints the rows that are new or gone. */

@@ -1,5 +1,6 @@
-/* The promise of the modes: TALLY_FAST gives the same bits every run and for any number of threads; TALLY_EXACT, and
- * whatever is exact by nature, also on every instruction-set level. Bits are compared, not values. */
+/* The promise of the modes: TALLY_FAST gives the same bits every run and for any number of threads. TALLY_EXACT, and
+ * every result that is exact by nature, also has the same bits on every instruction-set level. Bits are compared, not
+ * values. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "../oracle/random.h"
 #include "promises.h"
 
-/* What the functions get as context: how to read an element, and whether accumulators were ever misaligned. */
+/* The context of the functions: how to read an element, and whether accumulators were ever misaligned. */
 typedef struct user_context {
     size_t in_bytes;
     int misaligned; /* written atomically */

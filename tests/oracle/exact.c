@@ -75,7 +75,7 @@ void exact_add_product(exact_sum *sum, double x, double y) {
     deposit(sum, (unsigned __int128)sx * sy, ex + ey, signbit(x) != signbit(y));
 }
 
-/* The sum is z * 2^exponent, exactly; gives the exponent. */
+/* The sum is exactly z * 2^exponent; returns the exponent. */
 static int to_integer(const exact_sum *sum, mpz_t z) {
     mpz_t limb;
     mpz_init(limb);
@@ -89,8 +89,8 @@ static int to_integer(const exact_sum *sum, mpz_t z) {
     return WEIGHT_OF_BIT_0 + 32 * (sum->lowest < EXACT_LIMBS ? sum->lowest : 0);
 }
 
-/* z * 2^exponent to the nearest value of a type. A quotient or root comes with its lowest bit set when it was not
- * exact, far below the last place, which rounds as the infinitely long value would. */
+/* z * 2^exponent, rounded to the nearest value of a type. A quotient or root that was not exact has its lowest bit set,
+ * far below the last place, so it rounds as the infinitely long value would. */
 static double round_integer(mpz_t z, int exponent, tally_dtype type) {
     if (mpz_sgn(z) == 0)
         return 0;
@@ -123,7 +123,7 @@ static double round_integer(mpz_t z, int exponent, tally_dtype type) {
     return (double)(negative ? -value : value);
 }
 
-/* NaN, infinities, nothing and all-minus-zero; true when there is no finite sum left to round. */
+/* NaN, infinities, zero elements and only -0; true if there is no finite sum left to round. */
 static bool special_value(const exact_sum *sum, double *value) {
     if (sum->nan || (sum->positive_infinity && sum->negative_infinity))
         *value = (double)NAN;

@@ -1,5 +1,6 @@
-/* The exact oracle: float sums and sums of products without any rounding, as one wide fixed-point integer, rounded once
- * at the end in integer arithmetic (GMP). Slow, simple, and checked against mpfr_sum in oracle_test.c. */
+/* The exact oracle: float sums and sums of products without any rounding, as one wide fixed-point integer that is
+ * rounded once at the end in integer arithmetic (GMP). It is slow and simple; oracle_test.c checks it against mpfr_sum.
+ */
 #ifndef TALLY_ORACLE_EXACT_H
 #define TALLY_ORACLE_EXACT_H
 

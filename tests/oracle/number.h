@@ -1,5 +1,5 @@
-/* Numbers of every element type, read and written by code that shares nothing with the library: halves are taken apart
- * by hand, and rounding to a type is done in long double by scaling the unit in the last place to one. */
+/* Numbers of every element type, read and written by code that shares nothing with the library: halves are decoded by
+ * hand, and rounding to a type is done in long double by scaling the unit in the last place to one. */
 #ifndef TALLY_ORACLE_NUMBER_H
 #define TALLY_ORACLE_NUMBER_H
 

@@ -1,5 +1,5 @@
-/* The oracles are tested themselves: conversions against the compiler's, the wide accumulator against mpfr_sum, and the
- * bounds against data for which a naive sum must fail them. */
+/* Tests of the oracles themselves: conversions against the compiler's, the wide accumulator against mpfr_sum, and the
+ * bounds against data for which a naive sum must exceed them. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static double any_double(uint64_t *random, int spread) {
 }
 
 static double round_mpfr(const mpfr_t value, tally_dtype type) {
-    /* mpfr rounds once to the type's precision when that is known to be normal, which the caller sees to. */
+    /* mpfr rounds once to the type's precision; the caller makes sure that the result is normal. */
     mpfr_t rounded;
     mpfr_init2(rounded, precision_of(type));
     mpfr_set(rounded, value, MPFR_RNDN);
@@ -193,7 +193,7 @@ static void wide_accumulator_knows_specials_and_subnormals(void **state) {
     free(sum);
 }
 
-/* Bounds that a wrong algorithm could meet would be worth nothing. */
+/* A bound that a wrong algorithm can meet proves nothing. */
 static void a_naive_sum_fails_the_bound(void **state) {
     (void)state;
     uint64_t random = 5;

@@ -21,8 +21,8 @@ static inline double random_unit(uint64_t *state) {
     return (double)(random_bits(state) >> 11) * 0x1p-53;
 }
 
-/* Roughly normal: mean 0, variance 1 (the sum of twelve uniform values less six). All 53 bits are random: numbers with
- * few bits have squares whose roundings are all ties, and go one way. */
+/* Roughly normal: mean 0, variance 1 (the sum of twelve uniform values less six). All 53 bits are random: squares of
+ * numbers with few bits would all round as ties, in one direction. */
 static inline double random_normal(uint64_t *state) {
     double sum = -6;
     for (int k = 0; k < 12; k++)

@@ -9,7 +9,7 @@ bool reference_has_value_of_nothing(tally_op op) {
     return op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX && op != TALLY_MINMAX;
 }
 
-/* All bits set, as the type has them: -1, or its largest value. */
+/* All bits set: -1, or the type's largest value. */
 static uint64_t ones(tally_dtype type) {
     return kind_of(type) == KIND_UNSIGNED ? highest_cell(type).u : UINT64_MAX;
 }
@@ -129,7 +129,7 @@ static long double as_real(number_kind k, cell x) {
     return k == KIND_FLOAT ? (long double)x.d : k == KIND_SIGNED ? (long double)x.i : (long double)x.u;
 }
 
-/* Scans of the variance cannot look twice: Welford's update, in long double, is 2^11 times finer than f64. */
+/* Scans of the variance cannot read the data twice. Welford's update, in long double, is 2^11 times finer than f64. */
 static void update_moments(reference *r, long double x) {
     long double deviation = x - r->mean;
     r->mean += deviation / (long double)(r->count + 1);
@@ -301,7 +301,7 @@ static void give_variance(const reference *r, int ddof, expected *e) {
     long double bound = k * sqrtl(spread) * sqrtl(spread + r->mean * r->mean) + k * k * r->mean * r->mean;
     long double variance = r->squares / divisor;
     bound *= n / divisor;
-    /* Something below the smallest normal number of the accumulator may be lost on the way. */
+    /* A rest below the smallest normal number of the accumulator may be lost on the way. */
     bound += ldexpl(1, smallest_exponent_of(is_float(r->acc) ? r->acc : TALLY_F64) + 8);
     if (r->op == TALLY_STD) {
         long double root = sqrtl(variance), below = sqrtl(fmaxl(variance - bound, 0));
@@ -396,7 +396,7 @@ int reference_value(const reference *r, int ddof, expected e[2]) {
                             : r->positive_infinity ? (long double)INFINITY
                             : isinf(r->largest)    ? -(long double)INFINITY
                                                    : r->largest + logl(r->sum + r->compensation);
-        /* Of integers there are few different exponentials, and equal terms round the same way each time. */
+        /* Integers have few different exponentials, and equal terms round the same way each time. */
         long double k = allowance(r) + (r->is_scan ? n : 0);
         give_real(e, value, isfinite(value) ? k * u * (1 + r->magnitude) : 0);
         return 1;

@@ -34,7 +34,7 @@ typedef struct expected {
     uint64_t bits;     /* integers */
     long double value; /* floats */
     long double bound; /* floats: 0 means bit for bit after one rounding */
-    bool any_zero;     /* the sign of a zero is not told */
+    bool any_zero;     /* the sign of a zero is not determined */
 } expected;
 
 typedef struct reference {
@@ -68,7 +68,8 @@ void reference_initial(reference *r, cell initial);
 /* The next element of the group, with its index in it. y is read by dot only. */
 void reference_push(reference *r, cell x, cell y, uint64_t index);
 
-/* Whether the operator needs the group's elements again, after their mean is known: then reference_second for each. */
+/* Whether the operator needs the group's elements again when their mean is known: then call reference_second for each.
+ */
 bool reference_has_second_pass(const reference *r);
 void reference_begin_second(reference *r);
 void reference_second(reference *r, cell x);
@@ -76,10 +77,10 @@ void reference_second(reference *r, cell x);
 /* One result: one element, or two for minmax. */
 int reference_value(const reference *r, int ddof, expected result[2]);
 
-/* Whether an element in memory is what was expected; writes both as text when not. */
+/* Whether an element in memory is the expected one; writes both as text if not. */
 bool reference_agrees(const expected *e, tally_dtype out, const void *element, char *text, size_t text_bytes);
 
-/* Whether an operator of nothing has a value. */
+/* Whether the operator has a value for zero elements. */
 bool reference_has_value_of_nothing(tally_op op);
 
 #endif

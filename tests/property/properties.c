@@ -1,6 +1,6 @@
-/* What must hold whatever the numbers are: laws between operators, forms and groupings that need no oracle. Inputs are
- * random; a failure names the seed of its round, and TALLY_TEST_SEED replays it. Integers and small-integer floats hold
- * exactly, other floats within the bounds of tests/oracle/reference.h. */
+/* Laws between operators, forms and groupings, which hold for any numbers and need no oracle. Inputs are random; a
+ * failure names the seed of its round, and TALLY_TEST_SEED replays it. Integers and small-integer floats hold exactly,
+ * other floats within the bounds of tests/oracle/reference.h. */
 #include "../api/support.h"
 
 #include <inttypes.h>
