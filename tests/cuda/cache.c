@@ -1,4 +1,4 @@
-/* The kernel cache gives back what was stored, nothing that is damaged or another's, and never stands in the way. */
+/* The kernel cache returns what was stored, never a damaged file or another user's, and never makes a call fail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -92,7 +92,7 @@ static void the_environment_says_where(void **state) {
     setenv("HOME", path, 1);
     store();
     assert_false(is_there());
-    assert_int_equal(stat(path, &status), -1); /* a home is not made */
+    assert_int_equal(stat(path, &status), -1); /* the cache makes no home folder */
     unsetenv("HOME");
     char command[600];
     snprintf(command, sizeof command, "rm -r '%.200s/a' '%.200s/.cache'", (char *)*state, (char *)*state);
@@ -246,7 +246,7 @@ static void a_full_disk_does_no_harm(void **state) {
     assert_int_equal(files_in(*state, ""), 0);
 }
 
-/* In its own process: 0 if whatever was found was whole. */
+/* In its own process: 0 if every file that it found was complete. */
 static int store_and_load(int process) {
     enum { KEYS = 4, ROUNDS = 100 };
     for (int round = 0; round < ROUNDS; round++) {
@@ -373,7 +373,7 @@ static void the_environment_sets_the_limit(void **state) {
     assert_true(tally_cache_limit() == 256ull * MIB);
 }
 
-/* In its own process: whatever is found is whole, also while others remove. */
+/* In its own process: every file that it finds is complete, also while others remove files. */
 static int store_and_load_large(uint64_t process) {
     for (uint64_t round = 0; round < 60; round++) {
         const uint64_t number = (process * 7 + round) % 23;

@@ -1,5 +1,5 @@
-/* The machine's own NVRTC compiles a kernel, and what it says against a text reaches tally_last_error. Skipped where
- * there is none. */
+/* The machine's own NVRTC compiles a kernel, and its messages about a bad text reach tally_last_error. Skipped without
+ * NVRTC. */
 #include "support.h"
 
 #include "cuda/nvrtc.h"

@@ -1,5 +1,5 @@
-/* A CUDA device opens, describes itself, gives and copies memory, leaves the caller's context as it was, and closes
- * without a trace: on the stand-in driver. */
+/* On the stand-in driver, a CUDA device opens, describes itself, allocates and copies memory, leaves the caller's
+ * context as it was, and closes without leaving anything behind. */
 #include <pthread.h>
 
 #include "support.h"
@@ -114,7 +114,8 @@ static void locked_host_memory_is_given_and_freed(void **state) {
     assert_nothing_is_held();
 }
 
-/* A kernel that reads what the device cannot reach ends the context, so this is found before one is launched. */
+/* A kernel that reads memory which the device cannot reach ends the context, so the library finds this before it
+ * launches one. */
 static void memory_that_the_device_cannot_reach_is_refused(void **state) {
     (void)state;
     tally_device *device;
@@ -229,7 +230,7 @@ static void *open_and_close(void *unused) {
     return unused;
 }
 
-/* First in the program: the driver is opened by all of them at once. */
+/* The first test of the program: all threads open the driver at once. */
 static void threads_open_devices(void **state) {
     (void)state;
     pthread_t threads[8];

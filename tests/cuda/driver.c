@@ -1,5 +1,5 @@
-/* Whatever is wrong with a machine's driver or compiler, opening a GPU says what it is and what to do, and the CPU goes
- * on working. The library looks once in a process, so each case is a process of its own. */
+/* If a machine's driver or compiler is faulty, opening a GPU says what is wrong and what to do, and the CPU goes on
+ * working. The library looks for them once per process, so each case is a process of its own. */
 #include "support.h"
 
 #include "cuda/nvrtc.h"
@@ -122,7 +122,7 @@ static void without_a_compiler(void **state) {
     assert_says(seen, TALLY_NO_DEVICE, "no NVRTC of CUDA 11.2");
 }
 
-/* A process that finds its compiler by itself, in a Python package of the user's: its version, or 0. */
+/* A process that finds its compiler by itself, in one of the user's Python packages: its version, or 0. */
 static int version_where(const char *home, const char *fake) {
     int version = 0, code;
     fflush(NULL);
@@ -139,7 +139,7 @@ static int version_where(const char *home, const char *fake) {
     return WEXITSTATUS(code);
 }
 
-/* The system's compiler comes first, unless it is newer than the driver. The stand-in is of CUDA 12. */
+/* The system's compiler is preferred unless it is newer than the driver. The stand-in is of CUDA 12. */
 static void a_compiler_in_a_package(void **state) {
     char folder[300], path[400], command[1000];
     snprintf(folder, sizeof folder, "%.100s/.local/lib/python3.9/site-packages/nvidia/cuda_nvrtc/lib", (char *)*state);

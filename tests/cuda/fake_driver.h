@@ -1,6 +1,6 @@
 /* A stand-in for libcuda.so.1, for machines without a GPU: its memory is the host's, its contexts are stacks of
- * threads, its kernels are names. FAKE_CUDA in the environment chooses what cuInit finds; the rest is told through the
- * structure that fake_driver() gives, which also counts what is held. */
+ * threads, its kernels are names. FAKE_CUDA in the environment chooses what cuInit finds. The structure that
+ * fake_driver() returns sets everything else, and counts the objects that are held. */
 #ifndef TALLY_TEST_CUDA_FAKE_DRIVER_H
 #define TALLY_TEST_CUDA_FAKE_DRIVER_H
 

@@ -1,4 +1,4 @@
-/* The host side on a GPU with its own driver: what the stand-ins cannot show. Skipped where there is none. */
+/* Tests of the host side on a GPU with its own driver, which the stand-ins cannot cover. Skipped without a GPU. */
 #include "support.h"
 
 #include "cuda/cuda.h"

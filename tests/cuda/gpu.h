@@ -1,5 +1,5 @@
-/* What the tests on a GPU share: the GPU beside the CPU, whose results are the ones to be had; memory of the GPU with
- * contents; random numbers. A program opens both with open_devices and is skipped where there is no GPU. */
+/* Shared by the tests on a GPU: the GPU beside the CPU, whose results are the expected ones; memory of the GPU with
+ * contents; random numbers. A program opens both with open_devices and is skipped without a GPU. */
 #ifndef TALLY_TEST_CUDA_GPU_H
 #define TALLY_TEST_CUDA_GPU_H
 

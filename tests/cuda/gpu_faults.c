@@ -1,4 +1,4 @@
-/* What goes wrong around a GPU gives a status and a message that says what it was, and the GPU works afterwards. */
+/* Faults around a GPU give a status and a message that says what was wrong, and the GPU works afterwards. */
 #include "gpu.h"
 
 enum { N = 100003 };

@@ -1,6 +1,6 @@
-/* The public accumulators: values of every operator and type against the oracle, merging, refusals, and the saved form,
- * which is the same bytes however the elements came in, comes back whole, and is refused when any byte of it is
- * damaged.
+/* The public accumulators: values of every operator and type against the oracle, merging, refusals, and the saved form.
+ * The saved form has the same bytes however the elements came in, loads completely, and is refused when any byte of it
+ * is damaged.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>

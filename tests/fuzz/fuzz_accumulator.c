@@ -1,8 +1,8 @@
-/* Fuzzes the loader of saved accumulators. What it takes must save as the same bytes, round to every type, and merge
- * with itself; what it refuses must leave the output alone. Each input is tried as it is and with its checksum mended,
- * which gets mutations past it.
+/* Fuzzes the loader of saved accumulators. A state that it accepts must save as the same bytes, round to every type,
+ * and merge with itself. An input that it refuses must leave the output alone. Each input is tried as it is and with a
+ * corrected checksum, which lets mutations past the checksum.
  *
- * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

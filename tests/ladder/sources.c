@@ -1,5 +1,5 @@
-/* Every step's source says what it removes, what is left and what to look at, and the machine's own NVRTC, where there
- * is one, compiles it for every architecture, type and operator without a warning. */
+/* Every step's source says what it removes, what is left and what to look at. The machine's own NVRTC, if there is one,
+ * compiles it for every architecture, type and operator without a warning. */
 #include "../api/support.h"
 
 #include "ladder.h"

@@ -1,4 +1,4 @@
-/* Does what Vulkan forbids - a buffer of no bytes - so that validated.sh can see that its layer speaks up. */
+/* Makes a buffer of no bytes, which Vulkan forbids, so that validated.sh can check that its layer reports it. */
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
 

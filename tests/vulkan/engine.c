@@ -1,5 +1,5 @@
-/* A program with Vulkan of its own: it makes instance, device, buffers and command buffers, has the library record into
- * them, and submits. */
+/* A program that uses Vulkan itself: it makes instance, device, buffers and command buffers, lets the library record
+ * into them, and submits. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +186,7 @@ static void run_recorded(engine *e, buffer *b, tally_plan *plan, const tally_vul
     tally_plan_destroy(plan);
 }
 
-/* What can be seen to be wrong is refused, and nothing is recorded. */
+/* Errors that the call can see are refused, and nothing is recorded. */
 static void test_refusals(engine *e) {
     buffer b = make_buffer(e, ROOM, MAPPED);
     tally_plan *plan = plan_for(e, TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_I32), *of_cpu = NULL;

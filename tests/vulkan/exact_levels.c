@@ -1,6 +1,6 @@
-/* Exact sums on Vulkan are the CPU's, bit by bit, of numbers that lie around what a thread's levels take: exponents of
- * just as wide a range and of a bit more, single larger ones, subnormals, what is not finite, zeros. Long enough that
- * most elements are added by vectors, and short. */
+/* Exact sums on Vulkan have the CPU's bits, for numbers near the limits of a thread's levels: exponents of exactly that
+ * range and of a slightly larger one, single larger ones, subnormals, infinities and NaNs, zeros. Inputs are long, so
+ * that most elements are added by vectors, and short. */
 #include "../api/support.h"
 
 enum { N = 70003, NARROWEST = 28, WIDEST = 52 };

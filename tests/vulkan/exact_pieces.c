@@ -1,5 +1,5 @@
-/* Exact sums of pieces that are long enough to be cut, beside short and empty ones, are the CPU's of the whole, bit by
- * bit: of numbers of all magnitudes, which cancel. */
+/* Exact sums of pieces that are long enough to be cut, beside short and empty ones, have the bits of the CPU's sum of
+ * the whole, for numbers of all magnitudes that cancel. */
 #include "../api/support.h"
 
 enum { N = 120000 };

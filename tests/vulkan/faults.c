@@ -1,5 +1,5 @@
-/* Whatever is wrong with a machine's Vulkan, or goes wrong on the way, the call says what it is and the process goes
- * on: the machine's own driver behind a loader that plays faults. The library looks for a loader once in a process, so
+/* If a machine's Vulkan is faulty, or fails on the way, the call says what is wrong and the process goes on. The
+ * machine's own driver runs behind a loader that simulates faults. The library looks for a loader once per process, so
  * each case is a process of its own. */
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* A kernel that is taken out of its module has what it calls and its own shared memory, and nothing of the others'.
- * That it still computes the same, and is SPIR-V as it should be, every other test of kernels shows, under the
- * validation layer. */
+/* A kernel that is taken out of its module keeps the functions that it calls and its own shared memory, and nothing of
+ * the others'. Every other test of kernels shows, under the validation layer, that it still computes the same and is
+ * valid SPIR-V. */
 #include "vulkan/prune.h"
 #include "../api/support.h"
 #include "vulkan/entries.h"

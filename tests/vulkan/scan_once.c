@@ -1,8 +1,8 @@
-/* Long scans of all values in one pass, which take devices on which workgroups that have started go on, are what the
- * processor gives: at the borders of tiles and of their windows, of elements of every size, from anywhere in memory, in
- * pieces and in place; and the same bits wherever arrays begin. The device is told to take that way. Lavapipe leaves
- * all loops of a workgroup after 65535 turns, so that none can wait for another there: it is to have one thread, and so
- * one workgroup takes all tiles, of which there must not be many. */
+/* Long scans of all values in one pass, which need devices on which workgroups that have started go on, give the CPU's
+ * results: at the borders of tiles and of their windows, for elements of every size, at any address, in pieces and in
+ * place. They have the same bits wherever arrays begin. The device is told to use this path. Lavapipe ends all loops of
+ * a workgroup after 65535 turns, so no workgroup can wait for another there. It therefore has one thread, and one
+ * workgroup takes all tiles, of which there must be few. */
 #include "../api/support.h"
 #include "vulkan/cut.h"
 
@@ -122,7 +122,7 @@ static void test_arrays_begin_anywhere(void **state) {
     }
 }
 
-/* Sums that are rounded: the order of additions is seen in them. */
+/* Sums that are rounded, which show the order of additions. */
 static void fill_rounded(size_t count) {
     for (size_t i = 0; i < count; i++) {
         const float value = (float)(int32_t)((uint32_t)i * 2654435761U) * 1e-9F;

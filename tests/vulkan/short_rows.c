@@ -1,5 +1,5 @@
-/* Short rows of whole vectors take a way of their own, in which workgroups take turns at more rows than the conformance
- * suite has: sums are right whatever the rows' length, wherever the array begins, and at the last rows. */
+/* Short rows of whole vectors have a path of their own, in which workgroups take turns at more rows than the
+ * conformance suite has. Sums are right for any length of rows, wherever the array begins, and at the last rows. */
 #include "../api/support.h"
 
 enum { ELEMENTS = 5 << 20 /* bytes: more than 1024 workgroups hold of rows of a vector */ };

@@ -1,5 +1,5 @@
-/* A user's operator on Vulkan means what its text means in C: the texts below are compiled by the C compiler, too, and
- * the GPU must give the same bits as the CPU. What a text has wrong is told with its place. */
+/* A user's operator on Vulkan means what its text means in C: the C compiler compiles the texts below, too, and the GPU
+ * must give the same bits as the CPU. Errors in a text are reported with their position. */
 #include "../api/support.h"
 
 enum { SKIPPED = 77, N = 3000 };

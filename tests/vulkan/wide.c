@@ -1,4 +1,4 @@
-/* Numbers of 64 bits as pairs of 32 (kernels/wide.comp) are what the host's are: carries, both halves of products,
+/* 64-bit numbers as pairs of 32 bits (kernels/wide.comp) compute as the host does: carries, both halves of products,
  * shifts by a word and more, and divisions that no test could reach with an array. */
 #include "../api/support.h"
 #include "vulkan/kernel.h"

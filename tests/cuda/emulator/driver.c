@@ -1,6 +1,6 @@
 /* The part of the driver's stand-in that runs kernels; the rest is ../fake_driver.c. Modules are shared libraries of
- * the host, as nvrtc.c makes them. EMULATE_CAPABILITY (90) is the device's compute capability, EMULATE_MULTIPROCESSORS
- * (2) its size: small, so that small inputs take several waves. */
+ * the host that nvrtc.c makes. EMULATE_CAPABILITY (90) is the device's compute capability. EMULATE_MULTIPROCESSORS (2)
+ * is its size, which is small so that small inputs take several waves. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -87,7 +87,7 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdev
 
 /* ---- modules ---- */
 
-/* Where a shared library's sections end: its size is not told. */
+/* The end of a shared library's sections, because its size is not passed. */
 static size_t elf_bytes(const unsigned char *image) {
     uint64_t sections;
     uint16_t size, count;
@@ -191,7 +191,7 @@ static bool fits(unsigned blocks) {
     return blocks <= (unsigned)multiprocessors();
 }
 
-/* What may start early starts when the kernel before it is done, as it does on most devices. */
+/* A kernel that may start early starts when the kernel before it is done, as on most devices. */
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra) {
     emulate_launch launch = {.name = function->name,
                              .kernel = function->kernel,

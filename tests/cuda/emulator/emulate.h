@@ -1,8 +1,8 @@
-/* What kernels need of CUDA C, for a C++ compiler of the host: the stand-in for NVRTC (nvrtc.c) puts this before a
- * kernel's text. Threads are coroutines (scheduler.h); a function here is what the instruction does, for one thread.
- * What is left undefined there is refused here where that is cheap: lanes that are not together, barriers of different
- * sizes, accesses that are not aligned (the compiler's sanitizer looks at those). What a device of the emulated compute
- * capability lacks is not declared. */
+/* CUDA C for a C++ compiler of the host: the stand-in for NVRTC (nvrtc.c) puts this before a kernel's text. Threads are
+ * coroutines (scheduler.h); a function here does the work of an instruction for one thread. Behaviour that CUDA leaves
+ * undefined is refused here if that is cheap: lanes that are not together, barriers of different sizes, misaligned
+ * accesses (the compiler's sanitizer finds those). Instructions that the emulated compute capability lacks are not
+ * declared. */
 #include <stddef.h>
 
 #include "scheduler.h"
@@ -17,7 +17,7 @@ extern "C" void *memcpy(void *, const void *, size_t);
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
-/* Each block that is alive runs in an OS thread of its own. Dynamic shared memory: see nvrtc.c. */
+/* Each live block runs in an OS thread of its own. Dynamic shared memory: see nvrtc.c. */
 #define __shared__ __attribute__((aligned(16))) static thread_local
 
 struct alignas(8) uint2 {
@@ -34,8 +34,8 @@ static const emulate_scheduler *scheduler;
 static thread_local int anchor;
 } // namespace emulate
 
-/* What does not count as the kernel's access to memory. The compiler tells all others, as it would tell its own
- * detector of races (nvrtc.c). */
+/* Code that does not count as the kernel's access to memory. The compiler reports all other accesses, as it would to
+ * its own detector of races (nvrtc.c). */
 #define EMULATE_UNTRACKED __attribute__((no_sanitize("thread")))
 #ifdef EMULATE_RACES
 extern "C" {
@@ -95,7 +95,7 @@ template <class T> emulate_word bits_of(T value) {
 inline unsigned lane() {
     return threadIdx.x % 32;
 }
-/* All lanes of a warp take part in all that they do together. */
+/* All lanes of a warp take part in all warp operations. */
 template <class T> const emulate_word *exchange(const char *what, unsigned mask, T value) {
     if (mask != 0xffffffffu)
         scheduler->fault("the emulator knows exchanges of whole warps only");
@@ -106,7 +106,7 @@ template <class T> T shuffle(const char *what, unsigned mask, T value, unsigned 
 }
 } // namespace emulate
 
-/* A kernel as the stand-in for the driver finds it; written after the kernels by nvrtc.c. */
+/* A kernel's description for the driver's stand-in; nvrtc.c writes it after the kernels. */
 #define EMULATE_KERNEL(name, blocks_a_cluster, most_threads)                                                           \
     extern "C" __attribute__((visibility("default")))                                                                  \
     const emulate_kernel emulate_kernel_##name = {[](void **parameters) { emulate::call(name, parameters); },          \
@@ -127,7 +127,7 @@ inline void __syncthreads() {
 inline void __syncwarp() {
     emulate::exchange("__syncwarp", 0xffffffffu, 0);
 }
-/* A thread that polls has a fence in its loop: there it gives way. */
+/* A thread that polls has a fence in its loop, where it gives way to others. */
 inline void __threadfence_block() {
     emulate::scheduler->give_way();
 }
@@ -311,7 +311,7 @@ inline double __dmul_rn(double a, double b) {
 inline double __fma_rn(double a, double b, double c) {
     return __builtin_fma(a, b, c);
 }
-/* Towards zero: what was rounded away from it goes one back. A long double holds every integer of 64 bits. */
+/* Towards zero: a value that was rounded away from zero moves back by one. A long double holds every 64-bit integer. */
 inline float emulate_toward_zero(long double x) {
     const float nearest = (float)x;
     return __builtin_fabsl(nearest) > __builtin_fabsl(x) ? __builtin_nextafterf(nearest, 0) : nearest;

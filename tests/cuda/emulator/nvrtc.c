@@ -1,7 +1,7 @@
-/* A stand-in for libnvrtc that makes programs of the host: the text, behind emulate.h, goes through the system's C++
- * compiler (EMULATE_CXX, with EMULATE_CXXFLAGS besides), and the machine code is the shared library that comes out. Two
- * things of CUDA C are not for a header: dynamic shared memory is declared as a pointer to it, and what the stand-in
- * for the driver must know of each kernel is written behind the text. */
+/* A stand-in for libnvrtc that makes programs of the host. The text, after emulate.h, goes through the system's C++
+ * compiler (EMULATE_CXX, with EMULATE_CXXFLAGS), and the resulting shared library is the machine code. Two parts of
+ * CUDA C need more than a header: dynamic shared memory becomes a pointer, and a description of each kernel for the
+ * driver's stand-in is written after the text. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,7 +173,7 @@ int nvrtcCompileProgram(program *made, int count, const char *const *options) {
         return OUT_OF_MEMORY;
     int failed = !write_source(made, folder, count, options);
     if (!failed) {
-        /* Calls at each access are emulate.h's to answer, and nothing is linked for them. */
+        /* emulate.h handles the calls at each access, and nothing is linked for them. */
         const char *races = variable("EMULATE_RACES", NULL) ? "-fsanitize=thread -DEMULATE_RACES" : "";
         snprintf(command, sizeof command,
                  "{ cd %s && %s %s %s %s -c k.cpp -o k.o && %s %s -shared k.o -o k.so; } >%s/log 2>&1", folder,

@@ -1,4 +1,4 @@
-/* In the place of src/cuda/kernels/ptx.cu, whose guard this sets: the same functions, in C++ over the scheduler. */
+/* Takes the place of src/cuda/kernels/ptx.cu, whose guard this sets: the same functions, in C++ over the scheduler. */
 #define TALLY_PTX
 
 namespace emulate {

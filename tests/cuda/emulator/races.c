@@ -6,7 +6,7 @@
 
 enum { MOST_THREADS = 1024, PARTIES = MOST_THREADS + 1, READERS = 3, MOST_GATES = 256 };
 
-/* When a party did something: its clock, and above it its number. 0: never. */
+/* The time when a party did something: its clock, and above it its number. 0: never. */
 typedef uint64_t epoch;
 enum { CLOCK_BITS = 48 };
 
@@ -69,7 +69,7 @@ void races_begin(races **made, unsigned threads, races_region dynamic, races_reg
     }
 }
 
-/* A reader takes its own place, or that of one that it knows is done, or else any. */
+/* A reader takes its own place, or that of a reader whose access it knows is done, or else any. */
 static void note_read(const races *b, unsigned observer, cell *c, epoch now) {
     unsigned place = (unsigned)now % READERS;
     for (unsigned k = 0; k < READERS; k++)

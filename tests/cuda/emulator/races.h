@@ -1,12 +1,11 @@
-/* Finds accesses to a block's shared memory that nothing orders, with EMULATE_RACES=1: whatever order the emulator
- * happens to run threads in, so that what a GPU gets wrong once in a million is found in one run. Threads have vector
- * clocks (Mattern 1989), and each byte remembers who wrote it last and who has read it since (FastTrack, Flanagan and
- * Freund 2009; of readers that nothing orders the last three).
+/* Finds accesses to a block's shared memory that nothing orders, with EMULATE_RACES=1. It finds them in any order in
+ * which the emulator runs threads, so one run shows what fails on a GPU once in a million. Threads have vector clocks
+ * (Mattern 1989). Each byte remembers who wrote it last and who has read it since (FastTrack, Flanagan and Freund 2009;
+ * of unordered readers the last three).
  *
- * Threads are ordered by __syncthreads, named barriers, __syncwarp and mbarriers, and by nothing else: not by shuffles
- * and votes, which order no memory. Copies that run by themselves are done by one more party of the block. Who waits
- * for copies is taken to have waited for all that have begun. Atomics are not looked at, nor other blocks' shared
- * memory. */
+ * Only __syncthreads, named barriers, __syncwarp and mbarriers order threads. Shuffles and votes do not, because they
+ * order no memory. One more party of the block makes asynchronous copies; a thread that waits for copies is assumed to
+ * have waited for all that have begun. Atomics are not checked, nor is other blocks' shared memory. */
 #ifndef TALLY_TEST_EMULATOR_RACES_H
 #define TALLY_TEST_EMULATOR_RACES_H
 
@@ -21,12 +20,12 @@ typedef struct races_region {
     size_t bytes;
 } races_region;
 
-/* Forgets what was in '*block', or makes it if it is NULL. */
+/* Clears '*block', or makes it if it is NULL. */
 void races_begin(races **block, unsigned threads, races_region dynamic, races_region statics);
 
-/* Something that a thread does; a copy of its own is one of the party for copies. The other's number if nothing orders
- * the access and an earlier one, 'threads' if that was a copy; else -1. Other addresses than of shared memory are
- * nobody's matter. */
+/* Reports a thread's access; a copy of its own belongs to the party for copies. Returns the other thread's number if
+ * nothing orders the access and an earlier one, 'threads' if that was a copy, and else -1. Addresses outside shared
+ * memory are ignored. */
 int races_access(races *block, unsigned thread, const void *at, size_t bytes, bool writes, bool is_copy);
 
 /* Threads with a mark have come to a barrier together. */

@@ -14,7 +14,7 @@
 
 enum { MOST_THREADS = 1024, LANES = 32, STACK = 1 << 17, PAGE = 4096, SAVED_REGISTERS = 6, MOST_COPIES = 256 };
 enum { GUARDED = 1 << 14 /* stacks: a page that faults takes two of the 65530 mappings that a process may have */ };
-enum { PATIENCE = 1000 /* rounds of all blocks in which nobody gets on */, BARRIERS = 16 };
+enum { PATIENCE = 1000 /* rounds of all blocks without any progress */, BARRIERS = 16 };
 
 typedef enum thread_state { READY, AT_BARRIER, AT_WARP, ENDED } thread_state;
 
@@ -28,7 +28,7 @@ typedef struct thread {
     emulate_copy copy[MOST_COPIES], group[MOST_COPIES]; /* not yet made */
 } thread;
 
-/* What the lanes of a warp show: two, so that nobody overwrites what another has yet to read. */
+/* The words that the lanes of a warp show: two sets, so that no lane overwrites one that another has yet to read. */
 typedef struct warp {
     emulate_word shown[2][LANES];
     unsigned turn;
@@ -90,7 +90,7 @@ static void fault(const char *why) {
     emulate_switch(&running()->stack, now->scheduler);
 }
 
-/* The compiler's checks trap; what lies past the stacks and the shared memory cannot be reached. */
+/* The compiler's checks trap; memory past the stacks and the shared memory cannot be reached. */
 static void die(int signal_number) {
     if (now && launch)
         say(signal_number == SIGILL || signal_number == SIGTRAP
@@ -317,7 +317,7 @@ static void begin_thread(block *b, unsigned t) {
     b->threads[t].copies = b->threads[t].grouped = 0;
 }
 
-/* Ends where a page begins that cannot be reached, and is full of what is no zero. */
+/* Ends at a page that cannot be reached, and is filled with a nonzero pattern. */
 static void begin_dynamic(block *b) {
     const size_t pages = (launch->dynamic_bytes + PAGE - 1) / PAGE * PAGE;
     if (pages + PAGE > b->dynamic_room) {
@@ -411,7 +411,7 @@ static void release_barriers(block *b) {
     }
 }
 
-/* A warp as far as it comes by itself: how far ahead of the others that is, no kernel may rely on. */
+/* Runs a warp as far as it can go by itself: no kernel may rely on how far that is ahead of the others. */
 static void run_warp(block *b, unsigned first) {
     const unsigned count = launch->block - first < LANES ? launch->block - first : LANES;
     unsigned long before;

@@ -1,11 +1,11 @@
-/* Runs a kernel's threads as coroutines of the host. A thread runs on until it must wait: at a barrier, where its warp
- * meets, or where it polls what others write; a warp runs on until it waits for others. That is as strict as a GPU may
- * be: what relies on lanes or warps in step comes out wrong. Blocks that are alive together, of a cooperative launch or
- * a cluster, run in turns, each until it can do no more by itself, and each in an OS thread of its own, so that
- * __shared__ can be thread_local; only one of these runs at a time. EMULATE_ORDER=reverse lets the last thread and the
- * last block begin.
+/* Runs a kernel's threads as coroutines of the host. A thread runs until it must wait: at a barrier, where its warp
+ * meets, or where it polls for others' writes. A warp runs until it waits for others. This is as strict as a GPU may
+ * be: a kernel that relies on lanes or warps in step gives wrong results. Blocks that are alive together, of a
+ * cooperative launch or a cluster, run in turns, each until it can do no more by itself. Each has an OS thread of its
+ * own, so that __shared__ can be thread_local; only one of these runs at a time. With EMULATE_ORDER=reverse the last
+ * thread and the last block begin.
  *
- * The interface between the stand-in for the driver, which has the scheduler, and a compiled kernel (emulate.h). */
+ * This is the interface between the driver's stand-in, which has the scheduler, and a compiled kernel (emulate.h). */
 #ifndef TALLY_TEST_EMULATOR_SCHEDULER_H
 #define TALLY_TEST_EMULATOR_SCHEDULER_H
 
@@ -20,8 +20,8 @@ typedef struct emulate_index {
     unsigned x, y, z;
 } emulate_index;
 
-/* A copy that runs by itself. It is made when its thread next gives way, one of a group only when the group is waited
- * for: as late as the hardware may. 'then', if it is not NULL, is called after it. */
+/* An asynchronous copy. It is made when its thread next gives way, or, in a group, only when the group is waited for:
+ * as late as the hardware may. 'then', if it is not NULL, is called after it. */
 typedef struct emulate_copy {
     void *to;
     const void *from;
@@ -30,7 +30,7 @@ typedef struct emulate_copy {
     emulate_word *gate;
 } emulate_copy;
 
-/* What a kernel calls, always from the thread that is running. */
+/* Functions for kernels, always called from the running thread. */
 typedef struct emulate_scheduler {
     void (*sync)(int barrier, int threads); /* 0 threads: all of the block that have not ended */
     /* Shows a word to the other lanes of the warp and gives what they show, 32 words. All lanes must come to the same
@@ -50,7 +50,7 @@ typedef struct emulate_scheduler {
     void (*at_gate)(const emulate_word *gate, races_event event);
 } emulate_scheduler;
 
-/* What a kernel's library tells: emulate_kernel_NAME. */
+/* The description in a kernel's library: emulate_kernel_NAME. */
 typedef struct emulate_kernel {
     void (*call)(void **parameters);
     int cluster;                                            /* blocks */
