@@ -5,6 +5,7 @@
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "options.h"
@@ -39,9 +40,16 @@ static int check_pair(work *w) {
 }
 
 static int emit(reduction *r, uint64_t n) {
+    char text[WRAP_TEXT_MAX];
     int code = buffer_to_host(&r->w, &r->results, (size_t)n * work_result_bytes(&r->w));
     if (code == 0)
-        code = wrap_check(&r->w, &r->second, r->results.host, (size_t)n, r->done);
+        code = wrap_fetch(&r->w, &r->second, (size_t)n);
+    if (code == 0 && wrap_exact_sum(&r->w, &r->second, r->results.host, r->n, text)) {
+        puts(text);
+        return 0;
+    }
+    if (code == 0)
+        code = wrap_compare(&r->w, &r->second, r->results.host, (size_t)n, r->done);
     if (code == 0)
         code = work_write(&r->w, r->done, r->results.host, (size_t)n);
     r->done += n;

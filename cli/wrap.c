@@ -9,7 +9,7 @@
 
 #include "number.h"
 
-static const double two_to_62 = 4611686018427387904.0;
+static const double two_to_62 = 0x1p62, two_to_64 = 0x1p64;
 
 /* Of integers: results that grow with the number of elements. */
 static bool may_wrap(const work *w) {
@@ -108,7 +108,44 @@ int wrap_compare(work *w, const wrap *second, const void *results, size_t n, uin
     return 0;
 }
 
+int wrap_fetch(work *w, wrap *second, size_t n) {
+    return second->plan ? buffer_to_host(w, &second->out, n * sizeof(double)) : 0;
+}
+
 int wrap_check(work *w, wrap *second, const void *results, size_t n, uint64_t first) {
-    const int code = second->plan ? buffer_to_host(w, &second->out, n * sizeof(double)) : 0;
+    const int code = wrap_fetch(w, second, n);
     return code != 0 ? code : wrap_compare(w, second, results, n, first);
+}
+
+/* Decimal digits. */
+static void format_wide(__int128 value, char text[WRAP_TEXT_MAX]) {
+    unsigned __int128 left = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+    char digits[WRAP_TEXT_MAX];
+    size_t at = sizeof digits - 1;
+    digits[at] = 0;
+    do {
+        digits[--at] = (char)('0' + (int)(left % 10));
+        left /= 10;
+    } while (left > 0);
+    if (value < 0)
+        digits[--at] = '-';
+    memcpy(text, digits + at, sizeof digits - at);
+}
+
+/* Below 2^31 elements the absolute values add up to less than 2^95. The sum in f64, of pieces of 2^19 elements, is then
+ * less than 2^62 off. */
+bool wrap_exact_sum(const work *w, const wrap *second, const void *result, uint64_t n, char text[WRAP_TEXT_MAX]) {
+    double value;
+    uint64_t bits;
+    if (!second->plan || (w->desc.op != TALLY_SUM && w->desc.op != TALLY_NORM1) || n >= UINT64_C(1) << 31 ||
+        w->o->out_dtype != TALLY_DEFAULT || w->out.kind != OUTPUT_PRINTED)
+        return false;
+    const double wrapped = number_to_f64(w->desc.out, result);
+    memcpy(&value, second->out.host, sizeof value);
+    memcpy(&bits, result, sizeof bits);
+    if (!has_wrapped(wrapped, value))
+        return false;
+    const __int128 low = w->desc.out == TALLY_I64 ? (__int128)(int64_t)bits : (__int128)bits;
+    format_wide(low + (__int128)rint((value - wrapped) / two_to_64) * ((__int128)1 << 64), text);
+    return true;
 }

@@ -29,9 +29,15 @@ int wrap_run(work *w, wrap *second, const tally_args *args);
 int wrap_push(const wrap *second, tally_plan *plan, const tally_args *args, const char *name, fault *f);
 int wrap_finish(work *w, wrap *second, tally_plan *plan);
 
-/* Compares n results with those of the last run or finish, which are brought to the host; or, where pieces overlap,
- * with those that are there already. 'first': the number of the first, for the message. */
-int wrap_check(work *w, wrap *second, const void *results, size_t n, uint64_t first);
+/* Compares n results with those that wrap_fetch has brought to the host; wrap_check does both. 'first': the number of
+ * the first, for the message. */
+int wrap_fetch(work *w, wrap *second, size_t n);
 int wrap_compare(work *w, const wrap *second, const void *results, size_t n, uint64_t first);
+int wrap_check(work *w, wrap *second, const void *results, size_t n, uint64_t first);
+
+/* The one result of n elements as the exact integer, for a sum that has wrapped and is to be printed: by which multiple
+ * of 2^64 is known. False if it has not wrapped, or cannot be given so. */
+enum { WRAP_TEXT_MAX = 48 };
+bool wrap_exact_sum(const work *w, const wrap *second, const void *result, uint64_t n, char text[WRAP_TEXT_MAX]);
 
 #endif

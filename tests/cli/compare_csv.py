@@ -81,7 +81,7 @@ def expected_of(op, texts):
             sums = list(itertools.accumulate(x))
             return "".join(f"{s}\n" for s in sums) if all(map(in_range, sums)) else None
         result = {"sum": sum, "max": max, "min": min}[op](x)
-        return f"{result}\n" if in_range(result) else None
+        return f"{result}\n"
     x = [float(t) for t in texts]
     return {"sum": math.fsum, "max": max, "min": min}[op](x)
 
@@ -174,6 +174,7 @@ def wide_groups():
             (["segments", op, "x.txt", "o.txt"], [of(x[a:b]) for a, b in zip(offsets, offsets[1:])], itertools.repeat("")),
             (["keys", op, "x.txt", "k.txt"], [of(group) for _, group in runs], [f"{key} " for key, _ in runs])]:
         fit = all(in_range(r, 0 if op == "norm1" else -2**63) for r in results)
+        fit |= arguments[0] == "reduce" and op in ("sum", "norm1")
         check(f"{arguments} of {n} up to {large}", run(*arguments),
               "".join(f"{head}{r}\n" for head, r in zip(heads, results)) if fit else None)
 
