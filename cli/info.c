@@ -18,9 +18,18 @@ static void print_operator(tally_op op, bool json) {
         printf("%-14s %s\n", tally_op_name(op), summary);
         return;
     }
+    static const char *const results[] = {"same", "wide", "wide_unsigned", "unsigned", "float", "index", "flag"};
+    static const char *const exact[] = {"always", "rounded", "integers", "never"};
+    static const char *const answers[] = {"false", "true"};
+    tally_traits t = {.struct_size = sizeof t};
+    tally_op_traits(op, &t);
     printf("%s{\"op\":\"%s\",\"summary\":", op == 0 ? "" : ",", tally_op_name(op));
     print_json_string(summary);
-    putchar('}');
+    printf(",\"result\":\"%s\",\"exact\":\"%s\",\"inputs\":%d,\"components\":%d,\"elements_per_result\":%d",
+           results[t.result], exact[t.exact], t.inputs, t.components, t.elements_per_result);
+    printf(",\"integers_only\":%s,\"empty_is_error\":%s,\"takes_initial\":%s,\"takes_ddof\":%s",
+           answers[t.integers_only], answers[t.empty_is_error], answers[t.takes_initial], answers[t.takes_ddof]);
+    printf(",\"has_exclusive_scan\":%s,\"has_index\":%s}", answers[t.has_exclusive_scan], answers[t.has_index]);
 }
 
 int command_ops(int argc, char **argv, fault *f) {

@@ -254,10 +254,14 @@ static int take_operands(options *o, int count, char **operands, fault *f) {
         return fault_usage(f, "an operator is missing; 'tally ops' lists them");
     if (tally_op_from_name(operands[0], &o->op) != TALLY_OK)
         return fault_usage(f, "%s", tally_last_error());
-    const bool two = o->op == TALLY_DOT || o->command == COMMAND_SEGMENTS || o->command == COMMAND_KEYS;
+    o->traits.struct_size = sizeof o->traits;
+    tally_op_traits(o->op, &o->traits);
+    const bool has_partner = o->traits.inputs == 2;
+    const bool two = has_partner || o->command == COMMAND_SEGMENTS || o->command == COMMAND_KEYS;
     const int files = count - 1;
-    if (two && o->op == TALLY_DOT && o->command != COMMAND_REDUCE)
-        return fault_usage(f, "dot takes two inputs and works only with 'tally reduce dot X Y'");
+    if (has_partner && o->command != COMMAND_REDUCE)
+        return fault_usage(f, "%s takes two inputs and works only with 'tally reduce %s X Y'", operands[0],
+                           operands[0]);
     if (two && files != 2)
         return fault_usage(f, "%s %s takes two files, and %d %s given", name_of(o->command), tally_op_name(o->op),
                            files, files == 1 ? "was" : "were");
@@ -290,13 +294,27 @@ static int check_given(const options *o, fault *f) {
     return 0;
 }
 
-static bool takes_initial(tally_op op) {
-    return op == TALLY_SUM || op == TALLY_PROD || op == TALLY_MIN || op == TALLY_MAX || op == TALLY_BAND ||
-           op == TALLY_BOR || op == TALLY_BXOR;
+static int takes_initial(const tally_traits *traits) {
+    return traits->takes_initial;
 }
 
-static bool rounds_once(tally_op op) {
-    return op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
+static int takes_ddof(const tally_traits *traits) {
+    return traits->takes_ddof;
+}
+
+/* "--OPTION is for sum, prod and min": the operators that take it. */
+static int refuse_option(const char *option, int (*takes)(const tally_traits *), fault *f) {
+    char names[256] = "";
+    const char *last = NULL;
+    for (int op = 0; op < TALLY_USER; op++) {
+        tally_traits traits = {.struct_size = sizeof traits};
+        if (tally_op_traits((tally_op)op, &traits) != TALLY_OK || !takes(&traits))
+            continue;
+        if (last)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", last);
+        last = tally_op_name((tally_op)op);
+    }
+    return fault_usage(f, "--%s is for %s and %s", option, names, last);
 }
 
 /* Each output needs a place of its own, or the later one would replace or follow the earlier one. */
@@ -314,14 +332,14 @@ static int check_outputs(const options *o, fault *f) {
 /* What the library would refuse in its own words, which are not those of the command line. */
 static int check_combination(const options *o, fault *f) {
     int code;
-    if (o->initial && !takes_initial(o->op))
-        return fault_usage(f, "--initial is for sum, prod, min, max, band, bor and bxor");
-    if (o->exact && o->acc_dtype == TALLY_F64 && rounds_once(o->op))
+    if (o->initial && !o->traits.takes_initial)
+        return refuse_option("initial", takes_initial, f);
+    if (o->exact && o->acc_dtype == TALLY_F64 && o->traits.exact == TALLY_EXACT_ROUNDED)
         return fault_usage(f, "--exact has an accumulator of its own; leave --acc-dtype out");
     if ((code = check_outputs(o, f)) != 0)
         return code;
-    if (o->ddof != 0 && o->op != TALLY_VAR && o->op != TALLY_STD)
-        return fault_usage(f, "--ddof is for var and std");
+    if (o->ddof != 0 && !o->traits.takes_ddof)
+        return refuse_option("ddof", takes_ddof, f);
     return 0;
 }
 
@@ -335,7 +353,7 @@ int options_parse(options *o, command_kind command, int argc, char **argv, fault
         return operands == argc ? 0 : fault_usage(f, "'%s' is one argument too many", argv[operands]);
     if ((code = take_operands(o, argc - operands, argv + operands, f)) != 0 || (code = check_given(o, f)) != 0)
         return code;
-    if (o->op == TALLY_DOT)
+    if (o->traits.inputs == 2)
         share_with_second_input(o);
     return check_combination(o, f);
 }

@@ -23,6 +23,7 @@ typedef enum command_kind {
 typedef struct options {
     command_kind command;
     tally_op op;
+    tally_traits traits;  /* of the operator */
     const char *paths[2]; /* NULL or "-": standard input */
     int path_count;
     bool axis_given, exact, exclusive, reverse, json, help, measure;

@@ -191,7 +191,7 @@ static int run(reduction *r, const options *o, fault *f) {
     geometry *const g = &r->g;
     int code;
     if ((code = work_open(w, o, f)) != 0 || (w->y_open && (code = check_pair(w)) != 0) ||
-        (code = work_geometry(w, o->op == TALLY_ARGMIN || o->op == TALLY_ARGMAX, g)) != 0 ||
+        (code = work_geometry(w, o->traits.has_index, g)) != 0 ||
         (code = work_plan(w, g->grouping, TALLY_REDUCE, 0, &r->plan)) != 0 ||
         (code = wrap_open(w, &r->second, g->grouping, TALLY_REDUCE, 0, 1)) != 0 || (code = open_results(r)) != 0)
         return code;

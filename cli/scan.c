@@ -31,10 +31,6 @@ typedef struct scanning {
     } sent; /* the piece that is on its way */
 } scanning;
 
-static bool is_argument(tally_op op) {
-    return op == TALLY_ARGMIN || op == TALLY_ARGMAX;
-}
-
 /* Groups that do not fit the buffer; of unknown length ones may not. */
 static bool is_large(const scanning *s) {
     const geometry *const g = &s->g;
@@ -253,7 +249,7 @@ static int run(scanning *s, const options *o, fault *f) {
         (code = work_geometry(w, true, &s->g)) != 0)
         return code;
     const bool large = is_large(s);
-    s->turned = o->reverse && large && !is_argument(o->op);
+    s->turned = o->reverse && large && !o->traits.has_index;
     const unsigned flags = o->reverse && !s->turned ? (unsigned)TALLY_REVERSE : 0;
     if ((code = work_plan(w, s->g.grouping, s->form, flags, &s->plan)) != 0 || (code = parse_initial(s)) != 0 ||
         (code = wrap_open(w, &s->second, s->g.grouping, s->form, flags, PIECE_BYTES / w->x.element_bytes)) != 0 ||

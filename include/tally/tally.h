@@ -145,6 +145,44 @@ TALLY_API const char *tally_op_summary(tally_op op); /* one line for people */
 TALLY_API tally_status tally_op_from_name(const char *name, tally_op *op);
 TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype);
 
+/* The default output type of an operator. */
+typedef enum tally_result_rule {
+    TALLY_RESULT_SAME = 0,      /* the input's type */
+    TALLY_RESULT_WIDE,          /* i64 or u64 for integers, f64 where they accumulate in it; else the input's type */
+    TALLY_RESULT_WIDE_UNSIGNED, /* likewise, but u64 for all integers */
+    TALLY_RESULT_UNSIGNED,      /* the input's type, unsigned for integers */
+    TALLY_RESULT_FLOAT,         /* f64 for integers, else the input's type */
+    TALLY_RESULT_INDEX,         /* i64 */
+    TALLY_RESULT_FLAG           /* u8 */
+} tally_result_rule;
+
+/* What TALLY_EXACT does for an operator. */
+typedef enum tally_exactness {
+    TALLY_EXACT_ALWAYS = 0, /* nothing: the operator never rounds */
+    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once */
+    TALLY_EXACT_INTEGERS,   /* nothing for integers, which never round; floats are TALLY_UNSUPPORTED */
+    TALLY_EXACT_NEVER       /* is TALLY_UNSUPPORTED */
+} tally_exactness;
+
+/* What an operator is like, on every device. The ints that answer a question are 0 or 1. */
+typedef struct tally_traits {
+    size_t struct_size; /* set by the caller to sizeof(tally_traits) before the call */
+    tally_result_rule result;
+    tally_exactness exact;
+    int inputs;              /* 2 for DOT */
+    int components;          /* numbers in an accumulator */
+    int elements_per_result; /* 2 for MINMAX */
+    int integers_only;
+    int empty_is_error;     /* a reduction of nothing gives TALLY_EMPTY */
+    int takes_initial;      /* scans take args.initial */
+    int takes_ddof;         /* the result depends on desc.ddof */
+    int has_exclusive_scan; /* 0: the operator has no value for the elements before the first */
+    int has_index;          /* the result is an element's index in its group */
+} tally_traits;
+
+/* TALLY_UNSUPPORTED for USER; TALLY_INVALID_ARGUMENT for no operator, NULL and a wrong struct_size. */
+TALLY_API tally_status tally_op_traits(tally_op op, tally_traits *traits);
+
 TALLY_API size_t tally_dtype_size(tally_dtype dtype); /* bytes; 0 for TALLY_DEFAULT and values that are no type */
 
 /* "0.1.0": the version of the library that runs. */
@@ -346,6 +384,11 @@ typedef void *tally_stream;
  * that the device does not have, with the reason; TALLY_OUT_OF_MEMORY; TALLY_DEVICE_FAILED. */
 TALLY_API tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan);
 TALLY_API void tally_plan_destroy(tally_plan *plan);
+
+/* Asks whether tally_plan_create would accept a description, without making a plan: no kernel is compiled, so a user
+ * operator's texts are not looked into. With device NULL: whether any device could. Returns TALLY_OK if so, else the
+ * status that tally_plan_create would return, with the reason in tally_last_error. */
+TALLY_API tally_status tally_supports(tally_device *device, const tally_desc *desc);
 
 /* The descriptor with every default filled in (desc->user points into the plan), and the number of output elements a
  * result has (2 for minmax). Either may be NULL. */

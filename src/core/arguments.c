@@ -62,7 +62,7 @@ static bool holds_initial(const tally_computation *c) {
         return acc == out;
     if (tally_dtype_is_float(acc))
         return out_bytes < acc_bytes;
-    const bool compares = c->monoid == TALLY_MONOID_min || c->monoid == TALLY_MONOID_max;
+    const bool compares = tally_class_of(c->monoid) == TALLY_CLASS_VALUE;
     if (compares && tally_dtype_is_signed(acc) != tally_dtype_is_signed(out))
         return tally_dtype_is_signed(acc) && out_bytes < acc_bytes;
     return out_bytes <= acc_bytes;
@@ -73,8 +73,7 @@ static tally_status check_initial(const tally_computation *c) {
     if (holds_initial(c))
         return TALLY_OK;
     const char *acc = tally_dtype_name(c->desc.acc), *out = tally_dtype_name(c->desc.out);
-    const bool in_f64 =
-        tally_dtype_is_float(c->desc.out) && (c->monoid == TALLY_MONOID_sum || c->monoid == TALLY_MONOID_prod);
+    const bool in_f64 = tally_dtype_is_float(c->desc.out) && tally_may_accumulate_in_f64(c->entry);
     return tally_fail(TALLY_UNSUPPORTED,
                       "args.initial has the output's type, %s, but %s of %s is computed in %s, which does not hold "
                       "every %s: set desc.out to %s, or %s%s",
@@ -82,21 +81,26 @@ static tally_status check_initial(const tally_computation *c) {
                       in_f64 ? "desc.acc to " : "give the input as ", in_f64 ? "f64" : out);
 }
 
+static tally_status refuse_initial(void) {
+    char names[128];
+    return tally_fail(TALLY_INVALID_ARGUMENT, "args.initial is for scans of %s",
+                      tally_operators_with(TALLY_OPERATOR_TAKES_INITIAL, names, sizeof names));
+}
+
 static tally_status check_inputs(const tally_computation *c, const tally_args *a, uint64_t elements) {
-    bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    bool two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     if (elements && !a->x)
         return missing("x", "it is the input");
     if (elements && two && !a->y)
-        return missing("y", "dot has two inputs");
+        return missing("y", "the operator has two inputs");
     if (!two && a->y)
         return tally_fail(TALLY_INVALID_ARGUMENT, "args.y is set, but the operator has one input");
     if (c->desc.grouping == TALLY_SEGMENTS && !a->offsets)
         return missing("offsets", "segments need segments + 1 of them");
     if (c->desc.grouping == TALLY_KEYS && elements && !a->keys)
         return missing("keys", "grouping by keys needs one per element");
-    if (a->initial && !(tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_TAKES_INITIAL)))
-        return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "args.initial is for scans of sum, prod, min, max, band, bor and bxor");
+    if (a->initial && !(tally_is_scan(c) && tally_has_trait(c, TALLY_OPERATOR_TAKES_INITIAL)))
+        return refuse_initial();
     return a->initial ? check_initial(c) : TALLY_OK;
 }
 

@@ -14,7 +14,8 @@ typedef struct tally_device_interface {
     void (*free)(tally_device *device, void *memory);
     tally_status (*copy)(tally_device *device, void *to, const void *from, size_t bytes);
 
-    /* TALLY_UNSUPPORTED with a reason where the device cannot do what was decided. */
+    /* TALLY_UNSUPPORTED with a reason where the device cannot do what was decided; plan_create asks it itself. */
+    tally_status (*supports)(const tally_device *device, const tally_computation *computation);
     tally_status (*plan_create)(tally_device *device, const tally_computation *computation, tally_plan **plan);
     void (*plan_destroy)(tally_plan *plan);
     tally_status (*plan_workspace)(const tally_plan *plan, const tally_shape *shape, size_t *bytes);

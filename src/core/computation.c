@@ -33,45 +33,30 @@ static tally_dtype default_out(const tally_operator *entry, tally_dtype in, tall
 
 /* The type that elements accumulate in, as the descriptor reports it. */
 static tally_dtype default_acc(const tally_operator *entry, tally_dtype in) {
-    size_t bytes = tally_dtype_size(in);
-    switch (entry->monoid) {
-    case TALLY_MONOID_nonzero:
-        return TALLY_I64;
-    case TALLY_MONOID_moments:
-        return tally_dtype_is_float(in) && in != TALLY_F64 ? TALLY_F32 : TALLY_F64;
-    case TALLY_MONOID_logsumexp:
-        return TALLY_F64;
-    case TALLY_MONOID_sum:
-    case TALLY_MONOID_sumabs:
-    case TALLY_MONOID_prod:
-    case TALLY_MONOID_sumsq:
-    case TALLY_MONOID_dot:
-        if (tally_dtype_is_float(in))
-            return in == TALLY_F64 ? TALLY_F64 : TALLY_F32;
-        if ((entry->flags & TALLY_OPERATOR_MEAN_IN_FLOAT) && bytes == 8)
-            return TALLY_F64;
-        if ((entry->flags & TALLY_OPERATOR_SQUARES_IN_FLOAT) && bytes >= 4)
-            return TALLY_F64;
-        return wide_type(entry->monoid == TALLY_MONOID_sumabs ? tally_dtype_to_unsigned(in) : in);
-    case TALLY_MONOID_maxabs:
-        return tally_dtype_to_unsigned(in);
-    default:
+    const bool is_float = tally_dtype_is_float(in);
+    const tally_dtype float_acc = is_float && in != TALLY_F64 ? TALLY_F32 : TALLY_F64;
+    const size_t bytes = tally_dtype_size(in);
+    switch (entry->acc) {
+    case TALLY_ACC_SAME:
         return in;
+    case TALLY_ACC_UNSIGNED:
+        return tally_dtype_to_unsigned(in);
+    case TALLY_ACC_COUNT:
+        return TALLY_I64;
+    case TALLY_ACC_DOUBLE:
+        return TALLY_F64;
+    case TALLY_ACC_FLOAT:
+        return float_acc;
+    case TALLY_ACC_WIDE:
+        return is_float ? float_acc : wide_type(in);
+    case TALLY_ACC_WIDE_UNSIGNED:
+        return is_float ? float_acc : TALLY_U64;
+    case TALLY_ACC_MEAN:
+        return is_float || bytes == 8 ? float_acc : wide_type(in);
+    case TALLY_ACC_SQUARE:
+        return is_float || bytes >= 4 ? float_acc : wide_type(in);
     }
-}
-
-static bool may_accumulate_in_f64(const tally_operator *entry) {
-    switch (entry->monoid) {
-    case TALLY_MONOID_sum:
-    case TALLY_MONOID_sumabs:
-    case TALLY_MONOID_prod:
-    case TALLY_MONOID_sumsq:
-    case TALLY_MONOID_dot:
-    case TALLY_MONOID_moments:
-        return true;
-    default:
-        return false;
-    }
+    return in;
 }
 
 /* Whether a result of natural type 'natural' may be given as 'out': integers to integers (they wrap, as the
@@ -124,9 +109,11 @@ static tally_status decide_index(tally_computation *c) {
 static tally_status check_ddof(const tally_computation *c) {
     if (c->desc.ddof < 0)
         return tally_fail(TALLY_INVALID_ARGUMENT, "desc.ddof is %d; it may not be negative", c->desc.ddof);
-    if (c->desc.ddof && c->monoid != TALLY_MONOID_moments)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.ddof is %d; it is for var and std, leave it 0 for %s",
-                          c->desc.ddof, tally_op_name(c->desc.op));
+    char names[128];
+    if (c->desc.ddof && !tally_has_trait(c, TALLY_OPERATOR_TAKES_DDOF))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "desc.ddof is %d; it is for %s, leave it 0 for %s", c->desc.ddof,
+                          tally_operators_with(TALLY_OPERATOR_TAKES_DDOF, names, sizeof names),
+                          tally_op_name(c->desc.op));
     return TALLY_OK;
 }
 
@@ -135,7 +122,7 @@ static tally_status decide_form(tally_computation *c) {
     if ((d->flags & TALLY_REVERSE) && d->form == TALLY_REDUCE)
         return tally_fail(TALLY_INVALID_ARGUMENT, "TALLY_REVERSE is for scans; a reduction has no direction");
     c->reverse = (d->flags & TALLY_REVERSE) != 0;
-    if (d->form == TALLY_EXCLUSIVE_SCAN && c->entry && (c->entry->flags & TALLY_OPERATOR_NO_EXCLUSIVE))
+    if (d->form == TALLY_EXCLUSIVE_SCAN && tally_has_trait(c, TALLY_OPERATOR_NO_EXCLUSIVE))
         return tally_fail(TALLY_UNSUPPORTED,
                           "exclusive scan of %s: it has no value before the first element; use the inclusive scan",
                           c->entry->name);
@@ -149,27 +136,18 @@ static tally_status decide_exact(tally_computation *c) {
     if (!c->entry)
         return tally_fail(TALLY_UNSUPPORTED, "exact mode of a user's operator: tally cannot know its exact value");
     const char *name = c->entry->name;
-    bool rounds = c->entry->flags & TALLY_OPERATOR_HAS_EXACT;
     bool integer = !tally_dtype_is_float(d->in);
-    if (rounds && integer && (c->entry->result == TALLY_RESULT_FLOAT))
+    if (integer && c->entry->exact == TALLY_EXACTLY_INTEGERS && d->acc == TALLY_F64)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "exact %s of integers in f64 would round; leave desc.acc TALLY_DEFAULT", name);
+    if (c->entry->exact == TALLY_EXACTLY_ALWAYS || (c->entry->exact == TALLY_EXACTLY_INTEGERS && integer))
+        return TALLY_OK;
+    char names[128];
+    if (!(c->entry->traits & TALLY_OPERATOR_ROUNDS_ONCE))
+        return tally_fail(TALLY_UNSUPPORTED, "exact %s: exact mode has %s", name,
+                          tally_operators_with(TALLY_OPERATOR_ROUNDS_ONCE, names, sizeof names));
+    if (integer && c->entry->result == TALLY_RESULT_FLOAT)
         return tally_fail(TALLY_UNSUPPORTED, "exact %s of integers: give the values as f64", name);
-    if (!rounds) {
-        switch (c->entry->monoid) {
-        case TALLY_MONOID_prod:
-        case TALLY_MONOID_sumabs:
-            if (integer && d->acc != TALLY_F64)
-                return TALLY_OK;
-            if (integer)
-                return tally_fail(TALLY_INVALID_ARGUMENT,
-                                  "exact %s of integers in f64 would round; leave desc.acc TALLY_DEFAULT", name);
-            /* fall through */
-        case TALLY_MONOID_moments:
-        case TALLY_MONOID_logsumexp:
-            return tally_fail(TALLY_UNSUPPORTED, "exact %s: exact mode has sum, mean, sumsq, norm2 and dot", name);
-        default:
-            return TALLY_OK; /* comparisons, bits and counts are exact as they are */
-        }
-    }
     if (d->acc != TALLY_DEFAULT)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "exact mode chooses its own accumulator; leave desc.acc TALLY_DEFAULT");
@@ -183,16 +161,16 @@ static tally_status decide_exact(tally_computation *c) {
 
 static tally_status decide_types(tally_computation *c) {
     tally_desc *d = &c->desc;
-    if ((c->entry->flags & TALLY_OPERATOR_INTEGERS_ONLY) && tally_dtype_is_float(d->in))
+    if (tally_has_trait(c, TALLY_OPERATOR_INTEGERS_ONLY) && tally_dtype_is_float(d->in))
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s: bitwise operators are for integers", c->entry->name,
                           tally_dtype_name(d->in));
     tally_dtype natural_acc = default_acc(c->entry, d->in);
     if (d->acc == TALLY_DEFAULT)
         d->acc = natural_acc;
-    else if (d->acc != natural_acc && !(d->acc == TALLY_F64 && may_accumulate_in_f64(c->entry)))
+    else if (d->acc != natural_acc && !(d->acc == TALLY_F64 && tally_may_accumulate_in_f64(c->entry)))
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s accumulates in %s%s, not in %s", c->entry->name,
                           tally_dtype_name(d->in), tally_dtype_name(natural_acc),
-                          may_accumulate_in_f64(c->entry) ? " or f64" : "", tally_dtype_name(d->acc));
+                          tally_may_accumulate_in_f64(c->entry) ? " or f64" : "", tally_dtype_name(d->acc));
     tally_dtype natural_out = default_out(c->entry, d->in, d->acc);
     if (d->out == TALLY_DEFAULT)
         d->out = natural_out;
@@ -247,7 +225,7 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
         c->desc.user = NULL;
     c->in_bytes = tally_dtype_size(c->desc.in);
     c->out_bytes = tally_dtype_size(c->desc.out);
-    c->per_result = c->entry && (c->entry->flags & TALLY_OPERATOR_PAIR_OF_RESULTS) ? 2 : 1;
+    c->per_result = tally_has_trait(c, TALLY_OPERATOR_PAIR_OF_RESULTS) ? 2 : 1;
     return TALLY_OK;
 }
 

@@ -25,6 +25,10 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
 /* Copies a computation. An assignment would leave the copy's desc.user pointing into the original. */
 void tally_computation_copy(const tally_computation *from, tally_computation *to);
 
+static inline bool tally_has_trait(const tally_computation *c, unsigned trait) {
+    return c->entry && (c->entry->traits & trait) != 0;
+}
+
 static inline bool tally_is_scan(const tally_computation *c) {
     return c->desc.form != TALLY_REDUCE;
 }
@@ -36,7 +40,13 @@ static inline bool tally_counts_runs(const tally_computation *c) {
 
 /* Whether a group without elements is an error, because its operator has no value for it (the minimum of nothing). */
 static inline bool tally_empty_is_error(const tally_computation *c) {
-    return !tally_is_scan(c) && c->entry && (c->entry->flags & TALLY_OPERATOR_EMPTY_IS_ERROR);
+    return !tally_is_scan(c) && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR);
+}
+
+/* Whether a fold looks at elements' places in their group. */
+static inline bool tally_looks_at_index(const tally_computation *c) {
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    return kind == TALLY_CLASS_INDEXED || kind == TALLY_CLASS_USER;
 }
 
 #endif

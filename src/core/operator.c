@@ -1,26 +1,104 @@
 /* The operator table and the public names of operators. */
 #include "core/operator.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/nearest.h"
 #include "core/status.h"
 
-#define EMPTY_IS_ERROR   TALLY_OPERATOR_EMPTY_IS_ERROR
-#define INTEGERS_ONLY    TALLY_OPERATOR_INTEGERS_ONLY
-#define TWO_INPUTS       TALLY_OPERATOR_TWO_INPUTS
-#define PAIR_OF_RESULTS  TALLY_OPERATOR_PAIR_OF_RESULTS
-#define HAS_EXACT        TALLY_OPERATOR_HAS_EXACT
-#define TAKES_INITIAL    TALLY_OPERATOR_TAKES_INITIAL
-#define NO_EXCLUSIVE     TALLY_OPERATOR_NO_EXCLUSIVE
-#define MEAN_IN_FLOAT    TALLY_OPERATOR_MEAN_IN_FLOAT
-#define SQUARES_IN_FLOAT TALLY_OPERATOR_SQUARES_IN_FLOAT
+#define EMPTY_IS_ERROR  TALLY_OPERATOR_EMPTY_IS_ERROR
+#define INTEGERS_ONLY   TALLY_OPERATOR_INTEGERS_ONLY
+#define TWO_INPUTS      TALLY_OPERATOR_TWO_INPUTS
+#define PAIR_OF_RESULTS TALLY_OPERATOR_PAIR_OF_RESULTS
+#define TAKES_INITIAL   TALLY_OPERATOR_TAKES_INITIAL
+#define NO_EXCLUSIVE    TALLY_OPERATOR_NO_EXCLUSIVE
+#define TAKES_DDOF      TALLY_OPERATOR_TAKES_DDOF
 
 static const tally_operator operators[TALLY_OP_COUNT] = {
-#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, flags, summary)                                        \
-    [TALLY_##ENUMERATOR] = {#name, TALLY_MONOID_##monoid, TALLY_RESULT_##result, (flags), summary},
+#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, accumulator, exact, traits, summary)                   \
+    [TALLY_##ENUMERATOR] = {#name,                                                                                     \
+                            TALLY_MONOID_##monoid,                                                                     \
+                            #lower,                                                                                    \
+                            TALLY_RESULT_##result,                                                                     \
+                            TALLY_ACC_##accumulator,                                                                   \
+                            TALLY_EXACTLY_##exact,                                                                     \
+                            (traits) | (TALLY_EXACTLY_##exact >= TALLY_EXACTLY_SUM ? TALLY_OPERATOR_ROUNDS_ONCE : 0),  \
+                            summary},
 #include "core/operators.def"
 };
+
+static const struct {
+    tally_monoid_class kind;
+    int components;
+} monoids[TALLY_MONOID_COUNT] = {
+#define TALLY_COMPONENT(identity, lift, combine) +1
+#define TALLY_MONOID(name, class, components)    [TALLY_MONOID_##name] = {TALLY_CLASS_##class, 0 components},
+#include "core/monoids.def"
+    [TALLY_MONOID_user] = {TALLY_CLASS_USER, 1},
+};
+
+tally_monoid_class tally_class_of(tally_monoid monoid) {
+    return monoids[monoid].kind;
+}
+
+int tally_components_of(tally_monoid monoid) {
+    return monoids[monoid].components;
+}
+
+bool tally_lowers_by_count(const tally_operator *entry) {
+    const char *const lower = entry->lower;
+    for (const char *at = lower; (at = strchr(at, 'n')); at++) {
+        const char before = at > lower ? at[-1] : ' ', after = at[1];
+        if (!isalnum((unsigned char)before) && before != '_' && !isalnum((unsigned char)after) && after != '_')
+            return true;
+    }
+    return false;
+}
+
+const char *tally_operators_with(unsigned trait, char *list, size_t bytes) {
+    int count = 0, done = 0;
+    size_t length = 0;
+    for (int op = 0; op < TALLY_USER; op++)
+        count += (operators[op].traits & trait) != 0;
+    list[0] = 0;
+    for (int op = 0; op < TALLY_USER && length < bytes; op++)
+        if (operators[op].traits & trait) {
+            const char *const before = done == 0 ? "" : done + 1 < count ? ", " : " and ";
+            length += (size_t)snprintf(list + length, bytes - length, "%s%s", before, operators[op].name);
+            done++;
+        }
+    return list;
+}
+
+tally_status tally_op_traits(tally_op op, tally_traits *traits) {
+    const tally_operator *entry = tally_operator_of(op);
+    if (!traits || traits->struct_size != sizeof *traits)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_op_traits: set traits->struct_size to sizeof(tally_traits), %zu", sizeof *traits);
+    if (op == TALLY_USER)
+        return tally_fail(TALLY_UNSUPPORTED, "tally_op_traits: a user's operator is what its descriptor says");
+    if (!entry)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_op_traits: %d is not an operator", (int)op);
+    const unsigned flags = entry->traits;
+    *traits = (tally_traits){.struct_size = sizeof *traits,
+                             .result = entry->result,
+                             .exact = entry->exact == TALLY_EXACTLY_ALWAYS     ? TALLY_EXACT_ALWAYS
+                                      : entry->exact == TALLY_EXACTLY_INTEGERS ? TALLY_EXACT_INTEGERS
+                                      : entry->exact == TALLY_EXACTLY_NEVER    ? TALLY_EXACT_NEVER
+                                                                               : TALLY_EXACT_ROUNDED,
+                             .inputs = flags & TWO_INPUTS ? 2 : 1,
+                             .components = tally_components_of(entry->monoid),
+                             .elements_per_result = flags & PAIR_OF_RESULTS ? 2 : 1,
+                             .integers_only = (flags & INTEGERS_ONLY) != 0,
+                             .empty_is_error = (flags & EMPTY_IS_ERROR) != 0,
+                             .takes_initial = (flags & TAKES_INITIAL) != 0,
+                             .takes_ddof = (flags & TAKES_DDOF) != 0,
+                             .has_exclusive_scan = (flags & NO_EXCLUSIVE) == 0,
+                             .has_index = tally_class_of(entry->monoid) == TALLY_CLASS_INDEXED};
+    return TALLY_OK;
+}
 
 const tally_operator *tally_operator_of(tally_op op) {
     if ((unsigned)op >= TALLY_OP_COUNT || op == TALLY_USER)

@@ -14,6 +14,14 @@ tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tal
     return device->interface->plan_create(device, &computation, plan);
 }
 
+tally_status tally_supports(tally_device *device, const tally_desc *desc) {
+    if (!desc)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_supports: the descriptor is NULL");
+    tally_computation computation;
+    const tally_status status = tally_computation_decide(desc, &computation);
+    return status == TALLY_OK && device ? device->interface->supports(device, &computation) : status;
+}
+
 void tally_plan_destroy(tally_plan *plan) {
     if (plan)
         plan->device->interface->plan_destroy(plan);

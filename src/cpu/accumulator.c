@@ -35,9 +35,11 @@ tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumul
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is not an operator", (int)op);
     if (in == TALLY_DEFAULT || !tally_dtype_name(in))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is not an element type", (int)in);
-    if (op != TALLY_SUM && op != TALLY_MEAN && !tally_exact_has_products(op))
-        return tally_fail(TALLY_UNSUPPORTED, "an accumulator of %s: they take sum, mean, sumsq, norm2 and dot",
-                          tally_op_name(op));
+    const tally_operator *entry = tally_operator_of(op);
+    char names[128];
+    if (!entry || !(entry->traits & TALLY_OPERATOR_ROUNDS_ONCE))
+        return tally_fail(TALLY_UNSUPPORTED, "an accumulator of %s: they take %s", tally_op_name(op),
+                          tally_operators_with(TALLY_OPERATOR_ROUNDS_ONCE, names, sizeof names));
     if (!tally_dtype_is_float(in))
         return tally_fail(TALLY_UNSUPPORTED,
                           "an accumulator of %s: they take f16, bf16, f32 and f64; sums of integers "
@@ -58,15 +60,19 @@ void tally_accumulator_destroy(tally_accumulator *accumulator) {
     free(accumulator);
 }
 
+static bool has_two_inputs(const tally_accumulator *accumulator) {
+    return tally_operator_of(accumulator->op)->traits & TALLY_OPERATOR_TWO_INPUTS;
+}
+
 tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x, const void *y, size_t n) {
     if (!accumulator)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: accumulator is NULL");
-    if (accumulator->op != TALLY_DOT && y)
+    if (!has_two_inputs(accumulator) && y)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: y is only for dot, and this is %s",
                           tally_op_name(accumulator->op));
     if (n == 0)
         return TALLY_OK;
-    if (!x || (accumulator->op == TALLY_DOT && !y))
+    if (!x || (has_two_inputs(accumulator) && !y))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: %s is NULL and n is %zu", x ? "y" : "x", n);
     if (n > SIZE_MAX / tally_dtype_size(accumulator->in))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: %zu elements do not fit into memory", n);
@@ -76,7 +82,7 @@ tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x
     if (!tally_exact_has_products(accumulator->op))
         kernels->add(&accumulator->state, x, n);
     else
-        kernels->add_products(&accumulator->state, x, accumulator->op == TALLY_DOT ? y : x, n);
+        kernels->add_products(&accumulator->state, x, has_two_inputs(accumulator) ? y : x, n);
     return TALLY_OK;
 }
 

@@ -169,6 +169,7 @@ static const tally_device_interface cpu_interface = {
     .alloc = cpu_alloc,
     .free = cpu_free,
     .copy = cpu_copy,
+    .supports = tally_cpu_supports,
     .plan_create = tally_cpu_plan_create,
     .plan_destroy = tally_cpu_plan_destroy,
     .plan_workspace = tally_cpu_plan_workspace,

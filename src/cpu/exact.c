@@ -162,7 +162,7 @@ void tally_cpu_exact_lower(const tally_cpu_plan *plan, const void *acc, size_t c
         const exact_acc *from = (const exact_acc *)acc + i;
         void *value = tally_at_mutable(out, i, c->out_bytes);
         /* A division or a root needs the sum's digits, which a pair does not have. */
-        if (from->holds == PAIR && op != TALLY_MEAN && op != TALLY_NORM2) {
+        if (from->holds == PAIR && tally_operator_of(op)->exact == TALLY_EXACTLY_SUM) {
             tally_round_pair(from->pair, c->desc.out, value);
             continue;
         }

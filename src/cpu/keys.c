@@ -132,12 +132,6 @@ static void write_keys(const keys *k, const tally_stretch *s) {
                             k->keys_out + (s->first_result + 1) * k->key_bytes);
 }
 
-/* Whether a fold uses elements' indices in their run. Only the chunks before can tell where the run begins that a chunk
- * starts in. */
-static bool needs_start(const tally_computation *c) {
-    return c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax || c->monoid == TALLY_MONOID_user;
-}
-
 static void chunk_task(void *job, size_t task, unsigned worker) {
     keys *k = job;
     const tally_cpu_plan *plan = k->runs.plan;
@@ -149,7 +143,7 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
         s.group_start = k->starts[chunk];
     } else if (s.boundaries == 0) { /* else the fold begins at the chunk's last head */
         s.group_start = s.begin;
-        if (needs_start(c)) {
+        if (tally_looks_at_index(c)) {
             tally_turn_wait(&k->turn, task);
             s.group_start = k->run_start;
         }
@@ -240,7 +234,7 @@ static tally_status reduce_keys(tally_cpu_plan *plan, keys *k, const tally_args 
     tally_status status = check_room(plan, k, args);
     if (status != TALLY_OK)
         return status;
-    if (k->remains && !needs_start(&plan->base.computation)) {
+    if (k->remains && !tally_looks_at_index(&plan->base.computation)) {
         tally_pool_run(plan->device->pool, k->tasks, reduce_task, k);
         join_chunks(k);
     } else {

@@ -28,7 +28,7 @@ static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_type *type, c
     const tally_desc *d = &c->desc;
     if (!tally_is_scan(c) || in_f64)
         return NULL;
-    if (c->desc.op == TALLY_MEAN)
+    if (c->entry->result == TALLY_RESULT_FLOAT) /* a mean, whose accumulator is a sum */
         return NULL;
     if (d->out == d->in)
         return type->same_scan[c->monoid];
@@ -59,6 +59,12 @@ static tally_status choose_kernels(tally_cpu_plan *plan) {
     }
     tally_cpu_lower_choose(plan);
     return TALLY_OK;
+}
+
+tally_status tally_cpu_supports(const tally_device *device, const tally_computation *computation) {
+    tally_cpu_plan plan = {.device = (tally_cpu_device *)device};
+    tally_computation_copy(computation, &plan.base.computation);
+    return choose_kernels(&plan);
 }
 
 tally_status tally_cpu_plan_create(tally_device *device, const tally_computation *computation, tally_plan **out) {

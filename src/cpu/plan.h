@@ -4,6 +4,7 @@
 
 #include "core/backend.h"
 
+tally_status tally_cpu_supports(const tally_device *device, const tally_computation *computation);
 tally_status tally_cpu_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
 void tally_cpu_plan_destroy(tally_plan *plan);
 tally_status tally_cpu_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);

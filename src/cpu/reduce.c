@@ -191,16 +191,9 @@ static void fold_fresh_tile(const reduction *r, uint64_t group, uint64_t first, 
  * are combined at the end. This changes the order of the combination and hides an element's row, so it is only for
  * monoids that need neither. Returns the number of rows; 1 if it does not pay. */
 static uint64_t rows_taken_as_one(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
-    if (plan->base.computation.exact)
+    if (plan->base.computation.exact || tally_looks_at_index(&plan->base.computation))
         return 1;
-    switch (plan->base.computation.monoid) {
-    case TALLY_MONOID_user:
-    case TALLY_MONOID_argmin:
-    case TALLY_MONOID_argmax:
-        return 1;
-    default:
-        return inner < WIDE_ENOUGH / 2 ? most(least(WIDE_ENOUGH / inner, rows / LEAST_WIDE_ROWS), 1) : 1;
-    }
+    return inner < WIDE_ENOUGH / 2 ? most(least(WIDE_ENOUGH / inner, rows / LEAST_WIDE_ROWS), 1) : 1;
 }
 
 uint64_t tally_cpu_columns_room(uint64_t inner) {

@@ -29,8 +29,8 @@ static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, s
 
 /* Whether the operator's lower uses the number of elements. */
 static bool needs_lengths(const tally_cpu_plan *plan) {
-    const tally_op op = plan->base.computation.desc.op;
-    return op == TALLY_MEAN || op == TALLY_ALL || op == TALLY_USER;
+    const tally_operator *entry = plan->base.computation.entry;
+    return !entry || tally_lowers_by_count(entry);
 }
 
 static const void *input(const tally_runs *r, const void *base, uint64_t element) {

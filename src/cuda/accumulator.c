@@ -113,6 +113,8 @@ void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulato
         t->lifted = t->lifted_lane = in_register;
         t->bytes = 16;
         return;
+    case TALLY_CLASS_USER: /* has no text */
+        return;
     case TALLY_CLASS_FLOATS:
         for (int k = 0; k < m->components; k++)
             t->acc[k] = t->lane[k] = "double";
@@ -142,24 +144,14 @@ bool tally_cuda_needs_start(const tally_computation *c) {
         return false;
     if (!c->entry)
         return strstr(c->user.lower_source ? c->user.lower_source : "", "count") != NULL;
-    switch (c->desc.op) {
-    case TALLY_ALL:
-    case TALLY_MEAN:
-    case TALLY_VAR:
-    case TALLY_STD:
-    case TALLY_ARGMIN:
-    case TALLY_ARGMAX:
-        return true;
-    default:
-        return false;
-    }
+    return tally_class_of(c->monoid) == TALLY_CLASS_INDEXED || tally_lowers_by_count(c->entry);
 }
 
 bool tally_cuda_lowers_directly(const tally_computation *c) {
-    return c->entry && c->per_result == 1 && tally_lower_component(tally_lower_texts[c->desc.op]) >= 0;
+    return c->entry && c->per_result == 1 && tally_lower_component(c->entry->lower) >= 0;
 }
 
 bool tally_cuda_sums_bytes(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
-           c->desc.op == TALLY_SUM && c->in_bytes == 1 && c->out_bytes == 1;
+           c->monoid == TALLY_MONOID_sum && tally_cuda_lowers_directly(c) && c->in_bytes == 1 && c->out_bytes == 1;
 }

@@ -184,6 +184,7 @@ static const tally_device_interface cuda_interface = {
     .alloc = tally_cuda_memory_alloc,
     .free = tally_cuda_memory_free,
     .copy = tally_cuda_memory_copy,
+    .supports = tally_cuda_supports,
     .plan_create = tally_cuda_plan_create,
     .plan_destroy = tally_gpu_plan_destroy,
     .plan_workspace = tally_gpu_plan_workspace,

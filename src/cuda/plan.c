@@ -224,6 +224,11 @@ static const tally_gpu_calls calls = {.name = "CUDA",
                                       .clear_totals = tally_cuda_clear_totals,
                                       .lower_totals = tally_cuda_lower_totals};
 
+tally_status tally_cuda_supports(const tally_device *device, const tally_computation *c) {
+    (void)device;
+    return tally_gpu_supports(c, calls.name);
+}
+
 tally_status tally_cuda_plan_create(tally_device *device, const tally_computation *c, tally_plan **plan) {
     return tally_gpu_plan_create(device, c, &calls, plan);
 }

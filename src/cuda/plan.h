@@ -21,6 +21,7 @@ typedef struct tally_cuda_plan {
     uint64_t resident; /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
 } tally_cuda_plan;
 
+tally_status tally_cuda_supports(const tally_device *device, const tally_computation *computation);
 tally_status tally_cuda_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
 
 #endif

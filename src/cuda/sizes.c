@@ -102,7 +102,7 @@ enum {
 /* Whether elements have 4 bytes and so has what a lane keeps of them, from sm_90 on, where it was measured. */
 static bool has_narrow_lanes(const tally_computation *c, int architecture) {
     if (tally_is_scan(c) || c->exact || !c->entry || architecture < 90 || c->in_bytes != 4 ||
-        tally_cuda_needs_start(c) || c->entry->flags & TALLY_OPERATOR_TWO_INPUTS ||
+        tally_cuda_needs_start(c) || c->entry->traits & TALLY_OPERATOR_TWO_INPUTS ||
         tally_monoid_texts[c->monoid].components != 1)
         return false;
     tally_cuda_accumulator t;
@@ -141,7 +141,7 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
 }
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
-    bool keys = c->desc.grouping == TALLY_KEYS, two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     unsigned element = (unsigned)c->in_bytes * (two ? 2 : 1);
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * FOLD_VECTORS * 16 / element;
     if (keys) {

@@ -84,7 +84,7 @@ static void add_component(tally_text *text, const tally_computation *c, int comp
 
 static void add_lower(tally_text *text, const tally_computation *c) {
     const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
-    const char *lower = tally_lower_texts[c->desc.op];
+    const char *lower = c->entry->lower;
     int component = tally_lower_component(lower);
     tally_text_add(text, "inline result_t lower(acc_t acc, uint64 count, uint64 start) {\n");
     if (c->per_result == 2) {
@@ -113,7 +113,7 @@ static void add_lower(tally_text *text, const tally_computation *c) {
 
 static void add_raise(tally_text *text, const tally_computation *c) {
     tally_text_add(text, "inline acc_t raise(out_t initial) {\n");
-    if (c->entry && (c->entry->flags & TALLY_OPERATOR_TAKES_INITIAL)) {
+    if (tally_has_trait(c, TALLY_OPERATOR_TAKES_INITIAL)) {
         bool integer = !tally_dtype_is_float(c->desc.acc) && !tally_dtype_is_float(c->desc.out);
         tally_text_print(text, "    acc_t r;\n    r.a0 = (decltype(r.a0))%s(value_of(initial));\n    return r;\n}\n",
                          integer ? "widest" : "");
@@ -157,7 +157,7 @@ static void add_user(tally_text *text, const tally_user_op *user) {
 
 static void add_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *s, int architecture,
                         int lane_limit) {
-    bool two = c->entry && (c->entry->flags & TALLY_OPERATOR_TWO_INPUTS);
+    bool two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     bool grouped = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
     bool folds = grouped && !tally_is_scan(c) && !c->exact;
     const struct {

@@ -23,8 +23,8 @@ static const exact_format formats[] = {
 
 enum { FINISH_SUM, FINISH_MEAN, FINISH_ROOT };
 
-static int finish_of(tally_op op) {
-    return op == TALLY_MEAN ? FINISH_MEAN : op == TALLY_NORM2 ? FINISH_ROOT : FINISH_SUM;
+static int finish_of(tally_exact_rule rule) {
+    return rule == TALLY_EXACTLY_MEAN ? FINISH_MEAN : rule == TALLY_EXACTLY_ROOT ? FINISH_ROOT : FINISH_SUM;
 }
 
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
@@ -44,7 +44,7 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
                    {"FINISH_SUM", FINISH_SUM},
                    {"FINISH_MEAN", FINISH_MEAN},
                    {"FINISH_ROOT", FINISH_ROOT},
-                   {"FINISH", (unsigned)finish_of(c->desc.op)},
+                   {"FINISH", (unsigned)finish_of(c->entry->exact)},
                    {"OUT_PRECISION", (unsigned)out->significand},
                    {"OUT_BITS", (unsigned)out->bits},
                    {"VECTORS", sizes->exact.vectors},

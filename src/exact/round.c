@@ -255,11 +255,11 @@ void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out
 }
 
 void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, tally_dtype out, void *value) {
-    switch ((int)op) {
-    case TALLY_MEAN:
+    switch (tally_operator_of(op)->exact) {
+    case TALLY_EXACTLY_MEAN:
         tally_round_mean(accumulator, out, value);
         break;
-    case TALLY_NORM2:
+    case TALLY_EXACTLY_ROOT:
         tally_round_root(accumulator, out, value);
         break;
     default:

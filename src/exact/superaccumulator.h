@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/operator.h"
 #include "tally/tally.h"
 
 /* The range of a state: bit 0 of limb 0 is the smallest unit in the last place of a summand, and there is room for 2^64
@@ -49,7 +50,7 @@ typedef struct tally_magnitude {
 
 /* Whether an operator of exact mode sums products of two elements (or of one with itself) instead of elements. */
 static inline bool tally_exact_has_products(tally_op op) {
-    return op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
+    return tally_class_of(tally_operator_of(op)->monoid) == TALLY_CLASS_SQUARE;
 }
 
 /* The layout for elements of type 'in' (f16, bf16, f32 or f64), or for products of two of them. */

@@ -12,11 +12,6 @@ const tally_monoid_text tally_monoid_texts[TALLY_MONOID_user] = {
 #include "core/monoids.def"
 };
 
-const char *const tally_lower_texts[TALLY_USER] = {
-#define TALLY_OPERATOR(enumerator, name, monoid, lower, result, flags, summary) [TALLY_##enumerator] = #lower,
-#include "core/operators.def"
-};
-
 int tally_lower_component(const char *lower) {
     const bool is_component = lower[0] == 'a' && (lower[1] == 0 || (lower[1] >= '0' && lower[1] <= '9' && !lower[2]));
     return !is_component ? -1 : lower[1] ? lower[1] - '0' : 0;

@@ -22,8 +22,8 @@ static bool is_grouped(const tally_computation *c) {
 }
 
 /* A scan from the end meets a group's last element first, and does not know in time where the group starts. */
-static tally_status check_supported(const tally_computation *c, const char *name) {
-    if (is_grouped(c) && c->reverse && (c->desc.op == TALLY_ARGMIN || c->desc.op == TALLY_ARGMAX))
+tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
+    if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
                           c->entry->name, tally_grouping_name(c->desc.grouping), name);
     return tally_user_check(c, name);
@@ -31,7 +31,7 @@ static tally_status check_supported(const tally_computation *c, const char *name
 
 tally_status tally_gpu_plan_create(tally_device *device, const tally_computation *c, const tally_gpu_calls *calls,
                                    tally_plan **out) {
-    tally_status status = check_supported(c, calls->name);
+    tally_status status = tally_gpu_supports(c, calls->name);
     if (status != TALLY_OK)
         return status;
     tally_gpu_plan *plan = calloc(1, calls->plan_bytes);

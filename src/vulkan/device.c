@@ -393,6 +393,7 @@ static const tally_device_interface vulkan_interface = {
     .alloc = tally_vulkan_alloc,
     .free = tally_vulkan_free,
     .copy = tally_vulkan_copy,
+    .supports = tally_vulkan_supports,
     .plan_create = tally_vulkan_plan_create,
     .plan_destroy = tally_gpu_plan_destroy,
     .plan_workspace = tally_gpu_plan_workspace,

@@ -44,7 +44,7 @@ static tally_vulkan_arithmetic of_value(tally_dtype in) {
 
 /* Results that are computed in floats, such as a mean. */
 static bool lowers_in_floats(const tally_computation *c) {
-    return tally_lower_component(tally_lower_texts[c->desc.op]) < 0 && c->entry->result != TALLY_RESULT_FLAG;
+    return tally_lower_component(c->entry->lower) < 0 && c->entry->result != TALLY_RESULT_FLAG;
 }
 
 /* Sums of floats: in doubles where the device has them. A scan of f32 has a result an element, and rounds each. */
@@ -220,14 +220,36 @@ static tally_status user_module_get(tally_vulkan_device *device, const char *tex
     return status;
 }
 
+static const packed_module *packed_of(const tally_vulkan_device *device, const tally_computation *c) {
+    const bool products = c->exact && tally_class_of(c->monoid) == TALLY_CLASS_SQUARE;
+    return find_packed(products ? TALLY_MONOID_dot : c->monoid, tally_vulkan_arithmetic_of(device, c));
+}
+
+tally_status tally_vulkan_module_check(const tally_vulkan_device *device, const tally_computation *c) {
+    const tally_vulkan_arithmetic arithmetic = tally_vulkan_arithmetic_of(device, c);
+    const char *const in = tally_dtype_name(c->desc.in);
+    if (!c->entry && !device->has_int64)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "a user operator takes indices and counts of 64 bits, and this device has no "
+                          "shaderInt64");
+    if (!c->entry)
+        return TALLY_OK;
+    if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",
+                          c->entry->name, in);
+    if (!device->has_int64 && tally_vulkan_has_int64(c->monoid, arithmetic))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes integers of 64 bits, and this device has no shaderInt64",
+                          c->entry->name, in);
+    if (!packed_of(device, c))
+        return tally_fail(TALLY_UNSUPPORTED, "%s of %s in %s on Vulkan: there is no kernel for it", c->entry->name, in,
+                          tally_vulkan_arithmetic_names[arithmetic]);
+    return TALLY_OK;
+}
+
 static tally_status find_user(tally_vulkan_device *device, const tally_computation *c,
                               const tally_vulkan_module **module, tally_vulkan_slot *slot) {
     tally_vulkan_operator user;
     tally_text text = {0};
-    if (!device->has_int64)
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "a user operator takes indices and counts of 64 bits, and this device has no "
-                          "shaderInt64");
     tally_status status = tally_vulkan_translate(c, &user);
     if (status != TALLY_OK)
         return status;
@@ -248,20 +270,9 @@ static tally_status find_user(tally_vulkan_device *device, const tally_computati
 
 static tally_status find_own(tally_vulkan_device *device, const tally_computation *c,
                              const tally_vulkan_module **module, tally_vulkan_slot *slot) {
-    const tally_vulkan_arithmetic arithmetic = tally_vulkan_arithmetic_of(device, c);
-    const bool products = c->exact && c->monoid != TALLY_MONOID_sum;
-    const packed_module *packed = find_packed(products ? TALLY_MONOID_dot : c->monoid, arithmetic);
-    if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
-        return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",
-                          c->entry->name, tally_dtype_name(c->desc.in));
-    if (!device->has_int64 && tally_vulkan_has_int64(c->monoid, arithmetic))
-        return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes integers of 64 bits, and this device has no shaderInt64",
-                          c->entry->name, tally_dtype_name(c->desc.in));
-    if (!packed)
-        return tally_fail(TALLY_UNSUPPORTED, "%s of %s in %s on Vulkan: there is no kernel for it", c->entry->name,
-                          tally_dtype_name(c->desc.in), tally_vulkan_arithmetic_names[arithmetic]);
-    *slot = c->exact ? (tally_vulkan_slot){0, 4} : tally_vulkan_slot_of(c->monoid, arithmetic);
-    return packed_module_get(device, packed, module);
+    *slot =
+        c->exact ? (tally_vulkan_slot){0, 4} : tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c));
+    return packed_module_get(device, packed_of(device, c), module);
 }
 
 tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_computation *c,

@@ -21,8 +21,11 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
 /* 'IN + 16 * OUT ...', as prelude.comp explains it. */
 uint32_t tally_vulkan_types_of(const tally_computation *c);
 
-/* The code of a computation and what its accumulators take. A user's operator is compiled here. TALLY_UNSUPPORTED names
- * a feature that the device lacks. Any thread may call, of this and the two that follow. */
+/* TALLY_UNSUPPORTED, with its name, for a feature that the computation takes and the device lacks. */
+tally_status tally_vulkan_module_check(const tally_vulkan_device *device, const tally_computation *c);
+
+/* The code of a computation that passed this check, and what its accumulators take. A user's operator is compiled here.
+ * Any thread may call, of this and the two that follow. */
 tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_computation *c,
                                      const tally_vulkan_module **module, tally_vulkan_slot *slot);
 

@@ -68,7 +68,9 @@ static tally_status load(tally_gpu_plan *gpu) {
     const tally_vulkan_module *module;
     plan->device = (tally_vulkan_device *)gpu->base.device;
     plan->types = tally_vulkan_types_of(c);
-    tally_status status = tally_vulkan_module_get(plan->device, c, &module, &plan->slot);
+    tally_status status = tally_vulkan_module_check(plan->device, c);
+    if (status == TALLY_OK)
+        status = tally_vulkan_module_get(plan->device, c, &module, &plan->slot);
     if (status != TALLY_OK)
         return status;
     plan->block = tally_vulkan_block_of(plan->device, plan->slot);
@@ -237,6 +239,11 @@ static const tally_gpu_calls calls = {.name = "Vulkan",
                                       .run = run,
                                       .clear_totals = clear_totals,
                                       .lower_totals = lower_totals};
+
+tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *c) {
+    const tally_status status = tally_gpu_supports(c, calls.name);
+    return status == TALLY_OK ? tally_vulkan_module_check((const tally_vulkan_device *)device, c) : status;
+}
 
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *c, tally_plan **plan) {
     return tally_gpu_plan_create(device, c, &calls, plan);

@@ -18,6 +18,7 @@ typedef struct tally_vulkan_plan {
     tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads */
 } tally_vulkan_plan;
 
+tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *computation);
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
 
 /* Whether a plan is of this back end. */

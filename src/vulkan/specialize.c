@@ -247,7 +247,7 @@ static void add_component(tally_text *text, tally_monoid monoid, tally_vulkan_ar
 static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tally_vulkan_arithmetic arithmetic,
                         bool is_signed) {
     const tally_monoid_text *m = &tally_monoid_texts[monoid];
-    const char *lower = tally_lower_texts[op];
+    const char *lower = tally_operator_of(op)->lower;
     const int component = tally_lower_component(lower);
     if (m->kind == TALLY_CLASS_VALUES) {
         tally_text_add(text, "    return result_t(output_of(acc.a0), output_of(acc.a1));\n");
@@ -292,7 +292,7 @@ static void add_lower(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     tally_text_add(text, "result_t lower(acc_t acc, wide count, wide start) {\n");
     for (int op = 0; op < TALLY_USER; op++) {
         const tally_operator *entry = tally_operator_of((tally_op)op);
-        const bool in_floats = tally_lower_component(tally_lower_texts[op]) < 0 && entry->result != TALLY_RESULT_FLAG;
+        const bool in_floats = tally_lower_component(entry->lower) < 0 && entry->result != TALLY_RESULT_FLAG;
         if (entry->monoid != monoid || (in_floats && arithmetic == TALLY_VULKAN_u64))
             continue;
         tally_text_print(text, "    if (OPERATOR == %du) {\n", op);
@@ -311,7 +311,7 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     bool takes_initial = false;
     for (int op = 0; op < TALLY_USER; op++) {
         const tally_operator *entry = tally_operator_of((tally_op)op);
-        takes_initial |= entry->monoid == monoid && (entry->flags & TALLY_OPERATOR_TAKES_INITIAL);
+        takes_initial |= entry->monoid == monoid && (entry->traits & TALLY_OPERATOR_TAKES_INITIAL);
     }
     tally_text_add(text, "acc_t raise(uvec2 bits) {\n");
     if (!takes_initial || arithmetic == TALLY_VULKAN_f32w)
