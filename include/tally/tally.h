@@ -24,6 +24,7 @@
  *     the parent may use a GPU's devices.
  *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.
  *   - A call on the CPU takes at most 256 KiB of the calling thread's stack.
+ *   - A NaN that is a mean, norm2, var, std, logsumexp or an exact sum has no sign and no payload.
  *   - Where this manual is silent, results are NumPy's: NaN propagates through min and max, argmin takes the first of
  *     equals, the sum of nothing is 0, the minimum of nothing is an error.
  */

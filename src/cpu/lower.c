@@ -51,6 +51,11 @@ static void lower_pair(const tally_cpu_plan *plan, const void *acc, size_t count
     convert(plan, in == TALLY_F16 || in == TALLY_BF16 ? TALLY_F32 : in, acc, 2 * count, out);
 }
 
+/* Processors give 0 / 0 a sign of their own, and what is not a number has none here. */
+static double real(double x) {
+    return x == x ? x : NAN;
+}
+
 /* Forms f64 or i64 values in pieces on the stack and converts them. */
 #define IN_PIECES(type, dtype, EXPRESSION)                                                                             \
     do {                                                                                                               \
@@ -80,29 +85,29 @@ static void lower_all(const tally_cpu_plan *plan, const void *acc, size_t count,
 
 static void lower_mean_i64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     const int64_t *a = acc;
-    IN_PIECES(double, TALLY_F64, (double)a[i] / (double)count_of(counts, i));
+    IN_PIECES(double, TALLY_F64, real((double)a[i] / (double)count_of(counts, i)));
 }
 
 static void lower_mean_u64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     const uint64_t *a = acc;
-    IN_PIECES(double, TALLY_F64, (double)a[i] / (double)count_of(counts, i));
+    IN_PIECES(double, TALLY_F64, real((double)a[i] / (double)count_of(counts, i)));
 }
 
 static void lower_mean_f64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     const double *a = acc;
-    IN_PIECES(double, TALLY_F64, a[i] / (double)count_of(counts, i));
+    IN_PIECES(double, TALLY_F64, real(a[i] / (double)count_of(counts, i)));
 }
 
 static void lower_root_u64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     const uint64_t *a = acc;
-    IN_PIECES(double, TALLY_F64, sqrt((double)a[i]));
+    IN_PIECES(double, TALLY_F64, real(sqrt((double)a[i])));
 }
 
 static void lower_root_f64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     const double *a = acc;
-    IN_PIECES(double, TALLY_F64, sqrt(a[i]));
+    IN_PIECES(double, TALLY_F64, real(sqrt(a[i])));
 }
 
 /* Whatever the size of the value, the index stands 8 bytes after the value's start, because it is aligned to 8. */
@@ -123,20 +128,20 @@ static double variance(const tally_cpu_plan *plan, moments m) {
 static void lower_var(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     const moments *a = acc;
-    IN_PIECES(double, TALLY_F64, variance(plan, a[i]));
+    IN_PIECES(double, TALLY_F64, real(variance(plan, a[i])));
 }
 
 static void lower_std(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     const moments *a = acc;
-    IN_PIECES(double, TALLY_F64, sqrt(variance(plan, a[i])));
+    IN_PIECES(double, TALLY_F64, real(sqrt(variance(plan, a[i]))));
 }
 
 /* An infinite largest value is the result; the sum of nothing is 0, whose logarithm is -infinity. */
 static void lower_logsumexp(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     const scaled_sum *a = acc;
-    IN_PIECES(double, TALLY_F64, isinf(a[i].largest) ? a[i].largest : a[i].largest + log(a[i].sum));
+    IN_PIECES(double, TALLY_F64, real(isinf(a[i].largest) ? a[i].largest : a[i].largest + log(a[i].sum)));
 }
 
 static void lower_user(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {

@@ -277,7 +277,9 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
     if (monoid == TALLY_MONOID_moments) /* not of too few elements, nor of infinite ones */
         tally_text_add(text, "    if (!(n > ddof) || !is_finite(a1))\n"
                              "        return single(nan_bits(OUT));\n");
-    tally_text_print(text, "    return single(output_of(%s(%s)));\n", type, lower);
+    tally_text_print(
+        text, flag ? "    return single(output_of(%s(%s)));\n" : "    return single(plain_nan(output_of(%s(%s))));\n",
+        type, lower);
 }
 
 /* Integer sums know whether they are signed by the type of the input. */

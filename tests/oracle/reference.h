@@ -35,6 +35,7 @@ typedef struct expected {
     long double value; /* floats */
     long double bound; /* floats: 0 means bit for bit after one rounding */
     bool any_zero;     /* the sign of a zero is not determined */
+    bool plain_nan;    /* a NaN is the quiet one without sign and payload */
 } expected;
 
 typedef struct reference {

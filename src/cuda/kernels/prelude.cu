@@ -161,6 +161,27 @@ template <> struct output<bf16> {
     }
 };
 
+/* A result that rounds. What is not a number is the quiet NaN without sign and payload on every back end; conversions
+ * and divisions here would give others. */
+inline void set_nan(float *to) {
+    *to = __uint_as_float(0x7fc00000);
+}
+inline void set_nan(double *to) {
+    *to = __longlong_as_double(0x7ff8000000000000ll);
+}
+inline void set_nan(f16 *to) {
+    to->bits = 0x7e00;
+}
+inline void set_nan(bf16 *to) {
+    to->bits = 0x7fc0;
+}
+template <class Out> inline Out output_of_real(double x) {
+    Out r = output<Out>::of(x);
+    if (x != x)
+        set_nan(&r);
+    return r;
+}
+
 /* The widest type of a kind, from which results are converted. */
 inline int64 widest(int8 x) {
     return x;

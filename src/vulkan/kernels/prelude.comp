@@ -266,6 +266,11 @@ wide convert_float(wide bits, uint from, uint to) {
     return round_float(x.negative, x.significand, x.exponent, to);
 }
 
+/* An output of which every NaN has no sign and no payload: devices give 0 / 0 signs of their own. */
+wide plain_nan(wide bits) {
+    return is_nan_of(take_apart(bits, OUT), OUT) ? nan_bits(OUT) : bits;
+}
+
 float float_of(uvec2 bits, uint type) {
     if (type == F32)
         return uintBitsToFloat(bits.x);
