@@ -21,7 +21,7 @@ static tally_status count_elements(const tally_computation *c, const tally_shape
         *results = c->desc.grouping == TALLY_KEYS ? s->extent : 1;
         break;
     case TALLY_AXIS:
-        /* A dimension of 0 makes the product 0 whatever the others are. */
+        /* A dimension of 0 makes the product 0, whatever the others are. */
         if (s->outer == 0 || s->inner == 0)
             break;
         fits = multiply(s->outer, s->inner, results);
@@ -104,8 +104,8 @@ static tally_status check_inputs(const tally_computation *c, const tally_args *a
     return a->initial ? check_initial(c) : TALLY_OK;
 }
 
-/* An output may be the input itself where elements map one to one; any other overlap would be read after it was
- * overwritten. */
+/* An output may be the input itself if elements map one to one; with any other overlap, elements would be overwritten
+ * before they are read. */
 static tally_status check_overlap(const tally_computation *c, const tally_args *a, uint64_t in_bytes,
                                   uint64_t out_bytes) {
     if (!in_bytes || !out_bytes)

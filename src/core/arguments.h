@@ -1,12 +1,12 @@
-/* The check of a run's arguments against its computation, before a back end gets to see them. */
+/* The check of a run's arguments against its computation, before a back end receives them. */
 #ifndef TALLY_CORE_ARGUMENTS_H
 #define TALLY_CORE_ARGUMENTS_H
 
 #include "core/computation.h"
 
 /* Checks the pointers and sizes of a run or a push (is_push) against the computation and gives the number of results.
- * How many runs of equal keys there are is known only when the keys have been read: a reduction by TALLY_KEYS gets the
- * most that there can be, and the back end checks whether the outputs have room for those that there are. */
+ * The number of runs of equal keys is known only when the keys have been read. So a reduction by TALLY_KEYS gets the
+ * largest possible number, and the back end checks whether the outputs have room for the actual number. */
 tally_status tally_args_check(const tally_computation *computation, const tally_args *args, bool is_push,
                               uint64_t *results);
 

@@ -1,6 +1,6 @@
-/* What a back end is to the rest of the library: a struct of function pointers for finding and opening devices, and
- * one for working with an open device. A device and a plan of a back end begin with the common part declared here.
- * Arguments have been checked against the header's promises before they arrive. */
+/* A back end as the rest of the library sees it: a table of functions for finding and opening devices, and one for
+ * working with an open device. A back end's device and plan begin with the common part declared here. Arguments have
+ * been checked against the header's promises before a back end receives them. */
 #ifndef TALLY_CORE_BACKEND_H
 #define TALLY_CORE_BACKEND_H
 
@@ -14,7 +14,7 @@ typedef struct tally_device_interface {
     void (*free)(tally_device *device, void *memory);
     tally_status (*copy)(tally_device *device, void *to, const void *from, size_t bytes);
 
-    /* TALLY_UNSUPPORTED with a reason where the device cannot do what was decided; plan_create asks it itself. */
+    /* TALLY_UNSUPPORTED, with a reason, if the device cannot do this computation. */
     tally_status (*supports)(const tally_device *device, const tally_computation *computation);
     tally_status (*plan_create)(tally_device *device, const tally_computation *computation, tally_plan **plan);
     void (*plan_destroy)(tally_plan *plan);
@@ -43,10 +43,10 @@ typedef struct tally_backend {
     const char *left_out; /* "CUDA (TALLY_CUDA=OFF)" in a library built without it, where all but the name is NULL */
 } tally_backend;
 
-/* Fails with TALLY_NO_DEVICE and the words for a back end that the library was built without. */
+/* Fails with TALLY_NO_DEVICE and the message for a back end that the library was built without. */
 tally_status tally_backend_refuse(const tally_backend *backend);
 
-/* Adding a back end: one line in device.c's table. Earlier ones are preferred by "auto" when they have a device. */
+/* A new back end is one line in device.c's table. "auto" prefers earlier ones if they have a device. */
 extern const tally_backend tally_cuda_backend;
 extern const tally_backend tally_vulkan_backend;
 extern const tally_backend tally_cpu_backend;

@@ -1,5 +1,5 @@
-/* A descriptor with everything decided: what a back end gets to see. Deciding and refusing happens once, here, so that
- * every back end agrees on the defaults, on what is meaningless and on the words for it. */
+/* A decided descriptor, as back ends receive it. Defaults and refusals are decided once, here, so that every back end
+ * agrees on the defaults, on what has no meaning, and on the messages. */
 #ifndef TALLY_CORE_COMPUTATION_H
 #define TALLY_CORE_COMPUTATION_H
 
@@ -33,12 +33,12 @@ static inline bool tally_is_scan(const tally_computation *c) {
     return c->desc.form != TALLY_REDUCE;
 }
 
-/* Whether it is seen only when the input has been read how many results there are: one for each run of equal keys. */
+/* Whether the number of results is known only when the input has been read: one for each run of equal keys. */
 static inline bool tally_counts_runs(const tally_computation *c) {
     return c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
 }
 
-/* Whether a group without elements is an error, because its operator has no value for it (the minimum of nothing). */
+/* Whether a group without elements is an error, because the operator has no value for it (such as a minimum). */
 static inline bool tally_empty_is_error(const tally_computation *c) {
     return !tally_is_scan(c) && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR);
 }

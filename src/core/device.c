@@ -28,7 +28,7 @@ static tally_status open_on(const tally_backend *backend, const char *options, t
     return backend->left_out ? tally_backend_refuse(backend) : backend->open(options, device);
 }
 
-/* A device that is there but does not open, a GPU without its compiler, say, leaves the choice to the next. */
+/* If a device exists but cannot be opened, such as a GPU without its compiler, the next one is tried. */
 static tally_status open_auto(tally_device **device) {
     tally_status status = tally_fail(TALLY_NO_DEVICE, "no back end finds a device on this machine");
     for (size_t i = 0; i < BACKEND_COUNT && status != TALLY_OK; i++)

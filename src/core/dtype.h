@@ -1,4 +1,4 @@
-/* Questions about element types that the whole library asks. */
+/* Questions about element types, for the whole library. */
 #ifndef TALLY_CORE_DTYPE_H
 #define TALLY_CORE_DTYPE_H
 

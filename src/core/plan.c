@@ -1,4 +1,4 @@
-/* The public calls on plans: check, then hand to the device. */
+/* The public calls on plans: they check, then call the device. */
 #include "core/arguments.h"
 #include "core/backend.h"
 #include "core/status.h"

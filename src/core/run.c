@@ -36,7 +36,7 @@ tally_status tally_run_check_empty(const tally_computation *c, const tally_args 
     return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
 }
 
-/* Names the first of the two outputs that is too small for so many runs of keys. */
+/* Names the first of the two outputs that is too small for this many runs of keys. */
 static tally_status lacks_room(const tally_computation *c, const tally_args *args, uint64_t runs) {
     const uint64_t of_out = runs * c->out_bytes * c->per_result, of_keys = runs * c->index_bytes;
     const bool is_out = args->out_bytes < of_out;

@@ -1,5 +1,5 @@
-/* What is the same in every back end's runs: which memory a run uses, the errors that depend on the data, so that their
- * words are the same everywhere, and how input in pieces is counted. */
+/* The common part of every back end's runs: the memory that a run uses, the errors that depend on the data, so that
+ * messages are the same everywhere, and the counting of input in pieces. */
 #ifndef TALLY_CORE_RUN_H
 #define TALLY_CORE_RUN_H
 
@@ -13,20 +13,19 @@ typedef struct tally_pointer {
 } tally_pointer;
 enum { TALLY_POINTERS = 7 };
 
-/* Lists what a run over 'elements' elements, or a push of them, reads and writes; members that it does not touch are
- * listed as NULL, whatever the caller has left in them. */
+/* Lists the memory that a run over 'elements' elements, or a push of them, reads and writes. Members that it does not
+ * touch are listed as NULL, whatever the caller has left in them. */
 void tally_run_pointers(const tally_computation *computation, const tally_args *args, uint64_t elements, bool is_push,
                         tally_pointer pointers[TALLY_POINTERS]);
 
 /* TALLY_INVALID_ARGUMENT unless the caller's workspace has 'bytes' bytes and lies at a multiple of 'alignment'. */
 tally_status tally_run_check_workspace(const tally_args *args, size_t bytes, size_t alignment);
 
-/* TALLY_EMPTY for a reduction of nothing whose operator has no value of nothing. For all values and along an axis,
- * where the shape tells it; which segments are empty is seen in their offsets, by the run (tally_outcome). */
+/* TALLY_EMPTY for a reduction of zero elements whose operator has no value for them: for all values and along an axis,
+ * where the shape shows it. Offsets show which segments are empty, and the run finds them (tally_outcome). */
 tally_status tally_run_check_empty(const tally_computation *computation, const tally_args *args);
 
-/* What a run by segments or keys has found. Where nothing is wrong all of it is false, and only 'runs' means anything.
- */
+/* The findings of a run by segments or keys. If nothing is wrong all are false, and only 'runs' has a meaning. */
 typedef struct tally_outcome {
     bool is_bad;      /* offsets of a segment decrease or pass the end of the values */
     bool is_empty;    /* a segment has no elements, and the operator has no value of nothing */
@@ -35,7 +34,7 @@ typedef struct tally_outcome {
     uint64_t runs;    /* of equal keys */
 } tally_outcome;
 
-/* The error that an outcome is: TALLY_BAD_OFFSETS before TALLY_EMPTY before TALLY_OUTPUT_TOO_SMALL; or TALLY_OK. */
+/* The error of an outcome: TALLY_BAD_OFFSETS before TALLY_EMPTY before TALLY_OUTPUT_TOO_SMALL; or TALLY_OK. */
 tally_status tally_run_outcome(const tally_computation *computation, const tally_args *args,
                                const tally_outcome *outcome);
 
@@ -51,8 +50,8 @@ typedef struct tally_pieces {
 tally_status tally_pieces_next(const tally_pieces *pieces, const tally_computation *computation,
                                const tally_shape *shape, uint64_t *columns);
 
-/* Checks a reduction's tally_finish and gives the number of its results, one for each column. Where nothing was pushed
- * that is one result, of no elements. */
+/* Checks a reduction's tally_finish and gives the number of its results, one for each column. Without any push that is
+ * one result, of zero elements. */
 tally_status tally_pieces_finish(const tally_pieces *pieces, const tally_computation *computation, size_t out_bytes,
                                  uint64_t *columns);
 

@@ -1,7 +1,7 @@
 /* The simple layer: one call on host memory. Plans are made on a CPU device that is opened once and kept. A plan that
- * has run waits, with its scratch memory, in a place of its own for the next call like it (16 values: 64 ns, where a
- * plan made and freed for the call takes 80 to 136). Whoever takes it leaves the place empty, so that no two threads
- * ever have the same plan. */
+ * has run is kept, with its scratch memory, for the next call like it (16 values: 64 ns; making and freeing a plan in
+ * the call takes 80 to 136). A call that takes a kept plan leaves its place empty, so no two threads ever have the same
+ * plan. */
 #include <pthread.h>
 
 #include "core/backend.h"
@@ -36,7 +36,7 @@ static tally_plan **place_of(const tally_desc *desc) {
     return &waiting[(kind * (unsigned)TALLY_DTYPE_COUNT + (unsigned)desc->in) % PLACES];
 }
 
-/* Descriptors of this layer differ in these four only. */
+/* The only four members in which descriptors of this layer differ. */
 static bool is_like(const tally_plan *plan, const tally_desc *desc) {
     const tally_desc *d = &plan->computation.desc;
     return d->op == desc->op && d->form == desc->form && d->mode == desc->mode && d->in == desc->in;
@@ -67,7 +67,7 @@ static tally_status run_once(const tally_desc *desc, const void *x, const void *
     args.x = x;
     args.y = y;
     args.out = out;
-    args.out_bytes = SIZE_MAX / 2; /* the simple layer's callers promise the size instead of telling it */
+    args.out_bytes = SIZE_MAX / 2; /* callers of the simple layer promise the size and do not pass it */
     status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
     put_plan(desc, plan);
     return status;
@@ -83,7 +83,7 @@ static tally_status simple(tally_op op, tally_form form, tally_mode mode, tally_
     return run_once(&desc, x, y, n, out);
 }
 
-/* Of the two operators that need more than x the caller learns where they are to be had. */
+/* DOT and USER need more than x; the error says which call takes them. */
 static tally_status simple_of_x(tally_op op, tally_form form, tally_mode mode, tally_dtype dtype, const void *x,
                                 size_t n, void *out) {
     if (op == TALLY_DOT)

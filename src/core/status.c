@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Long enough for the errors of a compiler that come first. */
+/* Long enough for a compiler's first errors. */
 static _Thread_local char last_error[16384] = "no error";
 
 tally_status tally_fail(tally_status status, const char *format, ...) {

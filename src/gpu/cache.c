@@ -1,6 +1,6 @@
-/* The kernel cache's files. An entry is a header that names its key, its size and its checksum, and the image. It is
- * written beside its place under a name of its own and then renamed, so that any number of processes may write the
- * same entry; the last one stays. What was left half written by a crash is nobody's entry. */
+/* The kernel cache's files. An entry is a header, with its key, its size and its checksum, and the image. It is written
+ * beside its place under a name of its own and then renamed. So any number of processes may write the same entry, and
+ * the last one stays. A file that a crash left half written is never read. */
 #define _GNU_SOURCE
 #include "gpu/cache.h"
 
@@ -20,13 +20,13 @@
 
 enum {
     FORMAT_VERSION = 1,
-    NOTED_S = 3600,           /* a use is noted an hour after the one noted last, which saves the writes of most uses */
+    NOTED_S = 3600,           /* a use is recorded an hour after the last recorded one, which saves most writes */
     LARGEST_IMAGE = 256 << 20 /* bytes, far above the some hundred thousand that kernels have */
 };
 
 static const char magic[8] = "tally"; /* and three zeros */
 
-/* In this machine's byte order: another's key would differ anyway. */
+/* In this machine's byte order; another machine's key would differ anyway. */
 typedef struct entry_header {
     char magic[8];
     uint64_t format;
@@ -70,7 +70,7 @@ static bool cache_folder(char folder[PATH_MAX]) {
         return print_path(folder, own, "");
     if (caches && caches[0] == '/') /* the XDG rules: a relative path is ignored */
         return print_path(folder, caches, "/tally");
-    /* A user without a home, Debian's /nonexistent, is given none. */
+    /* The library makes no home for a user without one (Debian's /nonexistent). */
     return home && home[0] == '/' && access(home, F_OK) == 0 && print_path(folder, home, "/.cache/tally");
 }
 
@@ -80,7 +80,7 @@ static bool entry_path(char path[PATH_MAX], const char *folder, tally_key key) {
     return print_path(path, folder, name);
 }
 
-/* Makes the folder and those above it that are missing; only this user may look into them. */
+/* Makes the folder and its missing parents, readable by this user only. */
 static bool make_folder(const char *folder) {
     char path[PATH_MAX];
     if (!print_path(path, folder, ""))
@@ -109,15 +109,15 @@ static bool read_all(int file, void *to, size_t bytes) {
     return true;
 }
 
-/* Machine code is run, so it must come from this user and nobody else may have been able to write it. */
+/* Machine code is executed, so it must come from this user, and nobody else may have been able to write it. */
 static bool is_trusted(const struct stat *status) {
     return S_ISREG(status->st_mode) && status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* cache_limit.c removes what was used longest ago, which it tells by the time of modification. */
+/* cache_limit.c removes the least recently used files, by the time of modification. */
 static void note_use(int file, const struct stat *status) {
     if (time(NULL) - status->st_mtime > NOTED_S)
-        (void)futimens(file, NULL); /* on a disk that is read only it stays what it was */
+        (void)futimens(file, NULL); /* on a read-only disk it does not change */
 }
 
 static bool read_entry(int file, tally_key key, tally_image *image) {
@@ -146,7 +146,7 @@ bool tally_cache_load(tally_key key, tally_image *image) {
     char folder[PATH_MAX], path[PATH_MAX];
     if (!cache_folder(folder) || !entry_path(path, folder, key))
         return false;
-    /* O_NONBLOCK: a pipe in the entry's place must not stop us. */
+    /* O_NONBLOCK: a pipe in the entry's place must not block this call. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return false;

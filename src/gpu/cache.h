@@ -1,8 +1,8 @@
-/* Compiled kernels on disk, one file each, named by the key. The folder is TALLY_CACHE_DIR, else
- * $XDG_CACHE_HOME/tally, else ~/.cache/tally; TALLY_CACHE=0 turns the cache off, and so does a program that runs with
- * another user's rights, which must not write where that user's environment says. The folder is kept below
- * TALLY_CACHE_MIB (cache_limit.h). Nothing here fails: what cannot be read is not there, and what cannot be written is
- * not kept. Any thread and any number of processes may call. */
+/* Compiled kernels on disk, one file each, named by the key. The folder is TALLY_CACHE_DIR, else $XDG_CACHE_HOME/tally,
+ * else ~/.cache/tally. TALLY_CACHE=0 turns the cache off. So does running with another user's rights, because such a
+ * program must not write where that user's environment says. The folder is kept below TALLY_CACHE_MIB (cache_limit.h).
+ * Nothing here fails: an unreadable entry counts as missing, and an entry that cannot be written is not kept. Any
+ * thread and any number of processes may call. */
 #ifndef TALLY_GPU_CACHE_H
 #define TALLY_GPU_CACHE_H
 
@@ -19,10 +19,10 @@ typedef struct tally_image {
 /* Releases the bytes; the image is empty afterwards. */
 void tally_image_free(tally_image *image);
 
-/* True with an image, which the caller frees, if there is a whole and undamaged entry of this user. */
+/* True, with an image that the caller frees, if there is a complete and undamaged entry of this user. */
 bool tally_cache_load(tally_key key, tally_image *image);
 
-/* Writes the entry or replaces it; a reader sees the old one or the new one, whole. */
+/* Writes the entry or replaces it; a reader sees the old or the new entry, complete. */
 void tally_cache_store(tally_key key, const tally_image *image);
 
 #endif

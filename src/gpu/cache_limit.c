@@ -1,7 +1,7 @@
-/* The folder is listed whenever an entry has been written: some microseconds for each entry in it, beside the hundreds
- * of milliseconds that it took to compile the new one. An entry's time of modification is that of its last use, because
- * loading sets it. Several processes may trim at once: what another one has removed is gone, which is no error, and a
- * process that has a removed entry open reads it to its end. */
+/* The folder is listed whenever an entry has been written, which takes some microseconds per entry, beside the hundreds
+ * of milliseconds that compiling the new one took. An entry's time of modification is its last use, because loading
+ * sets it. Several processes may trim at once: an entry that another one has removed is not an error, and a process
+ * that has a removed entry open reads it to its end. */
 #define _GNU_SOURCE
 #include "gpu/cache_limit.h"
 
@@ -57,7 +57,7 @@ static void add(listing *l, const char *name, const struct stat *status) {
         const size_t more = l->room ? 2 * l->room : 256;
         entry *grown = realloc(l->entries, more * sizeof *grown);
         if (!grown)
-            return; /* what is not in the list stays this time */
+            return; /* entries that are not in the list stay this time */
         l->entries = grown;
         l->room = more;
     }

@@ -4,8 +4,8 @@
 
 #include "tally/tally.h"
 
-/* Reads what follows the back end's name and a colon: "", which is 0, or a number. TALLY_INVALID_ARGUMENT for anything
- * else; a number that is too large for an int is INT_MAX, which no machine has. */
+/* Reads the text after the back end's name and a colon: "", which is 0, or a number. TALLY_INVALID_ARGUMENT for
+ * anything else. A number that is too large for an int becomes INT_MAX, which no machine has. */
 tally_status tally_gpu_parse_ordinal(const char *backend, const char *options, int *ordinal);
 
 /* TALLY_NO_DEVICE for a number that is not below the count of devices. 'title': the back end's name in a sentence. */

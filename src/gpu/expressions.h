@@ -18,7 +18,7 @@ typedef struct tally_monoid_text {
     const tally_component_text *component;
 } tally_monoid_text;
 
-/* By monoid. A user's operator, which comes last in that enumeration, has texts of its own. */
+/* By monoid. A user's operator, the last of that enumeration, has its own texts. */
 extern const tally_monoid_text tally_monoid_texts[TALLY_MONOID_user];
 
 /* The number of the component that a 'lower' expression consists of (1 for "a1"), or -1 if it computes something. */

@@ -1,6 +1,5 @@
-/* SipHash-2-4 with 128 bits of output (Aumasson and Bernstein 2012), under a fixed key: names kernels in the caches,
- * and is their checksum. Not a defence against someone who seeks collisions; the cache trusts only its owner's files.
- */
+/* SipHash-2-4 with 128 bits of output (Aumasson and Bernstein 2012), under a fixed key. It names kernels in the caches
+ * and is their checksum. It does not protect against deliberate collisions; the cache trusts only its owner's files. */
 #ifndef TALLY_GPU_HASH_H
 #define TALLY_GPU_HASH_H
 

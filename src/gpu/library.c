@@ -1,4 +1,4 @@
-/* Shared libraries by the POSIX calls; the only file that uses them. */
+/* Shared libraries by the POSIX calls; no other file uses these. */
 #define _GNU_SOURCE
 #include "gpu/library.h"
 

@@ -21,7 +21,7 @@ static bool is_grouped(const tally_computation *c) {
     return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
 }
 
-/* A scan from the end meets a group's last element first, and does not know in time where the group starts. */
+/* A reverse scan meets a group's last element first, and does not know in time where the group starts. */
 tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
     if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
@@ -185,7 +185,7 @@ static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
         plan->input.rows += args->shape.extent;
         plan->current = !plan->current;
     } else if (first) {
-        plan->input.begun = false; /* as if it had not been tried */
+        plan->input.begun = false; /* as if it had not been called */
     }
     return status;
 }
@@ -200,7 +200,7 @@ tally_status tally_gpu_plan_push(tally_plan *base, const tally_args *args) {
     return status;
 }
 
-/* A tally_finish without a push is the reduction of nothing. */
+/* tally_finish without a push gives the reduction of zero elements. */
 static tally_status finish(tally_gpu_plan *plan, void *out, size_t out_bytes) {
     const tally_computation *c = &plan->base.computation;
     uint64_t columns;

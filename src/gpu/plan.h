@@ -1,6 +1,6 @@
-/* Plans of GPUs, as far as every GPU back end has them: scratch memory, the checks of a run, input in pieces, and the
- * errors that kernels find. A back end's own plan begins with a tally_gpu_plan and brings a table of calls: memory,
- * kernels, and how a run is put into a stream or a command buffer. */
+/* The common part of plans of GPUs: scratch memory, the checks of a run, input in pieces, and the errors that kernels
+ * find. A back end's own plan begins with a tally_gpu_plan and brings a table of calls: memory, kernels, and how a run
+ * is put into a stream or a command buffer. */
 #ifndef TALLY_GPU_PLAN_H
 #define TALLY_GPU_PLAN_H
 
@@ -11,7 +11,7 @@
 typedef struct tally_gpu_memory {
     uint64_t address; /* 0: none */
     size_t bytes;
-    void *handle; /* what the back end knows it by */
+    void *handle; /* the back end's handle */
 } tally_gpu_memory;
 
 typedef struct tally_gpu_calls tally_gpu_calls;
@@ -23,13 +23,13 @@ typedef struct tally_gpu_plan {
     tally_gpu_memory scratch;
 
     /* Input in pieces: an accumulator for each column, in totals[current]. A run reads those and writes the others, so
-     * that they stay as they were if it fails. */
+     * that a failed run leaves them unchanged. */
     tally_pieces input;
     int current;
     tally_gpu_memory totals[2];
 } tally_gpu_plan;
 
-/* Where a run over a piece of an input finds and leaves accumulators, an address each. */
+/* The addresses at which a run over a piece finds and leaves accumulators. */
 typedef struct tally_gpu_pieces {
     uint64_t carry;  /* of earlier pieces; 0 where the input is whole */
     uint64_t total;  /* of all pieces up to this one; 0 likewise */
@@ -46,7 +46,7 @@ typedef struct tally_gpu_run {
 /* Bits that kernels of segments and keys set when they refuse to write anything. */
 enum { TALLY_GPU_REFUSED_BAD = 1, TALLY_GPU_REFUSED_EMPTY = 2, TALLY_GPU_REFUSED_RUNS = 4 };
 
-/* What such kernels have found. */
+/* The findings of such kernels. */
 typedef struct tally_gpu_findings {
     uint32_t refused;    /* TALLY_GPU_REFUSED_ bits */
     uint64_t bad, empty; /* the first segment of each kind, where the bit is set */
@@ -58,8 +58,8 @@ struct tally_gpu_calls {
     size_t plan_bytes; /* of the back end's plan */
     size_t alignment;  /* of a workspace */
 
-    /* Makes the device the calling thread's own until 'leave'; NULL where that means nothing. Around all that follow.
-     */
+    /* Makes the device current on the calling thread until 'leave'; NULL if the back end has no such notion. Called
+     * around all functions below. */
     tally_status (*enter)(const tally_device *device);
     void (*leave)(const tally_device *device);
 
@@ -73,7 +73,7 @@ struct tally_gpu_calls {
 
     /* Fills in the rest of a plan, whose gpu part but for total_bytes is there; nothing is left behind on failure. */
     tally_status (*load)(tally_gpu_plan *plan);
-    /* Gives back what 'load' and runs have put into the back end's part; NULL where the device keeps that. */
+    /* Releases what 'load' and runs have put into the back end's part; NULL if the device keeps that. */
     void (*unload)(tally_gpu_plan *plan);
 
     size_t (*workspace)(const tally_gpu_plan *plan, const tally_shape *shape);
@@ -82,8 +82,8 @@ struct tally_gpu_calls {
      * tally_gpu_conclude. */
     tally_status (*run)(tally_gpu_plan *plan, const tally_gpu_run *run);
 
-    /* Sets accumulators to nothing, or to the initial value, and gives the results of accumulators. Both wait until
-     * that is done. 'elements': of each, in all pieces. */
+    /* Sets accumulators to the identity or the initial value; lowers accumulators to results. Both wait until that is
+     * done. 'elements': of each, in all pieces. */
     tally_status (*clear_totals)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
     tally_status (*lower_totals)(tally_gpu_plan *plan, uint64_t totals, uint64_t count, uint64_t elements, void *out);
 };
@@ -95,10 +95,10 @@ struct tally_gpu_calls {
 tally_status tally_gpu_prepare(tally_gpu_plan *plan, const tally_gpu_run *run, uint64_t elements, size_t bytes,
                                uint64_t *workspace);
 
-/* Whether kernels of a computation have findings to tell. */
+/* Whether kernels of a computation report findings. */
 bool tally_gpu_has_findings(const tally_computation *computation);
 
-/* The status that the findings of a run are, once it is done; gives the caller the number of runs of keys. */
+/* The status of a finished run's findings; gives the caller the number of runs of keys. */
 tally_status tally_gpu_conclude(const tally_gpu_plan *plan, const tally_args *args, const tally_gpu_findings *findings);
 
 /* A run with an extra of the back end's own. */

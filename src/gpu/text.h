@@ -1,4 +1,4 @@
-/* Text that grows as it is written: the sources that are made for compilers. */
+/* Text that grows as it is written, for sources that are generated for compilers. */
 #ifndef TALLY_GPU_TEXT_H
 #define TALLY_GPU_TEXT_H
 
@@ -8,7 +8,7 @@
 typedef struct tally_text {
     char *bytes; /* ends with a zero; from malloc, or NULL */
     size_t length, capacity;
-    bool failed; /* there was no memory; what is added later is dropped */
+    bool failed; /* there was too little memory; later text is dropped */
 } tally_text;
 
 void tally_text_add(tally_text *text, const char *string);

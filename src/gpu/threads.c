@@ -8,8 +8,8 @@
 
 enum { MOST_THREADS = 16 };
 
-/* A thread each, unless there is but one core: where there are fewer cores than tasks, the system shares them out more
- * evenly than whole tasks would be. What the CPU back end refuses as a number is no error here: nobody has asked for
+/* One thread per task, unless there is only one core: with fewer cores than tasks, the system shares them more evenly
+ * than whole tasks would. A number that the CPU back end refuses is not an error here, because nobody has asked for
  * threads. */
 static size_t threads_for(size_t tasks) {
     const char *text = getenv("TALLY_THREADS");
