@@ -50,7 +50,7 @@ int arguments_read(const argument_table *table, unsigned command, void *settings
     for (int found; (found = getopt_long(argc, argv, letters, known, NULL)) != -1;) {
         const argument *const row = find(table, command, found);
         if (!row)
-            return FAULT_USAGE; /* getopt has said what is wrong */
+            return FAULT_USAGE; /* getopt has printed the message */
         bool *const before = &given[row - table->rows];
         if (*before && row->value && !row->repeats)
             return fault_usage(f, "--%s is given more than once", row->name);

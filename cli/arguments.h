@@ -1,5 +1,5 @@
-/* arguments.h: command lines as tables. An option is declared once, as a row: what reads it, where its value goes, and
- * what the help says of it. getopt_long does the reading.
+/* arguments.h: command lines as tables. An option is declared once, as a row: the function that reads it, the place of
+ * its value, and its help text. getopt_long does the reading.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_ARGUMENTS_H
@@ -33,15 +33,15 @@ typedef struct argument_table {
     size_t count;
 } argument_table;
 
-/* Reads the options; what is left, the operands, stands at argv[*operands] and after it. argv[0] begins getopt's own
- * messages, which go to standard error; then the fault is empty. */
+/* Reads the options; the operands then stand at argv[*operands] and after it. getopt's own messages begin with argv[0]
+ * and go to standard error; the fault is then empty. */
 int arguments_read(const argument_table *table, unsigned command, void *settings, int argc, char **argv, int *operands,
                    fault *f);
 
 /* Prints the help of a section of the table; false if no row of it is for the command. */
 bool arguments_help(const argument_table *table, unsigned command, int section, const char *heading);
 
-/* What most rows take: a bool set to true; the text; an int; a type. */
+/* Functions for most rows: they set a bool to true, take the text, an int, or a type. */
 argument_take argument_flag, argument_text, argument_int, argument_dtype;
 
 #endif

@@ -1,5 +1,5 @@
-/* `tally bench`: how fast the library is on this machine, held against the machine's own roofs, which are measured in
- * the same run. Prints a table that fills in as rows finish, and writes JSON on request.
+/* `tally bench`: how fast the library is on this machine, beside the machine's own roofs, which are measured in the
+ * same run. It prints a table that fills in as rows finish, and writes JSON on request.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef _GNU_SOURCE
@@ -94,7 +94,7 @@ void bench_print_time(FILE *file, double seconds) {
 
 static void print_name(FILE *file, const char *name) {
     fprintf(file, "  %-44s", name);
-    fflush(file); /* the row is seen while it is being measured */
+    fflush(file); /* shows the row while it is being measured */
 }
 
 static void print_result(FILE *file, const bench_result *r) {
@@ -233,7 +233,7 @@ static int bench_device(const settings *s, tally_device *device, const bench_row
     return code;
 }
 
-/* The file of the results is opened before minutes of measuring. */
+/* Opens the file of the results before minutes of measuring. */
 static int run(settings *s, const bench_rows *rows, fault *f) {
     tally_device *device = NULL;
     out_file json = {0};

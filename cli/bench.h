@@ -1,5 +1,5 @@
-/* What the files of `tally bench` share: the roofs of the machine, the data, the rows and the measurement. The command
- * sees the library through its public header only, so that it measures what any caller gets.
+/* Shared by the files of `tally bench`: the roofs of the machine, the data, the rows and the measurement. The command
+ * uses only the library's public header, so it measures what any caller gets.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_BENCH_H
@@ -15,9 +15,9 @@
 /* ------------------------------------------------------------------------------------------------ roofs ----- */
 
 /* The roof of a computation is the time of the best plain loop that reads each input byte once and writes each output
- * byte once, over the very buffers of the computation: a list of moves, each a copy (from and to), a read (to is NULL:
- * summed) or a fill (from is NULL). A reduction's roof is thus one read of its inputs; a scan's is one copy; a
- * segmented sum's is a copy of as many bytes as it writes and a read of the rest. */
+ * byte once, over the same buffers. It is a list of moves, each a copy (from and to), a read (to is NULL: summed) or a
+ * fill (from is NULL). So a reduction's roof is one read of its inputs; a scan's is one copy; a segmented sum's is a
+ * copy of as many bytes as it writes and a read of the rest. */
 typedef struct bench_move {
     const void *from;
     void *to;
@@ -37,7 +37,7 @@ typedef struct bench_span {
     size_t bytes;
 } bench_span;
 
-/* Pairs the inputs with the outputs, front to front: copies as far as both go, then reads or fills what is left. */
+/* Pairs the inputs with the outputs, front to front: copies while both last, then reads or fills the rest. */
 void bench_roof_of(const bench_span *inputs, size_t inputs_count, const bench_span *outputs, size_t outputs_count,
                    bench_roof *roof);
 
@@ -65,7 +65,7 @@ typedef enum bench_data {
     BENCH_SPREAD_20,  /* floats: uniform exponents from 2^-20 to 2^20, both signs */
     BENCH_SPREAD_100,
     BENCH_BITS, /* floats: random bits, every finite number possible */
-    BENCH_GIVEN /* what the caller has put into the pools */
+    BENCH_GIVEN /* the data that the caller has put into the pools */
 } bench_data;
 
 typedef enum bench_lengths {
@@ -129,13 +129,13 @@ typedef struct bench_result {
     double bytes;         /* that the work must move */
     double roof_seconds;  /* best time of the roof in the same rounds */
     double plain_seconds; /* of the fast sum, for exact rows */
-    double ratio;         /* what the row's measure says */
+    double ratio;         /* the value of the row's measure */
     bench_measure measure;
     char roof_way[32];
 } bench_result;
 
-/* Rounds of one batch of each way of the roof, of the plain sum where there is one, and of the subject, so that what
- * the machine's other users do hits all of them alike; the best batch of each counts. */
+/* Rounds of one batch of each loop of the roof, of the plain sum if there is one, and of the subject, so that other
+ * users of the machine disturb all of them alike. The best batch of each counts. */
 void bench_measure_row(tally_device *device, const bench_row *row, const bench_options *options, bench_result *result);
 void bench_measure_roof(const bench_roof *roof, const bench_options *options, bench_result *result);
 

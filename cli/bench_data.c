@@ -19,8 +19,8 @@ static uint64_t hash(uint64_t index) {
     return z ^ (z >> 31);
 }
 
-/* Four uniform numbers summed and scaled to variance 1: near enough to a normal one, and every bit of the mantissa is
- * used because the scale is no power of two. */
+/* The sum of four uniform numbers, scaled to variance 1: near enough to a normal one, and every bit of the mantissa is
+ * used because the scale is not a power of two. */
 static double normal(uint64_t index) {
     uint64_t a = hash(2 * index), b = hash(2 * index + 1);
     double sum = (double)(a >> 32) + (double)(a & 0xffffffffu) + (double)(b >> 32) + (double)(b & 0xffffffffu);
@@ -82,7 +82,7 @@ static void fill_random_bits(const fill_job *job, size_t start, size_t end, size
     }
 }
 
-/* A random pattern that is no number becomes one by losing the top bit of its exponent. */
+/* A random pattern that is not a number becomes one by clearing the top bit of its exponent. */
 static void fill_finite_bits(const fill_job *job, size_t start, size_t end) {
     fill_random_bits(job, start, end, tally_dtype_size(job->dtype));
     for (size_t i = start; i < end; i++) {
@@ -177,8 +177,8 @@ uint64_t bench_fill_keys(int32_t *keys, uint64_t n, uint64_t length) {
 
 static bench_span pools[BENCH_POOLS];
 
-/* Large pages where the system grants them on request: then the figures are those of memory, not of page tables, for
- * the roof and the library alike. */
+/* Large pages if the system grants them: then the figures show memory, not page tables, for the roof and the library
+ * alike. */
 void *bench_pool(int pool, size_t bytes) {
     const size_t large_page = (size_t)2 << 20;
     if (bytes <= pools[pool].bytes)

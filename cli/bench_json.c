@@ -1,5 +1,5 @@
-/* The results of `tally bench` in the shape of Google Benchmark's JSON, so that its tools read them: a context, and an
- * array of benchmarks with times in nanoseconds and the ratios as user counters.
+/* The results of `tally bench` in the format of Google Benchmark's JSON, so that its tools can read them: a context,
+ * and an array of benchmarks with times in nanoseconds and the ratios as user counters.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef _GNU_SOURCE

@@ -1,5 +1,5 @@
-/* One measurement: the roof, the plain sum where a row is held against one, and the row itself, batch after batch in
- * turn, so that a neighbour's noise falls on all of them; the best batch of each counts.
+/* One measurement: the roof, the plain sum if a row is compared with one, and the row itself, batch after batch in
+ * turn, so that other programs disturb all of them alike. The best batch of each counts.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "bench.h"
@@ -10,12 +10,13 @@ enum {
     LEAST_ROUNDS = 5,
     MOST_ROUNDS = 10000,
     WAYS = 8,          /* of a roof, at most */
-    ROUNDS_OF_ALL = 3, /* after these, ways of the roof that are far behind are left out */
-    STEADY_ROUNDS = 4  /* the measurement ends when so many rounds in a row brought nothing better ... */
+    ROUNDS_OF_ALL = 3, /* after these, loops of the roof that are far behind are left out */
+    STEADY_ROUNDS = 4  /* the measurement ends when this many rounds in a row brought no improvement ... */
 };
-#define BETTER     0.99 /* ... by this much */
-#define FAR_BEHIND 1.6  /* less would drop the best way when another program holds a core in the first rounds */
-#define PATIENCE   4    /* times min_time, for a machine that never gets steady */
+#define BETTER 0.99 /* ... by this much */
+#define FAR_BEHIND                                                                                                     \
+    1.6            /* with less, the best loop would be dropped when another program holds a core in the first rounds */
+#define PATIENCE 4 /* times min_time, for a machine that never gets steady */
 
 typedef struct subject {
     tally_plan *plan;
@@ -36,7 +37,7 @@ typedef struct roof_times {
 /* ---------------------------------------------------------------------------------------------- the parts ----- */
 
 static bool run_batch(subject *s) {
-    /* Wakes the threads and warms the caches, where that could be seen in the batch. */
+    /* Wakes the threads and warms the caches if the batch would show it. */
     if (s->iterations > 1 && tally_run(s->plan, &s->args, TALLY_SYNCHRONOUS) != TALLY_OK)
         return false;
     double cpu = bench_cpu_seconds();
@@ -53,7 +54,7 @@ static bool run_batch(subject *s) {
     return true;
 }
 
-/* As many calls as make a batch long enough for the clock. */
+/* The number of calls that makes a batch long enough for the clock. */
 static size_t calls_for(double seconds, double sample) {
     double calls = seconds > 0 ? sample / seconds : 1000;
     return calls < 1 ? 1 : calls > 1e6 ? (size_t)1000000 : (size_t)calls + 1;
@@ -108,7 +109,7 @@ static void roof_round(roof_times *t, int round) {
     }
 }
 
-/* Whether a best time has fallen since it was last noted. */
+/* Whether a best time has improved since it was last recorded. */
 static bool got_better(double *least, double now) {
     bool better = *least == 0 || now < *least * BETTER;
     if (better)
@@ -140,7 +141,8 @@ static bool measure(roof_times *roof, subject *plain, subject *row, const bench_
 
 /* ------------------------------------------------------------------------------------------- data of a row ----- */
 
-/* What lies in the pools, so that rows of the same data do not make it again. A prefix of a longer fill serves. */
+/* The contents of the pools, so that rows of the same data need not make it again. A prefix of a longer fill suffices.
+ */
 typedef struct filled {
     void *memory;
     tally_dtype dtype;
@@ -201,7 +203,7 @@ static bool prepare_index(const bench_row *row, uint64_t n, buffers *b, tally_ar
     return true;
 }
 
-/* Points args at filled memory and lists the bytes that the work must move. False: no memory. */
+/* Points args at filled memory and lists the bytes that the work must move. False if there is too little memory. */
 static bool prepare(const bench_row *row, tally_dtype out, tally_args *args, bench_roof *roof) {
     static filled x_now, y_now;
     const uint64_t n = row->shape.outer * row->shape.extent * row->shape.inner;

@@ -51,7 +51,7 @@ static const roof_kernels kernels_baseline = {"baseline", read_baseline, copy_ba
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* The halves are loaded through memory so that no 64-byte vector has to be cut up in a register. */
+/* Loads the halves through memory so that no 64-byte vector must be split in a register. */
 #define ROOF(name)  name##_avx2
 #define ROOF_TARGET __attribute__((target("avx2")))
 #define ROOF_STREAM(to, value)                                                                                         \
@@ -106,7 +106,7 @@ static struct {
     pthread_cond_t wake;
     bool asleep; /* under lock */
     atomic_bool spin;
-    atomic_uint round; /* a new value: there is a share to do */
+    atomic_uint round; /* a new value: there is a share of work */
     atomic_uint done;
     atomic_bool stop;
     bench_share share;
@@ -192,7 +192,7 @@ bool bench_team_start(unsigned threads) {
     team.members = calloc(threads ? threads : 1, sizeof *team.members);
     if (!team.members)
         return false;
-    /* The number is final before any thread runs; on a failure the team is told to stop with those it has. */
+    /* The number is final before any thread runs; on a failure the threads started so far are told to stop. */
     team.threads = threads ? threads : 1;
     for (unsigned i = 1; i < team.threads; i++) {
         member *new_member = &team.members[i - 1];
@@ -322,7 +322,7 @@ double bench_roof_seconds(const bench_roof *roof, size_t way, size_t iterations)
     size_t stores = stores_of(roof);
     roof_job job = {.roof = roof, .kernels = kernels_of_this_machine(), .store = (int)(way % stores)};
     const bool all = way < stores && team.threads > 1;
-    static volatile uint64_t keep; /* the sums have a reader, so that no compiler drops them */
+    static volatile uint64_t keep; /* reads the sums, so that no compiler drops them */
     double start;
     if (all) {
         team_wake();

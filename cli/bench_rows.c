@@ -1,4 +1,4 @@
-/* What `tally bench` measures: every row is a descriptor, a shape and a kind of data; rows that share a type stand
+/* The rows of `tally bench`: every row is a descriptor, a shape and a kind of data. Rows that share a type stand
  * together so that the data is made once.
  *
  * SPDX-License-Identifier: Apache-2.0 */
@@ -13,7 +13,8 @@
 
 static const uint64_t two_to_26 = UINT64_C(1) << 26;
 
-/* The next row, with the fields that most rows share; NULL when memory is out, which rows_make sees by the count. */
+/* The next row, with the fields that most rows share; NULL if there is too little memory, which rows_make notices by
+ * the count. */
 static bench_row *add(bench_rows *rows, const char *group, tally_op op, tally_dtype in, uint64_t n) {
     if (rows->count == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 256;
@@ -189,7 +190,7 @@ static bool add_exact(bench_rows *rows) {
     for (int t = 0; t < 3; t++)
         for (int data = 0; data <= BENCH_BITS; data++) {
             if (types[t] == TALLY_F16 && data == BENCH_SPREAD_100)
-                continue; /* a half has no such exponents */
+                continue; /* f16 and bf16 have no such exponents */
             bench_row *row = add(rows, "Exact sums beside the plain sum", TALLY_SUM, types[t], two_to_26);
             if (!name(row, "exact/sum/%s/%s", tally_dtype_name(types[t]), data_names[data]))
                 return false;

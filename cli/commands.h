@@ -1,5 +1,5 @@
-/* commands.h: the commands, each a file of its own. argv[0] is the command's name. They return the exit code with the
- * fault filled in where it is not 0.
+/* commands.h: the commands, each in a file of its own. argv[0] is the command's name. They return the exit code, with
+ * the fault filled in if it is not 0.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_COMMANDS_H

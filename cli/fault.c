@@ -1,4 +1,4 @@
-/* fault.c: messages are formatted here so that every part of the command words them into the same place.
+/* fault.c: formats messages, so that every part of the command writes them into the same place.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "fault.h"

@@ -11,7 +11,7 @@
 
 enum {
     FAULT_DATA = 1, /* bad data, a failing file or device */
-    FAULT_USAGE = 2 /* a command line that could not be meant */
+    FAULT_USAGE = 2 /* a malformed command line */
 };
 
 typedef struct fault {
@@ -30,7 +30,7 @@ int fault_usage(fault *f, const char *format, ...) FAULT_PRINTF(2, 3); /* return
 /* Prints "tally: NAME: warning: ..." on standard error at once; the work goes on. */
 void fault_warn(const char *name, const char *format, ...) FAULT_PRINTF(2, 3);
 
-/* A piece of a file as it may stand in a message: in single quotes, at most about 40 bytes, control bytes escaped. */
+/* A piece of a file for a message: in single quotes, at most about 40 bytes, control bytes escaped. */
 #define FAULT_QUOTE_MAX 192
 const char *fault_quote(char out[FAULT_QUOTE_MAX], const char *text, size_t length);
 

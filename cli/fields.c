@@ -1,6 +1,5 @@
-/* fields.c: see fields.h. The reader walks over a buffer of the input byte by byte, in runs of ordinary bytes where it
- * can, keeps only the fields that it is asked to keep (so that a line may be of any length), and counts lines and bytes
- * for messages.
+/* fields.c: see fields.h. The reader walks over a buffer of the input byte by byte, in runs of ordinary bytes if it
+ * can. It keeps only the requested fields, so a line may be of any length, and counts lines and bytes for messages.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "fields.h"
@@ -154,7 +153,7 @@ static int plain_part(fields *r, keeping keep, fault *f) {
     }
 }
 
-/* What follows a field: a delimiter, the end of the row or of the input. Takes it. */
+/* Takes the delimiter, the end of the row or the end of the input after a field. */
 static int take_field_end(fields *r, field_end *end, fault *f) {
     int code = 0;
     if ((code = skip_blanks(r, f)) != 0)
@@ -231,8 +230,8 @@ static int skip_comment(fields *r, fault *f) {
     }
 }
 
-/* Moves to the first byte of the next row; *there says if there is one. A line of blanks is none; but a tab may stand
- * for an empty first field. */
+/* Moves to the first byte of the next row; *there says whether there is one. A line of blanks is not a row; but a tab
+ * may stand for an empty first field. */
 int fields_next_row(fields *r, bool *there, fault *f) {
     int code = 0;
     for (;;) {
@@ -286,7 +285,7 @@ static bool row_has(const fields *r, char candidate) {
     return false;
 }
 
-/* Moves what is unread to the front and fills up, so that the buffer holds as much of the first row as it can. */
+/* Moves the unread bytes to the front and fills up, so that the buffer holds as much of the first row as possible. */
 static int gather(fields *r, fault *f) {
     const size_t unread = r->length - r->at;
     size_t more = 0;
@@ -301,7 +300,7 @@ static int gather(fields *r, fault *f) {
     return code;
 }
 
-/* Semicolons stand before commas, which are decimal points where semicolons separate. */
+/* Semicolons come before commas, which are decimal points in files that semicolons separate. */
 int fields_detect_delimiter(fields *r, fault *f) {
     static const char order[] = {'\t', ';', ','};
     const int code = gather(r, f);

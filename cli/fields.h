@@ -45,21 +45,21 @@ typedef struct fields {
 int fields_open(fields *reader, const source *from, char delimiter, char comment, fault *f);
 void fields_close(fields *reader);
 
-/* Passes what may stand before the first row, and refuses UTF-16. */
+/* Skips a byte order mark, and refuses UTF-16. */
 int fields_begin(fields *reader, fault *f);
 
 /* Moves to the first byte of the next row; *there says if there is one. A line of blanks is none; but a tab may stand
  * for an empty first field. */
 int fields_next_row(fields *reader, bool *there, fault *f);
 
-/* At the first row, before a field of it is read: what separates fields, told or found in it. */
+/* At the first row, before a field of it is read: sets the delimiter, given or found in the row. */
 void fields_delimit(fields *reader, char delimiter);
 int fields_detect_delimiter(fields *reader, fault *f);
 
 /* Takes a field and what ends it. */
 int fields_read(fields *reader, keeping keep, field_end *end, fault *f);
 
-/* The kept field goes to a second place, and what was there comes back. */
+/* Moves the kept field to a second place, and the second place's contents back. */
 void fields_swap(fields *reader);
 
 #endif

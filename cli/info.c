@@ -1,4 +1,5 @@
-/* info.c: tally ops and tally devices: what this build can compute, and on what, and how fast that reads its memory.
+/* info.c: tally ops and tally devices: what this build can compute, on which devices, and how fast they read their
+ * memory.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
@@ -48,8 +49,8 @@ int command_ops(int argc, char **argv, fault *f) {
 
 /* ---- devices ---- */
 
-/* How fast a device reads its memory: a sum of f32 over more than any cache holds, the best of some. A sum waits for
- * nothing but memory, and the call itself takes some microseconds of a millisecond. */
+/* How fast a device reads its memory: the best of several sums of f32 over more than any cache holds. A sum waits only
+ * for memory, and the call itself takes some microseconds of a millisecond. */
 enum { MEASURE_MIB = 4096, MEASURE_FIRST = 1 << 20, MEASURE_LEAST = 3, MEASURE_MOST = 20 /* runs */ };
 static const double measure_seconds = 0.5;
 
@@ -117,7 +118,7 @@ static tally_status measure(tally_device *device, size_t bytes, double *bytes_a_
     return status;
 }
 
-/* 4 GiB, or what is an eighth of a smaller memory. */
+/* 4 GiB, or an eighth of a smaller memory. */
 static int measure_device(const tally_device_info *info, double *bytes_a_second, fault *f) {
     tally_device *device;
     uint64_t mib = info->memory_bytes / 8 >> 20;

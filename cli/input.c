@@ -74,8 +74,8 @@ static int check_npy_size(const input *in, fault *f) {
     return 0;
 }
 
-/* A type on the command line may give a meaning to two opaque bytes, or read 16-bit integers as the floats that they
- * carry for programs without such a type. It does not convert. */
+/* A type on the command line may name the meaning of two opaque bytes, or say that 16-bit integers hold the bits of
+ * floats, from programs without such a type. It does not convert. */
 static int apply_npy_dtype(input *in, const npy_header *header, const input_options *options, fault *f) {
     const tally_dtype wanted = options->dtype;
     const bool carries_halves = header->opaque || header->dtype == TALLY_U16 || header->dtype == TALLY_I16;
@@ -157,7 +157,7 @@ static int reopen_text(input *in, fault *f) {
     return text_open(&in->from, &in->text_options, &in->text, f);
 }
 
-/* Else all that were found wrong would be a zero byte somewhere. */
+/* Otherwise the only error found would be a zero byte somewhere. */
 static int refuse_compressed(const input *in, fault *f) {
     static const struct {
         const char *magic, *kind, *how;
@@ -187,7 +187,7 @@ static int open_text(input *in, const input_options *options, fault *f) {
     in->count = INPUT_UNKNOWN;
     in->dtype = options->dtype;
     if (in->dtype == TALLY_DEFAULT) {
-        /* A pipe is looked through as it comes: one that is no text, or has no end, need not be put aside whole. */
+        /* A pipe is examined as it arrives: one that is not text, or has no end, need not be stored whole. */
         const bool pipe = !in->bytes.seekable;
         if (pipe)
             stream_keep(&in->bytes);
@@ -256,7 +256,7 @@ static int ended_early(const input *in, fault *f) {
                       (unsigned long long)in->position, (unsigned long long)in->count);
 }
 
-/* A raw pipe of which --shape says how much it brings must end there: only then can the shape be right. */
+/* A raw pipe whose length follows from --shape must end there; only then can the shape be right. */
 static int check_raw_end(input *in, fault *f) {
     unsigned char byte;
     size_t got;
@@ -335,7 +335,7 @@ int input_make_seekable(input *in, fault *f) {
         return text_to_numbers(in, f);
     if (in->bytes.seekable)
         return 0;
-    /* The header of an npy pipe has been taken already: what is put aside starts behind it. */
+    /* The header of an npy pipe has been read already, so the stored bytes start after it. */
     const uint64_t taken = in->bytes.offset;
     if ((code = stream_spool(&in->bytes, f)) != 0)
         return code;

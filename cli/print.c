@@ -26,7 +26,7 @@ void print_elements(const output_array *a, uint64_t first, const void *elements,
         print_element(a, first + i, (const unsigned char *)elements + i * size);
 }
 
-/* Walks over an array in NumPy's order while it lies in the order of memory that it has. */
+/* Walks over an array in NumPy's order, whatever its order in memory. */
 typedef struct walk {
     uint64_t index[OUTPUT_MAX_RANK], stride[OUTPUT_MAX_RANK];
     uint64_t at; /* in memory, in elements */
@@ -45,7 +45,7 @@ static walk walk_over(const output_array *a) {
     return w;
 }
 
-/* To the next element; returns how many of the last dimensions came to their end with the present one. */
+/* Moves to the next element; returns how many of the last dimensions ended with the present one. */
 static int walk_on(walk *w, const output_array *a) {
     int ended = 0;
     for (int axis = a->rank - 1; axis >= 0; axis--) {

@@ -1,5 +1,5 @@
-/* progress.h: one line on standard error that says how far the reading is. It appears only on a terminal, only after a
- * second of work, and is wiped away at the end.
+/* progress.h: one line on standard error that shows the progress of reading. It appears only on a terminal and only
+ * after a second of work, and is wiped at the end.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_PROGRESS_H

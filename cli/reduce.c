@@ -72,7 +72,7 @@ static int push_sent(void *context, fault *f) {
     return code != 0 ? code : wrap_push(&r->second, r->second.plan, &args, w->x.name, f);
 }
 
-/* Sends what is in the buffers on its way, so that they can be filled again. */
+/* Starts the job for the buffers' contents, so that they can be filled again. */
 static int push(reduction *r, uint64_t extent) {
     work *const w = &r->w;
     int code;
@@ -92,7 +92,7 @@ static int finish_pushed(reduction *r) {
     return code != 0 ? code : wrap_finish(w, &r->second, r->second.plan);
 }
 
-/* The second input of a dot, as far as the first one went; at the end it must end, too. */
+/* The second input of a dot, as far as the first one was read; at the end it must end, too. */
 static int read_second(reduction *r, size_t got, size_t capacity) {
     size_t also;
     work *const w = &r->w;

@@ -154,14 +154,15 @@ static int write_rows(scanning *s, uint64_t rows, uint64_t place) {
     return work_write(&s->w, place, s->out.host, (size_t)(rows * s->g.inner));
 }
 
-/* What is still on its way, written. */
+/* Writes the last piece. */
 static int write_last(scanning *s) {
     uint64_t rows, place;
     const int code = receive(s, &rows, &place);
     return code != 0 ? code : write_rows(s, rows, place);
 }
 
-/* Sends the rows in the buffer on their way as the next piece of the group, and meanwhile writes those before them. */
+/* Starts the job for the rows in the buffer as the next piece of the group, and meanwhile writes the rows before them.
+ */
 static int push_piece(scanning *s, uint64_t rows, bool first_of_group, uint64_t place) {
     work *const w = &s->w;
     uint64_t rows_before, place_before;

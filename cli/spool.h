@@ -1,5 +1,5 @@
-/* spool.h: bytes put aside until they can be used: in memory while they are few, else in a temporary file that has no
- * name (in $TMPDIR, or /tmp) and so leaves nothing behind however the command ends.
+/* spool.h: bytes that are stored until they can be used: in memory while they are few, else in a temporary file without
+ * a name (in $TMPDIR, or /tmp), which leaves nothing behind however the command ends.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_SPOOL_H

@@ -1,5 +1,5 @@
 /* stream.c: see stream.h. Regular files are read with pread, so that the position of a standard input that is shared
- * with other commands plays no part.
+ * with other commands does not matter.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "stream.h"
@@ -18,7 +18,8 @@ static int failed(const stream *s, int error, fault *f) {
     return fault_data(f, "%s: cannot read at byte %llu: %s", s->name, (unsigned long long)s->offset, strerror(error));
 }
 
-/* Of an npy file in a pipe no more than tells it, since what follows its array is the next command's. */
+/* Reads only as much of an npy file in a pipe as recognises it, since the bytes after its array are the next command's.
+ */
 static int read_pipe_head(stream *s) {
     size_t more = 0;
     int error = read_fully(s->fd, s->head, NPY_MAGIC_BYTES, &s->head_length);

@@ -43,8 +43,9 @@ int stream_read(stream *s, void *bytes, size_t n, size_t *got, fault *f);
 /* Moves to an offset; only when seekable. */
 void stream_seek(stream *s, uint64_t offset);
 
-/* A pipe that is to be read more than once. Between the two calls, the first before anything is read and the second at
- * the end, what stream_read gives is put aside as well; the second makes the stream seekable and goes to its start. */
+/* For a pipe that must be read more than once. Between the two calls, the first before anything is read and the second
+ * at the end, the bytes of stream_read are also stored. The second call makes the stream seekable and goes to its
+ * start. */
 void stream_keep(stream *s);
 void stream_kept(stream *s);
 

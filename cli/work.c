@@ -32,7 +32,7 @@ static int check_column(const input *in, const text_options *text, fault *f) {
                        in->format == INPUT_NPY ? "an npy file" : "raw numbers");
 }
 
-/* What text alone has, a column and so on, is for the second input if it was given once and only that one is text. */
+/* Options of text, such as a column, apply to the second input if they were given once and only that input is text. */
 static int open_inputs(work *w, const options *o, fault *f) {
     const text_options *const first = &o->inputs[0].text;
     input_options second = o->inputs[1];
@@ -56,13 +56,13 @@ int work_open(work *w, const options *o, fault *f) {
     int code;
     w->o = o;
     w->f = f;
-    /* The device first: its spec may be wrong, and opening an input may read all of it. */
+    /* Opens the device first: its spec may be wrong, and opening an input may read all of it. */
     if ((code = work_check(w, NULL, tally_open(o->device, &w->device))) != 0)
         return code;
     tally_device_info info = {.struct_size = sizeof info};
     if ((code = work_check(w, NULL, tally_device_describe(w->device, &info))) != 0)
         return code;
-#ifndef TALLY_CLI_APART /* by which tests/cli has the CPU treated as if its memory were another's */
+#ifndef TALLY_CLI_APART /* tests/cli uses it to treat the CPU as if its memory were another's */
     w->host_memory = strncmp(info.spec, "cpu", 3) == 0;
 #endif
     w->is_cuda = strncmp(info.spec, "cuda", 4) == 0;
@@ -100,7 +100,7 @@ int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags,
 
 /* ---- buffers ---- */
 
-/* Copies between locked memory and a GPU go at the speed of the bus. */
+/* Copies between locked memory and a GPU run at the speed of the bus. */
 static int host_make(work *w, size_t bytes, void **memory) {
     if (w->is_cuda)
         return work_check(w, NULL, tally_cuda_alloc_host(w->device, bytes, memory));

@@ -1,5 +1,5 @@
-/* work.h: what every computing command needs around the library: a device, plans, buffers, and the library's errors
- * turned into faults.
+/* work.h: the library as every computing command uses it: a device, plans, buffers, and the library's errors turned
+ * into faults.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_WORK_H
@@ -17,13 +17,13 @@
 #include "output.h"
 #include "worker.h"
 
-/* Input is read and computed in pieces of this many bytes. They stay in the cache between the read and the computation,
- * and the results of fast float sums depend on where they end, so the figure is the same on every machine. */
+/* Input is read and computed in pieces of this many bytes. They stay in the cache between the read and the computation.
+ * The results of fast float sums depend on where they end, so the figure is the same on every machine. */
 enum { PIECE_BYTES = 1 << 22 };
 
-/* Memory that both the command and the device see: one block where the device computes in host memory. Else the host's
- * block is locked, where that is to be had, and there may be two of them: one that the command fills or writes out
- * while the other is on its way to or from the device. */
+/* Memory for both the command and the device: one block if the device computes in host memory. Otherwise the host's
+ * block is locked if possible, and there may be two of them: the command fills or writes out one while the other is
+ * copied to or from the device. */
 typedef struct buffer {
     void *host, *sent; /* one and the same where the device computes in host memory; sent is NULL without a second */
     void *device;

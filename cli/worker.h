@@ -26,10 +26,10 @@ typedef struct worker {
     fault f;
 } worker;
 
-/* Starts a job; the one before must have been waited for. Does the job at once where no thread is to be had. */
+/* Starts a job; the job before must have been waited for. Does the job at once if no thread can be started. */
 void worker_start(worker *w, worker_job *job, void *context);
 
-/* Waits for the job and gives its code, with its fault in 'f'; 0 where there was none. */
+/* Waits for the job and returns its code, with its fault in 'f'; 0 if there was none. */
 int worker_wait(worker *w, fault *f);
 
 /* Waits for the job and ends the thread. */

@@ -2,7 +2,7 @@
  * and merge with itself. An input that it refuses must leave the output alone. Each input is tried as it is and with a
  * corrected checksum, which lets mutations past the checksum.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
