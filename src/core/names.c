@@ -5,24 +5,47 @@
 #include "core/nearest.h"
 #include "core/status.h"
 
-static const struct {
-    const char *name;
-    const char *numpy_name;
-    unsigned char bytes;
-} dtypes[TALLY_DTYPE_COUNT] = {
-    [TALLY_DEFAULT] = {"default", NULL, 0}, [TALLY_I8] = {"i8", "int8", 1},         [TALLY_I16] = {"i16", "int16", 2},
-    [TALLY_I32] = {"i32", "int32", 4},      [TALLY_I64] = {"i64", "int64", 8},      [TALLY_U8] = {"u8", "uint8", 1},
-    [TALLY_U16] = {"u16", "uint16", 2},     [TALLY_U32] = {"u32", "uint32", 4},     [TALLY_U64] = {"u64", "uint64", 8},
-    [TALLY_F16] = {"f16", "float16", 2},    [TALLY_BF16] = {"bf16", "bfloat16", 2}, [TALLY_F32] = {"f32", "float32", 4},
-    [TALLY_F64] = {"f64", "float64", 8},
+/* The layouts follow from the width and the precision. */
+#define EXPONENT_BITS(bytes, precision) (8 * (bytes) - (precision))
+#define BIAS(bytes, precision)          ((1 << (EXPONENT_BITS(bytes, precision) - 1)) - 1)
+#define INFINITE(bytes, precision)      (((UINT64_C(1) << EXPONENT_BITS(bytes, precision)) - 1) << ((precision)-1))
+#define FORMAT_FLOAT(bytes, precision)                                                                                 \
+    {                                                                                                                  \
+        precision, 2 - BIAS(bytes, precision) - (precision), 8 * (bytes), INFINITE(bytes, precision),                  \
+            (uint64_t)BIAS(bytes, precision) << ((precision)-1),                                                       \
+            INFINITE(bytes, precision) | UINT64_C(1) << ((precision)-2)                                                \
+    }
+#define FORMAT_SIGNED(bytes, precision)                                                                                \
+    { 0 }
+#define FORMAT_UNSIGNED FORMAT_SIGNED
+
+const tally_dtype_entry tally_dtypes[TALLY_DTYPE_COUNT] = {
+    [TALLY_DEFAULT] = {.name = "default"},
+#define TALLY_DTYPE(ENUMERATOR, tag, kind, bytes, precision, value, numpy, device, saved, levels, product_levels)      \
+    [TALLY_##ENUMERATOR] = {#tag,          #numpy, #device, TALLY_KIND_##kind, bytes,                                  \
+                            TALLY_##value, saved,  levels,  product_levels,    FORMAT_##kind(bytes, precision)},
+#include "core/dtypes.def"
 };
 
+#define TALLY_DTYPE(ENUMERATOR, ...) +1
+_Static_assert(1
+#include "core/dtypes.def"
+                   == TALLY_DTYPE_COUNT,
+               "a type of the header has no row in dtypes.def");
+
+tally_dtype tally_dtype_to_unsigned(tally_dtype t) {
+    for (int u = 1; tally_dtype_is_signed(t) && u < TALLY_DTYPE_COUNT; u++)
+        if (tally_dtype_is_unsigned((tally_dtype)u) && tally_dtypes[u].bytes == tally_dtypes[t].bytes)
+            return (tally_dtype)u;
+    return t;
+}
+
 const char *tally_dtype_name(tally_dtype dtype) {
-    return (unsigned)dtype < TALLY_DTYPE_COUNT ? dtypes[dtype].name : NULL;
+    return (unsigned)dtype < TALLY_DTYPE_COUNT ? tally_dtypes[dtype].name : NULL;
 }
 
 size_t tally_dtype_size(tally_dtype dtype) {
-    return (unsigned)dtype < TALLY_DTYPE_COUNT ? dtypes[dtype].bytes : 0;
+    return (unsigned)dtype < TALLY_DTYPE_COUNT ? tally_dtypes[dtype].bytes : 0;
 }
 
 tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype) {
@@ -32,9 +55,9 @@ tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype) {
     enum { TYPES = TALLY_DTYPE_COUNT - 1 };
     tally_known_name known[2 * TYPES];
     for (int i = 1; i < TALLY_DTYPE_COUNT; i++) {
-        known[i - 1] = (tally_known_name){dtypes[i].name, dtypes[i].name};
-        known[TYPES + i - 1] = (tally_known_name){dtypes[i].numpy_name, dtypes[i].name};
-        if (strcmp(name, dtypes[i].name) == 0 || strcmp(name, dtypes[i].numpy_name) == 0) {
+        known[i - 1] = (tally_known_name){tally_dtypes[i].name, tally_dtypes[i].name};
+        known[TYPES + i - 1] = (tally_known_name){tally_dtypes[i].numpy_name, tally_dtypes[i].name};
+        if (strcmp(name, tally_dtypes[i].name) == 0 || strcmp(name, tally_dtypes[i].numpy_name) == 0) {
             *dtype = (tally_dtype)i;
             return TALLY_OK;
         }

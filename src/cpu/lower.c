@@ -48,7 +48,7 @@ static void lower_value(const tally_cpu_plan *plan, const void *acc, size_t coun
 static void lower_pair(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     tally_dtype in = plan->base.computation.desc.in;
-    convert(plan, in == TALLY_F16 || in == TALLY_BF16 ? TALLY_F32 : in, acc, 2 * count, out);
+    convert(plan, tally_dtype_value(in), acc, 2 * count, out);
 }
 
 /* Processors give 0 / 0 a sign of their own, and what is not a number has none here. */

@@ -9,18 +9,12 @@
 
 /* ---- types ---- */
 
-static const char *const element_types[] = {
-    [TALLY_I8] = "int8",  [TALLY_I16] = "int16",  [TALLY_I32] = "int32",  [TALLY_I64] = "int64",
-    [TALLY_U8] = "uint8", [TALLY_U16] = "uint16", [TALLY_U32] = "uint32", [TALLY_U64] = "uint64",
-    [TALLY_F16] = "f16",  [TALLY_BF16] = "bf16",  [TALLY_F32] = "float",  [TALLY_F64] = "double",
-};
-
 const char *tally_cuda_element_type(tally_dtype dtype) {
-    return element_types[dtype];
+    return tally_dtypes[dtype].device_name;
 }
 
 const char *tally_cuda_value_type(tally_dtype in) {
-    return in == TALLY_F16 || in == TALLY_BF16 ? "float" : element_types[in];
+    return tally_cuda_element_type(tally_dtype_value(in));
 }
 
 /* Registers have 32 bits and more. */
@@ -35,7 +29,7 @@ const char *tally_cuda_index_type(const tally_computation *c) {
     static const char *const bits[] = {[1] = "uint8", [2] = "uint16", [4] = "uint32", [8] = "uint64"};
     if (c->desc.grouping == TALLY_KEYS)
         return bits[c->index_bytes];
-    return element_types[c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index];
+    return tally_cuda_element_type(c->desc.index == TALLY_DEFAULT ? TALLY_I64 : c->desc.index);
 }
 
 /* ---- accumulators ---- */

@@ -6,20 +6,9 @@
 
 #include <string.h>
 
-typedef struct format {
-    int precision;     /* bits of the significand, the leading one included */
-    int lowest;        /* the smallest subnormal is 2^lowest */
-    uint64_t infinity; /* bits of +infinity */
-    uint64_t nan;      /* bits of the quiet NaN that is returned */
-    int bits;          /* of the whole format */
-} format;
+#include "core/dtype.h"
 
-static const format formats[] = {
-    [TALLY_F16] = {11, -24, 0x7c00, 0x7e00, 16},
-    [TALLY_BF16] = {8, -133, 0x7f80, 0x7fc0, 16},
-    [TALLY_F32] = {24, -149, 0x7f800000, 0x7fc00000, 32},
-    [TALLY_F64] = {53, -1074, UINT64_C(0x7ff0000000000000), UINT64_C(0x7ff8000000000000), 64},
-};
+typedef tally_float_format format;
 
 /* leading * 2^exponent and, if 'more', a little above it (less than one unit of leading). The top bit of leading is
  * set, unless the value is zero. */
@@ -209,7 +198,7 @@ static bool zero_is_negative(const tally_superaccumulator *a) {
 }
 
 void tally_round_sum(const tally_superaccumulator *accumulator, tally_dtype out, void *value) {
-    const format *f = &formats[out];
+    const format *f = &tally_dtypes[out].format;
     uint64_t bits;
     if (!special_bits(accumulator, f, &bits)) {
         tally_magnitude magnitude;
@@ -223,7 +212,7 @@ void tally_round_sum(const tally_superaccumulator *accumulator, tally_dtype out,
 }
 
 void tally_round_mean(const tally_superaccumulator *accumulator, tally_dtype out, void *value) {
-    const format *f = &formats[out];
+    const format *f = &tally_dtypes[out].format;
     uint64_t bits;
     if (accumulator->count == 0) {
         bits = f->nan;
@@ -239,7 +228,7 @@ void tally_round_mean(const tally_superaccumulator *accumulator, tally_dtype out
 }
 
 void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out, void *value) {
-    const format *f = &formats[out];
+    const format *f = &tally_dtypes[out].format;
     uint64_t bits;
     if (!special_bits(accumulator, f, &bits)) {
         tally_magnitude magnitude;
@@ -268,7 +257,7 @@ void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, 
 }
 
 void tally_round_pair(tally_exact_pair sum, tally_dtype out, void *value) {
-    const format *f = &formats[out];
+    const format *f = &tally_dtypes[out].format;
     uint64_t bits;
     memcpy(&bits, &sum.high, sizeof bits);
     if (out != TALLY_F64) {

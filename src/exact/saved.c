@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/dtype.h"
 #include "core/status.h"
 
 static const uint8_t magic[8] = {'T', 'A', 'L', 'L', 'Y', 'A', 'C', 'C'};
@@ -34,11 +35,6 @@ static const struct {
     tally_op op;
     uint8_t code;
 } ops[] = {{TALLY_SUM, 1}, {TALLY_MEAN, 2}, {TALLY_SUMSQ, 3}, {TALLY_NORM2, 4}, {TALLY_DOT, 5}};
-
-static const struct {
-    tally_dtype type;
-    uint8_t code;
-} types[] = {{TALLY_F16, 1}, {TALLY_BF16, 2}, {TALLY_F32, 3}, {TALLY_F64, 4}};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -74,9 +70,7 @@ size_t tally_saved_write(const tally_superaccumulator *accumulator, tally_op op,
     for (size_t i = 0; i < COUNT_OF(ops); i++)
         if (ops[i].op == op)
             bytes[AT_OP] = ops[i].code;
-    for (size_t i = 0; i < COUNT_OF(types); i++)
-        if (types[i].type == in)
-            bytes[AT_TYPE] = types[i].code;
+    bytes[AT_TYPE] = tally_dtypes[in].saved_code;
     bytes[AT_FLAGS] =
         (uint8_t)((magnitude.negative ? FLAG_NEGATIVE : 0) | (accumulator->others != 0 ? FLAG_OTHERS : 0));
     put(bytes + AT_COUNT, accumulator->count, 8);
@@ -119,9 +113,9 @@ static tally_status read_header(const uint8_t *bytes, size_t size, tally_op *op,
             *op = ops[i].op;
             known_op = true;
         }
-    for (size_t i = 0; i < COUNT_OF(types); i++)
-        if (types[i].code == bytes[AT_TYPE]) {
-            *in = types[i].type;
+    for (int type = 1; type < TALLY_DTYPE_COUNT; type++)
+        if (tally_dtypes[type].saved_code && tally_dtypes[type].saved_code == bytes[AT_TYPE]) {
+            *in = (tally_dtype)type;
             known_type = true;
         }
     if (!known_op || !known_type)

@@ -154,8 +154,10 @@ typedef struct choices {
 } choices;
 
 static void add_choices(tally_text *text, const choices *c) {
-    static const char *const types[] = {"NO_TYPE", "I8",  "I16", "I32",  "I64", "U8", "U16",
-                                        "U32",     "U64", "F16", "BF16", "F32", "F64"};
+    static const char *const types[] = {
+#define TALLY_DTYPE(ENUMERATOR, ...) [TALLY_##ENUMERATOR] = #ENUMERATOR,
+#include "core/dtypes.def"
+    };
     static const char *const kinds[] = {"BITS", "I32", "U32", "I64", "U64", "F32", "F64", "ORDER32", "ORDER64"};
     tally_text_print(text,
                      "#version 450\n#extension GL_EXT_buffer_reference : require\n"

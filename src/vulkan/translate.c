@@ -11,9 +11,8 @@ enum { MOST_ACCUMULATOR = 64 /* bytes, which registers and shared memory must ho
 
 static kind kind_of(tally_dtype dtype) {
     static const kind kinds[] = {
-        [TALLY_I8] = KIND_I8,   [TALLY_I16] = KIND_I16,  [TALLY_I32] = KIND_I32, [TALLY_I64] = KIND_I64,
-        [TALLY_U8] = KIND_U8,   [TALLY_U16] = KIND_U16,  [TALLY_U32] = KIND_U32, [TALLY_U64] = KIND_U64,
-        [TALLY_F16] = KIND_F32, [TALLY_BF16] = KIND_F32, [TALLY_F32] = KIND_F32, [TALLY_F64] = KIND_F64,
+#define TALLY_DTYPE(ENUMERATOR, tag, kind, bytes, precision, value, ...) [TALLY_##ENUMERATOR] = KIND_##value,
+#include "core/dtypes.def"
     };
     return kinds[dtype];
 }
