@@ -55,9 +55,12 @@ static uint64_t column_number(const char *column) {
     return v;
 }
 
+enum { DECADE = 10 };
+
 static void note_year(first_row *first, int year) {
     const int distance = year - first->year;
-    if (year == 0 || (first->years > 0 && distance == 0) || (first->years > 1 && distance != first->distance))
+    const bool near = distance != 0 && distance >= -DECADE && distance <= DECADE;
+    if (year == 0 || (first->years > 0 && !near) || (first->years > 1 && distance != first->distance))
         first->has_other = true;
     first->distance = distance;
     first->year = year;

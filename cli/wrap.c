@@ -3,6 +3,7 @@
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "wrap.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +102,7 @@ int wrap_compare(work *w, const wrap *second, const void *results, size_t n, uin
             continue;
         char which[48] = "the";
         if (w->out.array.rank > 0)
-            snprintf(which, sizeof which, "result %llu of the", (unsigned long long)(first + i));
+            snprintf(which, sizeof which, "result %" PRIu64 " of the", first + i);
         return fault_data(w->f, "%s: %s %s passes 64 bits (about %.3g); --%sdtype f64 computes it rounded", w->x.name,
                           which, tally_op_name(w->desc.op), value, w->desc.mode == TALLY_EXACT ? "" : "acc-");
     }
