@@ -17,7 +17,7 @@ const char *tally_cuda_value_type(tally_dtype in) {
     return tally_cuda_element_type(tally_dtype_value(in));
 }
 
-/* Registers have 32 bits and more. */
+/* Registers have at least 32 bits. */
 static const char *register_type(tally_dtype in) {
     if (tally_dtype_is_float(in) || tally_dtype_size(in) >= 4)
         return tally_cuda_value_type(in);
@@ -53,7 +53,7 @@ static void sum_components(const tally_computation *c, tally_monoid_class kind, 
         return;
     }
     bool narrow = tally_is_scan(c) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= 4;
-    if (narrow) { /* what wraps in 32 bits needs no more */
+    if (narrow) { /* sums that wrap in 32 bits need no more */
         t->acc[0] = t->lane[0] = "uint32";
         t->lifted = t->lifted_lane = kind == TALLY_CLASS_SUM && is_signed ? "int32" : "uint32";
         t->bytes = 4;

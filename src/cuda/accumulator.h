@@ -1,17 +1,17 @@
-/* The types that a computation has in CUDA C, and what follows from its accumulators for the choice of kernels. */
+/* The types of a computation in CUDA C, and the properties of its accumulators that decide the choice of kernels. */
 #ifndef TALLY_CUDA_ACCUMULATOR_H
 #define TALLY_CUDA_ACCUMULATOR_H
 
 #include "core/computation.h"
 #include "gpu/expressions.h"
 
-/* The types of an element as it lies in memory, of one as it is computed with, and of an offset or a key. */
+/* The types of an element in memory, of one as it is computed with, and of an offset or a key. */
 const char *tally_cuda_element_type(tally_dtype dtype);
 const char *tally_cuda_value_type(tally_dtype dtype);
 const char *tally_cuda_index_type(const tally_computation *computation);
 
-/* An accumulator of the operator table's, and the lane that takes a bounded number of elements before it is emptied
- * into one. */
+/* An accumulator of the operator table, and the lane that takes a bounded number of elements before it is emptied into
+ * the accumulator. */
 typedef struct tally_cuda_accumulator {
     const char *acc[TALLY_MOST_COMPONENTS], *lane[TALLY_MOST_COMPONENTS]; /* the components' types */
     const char *domain;                                                   /* the type that HIGHEST and LOWEST are of */
@@ -32,13 +32,13 @@ unsigned tally_cuda_accumulator_bytes(const tally_computation *computation);
 /* Limbs of an exact sum. */
 int tally_cuda_exact_limbs(const tally_computation *computation);
 
-/* Whether a result depends on where its group starts: on its length, or on an index in it. */
+/* Whether a result depends on where its group starts: on the group's length, or on an index in it. */
 bool tally_cuda_needs_start(const tally_computation *computation);
 
-/* Whether a result is a component of the accumulator, but for a conversion. */
+/* Whether a result is a component of the accumulator, except for a conversion. */
 bool tally_cuda_lowers_directly(const tally_computation *computation);
 
-/* Whether bytes are scanned to sums of a byte, which scan_bytes.cu has a way of its own for. */
+/* Whether this is a scan of bytes to sums of a byte, for which scan_bytes.cu has a faster way. */
 bool tally_cuda_sums_bytes(const tally_computation *computation);
 
 #endif

@@ -1,4 +1,4 @@
-/* The structs of arguments.def as the host has them, and as text for the kernels. */
+/* The structs of arguments.def, for the host, and as text for the kernels. */
 #ifndef TALLY_CUDA_ARGUMENTS_H
 #define TALLY_CUDA_ARGUMENTS_H
 
@@ -18,8 +18,8 @@
 #include "cuda/arguments.def"
 /* clang-format on */
 
-/* Adds the structs that stand before one of the texts in kernels/, which is known by its address. The text that is
- * made does not compile if the kernels' compiler lays a struct out in another way than the host's. */
+/* Adds the structs that stand before one of the texts in kernels/, which its address identifies. The resulting text
+ * does not compile if the kernels' compiler and the host's lay a struct out differently. */
 void tally_cuda_arguments_add(tally_text *text, const char *before);
 
 #endif

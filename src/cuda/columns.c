@@ -17,7 +17,7 @@ enum {
 
 /* ---- small slabs ---- */
 
-/* How many whole slabs fit into a tile, wherever among the vectors of memory it starts. */
+/* The number of whole slabs that fit into a tile, wherever among memory's vectors it starts. */
 static uint64_t slabs_that_fit(const tally_cuda_sizes *sizes, const tally_shape *shape) {
     uint64_t elements = (uint64_t)(SLAB_VECTORS - 1) * sizes->vector + 1;
     return shape->inner > elements / shape->extent ? 0 : elements / (shape->extent * shape->inner);
@@ -64,7 +64,7 @@ tally_status tally_cuda_slabs_launch(const tally_cuda_launch *l) {
 static bool choose_narrow_panel(const tally_cuda_sizes *sizes, uint64_t inner, tally_cuda_cut *cut) {
     uint64_t width = sizes->column_width, common = inner & (~inner + 1); /* the powers of two in inner */
     uint64_t line = inner * (width / least(width, common)), lines = sizes->column_spots / line;
-    /* Rows of whole vectors can go the other way, too, which is better than to leave a quarter of the threads idle. */
+    /* Rows of whole vectors can use the other cut, which is better than leaving a quarter of the threads idle. */
     if (!lines || (common >= width && lines * line < sizes->column_spots / 4 * 3))
         return false;
     cut->columns.width = (unsigned)width;
@@ -77,9 +77,8 @@ uint64_t tally_cuda_busy(uint64_t parts, uint64_t places) {
     return parts * 100 / round_up(parts, places);
 }
 
-/* How many panels of about 'wide' a slab is cut into, so that the multiprocessors end together. Where there are few
- * panels they will be cut into chunks of rows, and where there are many blocks end together anyway: both are left as
- * they are. */
+/* The number of panels of about 'wide' that a slab is cut into, so that the multiprocessors finish together. A few
+ * panels will be cut into chunks of rows, and many blocks finish together anyway; both keep their number. */
 static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uint64_t across, uint64_t wide,
                             uint64_t widest) {
     const uint64_t places = (uint64_t)device->multiprocessors * PANEL_BLOCKS, fewest = divide_up(across, widest);
@@ -109,8 +108,8 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
     cut->columns.groups = (unsigned)(threads / wide);
 }
 
-/* Panels are cut into chunks of rows until there are blocks enough for all multiprocessors, unless what the chunks give
- * would take too much memory. */
+/* Panels are cut into chunks of rows until there are enough blocks for all multiprocessors, unless the chunks' partial
+ * results would take too much memory. */
 void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                             const tally_shape *shape, tally_cuda_cut *cut) {
     const bool commutes = c->entry || c->user.commutes;

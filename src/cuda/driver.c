@@ -1,4 +1,4 @@
-/* Opening the CUDA driver, and what its results mean. */
+/* Opens the CUDA driver and translates its results. */
 #include "cuda/driver.h"
 
 #include <pthread.h>
@@ -76,7 +76,7 @@ static tally_status check_age(const char *path, const char *missing) {
                       missing ? missing : "", OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
 }
 
-/* A library that is refused stays open all the same: what a driver began in cuInit may still need its code. */
+/* A refused library stays open, because something that a driver began in cuInit may still need its code. */
 static tally_status open_driver(void) {
     const char *given = tally_library_path("TALLY_LIBCUDA"), *path = given ? given : "libcuda.so.1", *reason;
     void *library = tally_library_open(path, &reason);
@@ -115,7 +115,7 @@ static tally_status status_of(CUresult result) {
     }
 }
 
-/* What the caller can do, where the driver's own words do not say. */
+/* Advice for the caller where the driver's own message gives none. */
 static const char *advice_for(CUresult result) {
     switch ((int)result) {
     case CUDA_ERROR_NOT_INITIALIZED:

@@ -1,6 +1,6 @@
-/* The CUDA driver, opened at run time. No header of CUDA is needed to build: the few types and enumerators that the
- * library uses are declared here under their usual names, with the values that the documentation of the driver's
- * interface gives, and the functions are members of a table. */
+/* The CUDA driver, opened at run time. Building needs no header of CUDA: the few types and enumerators that the library
+ * uses are declared here under their usual names, with the values in the documentation of the driver's interface, and
+ * the functions are members of a table. */
 #ifndef TALLY_CUDA_DRIVER_H
 #define TALLY_CUDA_DRIVER_H
 
@@ -70,7 +70,7 @@ typedef enum CUjit_option { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER
 
 enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_MEMHOSTALLOC_PORTABLE = 1 };
 
-/* How a kernel is launched besides its grid: pairs of what and how. */
+/* Launch attributes: pairs of a kind and a value. */
 typedef enum CUlaunchAttributeID {
     CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
@@ -105,15 +105,15 @@ typedef struct tally_cuda_api {
 #include "cuda/driver.def"
 } tally_cuda_api;
 
-/* The driver's functions, after a successful cuInit. The library is opened by the first call and stays open; later
- * calls repeat the first one's outcome, its message too. TALLY_NO_DEVICE says what is missing and what to do. Any
- * thread may call. The environment variable TALLY_LIBCUDA names another library than the system's libcuda.so.1. */
+/* The driver's functions, after a successful cuInit. The first call opens the library, which stays open; later calls
+ * repeat the first outcome and its message. TALLY_NO_DEVICE says what is missing and what to do. Any thread may call.
+ * The environment variable TALLY_LIBCUDA names another library than the system's libcuda.so.1. */
 tally_status tally_cuda_driver(const tally_cuda_api **api);
 
 /* A result of the driver as a status, with a message that begins with 'what' ("copying 100 bytes"):
- * TALLY_OUT_OF_MEMORY, TALLY_INVALID_ARGUMENT for a context, stream or handle that is none and for what a stream does
- * not allow while it is captured, and TALLY_DEVICE_FAILED for all else. Costs nothing when the result is CUDA_SUCCESS.
- */
+ * TALLY_OUT_OF_MEMORY; TALLY_INVALID_ARGUMENT for an invalid context, stream or handle, and for calls that a stream
+ * does not allow while it is captured; TALLY_DEVICE_FAILED for everything else. Costs nothing when the result is
+ * CUDA_SUCCESS. */
 tally_status tally_cuda_check(CUresult result, const char *what);
 
 #endif

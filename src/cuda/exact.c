@@ -3,7 +3,7 @@
 #include "core/arithmetic.h"
 
 enum {
-    LONG_ROW = 8192, /* elements from which on a row is shared by thread blocks; a shorter one is a warp's */
+    LONG_ROW = 8192, /* from this many elements on thread blocks share a row; one warp has a shorter row */
     WARPS = TALLY_CUDA_BLOCK / 32
 };
 

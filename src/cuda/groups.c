@@ -3,16 +3,18 @@
 #include "core/arithmetic.h"
 
 enum {
-    MOST_CHUNKS = 8192,    /* enough for all processors to be done at about the same time; 16384 took 1 to 5% longer */
+    MOST_CHUNKS = 8192,    /* enough for all processors to finish at about the same time; 16384 took 1 to 5% longer */
     CUT_BYTES = 512 << 10, /* of workspace for the chunks' ends */
-    LOOKS = 16,            /* offsets, or keys, that a thread looks at where there are many */
+    LOOKS = 16,            /* offsets, or keys, that a thread reads if there are many */
     LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
     /* by warps */
-    MOST_WORDS_LOG = 31, /* 2^31 elements: of fewer, bits are written without being zero before (segment_words.cu) */
-    CROWD_BLOCKS = 8,    /* a processor at most, that give masses of empty segments their results: few have any */
+    MOST_WORDS_LOG =
+        31, /* 2^31 elements: with fewer, bits are written without being cleared first (segment_words.cu) */
+    CROWD_BLOCKS =
+        8, /* per processor at most, that write the results of masses of empty segments: few inputs have any */
     MOST_WARP_CHUNKS = 32768, /* 8448 took up to 9% longer */
-    MANY = 32 /* elements a segment, of which bits are made; with 8 it took 1.2 times as long for segments of 16 */
+    MANY = 32 /* mean elements of a segment, up to which bits are made; with 8 segments of 16 took 1.2 times as long */
 };
 
 /* ---- cutting ---- */
@@ -54,7 +56,7 @@ static void cut_for_blocks(bool keys, const tally_cuda_sizes *sizes, tally_cuda_
     if (!keys)
         cut->zeroed_bytes = cut->bytes;
     *(keys ? &cut->heads : &cut->first) = tally_cuda_place(cut, tiles * sizeof(uint64_t));
-    if (keys) /* blocks look at each other's number of heads while they run */
+    if (keys) /* blocks read each other's number of heads while they run */
         cut->zeroed_bytes = cut->bytes;
     cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);
 }
@@ -83,7 +85,7 @@ static tally_status start(const tally_cuda_launch *l, CUfunction kernel, uint64_
     return tally_cuda_enqueue(l, kernel, grid, args, what);
 }
 
-/* The end of a reduction by groups, which starts while the folds still run. */
+/* The last launch of a reduction by groups, which starts while the folds still run. */
 static tally_status start_fold_cuts(const tally_cuda_launch *l, uint64_t blocks, void *args) {
     const tally_cuda_grid grid = {.x = blocks, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
     return tally_cuda_enqueue(l, l->plan->kernels.fold_cuts, grid, args, "launching the end of a reduction by groups");
@@ -136,7 +138,7 @@ static tally_status start_runs(const tally_cuda_launch *l, tally_cuda_groups_arg
     return tally_cuda_enqueue(l, plan->kernels.fold_runs_in_waves, grid, args, what);
 }
 
-/* An output that may turn out too small stays untouched, so the runs are counted first. */
+/* An output that may be too small must stay untouched, so the runs are counted first. */
 static tally_status launch_runs(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;

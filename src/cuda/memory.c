@@ -1,4 +1,4 @@
-/* The memory of a CUDA device, and memory of the host that its copies are fast with. */
+/* The memory of a CUDA device, and host memory for fast copies. */
 #include "cuda/memory.h"
 
 #include <stdio.h>
@@ -31,8 +31,9 @@ void tally_cuda_memory_free(tally_device *device, void *memory) {
     tally_cuda_leave(cuda);
 }
 
-/* Under unified addressing the driver sees from an address on which side it lies. The device's own stream, and not
- * cuMemcpy, because that returns before a copy within the device is done, and disturbs a capture in another thread. */
+/* Under unified addressing the driver tells from an address on which side it is. This uses the device's own stream
+ * instead of cuMemcpy, because cuMemcpy returns before a copy within the device is done, and disturbs a capture in
+ * another thread. */
 tally_status tally_cuda_memory_copy(tally_device *device, void *to, const void *from, size_t bytes) {
     const tally_cuda_device *cuda = (const tally_cuda_device *)device;
     char what[64];
@@ -53,7 +54,7 @@ tally_status tally_cuda_memory_copy(tally_device *device, void *to, const void *
 
 /* ---- memory of the host ---- */
 
-/* NULL and the reason where the device is none of CUDA's. */
+/* NULL and a message if the device is not a CUDA device. */
 static const tally_cuda_device *cuda_device_of(const tally_device *device, const char *call) {
     if (device && device->interface->alloc == tally_cuda_memory_alloc)
         return (const tally_cuda_device *)device;

@@ -1,4 +1,4 @@
-/* Kernels by their source: compiled for the device when they are first asked for, then kept in memory and on disk. */
+/* Kernels by their source: compiled for the device when they are first needed, then kept in memory and on disk. */
 #ifndef TALLY_CUDA_MODULE_H
 #define TALLY_CUDA_MODULE_H
 
@@ -11,11 +11,10 @@ typedef struct tally_cuda_module tally_cuda_module;
 
 enum { TALLY_CUDA_MOST_SOURCES = 8 /* in one call */, TALLY_CUDA_MODULE_LISTS = 64 /* a device */ };
 
-/* The modules that so many sources make under these options (NVRTC's, without --gpu-architecture, which the device
- * decides). They belong to the device and live as long. Sources and options are not kept. Compilers' and drivers'
- * messages are passed on; of several failures that is the first source's. Any thread may call, in any context; of
- * several threads that ask for the same module one compiles it. What is to be compiled is compiled side by side, the
- * first sources first. */
+/* The modules of these sources under these options (NVRTC's, without --gpu-architecture, which the device decides). The
+ * device owns them, and they live as long as it. Sources and options are not kept. Messages of the compiler and the
+ * driver are passed on; if several sources fail, the first source's. Any thread may call, in any context. If several
+ * threads ask for the same module, one compiles it. Sources are compiled side by side, the first ones first. */
 tally_status tally_cuda_modules_get(tally_cuda_device *device, const char *const *sources, size_t source_count,
                                     const char *const *options, size_t option_count, const tally_cuda_module **modules);
 

@@ -1,11 +1,11 @@
-/* How kernels go together follows from how long they take to compile. A text takes some 25 ms for itself, and 20 of
- * those NVRTC 13.0 does for one text at a time: so a short kernel goes with others, and no long one waits for another.
- * But each kernel must remain the code that it was when it was tuned. Those of clusters change in a text of their own,
- * where the compiler arranges shared memory otherwise, and so do fold_segments and fold_runs, as it inlines what is
- * called but once.
+/* The time to compile kernels decides which of them share a text. A text takes some 25 ms for itself, 20 of which NVRTC
+ * 13.0 does for one text at a time. So a short kernel shares a text with others, and no long one waits for another. But
+ * each kernel must keep the code that it had when it was tuned. Those of clusters change in a text of their own, where
+ * the compiler arranges shared memory differently. So do fold_segments and fold_runs, because the compiler inlines what
+ * is called only once.
  *
- * Before the parts: on a core of 2026, for sm_90 and sums of f32; for large accumulators it is up to five times as
- * much. */
+ * The time before each part is of a core of 2026, for sm_90 and sums of f32; large accumulators take up to five times
+ * as long. */
 #include "cuda/parts.h"
 
 #include "cuda/accumulator.h"

@@ -1,4 +1,4 @@
-/* The kernels of a computation in parts, each of which becomes a text of its own: texts are compiled side by side, the
+/* The kernels of a computation in parts, each of which becomes a text of its own. Texts are compiled side by side, the
  * kernels of one text one after the other. */
 #ifndef TALLY_CUDA_PARTS_H
 #define TALLY_CUDA_PARTS_H
@@ -8,8 +8,8 @@
 
 enum { TALLY_CUDA_MOST_PARTS = 5 };
 
-/* Each part is a list of texts that ends with NULL: kernels, and what they need beside the vocabulary and the
- * computation's types and functions. Returns how many parts there are; those that take longest come first. */
+/* Each part is a list of texts that ends with NULL: kernels, and the texts that they need besides the vocabulary and
+ * the computation's types and functions. Returns the number of parts; those that take longest come first. */
 size_t tally_cuda_parts_of(const tally_computation *computation, const tally_cuda_sizes *sizes,
                            const char *const *parts[TALLY_CUDA_MOST_PARTS]);
 

@@ -3,25 +3,25 @@
 #include "core/arithmetic.h"
 
 enum {
-    /* How many chunks long rows are cut into for each multiprocessor; fewer where the end of a block costs much, or no
-     * cluster folds what they give. Sums of 2^28 f32 took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with
-     * 64, 240.9 with 128 that a block of 1024 threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with
-     * 128 and 245.2 with 64; var 258.1 with 16 and 250.1 with 4. */
+    /* Chunks of long rows for each multiprocessor; fewer if the end of a block is costly, or if no cluster folds the
+     * partial results. Sums of 2^28 f32 took 239.1 us on an H200 with 128 that a cluster folds, 239.9 with 64, 240.9
+     * with 128 that a block of 1024 threads folds and 242.6 with 4 whose blocks took turns; argmax 254.0 with 128 and
+     * 245.2 with 64; var 258.1 with 16 and 250.1 with 4. */
     CHUNKS = 128,
     CHUNKS_OF_COSTLY = 64,
-    /* So many chunks for each multiprocessor keep it busy; where there are as many rows, rows are not cut. */
+    /* This many chunks for each multiprocessor keep it busy; with as many rows, rows are not cut. */
     LEAST_CHUNKS = 4,
 
     CLUSTER_VECTORS = 1 << 15, /* a reduction of no more vectors is one cluster's */
     CLUSTER = 8,               /* blocks, as in cluster.cu */
     CLUSTER_UNROLL = 4,        /* vectors, as in cluster.cu */
 
-    /* A reduction of no more vectors starts while what is before it in the stream still ends. That saves 0.35 us of
-     * each of many calls for up to 2^18 f32 on an H200, and 0.2 for 2^22 and 2^24. */
+    /* A reduction of at most this many vectors starts while the previous kernel in the stream still ends. This saves
+     * 0.35 us of each of many calls for up to 2^18 f32 on an H200, and 0.2 for 2^22 and 2^24. */
     EARLY_VECTORS = 1 << 22,
 
-    /* So many partial results of one result are folded by a block, eight by each thread. More are folded by a cluster,
-     * which takes 0.2 to 0.4 us longer for fewer on an H200. */
+    /* Up to this many partial results of one result are folded by a block, eight by each thread. More are folded by a
+     * cluster; for fewer a cluster takes 0.2 to 0.4 us longer on an H200. */
     ONE_BLOCK_FOLDS = 8 * TALLY_CUDA_BLOCK,
     FOLD_BLOCKS = 2, /* for each multiprocessor, to fold the partial results of many results */
 
@@ -36,9 +36,8 @@ enum {
 
 /* ---- long rows ---- */
 
-/* How many chunks a row of so many steps is cut into: many more than the device holds at a time, unless there are
- * enough rows, or so few steps that the ends of blocks, which cost much with large accumulators or many lanes, would
- * weigh. */
+/* The number of chunks of a row of this many steps: many more than the device holds at a time, unless there are enough
+ * rows, or so few steps that the ends of blocks would weigh, which are costly with large accumulators or many lanes. */
 static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t rows,
                               uint64_t steps) {
     const uint64_t processors = (uint64_t)device->multiprocessors, few = processors * LEAST_CHUNKS;
@@ -124,7 +123,7 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
 /* ---- many short rows ---- */
 
 /* Rows of so few elements that a thread takes several; or, if the operator commutes, rows of whole vectors, shared by
- * so many threads that each has four. */
+ * enough threads that each has four. */
 bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_computation *c,
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t vectors = shape->extent / sizes->vector;

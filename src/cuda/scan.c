@@ -5,10 +5,10 @@
 enum {
     WARP = 32,
 
-    /* How many vectors a scan may have that is held in registers: by one block, by a cluster of CLUSTER or of
-     * WIDE_CLUSTER blocks, or by as many blocks as it takes, after a launch that gives their sums. 2^16 f32 took 2.5 us
-     * by two launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of
-     * 8 3.0 and 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. */
+    /* The most vectors of a scan that is held in registers: by one block, by a cluster of CLUSTER or of WIDE_CLUSTER
+     * blocks, or by as many blocks as needed, after a launch that computes their sums. 2^16 f32 took 2.5 us by two
+     * launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
+     * 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. */
     HELD_IN_BLOCK = 1 << 10,
     HELD_IN_CLUSTER = 1 << 13,
     HELD_IN_WIDE_CLUSTER = 1 << 14,
@@ -18,7 +18,7 @@ enum {
     HELD_BLOCK = 256, /* threads of a block, where there are two launches; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
 
-    LEAST_TILE = 512, /* elements of a tile at least, where tiles are small so that all multiprocessors have one */
+    LEAST_TILE = 512, /* least elements of a tile, if tiles are small so that all multiprocessors have one */
 
     OFFSETS_A_THREAD = 16, /* that each thread checks and marks */
     MARKING_BLOCKS = 8,    /* for each multiprocessor at most; their threads take turns */
@@ -53,7 +53,7 @@ static bool cut_held(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     return true;
 }
 
-/* Blocks that are not a cluster learn what comes before them from a launch of the same kernel that gives their sums. */
+/* Blocks that are not a cluster get the sum before them from an earlier launch of the same kernel. */
 tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
@@ -82,8 +82,8 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
 
 /* ---- in waves ---- */
 
-/* Where there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors
- * work; but what fits into one tile is one. */
+/* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
+ * but input that fits into one tile is one. */
 void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
@@ -164,7 +164,7 @@ tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
 
 /* ---- narrow arrays ---- */
 
-/* How many lanes of a warp meet in one bank of shared memory at the most, when each goes down a column of a strand. */
+/* The most lanes of a warp that use one bank of shared memory at a time, when each goes down a column of a strand. */
 static unsigned lanes_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t rows) {
     enum { BANKS = 32 };
     const uint64_t words = 4 / sizes->vector; /* of 4 bytes in an element, of which 16 bytes have 'vector' */
@@ -177,8 +177,8 @@ static unsigned lanes_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, u
     return greatest;
 }
 
-/* How many rows a strand has, so that tiles are whole vectors; 0 if there is no such number. Up to a quarter fewer than
- * most_rows, if then fewer lanes meet in a bank. */
+/* The number of rows of a strand that makes tiles whole vectors; 0 if there is none. Up to a quarter fewer than
+ * most_rows, if then fewer lanes use the same bank. */
 static uint64_t rows_of_strand(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t strands, uint64_t most_rows) {
     uint64_t best = 0;
     unsigned met = 0;

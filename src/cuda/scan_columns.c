@@ -22,16 +22,16 @@ enum {
 
 /* ---- cutting ---- */
 
-/* How wide panels may be, in bytes, and what per cent of a copy's speed they would have with all multiprocessors busy:
- * where rows are whole lines of the cache, and where they are not, so that neighbouring panels share the lines in which
- * they meet. Measured on an H200 with 150000, 160000, 16384 and 400 columns of f32. */
+/* The widths of panels, in bytes, and the per cent of a copy's speed that they would have with all multiprocessors
+ * busy: where rows are whole lines of the cache, and where they are not, so that neighbouring panels share lines.
+ * Measured on an H200 with 150000, 160000, 16384 and 400 columns of f32. */
 static const struct {
     unsigned bytes, in_line, apart;
 } widths[] = {{256, 92, 82}, {128, 82, 78}, {512, 93, 93}, {768, 88, 87}};
 
-/* How many panels slabs are cut into, whose rows have 'row' bytes. The columns of all slabs are counted on, so that a
- * panel may end in the slab after the one that it begins in: 400 x 400 x 400 is 1250 panels of 128 columns so, and
- * would be 1600 else, of which 400 had 16. But no panel is wider than a row. */
+/* The number of panels of slabs whose rows have 'row' bytes. Columns are counted on from slab to slab, so a panel may
+ * end in the slab after the one that it begins in: 400 x 400 x 400 is 1250 panels of 128 columns this way. Otherwise it
+ * would be 1600, 400 of them with 16 columns. But no panel is wider than a row. */
 static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t places) {
     uint64_t best = 0, panels = outer;
     for (size_t k = 0; k < sizeof widths / sizeof *widths && row > LINE_BYTES; k++) {
@@ -47,8 +47,9 @@ static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t places) {
     return panels;
 }
 
-/* Cuts into panels: whole rows of narrow slabs, else as wide as is fastest with all multiprocessors busy. Panels that
- * are too few for that are cut into chunks of rows. False if there are too few rows, or if stretches are faster. */
+/* Cuts into panels: whole rows of narrow slabs, else panels of the fastest width with all multiprocessors busy. If
+ * there are too few panels for that, they are cut into chunks of rows. False if there are too few rows, or if stretches
+ * are faster. */
 static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in, processors = (uint64_t)device->multiprocessors;
@@ -80,8 +81,8 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     return true;
 }
 
-/* Cuts into stretches. Where there are columns enough for all of the device's threads they are scanned in one pass, by
- * threads with several columns each if there are more than enough. */
+/* Cuts into stretches. If there are enough columns for all of the device's threads, they are scanned in one pass; with
+ * more than enough, each thread has several columns. */
 static void cut_stretches(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
                           tally_cuda_cut *cut) {
     const uint64_t threads = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm;
@@ -127,7 +128,7 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
                              .threads = TALLY_CUDA_BLOCK};
 }
 
-/* Turns the sums of chunks into those of all chunks before each. */
+/* Turns the sums of chunks into the sums of all chunks before each. */
 static tally_status launch_scan_of_sums(const tally_cuda_launch *l, tally_cuda_scan_columns_args *args) {
     const uint64_t threads_a_column = args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : WARP;
     return tally_cuda_enqueue(l, l->plan->kernels.scan_stretches, grid_for(l, l->cut->groups * threads_a_column), args,

@@ -23,15 +23,15 @@ static unsigned shared_limit(int architecture) {
 
 /* ---- scans ---- */
 
-/* Vectors a thread of scan_held.cu; there is code for each element, twice. With 4 scans of 2^10 f32 took 1.3 times as
- * long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
+/* Vectors of a thread of scan_held.cu; there is code for each element, twice. With 4 vectors scans of 2^10 f32 took 1.3
+ * times as long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
 static unsigned held_rows(const tally_computation *c, unsigned acc) {
     if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32)
         return 0;
     return acc > 8 || c->in_bytes == 1 ? 1 : 2;
 }
 
-/* scan_tiles.cu's struct scratch but for its ring, and some to spare; and what each place in the ring takes. */
+/* scan_tiles.cu's struct scratch without its ring, with some bytes to spare; and the bytes of a place in the ring. */
 static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
                             unsigned ring) {
     unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
@@ -46,7 +46,7 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
     return round_up(ring * (place + s->record_bytes) + narrow + of_warps + 2 * s->scan.summers / 8 + 512, 128);
 }
 
-/* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches lie in
+/* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches use
  * other banks, and as many as its registers hold. */
 static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
     enum {
@@ -62,7 +62,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
     if (keys && c->index_bytes < narrowest)
         narrowest = (unsigned)c->index_bytes;
-    const unsigned vector = 16 / (unsigned)most(narrowest, 1); /* an analyzer cannot know that no type is empty */
+    const unsigned vector = 16 / (unsigned)most(narrowest, 1); /* for static analysis: no type is empty */
     unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
     const unsigned most_items = c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* heads have a bit each */
     while (vectors > 1 && vectors * vector > most_items)
@@ -99,7 +99,7 @@ enum {
     MOST_KEYS = 32 /* a thread, half as many if they are long */
 };
 
-/* Whether elements have 4 bytes and so has what a lane keeps of them, from sm_90 on, where it was measured. */
+/* Whether elements, and what a lane keeps of them, have 4 bytes, from sm_90 on, where it was measured. */
 static bool has_narrow_lanes(const tally_computation *c, int architecture) {
     if (tally_is_scan(c) || c->exact || !c->entry || architecture < 90 || c->in_bytes != 4 ||
         tally_cuda_needs_start(c) || c->entry->traits & TALLY_OPERATOR_TWO_INPUTS ||
@@ -110,13 +110,13 @@ static bool has_narrow_lanes(const tally_computation *c, int architecture) {
     return strcmp(t.lane[0], "float") == 0 || strcmp(t.lane[0], "int32") == 0 || strcmp(t.lane[0], "uint32") == 0;
 }
 
-/* Also where offsets may be checked while running: this way checks them before, and is faster than the other is
- * without. */
+/* Also if offsets may be checked while running: this path checks them before, and is faster than the other without a
+ * check. */
 static bool folds_by_warps(const tally_computation *c, int architecture) {
     return c->desc.grouping == TALLY_SEGMENTS && has_narrow_lanes(c, architecture);
 }
 
-/* Results are what lanes keep, in the elements' place; keys are read in whole vectors. */
+/* Results are the values that lanes keep, in the elements' place; keys are read in whole vectors. */
 static bool folds_in_waves(const tally_computation *c, int architecture) {
     if (c->desc.grouping != TALLY_KEYS || !has_narrow_lanes(c, architecture) || c->index_bytes < 4 ||
         !tally_cuda_lowers_directly(c))
@@ -156,7 +156,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     if (s->folds_by_warps) {
         s->fold_tile = 32 * 32; /* warp_segments.cu */
         s->fold_blocks =
-            5; /* with 6, registers spill: the number of the next chunk among them, which is then waited for */
+            5; /* with 6, registers spill, among them the number of the next chunk, which the warp then waits for */
     }
     s->folds_in_waves = folds_in_waves(c, architecture);
     if (s->folds_in_waves) {
@@ -183,14 +183,14 @@ static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     s->exact.key_chunk = 256;
 }
 
-/* struct row_sum of exact.cu: the limbs, what was seen, and how many blocks have come. */
+/* struct row_sum of exact.cu: the limbs, the SAW_ bits, and the number of blocks that have added theirs. */
 static unsigned exact_slot_bytes(const tally_computation *c) {
     return (unsigned)((size_t)tally_cuda_exact_limbs(c) * sizeof(int64_t) + 2 * sizeof(uint32_t));
 }
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)c->in_bytes;
-    memset(s, 0, sizeof *s); /* all of them stand in the kernels' text, by which the caches find it */
+    memset(s, 0, sizeof *s); /* all are in the kernels' text, by which the caches find it */
     s->slot_bytes = c->exact ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->vector = 16 / in;

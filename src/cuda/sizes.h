@@ -1,10 +1,10 @@
-/* How much of a computation a thread, a block and its shared memory take. */
+/* The sizes of a computation's threads, blocks and shared memory. */
 #ifndef TALLY_CUDA_SIZES_H
 #define TALLY_CUDA_SIZES_H
 
 #include "core/computation.h"
 
-/* The sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
+/* Sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
     unsigned slot_bytes;      /* of an accumulator in global memory */
     unsigned record_bytes;    /* of what a tile of a scan adds up to, in full */

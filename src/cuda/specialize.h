@@ -1,5 +1,5 @@
-/* The source texts of one computation's kernels: each has the vocabulary, the types and functions that the operator
- * table gives, and a part of the kernels that its grouping and form need. */
+/* The source texts of one computation's kernels. Each has the vocabulary, the types and functions that the operator
+ * table gives, and a part of the kernels for its grouping and form. */
 #ifndef TALLY_CUDA_SPECIALIZE_H
 #define TALLY_CUDA_SPECIALIZE_H
 
@@ -15,8 +15,8 @@ typedef struct tally_cuda_texts {
     size_t count;
 } tally_cuda_texts;
 
-/* One text at least, to be freed; none if it fails: TALLY_OUT_OF_MEMORY. 'architecture' as 90 for compute capability
- * 9.0. Any thread may call. */
+/* At least one text, which the caller frees; none if it fails: TALLY_OUT_OF_MEMORY. 'architecture' is 90 for compute
+ * capability 9.0. Any thread may call. */
 tally_status tally_cuda_specialize(const tally_computation *computation, int architecture, tally_cuda_texts *texts);
 
 /* Afterwards there are none. */

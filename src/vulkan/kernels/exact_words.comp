@@ -6,9 +6,11 @@
  *
  * Before this text stand the choices:
  *
- * PRODUCTS        terms are products of two elements: of x and y, or x and x WIDE            elements are f64; else
- * f16, bf16 or f32 BY_LEVELS       threads add in floats of their elements' size, which the device rounds to nearest;
- * else in integers LIMBS, BOTTOM   32 bits each of the number; bit 0 of it is 2^BOTTOM LEAST_TEAM      threads */
+ *   PRODUCTS        terms are products of two elements: of x and y, or x and x
+ *   WIDE            elements are f64; else f16, bf16 or f32
+ *   BY_LEVELS       threads add in floats of their elements' size, which the device rounds to nearest; else in integers
+ *   LIMBS, BOTTOM   32 bits each of the number; bit 0 of it is 2^BOTTOM
+ *   LEAST_TEAM      threads */
 const uint WORDS = 2 * LIMBS;
 const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */;
 #if PRODUCTS
