@@ -294,16 +294,16 @@ static int check_given(const options *o, fault *f) {
     return 0;
 }
 
-static int takes_initial(const tally_traits *traits) {
+static bool takes_initial(const tally_traits *traits) {
     return traits->takes_initial;
 }
 
-static int takes_ddof(const tally_traits *traits) {
+static bool takes_ddof(const tally_traits *traits) {
     return traits->takes_ddof;
 }
 
 /* "--OPTION is for sum, prod and min": the operators that take it. */
-static int refuse_option(const char *option, int (*takes)(const tally_traits *), fault *f) {
+static int refuse_option(const char *option, bool (*takes)(const tally_traits *), fault *f) {
     char names[256] = "";
     const char *last = NULL;
     for (int op = 0; op < TALLY_USER; op++) {
