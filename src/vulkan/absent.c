@@ -1,4 +1,4 @@
-/* In place of the Vulkan back end in a library that is built without it. */
+/* Stands in for the Vulkan back end in a library that is built without it. */
 #include "core/backend.h"
 #include "tally/vulkan.h"
 

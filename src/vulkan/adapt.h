@@ -18,8 +18,8 @@ enum { TALLY_VULKAN_ADAPT_WORDS = 1024 };
 
 /* Copies a module, with the execution mode SignedZeroInfNanPreserve for every entry point in the widths that the device
  * and the module have; if 'keeps_halves', DenormPreserve in 16 bits; and, if its results depend on how sums are
- * rounded, RoundingModeRTE and DenormPreserve in the other widths. The words written; at most TALLY_VULKAN_ADAPT_WORDS
- * more than 'count'. */
+ * rounded, RoundingModeRTE and DenormPreserve in the other widths. Returns the number of words, at most
+ * TALLY_VULKAN_ADAPT_WORDS more. */
 size_t tally_vulkan_adapt(const tally_vulkan_device *device, bool rounds, bool keeps_halves, const uint32_t *words,
                           size_t count, uint32_t *to);
 

@@ -1,4 +1,4 @@
-/* libshaderc by the few functions of its C interface that are needed, which are the same in all its versions. */
+/* libshaderc, through the few functions of its C interface that are needed, which are the same in all its versions. */
 #include "vulkan/compiler.h"
 
 #include <pthread.h>
@@ -63,7 +63,7 @@ static bool try_library(const char *path, const char **reason) {
 static tally_status open_compiler(void) {
     static const char *const names[] = {"libshaderc.so.1", "libshaderc_shared.so.1", "libshaderc_shared.so"};
     const char *given = tally_library_path("TALLY_LIBSHADERC"), *reason = NULL;
-    char first[400] = ""; /* why the usual name does not open: others are rarely there at all */
+    char first[400] = ""; /* the reason why the usual name does not open, since others are rarely there */
     if (given && try_library(given, &reason))
         return TALLY_OK;
     if (given)

@@ -1,4 +1,4 @@
-/* Opening Vulkan's loader, and what its results mean. */
+/* Opens Vulkan's loader and translates its results. */
 #include "vulkan/driver.h"
 
 #include <pthread.h>
@@ -80,7 +80,7 @@ static tally_status create_instance(const char *path) {
         name_of(result), (int)result, result == VK_ERROR_INCOMPATIBLE_DRIVER ? what_to_do : "Else open \"cpu\"");
 }
 
-/* A library that is refused stays open all the same: what a driver began may still need its code. */
+/* A refused library stays open, because something that a driver began may still need its code. */
 static tally_status open_loader(void) {
     const char *given = tally_library_path("TALLY_LIBVULKAN"), *path = given ? given : "libvulkan.so.1", *reason;
     void *library = tally_library_open(path, &reason);

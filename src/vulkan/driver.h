@@ -21,9 +21,9 @@ typedef struct tally_vulkan_api {
 #include "vulkan/driver.def"
 } tally_vulkan_api;
 
-/* The loader with an instance. It is opened by the first call and stays open; later calls repeat the first one's
- * outcome, its message too. TALLY_NO_DEVICE says what is missing and what to do. Any thread may call. The environment
- * variable TALLY_LIBVULKAN names another library than the system's libvulkan.so.1. */
+/* The loader with an instance. The first call opens it, and it stays open; later calls repeat the first outcome and its
+ * message. TALLY_NO_DEVICE says what is missing and what to do. Any thread may call. The environment variable
+ * TALLY_LIBVULKAN names another library than the system's libvulkan.so.1. */
 tally_status tally_vulkan_driver(const tally_vulkan_loader **loader);
 
 /* The same functions for another instance of the loader's, the caller's own. */
@@ -33,7 +33,7 @@ tally_status tally_vulkan_instance_functions(VkInstance instance, tally_vulkan_l
 tally_status tally_vulkan_device_functions(const tally_vulkan_loader *loader, VkDevice device, tally_vulkan_api *api);
 
 /* A result as a status, with a message that begins with 'what' ("copying 100 bytes"): TALLY_OUT_OF_MEMORY, and
- * TALLY_DEVICE_FAILED for all else. Costs nothing when the result is VK_SUCCESS. */
+ * TALLY_DEVICE_FAILED for everything else. Costs nothing when the result is VK_SUCCESS. */
 tally_status tally_vulkan_check(VkResult result, const char *what);
 
 #endif

@@ -98,7 +98,7 @@ static PFN_vkVoidFunction find(const tally_vulkan_device *device, const char *na
     return device->loader.vkGetDeviceProcAddr(device->device, name);
 }
 
-/* Functions of Vulkan 1.0 that the library itself has no use for. */
+/* Functions of Vulkan 1.0 that the library itself does not use. */
 static tally_status make_clock(tally_vulkan_recording *r) {
     tally_vulkan_device *device = r->device;
     const PFN_vkCreateQueryPool create = (PFN_vkCreateQueryPool)find(device, "vkCreateQueryPool");
@@ -150,7 +150,7 @@ static void stamp(tally_vulkan_recording *r, uint32_t which, VkPipelineStageFlag
 
 static const VkPipelineStageFlags work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 
-/* Whatever was written is seen by whatever comes. */
+/* Makes all earlier writes visible to all later commands. */
 static void then(tally_vulkan_recording *r) {
     tally_vulkan_barrier(r->device, r->commands.buffer, work, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
                          work,

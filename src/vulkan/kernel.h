@@ -13,7 +13,7 @@
 #include "tally/tally.h"
 
 typedef struct tally_vulkan_facts {
-    bool is_software; /* a CPU that plays a GPU: its times say nothing about GPUs */
+    bool is_software; /* a software device: its times say nothing about GPUs */
     bool adds_floats; /* kernels may add to a float in memory atomically (GL_EXT_shader_atomic_float) */
 } tally_vulkan_facts;
 
@@ -35,7 +35,7 @@ tally_status tally_vulkan_recording_dispatch(tally_vulkan_recording *recording, 
                                              const void *arguments, size_t bytes, uint64_t groups);
 /* The command buffer, for tally_run to record into. */
 tally_stream tally_vulkan_recording_stream(tally_vulkan_recording *recording);
-/* Submits, waits, and gives the seconds between the readings. */
+/* Submits, waits, and returns the seconds between the readings. */
 tally_status tally_vulkan_recording_run(tally_vulkan_recording *recording, double *seconds);
 
 #endif

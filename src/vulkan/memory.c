@@ -1,6 +1,6 @@
-/* Device memory: allocations that have an address, copies between them and the host, and the command buffers that
- * copies and synchronous runs take. Memory that host and device share is mapped for as long as it lives; else copies
- * pass through a buffer that both see. */
+/* Device memory: allocations that have an address, copies between them and the host, and the command buffers of copies
+ * and synchronous runs. Memory that host and device share is mapped for its whole life; otherwise copies pass through a
+ * buffer that both see. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ enum {
     LOCAL = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
     MAPPED = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
     CACHED = VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
-    /* memory that has to be asked for specially */
+    /* memory that must be requested specially */
     ODD = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
           VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD
 };

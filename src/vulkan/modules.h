@@ -21,7 +21,7 @@ enum { TALLY_VULKAN_LITERAL, TALLY_VULKAN_NEXT, TALLY_VULKAN_LISTED, TALLY_VULKA
 
 typedef struct tally_vulkan_bodies {
     const unsigned char *bytes; /* each ends with OpFunctionEnd */
-    const uint32_t *at;         /* where a body begins, by its number */
+    const uint32_t *at;         /* the beginning of each body, by its number */
     size_t most_ids;            /* that one of them names */
 } tally_vulkan_bodies;
 

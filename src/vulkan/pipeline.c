@@ -18,7 +18,7 @@ typedef tally_vulkan_packed_module packed_module;
 
 struct tally_vulkan_module {
     tally_vulkan_module *next;
-    const packed_module *packed; /* NULL: a user's, known by the hash of its text */
+    const packed_module *packed; /* NULL: a user's operator, identified by the hash of its text */
     tally_key text;
     size_t count;
     uint32_t words[];
@@ -47,7 +47,7 @@ static bool lowers_in_floats(const tally_computation *c) {
     return tally_lower_component(c->entry->lower) < 0 && c->entry->result != TALLY_RESULT_FLAG;
 }
 
-/* Sums of floats: in doubles where the device has them. A scan of f32 has a result an element, and rounds each. */
+/* Sums of floats: in doubles if the device has them. A scan of f32 has a result per element, and rounds each. */
 static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, const tally_computation *c) {
     if (c->desc.acc == TALLY_F64 || c->desc.out == TALLY_F64)
         return TALLY_VULKAN_f64;
@@ -120,7 +120,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[FROM_SLOTS] = purpose == TALLY_VULKAN_FROM_SLOTS;
     choices.constant[BY_AXIS] = device->is_software || c->desc.grouping != TALLY_ALL_VALUES;
     choices.constant[KEEPS_SUBNORMALS] = c->exact && (c->desc.in == TALLY_F64 ? device->keeps_f64 : device->keeps_f32);
-    /* What keeps subnormal f16 makes a sum of f32 take 259 us and not 251 on an H200. */
+    /* Keeping subnormal f16 makes a sum of f32 take 259 us instead of 251 on an H200. */
     choices.constant[KEEPS_HALVES] = device->keeps_f16 && c->desc.in == TALLY_F16;
     if (kernel == TALLY_VULKAN_SCAN_ONCE)
         choices.constant[VECTORS] =
@@ -285,8 +285,9 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
 
 /* ---- pipelines ---- */
 
-/* Of reductions of all values, with little shared memory NVIDIA's driver makes slower code: on an H200 the maximum of
- * 2^28 f32 takes 280 us and not 249, the sum of i32 264 and not 254, of 2^29 u8 164 and not 145. */
+/* Reductions of all values keep their module's shared memory: with less, NVIDIA's driver makes slower code. On an H200
+ * the maximum of 2^28 f32 then takes 280 us instead of 249, the sum of i32 264 instead of 254, of 2^29 u8 164 instead
+ * of 145. */
 static bool is_better_whole(const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                             const tally_vulkan_choices *choices) {
     return kernel == TALLY_VULKAN_REDUCE && !choices->constant[BY_AXIS] && module->packed;
@@ -307,7 +308,7 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
     return adapted;
 }
 
-/* And the hash of its words, which its pipeline is kept by. */
+/* Also the hash of its words, by which its pipeline is kept. */
 static tally_status load_kernel(tally_vulkan_device *device, const tally_vulkan_module *module,
                                 tally_vulkan_kernel kernel, const tally_vulkan_choices *choices, VkShaderModule *loaded,
                                 tally_key *key) {

@@ -9,19 +9,19 @@
 
 enum { TALLY_VULKAN_ARGUMENT_BYTES = 128, TALLY_VULKAN_CONSTANTS = 12 };
 
-/* What of a kernel is decided when its pipeline is made: the constant_ids of prelude.comp, arguments.comp, slots.comp,
+/* The choices that are made with a kernel's pipeline: the constant_ids of prelude.comp, arguments.comp, slots.comp,
  * scan_once.comp and exact_levels.comp. */
 typedef struct tally_vulkan_choices {
     uint32_t constant[TALLY_VULKAN_CONSTANTS];
 } tally_vulkan_choices;
 
-/* A computation's way through variants.def. */
+/* A computation's variant in variants.def. */
 tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *device, const tally_computation *c);
 
 /* 'IN + 16 * OUT ...', as prelude.comp explains it. */
 uint32_t tally_vulkan_types_of(const tally_computation *c);
 
-/* TALLY_UNSUPPORTED, with its name, for a feature that the computation takes and the device lacks. */
+/* TALLY_UNSUPPORTED, with its name, for a feature that the computation needs and the device lacks. */
 tally_status tally_vulkan_module_check(const tally_vulkan_device *device, const tally_computation *c);
 
 /* The code of a computation that passed this check, and what its accumulators take. A user's operator is compiled here.
@@ -29,7 +29,7 @@ tally_status tally_vulkan_module_check(const tally_vulkan_device *device, const 
 tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_computation *c,
                                      const tally_vulkan_module **module, tally_vulkan_slot *slot);
 
-/* What a kernel of a plan is besides. */
+/* Special versions of a plan's kernel. */
 typedef enum tally_vulkan_purpose {
     TALLY_VULKAN_PLAIN,
     TALLY_VULKAN_FROM_SLOTS, /* the reduction that folds accumulators */
@@ -41,7 +41,7 @@ tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_
                                        const tally_vulkan_module *module, unsigned block, tally_vulkan_kernel kernel,
                                        tally_vulkan_purpose purpose, VkPipeline *pipeline);
 
-/* Of a kernel that knows no monoid. */
+/* For a kernel that does not depend on the monoid. */
 tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline);
 
 void tally_vulkan_pipelines_destroy(tally_vulkan_device *device);

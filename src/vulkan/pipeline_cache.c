@@ -10,7 +10,7 @@ typedef struct header { /* of what vkGetPipelineCacheData gives */
     uint8_t uuid[VK_UUID_SIZE];
 } header;
 
-/* Drivers check this, too, and some have done so badly. */
+/* Drivers check this, too, and some have checked it badly. */
 static bool is_of_device(const tally_vulkan_device *device, const tally_image *image) {
     header h;
     if (image->size < sizeof h)
@@ -51,7 +51,7 @@ tally_vulkan_cached tally_vulkan_cache_find(tally_vulkan_device *device, tally_k
     const VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
                                             .initialDataSize = image.size,
                                             .pInitialData = image.bytes};
-    /* Without one a pipeline is compiled, and not kept. */
+    /* Without a cache a pipeline is compiled and not kept. */
     found.is_ours = device->api.vkCreatePipelineCache(device->device, &info, NULL, &found.cache) == VK_SUCCESS;
     found.is_known = image.size != 0;
     tally_image_free(&image);
@@ -62,7 +62,7 @@ static void keep(tally_vulkan_device *device, const tally_vulkan_cached *cached)
     const tally_vulkan_api *api = &device->api;
     tally_image image = {0};
     if (api->vkGetPipelineCacheData(device->device, cached->cache, &image.size, NULL) != VK_SUCCESS ||
-        image.size <= sizeof(header)) /* some keep nothing, or elsewhere */
+        image.size <= sizeof(header)) /* some drivers keep nothing, or keep it elsewhere */
         return;
     image.bytes = malloc(image.size);
     if (image.bytes &&

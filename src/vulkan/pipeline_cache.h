@@ -1,5 +1,5 @@
-/* Compiled pipelines on disk, in the folder of gpu/cache.h: an entry a pipeline, so that they are written when they
- * are made, need no merging, and leave one by one when the folder is full. */
+/* Compiled pipelines on disk, in the folder of gpu/cache.h. Each pipeline is an entry of its own. So entries are
+ * written when pipelines are made, need no merging, and are removed one by one when the folder is full. */
 #ifndef TALLY_VULKAN_PIPELINE_CACHE_H
 #define TALLY_VULKAN_PIPELINE_CACHE_H
 
@@ -15,11 +15,11 @@ typedef struct tally_vulkan_cached {
 /* Adds what compiled code depends on: the device, its driver and this library's version. */
 void tally_vulkan_hash_device(const tally_vulkan_device *device, tally_hash *hash);
 
-/* For a kernel whose loaded words have this hash. Of a caller's device the caller's cache, if there is one. */
+/* For a kernel whose loaded words have this hash. For a caller's device the caller's cache, if there is one. */
 tally_vulkan_cached tally_vulkan_cache_find(tally_vulkan_device *device, tally_key words, tally_vulkan_kernel kernel,
                                             const tally_vulkan_choices *choices);
 
-/* When the pipeline has been made, or has not: writes what is new. */
+/* Call this when the pipeline has been made, or has failed: writes what is new. */
 void tally_vulkan_cache_done(tally_vulkan_device *device, const tally_vulkan_cached *cached, bool made);
 
 #endif

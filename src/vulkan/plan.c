@@ -105,7 +105,7 @@ static void release(tally_device *device, tally_gpu_memory *memory) {
     free(memory->handle);
 }
 
-/* Of a caller's device the library does not know what lies where. */
+/* The library does not know where a caller's device has what memory. */
 static tally_status check_pointer(const tally_device *device, const char *name, const void *pointer) {
     tally_vulkan_device *vulkan = (tally_vulkan_device *)device;
     tally_vulkan_memory memory;
@@ -145,7 +145,7 @@ static tally_status submit(tally_vulkan_plan *plan, const char *what) {
     return tally_vulkan_submit(plan->device, &plan->commands, false, what);
 }
 
-/* Submits a synchronous run and hears what it has to say. */
+/* Submits a synchronous run, waits and reads its findings. */
 static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, bool has_findings) {
     const tally_vulkan_control *control = plan->outcome.host;
     tally_gpu_findings findings = {0};

@@ -111,7 +111,7 @@ static tally_key key_of(const tally_vulkan_device *v) {
     return tally_hash_end(&hash);
 }
 
-/* Where no folder takes notes, a process keeps some. */
+/* If there is no folder for notes, the process keeps them. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static tally_key noted[8];
 static size_t noted_count;

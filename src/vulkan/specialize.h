@@ -8,7 +8,7 @@
 #include "gpu/expressions.h"
 #include "gpu/text.h"
 
-/* What is computed in; variants.def tells them apart. */
+/* The arithmetic of a variant; variants.def explains them. */
 typedef enum tally_vulkan_arithmetic {
     TALLY_VULKAN_i32,
     TALLY_VULKAN_u32,
@@ -32,7 +32,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_SHORT_ROWS,
     TALLY_VULKAN_SPINE,
     TALLY_VULKAN_SCAN_ROWS,
-    TALLY_VULKAN_SCAN_ONCE, /* of monoids that tally_vulkan_scans_once tells */
+    TALLY_VULKAN_SCAN_ONCE, /* for monoids of tally_vulkan_scans_once */
     TALLY_VULKAN_SCAN_COLUMNS,
     TALLY_VULKAN_FOLD_GROUPS,
     TALLY_VULKAN_SPINE_OF_GROUPS,
@@ -77,7 +77,7 @@ bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithm
 /* Vectors of 16 bytes that a thread has of a tile there. */
 unsigned tally_vulkan_once_vectors(tally_vulkan_slot slot);
 
-/* What groups.comp notes of a chunk. */
+/* The record of a chunk in groups.comp. */
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);
 
 /* Whether the arithmetic or the monoid's accumulators need doubles. */
@@ -89,10 +89,10 @@ bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithme
 /* Exact mode: the fewest threads that share a group. */
 unsigned tally_vulkan_least_team(tally_exact_layout layout);
 
-/* Whether it is exact mode that trusts in the rounding of floats. */
+/* Whether this is exact mode that relies on the rounding of floats. */
 bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic);
 
-/* text->failed tells whether there was memory for it. */
+/* text->failed says whether there was too little memory. */
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
 /* The same of a user's operator: 'functions' are acc_t, identity, lift, combine and lower (translate.h). */

@@ -1,7 +1,7 @@
 /* A user's operator as GLSL. Its five texts are in the subset of C that CUDA compiles and that docs/man/tally_plan.3
- * tells: structs of numbers and arrays, expressions, functions beside acc_t with the usual statements. They mean what C
- * means, which GLSL's own reading of them would not: arithmetic happens in int and wider types, conversions are
- * implicit, conditions are numbers. So every expression is read with its type, and written with its conversions. */
+ * describes: structs of numbers and arrays, expressions, functions beside acc_t with the usual statements. They mean
+ * what C means: arithmetic happens in int and wider types, conversions are implicit, conditions are numbers. GLSL would
+ * read them differently. So every expression is read with its type and written with its conversions. */
 #ifndef TALLY_VULKAN_TRANSLATE_H
 #define TALLY_VULKAN_TRANSLATE_H
 

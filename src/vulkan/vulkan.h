@@ -52,8 +52,8 @@ typedef struct tally_vulkan_device {
     bool keeps_f16, keeps_f32, keeps_f64; /* subnormals, if told to */
     bool adds_floats;   /* atomically, in memory: VK_EXT_shader_atomic_float; of a caller's device, false */
     bool shares_memory; /* with the host: what is allocated is mapped, too */
-    /* Elements from which on scans of all values take one pass, in which workgroups wait for others that have started:
-     * UINT64_MAX where nothing says that those go on. */
+    /* From this many elements on scans of all values take one pass, in which workgroups wait for others that have
+     * started: UINT64_MAX if nothing guarantees that those go on. */
     uint64_t least_once;
     unsigned block; /* threads a workgroup */
     unsigned shared_bytes;
@@ -102,7 +102,7 @@ tally_status tally_vulkan_begin(tally_vulkan_device *device, const tally_vulkan_
 tally_status tally_vulkan_submit(tally_vulkan_device *device, const tally_vulkan_commands *commands, bool locked,
                                  const char *what);
 
-/* What comes before is done, and seen by what comes after. */
+/* Orders all earlier commands, and their writes, before all later ones. */
 void tally_vulkan_barrier(const tally_vulkan_device *device, VkCommandBuffer buffer, VkPipelineStageFlags before,
                           VkAccessFlags written, VkPipelineStageFlags after, VkAccessFlags read);
 

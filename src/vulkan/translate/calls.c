@@ -1,5 +1,5 @@
-/* Calls: of the text's own functions, and of those of C's and CUDA's that are known here. Their types are chosen as
- * C++'s overloads are: sqrt of a float is a float, and sqrtf takes what it is given as one. */
+/* Calls of the text's own functions, and of the functions of C and CUDA that are known here. Their types follow C++'s
+ * overloads: sqrt of a float is a float, and sqrtf converts its argument to one. */
 #include <string.h>
 
 #include "vulkan/translate/translator.h"

@@ -80,7 +80,7 @@ static value read_integer(translator *t, const char *text) {
                   k);
 }
 
-/* Past digits, point and exponent. strtod would want the point of the program's locale. */
+/* Skips digits, point and exponent. strtod would expect the point of the program's locale. */
 static const char *end_of_float(const char *text) {
     static const char digits[] = "0123456789";
     const size_t whole = strspn(text, digits);

@@ -1,5 +1,5 @@
 /* The translator's parts: tokens, types, expressions, statements. One pass reads a text by recursive descent and writes
- * GLSL as it goes. After the first mistake the text seems to end, so that every function returns. */
+ * GLSL as it goes. After the first mistake the text appears to end, so that every function returns. */
 #ifndef TALLY_VULKAN_TRANSLATOR_H
 #define TALLY_VULKAN_TRANSLATOR_H
 
@@ -101,7 +101,7 @@ typedef struct translator {
     int structure_count, function_count, name_count;
     bool uses_double;
 
-    type result;                           /* of the function that is read; KIND_AUTO: whatever number is returned */
+    type result; /* of the function that is being read; KIND_AUTO: the type of whatever number it returns */
     const char *result_begin, *result_end; /* around what is returned */
 
     tally_status status;

@@ -140,7 +140,7 @@ static void lay_out(structure *s, const type *member) {
     s->alignment = alignment > s->alignment ? alignment : s->alignment;
 }
 
-/* Where there is no room for more, the first place is written anew, and the text is refused in the end. */
+/* If there is no room for more, the first place is overwritten, and the text is refused at the end. */
 static void read_member(translator *t, structure *s, type of) {
     named *const member = &s->members[s->count < MOST_MEMBERS ? s->count++ : 0];
     tally_translate_name(t, member->name);
@@ -191,7 +191,7 @@ const char *tally_translate_type_name(type a) {
     return a.length ? "an array" : a.kind == KIND_STRUCT ? a.structure->name : kinds[a.kind].c;
 }
 
-/* A user's names get a "0" behind them: so they are no words of GLSL's and none of the kernels'. */
+/* A user's names get a "0" appended, so that they are neither words of GLSL nor names in the kernels. */
 const char *tally_translate_glsl(translator *t, type a) {
     const char *name = kinds[a.kind].glsl;
     if (a.kind == KIND_STRUCT)
@@ -272,7 +272,7 @@ value tally_translate_convert(translator *t, value v, type to) {
         v.text = tally_translate_format(t, "uint(%s)", tally_translate_condition(t, v).text);
     else if (v.is_condition || to.kind >= KIND_I32)
         v.text = tally_translate_format(t, "%s(%s)", kinds[to.kind].glsl, v.text);
-    else if (from >= KIND_F32) /* as a CPU does it: by way of int */
+    else if (from >= KIND_F32) /* as a CPU does it: through int */
         v.text = narrowed(t, tally_translate_format(t, "int(%s)", v.text), to.kind);
     else
         v.text = narrowed(t, v.text, to.kind);
