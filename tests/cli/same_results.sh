@@ -8,9 +8,10 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# 40 MB of products of odd numbers, which wrap: their upper bits are as good as random.
+# 40 MB of products of odd numbers, which wrap, as those of npy files may: their upper bits are as good as random.
 n=5000000
-seq 1 2 $((2 * n)) | "$one" scan prod --dtype i64 -o "$folder/products.npy" || exit 1
+seq 1 2 $((2 * n)) | "$one" scan max --dtype i64 -o "$folder/odd.npy" || exit 1
+"$one" scan prod "$folder/odd.npy" -o "$folder/products.npy" || exit 1
 tail -c $((8 * n)) "$folder/products.npy" >"$folder/x.raw"
 seq 1 $n | "$one" scan max --dtype f64 -o "$folder/ascending.npy" || exit 1
 seq 0 977 $n >"$folder/offsets.txt"
