@@ -119,8 +119,11 @@ static double identity_of(const ladder_work *w) {
     return w->op == TALLY_MAX ? -INFINITY : INFINITY;
 }
 
+/* No value is NaN. With fmax and fmin, gcc 12 for aarch64 stops with an internal error. */
 static double combined(const ladder_work *w, double left, double right) {
-    return w->op == TALLY_SUM ? left + right : w->op == TALLY_MAX ? fmax(left, right) : fmin(left, right);
+    if (w->op == TALLY_SUM)
+        return left + right;
+    return (w->op == TALLY_MAX ? left > right : left < right) ? left : right;
 }
 
 /* A double holds sums of integers, and of up to 2^29 multiples of 2^-24, without rounding. For longer sums its error is
