@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds and runs the tests under sanitizers: address with undefined behaviour in build-asan, thread in build-tsan. Fewer
-# instruction-set levels are built than otherwise, and the suites take their quick sizes. What the thread sanitizer looks
-# for is in the threads, which are the same at every level.
+# Builds and runs the tests but the long ones under sanitizers: address with undefined behaviour in build-asan, thread
+# in build-tsan. Fewer instruction-set levels are built than otherwise, and the suites take their quick sizes. What the
+# thread sanitizer looks for is in the threads, which are the same at every level; Vulkan is left out there.
 # usage: tests/sanitize.sh [address|thread]   (both when none is named)
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,15 +14,15 @@ command -v ccache >/dev/null 2>&1 && launcher=-DCMAKE_C_COMPILER_LAUNCHER=ccache
 # usage: variant DIRECTORY SANITIZERS LEVELS CTEST_ARGUMENT...
 variant() {
     directory=$root/$1
-    sanitizers=$2 levels=$3
-    shift 3
+    sanitizers=$2 levels=$3 vulkan=$4
+    shift 4
     echo "== $sanitizers in $directory"
     # Instrumented kernels take a quarter of an hour to compile at -O3, which only a debug build does without.
     # shellcheck disable=SC2086  # the generator is two words or none
     cmake -S "$root" -B "$directory" $generator $launcher -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-O1 \
-        -DTALLY_SANITIZE="$sanitizers" -DTALLY_CPU_LEVELS="$levels" -DTALLY_BUILD_BENCH=OFF
+        -DTALLY_SANITIZE="$sanitizers" -DTALLY_CPU_LEVELS="$levels" -DTALLY_VULKAN="$vulkan" -DTALLY_BUILD_BENCH=OFF
     cmake --build "$directory" -j "$jobs"
-    (cd "$directory" && ctest --output-on-failure -j "$jobs" "$@")
+    (cd "$directory" && ctest --no-tests=error --output-on-failure --no-label-summary -LE long -j "$jobs" "$@")
 }
 
 which=${1:-both}
@@ -30,8 +30,8 @@ which=${1:-both}
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:abort_on_error=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1
-address() { variant build-asan address,undefined "baseline;avx2"; }
-thread() { variant build-tsan thread baseline -L 'conformance|property|api|cuda'; }
+address() { variant build-asan address,undefined "baseline;avx2" ON; }
+thread() { variant build-tsan thread baseline OFF -L 'conformance|property|api|cuda'; }
 case $which in
 address) address ;;
 thread) thread ;;

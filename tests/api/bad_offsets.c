@@ -17,7 +17,16 @@ static int setup(void **state) {
 }
 
 static void store(tally_dtype type, unsigned char *memory, size_t at, int64_t value) {
-    memcpy(memory + at * tally_dtype_size(type), &value, tally_dtype_size(type));
+    const size_t size = tally_dtype_size(type);
+    const int32_t four = (int32_t)value;
+    const int16_t two = (int16_t)value;
+    const int8_t one = (int8_t)value;
+    memcpy(memory + at * size,
+           size == 8   ? (const void *)&value
+           : size == 4 ? (const void *)&four
+           : size == 2 ? (const void *)&two
+                       : &one,
+           size);
 }
 
 typedef struct damage {

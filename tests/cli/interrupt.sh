@@ -20,12 +20,12 @@ for signal in INT TERM HUP KILL PIPE; do
         { head -c 9000000 /dev/zero; sleep 2; } >values 2>/dev/null &
         writer=$!
         sleep 0.5
-        # An asynchronous command of a shell may ignore INT from its start: then that is how it must be.
+        # An asynchronous command of a shell may ignore INT from its start, and one under nohup HUP: then it must go on.
         kill -$signal $command
         sleep 0.2
-        if [ $signal = INT ] && kill -0 $command 2>/dev/null; then
-            kill -TERM $command
-        fi
+        case $signal in
+        INT | HUP) ! kill -0 $command 2>/dev/null || kill -TERM $command ;;
+        esac
         wait $command 2>/dev/null
         status=$?
         kill $writer 2>/dev/null

@@ -176,8 +176,7 @@ static void fill(tally_dtype type, pattern p, uint64_t seed, size_t n, unsigned 
                 int place = 8 * (int)size - 2;
                 bits &= ~((uint64_t)1 << place);
             }
-            for (size_t b = 0; b < size; b++)
-                memory[k * size + b] = (unsigned char)(bits >> (8 * b));
+            store_bits(type, bits, memory + k * size);
             continue;
         }
         if (p == CANCELLING) {

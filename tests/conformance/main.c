@@ -4,8 +4,10 @@
  *                 [--golden FILE]
  *     conformance --device SPEC --refused | --table
  *
- * A failure names its combination, layout, data and seed; --filter with that name runs the same cases again. Exit
- * codes: 0 all passed, 1 something failed, 2 the suite could not run, 77 the machine has no such device. */
+ * A failure names its combination, layout, data and seed; --filter with that name runs the same cases again. A filter
+ * is a part of a name or, with a '*' in it, a pattern of the shell's kind for the whole name. Exit codes: 0 all passed,
+ * 1 something failed, 2 the suite could not run, 77 the machine has no such device. */
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ uint64_t case_seed(const options *o, const char *name, uint64_t number) {
 bool is_chosen(const options *o, const char *name) {
     bool chosen = !o->filters;
     for (int k = 0; k < o->filters; k++)
-        chosen |= strstr(name, o->filter[k]) != NULL;
+        chosen |= strchr(o->filter[k], '*') ? !fnmatch(o->filter[k], name, 0) : strstr(name, o->filter[k]) != NULL;
     return chosen;
 }
 

@@ -8,7 +8,7 @@ enum { MOST_FILTERS = 12 };
 
 typedef struct options {
     const char *device;
-    const char *filter[MOST_FILTERS]; /* parts of names, any of which is enough; none: all are taken */
+    const char *filter[MOST_FILTERS]; /* parts or patterns of names, any of which is enough; none: all are taken */
     int filters;
     bool quick;
     uint64_t seed;

@@ -14,13 +14,31 @@ const float_format float_formats[FORMATS] = {
 };
 
 uint64_t oracle_load(const float_format *f, const void *x, size_t i) {
-    uint64_t bits = 0; /* the tests run on little-endian machines only */
-    memcpy(&bits, (const char *)x + i * f->size, f->size);
-    return bits;
+    const void *element = (const char *)x + i * f->size;
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+    switch (f->size) {
+    case 2:
+        memcpy(&two, element, 2);
+        return two;
+    case 4:
+        memcpy(&four, element, 4);
+        return four;
+    default:
+        memcpy(&eight, element, 8);
+        return eight;
+    }
 }
 
 void oracle_store(const float_format *f, void *x, size_t i, uint64_t bits) {
-    memcpy((char *)x + i * f->size, &bits, f->size);
+    const uint16_t two = (uint16_t)bits;
+    const uint32_t four = (uint32_t)bits;
+    memcpy((char *)x + i * f->size,
+           f->size == 2   ? (const void *)&two
+           : f->size == 4 ? (const void *)&four
+                          : &bits,
+           f->size);
 }
 
 static uint64_t infinity_of(const float_format *f) {

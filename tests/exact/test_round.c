@@ -31,6 +31,7 @@ static void check_all_roundings(const oracle_sum *sum, const tally_superaccumula
         for (int what = ORACLE_SUM; what <= ORACLE_ROOT; what++) {
             uint64_t bits;
             round_state(state, (oracle_rounding)what, float_formats[out].type, &bits);
+            bits = oracle_load(&float_formats[out], &bits, 0);
             const uint64_t expected = oracle_round(sum, (oracle_rounding)what, &float_formats[out]);
             if (bits != expected)
                 fail_msg("%s: rounding %d to %s gives %llx, MPFR %llx", about, what, float_formats[out].name,

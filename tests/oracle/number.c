@@ -133,6 +133,19 @@ void decode(tally_dtype type, const void *memory, size_t n, cell *cells) {
     }
 }
 
+void store_bits(tally_dtype type, uint64_t bits, void *memory) {
+    const uint32_t four = (uint32_t)bits;
+    const uint16_t two = (uint16_t)bits;
+    const uint8_t one = (uint8_t)bits;
+    const size_t size = size_of(type);
+    memcpy(memory,
+           size == 8   ? (const void *)&bits
+           : size == 4 ? (const void *)&four
+           : size == 2 ? (const void *)&two
+                       : &one,
+           size);
+}
+
 void encode(tally_dtype type, cell value, void *memory) {
     if (type == TALLY_F64) {
         memcpy(memory, &value.d, 8);
@@ -143,9 +156,7 @@ void encode(tally_dtype type, cell value, void *memory) {
         uint16_t bits = encode_half(value.d, type == TALLY_F16 ? 5 : 8);
         memcpy(memory, &bits, 2);
     } else {
-        for (size_t k = 0; k < size_of(type); k++)
-            ((unsigned char *)memory)[k] =
-                (unsigned char)(value.u >> (8 * k)); /* little-endian, as tally's hosts are */
+        store_bits(type, value.u, memory);
     }
 }
 

@@ -33,6 +33,9 @@ void decode(tally_dtype type, const void *memory, size_t n, cell *cells);
 /* Writes one element; floats must already be representable (round_to). */
 void encode(tally_dtype type, cell value, void *memory);
 
+/* An element of these bits, the lowest of the 64. */
+void store_bits(tally_dtype type, uint64_t bits, void *memory);
+
 /* Nearest value of a float type, ties to even, with gradual underflow and overflow to infinity. */
 long double round_to(tally_dtype type, long double value);
 

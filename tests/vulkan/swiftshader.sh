@@ -1,0 +1,26 @@
+#!/bin/sh
+# The conformance suite's quick sizes on SwiftShader, a second Vulkan device in software: its subgroups have 4 threads,
+# and it has neither doubles nor integers of 64 bits.
+# usage: tests/vulkan/swiftshader.sh BUILD
+# The driver is taken out of Debian's package chromium-common, which is not installed.
+set -eu
+build=$(cd "$1" && pwd)
+driver=$build/swiftshader
+if [ ! -f "$driver/vk_swiftshader_icd.json" ]; then
+    mkdir -p "$driver/package"
+    (cd "$driver/package" && apt-get -qq -o APT::Sandbox::User=root download chromium-common)
+    dpkg --fsys-tarfile "$driver"/package/chromium-common_*.deb |
+        tar -x -C "$driver" --strip-components=4 ./usr/lib/chromium/libvk_swiftshader.so \
+            ./usr/lib/chromium/vk_swiftshader_icd.json
+    rm -rf "$driver/package"
+fi
+export VK_ICD_FILENAMES="$driver/vk_swiftshader_icd.json" VK_DRIVER_FILES="$driver/vk_swiftshader_icd.json"
+
+"$build/tally" devices | grep '^vulkan:0.*SwiftShader' || {
+    echo "SwiftShader does not open:"
+    "$build/tally" devices
+    exit 1
+}
+# Two processes, one for each core.
+printf '%s\n' '/i /u' '/f /b' | sed 's/[^ ]*/--filter &/g' |
+    xargs -P 2 -L 1 "$build/tests/conformance/conformance" --device vulkan:0 --quick
