@@ -1,5 +1,5 @@
 /* Exact mode: runs of equal keys. Their heads are counted in chunks, which gives each chunk the number of its first
- * run; then a warp adds the runs that begin in its chunk. */
+ * run. Then a warp adds the runs that begin in its chunk. */
 
 /* Whether a run begins at i; past the end none does. */
 inline bool is_head(const exact_args &p, uint64 i) {
@@ -26,8 +26,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_heads(exact_args p) {
     }
 }
 
-/* One block turns the numbers of the chunks' heads into those of the heads before each chunk, and refuses to go on if
- * the outputs have no room for all runs. */
+/* One block turns the chunks' numbers of heads into the numbers before each chunk, and stops the run if the outputs
+ * have no room for all runs. */
 extern "C" __global__ void __launch_bounds__(BLOCK) rank_heads(exact_args p) {
     __shared__ uint64 sums[BLOCK];
     uint64 each = (p.chunks + BLOCK - 1) / BLOCK, begin = threadIdx.x * each;

@@ -1,4 +1,4 @@
-/* Exact mode: what input in pieces needs besides the kernels of reductions (see pieces.cu). */
+/* Exact mode: further kernels for input in pieces (see pieces.cu). */
 inline void clear_all(const clear_args &p) {
     uint32 *word = (uint32 *)p.totals;
     for (uint64 i = blockIdx.x * (uint64)BLOCK + threadIdx.x; i < p.count * (sizeof(row_sum) / 4);

@@ -1,20 +1,20 @@
-/* Reductions by keys: of runs of neighbours whose keys are equal. One pass, a tile a block. A block finds the heads of
- * the runs in its tile, tells their number to the others as soon as the keys are there, and adds up what those before it
- * have told (decoupled look-back, Merrill and Garland 2016): that many results come before its own. The numbers are
- * integers, so that their sum does not depend on who was first. A block that is kept waiting too long counts for itself,
- * so nothing depends on which blocks run at a time. */
+/* Reductions by keys, that is of runs of neighbours whose keys are equal. One pass, one tile per block. A block finds
+ * the heads of the runs in its tile and publishes their number as soon as the keys are there. Then it adds up the
+ * numbers that the blocks before it have published (decoupled look-back, Merrill and Garland 2016), which is the number
+ * of results before its own. The numbers are integers, so their sum does not depend on the order. A block that waits
+ * too long counts the heads of a silent tile itself, so nothing depends on which blocks run at a time. */
 
-/* And while blocks still look at it. */
-constexpr uint64 TOLD = 1ull << 63;  /* the number of heads in this tile is there */
-constexpr uint64 SUMMED = 1ull << 62; /* that of all up to the end of this tile, and what runs.cu says besides */
+/* And while blocks still read it. */
+constexpr uint64 TOLD = 1ull << 63;  /* the number of heads in this tile is published */
+constexpr uint64 SUMMED = 1ull << 62; /* the number of all up to the end of this tile is published, with runs.cu's bits */
 
-enum { PATIENCE = 4096 /* looks at a tile that tells nothing */ };
+enum { PATIENCE = 4096 /* polls of a tile that has published nothing */ };
 
 /* The number of heads in another block's tile, by one warp. */
 inline uint64 heads_of(const groups_args &p, uint64 number) {
     uint64 count = 0;
     for (uint64 e = number * TILE + threadIdx.x % WARP; e < number * TILE + TILE; e += WARP)
-        count += is_head(p, e); /* only the last tile is not whole, and nobody waits for that */
+        count += is_head(p, e); /* only the last tile is not whole, and no block waits for it */
     return add_lanes(count);
 }
 
@@ -89,7 +89,7 @@ inline uint32 find_bits(const thread_keys &keys, uint32 count, bool is_first) {
     return lane >= WORDS || at >= count ? 0 : count - at < WARP ? mine & ((1u << (count - at)) - 1) : mine;
 }
 
-/* Fills in r.head and tells the others; the number of heads, and *rank becomes how many come before this lane's word. */
+/* Fills in r.head and publishes the number of heads; *rank becomes the number before this lane's word. */
 inline uint32 find_heads(runs_memory &r, uint32 mine, uint64 *told, uint32 *rank) {
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, first = thread_keys::first_of_warp();
     uint32 sum = __popc(mine);

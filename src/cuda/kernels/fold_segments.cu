@@ -1,12 +1,13 @@
-/* Reductions by segments. A block takes a chunk of consecutive tiles and copies the next one while it works on one. The
- * threads take the segments that begin in the tile; where millions of them are empty, they search the offsets for the
- * others instead, and the last launch gives the empty ones their results. */
+/* Reductions by segments. A block takes a chunk of consecutive tiles and loads the next tile while it works on one. The
+ * threads take the segments that begin in the tile. If masses of them are empty, the threads search the offsets for the
+ * others instead, and the last launch writes the results of the empty ones. */
 enum { BUFFERS = 2, CROWDED = 16 * TILE /* segments, where a search for each element is faster */ };
 
 /* ---- offsets on their way ---- */
 
-/* Where a thread's segments of a round begin: up to AHEAD of them a warp apart, and lane 0 has where those of the next
- * warp begin; or, where threads share segments, where its segment begins and ends. Loaded long before it is needed. */
+/* The beginnings of a thread's segments of a round: up to AHEAD of them, a warp apart; lane 0 also has those of the
+ * next warp. Or, if threads share segments, the beginning and the end of its segment. Loaded long before they are
+ * needed. */
 enum { AHEAD = 8, A_ROUND = AHEAD * BLOCK /* segments that a block takes at a time */ };
 struct offsets_ahead {
     index_t at[AHEAD + 1];
@@ -43,14 +44,15 @@ struct offsets_ahead {
     }
 };
 
-/* A position in the tile; count + 1 for all that lie behind it, and also for those before it: bad offsets that are only
- * now found out must lead nowhere. */
+/* A position in the tile; count + 1 for all positions behind it, and also for those before it: bad offsets that are
+ * only found now must not lead outside. */
 inline uint32 position_in(const tile &t, index_t offset) {
     const uint64 at = (uint64)offset - t.first;
     return at <= t.count ? (uint32)at : t.count + 1;
 }
 
-/* Whether a segment begins in the tile and not behind its end. If not, the last launch says which offsets are bad. */
+/* Whether a segment begins in the tile and not behind its end. If not, the last launch reports which offsets are bad.
+ */
 inline bool is_good(const groups_args &p, const tile &t, uint32 begin, uint32 end) {
     const bool good = begin <= t.count && begin <= end;
     if (!good)
@@ -84,7 +86,7 @@ inline void take_round(tile_memory &s, const groups_args &p, const tile &t, uint
     }
 }
 
-/* More than a round. The next one's offsets are on their way while one is folded. */
+/* Several rounds. The next round's offsets are loaded while one is folded. */
 inline void take_many(tile_memory &s, const groups_args &p, const tile &t, uint64 from, uint32 count,
                       offsets_ahead offsets) {
 #pragma unroll 1
@@ -98,7 +100,7 @@ inline void take_many(tile_memory &s, const groups_args &p, const tile &t, uint6
     }
 }
 
-/* Where there are so many that most are empty: those that are not, by a search at each element. */
+/* If there are so many that most are empty: folds the others, which a search at each element finds. */
 inline void find_segments(tile_memory &s, const groups_args &p, const tile &t, uint64 from, uint64 to) {
     if (threadIdx.x == 0)
         atomicOr(&p.told->crowded, 1);
@@ -125,8 +127,8 @@ struct open_segment {
     bool began_here; /* in the chunk */
 };
 
-/* Which segments a tile has: [from, to) begin in it, and those of them that take_round is to have; 'open' elements are
- * of the segment before them. */
+/* The segments of a tile: [from, to) begin in it, with those that take_round folds; 'open' elements belong to the
+ * segment before them. */
 struct tile_groups {
     uint64 from, to;
     uint32 count, shift;
@@ -160,7 +162,7 @@ struct tile_groups {
     }
 };
 
-/* Where a chunk's tiles find their segments, a lane a tile. */
+/* The first segments of a chunk's tiles, one lane per tile. */
 struct table {
     uint64 begin, entry;
 
@@ -198,7 +200,7 @@ inline void go_on(tile_memory &s, const groups_args &p, const tile &t, const til
         put(p.out + g.from, lower(whole, t.count, t.first));
     }
     s.goes_on = 0;
-    if (s.count) /* else the others may still be reading that there are none */
+    if (s.count) /* else the others may still be reading the 0 */
         s.count = 0;
 }
 
@@ -273,7 +275,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p) 
         tell(look_at_all(p.offsets, p.segments, p.n), p.refuses_empty, &p.told->refused, &p.told->not_bad);
     else if (blockIdx.x == 0 && threadIdx.x == 0 &&
              (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments)))
-        p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
+        p.told->crowded = 1; /* the tiles need the segments' beginnings, not the end of the last one */
     for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
         p.first[k] = first_from(p.offsets, p.segments, k * TILE);
 }

@@ -1,17 +1,17 @@
-/* What reductions by segments and by keys share. */
+/* Shared by reductions by segments and by keys. */
 
-/* What a chunk has of groups that reach beyond it. */
+/* A chunk's parts of groups that cross its ends. */
 struct cut {
     slot before; /* of the group that began in an earlier chunk and ends in this one */
-    slot after;  /* of the group that goes on behind this chunk */
+    slot after;  /* of the group that continues after this chunk */
 #if GROUPS == KEYS && NEEDS_START
-    uint64 start; /* where the group that goes on has begun, if in this chunk */
-    uint64 end;   /* where the one from before ends */
+    uint64 start; /* the beginning of the group that continues, if in this chunk */
+    uint64 end;   /* the end of the group from before */
 #endif
 };
 static_assert(sizeof(cut) == CUT_BYTES);
 
-enum { NEAR = 8 /* chunks that a group may reach over for one thread to fold what they have of it */ };
+enum { NEAR = 8 /* chunks that a group may cross for one thread to fold their parts */ };
 
 /* ---- memory ---- */
 

@@ -1,5 +1,5 @@
-/* The launch before warp_fold.cu: offsets are checked, chunks find their first one, and bits are made where there are
- * many. The first blocks search, the others look at offsets. */
+/* The launch before warp_fold.cu: it checks offsets, finds the chunks' first offsets, and makes bits if there are many
+ * segments. The first blocks search, the others read offsets. */
 
 /* Searches. False for the threads of the other blocks, of which this is number *me of *stride. */
 inline bool search_chunks(const groups_args &p, uint64 *me, uint64 *stride) {
@@ -20,7 +20,7 @@ inline void tell_findings(const groups_args &p, const findings &f) {
         p.told->has_empty = 1;
 }
 
-/* Where there are no bits, or too many elements for mark_words: then the bits are zero. */
+/* If there are no bits, or too many elements for mark_words: then the bits are zero. */
 extern "C" __global__ void __launch_bounds__(BLOCK) mark_segments(groups_args p) {
     uint64 me, stride;
     let_next_start();
@@ -28,8 +28,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) mark_segments(groups_args p)
         tell_findings(p, look_and_mark_all({p.offsets, p.segments, p.n, p.bits}, me, stride));
 }
 
-/* A kernel of its own: in one with that above, which has no shared memory, and started early, sums of segments of 256 took
- * 1.01 times as long on an H200. */
+/* A kernel of its own: when it was one with the kernel above, which has no shared memory, and started early, sums of
+ * segments of 256 took 1.01 times as long on an H200. */
 extern "C" __global__ void __launch_bounds__(BLOCK) mark_words(groups_args p) {
     uint64 me, stride;
     wait_for_last();

@@ -1,5 +1,5 @@
-/* Offsets become bits while they are checked: one for each element, 1 where a segment begins in the direction of the
- * scan. What comes after reads an eighth of a byte an element instead of the offsets. */
+/* Turns offsets into bits while they are checked: one bit for each element, 1 where a segment begins in the direction
+ * of the scan. Later kernels read an eighth of a byte per element instead of the offsets. */
 enum {
     LOOKS_AHEAD = 4, /* vectors of offsets that a thread loads at a time */
     CLOSE = 8        /* elements a segment on average, up to which those are neighbours, which share words of bits. Marking
@@ -12,8 +12,8 @@ inline uint32 lane_number() {
     return threadIdx.x % WARP;
 }
 
-/* Sets bits of a word. Neighbouring lanes have neighbouring offsets, so those that have the same word join theirs. All of
- * a warp come here. */
+/* Sets bits of a word. Neighbouring lanes have neighbouring offsets, so lanes with the same word join their bits. All
+ * lanes of a warp call this. */
 inline void set_bits(uint32 *bits, uint32 word, uint32 mine) {
     const uint32 lane = lane_number();
 #pragma unroll 1
@@ -36,8 +36,8 @@ inline void set_bit(const offset_marks &m, index_t offset) {
         atomicOr(m.bits + at / WARP, 1u << at % WARP);
 }
 
-/* Neighbouring offsets that a thread looks at, of so many vectors, and the one behind them. In the direction of the scan
- * either all but the last begin a segment, or all but the first. */
+/* A thread's neighbouring offsets, in several vectors, and the one behind them. In the direction of the scan either all
+ * but the last begin a segment, or all but the first. */
 template <int Vectors> struct neighbours {
     enum { COUNT = Vectors * OFFSETS };
     index_t offset[COUNT + 1];
@@ -55,9 +55,9 @@ template <int Vectors> struct neighbours {
         }
         offset[COUNT] = from[COUNT];
     }
-    /* None of them is bad, nor any of their segments empty: each is of an element. Bits of the first word, where there are
-     * others, are joined with those that the thread before has of it, so that a word takes few atomics, and neighbouring
-     * words take them together. */
+    /* None of them is bad, and none of their segments is empty, so each belongs to an element. Bits of the first word,
+     * if it has others, are joined with the previous thread's bits of it, so that a word takes few atomics, and
+     * neighbouring words take them together. */
     void mark(const offset_marks &m, bool exists) const {
         uint32 word = NO_WORD, mine = 0, first_word = NO_WORD, first = 0;
 #pragma unroll
@@ -121,7 +121,7 @@ inline uint64 look_at_vectors(const offset_marks &m, findings *f, uint64 me, uin
     return parts * some::COUNT;
 }
 
-/* By all threads, of which this is number 'me' of 'stride'; whole warps come here. */
+/* Called by all threads; this one is number 'me' of 'stride'. Whole warps come here. */
 inline findings look_and_mark_all(const offset_marks &m, uint64 me, uint64 stride) {
     findings f = {NOT_FOUND, NOT_FOUND};
     uint64 first = 0;

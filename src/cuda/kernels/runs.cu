@@ -1,10 +1,10 @@
-/* Runs of equal keys: where they begin, how many there are, and what tiles say of those that reach over their ends. */
+/* Runs of equal keys: where they begin, how many there are, and the word that a tile publishes about runs that cross
+ * its ends. */
 
-/* What a tile says, in one word: how many heads there are up to its end, in the lower COUNT_BITS bits, and the two bits
- * below. */
+/* A tile's word: the number of heads up to its end, in the lower COUNT_BITS bits, and the two bits below. */
 enum { COUNT_BITS = 60 };
-constexpr uint64 FRESH = 1ull << 61;  /* the run that goes on behind the tile has begun in it */
-constexpr uint64 ENDS = 1ull << 60;   /* the run that came into the tile from before ends in it */
+constexpr uint64 FRESH = 1ull << 61;  /* the run that continues after the tile has begun in it */
+constexpr uint64 ENDS = 1ull << 60;   /* the run that began before the tile ends in it */
 constexpr uint64 COUNT = (1ull << COUNT_BITS) - 1;
 
 inline uint64 add_lanes(uint64 value) {
@@ -20,7 +20,7 @@ inline bool is_head(const groups_args &p, uint64 at) {
 
 /* ---- for fold_cuts.cu ---- */
 
-enum { ENDS_STAND = 0 }; /* fold_cuts.cu: whether it is known before the folds are done where groups end */
+enum { ENDS_STAND = 0 }; /* for fold_cuts.cu: whether groups' ends are known before the folds are done */
 
 /* The run that began in an earlier tile and ends in this one, if there is one. */
 struct ending {

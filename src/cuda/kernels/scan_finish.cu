@@ -1,5 +1,5 @@
-/* A scan's finishers. A team of them takes a tile: each thread finds the heads in its stretch and the sums within it;
- * the team adds up the stretches; when the tile is ready, what comes before it is added, and the results take the
+/* A scan's finishers. A team of them takes a tile: each thread finds the heads in its stretch and the sums within it,
+ * and the team adds up the stretches. When the tile is ready, the sum before it is added, and the results take the
  * elements' place in the ring. */
 
 /* ---- finishers ---- */
@@ -14,8 +14,8 @@ typedef typename bits_of<(ITEMS > 32)>::type bits_t;
 
 typedef since_head<lane_t, uint32> state; /* of stretches, with positions counted from the tile's beginning */
 
-/* Which vector of the ring's place takes vector v of the results. Results as wide as the elements lie where those did.
- * Wider ones are scattered a little: in line they would meet in few banks. */
+/* The vector of the ring's place that takes vector v of the results. Results as wide as the elements take the elements'
+ * place. Wider ones are scattered a little, because in order they would use few banks. */
 constexpr int vector_of_results(int v) {
     return IN_LINE ? v : v ^ (v >> 3 & 7);
 }
@@ -48,8 +48,8 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
     }
 }
 
-/* Sees that a tile's results, which this team has put into the ring, get to memory: the storer copies them in bulk, if
- * that can be done, else the team writes them itself. */
+/* Writes a tile's results, which this team has put into the ring, to memory: the storer copies them in bulk if
+ * possible, else the team writes them itself. */
 inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread) {
     part w = written_part(s, t);
     if (!goes_in_bulk(p, t, is_whole(w, t))) {
@@ -101,7 +101,7 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
     return heads;
 }
 
-/* Gives what the threads before this one in the team add up to. */
+/* Returns the sum of the threads before this one in the team. */
 inline state scan_team(uint8 *memory, int team, int thread, state mine) {
     state *of_warp = (state *)memory;
     int warp = thread / WARP, lane = thread % WARP;
@@ -198,7 +198,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
             start = first + k - absent;
             left = base;
         }
-        acc_t sum; /* up to the item; where the sums within the stretch are not KEPT, 'left' is carried along */
+        acc_t sum; /* up to the item; if the sums within the stretch are not KEPT, 'left' is carried along */
         if (KEPT) {
             sum = combine(left, widen(kept[k]));
         } else {

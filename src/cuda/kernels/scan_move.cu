@@ -1,8 +1,8 @@
-/* A scan's loaders and storer: tiles on their way from memory to the ring and back. */
+/* A scan's loaders and storer, which move tiles from memory to the ring and back. */
 
 /* ---- loaders ---- */
 
-/* The words of a tile's bits, rounded up to whole vectors: in memory bits are there up to the end of the last tile. */
+/* The words of a tile's bits, rounded up to whole vectors: memory has bits up to the end of the last tile. */
 inline int head_words(const tile &t) {
     return (t.count + 4 * WARP - 1) / (4 * WARP) * 4;
 }
@@ -30,8 +30,8 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #elif GROUPS == SEGMENTS
         fetch((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), threadIdx.x, LOADERS, &in_bulk);
 #endif
-        /* Each thread arrives for the bytes that it has stored itself. One for all of its warp, after a __syncwarp,
-         * would be enough by the rules of memory, but compute-sanitizer's racecheck does not follow those. */
+        /* Each thread arrives for the bytes that it has stored itself. One arrival for its whole warp, after a
+         * __syncwarp, would suffice by the memory model, but compute-sanitizer's racecheck does not know that. */
 #if COPIES_IN_BULK
         if (threadIdx.x % WARP == 0) {
             arrive_and_expect(&full->word, in_bulk);
@@ -50,7 +50,7 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
 /* ---- storer ---- */
 
 #if COPIES_IN_BULK
-/* Places are given away when the next tile's copy is under way, or AtOnce, when their own copy has read them: 1.04 to 1.05
+/* A place is freed when the next tile's copy has started, or, with AtOnce, when its own copy has read it: 1.04 to 1.05
  * times as fast for arrays of 7 to 64 columns, but up to 1% slower for other scans, on an H200. */
 template <bool AtOnce> inline void store_tiles(scratch &s, const scan_args &p, uint64 turns) {
     if (threadIdx.x % WARP != 0)

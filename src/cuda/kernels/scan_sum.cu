@@ -1,9 +1,10 @@
-/* A scan's summers, who add up each tile since its last head, and its messenger, who gathers what comes before each. */
+/* A scan's summers, which add up each tile since its last head, and its messenger, which collects the sum before each
+ * tile. */
 
 /* ---- summers ---- */
 
 #if GROUPS == KEYS || GROUPS == SEGMENTS
-/* Gives all lanes the greatest of what the lanes of the warp have. */
+/* Gives all lanes the greatest value of the warp's lanes. */
 inline int greatest_of_warp(int x) {
 #if TALLY_ARCHITECTURE >= 80
     return __reduce_max_sync(ALL_LANES, x);
@@ -18,7 +19,7 @@ inline int greatest_of_warp(int x) {
 }
 #endif
 
-/* Which element of a tile is its last head in logical order; -1 if there is none. All summers get it. */
+/* The last head of a tile in logical order, by its element; -1 if there is none. All summers get it. */
 inline int last_head(scratch &s, const scan_args &p, const tile &t, const place &here, int in_turn) {
 #if GROUPS == ROWS
     uint64 last = t.first + t.count - 1, column = remainder(last, p.extent);
@@ -80,8 +81,8 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 #endif
 }
 
-/* Adds up this thread's share of elements [from, to) of a tile: consecutive ones, in logical order, where the operator
- * does not commute, else those that are fastest to read. */
+/* Adds up this thread's share of elements [from, to) of a tile: consecutive ones in logical order if the operator does
+ * not commute, else those that are fastest to read. */
 inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, int from, int to) {
     int thread = threadIdx.x - FIRST_SUMMER;
     lane_t sum = identity_as<lane_t>();
@@ -136,9 +137,10 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     return sum;
 }
 
-/* How many of the summers tell that a tile may be overwritten. One may for all, behind their barrier; where elements are not
- * aligned, which costs more than that anyway, each does for what it has read: compute-sanitizer's racecheck saw races there
- * that are none by the rules of memory. */
+/* The number of summers that signal that a tile may be overwritten. One can signal for all, behind their barrier. If
+ * elements are not aligned, which costs more than that anyway, each signals for its own reads, because
+ * compute-sanitizer's racecheck reports races there, although the memory model allows
+ * it. */
 inline int arriving_summers(const scan_args &p) {
     return shift_of(p.x) == 0 ? 1 : SUMMERS;
 }

@@ -1,6 +1,6 @@
-/* What fold_segments.cu leaves to fold_cuts.cu. */
+/* The parts that fold_segments.cu leaves to fold_cuts.cu. */
 
-enum { ENDS_STAND = 0 }; /* fold_cuts.cu: whether it is known before the folds are done where groups end */
+enum { ENDS_STAND = 0 }; /* for fold_cuts.cu: whether groups' ends are known before the folds are done */
 
 /* The group that began in an earlier chunk and ends in this one, if there is one. */
 struct ending {
@@ -20,7 +20,7 @@ inline bool find_ending(const groups_args &p, uint64 chunk, ending *e) {
     return end > low && end - low <= p.chunk * TILE && end <= p.n && e->start < low;
 }
 
-/* What tiles have left: to say which offsets are bad, and the results of empty segments where there are too many. */
+/* The work that tiles have left: reporting bad offsets, and the results of empty segments if there are too many. */
 inline void finish_crowds(const groups_args &p) {
     if (!p.told->crowded)
         return;

@@ -1,8 +1,8 @@
-/* Bits of reductions by segments (offset_bits.cu), written once, as whole words to memory that nobody has cleared. A
- * warp takes neighbouring offsets; the word that it is the first to have a segment in is its own, with what the next
- * warp's offsets add to the last one. Words between are zero as far as they lie in a chunk in which a segment begins:
- * of others nobody reads them (warp_heads.cu). Where offsets are bad or segments are empty the bits are not used at
- * all. */
+/* Bits of reductions by segments (offset_bits.cu), written once, as whole words, to memory that nobody has cleared. A
+ * warp takes neighbouring offsets. A word belongs to the warp with the first segment in it, which adds the bits of the
+ * next warp's offsets to its last word. Words in between are zero if they lie in a chunk in which a segment begins;
+ * words of other chunks are never read (warp_heads.cu). If offsets are bad or segments are empty, the bits are not used
+ * at all. */
 enum {
     CLOSER = 5,                             /* elements a segment on average, up to which a lane has neighbours */
     OF_WARP = LOOKS_AHEAD * OFFSETS * WARP, /* neighbouring offsets that a warp takes at a time, */
@@ -23,7 +23,7 @@ template <bool AreClose> struct own_words {
     enum { COUNT = LOOKS_AHEAD * OFFSETS };
     const groups_args &p;
     uint32 *words;           /* the warp's, in shared memory: zero between its turns */
-    uint32 at[COUNT], after; /* the lane's offsets, and the lane-th one behind all of the warp's */
+    uint32 at[COUNT], after; /* the lane's offsets, and the lane-th one after all of the warp's */
     uint32 before;           /* the one before them */
     uint64 first;            /* the number of the warp's first one */
 
@@ -36,8 +36,8 @@ template <bool AreClose> struct own_words {
     uint32 all_words() const {
         return (uint32)p.tiles * WARP;
     }
-    /* Which of the warp's offsets is the lane's k-th: neighbouring ones where a word has many, so that lanes do not
-     * meet in it, else those that are fastest to read. */
+    /* The warp's offset that is the lane's k-th: neighbouring ones if a word has many, so that lanes do not use the
+     * same word, else those that are fastest to read. */
     static uint32 number_of(int k) {
         const uint32 lane = lane_number();
         return AreClose ? lane * COUNT + k : (k / OFFSETS * WARP + lane) * OFFSETS + k % OFFSETS;
@@ -49,7 +49,7 @@ template <bool AreClose> struct own_words {
         return begin_of(p, number < total() ? number : p.segments);
     }
 
-    /* Gives whether all of them increase and lie in the input, with the one behind. */
+    /* Returns whether all of them increase and lie in the input, with the one behind. */
     bool load_all() {
         const uint32 lane = lane_number();
         uint64 high = 0;
@@ -107,7 +107,7 @@ template <bool AreClose> struct own_words {
         }
     }
 
-    /* Words [from, to), of which the one before 'from' and 'to' have segments. */
+    /* Words [from, to); the word before 'from' and word 'to' have segments. */
     void clear(uint32 from, uint32 to) const {
         const uint32 size = chunk_words(), end = round_to(from - 1, size) + size, begin = round_to(to, size);
         for (uint32 w = from + lane_number(); w < to && w < end; w += WARP)
@@ -184,7 +184,7 @@ template <bool AreClose> struct own_words {
     }
 };
 
-/* By all threads, of which this is number 'me' of 'stride'; whole warps come here. */
+/* Called by all threads; this one is number 'me' of 'stride'. Whole warps come here. */
 template <bool AreClose> inline findings look_and_own(const groups_args &p, uint64 me, uint64 stride) {
     findings f = {NOT_FOUND, NOT_FOUND};
     own_words<AreClose> some = {p, words_of_warp()};

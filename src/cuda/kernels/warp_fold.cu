@@ -1,6 +1,6 @@
 /* The launch that folds segments by warps (warp_segments.cu), with the heads that warp_heads.cu finds. */
 
-/* Folds what the lanes have, in their order; the first has the result. */
+/* Folds the lanes' accumulators in order; the first lane has the result. */
 inline acc_t fold_lanes(acc_t acc) {
     const uint32 lane = hidden_lane();
 #pragma unroll
@@ -15,7 +15,7 @@ inline acc_t fold_lanes(acc_t acc) {
 /* The segment that is open where a chunk's next tile begins. */
 struct open_segment {
     acc_t acc;    /* lane 0: of its elements in the chunk */
-    acc_t spread; /* each lane: of those in tiles that were the segment's alone */
+    acc_t spread; /* each lane: of elements in tiles that were wholly the segment's */
     bool is_spread;
     bool began_here; /* in the chunk */
 
@@ -37,14 +37,14 @@ inline uint64 ended_by(const groups_args &p, const tile &t, const tile_heads &h,
     return h.has_empty && head ? segment_at(p.offsets, h.from, h.to, t.first + begin) : h.from + head - 1;
 }
 
-/* What a lane's first head ends, over all stretches. */
+/* The segment that a lane's first head ends, over all stretches. */
 struct joined {
     acc_t acc;
-    bool ends;    /* whether it is a result: what began in an earlier chunk is not */
+    bool ends;    /* whether it is a result: a segment that began in an earlier chunk is not */
     uint32 begin; /* where that segment began, if in the tile */
 };
 
-/* Segments that end in the tile and lie in more than one stretch; and what is open behind it. */
+/* Segments that end in the tile and lie in more than one stretch; and the segment that is open behind it. */
 inline joined join_stretches(const groups_args &p, const tile &t, const tile_heads &h, const stretch &s,
                              open_segment *o) {
     const uint32 lane = hidden_lane(), before = h.lanes & ((1u << lane) - 1);
@@ -56,7 +56,7 @@ inline joined join_stretches(const groups_args &p, const tile &t, const tile_hea
     }
     const uint32 upto = before | (h.mine ? 1u << lane : 0);
     const int start_lane = upto ? WARP - 1 - __clz(upto) : 0;
-    uint32 runs = ~h.lanes; /* the ends of as many neighbouring lanes without heads as a step reaches back */
+    uint32 runs = ~h.lanes; /* the ends of as many neighbouring lanes without heads as one step covers */
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
         if (!runs)
@@ -84,7 +84,7 @@ inline joined join_stretches(const groups_args &p, const tile &t, const tile_hea
     return j;
 }
 
-/* Whether what a lane keeps is a result as it is. */
+/* Whether a lane's accumulator is already a result. */
 template <class A, class B> constexpr bool ARE_SAME = false;
 template <class A> constexpr bool ARE_SAME<A, A> = true;
 constexpr bool IN_PLACE = LOWERS_DIRECTLY && ARE_SAME<result_t, decltype(lane_t::a0)>;
@@ -109,7 +109,7 @@ template <bool AreMany> inline void put_results(const groups_args &p, const tile
     }
 }
 
-/* Where no segment is empty. Results take the elements' place. */
+/* If no segment is empty. Results take the elements' place. */
 template <bool AreMany>
 inline void fold_many(const groups_args &p, const tile &t, const tile_heads &h, const stretch_items &items,
                       open_segment *o) {
@@ -127,7 +127,7 @@ inline void fold_many(const groups_args &p, const tile &t, const tile_heads &h, 
         put(p.out + h.from + h.number - 1, lower(j.acc, 0, 0));
     if (IN_PLACE) {
         __syncwarp();
-        put_results<AreMany>(p, h, t.x, !has_begun); /* what began in an earlier chunk is fold_cuts' */
+        put_results<AreMany>(p, h, t.x, !has_begun); /* fold_cuts handles a segment that began in an earlier chunk */
     }
 }
 

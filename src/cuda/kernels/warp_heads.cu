@@ -1,6 +1,6 @@
-/* Where segments begin in a warp's tile (warp_segments.cu): from bits, where the first launch has made them and no
- * segment is empty, which bits cannot tell; else from the offsets, a window at a time. The offset behind the last segment
- * counts as a head, too: of what no segment has. */
+/* The segments' heads in a warp's tile (warp_segments.cu): from bits, if the first launch has made them and no segment
+ * is empty, which bits cannot show; else from the offsets, a window at a time. The offset behind the last segment
+ * counts as a head, too: of the elements that belong to no segment. */
 constexpr uint64 NOWHERE = ~0ull;
 
 struct tile_heads {
@@ -60,7 +60,7 @@ template <bool HasBits> struct head_source {
     void load_window(const groups_args &p) {
         window = offset_at(p, from + lane_number());
     }
-    /* What is to be known of a tile sets out long before. */
+    /* The loads of a tile's data start long before they are needed. */
     void look_ahead(const groups_args &p, const content &next) {
         if (next.tile == NONE)
             return;
@@ -72,8 +72,8 @@ template <bool HasBits> struct head_source {
             until = p.first[next.chunk + 1];
     }
 
-    /* Takes a window of offsets: marks the heads among them, gives empty segments their results. The number of offsets
-     * that lie in the tile. */
+    /* Takes a window of offsets: marks the heads among them and writes the results of empty segments. Returns the
+     * number of offsets that lie in the tile. */
     uint32 take(const groups_args &p, warp_memory &m, const tile &t, uint64 first, uint64 offset, bool *has_empty) {
         const uint32 lane = lane_number();
         const uint64 next = from_above(offset, 1), at = offset - t.first;
@@ -104,7 +104,7 @@ template <bool HasBits> struct head_source {
         search(p, m, t);
         *has_empty = true;
     }
-    /* Masses of empty segments in one tile: fold_cuts gives them their results. */
+    /* Masses of empty segments in one tile: fold_cuts writes their results. */
     void search(const groups_args &p, warp_memory &m, const tile &t) {
         const uint64 low = from, high = first_from(p.offsets, p.segments + 1, t.first + t.count);
         if (lane_number() == 0)

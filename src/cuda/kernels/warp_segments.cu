@@ -1,18 +1,18 @@
-/* Reductions by segments for the commonest case: 4 bytes an element, and as many for what a lane keeps of it, on devices
- * with copies that run by themselves. Every warp works by itself: it takes chunks of consecutive tiles as they are handed
- * out and has the next tiles on their way to its own ring in shared memory while it folds one, so that no barrier stops
- * the reading. All that it needs to know of the segments is where they begin, one bit an element. A lane goes over 32
- * consecutive elements of the tile, so that what it must know is one word: what lies between two heads is a result, and
- * what lies before its first and behind its last head is joined with the other lanes' by a segmented scan. Of segments
- * that reach over several chunks the parts are kept, and the last launch folds those (fold_cuts.cu). Which elements are
- * folded in which order follows from where the segments begin alone, so that a result is the same bits every run. */
+/* Reductions by segments for the commonest case: elements of 4 bytes and lanes that keep 4 bytes, on devices with
+ * asynchronous copies. Every warp works by itself. It takes chunks of consecutive tiles, one after the other, and loads
+ * the next tiles into its own ring in shared memory while it folds one, so that no barrier stops the reading. It needs
+ * only the segments' beginnings, one bit per element. A lane goes over 32 consecutive elements of the tile, so it needs
+ * one word of bits. The elements between two heads make a result; those before its first and behind its last head are
+ * joined with the other lanes' by a segmented scan. Parts of segments that cross several chunks are kept, and the last
+ * launch folds them (fold_cuts.cu). Only the segments' beginnings decide which elements are folded in which order, so a
+ * result has the same bits every run. */
 
 typedef warps_args groups_args; /* for the texts that serve other reductions by segments, too */
 
-/* Parts of segments that reach beyond a chunk. */
+/* Parts of segments that cross a chunk's ends. */
 struct cut {
     slot before; /* of the segment that began in an earlier chunk and ends in this one */
-    slot after;  /* of the segment that goes on behind this chunk */
+    slot after;  /* of the segment that continues after this chunk */
 };
 static_assert(sizeof(cut) == CUT_BYTES);
 
@@ -22,7 +22,7 @@ enum {
     TILE = WARP * ITEMS,
     SLOTS = 2,
     WARPS = BLOCK / WARP,
-    NEAR = 8,           /* chunks that one thread folds, where a segment reaches over several */
+    NEAR = 8,           /* chunks that one thread folds if a segment crosses several */
     WINDOW = WARP - 1,  /* offsets: a lane sees the one of the next */
     WINDOWS = 4,        /* that are loaded at a time where there are many */
     CROWDED = 16 * TILE /* offsets, where a search for each element is faster */
@@ -30,7 +30,7 @@ enum {
 static_assert(TILE == FOLD_TILE && ITEMS <= LANE_LIMIT && sizeof(in_t) == 4 && sizeof(lane_t) == 4);
 constexpr uint32 NONE = ~0u; /* no tile: 2^32 have 16 TB */
 
-/* What is in a slot. */
+/* The contents of a slot. */
 struct alignas(16) content {
     uint32 tile; /* or NONE */
     uint32 chunk, count, ends; /* of the chunk: its first tile BEGINS, its last ENDS */
@@ -57,8 +57,9 @@ struct tile {
     uint8 *x;
 };
 
-/* The lane's number where what follows from it takes an instruction or two: the compiler would keep all of that in
- * registers from tile to tile, and what is wanted of memory later in local memory, so that it is waited for at once. */
+/* The lane's number, for uses that cost only an instruction or two. Otherwise the compiler would keep all derived
+ * values in registers from tile to tile, and values loaded for later in local memory, where it waits for them at once.
+ */
 inline uint32 hidden_lane() {
     uint32 lane = lane_number();
     hide(lane);
@@ -85,11 +86,11 @@ inline void put(result_t *to, result_t result) {
 
 /* ---- tiles on their way ---- */
 
-/* The tile that a warp fetches next. The chunks are gone through from the last one to the first: what the first launch has
- * read last is still in the cache. */
+/* The tile that a warp fetches next. Chunks are taken from the last to the first, because the cache still has what the
+ * first launch has read last. */
 struct supply {
     uint32 tile, end, chunk, ends;
-    uint32 asked = 0; /* lane 0: what is to be known when this chunk ends */
+    uint32 asked = 0; /* lane 0: the data that are needed when this chunk ends */
 
     void open(const groups_args &p, uint32 turn) {
         const uint32 chunks = (uint32)p.chunks, tiles = (uint32)p.tiles, a_chunk = (uint32)p.chunk;
@@ -100,7 +101,7 @@ struct supply {
         chunk = chunks - 1 - turn;
         tile = chunk * a_chunk;
         end = tiles - tile < a_chunk ? tiles : tile + a_chunk;
-        if (lane_number() == 0) /* an atomicAdd would be waited for: it is made one for all lanes */
+        if (lane_number() == 0) /* the warp would wait for an atomicAdd, so one is made for all lanes */
             asked = atomicInc(&p.told->taken, 1u << 31);
     }
     void advance(const groups_args &p) {
@@ -110,20 +111,20 @@ struct supply {
     }
 };
 
-/* Vectors of 16 bytes change places within a lane's 128 bytes, so that lanes that read theirs together meet in no bank,
- * nor those that copy neighbouring ones. */
+/* Permutes the vectors of 16 bytes within a lane's 128 bytes, so that neither lanes that read their vectors together
+ * nor those that copy neighbouring ones use the same bank. */
 inline uint32 placed(uint32 at) {
     return at ^ (at >> 3 & 0x70);
 }
 
-/* What is not a whole tile or not aligned. */
+/* Elements that are not a whole tile or not aligned. */
 __noinline__ void fetch_slowly(uint8 *to, const in_t *from, uint32 count) {
 #pragma unroll 4
     for (uint32 e = lane_number(); e < count; e += WARP)
         *(in_t *)(to + placed(e * sizeof(in_t))) = load(from + e);
 }
 
-/* Every call is a group of copies, also where there is nothing left. */
+/* Every call makes a group of copies, even if nothing is left. */
 inline void fetch(const groups_args &p, warp_memory &m, uint32 slot, supply &next) {
     if (lane_number() == 0 && next.tile == NONE)
         m.has[slot].tile = NONE;
@@ -150,18 +151,19 @@ inline void fetch(const groups_args &p, warp_memory &m, uint32 slot, supply &nex
 
 /* ---- a lane's stretch ---- */
 
-/* What lies before its first head, or all where there is none, and behind its last. */
+/* The elements before its first head, or all if there is none, and those behind its last head. */
 struct stretch {
     lane_t first, last;
     uint32 begin; /* the last head, in the tile */
 };
 
-/* Of a whole tile. */
+/* For a whole tile. */
 struct stretch_items {
     in_t x[ITEMS];
     uint64 at; /* the first */
 
-    /* All of them set out before the first is waited for, and then the slot may be used again. All of a warp come here. */
+    /* All loads start before the first is waited for, and then the slot may be used again. All lanes of a warp call
+     * this. */
     void read(const tile &t) {
         const uint32 mine = placed(hidden_lane() * (ITEMS * sizeof(in_t)));
         at = t.first + lane_number() * ITEMS;
@@ -177,7 +179,7 @@ struct stretch_items {
     }
 };
 
-/* Where all is one segment's. */
+/* If all elements belong to one segment. */
 inline lane_t fold_items(const stretch_items &items) {
     lane_t acc = identity_as<lane_t>();
 #pragma unroll
@@ -186,7 +188,7 @@ inline lane_t fold_items(const stretch_items &items) {
     return acc;
 }
 
-/* Where no lane has more than one head. */
+/* If no lane has more than one head. */
 inline stretch fold_split(const stretch_items &items, uint32 heads) {
     lane_t acc = identity_as<lane_t>(), first = acc;
 #pragma unroll
@@ -200,7 +202,8 @@ inline stretch fold_split(const stretch_items &items, uint32 heads) {
     return {heads ? first : acc, acc, lane_number() * ITEMS + __ffs(heads) - 1};
 }
 
-/* Where result k of a tile lies, in bytes. Where there are many, lanes that write theirs together would meet in a bank. */
+/* The position of result k of a tile, in bytes. If there are many, lanes that write theirs together would otherwise use
+ * the same bank. */
 template <bool AreMany> inline uint32 spot_of(uint32 byte) {
     return AreMany ? byte ^ (byte / WARP & 4 * (WARP - 1)) : byte;
 }
@@ -209,7 +212,8 @@ template <bool AreMany> inline lane_t *result_at(uint8 *results, uint32 k) {
 }
 enum { MANY_RESULTS = TILE / 4 }; /* and more: then a bank has those of every few lanes. 3 elements a segment: ten */
 
-/* Heads are numbered from 'number' on; result k becomes what head k ends, as far as it is the lane's. */
+/* Heads are numbered from 'number' on. Result k becomes the value of the segment that head k ends, as far as it is the
+ * lane's. */
 template <bool AreMany>
 inline stretch fold_staged(const stretch_items &items, uint32 heads, uint32 number, uint8 *results) {
     lane_t acc = identity_as<lane_t>();
@@ -228,7 +232,7 @@ inline stretch fold_staged(const stretch_items &items, uint32 heads, uint32 numb
     return {heads ? *result_at<AreMany>(results, number) : acc, acc, 0};
 }
 
-/* Of any tile: end(k, begin, acc) receives what the lane's k-th head ends, but for the first one. */
+/* For any tile: end(k, begin, acc) receives the value that the lane's k-th head ends, except the first. */
 template <class End> inline stretch fold_between(const tile &t, uint32 heads, End end) {
     const uint32 begin = lane_number() * ITEMS, last = begin + ITEMS < t.count ? begin + ITEMS : t.count;
     stretch s = {identity_as<lane_t>(), identity_as<lane_t>(), 0};

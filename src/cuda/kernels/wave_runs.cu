@@ -1,12 +1,12 @@
-/* Reductions by keys for the commonest case: elements, what a lane keeps of them, and results of 4 bytes, on devices with
- * copies in bulk. Everything is read once. As in a scan (scan_tiles.cu) a block has one tile in every wave and different
- * warps work on different tiles at the same time: loaders fetch keys and elements, each to a ring of their own; counters
- * find the heads of runs and publish their number at once; the messenger adds up what all blocks of a wave have published;
- * finishers fold, each thread over a stretch of consecutive elements, join the stretches by a segmented scan, and write
- * keys and results side by side. Of runs that reach over a tile's end the parts are kept for the last launch
+/* Reductions by keys for the commonest case: elements, lanes' values and results of 4 bytes, on devices with bulk
+ * copies. Everything is read once. As in a scan (scan_tiles.cu), a block has one tile in every wave, and different
+ * warps work on different tiles at the same time. Loaders fetch keys and elements, each to a ring of their own.
+ * Counters find the heads of runs and publish their number at once. The messenger adds up the numbers of all blocks of
+ * a wave. Finishers fold, each thread over a stretch of consecutive elements, join the stretches by a segmented scan,
+ * and write keys and results side by side. Parts of runs that cross a tile's end are kept for the last launch
  * (fold_cuts.cu). */
 enum {
-    VECTORS = 5, /* a thread: an odd number, so that neighbouring stretches meet in no bank */
+    VECTORS = 5, /* a thread: an odd number, so that neighbouring stretches use different banks */
     ITEMS = VECTORS * 4,
     FINISHERS = 256, /* threads that finish a tile */
     TEAMS = 2,       /* of finishers, who take tiles in turn */
@@ -22,7 +22,7 @@ enum {
     FIRST_FINISHER = FIRST_COUNTER + COUNTERS,
     THREADS = FIRST_FINISHER + TEAMS * FINISHERS,
     FEW = TILE * sizeof(in_t) / (sizeof(lane_t) + sizeof(index_t)) / 4 * 4, /* runs whose results and keys fit there */
-    PLACE = TILE * sizeof(in_t) + 16, /* elements begin at the distance from a multiple of 16 that they have in memory */
+    PLACE = TILE * sizeof(in_t) + 16, /* elements are as far behind a multiple of 16 as in memory */
     KEY_PLACE = TILE * sizeof(index_t) + 32, /* and one key before them */
 
     /* barriers */
@@ -32,7 +32,7 @@ enum {
 static_assert(TILE == FOLD_TILE && COUNTERS % WARP == 0 && WAVES == WAVE_ENTRIES && THREADS == WAVE_THREADS);
 static_assert(sizeof(in_t) == 4 && sizeof(lane_t) == 4 && sizeof(result_t) == 4 && ITEMS <= LANE_LIMIT);
 
-/* What some threads' stretches add up to: since their last head, if they have one. */
+/* The sum of some threads' stretches: since their last head, if they have one. */
 struct part_of_run {
     acc_t acc;
     uint32 has_head;
@@ -108,7 +108,7 @@ inline void load_keys(scratch &s, const groups_args &p, uint64 turns) {
 
 /* ---- counters ---- */
 
-/* The bits of one word for each lane of a warp: the elements whose keys are not those before. */
+/* The bits of one word for each lane of a warp: the elements whose key differs from the one before. */
 template <bool Aligned> inline uint32 find_bits(const index_t *keys) {
     const uint32 lane = threadIdx.x % WARP;
     uint32 mine = 0;
@@ -167,7 +167,7 @@ inline void count_tiles(scratch &s, const groups_args &p, uint64 turns) {
 
 /* ---- messenger ---- */
 
-/* Entries of a wave that lie a warp apart, read at once, so that their ways from memory overlap. */
+/* Entries of a wave that are a warp apart, read at once, so that their delays overlap. */
 struct batch {
     enum { MANY = 5, ALL_THERE = (1 << MANY) - 1 }; /* as many as it takes for one block a processor */
     uint32 count[MANY], there = 0;
@@ -238,13 +238,13 @@ inline void carry_messages(scratch &s, const groups_args &p, uint64 turns) {
 
 /* ---- finishers ---- */
 
-/* What the stretches before this thread's add up to, in the warp and in the team's warps before, and by *mine those up to
- * its own. */
+/* The sum of the stretches before this thread's, in the warp and in the team's warps before; *mine becomes the sum up
+ * to its own. */
 inline acc_t join_stretches(part_of_run *of_warp, int team, int warp, uint32 lanes, bool has_head, acc_t *mine) {
     const uint32 lane = threadIdx.x % WARP, before = lanes & ((1u << lane) - 1);
     const uint32 upto = before | (uint32)has_head << lane;
     const int start_lane = upto ? WARP - 1 - __clz(upto) : 0;
-    uint32 runs = ~lanes; /* the ends of as many neighbouring lanes without heads as a step reaches back */
+    uint32 runs = ~lanes; /* the ends of as many neighbouring lanes without heads as one step covers */
     acc_t acc = *mine;
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
@@ -268,7 +268,7 @@ inline acc_t join_stretches(part_of_run *of_warp, int team, int warp, uint32 lan
     return before ? left : combine(warps, left);
 }
 
-/* Says what the tile's ends come to; by the thread that has its last stretch. */
+/* Stores the parts at the tile's ends; called by the thread that has its last stretch. */
 inline void keep_ends(const groups_args &p, const tile &t, uint64 before, uint32 count, const acc_t &open) {
     const bool is_last = t.number + 1 == p.tiles;
     cut &c = p.cuts[t.number];
@@ -283,7 +283,8 @@ inline void keep_ends(const groups_args &p, const tile &t, uint64 before, uint32
         p.told->runs = before + count;
 }
 
-/* Folds a stretch; what its heads end goes to results[], their keys to run_keys[], and what is open is given back. */
+/* Folds a stretch; the runs that its heads end go to results[], their keys to run_keys[], and the open part is
+ * returned. */
 template <bool IsWhole, bool HasKeys>
 inline lane_t fold_items(const stretch_of<in_t, ITEMS> &items, const stretch_of<index_t, ITEMS> &keys, uint32 heads,
                          int there, uint64 index, lane_t *results, index_t *run_keys) {
@@ -325,7 +326,8 @@ inline void finish_tile(scratch &s, const groups_args &p, const tile &t, int at,
     if (count && p.keys_out)
         keys.read(s.keys[key_at] + 16, shift_of(p.keys + t.first), thread);
     const uint32 lanes = __ballot_sync(ALL_LANES, heads != 0);
-    /* Results take the place of elements. So do keys where there is room, and the next ones can come to where they were. */
+    /* Results take the place of elements. So do keys if there is room, and then the next keys can be loaded to the
+     * keys' place. */
     const bool is_dense = count > FEW;
     lane_t *results = (lane_t *)s.x[at];
     index_t *run_keys = is_dense ? (index_t *)(s.keys[key_at] + 16) : (index_t *)(s.x[at] + FEW * sizeof(lane_t));
