@@ -139,8 +139,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
 
 /* The number of summers that signal that a tile may be overwritten. One can signal for all, behind their barrier. If
  * elements are not aligned, which costs more than that anyway, each signals for its own reads, because
- * compute-sanitizer's racecheck reports races there, although the memory model allows
- * it. */
+ * compute-sanitizer's racecheck reports races there that the memory model does not have. */
 inline int arriving_summers(const scan_args &p) {
     return shift_of(p.x) == 0 ? 1 : SUMMERS;
 }
