@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: 
 
 PANELS = [("sum/f32", "Sum of f32"), ("max/f32", "Maximum of f32"), ("scan/f32", "Cumulative sum of f32"),
           ("exact/f64", "Exact sum of f64, beside plain sums")]
-# Colours that stay apart for colour-blind readers (Okabe and Ito); markers tell them apart without colour.
+# Colours that colour-blind readers can distinguish (Okabe and Ito); markers distinguish them without colour.
 STYLES = {
     "tally": ("#d55e00", "o"), "NumPy": ("#0072b2", "s"), "OpenMP": ("#009e73", "^"), "oneTBB": ("#cc79a7", "D"),
     "Eigen": ("#56b4e9", "v"), "OpenBLAS": ("#8a6d00", "P"), "C++ std par": ("#5f5f5f", "X"),

@@ -1,9 +1,9 @@
-"""What the project asks of the rows of `tally bench`: shares of the roof's speed in the same run, on two threads.
+"""The project's floors for the rows of `tally bench`: shares of the roof's speed in the same run, on two threads.
 
 SPDX-License-Identifier: Apache-2.0"""
 import re
 
-# The first pattern that matches a row's name counts. Exact sums are held against the plain sum, not the roof.
+# The first pattern that matches a row's name counts. Exact sums are compared with the plain sum, not the roof.
 FLOORS = [
     (r"exact/.*/normal", 0.95),
     (r"exact/", 0.05),
@@ -19,7 +19,7 @@ FLOORS = [
     (r"\w+/.*/2\^", 0.80),
 ]
 
-# Of the rows of 16 values: the longest that one call with a ready plan may take.
+# For rows of 16 values: the longest time that one call with a ready plan may take.
 CEILING_NS = 60
 
 

@@ -16,7 +16,7 @@ typedef struct peer_case {
     size_t out_per_n; /* bytes of output an element: 4 for a scan of f32, 0 for a reduction */
     /* Computes once; the result, or the last element of a scan. */
     double (*run)(const void *x, size_t n, void *out);
-    /* Or, where run is NULL, the seconds that so many calls take, by the peer's own clock. */
+    /* Or, if run is NULL, the seconds that this many calls take, by the peer's own clock. */
     double (*seconds)(const void *x, size_t n, void *out, size_t calls);
 } peer_case;
 

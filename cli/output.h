@@ -1,4 +1,4 @@
-/* output.h: an array of results on its way to an .npy file, to standard output as .npy, or to standard output as text
+/* output.h: an array of results that goes to an .npy file, to standard output as .npy, or to standard output as text
  * or JSON.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */

@@ -18,7 +18,7 @@ typedef struct reduction {
     tally_plan *plan;
     wrap second;
     buffer x, y, results;
-    uint64_t pushed; /* rows of the piece that is on its way */
+    uint64_t pushed; /* rows of the piece in the current job */
     uint64_t done;   /* results written */
     uint64_t n;      /* elements read */
 } reduction;

@@ -28,7 +28,7 @@ typedef struct scanning {
     struct {
         uint64_t rows, place; /* no rows: there is none */
         bool first_of_group;
-    } sent; /* the piece that is on its way */
+    } sent; /* the piece in the current job */
 } scanning;
 
 /* Groups that do not fit the buffer; of unknown length ones may not. */
@@ -128,7 +128,7 @@ static int push_sent(void *context, fault *f) {
     return s->second.plan ? buffer_fetch(w, &s->second.out, (size_t)s->sent.rows * sizeof(double), f) : 0;
 }
 
-/* Waits for the piece on its way; its results are in out.host then, and 'rows' and 'place' say which they are. */
+/* Waits for the current job; then out.host has its results, and 'rows' and 'place' say which they are. */
 static int receive(scanning *s, uint64_t *rows, uint64_t *place) {
     int code = 0;
     *rows = s->sent.rows;

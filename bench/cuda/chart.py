@@ -23,7 +23,7 @@ SMALL = re.compile(r"^latency/(\w+)/f32/2\^(\d+)\s+one call\s+([\d.]+) us, CUB\s
 PANELS = [("reduce/", "Reductions"), ("scan/", "Scans"), ("segments/sum", "Sums of segments"),
           ("segments/scan", "Scans of segments"), ("keys/", "Sums by key"), ("axis sum", "Sums along an axis"),
           ("axis scan", "Cumulative sums along an axis"), ("exact/", "Exact sums (beside: the plain sum)")]
-# Colours that stay apart for colour-blind readers (Okabe and Ito); markers tell them apart without colour.
+# Colours that colour-blind readers can distinguish (Okabe and Ito); markers distinguish them without colour.
 PEERS = {"CUB": ("#0072b2", "s"), "cuBLAS": ("#56b4e9", "v"), "torch": ("#009e73", "^"), "CuPy": ("#cc79a7", "D"),
          "plain": ("#5f5f5f", "o")}
 TALLY = "#d55e00"
@@ -46,7 +46,7 @@ def panel_of(name):
 
 
 def label_of(name):
-    """What is left of a row's name under its panel's title."""
+    """A row's name without the part that its panel's title has."""
     if name.startswith("scan/exclusive sum/"):
         return "exclusive " + name[len("scan/exclusive sum/"):]
     for prefix in ("reduce/", "scan/sum/", "segments/sum/f32/", "segments/scan/f32/", "keys/sum/f32/", "exact/sum/"):

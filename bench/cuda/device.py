@@ -21,7 +21,7 @@ class Clock:
         self.peers = peers
         self.stream = torch.cuda.Stream()
         self.processors = torch.cuda.get_device_properties(0).multi_processor_count
-        # Reading it also takes longer than the host takes to enqueue what is timed next.
+        # Reading it also takes longer than the host needs to enqueue the call that is timed next.
         self.flush = torch.ones(512 << 20, dtype=torch.uint8, device="cuda")
         self.memory = None
         self.calibrate()
@@ -53,7 +53,7 @@ class Clock:
         return [statistics.median(t) for t in times]
 
     def roof(self, read, written):
-        """A kernel that only reads, or a copy where a good part of what is read is written too."""
+        """A kernel that only reads, or a copy if a large part of the bytes read is written too."""
         scratch = self.scratch(read + written)
         if written * 8 < read:
             return self.peers.read(scratch, read + written, self.blocks)

@@ -97,7 +97,7 @@ class Cublas:
 
 
 def cupy_call(name, x, *more):
-    """One of CuPy's functions over PyTorch's memory; None where CuPy is not there or has no such type."""
+    """One of CuPy's functions over PyTorch's memory; None if CuPy is missing or has no such type."""
     if cupy is None or x.dtype == torch.bfloat16:
         return None
     array, stream = cupy.asarray(x), cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)

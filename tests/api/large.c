@@ -89,7 +89,7 @@ int main(void) {
     }
     x = malloc(N);
     if (!x) {
-        printf("skipped: no 4 GiB to be had\n");
+        printf("skipped: 4 GiB cannot be allocated\n");
         return 77;
     }
     memset(x, 1, N);

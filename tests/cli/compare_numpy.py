@@ -63,7 +63,7 @@ def values(dtype, shape):
 
 
 def wide(x):
-    """What the library accumulates in: 64-bit integers; for floats NumPy's widest as an oracle."""
+    """The type that the library accumulates in: 64-bit integers; for floats NumPy's widest type as an oracle."""
     if x.dtype.kind == "f":
         return x.astype(np.longdouble)
     return x.astype(np.uint64 if x.dtype.kind in "ub" else np.int64)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A command that is stopped while it writes leaves nothing, and leaves what was there: interrupt.sh TALLY.
+# A command that is stopped while it writes leaves no new file and keeps the old one: interrupt.sh TALLY.
 set -u
 tally=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 folder=$(mktemp -d) || exit 1

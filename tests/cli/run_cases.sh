@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a file of golden cases: run_cases.sh TALLY CASES.
 #
-# A case is a command and what it must give:
+# A case is a command and its expected results:
 #     $ tally reduce sum x.txt      the command, for sh, in a folder of its own that all cases of the file share
 #     > 6                           a line of standard output; all of them must be there, in order
 #     ! tally: ...                  a line of standard error, likewise

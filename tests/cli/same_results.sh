@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two commands, or one on two devices, give the same bytes for files of many pieces, in what does not depend on where
+# Two commands, or one on two devices, give the same bytes for files of many pieces, for results that do not depend on where
 # pieces end: whole numbers, and exact sums.
 # usage: same_results.sh TALLY DEVICE OTHER_TALLY OTHER_DEVICE
 set -u

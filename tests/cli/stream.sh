@@ -1,5 +1,5 @@
 #!/bin/sh
-# A file larger than the memory that the command may have: stream.sh TALLY. The files have holes, so they take no room.
+# A file larger than the command's memory limit: stream.sh TALLY. The files have holes, so they take no space.
 set -u
 tally=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 folder=$(mktemp -d) || exit 1

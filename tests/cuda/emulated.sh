@@ -40,7 +40,7 @@ sum/all_values/reduce/f64/exact --quick
 sum/keys/reduce/bf16/exact --quick
 / --quick --only offsets
 END
-    # Others take a minute for each, on kernels that the sums of bf16 have, too.
+    # Others take a minute each, for kernels that the sums of bf16 have, too.
     if [ "${EMULATE_CAPABILITY:-90}" -ge 90 ]; then
         echo "sum/keys/reduce/f32/fast"
         echo "sum/keys/reduce/f32/fast many"
