@@ -45,8 +45,8 @@ static const argument arguments[] = {
      AT(filter)},
     {"quick", NULL, "five short rounds a row: rougher, several times faster", argument_flag, AT(quick)},
     {"min-time", "S", "measure each row for at least S seconds (default: 0.25)", take_seconds, AT(min_time)},
-    {"json", "FILE", "also write the results, in the shape of Google Benchmark's JSON; - is standard output",
-     argument_text, AT(json)},
+    {"json", "FILE", "also write the results as JSON in Google Benchmark's format; - is standard output", argument_text,
+     AT(json)},
     {"list", NULL, "print the names of the rows and measure nothing", argument_flag, AT(list)},
     {"help", NULL, "", argument_flag, AT(help), .letter = 'h'},
 };

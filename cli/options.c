@@ -180,23 +180,23 @@ static const struct {
     {COMMAND_SCAN, "scan",
      "usage: tally scan OP [FILE] [OPTION]...\n"
      "\n"
-     "Writes for every element what the operator makes of the elements up to it: of the whole array in C order\n"
-     "(one dimension comes out), or along one axis (the shape stays).\n"},
+     "Writes one result per element: the operator's value for the elements up to it, over the whole array in C order\n"
+     "(the result has one dimension), or along one axis (it keeps the shape).\n"},
     {COMMAND_SEGMENTS, "segments",
      "usage: tally segments OP VALUES OFFSETS [OPTION]...\n"
      "\n"
-     "Result i is of VALUES[OFFSETS[i]] to VALUES[OFFSETS[i + 1] - 1]; n segments have n + 1 offsets, which never\n"
-     "decrease. Segments may be empty where the operator has a value for that.\n"},
+     "Result i combines VALUES[OFFSETS[i]] to VALUES[OFFSETS[i + 1] - 1]; n segments need n + 1 offsets, which never\n"
+     "decrease. A segment may be empty if the operator has a value for zero elements.\n"},
     {COMMAND_KEYS, "keys",
      "usage: tally keys OP VALUES KEYS [OPTION]...\n"
      "\n"
-     "One result per run of equal neighbouring keys, which are numbers, too, in order; prints KEY RESULT lines.\n"
+     "One result per run of equal neighbouring keys, in order; keys are numbers, too. Prints KEY RESULT lines.\n"
      "Sorted keys give one result per key.\n"},
     {COMMAND_OPS, "ops", "usage: tally ops [OPTION]...\n\nLists the operators.\n"},
     {COMMAND_DEVICES, "devices",
      "usage: tally devices [OPTION]...\n"
      "\n"
-     "Lists the devices of this machine, as --device takes them, with their memory.\n"},
+     "Lists the devices of this machine, with the names that --device takes and their memory.\n"},
 };
 
 static const char two_inputs_help[] =

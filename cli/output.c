@@ -52,7 +52,7 @@ int output_open(output *out, const char *path, bool json, const output_array *ar
     }
     out->to_npy = true;
     if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
-        return fault_usage(f, "standard output is a terminal, where an npy file makes no sense; send it elsewhere");
+        return fault_usage(f, "standard output is a terminal, which cannot show an npy file; redirect it");
     if ((code = out_file_open(&out->file, path, f)) != 0)
         return code;
     out->kind = out->file.any_place ? OUTPUT_FILE : OUTPUT_PLAIN;

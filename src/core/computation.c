@@ -192,7 +192,7 @@ static tally_status decide_user(tally_computation *c) {
     if (!user->identity || !user->lift || !user->combine || !user->lower)
         return tally_fail(TALLY_INVALID_ARGUMENT, "the user operator lacks its identity, lift, combine or lower");
     if (user->acc_bytes < 1 || user->acc_bytes > 256)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "the user operator's accumulator has %zu bytes; 1 to 256 will do",
+        return tally_fail(TALLY_INVALID_ARGUMENT, "the user operator's accumulator has %zu bytes; it may have 1 to 256",
                           user->acc_bytes);
     if (d->acc != TALLY_DEFAULT)
         return tally_fail(TALLY_INVALID_ARGUMENT,

@@ -9,7 +9,7 @@
 static tally_cuda_device *cuda_of(tally_device *device) {
     if (device && device->interface->plan_create == tally_cuda_plan_create)
         return (tally_cuda_device *)device;
-    tally_fail(TALLY_UNSUPPORTED, "kernels of a program's own: this is no CUDA device");
+    tally_fail(TALLY_UNSUPPORTED, "kernels of a program's own: this is not a CUDA device");
     return NULL;
 }
 

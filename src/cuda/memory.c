@@ -59,7 +59,7 @@ static const tally_cuda_device *cuda_device_of(const tally_device *device, const
     if (device && device->interface->alloc == tally_cuda_memory_alloc)
         return (const tally_cuda_device *)device;
     tally_fail(TALLY_INVALID_ARGUMENT, "%s: %s", call,
-               device ? "the device is none of CUDA's; use malloc" : "NULL where a device is expected");
+               device ? "this is not a CUDA device; use malloc" : "NULL where a device is expected");
     return NULL;
 }
 

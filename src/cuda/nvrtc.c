@@ -66,7 +66,7 @@ static bool try_library(const char *path, compiler *c, const char **reason) {
         c->version = 1000 * major + 10 * minor;
         return true;
     }
-    *reason = "it is no NVRTC of CUDA 11.2 or newer";
+    *reason = "it is not NVRTC of CUDA 11.2 or newer";
     close_compiler(c);
     return false;
 }

@@ -103,7 +103,7 @@ static tally_status read_header(const uint8_t *bytes, size_t size, tally_op *op,
                           TALLY_SAVED_VERSION);
     const uint64_t digits = get(bytes + AT_DIGIT_COUNT, 4);
     if (digits > TALLY_LIMBS_MAX || size != AT_DIGITS + 4 * digits + CHECKSUM_BYTES)
-        return tally_fail(TALLY_BAD_STATE, "saved accumulator: %zu bytes do not go with %" PRIu64 " digits", size,
+        return tally_fail(TALLY_BAD_STATE, "saved accumulator: %zu bytes do not agree with %" PRIu64 " digits", size,
                           digits);
     if (get(bytes + size - CHECKSUM_BYTES, CHECKSUM_BYTES) != checksum(bytes, size - CHECKSUM_BYTES))
         return bad("the checksum is wrong, bytes were damaged");

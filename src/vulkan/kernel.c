@@ -14,7 +14,7 @@ static tally_vulkan_device *vulkan_of(tally_device *device) {
     tally_vulkan_device *vulkan = (tally_vulkan_device *)device;
     if (device && device->interface->plan_create == tally_vulkan_plan_create && vulkan->owns_device)
         return vulkan;
-    tally_fail(TALLY_UNSUPPORTED, "kernels of a program's own: this is no Vulkan device that the library opened");
+    tally_fail(TALLY_UNSUPPORTED, "kernels of a program's own: this is not a Vulkan device that the library opened");
     return NULL;
 }
 

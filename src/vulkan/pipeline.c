@@ -255,7 +255,7 @@ static tally_status find_user(tally_vulkan_device *device, const tally_computati
         return status;
     if (user.has_double && !device->has_double)
         status = tally_fail(TALLY_UNSUPPORTED, "the user operator takes doubles, and this device has no shaderFloat64; "
-                                               "numbers like 0.5 are doubles, and 0.5f is none");
+                                               "numbers like 0.5 are doubles; 0.5f is a float");
     if (status == TALLY_OK) {
         tally_vulkan_specialize_user(&text, user.text.bytes, user.slot, tally_vulkan_arithmetic_of(device, c),
                                      user.has_double, c->user.commutes != 0);

@@ -112,7 +112,7 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
     if (!pointer || !vulkan->owns_device || tally_vulkan_find(vulkan, pointer, &memory))
         return TALLY_OK;
     return tally_fail(TALLY_INVALID_ARGUMENT,
-                      "args.%s is no memory of this device; allocate it with tally_alloc and fill it with tally_copy",
+                      "args.%s is not memory of this device; allocate it with tally_alloc and fill it with tally_copy",
                       name);
 }
 

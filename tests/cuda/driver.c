@@ -119,7 +119,7 @@ static void without_a_compiler(void **state) {
     assert_says(seen, TALLY_NO_DEVICE, "/nonexistent/libnvrtc.so");
     assert_says(seen, TALLY_NO_DEVICE, "TALLY_NVRTC");
     seen = open_where(FAKE_DRIVER, NULL, FAKE_DRIVER, "cuda:0");
-    assert_says(seen, TALLY_NO_DEVICE, "no NVRTC of CUDA 11.2");
+    assert_says(seen, TALLY_NO_DEVICE, "not NVRTC of CUDA 11.2");
 }
 
 /* A process that finds its compiler by itself, in one of the user's Python packages: its version, or 0. */

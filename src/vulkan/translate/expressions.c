@@ -32,7 +32,7 @@ static const char *divided(translator *t, const char *sign, kind k, const char *
 
 static value operated(translator *t, const char *sign, value a, value b) {
     if (!tally_translate_is_number(a.type) || !tally_translate_is_number(b.type)) {
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this '%s' is between what are not two numbers", sign);
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this '%s' needs a number on each side", sign);
         return number("0", KIND_I32);
     }
     const bool logical = strcmp(sign, "&&") == 0 || strcmp(sign, "||") == 0;
@@ -344,7 +344,7 @@ value tally_translate_expression(translator *t) {
 
 static const char *assigned(translator *t, value place, value v) {
     if (!place.is_place)
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this: what is assigned to is no variable");
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "before this: only a variable can be assigned to");
     return tally_translate_format(t, "%s = %s", place.text, tally_translate_convert(t, v, place.type).text);
 }
 

@@ -227,5 +227,5 @@ void tally_translate_body(translator *t) {
         tally_translate_expect(t, ")");
     }
     if (t->next.kind != TOKEN_END)
-        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "after the text's end there is more");
+        tally_translate_fail(t, TALLY_INVALID_ARGUMENT, "there is more text after the text's end");
 }

@@ -84,7 +84,7 @@ static kind read_parts(translator *t) {
     }
     if (is_double || longs > 2 || (is_unsigned && is_signed)) {
         if (longs || is_unsigned || is_signed || is_char || is_short)
-            tally_translate_fail(t, TALLY_UNSUPPORTED, "before this stands no type that is known here");
+            tally_translate_fail(t, TALLY_UNSUPPORTED, "before this a type is expected that is known here");
         return KIND_F64;
     }
     const kind narrow = is_char ? KIND_I8 : is_short ? KIND_I16 : longs ? KIND_I64 : KIND_I32;
