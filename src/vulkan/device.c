@@ -7,6 +7,7 @@
 #include "gpu/device.h"
 #include "tally/vulkan.h"
 #include "vulkan/adapt.h"
+#include "vulkan/arguments.h"
 #include "vulkan/cut.h"
 #include "vulkan/pipeline.h"
 #include "vulkan/plan.h"

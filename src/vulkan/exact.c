@@ -89,7 +89,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
             tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_SEGMENTS], &a,
                                   divide_up(l->args->shape.segments, l->plan->device->block / cut->many));
     } else {
-        a.before = l->workspace + cut->ranks;
+        a.ranks = l->workspace + cut->ranks;
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_COUNT_HEADS], &a, cut->chunks);
         tally_vulkan_then(l);
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_RANK_HEADS], &a, 1);

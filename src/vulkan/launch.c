@@ -41,16 +41,16 @@ static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan
     const tally_computation *c = &l->plan->gpu.base.computation;
     const uint64_t whole = cut->tiles * cut->tile, left = cut->extent - whole;
     arguments clear = *scan, tiles = *scan, rest = *scan;
-    clear.slots = l->workspace + cut->places;
-    clear.columns = cut->once_words;
+    clear.tile_words = l->workspace + cut->places;
+    clear.words = cut->once_words;
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_TILES], &clear,
                           least(divide_up(cut->once_words, l->plan->device->block), cut->once_groups));
     tally_vulkan_then(l);
-    tiles.slots = clear.slots;
-    tiles.chunks = (uint32_t)cut->tiles;
+    tiles.tile_words = clear.tile_words;
+    tiles.tiles = (uint32_t)cut->tiles;
     tiles.total = left ? l->workspace + cut->control : l->pieces.total;
     const uint64_t first = c->reverse ? left : 0; /* element of the tiles in memory */
-    const bool aligned = (scan->x + first * c->in_bytes) % 16 == 0 && (scan->out + first * c->out_bytes) % 16 == 0;
+    const bool aligned = (scan->x + first * c->in_bytes) % 16 == 0 && (scan->out_at + first * c->out_bytes) % 16 == 0;
     tally_vulkan_dispatch(l, aligned ? l->plan->kernels[TALLY_VULKAN_SCAN_ONCE] : l->plan->scan_once_anywhere, &tiles,
                           cut->once_groups);
     if (!left)
@@ -58,7 +58,7 @@ static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan
     tally_vulkan_then(l);
     if (!c->reverse) {
         rest.x += whole * c->in_bytes;
-        rest.out += whole * c->out_bytes;
+        rest.out_at += whole * c->out_bytes;
     }
     rest.extent = left;
     rest.before += whole;
@@ -112,7 +112,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
     const bool scans = tally_is_scan(c), counts = cut->chunks > 1 || !scans;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
-    a.before = l->workspace + cut->places;
+    a.places = l->workspace + cut->places;
     a.slots = counts ? l->workspace + cut->slots : 0;
     tally_vulkan_inspect(l, &a);
     if (counts) {
@@ -127,7 +127,8 @@ static void launch_groups(const tally_vulkan_launch *l) {
 
 static void launch_tiles(const tally_vulkan_launch *l, const arguments *segments) {
     arguments a = *segments;
-    a.inner = (uint64_t)l->cut->most_tiled << 32 | l->cut->at_once;
+    a.at_once = l->cut->at_once;
+    a.most_tiled = l->cut->most_tiled;
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_TILED_SEGMENTS], &a, l->cut->scan_groups);
 }
 
@@ -136,7 +137,7 @@ static void launch_segments(const tally_vulkan_launch *l) {
     const VkPipeline *k = l->plan->kernels;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
-    a.before = l->workspace + cut->places;
+    a.places = l->workspace + cut->places;
     a.slots = l->workspace + cut->slots;
     tally_vulkan_inspect(l, &a);
     if (cut->at_once)
@@ -209,7 +210,7 @@ void tally_vulkan_lower_totals(const tally_vulkan_plan *plan, VkCommandBuffer bu
                                uint64_t count, uint64_t elements, void *out) {
     arguments a = totals_arguments(plan, count);
     a.x = totals;
-    a.out = tally_vulkan_address(out);
+    a.out_at = tally_vulkan_address(out);
     a.extent = 1;
     a.before = elements - 1;
     tally_vulkan_dispatch_panels(plan, buffer, plan->fold_slots, &a);

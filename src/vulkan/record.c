@@ -3,7 +3,6 @@
 #include "core/arithmetic.h"
 
 typedef tally_vulkan_arguments arguments;
-_Static_assert(sizeof(arguments) == TALLY_VULKAN_ARGUMENT_BYTES, "the kernels' arguments");
 
 static void dispatch(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkPipeline kernel, const arguments *a,
                      uint64_t groups) {
@@ -32,9 +31,9 @@ arguments tally_vulkan_arguments_of(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     return (arguments){.x = tally_vulkan_address(a->x),
                        .y = tally_vulkan_address(a->y),
-                       .out = tally_vulkan_address(a->out),
+                       .out_at = tally_vulkan_address(a->out),
                        .initial = tally_vulkan_address(a->initial),
-                       .index = l->count,
+                       .count = l->count,
                        .columns = cut->columns,
                        .extent = cut->extent,
                        .inner = cut->inner,
@@ -67,26 +66,30 @@ static uint64_t room_of(const tally_computation *c, const tally_args *a) {
 void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const bool keys = c->desc.grouping == TALLY_KEYS;
-    a->columns = keys ? room_of(c, l->args) : l->args->shape.segments;
-    a->index = tally_vulkan_address(keys ? l->args->keys : l->args->offsets);
-    a->inner = 1;
-    a->carry = tally_vulkan_address(l->args->keys_out);
-    a->total = l->workspace + l->cut->control;
+    if (keys) {
+        a->room = room_of(c, l->args);
+        a->keys = tally_vulkan_address(l->args->keys);
+    } else {
+        a->segments = l->args->shape.segments;
+        a->offsets = tally_vulkan_address(l->args->offsets);
+    }
+    a->keys_out = tally_vulkan_address(l->args->keys_out);
+    a->control = l->workspace + l->cut->control;
 }
 
 void tally_vulkan_inspect(const tally_vulkan_launch *l, const arguments *groups) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
-    const uint64_t items = groups->columns + 1 > cut->tiles ? groups->columns + 1 : cut->tiles;
     arguments a = *groups;
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_CLEAR_CONTROL], &a, 1);
     tally_vulkan_then(l);
     if (c->desc.grouping != TALLY_SEGMENTS)
         return;
-    a.chunk = (uint32_t)cut->tile;
-    a.chunks = (uint32_t)cut->tiles;
-    a.many = tally_empty_is_error(c);
+    const uint64_t items = most(a.segments + 1, cut->tiles);
+    a.tile = (uint32_t)cut->tile;
+    a.tiles = (uint32_t)cut->tiles;
+    a.refuses_empty = tally_empty_is_error(c);
     tally_vulkan_dispatch(l, k[TALLY_VULKAN_INSPECT_SEGMENTS], &a, divide_up(items, l->plan->device->block));
     tally_vulkan_then(l);
 }
@@ -96,8 +99,8 @@ void tally_vulkan_tell(const tally_vulkan_launch *l, const arguments *groups) {
     arguments a = *groups;
     for (uint32_t k = 0; k < 2; k++)
         if (to[k]) {
-            a.out = to[k];
-            a.width = k;
+            a.out_at = to[k];
+            a.only_runs = k;
             tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REPORT], &a, 1);
         }
 }

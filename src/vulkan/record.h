@@ -2,6 +2,7 @@
 #ifndef TALLY_VULKAN_RECORD_H
 #define TALLY_VULKAN_RECORD_H
 
+#include "vulkan/arguments.h"
 #include "vulkan/plan.h"
 #include "vulkan/workspace.h"
 
@@ -16,15 +17,6 @@ typedef struct tally_vulkan_launch {
     VkDeviceAddress runs;    /* receives the number of runs of keys alone, or 0 */
     VkCommandBuffer buffer;
 } tally_vulkan_launch;
-
-/* As arguments.comp declares them. */
-typedef struct tally_vulkan_arguments {
-    uint64_t x, y, out, slots, carry, total, initial, index;
-    uint64_t columns, extent, inner, before;
-    uint32_t chunk, chunks, panels, types;
-    int32_t ddof;
-    uint32_t width, many;
-} tally_vulkan_arguments;
 
 /* The part of them that every path fills in alike. */
 tally_vulkan_arguments tally_vulkan_arguments_of(const tally_vulkan_launch *launch);

@@ -2,14 +2,8 @@
 
 #include <string.h>
 
-extern const char tally_vulkan_kernels_wide[], tally_vulkan_kernels_prelude[], tally_vulkan_kernels_slots[],
-    tally_vulkan_kernels_arguments[], tally_vulkan_kernels_reduce[], tally_vulkan_kernels_spine[],
-    tally_vulkan_kernels_scan_rows[], tally_vulkan_kernels_scan_columns[], tally_vulkan_kernels_control[],
-    tally_vulkan_kernels_groups[], tally_vulkan_kernels_runs[], tally_vulkan_kernels_segments[],
-    tally_vulkan_kernels_tiled_segments[], tally_vulkan_kernels_exact_words[], tally_vulkan_kernels_exact_window[],
-    tally_vulkan_kernels_exact_levels[], tally_vulkan_kernels_exact_round[], tally_vulkan_kernels_exact[],
-    tally_vulkan_kernels_exact_keys[], tally_vulkan_kernels_user[], tally_vulkan_kernels_short_rows[],
-    tally_vulkan_kernels_scan_once[];
+#include "vulkan/arguments.h"
+#include "vulkan/texts.h"
 
 enum { LANE_LIMIT = 64 };
 
@@ -353,15 +347,16 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
                      tally_vulkan_least_team(layout));
     tally_text_print(text, "#define OPERATOR_DOT %du\n#define OPERATOR_MEAN %du\n#define OPERATOR_NORM2 %du\n",
                      TALLY_DOT, TALLY_MEAN, TALLY_NORM2);
-    const char *const kernels[] = {tally_vulkan_kernels_wide,
-                                   tally_vulkan_kernels_prelude,
-                                   tally_vulkan_kernels_arguments,
+    const char *const kernels[] = {tally_vulkan_kernels_arguments,
                                    tally_vulkan_kernels_control,
                                    tally_vulkan_kernels_exact_words,
                                    by_levels ? tally_vulkan_kernels_exact_levels : tally_vulkan_kernels_exact_window,
                                    tally_vulkan_kernels_exact_round,
                                    tally_vulkan_kernels_exact,
                                    tally_vulkan_kernels_exact_keys};
+    tally_text_add(text, tally_vulkan_kernels_wide);
+    tally_text_add(text, tally_vulkan_kernels_prelude);
+    tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
     add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT, false);
@@ -374,6 +369,7 @@ static void add_kernels(tally_text *text, bool scans_once) {
         tally_vulkan_kernels_scan_once,     tally_vulkan_kernels_scan_columns, tally_vulkan_kernels_control,
         tally_vulkan_kernels_groups,        tally_vulkan_kernels_runs,         tally_vulkan_kernels_segments,
         tally_vulkan_kernels_tiled_segments};
+    tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
     add_main(text, 0, TALLY_VULKAN_EXACT_ROWS, scans_once);

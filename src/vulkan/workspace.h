@@ -2,6 +2,7 @@
 #ifndef TALLY_VULKAN_WORKSPACE_H
 #define TALLY_VULKAN_WORKSPACE_H
 
+#include "vulkan/arguments.h"
 #include "vulkan/pipeline.h"
 
 typedef enum tally_vulkan_path {
@@ -35,12 +36,6 @@ typedef struct tally_vulkan_cut {
     size_t slots, control, places, ranks;
     size_t bytes;
 } tally_vulkan_cut;
-
-/* control_block of control.comp. */
-typedef struct tally_vulkan_control {
-    uint64_t runs;
-    uint32_t not_bad, not_empty, refused, any_long;
-} tally_vulkan_control;
 
 enum { TALLY_VULKAN_MOST_CHUNK = 1 << 27 /* elements: 32 bits count the bytes of as many, and of their results */ };
 

@@ -3,7 +3,7 @@
 /* Chunks of rows and columns: a team of 'many' threads each. No team does two, so that loops stay short. */
 void exact_rows() {
     begin_kernel();
-    form_teams(p.many);
+    form_teams(p_team);
     const wide number = plus(times(group_number(), BLOCK / team_size), team), extent = extent_of_run();
     const bool is_there = less(number, times(p.columns, p.chunks));
     wide column;
@@ -89,9 +89,9 @@ void exact_segments() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    form_teams(p.many);
+    form_teams(p_team);
     const wide g = plus(times(group_number(), BLOCK / team_size), team);
-    const bool is_there = less(g, SEGMENTS);
+    const bool is_there = less(g, p_segments);
     const wide begin = is_there ? offset_at(g) : wide(0), end = is_there ? offset_at(plus(g, 1u)) : wide(0);
     clear_words();
     add_group(begin, minus(end, begin));

@@ -3,13 +3,10 @@
  * have some hundred words, and a team goes over them several times per run. With chunks of 4096 runs that was more loop
  * steps than a shader may take on Mesa's software device (65535), which then stops. */
 const uint KEY_CHUNK = WIDE != 0 ? 1024 : 4096;
-#define RANKS    p.before
-#define ROOM     p.columns
-#define KEYS_OUT p.carry
 
 uvec2 key_at(wide i) {
     const uint log = log_bytes(INDEX);
-    return load_bits(plus(p.index, shifted_up(i, log)), log);
+    return load_bits(plus(p_keys, shifted_up(i, log)), log);
 }
 bool begins_run(wide i) {
     return i == wide(0) || key_at(i) != key_at(minus(i, 1u));
@@ -59,7 +56,7 @@ void count_heads() {
         return;
     const uint heads = find_heads(chunk);
     if (THREAD == 0)
-        store_wide(RANKS, chunk, wide_of(heads));
+        store_wide(p_ranks, chunk, wide_of(heads));
 }
 
 /* One workgroup: turns the chunks' numbers of heads into the numbers before each chunk. */
@@ -73,7 +70,7 @@ void rank_heads() {
     for (uint c = first; c < end; c += RANKS_AHEAD) {
         wide some[RANKS_AHEAD];
         UNROLLED for (uint k = 0; k < RANKS_AHEAD; k++)
-            some[k] = c + k < end ? load_wide(RANKS, c + k) : wide(0);
+            some[k] = c + k < end ? load_wide(p_ranks, c + k) : wide(0);
         UNROLLED for (uint k = 0; k < RANKS_AHEAD; k++)
             mine = plus(mine, some[k]);
     }
@@ -83,12 +80,12 @@ void rank_heads() {
         before = plus(before, thread_heads[t]);
     if (THREAD == BLOCK - 1) {
         CONTROL.runs = plus(before, mine);
-        if (less(ROOM, CONTROL.runs))
+        if (less(p_room, CONTROL.runs))
             atomicOr(CONTROL.refused, REFUSED_RUNS);
     }
     for (uint c = first; c < end; c++) {
-        const wide heads = load_wide(RANKS, c);
-        store_wide(RANKS, c, before);
+        const wide heads = load_wide(p_ranks, c);
+        store_wide(p_ranks, c, before);
         before = plus(before, heads);
     }
 }
@@ -118,8 +115,8 @@ void add_run(bool is_there, wide rank, wide begin, wide end) {
     if (!is_there)
         return;
     give(rank, count);
-    if (part == 0 && given(KEYS_OUT))
-        store_bits(plus(KEYS_OUT, shifted_up(rank, log_bytes(INDEX))), log_bytes(INDEX), key_at(begin));
+    if (part == 0 && given(p_keys_out))
+        store_bits(plus(p_keys_out, shifted_up(rank, log_bytes(INDEX))), log_bytes(INDEX), key_at(begin));
 }
 
 /* The last run may be longer than the chunk; then all threads add it. */
@@ -131,7 +128,7 @@ void exact_runs() {
     const uint heads = find_heads(chunk);
     if (heads == 0)
         return;
-    const wide first = times(chunk, KEY_CHUNK), rank = load_wide(RANKS, chunk);
+    const wide first = times(chunk, KEY_CHUNK), rank = load_wide(p_ranks, chunk);
     const wide last = plus(first, place_of_head(heads - 1)), end = next_run(least(plus(first, KEY_CHUNK), p.extent));
     const bool is_long = !is_below(minus(end, last), KEY_CHUNK + 1);
     form_teams(clamp(1u << findMSB(BLOCK / min(heads, BLOCK)), LEAST_TEAM, BLOCK));

@@ -68,15 +68,13 @@ wide sum_before(wide own, out wide all) {
 /* ---- a tile ---- */
 
 const uint TILE = TILE_SLOTS * BLOCK;
-#define ROOM     p.columns /* results that the output takes, by keys */
-#define KEYS_OUT p.carry
 
 wide element_of(wide logical) {
     return REVERSE ? minus(minus(p.extent, 1u), logical) : logical;
 }
 uvec2 key_at(wide logical) {
     const uint log = log_bytes(INDEX);
-    return load_bits(plus(p.index, shifted_up(element_of(logical), log)), log);
+    return load_bits(plus(p_keys, shifted_up(element_of(logical), log)), log);
 }
 bool begins_run(wide logical) {
     return logical == wide(0) || key_at(logical) != key_at(minus(logical, 1u));
@@ -84,9 +82,9 @@ bool begins_run(wide logical) {
 
 /* The offsets that may lie in a tile: [from, to). */
 void places_of(uint tile, bool is_last, out wide from, out wide to) {
-    const wide here = load_wide(PLACES, tile), next = is_last ? wide(0) : load_wide(PLACES, tile + 1);
+    const wide here = load_wide(p_places, tile), next = is_last ? wide(0) : load_wide(p_places, tile + 1);
     from = REVERSE ? next : here;
-    to = REVERSE ? here : is_last ? plus(SEGMENTS, 1u) : next;
+    to = REVERSE ? here : is_last ? plus(p_segments, 1u) : next;
 }
 
 /* Loads elements and heads into shared memory. */
@@ -176,7 +174,7 @@ record_t pass_over(uint chunk, record_t before, bool gives) {
     const wide begin = begin_of_chunk(chunk, p.extent, length);
     const bool by_segments = !BY_KEYS;
     const wide first_inside = by_segments ? offset_at(wide(0)) : wide(0);
-    const wide end_inside = by_segments ? offset_at(SEGMENTS) : p.extent;
+    const wide end_inside = by_segments ? offset_at(p_segments) : p.extent;
     /* one tile at least: an empty input may have segments */
     for (uint at = 0; at < max(length, 1u); at += TILE) {
         const wide first = plus(begin, at);
@@ -198,7 +196,7 @@ const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
  * threads call this. */
 wide last_run(wide first, uint length, out wide runs) {
     const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
-    const address keys_at = plus(p.index, shifted_up(first, log));
+    const address keys_at = plus(p_keys, shifted_up(first, log));
     uint heads = 0, last = 0, at = 0; /* places in the chunk */
     const uint back = first == wide(0) ? 0 : 1u << log; /* from the chunk back to the key before it, if there is one */
     for (; at + step <= length; at += step) {
@@ -300,7 +298,7 @@ void spine_of_groups() {
     }
     if (THREAD == 0) {
         CONTROL.runs = all_runs;
-        if (!IS_SCAN && BY_KEYS && less(ROOM, all_runs))
+        if (!IS_SCAN && BY_KEYS && less(p_room, all_runs))
             atomicOr(CONTROL.refused, REFUSED_RUNS);
     }
 }

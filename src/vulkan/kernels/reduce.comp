@@ -290,7 +290,7 @@ struct division {
 division divide_block() {
     const bool by_rows = FROM_SLOTS ? false : !BY_AXIS || p.width == 0;
     division d;
-    const uint threads = BY_AXIS ? p.many : BLOCK; /* that share a row */
+    const uint threads = BY_AXIS ? p_team : BLOCK; /* that share a row */
     const int many = findMSB(threads), width = findMSB(p.width);
     d.parts = by_rows ? threads : BLOCK >> width;
     d.each = by_rows || FROM_SLOTS || !BY_AXIS ? 1 : p.many;

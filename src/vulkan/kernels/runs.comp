@@ -129,7 +129,7 @@ uint key_heads(wide first) {
     const uint log = log_bytes(INDEX), taken = taken_of_vector(log);
     uvec4 keys[MOST_VECTORS];
     uint heads = 0;
-    load_items(p.index, first, log, keys);
+    load_items(p_keys, first, log, keys);
     const bool has_left = first != wide(0) && !less(p.extent, first);
     uvec2 left = has_left ? key_at(minus(first, 1u)) : ~pick(keys[0], 0, log);
     UNROLLED for (uint v = 0; v < vectors_of(log); v++)
@@ -195,8 +195,8 @@ void give_staged_run(wide first, record_t before, uint head, uint slot) {
     if (heads == wide(0))
         return; /* no group ends before the first element */
     store_result(p.out_at, rank, lower(tile_slots[slot], minus(end, start), start));
-    if (given(KEYS_OUT))
-        store_bits(plus(KEYS_OUT, shifted_up(rank, log)), log, key_at(minus(end, 1u)));
+    if (given(p_keys_out))
+        store_bits(plus(p_keys_out, shifted_up(rank, log)), log, key_at(minus(end, 1u)));
 }
 
 /* The segment that offset e ends, if that is one of the heads [begin, begin + STAGED). */

@@ -12,13 +12,13 @@
  * words are stored plane by plane, so that neighbouring threads load neighbours; the ticket comes after them. All are
  * zero at the start.
  *
- * Here p.chunks are the tiles, p.slots the words, and p.total receives the sum of all tiles. */
+ * p.total receives the sum of all tiles. */
 #if SCANS_ONCE
 layout(constant_id = 11) const bool ANYWHERE = false; /* arrays may begin where vectors do not */
 
 const uint ENTRY_WORDS = SLOT_BYTES / 2, SENT = 65536;
 const uint WINDOW = 2 * TEAM; /* tiles */
-#define ONCE_PLANE  (p.chunks + WINDOW - 1 & ~(WINDOW - 1))
+#define ONCE_PLANE  (p_tiles + WINDOW - 1 & ~(WINDOW - 1))
 #define ONCE_LENGTH (TILE_VECTORS * BLOCK * VECTOR)
 #define NO_TILE     ~0u
 
@@ -64,16 +64,16 @@ void take_bits(uvec2 bits, out double x) {
 #endif
 
 uint take_ticket() {
-    return atomicAdd(words_at(p.slots).word[ENTRY_WORDS * ONCE_PLANE], 1u);
+    return atomicAdd(words_at(p_tile_words).word[ENTRY_WORDS * ONCE_PLANE], 1u);
 }
 void publish(uint tile, acc_t sum) {
     const uvec2 bits = bits_of(sum.a0);
     UNROLLED for (uint k = 0; k < ENTRY_WORDS; k++)
-        atomicStore(words_at(p.slots).word[k * ONCE_PLANE + tile], bits[k / 2] >> 16 * (k & 1) & 65535u | SENT,
+        atomicStore(words_at(p_tile_words).word[k * ONCE_PLANE + tile], bits[k / 2] >> 16 * (k & 1) & 65535u | SENT,
                     gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 uint load_sent(uint word) {
-    return atomicLoad(words_at(p.slots).word[word], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    return atomicLoad(words_at(p_tile_words).word[word], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
 /* A thread's share of the tiles before one, two of a window; tiles that are not before it count as the identity. */
@@ -143,7 +143,7 @@ const uint TOGETHER = 8;
 
 void scan_once() {
     begin_kernel();
-    const uint tiles = p.chunks;
+    const uint tiles = p_tiles;
     uint ahead = 0; /* the ticket after the next; one thread has it */
     if (THREAD == 0) {
         next_tile = take_ticket();

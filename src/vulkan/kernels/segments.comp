@@ -8,17 +8,17 @@ void short_segments() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    const uint part = THREAD & p.many - 1;
-    const uint teams_log = uint(findMSB(BLOCK) - findMSB(p.many));
+    const uint part = THREAD & p_team - 1;
+    const uint teams_log = uint(findMSB(BLOCK) - findMSB(p_team));
     for (uint group = group_number(); group < p.panels; group += group_count()) {
-        const wide g = plus(shifted_up(wide_of(group), teams_log), THREAD >> findMSB(p.many));
-        const bool is_there = less(g, SEGMENTS);
+        const wide g = plus(shifted_up(wide_of(group), teams_log), THREAD >> findMSB(p_team));
+        const bool is_there = less(g, p_segments);
         const wide begin = is_there ? offset_at(g) : wide(0), end = is_there ? offset_at(plus(g, 1u)) : begin;
-        const bool is_short = is_there && is_below(minus(end, begin), MOST_SHORT + 1);
+        const bool is_short = is_there && is_below(minus(end, begin), p_most_short + 1);
         acc_t acc = identity();
         if (is_short)
-            acc = fold_vectors(stretch_of(begin, end.x - begin.x, begin), part, p.many);
-        acc = fold_block(acc, 1, p.many);
+            acc = fold_vectors(stretch_of(begin, end.x - begin.x, begin), part, p_team);
+        acc = fold_block(acc, 1, p_team);
         if (is_short && part == 0)
             store_result(p.out_at, g, lower(acc, minus(end, begin), begin));
     }
@@ -26,7 +26,7 @@ void short_segments() {
 
 /* The first offset that is not before a chunk. */
 wide place_of(uint chunk) {
-    return chunk < p.chunks ? load_wide(PLACES, chunk) : search(p.extent, false);
+    return chunk < p.chunks ? load_wide(p_places, chunk) : search(p.extent, false);
 }
 
 /* The part of a long segment that lies in a chunk and continues after it. */
@@ -37,9 +37,9 @@ void open_segments() {
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const wide first = times(chunk, p.chunk), end = plus(first, p.chunk), next = place_of(chunk + 1);
         record_t open = record_t(identity(), wide_of(1u), wide(0));
-        if (next != wide(0) && !less(SEGMENTS, next) && less(end, p.extent)) {
+        if (next != wide(0) && !less(p_segments, next) && less(end, p.extent)) {
             const wide begin = offset_at(minus(next, 1u)), until = offset_at(next);
-            if (less(end, until) && !is_below(minus(until, begin), MOST_SHORT + 1)) {
+            if (less(end, until) && !is_below(minus(until, begin), p_most_short + 1)) {
                 const wide inside = most(begin, first);
                 open.acc = fold_together(inside, end.x - inside.x);
                 open.head = less(begin, first) ? wide(0) : plus(begin, 1u);
@@ -63,7 +63,7 @@ void close_some(uint chunk, wide offsets, wide last) {
     if (e != wide(0) && !less(last, e)) {
         const wide end = offset_at(e);
         if (less(first, end) && is_below(minus(end, first), p.chunk + 1) &&
-            !is_below(minus(end, offset_at(minus(e, 1u))), MOST_SHORT + 1))
+            !is_below(minus(end, offset_at(minus(e, 1u))), p_most_short + 1))
             long_segments[atomicAdd(long_count, 1)] = THREAD;
     }
     barrier();
@@ -83,7 +83,7 @@ void close_segments() {
     if (CONTROL.refused != 0 || CONTROL.any_long == 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        const wide last = least(place_of(chunk + 1), SEGMENTS);
+        const wide last = least(place_of(chunk + 1), p_segments);
         for (wide offsets = place_of(chunk); !less(last, offsets); offsets = plus(offsets, BLOCK))
             close_some(chunk, offsets, last);
     }

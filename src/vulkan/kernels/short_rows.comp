@@ -7,8 +7,8 @@ struct some_rows {
     uint count;
 };
 some_rows rows_of(uint group) {
-    const wide first = times(group, p.width);
-    return some_rows(first, group < p.panels ? at_most(minus(p.columns, first), p.width) : 0);
+    const wide first = times(group, p_rows);
+    return some_rows(first, group < p.panels ? at_most(minus(p.columns, first), p_rows) : 0);
 }
 
 /* 'a_row': vectors. */
@@ -43,7 +43,7 @@ acc_t gather_teams(acc_t acc, uint teams, uint parts) {
 
 void short_rows() {
     begin_kernel();
-    const uint parts = p.many, team = THREAD >> findMSB(parts), part = THREAD & parts - 1;
+    const uint parts = p_team, team = THREAD >> findMSB(parts), part = THREAD & parts - 1;
     const uint a_row = p.extent.x >> 4u - IN_LOG, each = (a_row + parts - 1) / parts;
     const uint begin = team * a_row + min(part * each, a_row), end = team * a_row + min(part * each + each, a_row);
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];

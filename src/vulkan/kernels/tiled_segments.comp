@@ -3,8 +3,6 @@
  * neighbouring vectors, whatever their segment, and store each vector's accumulator in shared memory. There a team of
  * threads, mostly of one, adds up its segment, and loads again those elements that fill no whole vector. The next tile
  * and the offsets of the next segments are loaded meanwhile. */
-#define AT_ONCE    p.inner.x /* segments a workgroup */
-#define MOST_TILED p.inner.y /* elements of them, plus 1; with more, they are taken one by one */
 
 #if COMMUTES
 const uint VECTORS_OF_TILE = TILE_SLOTS * BLOCK;
@@ -15,8 +13,8 @@ struct some_segments {
     wide own_begin, own_end;
 };
 some_segments segments_of(uint group, uint team) {
-    const wide first = least(times(group, AT_ONCE), SEGMENTS);
-    const uint count = group < p.panels ? at_most(minus(SEGMENTS, first), AT_ONCE) : 0;
+    const wide first = least(times(group, p_at_once), p_segments);
+    const uint count = group < p.panels ? at_most(minus(p_segments, first), p_at_once) : 0;
     return some_segments(offset_at(first), offset_at(plus(first, count)), offset_at(plus(first, min(team, count))),
                          offset_at(plus(first, min(team + 1, count))));
 }
@@ -29,7 +27,7 @@ uint phase_of(some_segments s) {
 }
 uint vectors_of_segments(some_segments s) {
     const wide length = minus(s.end, s.begin);
-    return is_below(length, MOST_TILED) ? length.x + phase_of(s) >> 4u - IN_LOG : 0;
+    return is_below(length, p_most_tiled) ? length.x + phase_of(s) >> 4u - IN_LOG : 0;
 }
 
 /* Whole vectors from 'at' on; the first does not count if another segment has a part of it. */
@@ -55,7 +53,7 @@ void load_tile_vectors(address array, some_segments s, uint at, out uvec4 x[TILE
 acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, uint part) {
     const uint count = end - begin, all = count + (end_of_more - more);
     lane_t lane = lane_identity();
-    for (uint k = part; k < all; k += p.many) {
+    for (uint k = part; k < all; k += p_team) {
         const wide i = plus(place, k < count ? begin + k : more + (k - count));
         lane = combine(lane, lift_bits(load_bits(element_at(p.x, i), IN_LOG), load_partner(element_at(p.y, i)), i));
     }
@@ -66,7 +64,7 @@ void tiled_segments() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
-    const uint team = THREAD >> findMSB(p.many), part = THREAD & p.many - 1, log = 4u - IN_LOG;
+    const uint team = THREAD >> findMSB(p_team), part = THREAD & p_team - 1, log = 4u - IN_LOG;
     uvec4 x[TILE_SLOTS], y[TILE_SLOTS];
     some_segments s = segments_of(group_number(), team), next = segments_of(group_number() + group_count(), team);
     acc_t acc = identity();
@@ -97,7 +95,7 @@ void tiled_segments() {
         const uint begin = minus(s.own_begin, s.begin).x + phase, end = minus(s.own_end, s.begin).x + phase;
         const uint whole = begin + (1u << log) - 1 >> log, end_of_whole = max(end >> log, whole);
         if (vectors != 0) {
-            const uint each = end_of_whole - whole + p.many - 1 >> findMSB(p.many);
+            const uint each = end_of_whole - whole + p_team - 1 >> findMSB(p_team);
             const uint own = min(whole + part * each, end_of_whole), end_of_own = min(own + each, end_of_whole);
             const uint end_here = min(end_of_own, at + VECTORS_OF_TILE);
             for (uint v = max(own, at); v < end_here; v++)
@@ -106,16 +104,16 @@ void tiled_segments() {
         at = then_at;
         if (!is_last)
             continue;
-        const wide first = times(group, AT_ONCE), length = minus(s.own_end, s.own_begin);
+        const wide first = times(group, p_at_once), length = minus(s.own_end, s.own_begin);
         const bool is_short =
-            team < at_most(minus(SEGMENTS, first), AT_ONCE) && is_below(length, MOST_SHORT + 1);
+            team < at_most(minus(p_segments, first), p_at_once) && is_below(length, p_most_short + 1);
         if (is_short && vectors == 0)
             acc = fold_few(s.own_begin, 0, length.x, 0, 0, part);
         else if (is_short)
             acc = combine(acc, fold_few(minus(s.begin, phase), begin, min(whole << log, end),
                                         min(end_of_whole << log, end), end, part));
-        if (p.many > 1)
-            acc = fold_block(acc, 1, p.many);
+        if (p_team > 1)
+            acc = fold_block(acc, 1, p_team);
         if (is_short && part == 0)
             store_result(p.out_at, plus(first, team), lower(acc, length, s.own_begin));
         acc = identity();
