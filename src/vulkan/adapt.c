@@ -1,22 +1,10 @@
 #include "vulkan/adapt.h"
+#include "vulkan/spirv.h"
 
 #include <string.h>
 
 enum {
-    HEADER_WORDS = 5,
-    OP_ENTRY_POINT = 15,
-    OP_EXECUTION_MODE = 16,
-    OP_CAPABILITY = 17,
-    OP_LOOP_MERGE = 246,
     LOOP_CONTROL = 3, /* the word of OpLoopMerge */
-    DONT_UNROLL = 2,  /* without it Mesa unrolls what is short: compiling took 2.6 times as long */
-    CAPABILITY_FLOAT64 = 10,
-    CAPABILITY_DENORM_PRESERVE = 4464,
-    CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE = 4466,
-    CAPABILITY_ROUNDING_MODE_RTE = 4467,
-    DENORM_PRESERVE = 4459,
-    SIGNED_ZERO_INF_NAN_PRESERVE = 4461,
-    ROUNDING_MODE_RTE = 4462,
     MODES = 3,
     CAPABILITY_WORDS = 2,
     MODE_WORDS = 4,
@@ -42,7 +30,8 @@ typedef struct execution_mode {
 } execution_mode;
 
 static size_t put_mode(uint32_t *to, uint32_t entry_point, uint32_t mode, uint32_t width) {
-    const uint32_t words[MODE_WORDS] = {MODE_WORDS << 16 | OP_EXECUTION_MODE, entry_point, mode, width};
+    const uint32_t words[MODE_WORDS] = {tally_spirv_first_word(MODE_WORDS, SpvOpExecutionMode), entry_point, mode,
+                                        width};
     memcpy(to, words, sizeof words);
     return MODE_WORDS;
 }
@@ -64,34 +53,37 @@ static size_t put_modes(uint32_t *to, const execution_mode *m, const uint32_t *e
 /* Capabilities come first in a module; execution modes follow the entry points. */
 size_t tally_vulkan_adapt(const tally_vulkan_device *v, bool rounds, bool keeps_halves, const uint32_t *words,
                           size_t count, uint32_t *to) {
-    const execution_mode modes[MODES] = {
-        {CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE, SIGNED_ZERO_INF_NAN_PRESERVE, false, v->preserves_f32,
-         v->preserves_f64},
-        {CAPABILITY_ROUNDING_MODE_RTE, ROUNDING_MODE_RTE, false, rounds && v->rounds_f32, rounds && v->rounds_f64},
-        {CAPABILITY_DENORM_PRESERVE, DENORM_PRESERVE, keeps_halves, rounds && v->keeps_f32, rounds && v->keeps_f64}};
+    const execution_mode modes[MODES] = {{SpvCapabilitySignedZeroInfNanPreserve,
+                                          SpvExecutionModeSignedZeroInfNanPreserve, false, v->preserves_f32,
+                                          v->preserves_f64},
+                                         {SpvCapabilityRoundingModeRTE, SpvExecutionModeRoundingModeRTE, false,
+                                          rounds && v->rounds_f32, rounds && v->rounds_f64},
+                                         {SpvCapabilityDenormPreserve, SpvExecutionModeDenormPreserve, keeps_halves,
+                                          rounds && v->keeps_f32, rounds && v->keeps_f64}};
     uint32_t entry_points[MOST_ENTRY_POINTS];
-    size_t entries = 0, written = HEADER_WORDS;
+    size_t entries = 0, written = TALLY_SPIRV_HEADER_WORDS;
     bool has_double = false, are_told = false;
-    memcpy(to, words, HEADER_WORDS * sizeof *words);
+    memcpy(to, words, TALLY_SPIRV_HEADER_WORDS * sizeof *words);
     for (int k = 0; k < MODES; k++)
         if (modes[k].f16 || modes[k].f32 || modes[k].f64) {
-            to[written++] = CAPABILITY_WORDS << 16 | OP_CAPABILITY;
+            to[written++] = tally_spirv_first_word(CAPABILITY_WORDS, SpvOpCapability);
             to[written++] = modes[k].capability;
         }
-    for (size_t at = HEADER_WORDS, length; at < count; at += length) {
-        const uint32_t opcode = words[at] & 0xffff;
-        length = words[at] >> 16;
-        has_double |= opcode == OP_CAPABILITY && words[at + 1] == CAPABILITY_FLOAT64;
-        if (opcode == OP_ENTRY_POINT && entries < MOST_ENTRY_POINTS)
+    for (size_t at = TALLY_SPIRV_HEADER_WORDS, length; at < count; at += length) {
+        const uint32_t opcode = tally_spirv_opcode(words[at]);
+        length = tally_spirv_length(words[at]);
+        has_double |= opcode == SpvOpCapability && words[at + 1] == SpvCapabilityFloat64;
+        if (opcode == SpvOpEntryPoint && entries < MOST_ENTRY_POINTS)
             entry_points[entries++] = words[at + 2];
-        if (opcode == OP_EXECUTION_MODE && !are_told) {
+        if (opcode == SpvOpExecutionMode && !are_told) {
             are_told = true;
             for (int k = 0; k < MODES; k++)
                 written += put_modes(to + written, &modes[k], entry_points, entries, has_double);
         }
         memcpy(to + written, words + at, length * sizeof *words);
-        if (opcode == OP_LOOP_MERGE && v->is_software)
-            to[written + LOOP_CONTROL] = DONT_UNROLL;
+        /* Else Mesa unrolls what is short: compiling took 2.6 times as long. */
+        if (opcode == SpvOpLoopMerge && v->is_software)
+            to[written + LOOP_CONTROL] = SpvLoopControlDontUnrollMask;
         written += length;
     }
     return written;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "vulkan/modules.h"
+#include "vulkan/spirv.h"
 
-enum { HEADER_WORDS = 5, BOUND = 3, OP_NOP = 0, OP_FUNCTION = 54, OP_FUNCTION_END = 56 };
 enum { MOST_WORDS = 1 << 20, MOST_BYTES = 1 << 24, MOST_BODIES = 1 << 16, MOST_MODULES = 256, MOST_IDS = 1 << 20 };
 
 typedef struct bytes {
@@ -59,12 +59,12 @@ static uint32_t number_of_body(void) {
 
 /* Fills 'function' and 'list'; returns where the next function begins. */
 static size_t pack_function(size_t at, uint32_t *largest) {
-    const uint32_t bound = words[BOUND];
+    const uint32_t bound = words[TALLY_SPIRV_BOUND];
     uint32_t seen = 0, opcode;
     function.count = list.count = 0;
     do {
-        const uint32_t length = words[at] >> 16;
-        opcode = words[at] & 0xffff;
+        const uint32_t length = tally_spirv_length(words[at]);
+        opcode = tally_spirv_opcode(words[at]);
         put(&function, opcode);
         put(&function, length);
         for (uint32_t k = 1; k < length; k++) {
@@ -85,7 +85,7 @@ static size_t pack_function(size_t at, uint32_t *largest) {
             }
         }
         at += length;
-    } while (opcode != OP_FUNCTION_END);
+    } while (opcode != SpvOpFunctionEnd);
     for (uint32_t k = 0; k < seen; k++)
         place_of[ids[k]] = 0;
     most_ids = seen > most_ids ? seen : most_ids;
@@ -93,16 +93,16 @@ static size_t pack_function(size_t at, uint32_t *largest) {
 }
 
 static size_t pack_head(bytes *to) {
-    size_t at = HEADER_WORDS;
-    for (size_t k = 0; k < HEADER_WORDS; k++)
+    size_t at = TALLY_SPIRV_HEADER_WORDS;
+    for (size_t k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
         put(to, words[k]);
-    for (; (words[at] & 0xffff) != OP_FUNCTION; at += words[at] >> 16) {
-        put(to, words[at] & 0xffff);
-        put(to, words[at] >> 16);
-        for (size_t k = 1; k < words[at] >> 16; k++)
+    for (; tally_spirv_opcode(words[at]) != SpvOpFunction; at += tally_spirv_length(words[at])) {
+        put(to, tally_spirv_opcode(words[at]));
+        put(to, tally_spirv_length(words[at]));
+        for (size_t k = 1; k < tally_spirv_length(words[at]); k++)
             put(to, words[at + k]);
     }
-    put(to, OP_NOP);
+    put(to, SpvOpNop);
     return at;
 }
 
@@ -112,7 +112,7 @@ static size_t read_words(const char *path) {
         fail(path, "cannot be read");
     const size_t count = fread(words, sizeof *words, MOST_WORDS, file);
     fclose(file);
-    if (count <= HEADER_WORDS || count == MOST_WORDS || words[BOUND] > MOST_IDS)
+    if (count <= TALLY_SPIRV_HEADER_WORDS || count == MOST_WORDS || words[TALLY_SPIRV_BOUND] > MOST_IDS)
         fail(path, "is empty, or too long");
     return count;
 }

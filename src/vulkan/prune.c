@@ -1,25 +1,9 @@
 #include "vulkan/prune.h"
+#include "vulkan/spirv.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    HEADER_WORDS = 5,
-    BOUND = 3, /* of the header: ids are less */
-    OP_UNDEF = 1,
-    OP_ENTRY_POINT = 15,
-    OP_EXECUTION_MODE = 16,
-    OP_TYPE_FIRST = 19,
-    OP_TYPE_LAST = 38,
-    OP_CONSTANT_FIRST = 41,
-    OP_CONSTANT_LAST = 52,
-    OP_FUNCTION = 54,
-    OP_FUNCTION_END = 56,
-    OP_VARIABLE = 59,
-    OP_DECORATE = 71,
-    WORKGROUP = 4 /* storage class */
-};
 
 typedef struct module {
     const uint32_t *words;
@@ -28,10 +12,10 @@ typedef struct module {
 } module;
 
 static uint32_t opcode_at(const module *m, size_t at) {
-    return m->words[at] & 0xffff;
+    return tally_spirv_opcode(m->words[at]);
 }
 static size_t length_at(const module *m, size_t at) {
-    return m->words[at] >> 16;
+    return tally_spirv_length(m->words[at]);
 }
 
 static const char *name_of(const module *m, size_t entry_point) {
@@ -43,8 +27,8 @@ static size_t name_words(const char *name) {
 
 /* The id of an entry point, or 0. */
 static uint32_t find_entry(const module *m, const char *name) {
-    for (size_t at = HEADER_WORDS; at < m->count; at += length_at(m, at))
-        if (opcode_at(m, at) == OP_ENTRY_POINT && strcmp(name_of(m, at), name) == 0)
+    for (size_t at = TALLY_SPIRV_HEADER_WORDS; at < m->count; at += length_at(m, at))
+        if (opcode_at(m, at) == SpvOpEntryPoint && strcmp(name_of(m, at), name) == 0)
             return m->words[at + 2];
     return 0;
 }
@@ -55,12 +39,12 @@ static void keep_named(const module *m, size_t first_function) {
         bool is_inside = false;
         more = false;
         for (size_t at = first_function; at < m->count; at += length_at(m, at)) {
-            if (opcode_at(m, at) == OP_FUNCTION)
+            if (opcode_at(m, at) == SpvOpFunction)
                 is_inside = m->is_kept[m->words[at + 2]];
             for (size_t k = 1; is_inside && k < length_at(m, at); k++) {
                 const uint32_t id = m->words[at + k];
-                more |= id < m->words[BOUND] && !m->is_kept[id];
-                if (id < m->words[BOUND])
+                more |= id < m->words[TALLY_SPIRV_BOUND] && !m->is_kept[id];
+                if (id < m->words[TALLY_SPIRV_BOUND])
                     m->is_kept[id] = true;
             }
         }
@@ -68,17 +52,17 @@ static void keep_named(const module *m, size_t first_function) {
 }
 
 static bool is_shared(const module *m, size_t at) {
-    return opcode_at(m, at) == OP_VARIABLE && m->words[at + 3] == WORKGROUP;
+    return opcode_at(m, at) == SpvOpVariable && m->words[at + 3] == SpvStorageClassWorkgroup;
 }
 
 /* Types, constants and variables, all but shared memory that nothing names. */
 static void keep_global(const module *m, size_t first_function) {
-    for (size_t at = HEADER_WORDS; at < first_function; at += length_at(m, at)) {
+    for (size_t at = TALLY_SPIRV_HEADER_WORDS; at < first_function; at += length_at(m, at)) {
         const uint32_t opcode = opcode_at(m, at);
-        if (opcode >= OP_TYPE_FIRST && opcode <= OP_TYPE_LAST)
+        if (opcode >= SpvOpTypeVoid && opcode <= SpvOpTypePipe)
             m->is_kept[m->words[at + 1]] = true;
-        else if ((opcode >= OP_CONSTANT_FIRST && opcode <= OP_CONSTANT_LAST) || opcode == OP_UNDEF ||
-                 (opcode == OP_VARIABLE && !is_shared(m, at)))
+        else if ((opcode >= SpvOpConstantTrue && opcode <= SpvOpSpecConstantOp) || opcode == SpvOpUndef ||
+                 (opcode == SpvOpVariable && !is_shared(m, at)))
             m->is_kept[m->words[at + 2]] = true;
     }
 }
@@ -90,37 +74,38 @@ static size_t put_entry_point(const module *m, size_t at, uint32_t *to) {
     for (size_t k = before; k < length_at(m, at); k++)
         if (m->is_kept[m->words[at + k]])
             to[written++] = m->words[at + k];
-    to[0] = (uint32_t)written << 16 | OP_ENTRY_POINT;
+    to[0] = tally_spirv_first_word(written, SpvOpEntryPoint);
     return written;
 }
 
 static size_t copy_kept(const module *m, uint32_t entry, uint32_t *to) {
-    size_t written = HEADER_WORDS;
+    size_t written = TALLY_SPIRV_HEADER_WORDS;
     bool is_in_other = false;
-    memcpy(to, m->words, HEADER_WORDS * sizeof *to);
-    for (size_t at = HEADER_WORDS; at < m->count; at += length_at(m, at)) {
+    memcpy(to, m->words, TALLY_SPIRV_HEADER_WORDS * sizeof *to);
+    for (size_t at = TALLY_SPIRV_HEADER_WORDS; at < m->count; at += length_at(m, at)) {
         const uint32_t opcode = opcode_at(m, at);
         const uint32_t *const words = m->words + at;
-        if (opcode == OP_FUNCTION)
+        if (opcode == SpvOpFunction)
             is_in_other = !m->is_kept[words[2]];
-        if (opcode == OP_ENTRY_POINT) {
+        if (opcode == SpvOpEntryPoint) {
             written += words[2] == entry ? put_entry_point(m, at, to + written) : 0;
-        } else if (!is_in_other && !(opcode == OP_EXECUTION_MODE && words[1] != entry) &&
-                   !(opcode == OP_DECORATE && !m->is_kept[words[1]]) && !(is_shared(m, at) && !m->is_kept[words[2]])) {
+        } else if (!is_in_other && !(opcode == SpvOpExecutionMode && words[1] != entry) &&
+                   !(opcode == SpvOpDecorate && !m->is_kept[words[1]]) &&
+                   !(is_shared(m, at) && !m->is_kept[words[2]])) {
             memcpy(to + written, words, length_at(m, at) * sizeof *to);
             written += length_at(m, at);
         }
-        if (opcode == OP_FUNCTION_END)
+        if (opcode == SpvOpFunctionEnd)
             is_in_other = false;
     }
     return written;
 }
 
 size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name, uint32_t *to) {
-    const module m = {words, count, calloc(words[BOUND], sizeof *m.is_kept)};
+    const module m = {words, count, calloc(words[TALLY_SPIRV_BOUND], sizeof *m.is_kept)};
     const uint32_t entry = m.is_kept ? find_entry(&m, name) : 0;
-    size_t first_function = HEADER_WORDS, written = 0;
-    while (first_function < count && opcode_at(&m, first_function) != OP_FUNCTION)
+    size_t first_function = TALLY_SPIRV_HEADER_WORDS, written = 0;
+    while (first_function < count && opcode_at(&m, first_function) != SpvOpFunction)
         first_function += length_at(&m, first_function);
     if (entry) {
         m.is_kept[entry] = true;

@@ -1,7 +1,6 @@
 /* Unpacks the modules of SPIR-V that the build packed: modules.h has the format, pack.c the other way. */
 #include "vulkan/modules.h"
-
-enum { HEADER_WORDS = 5, OP_NOP = 0, OP_FUNCTION_END = 56 };
+#include "vulkan/spirv.h"
 
 static uint32_t next(const unsigned char **at) {
     uint32_t word = 0;
@@ -14,9 +13,9 @@ static uint32_t next(const unsigned char **at) {
 }
 
 static uint32_t *unpack_head(const unsigned char **at, uint32_t *to) {
-    for (int k = 0; k < HEADER_WORDS; k++)
+    for (int k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
         *to++ = next(at);
-    for (uint32_t opcode; (opcode = next(at)) != OP_NOP;) {
+    for (uint32_t opcode; (opcode = next(at)) != SpvOpNop;) {
         const uint32_t length = next(at);
         *to++ = length << 16 | opcode;
         for (uint32_t k = 1; k < length; k++)
@@ -48,7 +47,7 @@ static uint32_t *unpack_function(const unsigned char *body, const unsigned char 
                 *largest = id;
             *to++ = id;
         }
-    } while (opcode != OP_FUNCTION_END);
+    } while (opcode != SpvOpFunctionEnd);
     return to;
 }
 
