@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "cuda/kernel.h"
-#include "cuda/nvrtc.h"
+#include "cuda/compiler.h"
 
 enum {
     MOST_SCAN_BLOCKS = 128,

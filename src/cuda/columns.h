@@ -3,7 +3,7 @@
 #ifndef TALLY_CUDA_COLUMNS_H
 #define TALLY_CUDA_COLUMNS_H
 
-#include "cuda/launch.h"
+#include "cuda/dispatch.h"
 
 /* Many small slabs of extent x inner elements, rows too, through shared memory (slabs.cu). False if they are too large
  * for that. */

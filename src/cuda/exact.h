@@ -2,7 +2,7 @@
 #ifndef TALLY_CUDA_EXACT_H
 #define TALLY_CUDA_EXACT_H
 
-#include "cuda/launch.h"
+#include "cuda/dispatch.h"
 
 /* Asks what the device holds of a plan's kernels at a time. */
 tally_status tally_cuda_exact_prepare(tally_cuda_plan *plan);

@@ -2,7 +2,7 @@
 #ifndef TALLY_CUDA_GROUPS_H
 #define TALLY_CUDA_GROUPS_H
 
-#include "cuda/launch.h"
+#include "cuda/dispatch.h"
 
 void tally_cuda_groups_cut(const tally_computation *computation, const tally_cuda_sizes *sizes, uint64_t resident,
                            const tally_shape *shape, tally_cuda_cut *cut);

@@ -1,8 +1,8 @@
 /* A program's own kernels on an open CUDA device, for the ladder: made from source text through the cache that the
  * library's own go through, launched on the device's own stream, and timed there.
  *
- * This and the compiler (cuda/nvrtc.h, for machine code without a device) are all that the ladder sees of the back end,
- * and neither is exported: a reader of the ladder wants to see kernels run beside the library's, under the same
+ * This and the compiler (cuda/compiler.h, for machine code without a device) are all that the ladder sees of the back
+ * end, and neither is exported: a reader of the ladder wants to see kernels run beside the library's, under the same
  * compiler and the same clock; a program that has kernels of its own has the driver to launch them. Nothing here knows
  * the driver's types, so that including it asks for nothing else.
  *

@@ -1,9 +1,53 @@
 #include "cuda/launch.h"
 
-tally_status tally_cuda_enqueue(const tally_cuda_launch *l, CUfunction kernel, tally_cuda_grid grid, void *arguments,
-                                const char *what) {
-    void *parameters[] = {arguments};
-    return tally_cuda_start(l->plan->device, kernel, grid, l->stream, parameters, what);
+#include "cuda/columns.h"
+#include "cuda/exact.h"
+#include "cuda/groups.h"
+#include "cuda/reduce.h"
+#include "cuda/scan.h"
+#include "cuda/scan_columns.h"
+
+static tally_status zero(const tally_cuda_launch *l) {
+    if (!l->cut->zeroed_bytes)
+        return TALLY_OK;
+    return tally_cuda_check(
+        l->plan->device->api->cuMemsetD32Async(l->workspace, 0, l->cut->zeroed_bytes / 4, l->stream),
+        "clearing the workspace");
+}
+
+tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
+    tally_status status = zero(l);
+    if (status != TALLY_OK)
+        return status;
+    switch (l->cut->path) {
+    case TALLY_CUDA_NOTHING:
+        return TALLY_OK;
+    case TALLY_CUDA_ROWS:
+        return tally_cuda_rows_launch(l);
+    case TALLY_CUDA_SHORT_ROWS:
+        return tally_cuda_short_rows_launch(l);
+    case TALLY_CUDA_TINY_ROWS:
+        return tally_cuda_tiny_rows_launch(l);
+    case TALLY_CUDA_SLABS:
+        return tally_cuda_slabs_launch(l);
+    case TALLY_CUDA_COLUMNS:
+        return tally_cuda_columns_launch(l);
+    case TALLY_CUDA_SCAN:
+        return tally_cuda_scan_launch(l);
+    case TALLY_CUDA_HELD:
+        return tally_cuda_held_launch(l);
+    case TALLY_CUDA_STRETCHES:
+        return tally_cuda_stretches_launch(l);
+    case TALLY_CUDA_PANELS:
+        return tally_cuda_panels_launch(l);
+    case TALLY_CUDA_NARROW:
+        return tally_cuda_narrow_launch(l);
+    case TALLY_CUDA_GROUPS:
+        return tally_cuda_groups_launch(l);
+    case TALLY_CUDA_EXACT:
+        return tally_cuda_exact_launch(l);
+    }
+    return TALLY_OK;
 }
 
 /* ---- input in pieces ---- */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/compiler.h"
 #include "cuda/cuda.h"
-#include "cuda/nvrtc.h"
 #include "gpu/cache.h"
 #include "gpu/threads.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "cuda/exact.h"
-#include "cuda/path.h"
+#include "cuda/launch.h"
 #include "cuda/specialize.h"
 
 /* ---- kernels ---- */

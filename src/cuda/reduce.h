@@ -2,7 +2,7 @@
 #ifndef TALLY_CUDA_REDUCE_H
 #define TALLY_CUDA_REDUCE_H
 
-#include "cuda/launch.h"
+#include "cuda/dispatch.h"
 
 /* Rows of any length (reduce.cu). */
 void tally_cuda_rows_cut(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t extent,

@@ -3,7 +3,7 @@
 #ifndef TALLY_CUDA_SCAN_H
 #define TALLY_CUDA_SCAN_H
 
-#include "cuda/launch.h"
+#include "cuda/dispatch.h"
 
 /* Scans along consecutive elements: held in registers (scan_held.cu) or in waves (scan.cu). */
 void tally_cuda_scan_cut(const tally_computation *computation, const tally_cuda_sizes *sizes, uint64_t resident,

@@ -2,7 +2,7 @@
 #ifndef TALLY_CUDA_SCAN_COLUMNS_H
 #define TALLY_CUDA_SCAN_COLUMNS_H
 
-#include "cuda/launch.h"
+#include "cuda/dispatch.h"
 
 /* By panels of columns (panels.cu) or, where those do not suit, by stretches of single columns (scan_columns.cu).
  */

@@ -2,8 +2,8 @@
 
 #include "core/dtype.h"
 #include "cuda/accumulator.h"
-#include "gpu/plan.h"
 #include "exact/superaccumulator.h"
+#include "gpu/plan.h"
 
 /* Thread blocks a multiprocessor, for which registers must do. With 4 the compiler spilled and f32 took 2.6 times as
  * long; sums of 16-bit types stay within that, and need as many to hide their loads. */

@@ -33,6 +33,17 @@ enum {
 static const uint64_t MOST_ONCE = UINT64_C(1) << 27;   /* tiles: 32 bits count words of their sums */
 static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 32 bits, with one turn more */
 
+uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot) {
+    enum { BESIDES = 1024, LEAST = 32 /* a word of head bits */ };
+    const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1, tile = tally_vulkan_tile_slots(slot);
+    const unsigned spread = slot.bytes * (1 + tile) / 32 + 1;
+    const unsigned a_thread = slot.bytes * (1 + tile) + spread + (unsigned)sizeof(uint32_t) * (3 + tile) + of_team;
+    uint32_t block = device->block;
+    while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
+        block /= 2;
+    return block;
+}
+
 /* The least power of two that is not less. */
 static uint64_t power_of_two(uint64_t n, uint64_t limit) {
     uint64_t power = 1;

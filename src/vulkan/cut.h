@@ -1,9 +1,56 @@
-/* How a shape is cut: which path a run of it takes, into what parts, and where they have their scratch memory. Decided
- * by the shape alone, so that results are the same bits every run. */
+/* How a run of a plan is cut into dispatches: which path it takes, into what parts, and where those have their scratch
+ * memory. Decided by the shape alone, so that results are the same bits every run. */
 #ifndef TALLY_VULKAN_CUT_H
 #define TALLY_VULKAN_CUT_H
 
-#include "vulkan/workspace.h"
+#include "core/arithmetic.h"
+#include "vulkan/arguments.h"
+#include "vulkan/pipeline.h"
+
+typedef enum tally_vulkan_path {
+    TALLY_VULKAN_NOTHING,       /* no results */
+    TALLY_VULKAN_FOLD,          /* reduce.comp */
+    TALLY_VULKAN_FOLD_ROWS,     /* short_rows.comp */
+    TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp, scan_once.comp */
+    TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
+    TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
+    TALLY_VULKAN_BY_SEGMENTS,   /* tiled_segments.comp, segments.comp */
+    TALLY_VULKAN_EXACTLY        /* exact.comp */
+} tally_vulkan_path;
+
+typedef struct tally_vulkan_cut {
+    tally_vulkan_path path;
+    uint64_t elements;
+    uint64_t columns, extent, inner;
+    uint64_t chunk, chunks;       /* rows of a column that are taken together, and how many times */
+    uint32_t width, many;         /* in the first pass: as arguments.comp has them */
+    uint64_t panels;              /* of it: workgroups that take all columns */
+    uint32_t fold_width;          /* in the pass over accumulators */
+    uint64_t scan_groups;         /* workgroups of a scan's last pass, or of short rows or segments */
+    uint32_t at_once, most_tiled; /* as tiled_segments.comp has them; 0: not taken */
+
+    uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */
+
+    bool too_many;        /* workgroups for one dispatch, or for 32 bits */
+    uint64_t tile, tiles; /* BY_GROUPS: elements a tile; ALONG_ROWS: whole tiles of scan_once.comp, or none */
+
+    /* byte offsets in the workspace; 'places' are scan_once.comp's words, 'control' the accumulator of its tiles */
+    size_t slots, control, places, ranks;
+    size_t bytes;
+} tally_vulkan_cut;
+
+enum { TALLY_VULKAN_MOST_CHUNK = 1 << 27 /* elements: 32 bits count the bytes of as many, and of their results */ };
+
+/* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */
+static inline size_t tally_vulkan_place(tally_vulkan_cut *cut, uint64_t bytes) {
+    enum { ALIGNMENT = 256 };
+    const size_t at = cut->bytes;
+    cut->bytes += (size_t)round_up(bytes, ALIGNMENT);
+    return at;
+}
+
+/* Threads a workgroup: fewer where accumulators are so long that shared memory would not hold a tile of them. */
+uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot);
 
 void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_computation *computation,
                            tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut);

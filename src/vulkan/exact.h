@@ -2,7 +2,7 @@
 #ifndef TALLY_VULKAN_EXACT_H
 #define TALLY_VULKAN_EXACT_H
 
-#include "vulkan/record.h"
+#include "vulkan/dispatch.h"
 
 void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_computation *computation,
                             const tally_shape *shape, tally_vulkan_cut *cut);

@@ -2,7 +2,7 @@
 #ifndef TALLY_VULKAN_LAUNCH_H
 #define TALLY_VULKAN_LAUNCH_H
 
-#include "vulkan/record.h"
+#include "vulkan/dispatch.h"
 
 /* Records everything that a run takes. */
 void tally_vulkan_launch_all(const tally_vulkan_launch *launch);

@@ -2,7 +2,7 @@
  * NVRTC. */
 #include "support.h"
 
-#include "cuda/nvrtc.h"
+#include "cuda/compiler.h"
 
 static const char doubled[] = "extern \"C\" __global__ void doubled(float *x) { x[threadIdx.x] *= FACTOR; }\n";
 

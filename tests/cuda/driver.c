@@ -2,7 +2,7 @@
  * working. The library looks for them once per process, so each case is a process of its own. */
 #include "support.h"
 
-#include "cuda/nvrtc.h"
+#include "cuda/compiler.h"
 
 typedef struct outcome {
     tally_status status;

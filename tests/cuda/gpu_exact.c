@@ -3,7 +3,7 @@
 #include "gpu.h"
 
 #include "../exact/oracle.h"
-#include "cuda/launch.h"
+#include "cuda/plan.h"
 
 enum { MOST_VALUES = 5000 + DATA_KINDS * 97 };
 

@@ -4,11 +4,12 @@
  * are found by asking how a run would be cut, so that none has to be named here. An argument is the most elements. */
 #include "gpu.h"
 
-#include "cuda/path.h"
+#include "cuda/cut.h"
+#include "cuda/plan.h"
 
 enum { THOROUGHLY = 1 << 17 /* elements; of more, plain runs are compared only */ };
 
-static uint64_t most = UINT64_C(1) << 25;
+static uint64_t most_elements = UINT64_C(1) << 25;
 
 typedef struct example {
     const char *name;
@@ -84,7 +85,7 @@ static void *x, *out;
 
 static void fill(tally_dtype type) {
     uint64_t state = 3;
-    for (size_t k = 0; k < most + 1; k++) {
+    for (size_t k = 0; k < most_elements + 1; k++) {
         const int value = (int)random_below(&state, 7) - 3;
         const float single = (float)value;
         const double wide = value;
@@ -94,7 +95,7 @@ static void fill(tally_dtype type) {
                                                : (const void *)&whole;
         memcpy(input + k * tally_dtype_size(type), from, tally_dtype_size(type));
     }
-    assert_ok(tally_copy(gpu, x, input, (most + 1) * tally_dtype_size(type)));
+    assert_ok(tally_copy(gpu, x, input, (most_elements + 1) * tally_dtype_size(type)));
 }
 
 typedef enum manner { PLAIN, AT_ODD_ADDRESSES, IN_PLACE, FROM_AN_INITIAL_VALUE, IN_PIECES, MANNERS } manner;
@@ -166,12 +167,12 @@ static void results_are_right_where_the_way_changes(void **state) {
     assert_ok(tally_plan_describe(plans.of_gpu, &desc, &per_result));
     plans.result_bytes = per_result * tally_dtype_size(desc.out);
     fill(e->in);
-    for (uint64_t n = 1; (n = next_change(plans.of_gpu, n, most)); changes++)
-        for (uint64_t size = n - 1; size <= n + 1 && size <= most; size++)
+    for (uint64_t n = 1; (n = next_change(plans.of_gpu, n, most_elements)); changes++)
+        for (uint64_t size = n - 1; size <= n + 1 && size <= most_elements; size++)
             for (manner how = PLAIN; how < MANNERS; how++)
                 if (is_possible(e, &plans, how, size))
                     compare(e, &plans, how, size);
-    print_message("          %zu changes up to %llu elements\n", changes, (unsigned long long)most);
+    print_message("          %zu changes up to %llu elements\n", changes, (unsigned long long)most_elements);
     assert_true(changes > 0);
     tally_plan_destroy(plans.of_gpu);
     tally_plan_destroy(plans.of_cpu);
@@ -182,8 +183,8 @@ int main(int argc, char **argv) {
     if (code)
         return close_devices(code);
     if (argc > 1)
-        most = strtoull(argv[1], NULL, 10);
-    const size_t bytes = (most + 1) * sizeof(uint64_t);
+        most_elements = strtoull(argv[1], NULL, 10);
+    const size_t bytes = (most_elements + 1) * sizeof(uint64_t);
     input = malloc(bytes);
     expected = malloc(bytes);
     found = malloc(bytes);

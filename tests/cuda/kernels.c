@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda/nvrtc.h"
+#include "cuda/compiler.h"
 #include "cuda/sizes.h"
 #include "cuda/specialize.h"
 #include "gpu/threads.h"

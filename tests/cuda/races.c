@@ -3,7 +3,7 @@
 #include "support.h"
 
 #include "cuda/driver.h"
-#include "cuda/nvrtc.h"
+#include "cuda/compiler.h"
 
 enum { THREADS = 64 };
 

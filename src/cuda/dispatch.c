@@ -1,5 +1,5 @@
 /* Launches, with attributes where driver and device know them. Drivers for devices that have clusters do. */
-#include "cuda/start.h"
+#include "cuda/dispatch.h"
 
 #include "core/arithmetic.h"
 
@@ -41,4 +41,10 @@ uint64_t tally_cuda_blocks_for(const tally_cuda_device *device, uint64_t threads
                                unsigned most_a_processor) {
     const uint64_t enough = (uint64_t)device->multiprocessors * most_a_processor;
     return most(1, least(divide_up(threads, block), enough));
+}
+
+tally_status tally_cuda_enqueue(const tally_cuda_launch *l, CUfunction kernel, tally_cuda_grid grid, void *arguments,
+                                const char *what) {
+    void *parameters[] = {arguments};
+    return tally_cuda_start(l->plan->device, kernel, grid, l->stream, parameters, what);
 }

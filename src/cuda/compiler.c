@@ -1,5 +1,5 @@
 /* Finding NVRTC, and one compilation with it. */
-#include "cuda/nvrtc.h"
+#include "cuda/compiler.h"
 
 #include <glob.h>
 #include <pthread.h>

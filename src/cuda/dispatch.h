@@ -1,8 +1,9 @@
-/* How a kernel is started: its grid, and what is asked for beside it. */
-#ifndef TALLY_CUDA_START_H
-#define TALLY_CUDA_START_H
+/* How a kernel is launched: its grid, what is asked for beside it, and what all launches of a run are told. */
+#ifndef TALLY_CUDA_DISPATCH_H
+#define TALLY_CUDA_DISPATCH_H
 
-#include "cuda/cuda.h"
+#include "cuda/cut.h"
+#include "cuda/plan.h"
 
 enum { TALLY_CUDA_MOST_GRID_X = 1 << 30, TALLY_CUDA_MOST_GRID_Y = 65535 };
 
@@ -23,5 +24,20 @@ tally_status tally_cuda_start(const tally_cuda_device *device, CUfunction kernel
  * each multiprocessor, whose threads then take turns. */
 uint64_t tally_cuda_blocks_for(const tally_cuda_device *device, uint64_t threads, unsigned block,
                                unsigned most_a_processor);
+
+/* ---- of a run ---- */
+
+typedef struct tally_cuda_launch {
+    tally_cuda_plan *plan;
+    const tally_args *args;
+    const tally_cuda_cut *cut;
+    CUdeviceptr workspace;
+    tally_gpu_pieces pieces;
+    CUstream stream;
+} tally_cuda_launch;
+
+/* Enqueues a kernel of the run that takes one struct of arguments. */
+tally_status tally_cuda_enqueue(const tally_cuda_launch *launch, CUfunction kernel, tally_cuda_grid grid,
+                                void *arguments, const char *what);
 
 #endif

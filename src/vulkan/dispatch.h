@@ -1,10 +1,10 @@
 /* What every path of a run records: the kernels' arguments, dispatches, and the barriers between them. */
-#ifndef TALLY_VULKAN_RECORD_H
-#define TALLY_VULKAN_RECORD_H
+#ifndef TALLY_VULKAN_DISPATCH_H
+#define TALLY_VULKAN_DISPATCH_H
 
 #include "vulkan/arguments.h"
+#include "vulkan/cut.h"
 #include "vulkan/plan.h"
-#include "vulkan/workspace.h"
 
 typedef struct tally_vulkan_launch {
     const tally_vulkan_plan *plan;

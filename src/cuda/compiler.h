@@ -2,8 +2,8 @@
  *
  * It is looked for at TALLY_NVRTC (a path), under its usual names, below /usr/local/cuda*, and in the places where
  * Python's packages put it. A compiler that is newer than the driver is taken only when there is no other. */
-#ifndef TALLY_CUDA_NVRTC_H
-#define TALLY_CUDA_NVRTC_H
+#ifndef TALLY_CUDA_COMPILER_H
+#define TALLY_CUDA_COMPILER_H
 
 #include <stddef.h>
 

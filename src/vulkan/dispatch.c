@@ -1,4 +1,4 @@
-#include "vulkan/record.h"
+#include "vulkan/dispatch.h"
 
 #include "core/arithmetic.h"
 

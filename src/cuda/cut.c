@@ -1,4 +1,4 @@
-#include "cuda/path.h"
+#include "cuda/cut.h"
 
 #include <string.h>
 
@@ -10,8 +10,6 @@
 #include "cuda/scan_columns.h"
 
 enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a time */ };
-
-/* ---- cutting ---- */
 
 /* Scans rows, whose elements are neighbours, or columns. */
 static void cut_scan_along_axis(const tally_cuda_device *device, const tally_computation *c,
@@ -68,49 +66,4 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
         tally_cuda_groups_cut(c, sizes, resident, shape, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
         tally_cuda_scan_cut(c, sizes, resident, cut);
-}
-
-/* ---- launching ---- */
-
-static tally_status zero(const tally_cuda_launch *l) {
-    if (!l->cut->zeroed_bytes)
-        return TALLY_OK;
-    return tally_cuda_check(
-        l->plan->device->api->cuMemsetD32Async(l->workspace, 0, l->cut->zeroed_bytes / 4, l->stream),
-        "clearing the workspace");
-}
-
-tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
-    tally_status status = zero(l);
-    if (status != TALLY_OK)
-        return status;
-    switch (l->cut->path) {
-    case TALLY_CUDA_NOTHING:
-        return TALLY_OK;
-    case TALLY_CUDA_ROWS:
-        return tally_cuda_rows_launch(l);
-    case TALLY_CUDA_SHORT_ROWS:
-        return tally_cuda_short_rows_launch(l);
-    case TALLY_CUDA_TINY_ROWS:
-        return tally_cuda_tiny_rows_launch(l);
-    case TALLY_CUDA_SLABS:
-        return tally_cuda_slabs_launch(l);
-    case TALLY_CUDA_COLUMNS:
-        return tally_cuda_columns_launch(l);
-    case TALLY_CUDA_SCAN:
-        return tally_cuda_scan_launch(l);
-    case TALLY_CUDA_HELD:
-        return tally_cuda_held_launch(l);
-    case TALLY_CUDA_STRETCHES:
-        return tally_cuda_stretches_launch(l);
-    case TALLY_CUDA_PANELS:
-        return tally_cuda_panels_launch(l);
-    case TALLY_CUDA_NARROW:
-        return tally_cuda_narrow_launch(l);
-    case TALLY_CUDA_GROUPS:
-        return tally_cuda_groups_launch(l);
-    case TALLY_CUDA_EXACT:
-        return tally_cuda_exact_launch(l);
-    }
-    return TALLY_OK;
 }
