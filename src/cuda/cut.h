@@ -1,5 +1,5 @@
 /* How a run of a plan is cut into launches, and the scratch memory that they share. Which way a run goes, and how it is
- * cut, follows from the shape and the device alone, so that results are the same bits every run. cut.c decides it;
+ * cut, follows from the shape and the device alone, so that results are the same bits every run. path.h decides it;
  * each way's own file (reduce.h, columns.h, scan.h ...) fills in its part of the cut and launches it. */
 #ifndef TALLY_CUDA_CUT_H
 #define TALLY_CUDA_CUT_H
@@ -117,11 +117,5 @@ static inline size_t tally_cuda_place(tally_cuda_cut *cut, uint64_t bytes) {
     cut->bytes += (size_t)round_up(bytes, ALIGNMENT);
     return at;
 }
-
-/* Chooses the kernels that serve the computation and the shape best. 'resident': blocks that the device holds at a
- * time, of a kernel whose blocks wait for each other. */
-void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computation *computation,
-                         const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
-                         tally_cuda_cut *cut);
 
 #endif

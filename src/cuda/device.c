@@ -66,19 +66,6 @@ static void cuda_describe_index(size_t index, tally_device_info *info) {
     describe(&cuda, info);
 }
 
-/* ---- its context ---- */
-
-/* Every call of the library makes the context current for the call's own duration only, so that the caller's stays what
- * it was. */
-tally_status tally_cuda_enter(const tally_cuda_device *device) {
-    return tally_cuda_check(device->api->cuCtxPushCurrent(device->context), "making the device's context current");
-}
-
-void tally_cuda_leave(const tally_cuda_device *device) {
-    CUcontext left;
-    device->api->cuCtxPopCurrent(&left);
-}
-
 /* ---- opening and closing ---- */
 
 static const tally_device_interface cuda_interface;

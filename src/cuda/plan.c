@@ -6,6 +6,7 @@
 
 #include "cuda/exact.h"
 #include "cuda/launch.h"
+#include "cuda/path.h"
 #include "cuda/specialize.h"
 
 /* ---- kernels ---- */

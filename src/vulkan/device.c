@@ -8,7 +8,7 @@
 #include "tally/vulkan.h"
 #include "vulkan/adapt.h"
 #include "vulkan/arguments.h"
-#include "vulkan/cut.h"
+#include "vulkan/path.h"
 #include "vulkan/pipeline.h"
 #include "vulkan/plan.h"
 #include "vulkan/self_test.h"

@@ -6,9 +6,9 @@
 
 #include "core/arguments.h"
 #include "tally/vulkan.h"
-#include "vulkan/cut.h"
 #include "vulkan/exact.h"
 #include "vulkan/launch.h"
+#include "vulkan/path.h"
 
 /* ---- kernels ---- */
 

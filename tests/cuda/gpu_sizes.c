@@ -4,7 +4,7 @@
  * are found by asking how a run would be cut, so that none has to be named here. An argument is the most elements. */
 #include "gpu.h"
 
-#include "cuda/cut.h"
+#include "cuda/path.h"
 #include "cuda/plan.h"
 
 enum { THOROUGHLY = 1 << 17 /* elements; of more, plain runs are compared only */ };

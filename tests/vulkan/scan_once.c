@@ -4,7 +4,7 @@
  * a workgroup after 65535 turns, so no workgroup can wait for another there. It therefore has one thread, and one
  * workgroup takes all tiles, of which there must be few. */
 #include "../api/support.h"
-#include "vulkan/cut.h"
+#include "vulkan/path.h"
 
 enum {
     BLOCK = 256,

@@ -4,8 +4,6 @@
 
 #include "vulkan/translate/translator.h"
 
-enum { MOST_ARGUMENTS = MOST_PARAMETERS };
-
 typedef enum family {
     OF_FLOATS,  /* of floats and doubles, the wider of them; integers become doubles */
     OF_FLOAT,   /* as these, but GLSL has none for doubles */
@@ -51,23 +49,6 @@ static const struct {
     {"__popc", "bitCount", BITS, 1, KIND_U32, KIND_I32},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
-
-/* Reads "(a, b)". */
-static int read_arguments(translator *t, value arguments[MOST_ARGUMENTS]) {
-    int count = 0;
-    tally_translate_expect(t, "(");
-    while (!tally_translate_is(t, ")") && t->next.kind != TOKEN_END) {
-        if (count)
-            tally_translate_expect(t, ",");
-        const value v = tally_translate_expression(t);
-        if (count == MOST_ARGUMENTS)
-            tally_translate_fail(t, TALLY_UNSUPPORTED, "before this: more than %d arguments", MOST_ARGUMENTS);
-        else
-            arguments[count++] = v;
-    }
-    tally_translate_expect(t, ")");
-    return count;
-}
 
 static const char *joined(translator *t, const value *arguments, int count) {
     const char *all = "";
@@ -128,10 +109,8 @@ static value call_known(translator *t, int which, bool of_float, value *argument
                    .is_condition = of == TELLING};
 }
 
-value tally_translate_call(translator *t, const char *name) {
-    value arguments[MOST_ARGUMENTS];
+value tally_translate_call(translator *t, const char *name, value *arguments, int count) {
     const size_t length = strlen(name);
-    const int count = read_arguments(t, arguments);
     for (int k = 0; k < t->function_count; k++)
         if (strcmp(t->functions[k].name, name) == 0)
             return call_own(t, &t->functions[k], arguments, count);

@@ -114,6 +114,29 @@ static value read_number(translator *t) {
                   is_float ? KIND_F32 : KIND_F64);
 }
 
+/* Reads "(a, b)". */
+static int read_arguments(translator *t, value arguments[MOST_PARAMETERS]) {
+    int count = 0;
+    tally_translate_expect(t, "(");
+    while (!tally_translate_is(t, ")") && t->next.kind != TOKEN_END) {
+        if (count)
+            tally_translate_expect(t, ",");
+        const value v = tally_translate_expression(t);
+        if (count == MOST_PARAMETERS)
+            tally_translate_fail(t, TALLY_UNSUPPORTED, "before this: more than %d arguments", MOST_PARAMETERS);
+        else
+            arguments[count++] = v;
+    }
+    tally_translate_expect(t, ")");
+    return count;
+}
+
+static value call(translator *t, const char *name) {
+    value arguments[MOST_PARAMETERS];
+    const int count = read_arguments(t, arguments);
+    return tally_translate_call(t, name, arguments, count);
+}
+
 static value read_name(translator *t) {
     char name[MOST_NAME];
     if (tally_translate_is(t, "true") || tally_translate_is(t, "false")) {
@@ -124,7 +147,7 @@ static value read_name(translator *t) {
     const token at = t->next;
     tally_translate_name(t, name);
     if (tally_translate_is(t, "("))
-        return tally_translate_call(t, name);
+        return call(t, name);
     const named *const found = tally_translate_find(t, name);
     if (!found) {
         t->next = t->status == TALLY_OK ? at : t->next;

@@ -154,8 +154,8 @@ const char *tally_translate_effect(translator *t);
 
 /* ---- calls.c ---- */
 
-/* A call of a function of the text's or of C's; its name has been read and "(" is next. */
-value tally_translate_call(translator *t, const char *name);
+/* A call of a function of the text's or of C's. The arguments may be changed. */
+value tally_translate_call(translator *t, const char *name, value *arguments, int count);
 
 /* ---- statements.c ---- */
 

@@ -1,4 +1,4 @@
-#include "vulkan/cut.h"
+#include "vulkan/path.h"
 
 #include <string.h>
 

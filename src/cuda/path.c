@@ -1,4 +1,4 @@
-#include "cuda/cut.h"
+#include "cuda/path.h"
 
 #include <string.h>
 
