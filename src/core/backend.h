@@ -46,7 +46,9 @@ typedef struct tally_backend {
 /* Fails with TALLY_NO_DEVICE and the message for a back end that the library was built without. */
 tally_status tally_backend_refuse(const tally_backend *backend);
 
-/* A new back end is one line in device.c's table. "auto" prefers earlier ones if they have a device. */
+/* All back ends (src/backends.c), and NULL. "auto" prefers earlier ones if they have a device. */
+extern const tally_backend *const tally_backends[];
+
 extern const tally_backend tally_cuda_backend;
 extern const tally_backend tally_vulkan_backend;
 extern const tally_backend tally_cpu_backend;

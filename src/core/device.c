@@ -1,16 +1,9 @@
-/* The registry of back ends and the public calls on devices. */
+/* The public calls on devices: which back end has them, and whether what they are given makes sense. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/backend.h"
 #include "core/status.h"
-
-static const tally_backend *const backends[] = {
-    &tally_cuda_backend,
-    &tally_vulkan_backend,
-    &tally_cpu_backend,
-};
-enum { BACKEND_COUNT = sizeof backends / sizeof *backends };
 
 tally_status tally_backend_refuse(const tally_backend *backend) {
     return tally_fail(TALLY_NO_DEVICE, "this library is built without %s; open \"cpu\"", backend->left_out);
@@ -31,17 +24,17 @@ static tally_status open_on(const tally_backend *backend, const char *options, t
 /* If a device exists but cannot be opened, such as a GPU without its compiler, the next one is tried. */
 static tally_status open_auto(tally_device **device) {
     tally_status status = tally_fail(TALLY_NO_DEVICE, "no back end finds a device on this machine");
-    for (size_t i = 0; i < BACKEND_COUNT && status != TALLY_OK; i++)
-        if (automatic_count_of(backends[i]) > 0)
-            status = open_on(backends[i], "", device);
+    for (size_t i = 0; tally_backends[i] && status != TALLY_OK; i++)
+        if (automatic_count_of(tally_backends[i]) > 0)
+            status = open_on(tally_backends[i], "", device);
     return status;
 }
 
 static tally_status refuse_spec(const char *spec) {
     char known[128] = "'auto'";
-    for (size_t i = 0, length = strlen(known); i < BACKEND_COUNT && length < sizeof known; i++)
+    for (size_t i = 0, length = strlen(known); tally_backends[i] && length < sizeof known; i++)
         length += (size_t)snprintf(known + length, sizeof known - length, "%s'%s'",
-                                   i + 1 < BACKEND_COUNT ? ", " : " and ", backends[i]->name);
+                                   tally_backends[i + 1] ? ", " : " and ", tally_backends[i]->name);
     return tally_fail(TALLY_NO_DEVICE, "no device '%.64s': this library knows %s", spec, known);
 }
 
@@ -54,9 +47,9 @@ tally_status tally_open(const char *spec, tally_device **device) {
     size_t length = strcspn(spec, ":");
     if (spec[length] && (strstr(spec, "::") || spec[strlen(spec) - 1] == ':'))
         return tally_fail(TALLY_INVALID_ARGUMENT, "device spec '%.64s': nothing follows a colon", spec);
-    for (size_t i = 0; i < BACKEND_COUNT; i++)
-        if (strlen(backends[i]->name) == length && memcmp(backends[i]->name, spec, length) == 0)
-            return open_on(backends[i], spec + length + (spec[length] == ':'), device);
+    for (size_t i = 0; tally_backends[i]; i++)
+        if (strlen(tally_backends[i]->name) == length && memcmp(tally_backends[i]->name, spec, length) == 0)
+            return open_on(tally_backends[i], spec + length + (spec[length] == ':'), device);
     return refuse_spec(spec);
 }
 
@@ -95,11 +88,11 @@ tally_status tally_device_at(size_t index, tally_device_info *info) {
     tally_status status = check_info(info);
     if (status != TALLY_OK)
         return status;
-    for (size_t i = 0, first = 0; i < BACKEND_COUNT; i++) {
-        size_t count = count_of(backends[i]);
+    for (size_t i = 0, first = 0; tally_backends[i]; i++) {
+        size_t count = count_of(tally_backends[i]);
         if (index - first < count) {
             clear_info(info);
-            backends[i]->describe(index - first, info);
+            tally_backends[i]->describe(index - first, info);
             return TALLY_OK;
         }
         first += count;
