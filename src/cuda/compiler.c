@@ -52,7 +52,7 @@ static void close_compiler(compiler *c) {
     *c = (compiler){0};
 }
 
-/* Opens a library and fills in *c if it is a compiler that will do. */
+/* Opens a library and fills in *c if it is a suitable compiler. */
 static bool try_library(const char *path, compiler *c, const char **reason) {
     *c = (compiler){.library = tally_library_open(path, reason)};
     if (!c->library)
@@ -73,14 +73,14 @@ static bool try_library(const char *path, compiler *c, const char **reason) {
 
 /* ---- where it may be ---- */
 
-/* The driver's CUDA, to which the compiler should not be newer: it takes the code of its own major version. */
+/* The driver's version of CUDA. The compiler should not be newer; the driver loads code of its own major version. */
 static int driver_major(void) {
     const tally_cuda_api *api;
     return tally_cuda_driver(&api) == TALLY_OK ? api->version / 1000 : 1000;
 }
 
-/* Takes the library if it suits the driver, and then there is no more to look for. One that is too new is kept in case
- * that nothing better comes. */
+/* Takes the library if it suits the driver, and then the search ends. A library that is too new is kept in case nothing
+ * better is found. */
 static bool consider(const char *path, int major) {
     compiler found;
     const char *reason;
@@ -110,12 +110,12 @@ static bool consider_pattern(const char *pattern, int major) {
     return done;
 }
 
-/* What stands in an environment variable, or nothing, is the beginning of each path. */
+/* The beginning of each path is the value of an environment variable, or nothing. */
 typedef struct place {
     const char *variable, *pattern;
 } place;
 
-/* A packages' folder of Python's, and the two ways in which NVIDIA's packages lie there. */
+/* A folder of Python's packages, and the two layouts of NVIDIA's packages in it. */
 #define PACKAGES(variable, folder)                                                                                     \
     {variable, folder "/nvidia/cu[1-9][0-9]/lib/libnvrtc.so.*"}, {                                                     \
         variable, folder "/nvidia/cuda_nvrtc/lib/libnvrtc.so.*"                                                        \
@@ -192,7 +192,7 @@ tally_status tally_cuda_compiler_version(int *version) {
 
 /* ---- compiling ---- */
 
-/* The newest architecture that the compiler knows and that is no newer than the device's; 0 if there is none. */
+/* The newest architecture that the compiler knows and that is not newer than the device's; 0 if there is none. */
 static int nearest_architecture(int architecture) {
     int count = 0, known[256], nearest = 0;
     if (chosen.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count < 1 ||
@@ -204,7 +204,7 @@ static int nearest_architecture(int architecture) {
     return nearest;
 }
 
-/* What the compiler printed, from malloc; NULL if that is nothing. */
+/* The compiler's output, from malloc; NULL if it is empty. */
 static char *read_log(program made) {
     size_t bytes = 0;
     if (chosen.nvrtcGetProgramLogSize(made, &bytes) != NVRTC_SUCCESS || bytes <= 1)

@@ -10,15 +10,15 @@
 #include "gpu/cache.h"
 #include "tally/tally.h"
 
-/* The compiler's version, 1000 * major + 10 * minor. Opens it. TALLY_NO_DEVICE says where it was looked for and what
- * to do. Any thread may call. */
+/* The compiler's version, 1000 * major + 10 * minor. Opens it. TALLY_NO_DEVICE says where the library looked for it and
+ * what to do. Any thread may call. */
 tally_status tally_cuda_compiler_version(int *version);
 
-/* Compiles CUDA C for an architecture (90 for compute capability 9.0) into *image, which the caller frees: machine
- * code (a cubin) or, for a device that is newer than the compiler, PTX with the zero that ends it. 'name'
- * stands for the source in messages. Options are NVRTC's; --gpu-architecture is added. A text that does not compile is
- * TALLY_INVALID_ARGUMENT with the compiler's log in the message. log may be NULL, else it receives what the compiler
- * printed, on success too, to be freed; NULL if nothing. Any thread may call. */
+/* Compiles CUDA C for an architecture (90 for compute capability 9.0) into *image, which the caller frees: machine code
+ * (a cubin) or, for a device that is newer than the compiler, PTX with the zero that ends it. 'name' names the source
+ * in messages. Options are NVRTC's; --gpu-architecture is added. A text that does not compile gives
+ * TALLY_INVALID_ARGUMENT with the compiler's log in the message. log may be NULL; else it receives the compiler's
+ * output, on success too, which the caller frees, or NULL if it is empty. Any thread may call. */
 tally_status tally_cuda_compile(const char *source, const char *name, const char *const *options, size_t count,
                                 int architecture, tally_image *image, char **log);
 

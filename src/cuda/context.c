@@ -1,5 +1,5 @@
-/* The device's context. Every call of the library makes it current for the call's own duration only, so that the
- * caller's stays what it was. */
+/* The device's context. Every call of the library makes it current only for the duration of the call, so the caller's
+ * context stays what it was. */
 #include "cuda/cuda.h"
 
 tally_status tally_cuda_enter(const tally_cuda_device *device) {

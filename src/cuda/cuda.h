@@ -26,19 +26,19 @@ struct tally_cuda_device {
     size_t shared_bytes_per_block; /* the most that a kernel can have which opts in */
     size_t shared_bytes_per_sm;
     uint64_t memory_bytes;
-    bool reads_any_memory; /* of the host, without being told */
+    bool reads_any_memory; /* also unregistered memory of the host */
 
     pthread_mutex_t mutex;                               /* guards what follows */
     pthread_cond_t built;                                /* a module's state has changed */
     tally_cuda_module *modules[TALLY_CUDA_MODULE_LISTS]; /* by their keys, the newest first */
 };
 
-/* Makes the device's context current on this thread and puts back what was current before. Calls nest, and each enter
- * that gave TALLY_OK has its leave on the same thread. */
+/* Makes the device's context current on this thread, and later restores the one before. Calls nest; each enter that
+ * returned TALLY_OK needs a leave on the same thread. */
 tally_status tally_cuda_enter(const tally_cuda_device *device);
 void tally_cuda_leave(const tally_cuda_device *device);
 
-/* A pointer as the driver takes it, and back. */
+/* A pointer in the driver's type, and back. */
 static inline CUdeviceptr tally_cuda_address(const void *pointer) {
     return (CUdeviceptr)(uintptr_t)pointer;
 }

@@ -100,8 +100,8 @@ typedef struct tally_cuda_cut {
 
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t control;  /* a tally_cuda_control */
-    size_t entries;  /* what blocks tell each other while they run */
-    size_t told;     /* NARROW: what the tellers tell */
+    size_t entries;  /* the values that blocks exchange while they run */
+    size_t told;     /* NARROW: the tellers' sums */
     size_t bits;     /* of segments: where they begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
     size_t first;    /* GROUPS by segments: the first one of each tile or chunk */

@@ -11,17 +11,17 @@ typedef struct tally_cuda_grid {
     uint64_t x, y;     /* thread blocks; y may be left 0, which is 1 */
     unsigned threads;  /* of a block */
     unsigned shared;   /* bytes of dynamic shared memory of a block */
-    unsigned cluster;  /* blocks that see each other's shared memory; 0: none, or as many as the kernel says */
+    unsigned cluster;  /* blocks that access each other's shared memory; 0: none, or as many as the kernel says */
     bool starts_early; /* while the kernel before it still runs: all its blocks wait for that by themselves */
     bool is_together;  /* its blocks wait for each other, so all of them must be resident at once */
 } tally_cuda_grid;
 
-/* Enqueues it. 'what' begins the message of a failure: "launching a scan". */
+/* Enqueues the kernel. 'what' begins the message of a failure: "launching a scan". */
 tally_status tally_cuda_start(const tally_cuda_device *device, CUfunction kernel, tally_cuda_grid grid, CUstream stream,
                               void **parameters, const char *what);
 
-/* How many blocks of 'block' threads are started for so many threads: at least one, and at most most_a_processor for
- * each multiprocessor, whose threads then take turns. */
+/* The number of blocks of 'block' threads for this many threads: at least one, and at most most_a_processor for each
+ * multiprocessor, whose threads then take turns. */
 uint64_t tally_cuda_blocks_for(const tally_cuda_device *device, uint64_t threads, unsigned block,
                                unsigned most_a_processor);
 

@@ -1,4 +1,4 @@
-/* Exact mode on CUDA: how a run is cut, and its launches. */
+/* Exact mode on CUDA: the cut of a run, and its launches. */
 #ifndef TALLY_CUDA_EXACT_H
 #define TALLY_CUDA_EXACT_H
 

@@ -1,6 +1,7 @@
-/* Modules: lists in the device, each known by the hash of all that its code depends on. The first thread that asks for
- * one claims it, an entry that is not ready, and makes it without the device's mutex; others that want the
- * same wait until it is ready. Nobody waits while he has claims, so that two threads never wait for each other. */
+/* Modules: lists in the device, each module known by the hash of everything that its code depends on. The first thread
+ * that asks for a module claims it, as an entry that is not ready, and makes it without the device's mutex. Others that
+ * want the same module wait until it is ready. A thread with claims does not wait, so two threads never wait for each
+ * other. */
 #include "cuda/module.h"
 
 #include <stdio.h>
@@ -24,13 +25,13 @@ struct tally_cuda_module {
 typedef struct request {
     const char *source;
     tally_key key;
-    tally_cuda_module *claim; /* NULL: it is there, or another thread makes it */
+    tally_cuda_module *claim; /* NULL: it exists, or another thread makes it */
     CUmodule loaded;
 
     /* what compiling it gave */
     tally_image image;
     tally_status status;
-    char *message; /* of a failure; NULL if there was no memory for it */
+    char *message; /* of a failure; NULL if there was too little memory for it */
 } request;
 
 typedef struct order {
@@ -78,8 +79,8 @@ static CUresult load_image(const tally_cuda_device *device, const tally_image *i
     return device->api->cuModuleLoadDataEx(loaded, image->bytes, 2, options, values);
 }
 
-/* From the disk, else it is missing: also when the driver refuses what was on the disk, unless it lacks the memory,
- * which compiling would not mend. */
+/* Loads it from the disk, else it is missing: also if the driver refuses the code from the disk, unless it lacks
+ * memory, which compiling would not change. */
 static tally_status load_kept(order *o, request *r) {
     tally_image image = {0};
     char log[16];
@@ -94,7 +95,7 @@ static tally_status load_kept(order *o, request *r) {
     return TALLY_OK;
 }
 
-/* By a thread that may end before its message is read. It does not call the driver. */
+/* Compiles, on a thread that may end before its message is read. It does not call the driver. */
 static void compile(void *job, size_t number) {
     const order *o = job;
     request *r = o->missing[number];
@@ -124,7 +125,7 @@ static tally_status load_compiled(const order *o, request *r) {
     return tally_cuda_check(result, what);
 }
 
-/* All that are claimed, or those up to a failure. */
+/* Makes all claimed modules, or those up to a failure. */
 static tally_status make_claimed(order *o) {
     tally_status status = tally_cuda_enter(o->device);
     if (status != TALLY_OK)
@@ -174,7 +175,7 @@ static void take_out(tally_cuda_device *device, tally_cuda_module *module) {
     free(module);
 }
 
-/* Those that nobody has or makes. */
+/* Claims the modules that no thread has or makes. */
 static tally_status claim(order *o, size_t *claimed) {
     *claimed = 0;
     for (size_t k = 0; k < o->count; k++) {
@@ -189,7 +190,7 @@ static tally_status claim(order *o, size_t *claimed) {
     return TALLY_OK;
 }
 
-/* What has been made of the claims: modules that are ready, or nothing, for another thread to try. */
+/* Settles the claims: modules that are ready, or nothing, so that another thread can try. */
 static void settle(order *o) {
     for (size_t k = 0; k < o->count; k++) {
         request *r = &o->requests[k];
@@ -213,7 +214,7 @@ static bool are_ready(const order *o) {
     return true;
 }
 
-/* The mutex is let go while this thread makes modules or waits for others'. */
+/* Releases the mutex while this thread makes modules or waits for those of others. */
 static tally_status get_all(order *o) {
     while (!are_ready(o)) {
         size_t claimed;

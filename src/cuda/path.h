@@ -1,4 +1,4 @@
-/* Which way a run goes: the kernels that serve the computation and the shape best. */
+/* The path of a run: the kernels that serve the computation and the shape best. */
 #ifndef TALLY_CUDA_PATH_H
 #define TALLY_CUDA_PATH_H
 

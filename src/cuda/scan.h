@@ -1,4 +1,4 @@
-/* Scans of all values, of rows, by segments and by keys, and of long narrow arrays: how a run is cut, and its launches.
+/* Scans of all values, of rows, by segments and by keys, and of long narrow arrays: the cut of a run, and its launches.
  */
 #ifndef TALLY_CUDA_SCAN_H
 #define TALLY_CUDA_SCAN_H
@@ -11,7 +11,8 @@ void tally_cuda_scan_cut(const tally_computation *computation, const tally_cuda_
 tally_status tally_cuda_scan_launch(const tally_cuda_launch *launch);
 tally_status tally_cuda_held_launch(const tally_cuda_launch *launch);
 
-/* Down the columns of one long array of few columns (scan_narrow.cu). False if that is no way for it. */
+/* Down the columns of one long array of few columns (scan_narrow.cu). Returns false if this path cannot run the plan.
+ */
 bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                            tally_cuda_cut *cut);
 tally_status tally_cuda_narrow_launch(const tally_cuda_launch *launch);

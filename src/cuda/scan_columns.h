@@ -1,11 +1,10 @@
-/* Scans along an axis whose elements do not lie next to each other: how a run is cut, and its launches. */
+/* Scans along an axis whose elements do not lie next to each other: the cut of a run, and its launches. */
 #ifndef TALLY_CUDA_SCAN_COLUMNS_H
 #define TALLY_CUDA_SCAN_COLUMNS_H
 
 #include "cuda/dispatch.h"
 
-/* By panels of columns (panels.cu) or, where those do not suit, by stretches of single columns (scan_columns.cu).
- */
+/* By panels of columns (panels.cu) or, if those do not suit, by stretches of single columns (scan_columns.cu). */
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *computation,
                                  const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
 tally_status tally_cuda_panels_launch(const tally_cuda_launch *launch);

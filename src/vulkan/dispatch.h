@@ -33,7 +33,7 @@ void tally_vulkan_then(const tally_vulkan_launch *launch);
 void tally_vulkan_dispatch_panels(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkPipeline kernel,
                                   tally_vulkan_arguments *arguments);
 
-/* By segments or keys: what the kernels are told besides. */
+/* By segments or keys: further arguments. */
 void tally_vulkan_group_arguments(const tally_vulkan_launch *launch, tally_vulkan_arguments *arguments);
 void tally_vulkan_inspect(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
 void tally_vulkan_tell(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);

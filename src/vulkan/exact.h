@@ -1,4 +1,4 @@
-/* Exact mode on Vulkan: how a run is cut, and its dispatches. */
+/* Exact mode on Vulkan: the cut of a run, and its dispatches. */
 #ifndef TALLY_VULKAN_EXACT_H
 #define TALLY_VULKAN_EXACT_H
 
@@ -9,7 +9,7 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
 
 void tally_vulkan_exact_launch(const tally_vulkan_launch *launch);
 
-/* Of a column's sum as it is kept between pieces. */
+/* The bytes of a column's sum between pieces. */
 uint64_t tally_vulkan_exact_state_bytes(const tally_computation *computation);
 
 /* Records: the results of such sums. 'totals' 0: sums of nothing. */

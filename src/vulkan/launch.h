@@ -1,13 +1,13 @@
-/* The paths of a run, each as what it dispatches one after the other. */
+/* The paths of a run: each dispatches its kernels one after the other. */
 #ifndef TALLY_VULKAN_LAUNCH_H
 #define TALLY_VULKAN_LAUNCH_H
 
 #include "vulkan/dispatch.h"
 
-/* Records everything that a run takes. */
+/* Records all of a run. */
 void tally_vulkan_launch_all(const tally_vulkan_launch *launch);
 
-/* Records: accumulators of nothing, or of the initial value; and the results of accumulators. */
+/* Records the setting of accumulators to the identity or the initial value, and the results of accumulators. */
 void tally_vulkan_clear_totals(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,
                                const void *initial, uint64_t count);
 void tally_vulkan_lower_totals(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,

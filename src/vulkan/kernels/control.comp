@@ -67,7 +67,7 @@ void inspect_segments() {
     }
 }
 
-/* Copies the counts to where the host, or the caller's kernels, can read them. */
+/* Copies the findings to where the host, or the caller's kernels, can read them. */
 void report() {
     begin_kernel();
     if (group_number() == 0 && THREAD == 0)
