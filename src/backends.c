@@ -1,4 +1,4 @@
-/* The back ends of the library, the one place that names them all. Adding one: its line here and its declaration in
+/* The back ends of the library, the one place that names them all. A new one is a line here and its declaration in
  * core/backend.h. */
 #include "core/backend.h"
 

@@ -1,4 +1,4 @@
-/* Finding NVRTC, and one compilation with it. */
+/* Finds NVRTC, and compiles with it. */
 #include "cuda/compiler.h"
 
 #include <glob.h>

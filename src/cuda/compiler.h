@@ -1,7 +1,7 @@
 /* NVRTC, the run-time compiler of CUDA C, opened at run time.
  *
- * It is looked for at TALLY_NVRTC (a path), under its usual names, below /usr/local/cuda*, and in the places where
- * Python's packages put it. A compiler that is newer than the driver is taken only when there is no other. */
+ * The library looks for it at TALLY_NVRTC (a path), under its usual names, below /usr/local/cuda*, and in the places
+ * where Python's packages put it. A compiler that is newer than the driver is used only if there is no other. */
 #ifndef TALLY_CUDA_COMPILER_H
 #define TALLY_CUDA_COMPILER_H
 

@@ -1,6 +1,6 @@
-/* How a run of a plan is cut into launches, and the scratch memory that they share. Which way a run goes, and how it is
- * cut, follows from the shape and the device alone, so that results are the same bits every run. path.h decides it;
- * each way's own file (reduce.h, columns.h, scan.h ...) fills in its part of the cut and launches it. */
+/* The cut of a plan's run into launches, and the scratch memory that they share. The path of a run and its cut follow
+ * from the shape and the device alone, so results have the same bits every run. path.h decides the path; each path's
+ * own file (reduce.h, columns.h, scan.h ...) fills in its part of the cut and launches it. */
 #ifndef TALLY_CUDA_CUT_H
 #define TALLY_CUDA_CUT_H
 

@@ -1,4 +1,4 @@
-/* Launches, with attributes where driver and device know them. Drivers for devices that have clusters do. */
+/* Launches, with attributes if driver and device know them. Drivers for devices that have clusters do. */
 #include "cuda/dispatch.h"
 
 #include "core/arithmetic.h"

@@ -1,4 +1,4 @@
-/* How a kernel is launched: its grid, what is asked for beside it, and what all launches of a run are told. */
+/* The launch of a kernel: its grid, its attributes, and the arguments common to all launches of a run. */
 #ifndef TALLY_CUDA_DISPATCH_H
 #define TALLY_CUDA_DISPATCH_H
 

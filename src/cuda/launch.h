@@ -4,7 +4,7 @@
 
 #include "cuda/dispatch.h"
 
-/* Enqueues everything that a run takes. The device's context is current. */
+/* Enqueues all of a run. The device's context is current. */
 tally_status tally_cuda_launch_all(const tally_cuda_launch *launch);
 
 /* As tally_gpu_calls has them. */

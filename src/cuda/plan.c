@@ -20,7 +20,7 @@ static const struct {
 #include "cuda/kernels.def"
 };
 
-/* For a kernel that takes more shared memory than it is given unasked. */
+/* For a kernel that takes more shared memory than the default. */
 static tally_status allow_shared(const tally_cuda_plan *plan, CUfunction kernel, unsigned shared) {
     return tally_cuda_check(
         plan->device->api->cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
@@ -42,8 +42,8 @@ static tally_status prepare_resident(tally_cuda_plan *plan, CUfunction kernel, u
     return status;
 }
 
-/* How many blocks of a kernel a cluster may have. More than 8 is not promised of any device, and its processors may lie
- * so that none has them. */
+/* The most blocks of a kernel's cluster. No device guarantees more than 8, and the layout of its processors may allow
+ * fewer. */
 static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) {
     enum { PROMISED = 8, WIDE = 16, THREADS = 1024 };
     const tally_cuda_api *api = plan->device->api;
@@ -158,7 +158,7 @@ static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
     return c.bytes;
 }
 
-/* Waits for a synchronous run and fetches what it has to say. */
+/* Waits for a synchronous run and fetches its findings. */
 static tally_status conclude(const tally_cuda_launch *l) {
     const tally_cuda_device *device = l->plan->device;
     tally_cuda_control control = {0};

@@ -1,11 +1,11 @@
-/* What modules are told of the device before they are loaded.
+/* Changes to modules for the device before they are loaded.
  *
- * By default a driver's compiler may assume that no result is infinite or NaN, and drop tests for those: NVIDIA's does,
- * and the variance of an infinite element came out infinite where it is NaN. Devices that can be told otherwise
- * (VkPhysicalDeviceVulkan12Properties) are. The same goes for roundings, in which exact sums trust.
+ * By default a driver's compiler may assume that no result is infinite or NaN, and drop tests for those. NVIDIA's does:
+ * the variance with an infinite element came out infinite instead of NaN. An execution mode forbids this on devices
+ * that have it (VkPhysicalDeviceVulkan12Properties). Another fixes the roundings on which exact sums rely.
  *
- * Loops that GPUs are to unroll stay loops where kernels compile for a CPU: compiling them takes longer than running.
- */
+ * If kernels compile for a CPU, loops that GPUs should unroll stay loops, because compiling the unrolled ones takes
+ * longer than running them. */
 #ifndef TALLY_VULKAN_ADAPT_H
 #define TALLY_VULKAN_ADAPT_H
 

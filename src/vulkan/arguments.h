@@ -1,4 +1,4 @@
-/* The structs of arguments.def as the host has them, and as text for the kernels. */
+/* The structs of arguments.def, for the host, and as text for the kernels. */
 #ifndef TALLY_VULKAN_ARGUMENTS_H
 #define TALLY_VULKAN_ARGUMENTS_H
 

@@ -1,5 +1,5 @@
-/* How a run of a plan is cut into dispatches: which path it takes, into what parts, and where those have their scratch
- * memory. Decided by the shape alone, so that results are the same bits every run. */
+/* The cut of a run of a plan into dispatches: its path, its parts, and their scratch memory. It follows from the shape
+ * alone, so results have the same bits every run. */
 #ifndef TALLY_VULKAN_CUT_H
 #define TALLY_VULKAN_CUT_H
 

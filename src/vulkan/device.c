@@ -78,7 +78,7 @@ static void read_properties(tally_vulkan_device *v) {
     for (uint32_t k = 0; k < v->types.memoryHeapCount; k++)
         if (v->types.memoryHeaps[k].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
             v->memory_bytes += v->types.memoryHeaps[k].size;
-    /* What a GPU of its own memory maps may be slow to read from, or small. */
+    /* Memory that a GPU with memory of its own maps may be slow to read from, or small. */
     const bool own = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
     v->shares_memory = false;
     for (uint32_t k = 0; k < v->types.memoryTypeCount && !own; k++) {
@@ -161,7 +161,7 @@ static bool adds_floats(const tally_vulkan_device *v) {
     return has.shaderBufferFloat32AtomicAdd;
 }
 
-/* A family that computes; one that does nothing else besides is as good. */
+/* A family that computes; one that does nothing else is as good. */
 static bool find_family(tally_vulkan_device *v) {
     VkQueueFamilyProperties families[32];
     uint32_t count = 32;

@@ -1,4 +1,4 @@
-/* What every path of a run records: the kernels' arguments, dispatches, and the barriers between them. */
+/* Shared by every path of a run: the kernels' arguments, dispatches, and the barriers between them. */
 #ifndef TALLY_VULKAN_DISPATCH_H
 #define TALLY_VULKAN_DISPATCH_H
 
@@ -23,8 +23,8 @@ tally_vulkan_arguments tally_vulkan_arguments_of(const tally_vulkan_launch *laun
 
 enum { TALLY_VULKAN_MOST_GRID = 65535 /* workgroups a dimension, which every device takes */ };
 
-/* Records a dispatch; what comes after it in the same run takes a barrier first. Workgroups that are too many for the
- * grid take turns, where the kernel has it so. */
+/* Records a dispatch; later commands of the same run need a barrier first. If there are too many workgroups for the
+ * grid, they take turns in kernels that allow it. */
 void tally_vulkan_dispatch(const tally_vulkan_launch *launch, VkPipeline kernel,
                            const tally_vulkan_arguments *arguments, uint64_t groups);
 void tally_vulkan_then(const tally_vulkan_launch *launch);

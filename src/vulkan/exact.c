@@ -20,7 +20,7 @@ uint64_t tally_vulkan_exact_state_bytes(const tally_computation *c) {
     return (2 * (uint64_t)tally_layout_limbs(layout_of(c)) + 2) * sizeof(uint32_t);
 }
 
-/* Threads that share a group of so many elements: a power of two. */
+/* Threads that share a group of this many elements: a power of two. */
 static uint32_t team_of(const tally_vulkan_device *device, const tally_computation *c, uint64_t elements) {
     uint32_t threads = tally_vulkan_least_team(layout_of(c));
     while (threads < device->block && (uint64_t)threads * EACH < elements * c->in_bytes)
@@ -63,7 +63,7 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
     cut->too_many = groups > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID;
 }
 
-/* Chunks take nothing of earlier pieces, which their sum does. */
+/* Chunks add nothing of earlier pieces; their sum does. */
 static void launch_rows(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     tally_vulkan_arguments a = tally_vulkan_arguments_of(l);

@@ -5,7 +5,7 @@
 
 typedef tally_vulkan_arguments arguments;
 
-/* Elements to results, or to an accumulator a chunk and those to results. */
+/* Elements to results, or to an accumulator per chunk and those to results. */
 static void launch_fold(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     arguments a = tally_vulkan_arguments_of(l);
@@ -35,7 +35,7 @@ static void launch_fold_rows(const tally_vulkan_launch *l) {
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_ROWS], &a, l->cut->scan_groups);
 }
 
-/* Whole tiles in one pass, and what is left of the last as a row of its own, which goes on from there. */
+/* Scans whole tiles in one pass, and the rest of the last one as a row of its own that continues from there. */
 static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan) {
     const tally_vulkan_cut *cut = l->cut;
     const tally_computation *c = &l->plan->gpu.base.computation;
@@ -71,7 +71,7 @@ static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SCAN_ROWS], &rest, 1);
 }
 
-/* With several chunks: their accumulators, what comes before each, and the scan of each from there. */
+/* With several chunks: their accumulators, the values before each, and the scan of each from there. */
 static void launch_scan(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     arguments a = tally_vulkan_arguments_of(l);

@@ -73,7 +73,7 @@ void tally_vulkan_barrier(const tally_vulkan_device *device, VkCommandBuffer buf
 
 /* ---- allocations ---- */
 
-/* Of the types that a buffer may lie in, the first that has all of 'wanted' and none of 'unwanted'; -1: none. */
+/* The first of the memory types for a buffer that has all of 'wanted' and none of 'unwanted'; -1: none. */
 static int type_with(const tally_vulkan_device *device, uint32_t allowed, VkMemoryPropertyFlags wanted,
                      VkMemoryPropertyFlags unwanted) {
     for (uint32_t k = 0; k < device->types.memoryTypeCount; k++) {

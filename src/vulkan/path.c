@@ -52,7 +52,7 @@ static uint64_t power_of_two(uint64_t n, uint64_t limit) {
     return power;
 }
 
-/* Chunks of whole steps, at most 'wanted'. */
+/* Cuts into chunks of whole steps, at most 'wanted'. */
 static void cut_chunks(tally_vulkan_cut *cut, uint64_t step, uint64_t wanted) {
     const uint64_t chunks = most(1, least(divide_up(cut->extent, step), wanted));
     cut->chunk = least(most(1, divide_up(divide_up(cut->extent, chunks), step)) * step, TALLY_VULKAN_MOST_CHUNK);
@@ -72,7 +72,7 @@ static void divide_row(uint32_t block, const tally_computation *c, tally_vulkan_
     cut->panels = divide_up(cut->columns, block / cut->many);
 }
 
-/* The others: neighbouring threads take neighbouring columns, several each if those are always of one row. */
+/* The other shapes: neighbouring threads take neighbouring columns, several each if those are always of one row. */
 static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = c->in_bytes == 8 ? 2 : 4;
     cut->many = c->entry && cut->inner % each == 0 ? (uint32_t)each : 1;
@@ -84,7 +84,7 @@ bool tally_vulkan_takes_tiles(const tally_computation *c, tally_vulkan_slot slot
     return c->entry && !c->exact && !tally_is_scan(c) && tally_vulkan_tile_slots(slot) > 1;
 }
 
-/* As many rows as a workgroup has room for. Gives false where they are not short. */
+/* As many rows as a workgroup has room for. Returns false if they are not short. */
 static bool cut_short_rows(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     const uint64_t bytes = cut->extent * c->in_bytes, room = block * tally_vulkan_tile_slots(slot);
     if (!tally_vulkan_takes_tiles(c, slot) || cut->columns == 1 || !bytes || bytes % 16 ||

@@ -108,8 +108,8 @@ _Static_assert(ANYWHERE + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants")
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
     tally_vulkan_choices choices = {{[BLOCK] = block}};
-    /* Where kernels compile for a CPU, compiling takes longer than running: the types and the form are told with each
-     * run. */
+    /* If kernels compile for a CPU, compiling takes longer than running: the types and the form are arguments of each
+     * run instead of constants, so that few pipelines serve all. */
     if (!device->is_software) {
         choices.constant[IN] = (uint32_t)c->desc.in;
         choices.constant[OUT] = (uint32_t)c->desc.out;

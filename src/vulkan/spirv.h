@@ -1,5 +1,5 @@
-/* SPIR-V as a list of words: Khronos' numbers, and what the programs and passes of this folder know of the form. An
- * instruction's first word has its length in words above its opcode; a module begins with a header. */
+/* SPIR-V as a list of words: Khronos' numbers, and the rules of the format for the programs and passes of this folder.
+ * An instruction's first word has its length in words above its opcode; a module begins with a header. */
 #ifndef TALLY_VULKAN_SPIRV_H
 #define TALLY_VULKAN_SPIRV_H
 
