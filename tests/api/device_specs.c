@@ -1,5 +1,7 @@
 /* Devices open by their spec, describe themselves, and close without leaving anything behind. A malformed spec is
  * refused. */
+#include <unistd.h>
+
 #include "support.h"
 
 static void specs_that_open(void **state) {
@@ -157,9 +159,14 @@ static void many_devices_open_and_close(void **state) {
         assert_ok(tally_open("cpu:threads=2", &open[k]));
     for (size_t k = 0; k < COUNT_OF(open); k++)
         tally_close(open[COUNT_OF(open) - 1 - k]);
+    /* The kernel counts a thread for a moment after it has been joined: 2 s on a busy machine are ample. */
     int after = threads_of_this_process();
+    for (int turn = 0; turn < 200 && after > before; turn++) {
+        usleep(10000);
+        after = threads_of_this_process();
+    }
     if (before > 0)
-        assert_int_equal(before, after);
+        assert_in_range(after, 1, before);
 }
 
 static void opening_starts_no_thread(void **state) {
