@@ -47,7 +47,7 @@ int told_ddof;
 #define BLOCK    gl_WorkGroupSize.x
 #define THREAD   gl_LocalInvocationID.x
 
-/* More than 65535 workgroups take a second dimension. What they take turns at is fewer than 2^31: workspace.c. */
+/* More than 65535 workgroups take a second dimension. What they take turns at is fewer than 2^31: path.c. */
 uint group_number() {
     return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
 }

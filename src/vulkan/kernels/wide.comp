@@ -1,6 +1,6 @@
 /* Addresses, and counts that may pass 2^32, as pairs of words, the low one first, so that no device needs 64-bit
  * integers for them. Loops over elements do not count with these. They go through a stretch, which begins at an address
- * and has few enough elements (MOST_CHUNK of workspace.c) for 32 bits to count its bytes. */
+ * and has few enough elements (MOST_CHUNK of cut.h) for 32 bits to count its bytes. */
 #define wide    uvec2
 #define address uvec2
 
