@@ -34,6 +34,9 @@ build() {
     for source in superaccumulator round; do
         compile $source "$copy/src/exact/$source.c"
     done
+    for source in operator names nearest status; do # the tables of operators and types
+        compile $source "$copy/src/core/$source.c"
+    done
     compile baseline "$copy/src/cpu/kernels/exact.c" -DTALLY_LEVEL=baseline
     levels="-DTALLY_HAS_LEVEL_baseline=1"
     if [ -n "$wide" ]; then
