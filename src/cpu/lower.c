@@ -1,5 +1,5 @@
-/* The way out of the accumulators: what the 'lower' column of operators.def says, for the layouts that the kernels
- * have, in batches. Results that round (means, roots) are formed in f64 and converted once. */
+/* The way out of the accumulators: the 'lower' column of operators.def, for the layouts that the kernels have, in
+ * batches. Results that round (means, roots) are formed in f64 and converted once. */
 #include <math.h>
 #include <string.h>
 
@@ -12,14 +12,6 @@ typedef struct value_and_index {
     int64_t value; /* of any type of at most 8 bytes; the index is aligned behind it */
     int64_t index;
 } value_and_index;
-
-typedef struct moments {
-    double count, mean, squares;
-} moments;
-
-typedef struct scaled_sum {
-    double largest, sum;
-} scaled_sum;
 
 static uint64_t count_of(tally_counts counts, size_t i) {
     return counts.each ? counts.each[i] : counts.first + (uint64_t)((int64_t)i * counts.step);
@@ -72,76 +64,75 @@ static double real(double x) {
         }                                                                                                              \
     } while (0)
 
-static void lower_any(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    (void)counts;
-    const int64_t *a = acc;
-    IN_PIECES(int64_t, TALLY_I64, a[i] != 0);
-}
+/* ---- results that are computed: by the table's expression, from integers as from f64 ---- */
 
-static void lower_all(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    const int64_t *a = acc;
-    IN_PIECES(int64_t, TALLY_I64, (uint64_t)a[i] == count_of(counts, i));
-}
+#define SQRT(x)      sqrt(x)
+#define LOG(x)       log(x)
+#define IS_FINITE(x) isfinite(x)
+#define NOT_A_NUMBER ((double)NAN)
 
-static void lower_mean_i64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    const int64_t *a = acc;
-    IN_PIECES(double, TALLY_F64, real((double)a[i] / (double)count_of(counts, i)));
-}
+enum {
+#define TALLY_COMPONENT(identity, lift, combine) +1
+#define TALLY_MONOID(name, class, components)    COMPONENTS_##name = 0 components,
+#include "core/monoids.def"
+};
 
-static void lower_mean_u64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    const uint64_t *a = acc;
-    IN_PIECES(double, TALLY_F64, real((double)a[i] / (double)count_of(counts, i)));
-}
+#define DEFINE_RESULT(name, lower)                                                                                     \
+    static inline double result_##name(double a0, double a1, double a2, double a3, double a4, double a5, double n,     \
+                                       double ddof) {                                                                  \
+        const double a = a0;                                                                                           \
+        (void)a, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)n, (void)ddof;                                \
+        return lower;                                                                                                  \
+    }
+#define AT(k, COMPONENTS) (double)v[i * (COMPONENTS) + ((k) < (COMPONENTS) ? (k) : 0)]
+#define RESULT(name, C)                                                                                                \
+    result_##name(AT(0, C), AT(1, C), AT(2, C), AT(3, C), AT(4, C), AT(5, C), (double)count_of(counts, i), ddof)
+#define DEFINE_LOWER(name, C, type, IN, dtype, EXPRESSION)                                                             \
+    static void lower_##name##_##type(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,  \
+                                      void *out) {                                                                     \
+        const double ddof = plan->base.computation.desc.ddof;                                                          \
+        const type *v = acc;                                                                                           \
+        IN_PIECES(IN, dtype, EXPRESSION);                                                                              \
+    }
 
-static void lower_mean_f64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    const double *a = acc;
-    IN_PIECES(double, TALLY_F64, real(a[i] / (double)count_of(counts, i)));
-}
+#define LOWER_FLOAT(name, C, lower)                                                                                    \
+    DEFINE_RESULT(name, lower)                                                                                         \
+    DEFINE_LOWER(name, C, int64_t, double, TALLY_F64, real(RESULT(name, C)))                                           \
+    DEFINE_LOWER(name, C, uint64_t, double, TALLY_F64, real(RESULT(name, C)))                                          \
+    DEFINE_LOWER(name, C, double, double, TALLY_F64, real(RESULT(name, C)))
+#define LOWER_FLAG(name, C, lower)                                                                                     \
+    DEFINE_RESULT(name, lower)                                                                                         \
+    DEFINE_LOWER(name, C, int64_t, int64_t, TALLY_I64, RESULT(name, C) != 0)
+#define LOWER_SAME(name, C, lower)
+#define LOWER_WIDE(name, C, lower)
+#define LOWER_WIDE_UNSIGNED(name, C, lower)
+#define LOWER_UNSIGNED(name, C, lower)
+#define LOWER_INDEX(name, C, lower)
+#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...) LOWER_##result(name, COMPONENTS_##monoid, lower)
+#include "core/operators.def"
 
-static void lower_root_u64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    (void)counts;
-    const uint64_t *a = acc;
-    IN_PIECES(double, TALLY_F64, real(sqrt((double)a[i])));
-}
-
-static void lower_root_f64(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    (void)counts;
-    const double *a = acc;
-    IN_PIECES(double, TALLY_F64, real(sqrt(a[i])));
-}
+#define ENTRY_FLOAT(name)                                                                                              \
+    { lower_##name##_int64_t, lower_##name##_uint64_t, lower_##name##_double }
+#define ENTRY_FLAG(name)                                                                                               \
+    { lower_##name##_int64_t, NULL, NULL }
+#define ENTRY_SAME(name)                                                                                               \
+    { NULL, NULL, NULL }
+#define ENTRY_WIDE          ENTRY_SAME
+#define ENTRY_WIDE_UNSIGNED ENTRY_SAME
+#define ENTRY_UNSIGNED      ENTRY_SAME
+#define ENTRY_INDEX         ENTRY_SAME
+static const struct {
+    tally_cpu_lower *from_i64, *from_u64, *from_f64;
+} computed[TALLY_USER] = {
+#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...) [TALLY_##ENUMERATOR] = ENTRY_##result(name),
+#include "core/operators.def"
+};
 
 /* Whatever the size of the value, the index stands 8 bytes after the value's start, because it is aligned to 8. */
 static void lower_index(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     const value_and_index *a = acc;
     IN_PIECES(int64_t, TALLY_I64, a[i].index);
-}
-
-/* The deviation of an infinite element from an infinite mean has no value. */
-static double variance(const tally_cpu_plan *plan, moments m) {
-    if (!isfinite(m.mean))
-        return NAN;
-    double degrees = m.count - plan->base.computation.desc.ddof;
-    return degrees > 0 ? m.squares / degrees : NAN;
-}
-
-static void lower_var(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    (void)counts;
-    const moments *a = acc;
-    IN_PIECES(double, TALLY_F64, real(variance(plan, a[i])));
-}
-
-static void lower_std(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    (void)counts;
-    const moments *a = acc;
-    IN_PIECES(double, TALLY_F64, real(sqrt(variance(plan, a[i]))));
-}
-
-/* An infinite largest value is the result; the sum of nothing is 0, whose logarithm is -infinity. */
-static void lower_logsumexp(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
-    (void)counts;
-    const scaled_sum *a = acc;
-    IN_PIECES(double, TALLY_F64, real(isinf(a[i].largest) ? a[i].largest : a[i].largest + log(a[i].sum)));
 }
 
 static void lower_user(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
@@ -159,43 +150,19 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
         plan->lower = tally_cpu_exact_lower;
         return;
     }
-    tally_dtype acc = c->monoid == TALLY_MONOID_user ? TALLY_DEFAULT : value_type(plan);
-    switch (c->desc.op) {
-    case TALLY_USER:
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    if (kind == TALLY_CLASS_USER)
         plan->lower = lower_user;
-        break;
-    case TALLY_ARGMIN:
-    case TALLY_ARGMAX:
+    else if (kind == TALLY_CLASS_INDEXED)
         plan->lower = lower_index;
-        break;
-    case TALLY_MINMAX:
+    else if (kind == TALLY_CLASS_VALUES)
         plan->lower = lower_pair;
-        break;
-    case TALLY_ANY:
-        plan->lower = lower_any;
-        break;
-    case TALLY_ALL:
-        plan->lower = lower_all;
-        break;
-    case TALLY_MEAN:
-        plan->lower = acc == TALLY_I64 ? lower_mean_i64 : acc == TALLY_U64 ? lower_mean_u64 : lower_mean_f64;
-        break;
-    case TALLY_NORM2: /* integer squares fill 64 bits as unsigned */
-        plan->lower = acc == TALLY_F64 ? lower_root_f64 : lower_root_u64;
-        break;
-    case TALLY_VAR:
-        plan->lower = lower_var;
-        break;
-    case TALLY_STD:
-        plan->lower = lower_std;
-        break;
-    case TALLY_LOGSUMEXP:
-        plan->lower = lower_logsumexp;
-        break;
-    default:
+    else if (!computed[c->desc.op].from_i64)
         plan->lower = lower_value;
-        break;
-    }
+    else if (value_type(plan) == TALLY_U64 || kind == TALLY_CLASS_SQUARE) /* integer squares fill 64 bits as unsigned */
+        plan->lower = value_type(plan) == TALLY_F64 ? computed[c->desc.op].from_f64 : computed[c->desc.op].from_u64;
+    else
+        plan->lower = value_type(plan) == TALLY_I64 ? computed[c->desc.op].from_i64 : computed[c->desc.op].from_f64;
 }
 
 void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc) {

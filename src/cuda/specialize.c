@@ -104,9 +104,6 @@ static void add_lower(tally_text *text, const tally_computation *c) {
         add_component(text, c, j);
         tally_text_add(text, ";\n");
     }
-    if (c->monoid == TALLY_MONOID_moments) /* not of too few elements, nor of infinite ones */
-        tally_text_add(text, "    if (!(n > ddof) || a1 - a1 != 0)\n"
-                             "        return output_of_real<out_t>(__longlong_as_double(0x7ff8000000000000ll));\n");
     bool whole = c->entry->result == TALLY_RESULT_FLAG || c->entry->result == TALLY_RESULT_INDEX;
     tally_text_print(text, "    return %s(%s));\n}\n", whole ? "output<out_t>::of((int64)" : "output_of_real<out_t>(",
                      lower);

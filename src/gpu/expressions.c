@@ -5,7 +5,8 @@
 #define LENGTH(...) (sizeof(__VA_ARGS__) / sizeof *(__VA_ARGS__))
 
 const tally_monoid_text tally_monoid_texts[TALLY_MONOID_user] = {
-#define TALLY_COMPONENT(identity, lift, combine) {#identity, #lift, #combine},
+#define TEXT(...)                                #__VA_ARGS__
+#define TALLY_COMPONENT(identity, lift, combine) {TEXT(identity), TEXT(lift), TEXT(combine)},
 #define LIST(...)                                ((const tally_component_text[]){__VA_ARGS__})
 #define TALLY_MONOID(name, class, components)                                                                          \
     [TALLY_MONOID_##name] = {#name, TALLY_CLASS_##class, LENGTH(LIST(components)), LIST(components)},

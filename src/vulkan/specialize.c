@@ -270,9 +270,6 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
         add_component(text, monoid, arithmetic, k, is_signed);
         tally_text_add(text, ");\n");
     }
-    if (monoid == TALLY_MONOID_moments) /* not of too few elements, nor of infinite ones */
-        tally_text_add(text, "    if (!(n > ddof) || !is_finite(a1))\n"
-                             "        return single(nan_bits(OUT));\n");
     tally_text_print(
         text, flag ? "    return single(output_of(%s(%s)));\n" : "    return single(plain_nan(output_of(%s(%s))));\n",
         type, lower);

@@ -59,6 +59,7 @@ typedef struct A_T {
 #define BEFORE_MAX(v, i, w, j) ((v) > (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))
 #define RATIO(p, q)            ((q) == 0 ? 0 : (p) / (q))
 #define SHIFTED_EXP(p, m)      ((p) == (m) ? 1 : exp((p) - (m)))
+#define ZERO_OR_NAN(p)         ((p) - (p))
 
 ALWAYS_INLINE A_T NAME(identity_of)(tally_monoid m) {
     switch (m) {
@@ -107,6 +108,7 @@ ALWAYS_INLINE A_T NAME(combine)(tally_monoid m, A_T a, A_T b) {
 #undef BEFORE_MAX
 #undef RATIO
 #undef SHIFTED_EXP
+#undef ZERO_OR_NAN
 
 ALWAYS_INLINE A_T NAME(fold_one_by_one)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     for (size_t k = 0; k < n; k++)

@@ -541,6 +541,9 @@ bool goes_first(bool beats, bool loses, VALUE v, wide i, VALUE w, wide j) {
 #define RATIO(p, q)            ratio(p, q)
 #define SHIFTED_EXP(x, m)      shifted_exp(x, m)
 #define LOG(x)                 log_of(x)
+#define IS_FINITE(x)           is_finite(x)
+#define ZERO_OR_NAN(x)         (is_finite(x) ? 0.0lf : NOT_A_NUMBER)
+#define NOT_A_NUMBER           packDouble2x32(nan_bits(F64))
 
 #if VALUE_KIND == KIND_F64
 double ratio(double p, double q) {
