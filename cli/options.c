@@ -153,7 +153,7 @@ static const argument rows[] = {
     {"exact", NULL, "correctly rounded sums: the same bits on every machine", argument_flag, COMPUTE(exact)},
     {"out-dtype", "T", "type of the results", argument_dtype, COMPUTE(out_dtype)},
     {"acc-dtype", "T", "type to accumulate in: f64 where the default is narrower", argument_dtype, COMPUTE(acc_dtype)},
-    {"ddof", "N", "var, std: divide by n - N", argument_int, COMPUTE(ddof)},
+    {"ddof", "N", "var, std: divide by n - N; skewness, kurtosis: 0 biased, 1 unbiased", argument_int, COMPUTE(ddof)},
     {"device", "SPEC", "'tally devices' lists them; cpu by default", argument_text, COMPUTE(device)},
 
     {"output", "OUT.npy",

@@ -106,6 +106,8 @@ typedef enum tally_op {
     TALLY_STD,           /* square root of TALLY_VAR */
     TALLY_DOT,           /* sum of x * y, two inputs; out as TALLY_SUM */
     TALLY_LOGSUMEXP,     /* log of the sum of exp(x), without overflow; out as TALLY_MEAN; of nothing -inf */
+    TALLY_SKEWNESS,      /* third moment over std^3; ddof 0: biased, else unbiased; NaN if all are equal; out as MEAN */
+    TALLY_KURTOSIS,      /* fourth, less 3 (Fisher), as SciPy's kurtosis; likewise. NaN where all elements are equal */
     TALLY_USER,          /* the descriptor's own monoid */
     TALLY_OP_COUNT
 } tally_op;
@@ -315,12 +317,12 @@ typedef struct tally_desc {
     tally_form form;
     tally_grouping grouping;
     tally_mode mode;
-    tally_dtype in;            /* required */
-    tally_dtype acc;           /* TALLY_DEFAULT; or TALLY_F64 for sum, prod, sumsq, norm1, norm2, mean, var, std, dot */
-    tally_dtype out;           /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
-    tally_dtype index;         /* SEGMENTS: of offsets, KEYS: of keys. TALLY_DEFAULT is i64; offsets: i32 i64 u32 u64 */
-    unsigned flags;            /* of the enumeration above */
-    int ddof;                  /* var, std: divide by n - ddof, at least 0; 0 for others */
+    tally_dtype in;    /* required */
+    tally_dtype acc;   /* TALLY_DEFAULT; or TALLY_F64 for sum, prod, sumsq, norm1, norm2, mean, var, std, dot */
+    tally_dtype out;   /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
+    tally_dtype index; /* SEGMENTS: of offsets, KEYS: of keys. TALLY_DEFAULT is i64; offsets: i32 i64 u32 u64 */
+    unsigned flags;    /* of the enumeration above */
+    int ddof;          /* var, std: divide by n - ddof; skewness, kurtosis: unbiased if > 0; at least 0; 0 for others */
     const tally_user_op *user; /* TALLY_USER: copied by tally_plan_create */
 } tally_desc;
 

@@ -43,6 +43,8 @@ int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]) 
         return LIST(UNIFORM);
     case TALLY_VAR:
     case TALLY_STD:
+    case TALLY_SKEWNESS:
+    case TALLY_KURTOSIS:
         return real ? LIST(OFFSET, SMALL_INTEGERS, UNIFORM, SPECIAL) : LIST(OFFSET, SMALL_INTEGERS, UNIFORM);
     case TALLY_LOGSUMEXP:
         return real ? LIST(UNIFORM, OFFSET, SPECIAL) : LIST(SMALL_INTEGERS, OFFSET, UNIFORM);

@@ -93,7 +93,8 @@ static bool visit(void *context, const combination *what) {
     if (s->how_many == AMOUNT_FEW && s->o.quick && case_seed(&s->o, name, 2000) % 32)
         return true;
     tally_desc desc = combination_desc(what);
-    if (what->op == TALLY_VAR || what->op == TALLY_STD)
+    tally_traits traits = {.struct_size = sizeof traits};
+    if (tally_op_traits(what->op, &traits) == TALLY_OK && traits.takes_ddof)
         desc.ddof = (int)(case_seed(&s->o, name, 1000) % 3);
     tally_plan *plan;
     tally_status status = tally_plan_create(s->c.device, &desc, &plan);

@@ -99,7 +99,8 @@ static bool run_on(ensemble *e, int d, const char *name, const tally_desc *desc,
 static void compare_devices(ensemble *e, const char *name, const tally_desc *desc, const inputs *in, pattern p) {
     bool rounds_once = desc->mode == TALLY_EXACT || !is_float(desc->in);
     bool levels_may_differ = !rounds_once || desc->op == TALLY_VAR || desc->op == TALLY_STD ||
-                             desc->op == TALLY_LOGSUMEXP || desc->op == TALLY_MEAN || desc->op == TALLY_NORM2;
+                             desc->op == TALLY_SKEWNESS || desc->op == TALLY_KURTOSIS || desc->op == TALLY_LOGSUMEXP ||
+                             desc->op == TALLY_MEAN || desc->op == TALLY_NORM2;
     if (desc->mode == TALLY_EXACT)
         levels_may_differ = false;
     int count = levels_may_differ ? e->same_level : e->count;

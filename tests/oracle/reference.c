@@ -136,6 +136,17 @@ static void update_moments(reference *r, long double x) {
     r->squares += deviation * (x - r->mean);
 }
 
+/* Scans of skewness and kurtosis: sums of powers of the distances from the first element. */
+static void push_powers(reference *r, long double x) {
+    if (r->count == 0)
+        r->first = x;
+    const long double d = x - r->first;
+    r->differ |= d != 0;
+    long double product = 1;
+    for (int k = 0; k < 4; k++)
+        r->power[k] += product *= d;
+}
+
 void reference_push(reference *r, cell x, cell y, uint64_t index) {
     bool real = r->in_kind == KIND_FLOAT;
     if (r->exact) {
@@ -198,6 +209,11 @@ void reference_push(reference *r, cell x, cell y, uint64_t index) {
     case TALLY_MEAN:
         add_term(r, as_real(r->in_kind, x));
         break;
+    case TALLY_SKEWNESS:
+    case TALLY_KURTOSIS:
+        push_powers(r, as_real(r->in_kind, x));
+        add_term(r, as_real(r->in_kind, x));
+        break;
     case TALLY_VAR:
     case TALLY_STD:
         add_term(r, as_real(r->in_kind, x));
@@ -230,7 +246,8 @@ void reference_initial(reference *r, cell initial) {
 }
 
 bool reference_has_second_pass(const reference *r) {
-    return !r->is_scan && (r->op == TALLY_VAR || r->op == TALLY_STD);
+    return !r->is_scan &&
+           (r->op == TALLY_VAR || r->op == TALLY_STD || r->op == TALLY_SKEWNESS || r->op == TALLY_KURTOSIS);
 }
 
 static long double total(const reference *r) {
@@ -249,6 +266,9 @@ void reference_begin_second(reference *r) {
 void reference_second(reference *r, cell x) {
     long double deviation = as_real(r->in_kind, x) - r->mean;
     r->squares += deviation * deviation;
+    r->cubes += deviation * deviation * deviation;
+    r->sizes += fabsl(deviation * deviation * deviation);
+    r->fourths += deviation * deviation * deviation * deviation;
 }
 
 /* The factor of u T; see the header. */
@@ -311,6 +331,47 @@ static void give_variance(const reference *r, int ddof, expected *e) {
     give_real(e, variance, bound);
 }
 
+/* The sums of powers of the deviations from those of the distances from the first element: long double has 11 bits
+ * more than f64, of which this may lose some. Returns what they may have lost, as a factor of 2^-64. */
+static long double center_powers(reference *r) {
+    const long double n = (long double)r->count, off = r->power[0] / n;
+    const long double p2 = r->power[1], p3 = r->power[2], p4 = r->power[3];
+    r->squares = p2 - off * r->power[0];
+    r->cubes = p3 - 3 * off * p2 + 2 * off * off * r->power[0];
+    r->fourths = p4 - 4 * off * p3 + 6 * off * off * p2 - 3 * off * off * off * r->power[0];
+    r->sizes = sqrtl(fmaxl(r->squares, 0) * fmaxl(r->fourths, 0)); /* at least, by Cauchy and Schwarz */
+    const long double spread = fmaxl(r->squares, 0x1p-16000L), ratio = p2 / spread;
+    return n * ratio * ratio;
+}
+
+/* SciPy's skew and kurtosis. */
+static void give_higher_moment(const reference *pushed, int ddof, expected *e) {
+    reference copy = *pushed, *const r = &copy;
+    const long double n = (long double)r->count;
+    const bool third = r->op == TALLY_SKEWNESS;
+    if (!r->differ || !isfinite(total(r))) {
+        give_real(e, (long double)NAN, 0);
+        return;
+    }
+    const long double lost = r->is_scan ? center_powers(r) : 0;
+    const long double m2 = r->squares / n, root = sqrtl(m2);
+    const long double biased = third ? r->cubes / n / (m2 * root) : r->fourths / n / (m2 * m2) - 3;
+    const long double size = third ? r->sizes / n / (m2 * root) + 1 : biased + 3;
+    long double value = biased, factor = 1;
+    if (ddof > 0 && third && r->count > 2) {
+        factor = sqrtl(n * (n - 1)) / (n - 2);
+        value = factor * biased;
+    }
+    if (ddof > 0 && !third && r->count > 3) {
+        factor = (n * n - 1) / ((n - 2) * (n - 3));
+        value = factor * (biased + 3) - 3 * (n - 1) * (n - 1) / ((n - 2) * (n - 3));
+    }
+    long double rounding = 4 * allowance(r) * 0x1p-53L + lost * 0x1p-60L;
+    if (r->in_kind != KIND_FLOAT) /* integers of 64 bits are rounded on the way in */
+        rounding += 8 * 0x1p-53L * (fabsl(r->sum) / n + r->magnitude / n) / root;
+    give_real(e, value, factor * rounding * (size + fabsl(value) + 3) + 2 * r->half_ulp * fabsl(value));
+}
+
 static void give_exact(const reference *r, expected *e) {
     long double value = (long double)(r->op == TALLY_MEAN    ? exact_mean(r->exact, r->out)
                                       : r->op == TALLY_NORM2 ? exact_root(r->exact, r->out)
@@ -322,7 +383,7 @@ static void give_exact(const reference *r, expected *e) {
 /* Results that are formed from accumulators, and those of superaccumulators: their NaNs are the library's own. */
 static bool has_plain_nan(const reference *r) {
     return r->exact || r->op == TALLY_MEAN || r->op == TALLY_VAR || r->op == TALLY_STD || r->op == TALLY_NORM2 ||
-           r->op == TALLY_LOGSUMEXP;
+           r->op == TALLY_LOGSUMEXP || r->op == TALLY_SKEWNESS || r->op == TALLY_KURTOSIS;
 }
 
 static int value_of(const reference *r, int ddof, expected e[2]) {
@@ -396,6 +457,10 @@ static int value_of(const reference *r, int ddof, expected e[2]) {
     case TALLY_VAR:
     case TALLY_STD:
         give_variance(r, ddof, e);
+        return 1;
+    case TALLY_SKEWNESS:
+    case TALLY_KURTOSIS:
+        give_higher_moment(r, ddof, e);
         return 1;
     case TALLY_LOGSUMEXP: {
         long double value = r->nan                 ? (long double)NAN

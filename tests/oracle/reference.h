@@ -20,6 +20,7 @@
  *     variance          k u sigma sqrt(sigma^2 + mean^2) + (k u mean)^2 with k as for sums: the bound of a stable
  *                       one-pass or a two-pass algorithm (Chan, Golub and LeVeque 1983); sum of squares less squared
  *                       mean, with its u mean^2, fails where the mean is large
+ *     skewness, kurtosis   k 2^-53 times the sum of |d|^3 (d^4), over the power of the spread that it is divided by
  *     logsumexp         k u (1 + max |x|): the subtraction of the maximum, the sum of at least 1, the logarithm; in
  *                       scans k + n for k, since equal terms round the same way each time */
 #ifndef TALLY_ORACLE_REFERENCE_H
@@ -55,7 +56,11 @@ typedef struct reference {
     uint64_t at_minimum, at_maximum;
     bool started, nan_seen, minimum_mixed, maximum_mixed; /* mixed: zeros of both signs are the extreme */
     uint64_t nonzero;
-    long double mean, squares; /* second pass of the variance */
+    long double mean, squares;         /* second pass of the variance */
+    long double cubes, sizes, fourths; /* likewise; sizes: the sum of the cubes' absolute values */
+    long double first;                 /* scans of skewness and kurtosis: the first element, from which */
+    long double power[4];              /* the sums of the powers of the distances are taken */
+    bool differ;                       /* not all elements are equal */
     exact_sum *exact;
 } reference;
 

@@ -170,6 +170,29 @@
 #define FAST_FOLD  "cpu/kernels/moments.h"
 #include "cpu/kernels/pairs.h"
 
+#define CLASS      FLOATS5
+#define ON_FLOATS5 KEEP
+#define LANE       f64
+#define C0         f64
+#define C1         f64
+#define C2         f64
+#define C3         f64
+#define C4         f64
+#define FAST_FOLD  "cpu/kernels/higher_moments.h"
+#include "cpu/kernels/pairs.h"
+
+#define CLASS      FLOATS6
+#define ON_FLOATS6 KEEP
+#define LANE       f64
+#define C0         f64
+#define C1         f64
+#define C2         f64
+#define C3         f64
+#define C4         f64
+#define C5         f64
+#define FAST_FOLD  "cpu/kernels/higher_moments.h"
+#include "cpu/kernels/pairs.h"
+
 /* ---- and the last once more with deviations in f64 ---- */
 #if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
 #undef DEVIATION_LANE
