@@ -29,6 +29,10 @@ enum {
     TALLY_CPU_BATCH = 256,
     /* Most bytes of accumulators of a tile of columns: half of a first-level cache. */
     TALLY_CPU_TILE_BYTES = 16 * 1024,
+    /* Elements that are lifted, scanned and lowered at a time. Three arrays of 8 bytes fit in a first-level cache. */
+    TALLY_CPU_LIFTED_BLOCK = 1024,
+    /* Groups that are shorter than this on average are scanned together, with marks where they begin. */
+    TALLY_CPU_SHORT_GROUP = 64,
     /* Elements of a chunk of keys; positions of heads in it take 64 KiB. */
     TALLY_CPU_KEYS_CHUNK = 16 * 1024,
     /* The largest accumulator, that of exact mode. */
@@ -43,12 +47,12 @@ typedef struct tally_cpu_device {
     unsigned threads;
 } tally_cpu_device;
 
-/* The number of elements in each accumulator that is lowered: 'each' if it is not NULL, else first + i * step. */
-typedef struct tally_counts {
-    const uint64_t *each;
-    uint64_t first;
-    int64_t step;
-} tally_counts;
+/* How lifted elements are scanned (lifted.c). */
+typedef struct tally_cpu_lifted {
+    const tally_cpu_direct_scan *scan; /* of numbers of 'type'; NULL if the accumulator is not a number */
+    tally_dtype type;                  /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
+    bool as_they_are;                  /* elements are scanned without being lifted, and prefixes are the results */
+} tally_cpu_lifted;
 
 typedef struct tally_cpu_plan tally_cpu_plan;
 
@@ -61,6 +65,7 @@ struct tally_cpu_plan {
     const tally_cpu_kernels *kernels;
     tally_cpu_context context;
     const tally_cpu_direct_scan *direct; /* NULL where prefixes have to be lowered */
+    tally_cpu_lifted lifted;             /* scans of accumulators that are a number */
     tally_cpu_lower *lower;
     size_t acc_bytes;
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "core/status.h"
 #include "cpu/exact.h"
@@ -43,96 +44,44 @@ static void lower_pair(const tally_cpu_plan *plan, const void *acc, size_t count
     convert(plan, tally_dtype_value(in), acc, 2 * count, out);
 }
 
-/* Processors give 0 / 0 a sign of their own, and what is not a number has none here. */
-static double real(double x) {
-    return x == x ? x : NAN;
+/* Computes values in pieces on the stack, by the operator's kernel, and converts them. */
+static void lower_computed(const tally_cpu_plan *plan, tally_cpu_form *form, const void *acc, size_t count,
+                           tally_counts counts, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    for (size_t done = 0; done < count;) {
+        double values[TALLY_CPU_BATCH];
+        const size_t piece = least(count - done, TALLY_CPU_BATCH);
+        form(tally_at(acc, done, plan->acc_bytes), piece, counts, c->desc.ddof, values);
+        convert(plan, plan->device->level->forms[c->desc.op].values, values, piece,
+                tally_at_mutable(out, done, c->out_bytes));
+        done += piece;
+        counts.each = counts.each ? counts.each + piece : NULL;
+        counts.first += (uint64_t)((int64_t)piece * counts.step);
+    }
 }
 
-/* Forms f64 or i64 values in pieces on the stack and converts them. */
-#define IN_PIECES(type, dtype, EXPRESSION)                                                                             \
-    do {                                                                                                               \
-        type value[TALLY_CPU_BATCH];                                                                                   \
-        size_t out_bytes = plan->base.computation.out_bytes;                                                           \
-        for (size_t done = 0; done < count;) {                                                                         \
-            size_t piece = count - done < TALLY_CPU_BATCH ? count - done : (size_t)TALLY_CPU_BATCH;                    \
-            for (size_t k = 0; k < piece; k++) {                                                                       \
-                const size_t i = done + k;                                                                             \
-                value[k] = EXPRESSION;                                                                                 \
-            }                                                                                                          \
-            convert(plan, dtype, value, piece, tally_at_mutable(out, done, out_bytes));                                \
-            done += piece;                                                                                             \
-        }                                                                                                              \
-    } while (0)
-
-/* ---- results that are computed: by the table's expression, from integers as from f64 ---- */
-
-#define SQRT(x)      sqrt(x)
-#define LOG(x)       log(x)
-#define IS_FINITE(x) isfinite(x)
-#define NOT_A_NUMBER ((double)NAN)
-
-enum {
-#define TALLY_COMPONENT(identity, lift, combine) +1
-#define TALLY_MONOID(name, class, components)    COMPONENTS_##name = 0 components,
-#include "core/monoids.def"
-};
-
-#define DEFINE_RESULT(name, lower)                                                                                     \
-    static inline double result_##name(double a0, double a1, double a2, double a3, double a4, double a5, double n,     \
-                                       double ddof) {                                                                  \
-        const double a = a0;                                                                                           \
-        (void)a, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)n, (void)ddof;                                \
-        return lower;                                                                                                  \
+#define DEFINE_LOWER(from)                                                                                             \
+    static void lower_##from(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,           \
+                             void *out) {                                                                              \
+        lower_computed(plan, plan->device->level->forms[plan->base.computation.desc.op].from, acc, count, counts,      \
+                       out);                                                                                           \
     }
-#define AT(k, COMPONENTS) (double)v[i * (COMPONENTS) + ((k) < (COMPONENTS) ? (k) : 0)]
-#define RESULT(name, C)                                                                                                \
-    result_##name(AT(0, C), AT(1, C), AT(2, C), AT(3, C), AT(4, C), AT(5, C), (double)count_of(counts, i), ddof)
-#define DEFINE_LOWER(name, C, type, IN, dtype, EXPRESSION)                                                             \
-    static void lower_##name##_##type(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,  \
-                                      void *out) {                                                                     \
-        const double ddof = plan->base.computation.desc.ddof;                                                          \
-        const type *v = acc;                                                                                           \
-        IN_PIECES(IN, dtype, EXPRESSION);                                                                              \
-    }
-
-#define LOWER_FLOAT(name, C, lower)                                                                                    \
-    DEFINE_RESULT(name, lower)                                                                                         \
-    DEFINE_LOWER(name, C, int64_t, double, TALLY_F64, real(RESULT(name, C)))                                           \
-    DEFINE_LOWER(name, C, uint64_t, double, TALLY_F64, real(RESULT(name, C)))                                          \
-    DEFINE_LOWER(name, C, double, double, TALLY_F64, real(RESULT(name, C)))
-#define LOWER_FLAG(name, C, lower)                                                                                     \
-    DEFINE_RESULT(name, lower)                                                                                         \
-    DEFINE_LOWER(name, C, int64_t, int64_t, TALLY_I64, RESULT(name, C) != 0)
-#define LOWER_SAME(name, C, lower)
-#define LOWER_WIDE(name, C, lower)
-#define LOWER_WIDE_UNSIGNED(name, C, lower)
-#define LOWER_UNSIGNED(name, C, lower)
-#define LOWER_INDEX(name, C, lower)
-#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...) LOWER_##result(name, COMPONENTS_##monoid, lower)
-#include "core/operators.def"
-
-#define ENTRY_FLOAT(name)                                                                                              \
-    { lower_##name##_int64_t, lower_##name##_uint64_t, lower_##name##_double }
-#define ENTRY_FLAG(name)                                                                                               \
-    { lower_##name##_int64_t, NULL, NULL }
-#define ENTRY_SAME(name)                                                                                               \
-    { NULL, NULL, NULL }
-#define ENTRY_WIDE          ENTRY_SAME
-#define ENTRY_WIDE_UNSIGNED ENTRY_SAME
-#define ENTRY_UNSIGNED      ENTRY_SAME
-#define ENTRY_INDEX         ENTRY_SAME
-static const struct {
-    tally_cpu_lower *from_i64, *from_u64, *from_f64;
-} computed[TALLY_USER] = {
-#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...) [TALLY_##ENUMERATOR] = ENTRY_##result(name),
-#include "core/operators.def"
-};
+DEFINE_LOWER(from_i64)
+DEFINE_LOWER(from_u64)
+DEFINE_LOWER(from_f64)
 
 /* Whatever the size of the value, the index stands 8 bytes after the value's start, because it is aligned to 8. */
 static void lower_index(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
     const value_and_index *a = acc;
-    IN_PIECES(int64_t, TALLY_I64, a[i].index);
+    for (size_t done = 0; done < count;) {
+        int64_t values[TALLY_CPU_BATCH];
+        const size_t piece = least(count - done, TALLY_CPU_BATCH);
+        for (size_t i = 0; i < piece; i++)
+            values[i] = a[done + i].index;
+        convert(plan, TALLY_I64, values, piece, tally_at_mutable(out, done, plan->base.computation.out_bytes));
+        done += piece;
+    }
 }
 
 static void lower_user(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
@@ -157,12 +106,12 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
         plan->lower = lower_index;
     else if (kind == TALLY_CLASS_VALUES)
         plan->lower = lower_pair;
-    else if (!computed[c->desc.op].from_i64)
+    else if (!plan->device->level->forms[c->desc.op].from_i64)
         plan->lower = lower_value;
     else if (value_type(plan) == TALLY_U64 || kind == TALLY_CLASS_SQUARE) /* integer squares fill 64 bits as unsigned */
-        plan->lower = value_type(plan) == TALLY_F64 ? computed[c->desc.op].from_f64 : computed[c->desc.op].from_u64;
+        plan->lower = value_type(plan) == TALLY_F64 ? lower_from_f64 : lower_from_u64;
     else
-        plan->lower = value_type(plan) == TALLY_I64 ? computed[c->desc.op].from_i64 : computed[c->desc.op].from_f64;
+        plan->lower = value_type(plan) == TALLY_I64 ? lower_from_i64 : lower_from_f64;
 }
 
 void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc) {

@@ -10,6 +10,7 @@
 #include "cpu/exact.h"
 #include "cpu/fpenv.h"
 #include "cpu/keys.h"
+#include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/reduce.h"
 #include "cpu/scan.h"
@@ -58,6 +59,7 @@ static tally_status choose_kernels(tally_cpu_plan *plan) {
         plan->direct = direct_scan_of(type, c, in_f64);
     }
     tally_cpu_lower_choose(plan);
+    tally_cpu_lifted_choose(plan);
     return TALLY_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/packing.h"
 #include "cpu/reduce.h"
 #include "cpu/scratch.h"
 
@@ -42,7 +43,8 @@ typedef struct reduction {
     uint64_t chunks; /* tasks along the extent */
     uint64_t tile;   /* columns of a task; or groups of a task where the axis is the last one */
     uint64_t tiles;
-    void *partials; /* chunks > 1: accumulators [outer][chunks][inner] */
+    uint64_t packed; /* groups that are packed side by side; 0: none */
+    void *partials;  /* chunks > 1: accumulators [outer][chunks][inner] */
 } reduction;
 
 static size_t acc_bytes(const reduction *r) {
@@ -89,6 +91,63 @@ static void run_tasks(reduction *r, size_t tasks, tally_task *task) {
             task(r, i, 0);
     else
         tally_pool_run(r->plan->device->pool, tasks, task, r);
+}
+
+/* ---- small groups, side by side ---- */
+
+enum {
+    PACKED_LEAST = 4,  /* groups */
+    PACKED_ACC = 64,   /* bytes of an accumulator, at most; larger ones do not pay */
+    PACKED_EXTENT = 16 /* of rows along the last axis; longer ones fill vectors as they are */
+};
+
+/* Chooses r->packed for groups that fill no vectors, neither by their columns nor by their rows. */
+static void choose_packed(reduction *r) {
+    const tally_computation *c = &r->plan->base.computation;
+    const bool has_short_sums = r->inner == 1 && c->monoid == TALLY_MONOID_sum;
+    if (c->exact || r->into || has_short_sums || acc_bytes(r) > PACKED_ACC || r->extent < 2 ||
+        (r->inner == 1 && r->extent > PACKED_EXTENT))
+        return;
+    const size_t groups = tally_cpu_packed_groups(r->extent, r->inner, c->in_bytes);
+    r->packed = groups >= PACKED_LEAST && r->outer >= PACKED_LEAST ? groups : 0;
+}
+
+static size_t packed_bytes(const reduction *r) {
+    return TALLY_CPU_PACKED_COLUMNS * acc_bytes(r) + 2 * (TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK);
+}
+
+static void packed_task(void *job, size_t task, unsigned worker) {
+    const reduction *r = job;
+    const tally_cpu_kernels *kernels = r->plan->kernels;
+    const size_t row_bytes = r->inner * r->plan->base.computation.in_bytes;
+    void *acc = tally_cpu_worker(r->plan, worker);
+    char *x = tally_at_mutable(acc, TALLY_CPU_PACKED_COLUMNS, acc_bytes(r));
+    char *y = r->y ? x + TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK : NULL;
+    const uint64_t end = least((task + 1) * r->tile, r->outer);
+    for (uint64_t group = task * r->tile, groups; group < end; group += groups) {
+        groups = least(end - group, r->packed);
+        const uint64_t element = group * r->extent * r->inner, width = groups * r->inner;
+        tally_cpu_pack(input(r, r->x, element), row_bytes, r->extent, groups, x);
+        if (y)
+            tally_cpu_pack(input(r, r->y, element), row_bytes, r->extent, groups, y);
+        if (kernels->fold_block) {
+            kernels->fold_block(x, r->extent, width, width, acc);
+        } else {
+            identity(r, width, acc);
+            kernels->fold_columns(&r->plan->context, x, y, r->extent, width, width, 0, acc);
+        }
+        emit(r, group * r->inner, width, acc);
+    }
+}
+
+static tally_status reduce_packed(tally_cpu_plan *plan, reduction *r) {
+    tally_status status = tally_cpu_worker_scratch(plan, packed_bytes(r));
+    if (status != TALLY_OK)
+        return status;
+    const uint64_t group_bytes = r->extent * r->inner * plan->base.computation.in_bytes;
+    r->tile = round_up(divide_up(TALLY_CPU_TASK_BYTES, group_bytes), r->packed);
+    run_tasks(r, divide_up(r->outer, r->tile), packed_task);
+    return TALLY_OK;
 }
 
 /* ---- the axis is the last one: groups are contiguous ---- */
@@ -313,5 +372,12 @@ tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint
     }
     if (r.outer == 0 || r.inner == 0 || (into && r.extent == 0))
         return TALLY_OK;
+    if (r.extent == 1 && !into) { /* every element is a group */
+        r.outer *= r.inner;
+        r.inner = 1;
+    }
+    choose_packed(&r);
+    if (r.packed)
+        return reduce_packed(plan, &r);
     return r.inner == 1 ? reduce_groups(plan, &r) : reduce_columns(plan, &r);
 }

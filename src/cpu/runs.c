@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "core/dtype.h"
+#include "cpu/lifted.h"
 #include "cpu/offsets.h"
 #include "cpu/scan.h"
 #include "cpu/scratch.h"
 
 static uint64_t boundary(const tally_stretch *s, uint64_t k) {
+    if (s->row)
+        return s->row_base + k * s->row;
     if (s->heads)
         return s->heads[k] + s->heads_base;
     uint64_t number;
@@ -19,6 +23,11 @@ static uint64_t boundary(const tally_stretch *s, uint64_t k) {
 /* Boundaries first .. first + count - 1: the caller's offsets themselves if they can be read as they are, else a copy
  * of them in 'room'. */
 static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, size_t count, uint64_t *room) {
+    if (s->row) {
+        for (size_t k = 0; k < count; k++)
+            room[k] = s->row_base + (first + k) * s->row;
+        return room;
+    }
     if (s->heads) {
         for (size_t k = 0; k < count; k++)
             room[k] = s->heads[first + k] + s->heads_base;
@@ -44,6 +53,146 @@ static void *output(const tally_runs *r, uint64_t result) {
 
 size_t tally_stretch_bytes(const tally_cpu_plan *plan) {
     return tally_cpu_run_bytes(plan);
+}
+
+/* ---- short groups, many at a time ---- */
+
+/* The boundaries of a stretch one after the other, in the direction of the scan. */
+typedef struct boundaries {
+    const tally_stretch *stretch;
+    bool reverse;
+    uint64_t next, end; /* numbers, in that direction */
+    const uint64_t *read;
+    size_t at, count; /* of what was read */
+    uint64_t room[TALLY_CPU_BATCH];
+} boundaries;
+
+static bool read_more(boundaries *b) {
+    b->count = least(b->end - b->next, TALLY_CPU_BATCH);
+    if (b->count == 0)
+        return false;
+    const uint64_t first = b->reverse ? b->stretch->boundaries - b->next - b->count : b->next;
+    b->read = read_boundaries(b->stretch, first, b->count, b->room);
+    b->next += b->count;
+    b->at = 0;
+    return true;
+}
+
+/* Marks the groups that begin, in the direction of the scan, among n elements from 'first' on. */
+static void mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
+    memset(heads, 0, n);
+    while (b->at < b->count || read_more(b)) {
+        if (b->reverse) {
+            for (; b->at < b->count; b->at++) {
+                const uint64_t boundary = b->read[b->count - 1 - b->at];
+                if (boundary <= first)
+                    return;
+                heads[boundary - 1 - first] = -1;
+            }
+        } else {
+            for (; b->at < b->count; b->at++) {
+                const uint64_t boundary = b->read[b->at];
+                if (boundary >= first + n)
+                    return;
+                heads[boundary - first] = -1;
+            }
+        }
+    }
+}
+
+/* The number of each element in its group, from the front or the back. 'before' is that of the last block's last. */
+static uint64_t number_elements(const int8_t *heads, uint64_t n, bool reverse, bool exclusive, uint64_t before,
+                                uint64_t *counts) {
+    for (uint64_t k = 0; k < n; k++) {
+        const uint64_t i = reverse ? n - 1 - k : k;
+        before = heads[i] ? 0 : before;
+        counts[i] = before + !exclusive;
+        before++;
+    }
+    return before;
+}
+
+/* Whether calls for each group would take longer than scanning all with marks. */
+static bool has_short_groups(const tally_cpu_plan *plan, const tally_stretch *s) {
+    return plan->lifted.scan && s->boundaries > (s->end - s->begin) / TALLY_CPU_SHORT_GROUP;
+}
+
+static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, const void *carry) {
+    const tally_cpu_plan *plan = r->plan;
+    const tally_computation *c = &plan->base.computation;
+    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
+    tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
+    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
+    const uint64_t n = s->end - s->begin;
+    uint64_t start, value, number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
+    tally_cpu_start(plan, r->initial, block->narrow);
+    tally_cpu_widen(plan, block->narrow, 1, &start);
+    tally_cpu_widen(plan, carry, 1, &value);
+    for (uint64_t done = 0, count; done < n; done += count) {
+        count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
+        const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
+        void *to = plan->lifted.as_they_are ? output(r, first) : block->scanned;
+        mark_heads(&b, first, count, block->heads);
+        tally_cpu_lifted_groups(plan, input(r, r->x, first), input(r, r->y, first), count, exclusive, block, &start,
+                                &value, to);
+        if (plan->lifted.as_they_are)
+            continue;
+        if (needs_lengths(plan))
+            number = number_elements(block->heads, count, c->reverse, exclusive, number, block->counts);
+        tally_cpu_lower_numbers(plan, to, count, (tally_counts){block->counts, 0, 0}, output(r, first));
+    }
+}
+
+/* to[i] = from[places[i]], of elements of 4 or 8 bytes. */
+static void pick(const void *from, const uint32_t *places, size_t count, size_t bytes, void *to) {
+    const uint32_t *from_32 = from;
+    const uint64_t *from_64 = from;
+    if (bytes == sizeof *from_32)
+        for (size_t i = 0; i < count; i++)
+            ((uint32_t *)to)[i] = from_32[places[i]];
+    else
+        for (size_t i = 0; i < count; i++)
+            ((uint64_t *)to)[i] = from_64[places[i]];
+}
+
+/* Results of the groups between boundaries, from a scan of their elements: the prefix at each group's last one. */
+static void reduce_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker) {
+    const tally_cpu_plan *plan = r->plan;
+    const size_t bytes = tally_dtype_size(plan->lifted.type);
+    tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
+    boundaries heads = {.stretch = s, .end = s->boundaries}, ends = {.stretch = s, .next = 1, .end = s->boundaries};
+    const uint64_t begin = boundary(s, 0), end = boundary(s, s->boundaries - 1);
+    uint64_t identity, value, before = begin, done = 1;
+    plan->kernels->identity(&plan->context, 1, block->narrow);
+    tally_cpu_widen(plan, block->narrow, 1, &identity);
+    value = identity;
+    uint32_t places[TALLY_CPU_BATCH];
+    uint64_t acc[TALLY_CPU_BATCH], lengths[TALLY_CPU_BATCH];
+    for (uint64_t first = begin, count; done < s->boundaries; first += count) {
+        count = least(end - first, TALLY_CPU_LIFTED_BLOCK);
+        mark_heads(&heads, first, count, block->heads);
+        /* the identity stands before the prefixes, for groups without elements */
+        memcpy(block->scanned, &identity, bytes);
+        tally_cpu_lifted_groups(plan, input(r, r->x, first), input(r, r->y, first), count, false, block, &identity,
+                                &value, tally_at_mutable(block->scanned, 1, bytes));
+        while (ends.at < ends.count || read_more(&ends)) {
+            size_t picked = 0;
+            const uint64_t *last = ends.read + ends.at;
+            const size_t most_ends = ends.count - ends.at;
+            for (; picked < most_ends && last[picked] <= first + count; picked++) {
+                lengths[picked] = last[picked] - before;
+                places[picked] = lengths[picked] ? (uint32_t)(last[picked] - first) : 0;
+                before = last[picked];
+            }
+            if (picked == 0)
+                break;
+            pick(block->scanned, places, picked, bytes, block->picked);
+            tally_cpu_narrow(plan, block->picked, picked, acc);
+            tally_runs_emit(r, s->first_result + done, picked, lengths, acc);
+            done += picked;
+            ends.at += picked;
+        }
+    }
 }
 
 void tally_runs_emit(const tally_runs *r, uint64_t result, uint64_t count, const uint64_t *lengths, const void *acc) {
@@ -76,7 +225,16 @@ void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *firs
                       s->begin - s->group_start, first);
 }
 
+/* Sums of short groups have kernels of their own. */
+static bool has_short_sums(const tally_cpu_plan *plan) {
+    return plan->base.computation.monoid == TALLY_MONOID_sum;
+}
+
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
+    if (!has_short_sums(r->plan) && has_short_groups(r->plan, s)) {
+        reduce_short_groups(r, s, worker);
+        return;
+    }
     const tally_cpu_kernels *kernels = r->plan->kernels;
     void *acc = tally_cpu_worker(r->plan, worker);
     uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
@@ -113,6 +271,10 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 }
 
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
+    if (has_short_groups(r->plan, s)) {
+        scan_short_groups(r, s, worker, carry);
+        return;
+    }
     bool reverse = r->plan->base.computation.reverse;
     for (uint64_t i = 0; i <= s->boundaries; i++) {
         if (i > 0)

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/lifted.h"
 #include "cpu/lower.h"
+#include "cpu/packing.h"
 #include "cpu/reduce.h"
+#include "cpu/runs.h"
 #include "cpu/scan.h"
 #include "cpu/scratch.h"
 
@@ -43,7 +46,7 @@ typedef struct scan {
 /* ---- runs of neighbouring elements ---- */
 
 size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) {
-    return TALLY_CPU_BATCH * plan->acc_bytes;
+    return most(TALLY_CPU_BATCH * plan->acc_bytes, plan->lifted.scan ? sizeof(tally_cpu_lifted_block) : 0);
 }
 
 void tally_cpu_start(const tally_cpu_plan *plan, const void *initial, void *acc) {
@@ -82,6 +85,10 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
     const tally_computation *c = &plan->base.computation;
     if (plan->direct) {
         plan->direct->scan(x, n, scan_options_of(plan, n, stream), acc, out);
+        return;
+    }
+    if (plan->lifted.scan) {
+        tally_cpu_lifted_scan(plan, x, y, n, index, length, worker, acc, out);
         return;
     }
     for (uint64_t done = 0; done < n;) {
@@ -125,10 +132,29 @@ static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_
                        s->index + s->extent, s->stream, worker, acc, output(s, element));
 }
 
+/* Groups first .. end - 1 as a stretch. */
+static void scan_short_rows(const scan *s, uint64_t first, uint64_t end, unsigned worker) {
+    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
+    const tally_runs runs = {s->plan, s->x, s->y, s->initial, s->out, false};
+    const tally_stretch rows = {.begin = first * s->extent,
+                                .end = end * s->extent,
+                                .boundaries = end - first - 1,
+                                .row = s->extent,
+                                .row_base = (first + 1) * s->extent,
+                                .group_start = first * s->extent,
+                                .group_end = end * s->extent};
+    tally_cpu_start(s->plan, s->initial, acc);
+    tally_stretch_scan(&runs, &rows, worker, acc);
+}
+
 static void groups_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
     uint64_t end = least((task + 1) * s->tile, s->outer);
+    if (s->plan->lifted.scan && s->extent <= TALLY_CPU_SHORT_GROUP / 2) {
+        scan_short_rows(s, task * s->tile, end, worker);
+        return;
+    }
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
         const tally_computation *c = &s->plan->base.computation;
         uint64_t first = task * s->tile;
@@ -172,7 +198,7 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
 
 static tally_status scan_groups(tally_cpu_plan *plan, scan *s) {
     const size_t in_bytes = plan->base.computation.in_bytes;
-    tally_status status = plan->direct ? TALLY_OK : tally_cpu_worker_scratch(plan, tally_cpu_run_bytes(plan));
+    tally_status status = tally_cpu_worker_scratch(plan, tally_cpu_run_bytes(plan));
     if (status != TALLY_OK)
         return status;
     s->chunk = TALLY_CPU_SCAN_BYTES / in_bytes;
@@ -249,6 +275,42 @@ static void tiles_task(void *job, size_t task, unsigned worker) {
         scan_tile(s, number, worker);
 }
 
+/* Narrow groups side by side, scanned as wide ones. */
+static size_t packed_groups(const scan *s) {
+    const tally_computation *c = &s->plan->base.computation;
+    if (c->exact || s->before || s->outer < 4 || s->plan->acc_bytes > 64)
+        return 0;
+    const size_t groups = tally_cpu_packed_groups(s->extent, s->inner, most(c->in_bytes, c->out_bytes * c->per_result));
+    return groups < 4 ? 0 : groups;
+}
+
+static size_t packed_bytes(const tally_cpu_plan *plan) {
+    return 2 * TALLY_CPU_PACKED_COLUMNS * plan->acc_bytes + 3 * (TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK);
+}
+
+static void packed_task(void *job, size_t task, unsigned worker) {
+    const scan *s = job;
+    const tally_computation *c = &s->plan->base.computation;
+    const size_t array = TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK;
+    void *acc = tally_cpu_worker(s->plan, worker);
+    char *x = tally_at_mutable(acc, 2 * TALLY_CPU_PACKED_COLUMNS, s->plan->acc_bytes), *y = x + array, *out = y + array;
+    const uint64_t first = task * s->each, groups = least(s->each, s->outer - first);
+    const uint64_t element = first * s->extent * s->inner;
+    scan packed = *s;
+    packed.x = x;
+    packed.y = s->y ? y : NULL;
+    packed.out = out;
+    packed.outer = 1;
+    packed.inner = groups * s->inner;
+    packed.stream = false;
+    tally_cpu_pack(input(s, s->x, element), s->inner * c->in_bytes, s->extent, groups, x);
+    if (s->y)
+        tally_cpu_pack(input(s, s->y, element), s->inner * c->in_bytes, s->extent, groups, y);
+    start_columns(&packed, 0, packed.inner, acc);
+    scan_columns(&packed, 0, 0, s->extent, 0, packed.inner, acc);
+    tally_cpu_unpack(out, s->inner * c->out_bytes * c->per_result, s->extent, groups, output(s, element));
+}
+
 /* own[inner] = the chunk's own columns, in the direction of the scan. */
 static void fold_chunk_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, void *own) {
     const tally_cpu_plan *plan = s->plan;
@@ -289,6 +351,12 @@ static void rows_task(void *job, size_t task, unsigned worker) {
 
 static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     const size_t in_bytes = plan->base.computation.in_bytes;
+    if ((s->each = packed_groups(s)) != 0) {
+        tally_status enough = tally_cpu_worker_scratch(plan, packed_bytes(plan));
+        if (enough == TALLY_OK)
+            tally_pool_run(plan->device->pool, divide_up(s->outer, s->each), packed_task, s);
+        return enough;
+    }
     uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, TILE_ROW_BYTES / in_bytes), LEAST_TILE);
     uint64_t row_bytes = s->inner * in_bytes;
     s->tile = least(s->inner, tile_most);
@@ -328,6 +396,10 @@ tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, u
     if (c->desc.grouping == TALLY_AXIS) {
         s.outer = args->shape.outer;
         s.inner = args->shape.inner;
+    }
+    if (s.extent == 1 && !carry) { /* every element is a group */
+        s.outer *= s.inner;
+        s.inner = 1;
     }
     uint64_t elements = s.outer * s.extent * s.inner;
     if (elements == 0)

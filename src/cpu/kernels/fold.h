@@ -227,17 +227,18 @@ ALWAYS_INLINE bool NAME(fast_segments)(tally_monoid m, NAME(fold_function) * fol
 #define FOLD_BLOCK(name) NULL
 #endif
 
-/* The commonest short lengths of rows have code of their own for the commonest monoids. Other lengths need few enough
- * calls as they are. */
+/* Rows of one element are only lifted. The commonest short lengths of rows have code of their own for the commonest
+ * monoids. Other lengths need few enough calls as they are. */
 ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, const E_T *y, size_t rows,
                                    size_t extent, A_T *acc) {
+    if (extent == 1) {
+        NAME(fold_rows_of)(m, x, y, rows, 1, acc);
+        return;
+    }
     if (NAME(fast_rows)(m, fold, x, rows, extent, acc))
         return;
     if (m == TALLY_MONOID_sum || m == TALLY_MONOID_min || m == TALLY_MONOID_max) {
         switch (extent) {
-        case 1:
-            NAME(fold_rows_of)(m, x, y, rows, 1, acc);
-            return;
         case 2:
             NAME(fold_rows_of)(m, x, y, rows, 2, acc);
             return;

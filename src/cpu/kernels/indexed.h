@@ -14,7 +14,7 @@ ALWAYS_INLINE L_V NAME(extreme)(tally_monoid m, L_V x, L_V running) {
 }
 
 ALWAYS_INLINE bool NAME(is_better)(tally_monoid m, L_T value, L_T best) {
-    return (m == TALLY_MONOID_argmin ? value < best : value > best) || (IS_NAN(value) && !IS_NAN(best));
+    return (m == TALLY_MONOID_argmin ? value < best : value > best) | (IS_NAN(value) & !IS_NAN(best));
 }
 
 /* The first position of the value in the block (NaN: of the first NaN). The block contains it. */
@@ -103,7 +103,71 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
     best.c1 = (int64_t)(index + best_block + NAME(place_of)(x + best_block, length, best.c0));
     return NAME(combine)(m, acc, best);
 }
+
+/* Short runs in order: a later element comes before an earlier one only if it is better. No branch depends on it. */
+ALWAYS_INLINE A_T NAME(fold_in_order)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
+    if (n == 0)
+        return acc;
+    L_T best = LOAD_ONE(x);
+    size_t place = 0;
+    for (size_t k = 1; k < n; k++) {
+        const L_T v = LOAD_ONE(x + k);
+        const bool better = NAME(is_better)(m, v, best);
+        best = better ? v : best;
+        place = better ? k : place;
+    }
+    return NAME(combine)(m, acc, (A_T){best, (int64_t)(index + place)});
+}
+
+/* Prefixes likewise. From the last element down, an equal one replaces the one before. */
+ALWAYS_INLINE A_T NAME(prefixes_in_order)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
+                                          bool exclusive, A_T acc, A_T *prefixes) {
+    for (size_t k = 0; k < n; k++) {
+        const size_t i = reverse ? n - 1 - k : k;
+        const L_T v = LOAD_ONE(x + i);
+        const bool as_good = (v == acc.c0) | (IS_NAN(v) & IS_NAN(acc.c0));
+        const bool better = NAME(is_better)(m, v, acc.c0) | (as_good & (reverse | (acc.c1 == INT64_MAX)));
+        const A_T before = acc;
+        acc.c0 = better ? v : acc.c0;
+        acc.c1 = better ? (int64_t)(index + i) : acc.c1;
+        prefixes[i] = exclusive ? before : acc;
+    }
+    return acc;
+}
+
+/* A vector of columns at a time. Rows are numbered in lanes of the elements' width, so the accumulators take over
+ * before such a number could overflow. Returns how many columns were folded. */
+enum { NAME(NUMBERED_ROWS) = 127 };
+
+ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                                 uint64_t index, A_T *acc) {
+    typedef PASTE2(v_, PASTE2(MARK_OF_, LANE)) places;
+    size_t j = 0;
+    for (; j + LANES <= width; j += LANES) {
+        for (size_t first = 0; first < rows; first += NAME(NUMBERED_ROWS)) {
+            const size_t count = rows - first < NAME(NUMBERED_ROWS) ? rows - first : (size_t)NAME(NUMBERED_ROWS);
+            const E_T *from = x + first * stride + j;
+            L_V best = LOAD(from);
+            places place = {0}, row = {0};
+            for (size_t r = 1; r < count; r++) {
+                const L_V v = LOAD(from + r * stride);
+                places better = m == TALLY_MONOID_argmin ? v < best : v > best;
+#if ELEMENT_IS_FLOAT
+                better |= (v != v) & (best == best);
+#endif
+                row += 1;
+                best = (L_V)((better & (places)v) | (~better & (places)best));
+                place = (better & row) | (~better & place);
+            }
+            for (size_t l = 0; l < LANES; l++)
+                acc[j + l] = NAME(combine)(m, acc[j + l], (A_T){best[l], (int64_t)(index + first) + (int64_t)place[l]});
+        }
+    }
+    return j;
+}
 #undef L_V
 #undef LANES
 #undef LOAD
-#define FOLD NAME(fold_in_blocks)
+#define FOLD     NAME(fold_in_blocks)
+#define FOLD_FEW NAME(fold_in_order)
+#define PREFIXES NAME(prefixes_in_order)

@@ -67,12 +67,17 @@ typedef struct tally_cpu_scan_options {
 typedef struct tally_cpu_direct_scan {
     /* n elements; *acc (of the monoid's accumulator type) is the value before the first of them */
     void (*scan)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
-    /* 'rows' short packed rows of 'extent' elements, each from *acc */
+    /* 'rows' packed rows of 'extent' elements, a few vectors each, from *acc */
     void (*rows)(const void *x, size_t rows, size_t extent, tally_cpu_scan_options how, const void *acc, void *out);
     /* 'width' columns of 'rows' rows that begin 'stride' elements apart; acc[width] is what came before and becomes
      * what comes after */
     void (*columns)(const void *x, size_t rows, size_t width, size_t stride, tally_cpu_scan_options how, void *acc,
                     void *out);
+    /* n elements of neighbouring groups: heads[i] is -1 where a group begins in the direction of the scan, else 0. Each
+     * group starts from *start. *acc is the value before the first element and becomes the one after the last. Only
+     * reverse and exclusive count. NULL for output wider than the input */
+    void (*groups)(const void *x, const int8_t *heads, size_t n, tally_cpu_scan_options how, const void *start,
+                   void *acc, void *out);
 } tally_cpu_direct_scan;
 
 /* The kernels of one element type. */
@@ -85,6 +90,23 @@ typedef struct tally_cpu_type {
 
 /* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
 typedef void tally_cpu_convert(const void *from, size_t n, void *to);
+
+/* The number of elements in each accumulator that is lowered: 'each' if it is not NULL, else first + i * step. */
+typedef struct tally_counts {
+    const uint64_t *each;
+    uint64_t first;
+    int64_t step;
+} tally_counts;
+
+/* Results that are computed from n accumulators, by the operator table's expression: int64_t for truth values, else
+ * f64, for a conversion to take to the output's type. */
+typedef void tally_cpu_form(const void *acc, size_t n, tally_counts counts, double ddof, void *values);
+
+/* By the type of the accumulators' components; all NULL for an operator whose result is the accumulator. */
+typedef struct tally_cpu_forms {
+    tally_cpu_form *from_i64, *from_u64, *from_f64;
+    tally_dtype values;
+} tally_cpu_forms;
 
 /* The heads of runs of equal neighbouring keys, for keys of one width. Reads element -1. */
 typedef struct tally_cpu_heads {
@@ -101,6 +123,7 @@ typedef struct tally_cpu_level {
     const tally_cpu_type *types[TALLY_DTYPE_COUNT];
     /* [from][to]; from integers to everything, from floats to floats */
     tally_cpu_convert *const (*convert)[TALLY_DTYPE_COUNT];
+    const tally_cpu_forms *forms; /* by operator */
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
     bool (*decreases)(const uint64_t *offsets, size_t n);

@@ -7,6 +7,8 @@
 
 extern tally_cpu_convert *const PASTE4(tally_cpu_converts, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT][TALLY_DTYPE_COUNT];
 
+extern const tally_cpu_forms PASTE4(tally_cpu_forms, _, TALLY_LEVEL, )[TALLY_USER];
+
 extern const tally_cpu_heads PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )[4];
 
 bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
@@ -21,5 +23,6 @@ const tally_cpu_level PASTE4(tally_cpu_level, _,
 #include "core/dtypes.def"
                                                    },
                                                .convert = PASTE4(tally_cpu_converts, _, TALLY_LEVEL, ),
+                                               .forms = PASTE4(tally_cpu_forms, _, TALLY_LEVEL, ),
                                                .heads = PASTE4(tally_cpu_heads, _, TALLY_LEVEL, ),
                                                .decreases = PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )};

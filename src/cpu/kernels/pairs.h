@@ -5,9 +5,11 @@
  *   LANE             type tag of lifted values
  *   C0, C1, ...      type tags of the components, two at least
  *   FAST_FOLD        a file with a faster fold of whole runs (minmax.h, indexed.h, logsumexp.h, moments.h)
+ *   FAST_COLUMNS     defined if that file has a faster fold of columns, too
+ *   FLOAT_COMPONENTS defined if all components are f64, which are combined in lanes then
  *   ON_<class>       as in fold.h
  *
- * All else here is scalar and straight from the table. */
+ * The rest is straight from the table, one by one or in lanes. */
 
 #include "cpu/kernels/classes.h"
 
@@ -122,11 +124,20 @@ ALWAYS_INLINE A_T NAME(fold_one_by_one)(tally_monoid m, const E_T *x, size_t n, 
 #define FOLD NAME(fold_one_by_one)
 #endif
 
-/* The monoid's fold as a function of its own, for any length: short ones are not worth blocks. */
+#ifndef FOLD_FEW
+#define FOLD_FEW NAME(fold_one_by_one)
+#endif
+
+/* Shorter runs are not worth blocks. */
+#ifndef FOLD_FROM
+#define FOLD_FROM 32
+#endif
+
+/* The monoid's fold as a function of its own, for any length. */
 typedef A_T NAME(fold_function)(const E_T *x, size_t n, uint64_t index, A_T acc);
 
 ALWAYS_INLINE A_T NAME(fold)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
-    return n < 32 ? NAME(fold_one_by_one)(m, x, n, index, acc) : FOLD(m, x, n, index, acc);
+    return n < FOLD_FROM ? FOLD_FEW(m, x, n, index, acc) : FOLD(m, x, n, index, acc);
 }
 
 ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,
@@ -141,15 +152,99 @@ ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fol
         acc[i] = fold(x + offsets[i], offsets[i + 1] - offsets[i], 0, NAME(identity_of)(m));
 }
 
-ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
-                                      uint64_t index, A_T *restrict acc) {
+ALWAYS_INLINE void NAME(fold_columns_one_by_one)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width,
+                                                 size_t stride, uint64_t index, A_T *restrict acc) {
     for (size_t r = 0; r < rows; r++, x += stride)
         for (size_t j = 0; j < width; j++)
             acc[j] = NAME(combine)(m, acc[j], NAME(lift)(m, LOAD_ONE(x + j), (int64_t)(index + r)));
 }
 
+#ifdef FLOAT_COMPONENTS
+/* ---- the same expressions over vectors of f64 ---- */
+
+typedef struct NAME(accs) {
+    v_f64 c0, c1;
+    FOR_C2(v_f64 c2;)
+    FOR_C3(v_f64 c3;)
+    FOR_C4(v_f64 c4;)
+    FOR_C5(v_f64 c5;)
+} NAME(accs);
+
+#define MAX(p, q)         max_f64(p, q)
+#define MIN(p, q)         min_f64(p, q)
+#define RATIO(p, q)       ratio_f64(p, q)
+#define SHIFTED_EXP(p, m) shifted_exp_f64(p, m)
+
+ALWAYS_INLINE NAME(accs) NAME(lift_lanes)(tally_monoid m, v_f64 x) {
+    switch (m) {
+#define TALLY_COMPONENT(identity, lift, combine) (lift) - (v_f64){0},
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (NAME(accs)){components};)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+ALWAYS_INLINE NAME(accs) NAME(combine_lanes)(tally_monoid m, NAME(accs) a, NAME(accs) b) {
+    const v_f64 a0 = a.c0, b0 = b.c0, a1 = a.c1, b1 = b.c1;
+    FOR_C2(const v_f64 a2 = a.c2, b2 = b.c2;)
+    FOR_C3(const v_f64 a3 = a.c3, b3 = b.c3;)
+    FOR_C4(const v_f64 a4 = a.c4, b4 = b.c4;)
+    FOR_C5(const v_f64 a5 = a.c5, b5 = b.c5;)
+    switch (m) {
+#define TALLY_COMPONENT(identity, lift, combine) combine,
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (NAME(accs)){components};)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+#undef MAX
+#undef MIN
+#undef RATIO
+#undef SHIFTED_EXP
+
+/* A vector of columns at a time; its accumulators stay in registers from the first row to the last. */
+ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
+                                      uint64_t index, A_T *restrict acc) {
+    enum { LANES_F64 = LANES_OF(s_f64), COMPONENTS = sizeof(A_T) / sizeof(s_f64) };
+    size_t j = 0;
+    for (; j + LANES_F64 <= width; j += LANES_F64) {
+        s_f64 component[COMPONENTS][LANES_F64];
+        NAME(accs) lanes;
+        for (size_t l = 0; l < LANES_F64; l++)
+            for (size_t k = 0; k < COMPONENTS; k++)
+                memcpy(&component[k][l], (const s_f64 *)(const void *)(acc + j + l) + k, sizeof(s_f64));
+        memcpy(&lanes, component, sizeof lanes);
+        for (size_t r = 0; r < rows; r++) {
+            const v_f64 values = PASTE4(load_, f64, _from_, ELEMENT)(x + r * stride + j);
+            lanes = NAME(combine_lanes)(m, lanes, NAME(lift_lanes)(m, values));
+        }
+        memcpy(component, &lanes, sizeof lanes);
+        for (size_t l = 0; l < LANES_F64; l++)
+            for (size_t k = 0; k < COMPONENTS; k++)
+                memcpy((s_f64 *)(void *)(acc + j + l) + k, &component[k][l], sizeof(s_f64));
+    }
+    NAME(fold_columns_one_by_one)(m, x + j, rows, width - j, stride, index, acc + j);
+}
+#elif !defined(FAST_COLUMNS)
+ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
+                                      uint64_t index, A_T *restrict acc) {
+    NAME(fold_columns_one_by_one)(m, x, rows, width, stride, index, acc);
+}
+#else
+ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
+                                      uint64_t index, A_T *restrict acc) {
+    const size_t whole = NAME(fold_columns_in_lanes)(m, x, rows, width, stride, index, acc);
+    NAME(fold_columns_one_by_one)(m, x + whole, rows, width - whole, stride, index, acc + whole);
+}
+#endif
+
 ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse, bool exclusive,
                                  A_T acc, A_T *prefixes) {
+#ifdef PREFIXES
+    return PREFIXES(m, x, n, index, reverse, exclusive, acc, prefixes);
+#else
     for (size_t k = 0; k < n; k++) {
         size_t i = reverse ? n - 1 - k : k;
         A_T before = acc;
@@ -157,6 +252,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
         prefixes[i] = exclusive ? before : acc;
     }
     return acc;
+#endif
 }
 
 #define DEFINE_KERNELS(name)                                                                                           \
@@ -219,6 +315,9 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
 
 #undef DEFINE_KERNELS
 #undef FOLD
+#undef FOLD_FROM
+#undef FOLD_FEW
+#undef PREFIXES
 #undef FOR_C2
 #undef FOR_C3
 #undef FOR_C4

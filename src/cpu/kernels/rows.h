@@ -109,7 +109,7 @@ static void NAME(add_segments)(NAME(fold_function) * fold, const E_T *x, const u
 /* Rows of one length; true if this length is fast here and the rows have been summed. */
 ALWAYS_INLINE bool NAME(fast_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,
                                    A_T *acc) {
-    if (m != TALLY_MONOID_sum || extent > SHORT_SEGMENT || extent == 3 || extent == 1)
+    if (m != TALLY_MONOID_sum || extent > SHORT_SEGMENT || extent == 3)
         return false;
     size_t done = 0;
     if (extent == 2)

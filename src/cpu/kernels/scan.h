@@ -3,6 +3,7 @@
  *
  *     LANE    the output's type tag, in which the scan runs (integers wrap, so their own width suffices)
  *     WIDTH   same or wide: ends the names below
+ *     SCANS_GROUPS   defined if there is to be a scan of short groups, too
  *
  * A vector is scanned in registers in log2(lanes) steps; each step combines it with itself shifted up. Then the value
  * before it is combined in. Only this last step waits for the vector before. */
@@ -143,13 +144,6 @@ ALWAYS_INLINE void NAME(write_out_)(bool stream, O_T *out, const L_T *from, size
         memcpy(out, from, n * sizeof *from);
 }
 
-/* 'extent' is a constant where this is inlined. */
-ALWAYS_INLINE void NAME(scan_rows_of_)(tally_monoid m, const E_T *x, size_t rows, size_t extent,
-                                       tally_cpu_scan_options how, L_T start, L_T *out) {
-    for (size_t r = 0; r < rows; r++)
-        NAME(scan_scalars_)(m, x + r * extent, extent, how.reverse, how.exclusive, start, (O_T *)out + r * extent);
-}
-
 ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, size_t extent,
                                     tally_cpu_scan_options how, L_T start, O_T *out) {
     L_T buffer[NAME(BUFFER_)];
@@ -158,15 +152,8 @@ ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, s
     for (size_t done = 0; done < rows; done += most) {
         size_t block = rows - done < most ? rows - done : most;
         const E_T *from = x + done * extent;
-        if (extent == 2)
-            NAME(scan_rows_of_)(m, from, block, 2, how, start, buffer);
-        else if (extent == 3)
-            NAME(scan_rows_of_)(m, from, block, 3, how, start, buffer);
-        else if (extent < LANES)
-            NAME(scan_rows_of_)(m, from, block, extent, how, start, buffer);
-        else
-            for (size_t r = 0; r < block; r++)
-                NAME(scan_)(m, from + r * extent, extent, cached, start, (O_T *)buffer + r * extent);
+        for (size_t r = 0; r < block; r++)
+            NAME(scan_)(m, from + r * extent, extent, cached, start, (O_T *)buffer + r * extent);
         NAME(write_out_)(how.stream, out + done * extent, buffer, block * extent);
     }
     if (how.stream)
@@ -272,6 +259,78 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
         end_stream();
 }
 
+#ifdef SCANS_GROUPS
+/* Marks that are lanes: -1 where a group begins. */
+#define M_V                   PASTE2(v_, PASTE2(MARK_OF_, LANE))
+#define MARKS_UP(marks, by)   ((M_V)move_up((v_u32)(marks), (v_u32){0}, (by) * (sizeof(L_T) / 4)))
+#define CHOOSE(marks, p, q)   ((L_V)(((marks) & (M_V)(p)) | (~(marks) & (M_V)(q))))
+#define LOAD_MARKS(p)         ((M_V)(sizeof(L_T) == 4 ? (v_u32)load_i32_from_i8(p) : (v_u32)load_i64_from_i8(p)))
+#define REVERSED_MARKS(marks) ((M_V)(sizeof(L_T) == 4 ? reversed_32((v_u32)(marks)) : reversed_64((v_u32)(marks))))
+#define LAST_MARK(marks)      ((M_V)(sizeof(L_T) == 4 ? last_32((v_u32)(marks)) : last_64((v_u32)(marks))))
+
+/* The scan of a vector, where a lane takes nothing from before the last mark at or below it: the marks are scanned
+ * along with the values (Blelloch, 1990, segmented scans). *before is as in scan_vector. */
+ALWAYS_INLINE L_V NAME(scan_marked_)(tally_monoid m, L_V x, M_V marks, bool exclusive, L_V start, L_V *before) {
+    const L_V identity = SPLAT(NAME(scan_identity_)(m));
+    M_V begun = marks;
+    x = NAME(scan_combine_)(m, CHOOSE(marks, start, identity), x);
+    UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) {
+        x = NAME(scan_combine_)(m, CHOOSE(begun, identity, SHIFT_UP(x, identity, shift)), x);
+        begun |= MARKS_UP(begun, shift);
+    }
+    L_V result = NAME(scan_combine_)(m, CHOOSE(begun, identity, *before), x);
+    if (exclusive)
+        result = CHOOSE(marks, start, SHIFT_UP(result, *before, 1));
+    *before = NAME(scan_combine_)(m, CHOOSE(LAST_MARK(begun), identity, *before), LAST(x));
+    return result;
+}
+
+ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *heads, size_t n, bool reverse,
+                                      bool exclusive, L_T start, A_T *acc, O_T *out) {
+    const size_t vectors = n / LANES, rest = n % LANES, vectors_at = reverse ? rest : 0;
+    L_V before = SPLAT((L_T)*acc);
+    for (size_t k = 0; k < vectors; k++) {
+        const size_t i = vectors_at + (reverse ? vectors - 1 - k : k) * LANES;
+        L_V v = LOAD(x + i);
+        M_V marks = LOAD_MARKS(heads + i);
+        if (reverse)
+            v = REVERSED(v), marks = REVERSED_MARKS(marks);
+        v = NAME(scan_marked_)(m, v, marks, exclusive, SPLAT(start), &before);
+        if (reverse)
+            v = REVERSED(v);
+        memcpy(out + i, &v, sizeof v);
+    }
+    L_T value = before[0];
+    for (size_t k = 0; k < rest; k++) {
+        const size_t i = reverse ? rest - 1 - k : n - rest + k;
+        value = heads[i] ? start : value;
+        const L_T after = NAME(scan_combine_one_)(m, value, LOAD_ONE(x + i));
+        memcpy(out + i, exclusive ? &value : &after, sizeof after);
+        value = after;
+    }
+    *acc = (A_T)value;
+}
+#undef LAST_MARK
+#undef REVERSED_MARKS
+#undef LOAD_MARKS
+#undef CHOOSE
+#undef MARKS_UP
+#undef M_V
+
+#define DEFINE_GROUPS(name)                                                                                            \
+    static void PASTE4(scan_groups_, name, _, WIDTH)(const void *x, const int8_t *heads, size_t n,                     \
+                                                     tally_cpu_scan_options how, const void *start, void *acc,         \
+                                                     void *out) {                                                      \
+        NAME(scan_groups_)                                                                                             \
+        (TALLY_MONOID_##name, x, (const e_i8 *)heads, n, how.reverse, how.exclusive, (L_T) * (const A_T *)start, acc,  \
+         out);                                                                                                         \
+    }
+#define GROUPS_OF(name) PASTE4(scan_groups_, name, _, WIDTH)
+#else
+#define DEFINE_GROUPS(name)
+#define GROUPS_OF(name) NULL
+#endif
+
 /* The forward scans have code of their own; reverse scans decide in the loop. */
 #define DEFINE_SCAN(name)                                                                                              \
     static void PASTE4(scan_, name, _, WIDTH)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc,    \
@@ -299,8 +358,10 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
                                                       tally_cpu_scan_options how, void *acc, void *out) {              \
         NAME(scan_columns_)(TALLY_MONOID_##name, x, rows, width, stride, how, acc, out);                               \
     }                                                                                                                  \
+    DEFINE_GROUPS(name)                                                                                                \
     static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \
-        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_rows_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH)};
+        PASTE4(scan_, name, _, WIDTH), PASTE4(scan_rows_, name, _, WIDTH), PASTE4(scan_columns_, name, _, WIDTH),      \
+        GROUPS_OF(name)};
 
 /* The monoids of the class whose accumulator is the result and whose lift is the element. */
 #define SCAN_sum  DEFINE_SCAN(sum)
@@ -332,6 +393,8 @@ ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows
 #undef SCAN_nonzero
 #undef SCAN_maxabs
 #undef DEFINE_SCAN
+#undef DEFINE_GROUPS
+#undef GROUPS_OF
 #undef LAST
 #undef REVERSED
 #undef SHIFT_UP

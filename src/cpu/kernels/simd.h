@@ -4,6 +4,7 @@
 #ifndef TALLY_CPU_SIMD_H
 #define TALLY_CPU_SIMD_H
 
+#include "cpu/kernels/simd_exp.h"
 #include "cpu/kernels/simd_lanes.h"
 #include "cpu/kernels/simd_memory.h"
 #include "cpu/kernels/simd_types.h"

@@ -67,6 +67,18 @@ typedef s_u64 v_u64 __attribute__((vector_size(VECTOR_BYTES)));
 typedef s_f32 v_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef s_f64 v_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
+/* The signed integer that is as wide as a lane type: comparisons give vectors of it. */
+#define MARK_OF_i8  i8
+#define MARK_OF_i16 i16
+#define MARK_OF_i32 i32
+#define MARK_OF_i64 i64
+#define MARK_OF_u8  i8
+#define MARK_OF_u16 i16
+#define MARK_OF_u32 i32
+#define MARK_OF_u64 i64
+#define MARK_OF_f32 i32
+#define MARK_OF_f64 i64
+
 /* Loads a vector that is used twice only once. Compilers that fold a load into each use read the line again while it is
  * still on its way from the second-level cache (max of f32: 127 GB/s, 161 with one load; sum of i32: 97 and 128). */
 #if defined(__AVX512F__)

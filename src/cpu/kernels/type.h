@@ -151,6 +151,7 @@
 #define C0         VALUE_LANE
 #define C1         i64
 #define FAST_FOLD  "cpu/kernels/indexed.h"
+#define FAST_COLUMNS
 #include "cpu/kernels/pairs.h"
 
 #define CLASS      FLOATS2
@@ -159,6 +160,7 @@
 #define C0         f64
 #define C1         f64
 #define FAST_FOLD  "cpu/kernels/logsumexp.h"
+#define FLOAT_COMPONENTS
 #include "cpu/kernels/pairs.h"
 
 #define CLASS      FLOATS3
@@ -168,6 +170,7 @@
 #define C1         f64
 #define C2         f64
 #define FAST_FOLD  "cpu/kernels/moments.h"
+#define FLOAT_COMPONENTS
 #include "cpu/kernels/pairs.h"
 
 #define CLASS      FLOATS5
@@ -204,6 +207,7 @@
 #define C1             f64
 #define C2             f64
 #define FAST_FOLD      "cpu/kernels/moments.h"
+#define FLOAT_COMPONENTS
 #include "cpu/kernels/pairs.h"
 #endif
 
@@ -215,6 +219,7 @@
 #define LANE     SAME_LANE
 #define ACC      TOTAL_ACC
 #define WIDTH    same
+#define SCANS_GROUPS
 #include "cpu/kernels/scan.h"
 
 #define CLASS    VALUE
@@ -225,6 +230,7 @@
 #define LANE  SAME_LANE
 #define ACC   VALUE_LANE
 #define WIDTH same
+#define SCANS_GROUPS
 #include "cpu/kernels/scan.h"
 #endif
 

@@ -6,6 +6,7 @@
 #undef FLUSH
 #undef LANE_ABS
 #undef WIDTH
+#undef SCANS_GROUPS
 #undef C0
 #undef C1
 #undef C2
@@ -16,6 +17,8 @@
 #undef FAST_VECTORS
 #undef FAST_ROWS
 #undef FAST_FOLD
+#undef FAST_COLUMNS
+#undef FLOAT_COMPONENTS
 
 #undef ON_SUM
 #undef ON_SQUARE

@@ -1,0 +1,82 @@
+/* Results that are computed from accumulators: means, roots, truth values, variances. Each operator's expression in
+ * operators.def becomes a loop without branches for each type of the accumulator, from integers as from f64. */
+#include <math.h>
+
+#include "core/operator.h"
+#include "cpu/kernels/kernels.h"
+#include "cpu/kernels/paste.h"
+#include "cpu/kernels/simd.h"
+
+/* Processors give 0 / 0 a sign of their own, and what is not a number has none here. */
+ALWAYS_INLINE double real(double x) {
+    return x == x ? x : NAN;
+}
+
+#define SQRT(x)      __builtin_sqrt(x)
+#define LOG(x)       plain_log(x)
+#define IS_FINITE(x) ((x) - (x) == 0)
+#define NOT_A_NUMBER ((double)NAN)
+
+enum {
+#define TALLY_COMPONENT(identity, lift, combine) +1
+#define TALLY_MONOID(name, class, components)    COMPONENTS_##name = 0 components,
+#include "core/monoids.def"
+};
+
+#define DEFINE_RESULT(name, lower)                                                                                     \
+    ALWAYS_INLINE double result_##name(double a0, double a1, double a2, double a3, double a4, double a5, double n,     \
+                                       double ddof) {                                                                  \
+        const double a = a0;                                                                                           \
+        (void)a, (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)n, (void)ddof;                                \
+        return lower;                                                                                                  \
+    }
+#define AT(k, COMPONENTS) (double)v[i * (COMPONENTS) + ((k) < (COMPONENTS) ? (k) : 0)]
+#define RESULT(name, C)   result_##name(AT(0, C), AT(1, C), AT(2, C), AT(3, C), AT(4, C), AT(5, C), (double)count, ddof)
+/* The choice of where the numbers of elements come from stays outside the loops. */
+#define DEFINE_FORM(name, type, value_type, EXPRESSION)                                                                \
+    static void form_##name##_##type(const void *acc, size_t n, tally_counts counts, double ddof, void *target) {      \
+        const type *restrict v = acc;                                                                                  \
+        value_type *restrict values = target;                                                                          \
+        if (counts.each)                                                                                               \
+            for (size_t i = 0; i < n; i++) {                                                                           \
+                const int64_t count = (int64_t)counts.each[i];                                                         \
+                values[i] = EXPRESSION;                                                                                \
+            }                                                                                                          \
+        else                                                                                                           \
+            for (size_t i = 0; i < n; i++) {                                                                           \
+                const int64_t count = (int64_t)counts.first + (int64_t)i * counts.step;                                \
+                values[i] = EXPRESSION;                                                                                \
+            }                                                                                                          \
+    }
+
+#define LOWER_FLOAT(name, C, lower)                                                                                    \
+    DEFINE_RESULT(name, lower)                                                                                         \
+    DEFINE_FORM(name, int64_t, double, real(RESULT(name, C)))                                                          \
+    DEFINE_FORM(name, uint64_t, double, real(RESULT(name, C)))                                                         \
+    DEFINE_FORM(name, double, double, real(RESULT(name, C)))
+#define LOWER_FLAG(name, C, lower)                                                                                     \
+    DEFINE_RESULT(name, lower)                                                                                         \
+    DEFINE_FORM(name, int64_t, int64_t, RESULT(name, C) != 0)
+#define LOWER_SAME(name, C, lower)
+#define LOWER_WIDE(name, C, lower)
+#define LOWER_WIDE_UNSIGNED(name, C, lower)
+#define LOWER_UNSIGNED(name, C, lower)
+#define LOWER_INDEX(name, C, lower)
+#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...) LOWER_##result(name, COMPONENTS_##monoid, lower)
+#include "core/operators.def"
+
+#define ENTRY_FLOAT(name)                                                                                              \
+    { form_##name##_int64_t, form_##name##_uint64_t, form_##name##_double, TALLY_F64 }
+#define ENTRY_FLAG(name)                                                                                               \
+    { form_##name##_int64_t, NULL, NULL, TALLY_I64 }
+#define ENTRY_SAME(name)                                                                                               \
+    { NULL, NULL, NULL, TALLY_DEFAULT }
+#define ENTRY_WIDE          ENTRY_SAME
+#define ENTRY_WIDE_UNSIGNED ENTRY_SAME
+#define ENTRY_UNSIGNED      ENTRY_SAME
+#define ENTRY_INDEX         ENTRY_SAME
+extern const tally_cpu_forms PASTE4(tally_cpu_forms, _, TALLY_LEVEL, )[TALLY_USER];
+const tally_cpu_forms PASTE4(tally_cpu_forms, _, TALLY_LEVEL, )[TALLY_USER] = {
+#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...) [TALLY_##ENUMERATOR] = ENTRY_##result(name),
+#include "core/operators.def"
+};

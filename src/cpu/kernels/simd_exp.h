@@ -1,0 +1,80 @@
+/* Exponentials and logarithms of doubles in lanes, for logsumexp. See simd.h. */
+#ifndef TALLY_CPU_SIMD_EXP_H
+#define TALLY_CPU_SIMD_EXP_H
+
+#include "cpu/kernels/half.h"
+#include "cpu/kernels/simd_lanes.h"
+
+/* ln 2 in two parts; the first has 33 bits, so its product with an exponent is exact. */
+#define LN2_HIGH 0x1.62e42feep-1
+#define LN2_LOW  0x1.a39ef35793c76p-33
+
+/* exp(x) for x <= 0, with an error of about one unit in the last place; 0 where exp(x) is below 2^-1021. NaN stays.
+ *
+ * x = n ln 2 + r with |r| <= ln(2) / 2, and Taylor's series of exp(r) up to r^13, whose rest is below 2^-57. */
+ALWAYS_INLINE v_f64 exp_f64(v_f64 x) {
+    const v_f64 zero = {0}, magic = zero + 0x1.8p52; /* adding it leaves the nearest integer in the lowest bits */
+    const v_f64 shifted = add_product_f64(magic, x, zero + 0x1.71547652b82fep0);
+    const v_f64 n = shifted - magic;
+    v_f64 r = add_product_f64(x, n, zero - LN2_HIGH);
+    r = add_product_f64(r, n, zero - LN2_LOW);
+    v_f64 sum = zero + 1.0 / 6227020800;
+    sum = add_product_f64(zero + 1.0 / 479001600, sum, r);
+    sum = add_product_f64(zero + 1.0 / 39916800, sum, r);
+    sum = add_product_f64(zero + 1.0 / 3628800, sum, r);
+    sum = add_product_f64(zero + 1.0 / 362880, sum, r);
+    sum = add_product_f64(zero + 1.0 / 40320, sum, r);
+    sum = add_product_f64(zero + 1.0 / 5040, sum, r);
+    sum = add_product_f64(zero + 1.0 / 720, sum, r);
+    sum = add_product_f64(zero + 1.0 / 120, sum, r);
+    sum = add_product_f64(zero + 1.0 / 24, sum, r);
+    sum = add_product_f64(zero + 1.0 / 6, sum, r);
+    sum = add_product_f64(zero + 1.0 / 2, sum, r);
+    sum = add_product_f64(zero + 1.0, sum, r);
+    sum = add_product_f64(zero + 1.0, sum, r);
+    const v_u64 power = ((v_u64)shifted + 1023) << 52;
+    const v_f64 value = sum * (v_f64)power;
+    return (v_f64)((v_u64)value & ~(v_u64)(x < -707));
+}
+
+/* log(x) for x = 0, which gives -infinity, for infinity, NaN and positive normal numbers, to about one unit in the last
+ * place. Without branches and calls, so that a compiler can take it into lanes.
+ *
+ * x = 2^k m with m between sqrt(1/2) and sqrt(2), and log(m) = 2 artanh(s) with s = (m - 1) / (m + 1), by its series up
+ * to s^21, whose rest is below 2^-57. */
+ALWAYS_INLINE double plain_log(double x) {
+    const uint64_t root_half = 0x3fe6a09e667f3bcd, magic = 0x4338000000000000; /* the bits of sqrt(1/2) and 0x1.8p52 */
+    const uint64_t exponent_up = tally_bits_of_double(x) - root_half + (1ull << 62);
+    const uint64_t k = (exponent_up >> 52) - 1024;
+    double m, exponent;
+    const uint64_t m_bits = tally_bits_of_double(x) - (k << 52), k_bits = magic + k;
+    memcpy(&m, &m_bits, sizeof m);
+    memcpy(&exponent, &k_bits, sizeof exponent);
+    exponent -= 0x1.8p52;
+    const double s = (m - 1) / (m + 1), z = s * s;
+    double sum = 2.0 / 21;
+    sum = sum * z + 2.0 / 19;
+    sum = sum * z + 2.0 / 17;
+    sum = sum * z + 2.0 / 15;
+    sum = sum * z + 2.0 / 13;
+    sum = sum * z + 2.0 / 11;
+    sum = sum * z + 2.0 / 9;
+    sum = sum * z + 2.0 / 7;
+    sum = sum * z + 2.0 / 5;
+    sum = sum * z + 2.0 / 3;
+    const double value = exponent * LN2_HIGH + (2 * s + (s * z * sum + exponent * LN2_LOW));
+    const double otherwise = x == 0 ? -(double)INFINITY : x; /* infinity or NaN */
+    return (x > 0) & (x < (double)INFINITY) ? value : otherwise;
+}
+
+/* exp(x - m) for x <= m, and 1 where x is m, even if both are infinite. */
+ALWAYS_INLINE v_f64 shifted_exp_f64(v_f64 x, v_f64 m) {
+    return SELECT_LANES(f64, (x == m), (v_f64){0} + 1.0, exp_f64(x - m));
+}
+
+/* p / q, and 0 where q is 0. */
+ALWAYS_INLINE v_f64 ratio_f64(v_f64 p, v_f64 q) {
+    return (v_f64)((v_i64)(p / q) & (q != 0));
+}
+
+#endif

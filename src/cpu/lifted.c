@@ -1,0 +1,154 @@
+#include "cpu/lifted.h"
+
+#include <string.h>
+
+#include "core/arithmetic.h"
+#include "core/dtype.h"
+#include "cpu/scratch.h"
+
+/* The monoid that combines what this one lifts. */
+static tally_monoid combining(tally_monoid monoid) {
+    switch (monoid) {
+    case TALLY_MONOID_sumabs:
+    case TALLY_MONOID_sumsq:
+    case TALLY_MONOID_dot:
+    case TALLY_MONOID_nonzero:
+        return TALLY_MONOID_sum;
+    case TALLY_MONOID_maxabs:
+        return TALLY_MONOID_max;
+    default:
+        return monoid;
+    }
+}
+
+static tally_dtype scanned_type(tally_dtype acc) {
+    switch (acc) {
+    case TALLY_I8:
+    case TALLY_I16:
+        return TALLY_I32;
+    case TALLY_U8:
+    case TALLY_U16:
+        return TALLY_U32;
+    default:
+        return acc;
+    }
+}
+
+/* Whether results are integers of at most 32 bits that keep the lowest bits of a sum or a product: 32 bits suffice. */
+static bool wraps_in_32_bits(const tally_computation *c, tally_dtype acc) {
+    switch (c->desc.op) {
+    case TALLY_SUM:
+    case TALLY_PROD:
+    case TALLY_SUMSQ:
+    case TALLY_DOT:
+    case TALLY_NORM1:
+        return tally_is_scan(c) && !tally_dtype_is_float(acc) && !tally_dtype_is_float(c->desc.out) &&
+               c->out_bytes <= sizeof(uint32_t);
+    default:
+        return false;
+    }
+}
+
+/* Whether the monoid takes elements as they are, but for their type. */
+static bool lifts_by_conversion(tally_monoid monoid) {
+    switch (monoid) {
+    case TALLY_MONOID_sum:
+    case TALLY_MONOID_prod:
+    case TALLY_MONOID_min:
+    case TALLY_MONOID_max:
+    case TALLY_MONOID_band:
+    case TALLY_MONOID_bor:
+    case TALLY_MONOID_bxor:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_level *level = plan->device->level;
+    const tally_dtype acc = plan->kernels->acc_type;
+    if (c->exact || c->monoid == TALLY_MONOID_user || acc == TALLY_DEFAULT)
+        return;
+    const bool as_they_are = plan->direct && plan->direct->groups;
+    const tally_dtype type = as_they_are ? c->desc.in : wraps_in_32_bits(c, acc) ? TALLY_U32 : scanned_type(acc);
+    plan->lifted = (tally_cpu_lifted){level->types[type]->same_scan[combining(c->monoid)], type, as_they_are};
+}
+
+static const void *lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
+                        tally_cpu_lifted_block *block) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_dtype acc = plan->kernels->acc_type, type = plan->lifted.type;
+    if (plan->lifted.as_they_are || (c->desc.in == type && lifts_by_conversion(c->monoid)))
+        return x;
+    if (lifts_by_conversion(c->monoid)) {
+        plan->device->level->convert[c->desc.in][type](x, n, block->lifted);
+        return block->lifted;
+    }
+    plan->kernels->fold_rows(&plan->context, x, y, n, 1, acc == type ? block->lifted : block->narrow);
+    if (acc != type)
+        plan->device->level->convert[acc][type](block->narrow, n, block->lifted);
+    return block->lifted;
+}
+
+void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, size_t count, void *numbers) {
+    const tally_dtype from = plan->kernels->acc_type, to = plan->lifted.type;
+    if (from == to || plan->lifted.as_they_are)
+        memcpy(numbers, acc, count * plan->acc_bytes);
+    else
+        plan->device->level->convert[from][to](acc, count, numbers);
+}
+
+void tally_cpu_narrow(const tally_cpu_plan *plan, const void *numbers, size_t count, void *acc) {
+    const tally_dtype from = plan->lifted.type, to = plan->kernels->acc_type;
+    if (from == to || plan->lifted.as_they_are)
+        memcpy(acc, numbers, count * plan->acc_bytes);
+    else
+        plan->device->level->convert[from][to](numbers, count, acc);
+}
+
+/* Narrow accumulators are values, whose conversions go through the wider type as well. */
+void tally_cpu_lower_numbers(const tally_cpu_plan *plan, const void *numbers, size_t count, tally_counts counts,
+                             void *out) {
+    const tally_dtype from = plan->lifted.type, to = plan->base.computation.desc.out;
+    if (plan->lifted.as_they_are)
+        memcpy(out, numbers, count * plan->base.computation.out_bytes);
+    else if (from == plan->kernels->acc_type)
+        plan->lower(plan, numbers, count, counts, out);
+    else
+        plan->device->level->convert[from][to](numbers, count, out);
+}
+
+void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                           uint64_t length, unsigned worker, const void *acc, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
+    const size_t bytes = tally_dtype_size(plan->lifted.type);
+    const tally_cpu_scan_options how = {.reverse = c->reverse};
+    tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
+    uint64_t carry;
+    tally_cpu_widen(plan, acc, 1, &carry);
+    for (uint64_t done = 0, count; done < n; done += count) {
+        count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
+        const uint64_t first = c->reverse ? n - done - count : done;
+        const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
+        /* the value before the block, then those after each element; the other way round in a reverse scan */
+        char *before = tally_at_mutable(block->scanned, c->reverse ? count : 0, bytes);
+        char *after = tally_at_mutable(block->scanned, c->reverse ? 0 : 1, bytes);
+        memcpy(before, &carry, bytes);
+        plan->lifted.scan->scan(lifted, count, how, &carry, after);
+        memcpy(&carry, c->reverse ? after : after + (count - 1) * bytes, bytes);
+        const char *prefixes = exclusive == c->reverse ? (char *)block->scanned + bytes : (char *)block->scanned;
+        const uint64_t number = index + first;
+        const uint64_t elements = c->reverse ? length - number - exclusive : number + !exclusive;
+        tally_cpu_lower_numbers(plan, prefixes, count, (tally_counts){NULL, elements, c->reverse ? -1 : 1},
+                                tally_at_mutable(out, first, c->out_bytes));
+    }
+}
+
+void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
+                             tally_cpu_lifted_block *block, const void *start, void *acc, void *to) {
+    const tally_cpu_scan_options how = {.reverse = plan->base.computation.reverse, .exclusive = exclusive};
+    plan->lifted.scan->groups(lift(plan, x, y, n, block), block->heads, n, how, start, acc, to);
+}

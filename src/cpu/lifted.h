@@ -1,0 +1,39 @@
+/* Scans of accumulators that are a number: elements are lifted to accumulators, these are scanned by the kernel of
+ * their own type, and the prefixes are lowered. The three loops take a block at a time, which stays in the first-level
+ * cache. So every operator is scanned in vectors, into every type. */
+#ifndef TALLY_CPU_LIFTED_H
+#define TALLY_CPU_LIFTED_H
+
+#include "cpu/cpu.h"
+
+/* The worker scratch of the functions below, from its start. All arrays are of TALLY_CPU_LIFTED_BLOCK elements. */
+typedef struct tally_cpu_lifted_block {
+    _Alignas(64) int8_t heads[TALLY_CPU_LIFTED_BLOCK];
+    _Alignas(64) uint64_t narrow[TALLY_CPU_LIFTED_BLOCK];
+    _Alignas(64) uint64_t lifted[TALLY_CPU_LIFTED_BLOCK];
+    _Alignas(64) uint64_t scanned[TALLY_CPU_LIFTED_BLOCK + 1];
+    _Alignas(64) uint64_t counts[TALLY_CPU_LIFTED_BLOCK];
+    _Alignas(64) uint64_t picked[TALLY_CPU_BATCH];
+} tally_cpu_lifted_block;
+
+/* Chooses plan->lifted for a plan whose kernels are chosen. */
+void tally_cpu_lifted_choose(tally_cpu_plan *plan);
+
+/* As tally_cpu_scan_run. */
+void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
+                           uint64_t length, unsigned worker, const void *acc, void *out);
+
+/* n elements at most a block, of groups that begin at block->heads, as numbers of plan->lifted.type: start and *acc are
+ * such numbers, too. The prefixes go to 'to'. */
+void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
+                             tally_cpu_lifted_block *block, const void *start, void *acc, void *to);
+
+/* Between accumulators and the numbers that are scanned. */
+void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, size_t count, void *numbers);
+void tally_cpu_narrow(const tally_cpu_plan *plan, const void *numbers, size_t count, void *acc);
+
+/* Prefixes to results. */
+void tally_cpu_lower_numbers(const tally_cpu_plan *plan, const void *numbers, size_t count, tally_counts counts,
+                             void *out);
+
+#endif
