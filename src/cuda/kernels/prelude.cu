@@ -92,6 +92,27 @@ template <int Width, class T> inline few<T, Width> load_few(const T *from) {
     return f;
 }
 
+/* The 16 bytes that begin 'shift' bytes into 'low', below 16, and end in 'high'. */
+inline uint4 straddling(const uint4 &low, const uint4 &high, uint32 shift) {
+    uint32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    const bool by_two = shift & 8, by_one = shift & 4;
+#pragma unroll
+    for (int k = 0; k < 6; k++)
+        w[k] = by_two ? w[k + 2] : w[k];
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+        w[k] = by_one ? w[k + 1] : w[k];
+    const uint32 bits = shift % 4 * 8;
+    return {__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits), __funnelshift_r(w[2], w[3], bits),
+            __funnelshift_r(w[3], w[4], bits)};
+}
+/* 16 bytes at any address of which all bytes of the two vectors that they lie in may be read. Neighbouring threads share
+ * those, so they stay in the first-level cache. */
+inline uint4 load_straddling(const void *from) {
+    const uint4 *at = (const uint4 *)((uint64)from & ~15ull);
+    return straddling(at[0], at[1], (uint32)((uint64)from & 15));
+}
+
 /* A result at an aligned address, which the caches need not keep. */
 template <class T> inline void store_aligned_once(T *to, T value) {
     typename word_of<sizeof(T)>::type bits;

@@ -1,31 +1,66 @@
-/* Shared by reduce.cu and cluster.cu: a chunk of a row, folded by one thread block. */
+/* What reduce.cu and cluster.cu share: a chunk of a row, folded by one thread block. */
 
 struct row {
     const in_t *x, *y;
     uint64 extent, before;
-    bool aligned; /* to 16 bytes, x and y */
+    uint64 from, to; /* vectors of elements between these can be loaded without reading outside of the arrays */
+    bool aligned;    /* to 16 bytes, x and y */
 };
 
 inline value_t second_of(const row &r, uint64 at) {
     return HAS_SECOND ? value_of(load(r.y + at)) : value_t(0);
 }
 
-/* This thread's 'Count' vectors of a step, from aligned addresses. */
-template <int Threads, int Count> inline void add_vectors(const row &r, uint64 at, lanes &l) {
-    in_t a[Count * VECTOR], b[Count * VECTOR];
+/* Vectors that are not aligned are loaded as the two that they lie across, which reach into the row's neighbours. */
+inline row row_of(const reduce_args &p, uint64 number) {
+    row r = {
+        p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, VECTOR, 0, false};
+    const uint64 before = number * p.extent, after = (p.rows - 1 - number) * p.extent;
+    r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
+    if (r.aligned || before >= VECTOR)
+        r.from = 0;
+    r.to = r.aligned || after >= VECTOR ? r.extent : r.extent < VECTOR ? 0 : r.extent - VECTOR;
+    return r;
+}
+inline bool takes_vectors(const row &r, uint64 begin, uint64 end) {
+    return begin >= r.from && end <= r.to;
+}
+
+/* A vector of elements at any address: see takes_vectors. */
+template <bool Aligned> inline void load_vector(const in_t *from, in_t *to) {
+    const uint4 bits = Aligned ? __ldcs((const uint4 *)from) : load_straddling(from);
+    memcpy(to, &bits, 16);
+}
+
+/* This thread's vectors of a step, those that 'loads' names. Those that are not aligned take twice the loads, so half
+ * as many are under way at a time. */
+template <bool Aligned, int Threads, int Unroll, class Loads>
+inline void add_vectors(const row &r, uint64 at, lanes &l, Loads loads) {
+    constexpr int some = Aligned || Unroll == 1 ? Unroll : Unroll / 2;
+#pragma unroll 1
+    for (int first = 0; first < Unroll; first += some) {
+        in_t a[some * VECTOR], b[some * VECTOR];
+        const uint64 from = at + first * Threads * VECTOR;
 #pragma unroll
-    for (int u = 0; u < Count; u++) {
-        uint4 bits = __ldcs((const uint4 *)(r.x + at + u * Threads * VECTOR));
-        memcpy(a + u * VECTOR, &bits, 16);
+        for (int u = 0; u < some; u++)
+            if (loads(first + u))
+                load_vector<Aligned>(r.x + from + u * Threads * VECTOR, a + u * VECTOR);
+#pragma unroll
+        for (int u = 0; u < some && HAS_SECOND; u++)
+            if (loads(first + u))
+                load_vector<Aligned>(r.y + from + u * Threads * VECTOR, b + u * VECTOR);
+#pragma unroll
+        for (int u = 0; u < some; u++)
+            if (loads(first + u))
+                add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + from + u * Threads * VECTOR);
     }
-#pragma unroll
-    for (int u = 0; u < Count && HAS_SECOND; u++) {
-        uint4 bits = __ldcs((const uint4 *)(r.y + at + u * Threads * VECTOR));
-        memcpy(b + u * VECTOR, &bits, 16);
-    }
-#pragma unroll
-    for (int u = 0; u < Count; u++)
-        add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + at + u * Threads * VECTOR);
+}
+template <int Threads, int Unroll, class Loads>
+inline void add_vectors(const row &r, uint64 at, lanes &l, Loads loads) {
+    if (r.aligned)
+        add_vectors<true, Threads, Unroll>(r, at, l, loads);
+    else
+        add_vectors<false, Threads, Unroll>(r, at, l, loads);
 }
 
 inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
@@ -35,17 +70,18 @@ inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
             l.add(k, value_of(load(r.x + from + k)), second_of(r, from + k), r.before + from + k);
 }
 
-/* A step that is not whole or not aligned. It is rare and not unrolled, because unrolling would take registers from the
- * whole steps. */
+/* A step that is not whole, or at an end of the array: there the thread's first vector, or those after its last, cannot
+ * be loaded as such. Elements are added in their order. */
 template <int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
+    const auto place = [&](int u) { return at + u * Threads * VECTOR; };
+    const auto loads = [&](int u) { return place(u) + VECTOR <= end && takes_vectors(r, place(u), place(u) + VECTOR); };
+    if (!loads(0))
+        add_singles(r, place(0), end, l);
+    add_vectors<Threads, Unroll>(r, at, l, loads);
 #pragma unroll 1
-    for (int u = 0; u < Unroll; u++) {
-        uint64 from = at + u * Threads * VECTOR;
-        if (r.aligned && from + VECTOR <= end)
-            add_vectors<Threads, 1>(r, from, l);
-        else
-            add_singles(r, from, end, l);
-    }
+    for (int u = 1; u < Unroll; u++)
+        if (!loads(u))
+            add_singles(r, place(u), end, l);
 }
 
 /* For operators that commute: in every step each thread has the vectors at its own place. */
@@ -57,8 +93,8 @@ template <int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 
     int steps = 0;
     for (uint64 step = begin; step < end; step += STEP) {
         uint64 at = step + threadIdx.x * VECTOR;
-        if (r.aligned && step + STEP <= end)
-            add_vectors<Threads, Unroll>(r, at, l);
+        if (step + STEP <= end && takes_vectors(r, step, step + STEP))
+            add_vectors<Threads, Unroll>(r, at, l, [](int) { return true; });
         else
             add_rest<Threads, Unroll>(r, at, end, l);
         if (++steps == STEPS_A_LANE) {
@@ -86,8 +122,7 @@ template <int Threads, int Unroll> inline acc_t fold_in_order(const row &r, uint
 }
 
 template <int Threads, int Unroll> inline acc_t fold_row(const reduce_args &p, uint64 number) {
-    row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, false};
-    r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
+    const row r = row_of(p, number);
     uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
     return COMMUTES ? fold_steps<Threads, Unroll>(r, begin, end) : fold_in_order<Threads, Unroll>(r, begin, end);
 }

@@ -34,17 +34,30 @@ struct results_writer {
         ((uint4 *)memory)[vector_of_results(stretch * VECTORS + at / A_VECTOR)] = bits;
     }
 };
+/* Whole vectors to aligned addresses, and single bytes at both ends. Where results lie otherwise in memory than in the
+ * ring, a vector is made of two. */
 inline void write_out(const uint8 *memory, int thread, result_t *to, const part &w) {
-    constexpr int a_vector = 16 / sizeof(result_t);
     const uint4 *vectors = (const uint4 *)memory;
-    if (shift_of(to) == 0 && w.from == 0 && w.to % a_vector == 0) {
+    const uint64 origin = (uint64)to, begin = (uint64)(to + w.from), end = (uint64)(to + w.to);
+    const uint32 shift = (uint32)(0 - origin & 15);
+    uint64 first = begin + 15 & ~15ull, last = end & ~15ull;
+    if (first > last)
+        first = last = end;
+    const auto write_bytes = [&](uint64 from, uint64 until) {
+        for (uint64 a = from + thread; a < until; a += FINISHERS) {
+            const int at = (int)(a - origin);
+            *(uint8 *)a = ((const uint8 *)&vectors[vector_of_results(at / 16)])[at % 16];
+        }
+    };
+    write_bytes(begin, first);
+    write_bytes(last, end);
 #pragma unroll 4
-        for (int v = thread; v < w.to / a_vector; v += FINISHERS)
-            __stcs((uint4 *)to + v, vectors[vector_of_results(v)]);
-    } else {
-#pragma unroll 4
-        for (int e = w.from + thread; e < w.to; e += FINISHERS)
-            store(to + e, ((const result_t *)&vectors[vector_of_results(e / a_vector)])[e % a_vector]);
+    for (uint64 a = first + 16 * thread; a < last; a += 16 * FINISHERS) {
+        const int v = (int)((a - origin) / 16);
+        uint4 bits = vectors[vector_of_results(v)];
+        if (shift)
+            bits = straddling(bits, vectors[vector_of_results(v + 1)], shift);
+        __stcs((uint4 *)a, bits);
     }
 }
 

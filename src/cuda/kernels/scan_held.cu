@@ -64,10 +64,15 @@ struct held {
             vector = (uint64)gridDim.x * blockDim.x * HELD_ROWS - 1 - vector;
         low = vector * HELD_VECTOR;
         count = low >= p.n ? 0 : p.n - low < HELD_VECTOR ? (int)(p.n - low) : (int)HELD_VECTOR;
-        if (((uint64)p.x & 15) == 0 && count == HELD_VECTOR)
+        const uint32 shift = (uint32)((uint64)p.x & 15);
+        if (shift == 0 && count == HELD_VECTOR) {
             bits = __ldcg((const uint4 *)(p.x + low));
-        else
+        } else if (low >= HELD_VECTOR && low + 2 * HELD_VECTOR <= p.n) { /* two vectors that it lies across */
+            const uint4 *at = (const uint4 *)((uint64)(p.x + low) & ~15ull);
+            bits = straddling(__ldcg(at), __ldcg(at + 1), shift);
+        } else {
             bits = gather(p.x + low, count);
+        }
     }
     /* Adds the elements to 'left' in logical order, and calls each(k, before, after) for element k with the sums before
      * and after it. */

@@ -94,9 +94,12 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     };
 #if COMMUTES
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
+    const uint32 shift = shift_of(p.x + t.low); /* where they are not aligned, a vector is made of two */
     auto add_vector = [&](int v, bool all) {
         in_t few[a_vector];
         uint4 bits = ((const uint4 *)memory)[v];
+        if (shift)
+            bits = straddling(bits, ((const uint4 *)memory)[v + 1], shift);
 #if SUMS_BYTES
         if (all) {
             sum.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.a0));
@@ -112,7 +115,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
                 sum = combine(sum, lifted_at(e, few[k]));
         }
     };
-    if (shift_of(p.x + t.low) == 0 && SMALL) {
+    if (SMALL) {
         if (from == 0 && to == TILE) {
 #pragma unroll 10
             for (int v = thread; v < vectors; v += SUMMERS)
