@@ -95,8 +95,8 @@ static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uin
 
 static void choose_wide_panel(const tally_cuda_device *device, const tally_computation *c,
                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    const unsigned width = shape->inner % sizes->column_width ? 1 : sizes->column_width;
-    uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / width), across = shape->inner / width;
+    const unsigned width = sizes->column_width;
+    uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / width), across = divide_up(shape->inner, width);
     uint64_t wide = PANEL_BYTES / (width * c->in_bytes);
     while (wide < threads && shape->extent * wide / threads < ROWS_A_THREAD)
         wide *= 2;

@@ -128,9 +128,9 @@ bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_comp
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t vectors = shape->extent / sizes->vector;
     const bool commutes = c->entry || c->user.commutes;
-    if (shape->inner != 1)
+    if (shape->inner != 1 && shape->extent != 1)
         return false;
-    if (shape->extent > 1 && shape->extent <= TINY_ROW && cut->groups <= UINT32_MAX) {
+    if (shape->extent <= TINY_ROW && cut->groups <= UINT32_MAX) {
         cut->path = TALLY_CUDA_TINY_ROWS;
         return true;
     }

@@ -23,9 +23,15 @@ template <int Width> struct stretch {
     uint64 rows_a_step, rows_a_stride; /* step and stride in rows */
     bool aligned;         /* x and y can be loaded Width elements at a time */
 
+    /* Whether all elements that the words around Width of them hold are the slab's. */
+    bool has_words(uint64 i) const {
+        return i >= Width && i + 2 * Width <= end;
+    }
     few<in_t, Width> load_any(const in_t *from, uint64 i) const {
         if (aligned && i + Width <= end)
             return load_few<Width>(from + i);
+        if (Width > 1 && !aligned && has_words(i))
+            return load_few_straddling<Width>(from + i);
         few<in_t, Width> f = {};
 #pragma unroll
         for (int k = 0; k < Width; k++)
@@ -37,11 +43,14 @@ template <int Width> struct stretch {
 
 /* ---- results ---- */
 
-template <int Width> inline void give_columns(const columns_args &p, uint64 column, const acc_t *acc) {
-    if (p.to.carry || p.to.total) {
+/* Of Width columns the first 'count', at least one. */
+template <int Width>
+inline void give_columns(const columns_args &p, uint64 column, uint64 count, const acc_t *acc) {
+    if (p.to.carry || p.to.total || count < Width) {
 #pragma unroll
         for (int k = 0; k < Width; k++)
-            give(p.to, column + k, acc[k]);
+            if (k < count)
+                give(p.to, column + k, acc[k]);
         return;
     }
     few<result_t, Width> results;

@@ -23,16 +23,26 @@ inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     return b;
 }
 
-/* Adds the next rows to the lanes. Whole: all of them are there, and aligned. */
-template <int Width, bool Whole> inline void add_rows(const stretch<Width> &s, lane_t *lanes) {
+/* How rows are loaded: WHOLE, all of them are there, and aligned; ACROSS, as the words that they lie across, which are
+ * there; or ANY. */
+enum way { WHOLE, ACROSS, ANY };
+template <int Width, way Way> inline few<in_t, Width> load_row(const stretch<Width> &s, const in_t *from, uint64 i) {
+    return Way == WHOLE ? load_few<Width>(from + i)
+           : Way == ACROSS ? load_few_straddling<Width>(from + i)
+                           : s.load_any(from, i);
+}
+
+/* Adds the next rows to the lanes. */
+template <int Width, way Way> inline void add_rows(const stretch<Width> &s, lane_t *lanes) {
     constexpr int AHEAD = rows_ahead(Width);
+    constexpr bool Whole = Way != ANY;
     few<in_t, Width> x[AHEAD], y[AHEAD];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
         uint64 i = s.at + u * s.step;
-        x[u] = Whole ? load_few<Width>(s.x + i) : s.load_any(s.x, i);
+        x[u] = load_row<Width, Way>(s, s.x, i);
         if (HAS_SECOND)
-            y[u] = Whole ? load_few<Width>(s.y + i) : s.load_any(s.y, i);
+            y[u] = load_row<Width, Way>(s, s.y, i);
     }
 #pragma unroll
     for (int u = 0; u < AHEAD; u++)
@@ -63,10 +73,13 @@ template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
     }
     int steps = 0;
     while (s.at < s.end) {
-        if (s.aligned && s.at + (AHEAD - 1) * s.step + Width <= s.end)
-            add_rows<Width, true>(s, lanes);
+        const uint64 last = s.at + (AHEAD - 1) * s.step;
+        if (s.aligned && last + Width <= s.end)
+            add_rows<Width, WHOLE>(s, lanes);
+        else if (Width > 1 && !s.aligned && s.has_words(s.at) && s.has_words(last))
+            add_rows<Width, ACROSS>(s, lanes);
         else
-            add_rows<Width, false>(s, lanes);
+            add_rows<Width, ANY>(s, lanes);
         s.at += s.stride;
 #pragma unroll
         for (int k = 0; k < Width; k++)
@@ -102,7 +115,8 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     s.stride = s.rows_a_stride * p.inner;
     s.at = first * p.inner + b.in_slab + column;
     s.end = column < b.columns ? end * p.inner : 0;
-    s.aligned = (((uint64)(s.x + s.at) | (uint64)(HAS_SECOND ? s.y + s.at : nullptr)) & (Width * sizeof(in_t) - 1)) == 0;
+    s.aligned = (((uint64)(s.x + s.at) | (uint64)(HAS_SECOND ? s.y + s.at : nullptr) | s.step * sizeof(in_t)) &
+                 (Width * sizeof(in_t) - 1)) == 0;
 #pragma unroll
     for (int k = 0; k < Width; k++)
         s.row[k] = p.before + first + (column + k) / p.panel;
@@ -117,7 +131,7 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
         fold_stretch(stretch_of<Width>(p, b, spot), acc);
     if (p.groups == 1 && p.chunks == 1) {
         if (works && spot < b.columns)
-            give_columns<Width>(p, b.column + spot, acc);
+            give_columns<Width>(p, b.column + spot, b.columns - spot, acc);
         return;
     }
     __syncthreads(); /* earlier use of the memory */

@@ -106,11 +106,40 @@ inline uint4 straddling(const uint4 &low, const uint4 &high, uint32 shift) {
     return {__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits), __funnelshift_r(w[2], w[3], bits),
             __funnelshift_r(w[3], w[4], bits)};
 }
-/* 16 bytes at any address of which all bytes of the two vectors that they lie in may be read. Neighbouring threads share
+/* 16 bytes at any address; all bytes of the two vectors that they lie across may be read. Neighbouring threads share
  * those, so they stay in the first-level cache. */
 inline uint4 load_straddling(const void *from) {
     const uint4 *at = (const uint4 *)((uint64)from & ~15ull);
     return straddling(at[0], at[1], (uint32)((uint64)from & 15));
+}
+
+/* Neighbouring elements at any address that is a multiple of their size, in the two words that they lie across; the
+ * bytes of both may be read. */
+inline uint4 straddling_words(const uint4 *at, uint32 shift) {
+    return straddling(at[0], at[1], shift);
+}
+inline uint2 straddling_words(const uint2 *at, uint32 shift) {
+    const uint2 low = at[0], high = at[1];
+    const uint32 bits = shift % 4 * 8, w0 = shift & 4 ? low.y : low.x, w1 = shift & 4 ? high.x : low.y,
+                 w2 = shift & 4 ? high.y : high.x;
+    return {__funnelshift_r(w0, w1, bits), __funnelshift_r(w1, w2, bits)};
+}
+inline uint32 straddling_words(const uint32 *at, uint32 shift) {
+    return __funnelshift_r(at[0], at[1], shift * 8);
+}
+inline uint16 straddling_words(const uint16 *at, uint32 shift) {
+    return shift ? (uint16)(at[0] >> 8 | at[1] << 8) : at[0];
+}
+inline uint8 straddling_words(const uint8 *at, uint32) {
+    return *at;
+}
+template <int Width, class T> inline few<T, Width> load_few_straddling(const T *from) {
+    typedef typename word_of<Width * sizeof(T)>::type word;
+    few<T, Width> f;
+    const uint32 shift = (uint32)((uint64)from & (sizeof f - 1));
+    const word bits = straddling_words((const word *)((uint64)from - shift), shift);
+    memcpy(&f, &bits, sizeof f);
+    return f;
 }
 
 /* A result at an aligned address, which the caches need not keep. */

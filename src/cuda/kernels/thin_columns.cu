@@ -19,7 +19,7 @@ template <int Width> struct thin_rows {
         s.x = p.x + slab;
         s.y = HAS_SECOND ? p.y + slab : nullptr;
         s.end = p.extent * p.inner;
-        s.aligned = (((uint64)(s.x + column) | (uint64)(HAS_SECOND ? s.y + column : nullptr)) &
+        s.aligned = (((uint64)(s.x + column) | (uint64)(HAS_SECOND ? s.y + column : nullptr) | p.inner * sizeof(in_t)) &
                      (Width * sizeof(in_t) - 1)) == 0;
 #pragma unroll
         for (int r = 0; r < THIN; r++)
@@ -46,7 +46,7 @@ template <int Width> struct thin_rows {
                 }
             acc[k] = widen(sum);
         }
-        give_columns<Width>(p, outer * p.inner + column, acc);
+        give_columns<Width>(p, outer * p.inner + column, p.inner - column, acc);
     }
 };
 

@@ -1,13 +1,13 @@
-/* Reductions of many rows of two to four elements. A thread takes as many rows as a vector of 16 bytes has elements:
+/* Reductions of many rows of one to four elements. A thread takes as many rows as a vector of 16 bytes has elements:
  * together they are whole vectors, as many as a row has elements, and their results are neighbours. */
 
 /* A thread's vectors are neighbours, so each load of a warp takes a part of every sector that the warp reads, and its
  * next loads take the rest. The first-level cache must keep the sectors in between. On an H200 2^24 rows of three f32
  * took 62.8 us this way, and 67.2 with loads that tell the caches to keep nothing. */
-template <int Extent> inline void load_tiny(const in_t *from, in_t *to) {
+template <int Extent> inline void load_tiny(const in_t *from, bool aligned, in_t *to) {
 #pragma unroll
     for (int v = 0; v < Extent; v++) {
-        const uint4 bits = ((const uint4 *)from)[v];
+        const uint4 bits = aligned ? ((const uint4 *)from)[v] : load_straddling(from + v * VECTOR);
         memcpy(to + v * VECTOR, &bits, 16);
     }
 }
@@ -24,11 +24,12 @@ template <int Extent> inline void fold_tiny_rows_of(const tiny_rows_args &p) {
     const uint64 row = (blockIdx.x * (uint64)BLOCK + threadIdx.x) * VECTOR;
     const in_t *from_x = p.x + row * Extent, *from_y = HAS_SECOND ? p.y + row * Extent : nullptr;
     in_t x[Extent * VECTOR], y[Extent * VECTOR];
-    if (row + VECTOR <= p.rows && (((uint64)from_x | (uint64)from_y) & 15) == 0) {
+    const bool aligned = (((uint64)from_x | (uint64)from_y) & 15) == 0, is_whole = row + VECTOR <= p.rows;
+    if (is_whole && (aligned || (row && row + 2 * VECTOR <= p.rows))) { /* vectors across reach into the neighbours' */
         few<result_t, VECTOR> results;
-        load_tiny<Extent>(from_x, x);
+        load_tiny<Extent>(from_x, aligned, x);
         if (HAS_SECOND)
-            load_tiny<Extent>(from_y, y);
+            load_tiny<Extent>(from_y, aligned, y);
 #pragma unroll
         for (int r = 0; r < VECTOR; r++)
             results.element[r] = fold_tiny<Extent>(x + r * Extent, y + r * Extent);
@@ -46,7 +47,9 @@ template <int Extent> inline void fold_tiny_rows_of(const tiny_rows_args &p) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_tiny_rows(tiny_rows_args p) {
-    if (p.extent == 2)
+    if (p.extent == 1)
+        fold_tiny_rows_of<1>(p);
+    else if (p.extent == 2)
         fold_tiny_rows_of<2>(p);
     else if (p.extent == 3)
         fold_tiny_rows_of<3>(p);
