@@ -93,10 +93,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
 /* ---- reductions by segments and keys ---- */
 
 enum {
-    FOLD_VECTORS = 8, /* of 16 bytes a thread of a tile of a reduction by segments; two tiles are in shared memory */
-    FOLD_SHARED =
-        24 << 10,  /* bytes a tile of a reduction by keys, with where its runs begin; the keys are in registers */
-    MOST_KEYS = 32 /* a thread, half as many if they are long */
+    FOLD_SHARED = 16 << 10, /* bytes of a tile; of a reduction by segments two are in shared memory */
+    MOST_ITEMS = 32         /* of a thread, half as many if it keeps long keys in registers */
 };
 
 /* Whether elements, and what a lane keeps of them, have 4 bytes, from sm_90 on, where it was measured. */
@@ -141,14 +139,12 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
 }
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
-    bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
-    unsigned element = (unsigned)c->in_bytes * (two ? 2 : 1);
-    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * FOLD_VECTORS * 16 / element;
-    if (keys) {
-        s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (c->index_bytes > 4 ? MOST_KEYS / 2 : MOST_KEYS);
-        while (s->fold_tile * (element + sizeof(uint16_t)) > FOLD_SHARED)
-            s->fold_tile /= 2;
-    }
+    const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
+    const unsigned element = (unsigned)most(in, result) + (two ? in : 0); /* results take the elements' place */
+    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (keys && c->index_bytes > 4 ? MOST_ITEMS / 2 : MOST_ITEMS);
+    while (s->fold_tile * element > FOLD_SHARED)
+        s->fold_tile /= 2;
     /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. */
     s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : c->index_bytes > 4 ? 6 : 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);

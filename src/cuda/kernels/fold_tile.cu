@@ -1,32 +1,28 @@
 /* Shared by reductions by segments and by keys. The input is cut into tiles of consecutive elements, which pass through
- * shared memory. There a group is just a stretch of the tile. One thread or a few fold a short stretch, a warp a longer
- * one, and the whole block a very long one or a tile without a boundary. The parts of groups that cross several tiles
- * are kept, and the last launch folds them (fold_cuts.cu). Only the groups' boundaries decide which elements are folded
- * in which order, so a result has the same bits every run.
- *
- * The limit is not memory but the instructions that go with each tile, so a tile has few threads with many elements
- * each: measured on an H200, 128 threads of 32 elements against 256 of 16. */
+ * shared memory. A bit for each element says whether a group begins there: such an element is a head. Each thread goes
+ * over ITEMS neighbouring elements. The elements between two of its heads are a whole group. Those before its first head
+ * and after its last are joined with the other threads' by a segmented scan. Results take the place of the elements, in
+ * the order of their heads, so that they can be stored side by side. A group that reaches over several tiles leaves a
+ * part in each, and the last launch folds those (fold_cuts.cu). The positions of the groups alone decide which elements
+ * are folded in which order, so a result has the same bits every run. */
 enum {
     TILE = FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
-    SHORT = 64, /* elements of one group that a thread folds */
-    LONG = TILE / 2, /* from this length on the whole block folds a stretch */
-    LONGER = TILE / (SHORT + 1) + 2 /* stretches of more than SHORT elements, and the two ends */
+    ITEMS = TILE / BLOCK,
+    HEAD_WORDS = TILE / WARP,
+    PLACE = TILE * (sizeof(in_t) > sizeof(result_t) ? sizeof(in_t) : sizeof(result_t)) /* bytes of a tile */
 };
-static_assert(SHORT <= LANE_LIMIT);
-
-enum tile_end { WITHIN, FROM_BEFORE, GOES_ON };
-struct stretch {
-    uint32 begin, end;
-    result_t *to;
-    tile_end end_of_tile; /* instead of a group that lies within the tile */
-};
+static_assert(ITEMS <= WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0 && HEAD_WORDS <= BLOCK);
 
 struct tile_memory {
-    stretch longer[LONGER];
-    alignas(16) uint8 before[sizeof(acc_t)], after[sizeof(acc_t)]; /* of the stretches at the tile's ends */
-    uint32 count;   /* of 'longer' */
-    uint32 goes_on; /* whether a group begins in the tile and ends after it */
+    uint32 heads[HEAD_WORDS]; /* a bit for each element */
+    uint32 ranks[HEAD_WORDS]; /* the number of heads before each word */
+    uint32 of_warp[WARPS];
+    alignas(16) uint8 of_warps[WARPS][sizeof(acc_t)]; /* since the last head of each warp */
+    uint32 has_head[WARPS];
+    alignas(16) uint8 before[sizeof(acc_t)], after[sizeof(acc_t)]; /* before the first head, and from the last on */
+    uint32 first_head, last_head;
+    uint32 goes_on; /* whether a group begins in the tile and goes on behind it */
 };
 
 /* A tile in shared memory. */
@@ -157,22 +153,6 @@ inline acc_t fold_part(const tile &t, const part &mine) {
     return acc;
 }
 
-/* Folds the accumulators of 'width' neighbouring threads, a power of two, in order; the first thread has the result. */
-inline acc_t fold_threads(acc_t acc, uint32 width) {
-#pragma unroll 1
-    for (uint32 d = 1; d < width; d *= 2) {
-        acc_t next = from_above(acc, d);
-        if ((threadIdx.x & (2 * d - 1)) == 0)
-            acc = combine(acc, next);
-    }
-    return acc;
-}
-
-/* A warp folds a stretch. */
-inline acc_t fold_stretch(const tile &t, uint32 begin, uint32 end) {
-    return fold_threads(fold_part(t, part_of(begin, end, WARP, threadIdx.x % WARP)), WARP);
-}
-
 /* The block folds a stretch; thread 0 has the result. */
 inline acc_t fold_together(const tile &t, uint32 begin, uint32 end) {
     return fold_block<BLOCK>(fold_part(t, part_of(begin, end, BLOCK, threadIdx.x)));
@@ -202,79 +182,143 @@ inline acc_t fold_whole(const tile &t) {
     return fold_block<BLOCK>(acc);
 }
 
-/* ---- groups as stretches of a tile ---- */
+/* ---- heads ---- */
 
-/* Only stretches that overlap, from bad offsets that are found out while running, are too many. */
-inline void leave_to_warps(tile_memory &s, uint32 begin, uint32 end, uint32 count, result_t *to) {
-    uint32 at = atomicAdd(&s.count, 1);
-    if (at < LONGER)
-        s.longer[at] = {begin, end < count ? end : count, to, end > count ? GOES_ON : WITHIN};
-    if (end > count)
-        s.goes_on = 1;
-}
-
-/* The binary logarithm of the number of threads that share each of that many groups, so that most threads have work. */
-inline uint32 shift_for(uint32 groups) {
-    int shift = __clz(groups - 1) - __clz(BLOCK - 1);
-    return shift < 0 ? 0 : shift < 5 ? shift : 5;
-}
-
-/* The accumulator of a stretch of 'count' elements. */
-inline void give(tile_memory &s, const tile &t, const acc_t &acc, uint32 begin, uint32 count, result_t *to,
-                 tile_end which) {
-    if (which == WITHIN)
-        put(to, lower(acc, count, t.first + begin));
-    else
-        *(acc_t *)(which == FROM_BEFORE ? s.before : s.after) = acc;
-}
-
-/* One thread's group, [begin, end) of the tile; if it ends after the tile, end > count. */
-inline void fold_alone(tile_memory &s, const tile &t, uint32 begin, uint32 end, result_t *to) {
-    if (end - begin <= SHORT && end <= t.count)
-        put(to, lower(widen(fold_lane(t, begin, end, 1)), end - begin, t.first + begin));
-    else
-        leave_to_warps(s, begin, end, t.count, to);
-}
-
-/* The same for 1 << shift threads that share a group. All threads of a warp call this, also those without a group. */
-inline void fold_shared(tile_memory &s, const tile &t, bool exists, uint32 begin, uint32 end, result_t *to,
-                        uint32 shift) {
-    const uint32 width = 1u << shift, number = threadIdx.x & (width - 1), last = end < t.count ? end : t.count;
-    const tile_end which = end > t.count ? GOES_ON : WITHIN;
-    const bool is_short = exists && last - begin <= SHORT << shift, leads = number == 0;
-    if (exists && !is_short && leads)
-        leave_to_warps(s, begin, end, t.count, to);
-    const part mine = part_of(begin, is_short ? last : begin, width, number);
-    const acc_t acc = fold_threads(widen(fold_lane(t, mine.begin, mine.end, mine.step)), width);
-    if (is_short && leads) {
-        give(s, t, acc, begin, last - begin, to, which);
-        if (which == GOES_ON)
-            s.goes_on = 1;
+/* Numbers the heads once all bits are there, and returns how many there are. All threads of the block call this. */
+inline uint32 rank_heads(tile_memory &s) {
+    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const uint32 mine = threadIdx.x < HEAD_WORDS ? __popc(s.heads[threadIdx.x]) : 0;
+    uint32 sum = mine, all = 0, before = 0;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const uint32 left = __shfl_up_sync(ALL_LANES, sum, d);
+        if (lane >= d)
+            sum += left;
     }
-}
-
-/* The last warp, which has the least to do, folds the part of the group that is open where the tile begins. */
-inline void fold_open(tile_memory &s, const tile &t, uint32 open) {
-    if (open <= LONG && threadIdx.x / WARP == WARPS - 1) {
-        acc_t acc = fold_stretch(t, 0, open);
-        if (threadIdx.x % WARP == 0)
-            *(acc_t *)s.before = acc;
-    } else if (threadIdx.x == 0 && open > LONG) {
-        s.longer[atomicAdd(&s.count, 1)] = {0, open, nullptr, FROM_BEFORE};
+    if (lane == WARP - 1)
+        s.of_warp[warp] = sum;
+    __syncthreads();
+#pragma unroll
+    for (uint32 w = 0; w < WARPS; w++) {
+        before += w < warp ? s.of_warp[w] : 0;
+        all += s.of_warp[w];
     }
+    if (threadIdx.x < HEAD_WORDS)
+        s.ranks[threadIdx.x] = before + sum - mine;
+    __syncthreads();
+    return all;
 }
 
-/* The remaining stretches, after a barrier. The whole block calls this. */
-inline void fold_longer(tile_memory &s, const tile &t) {
-    const uint32 count = s.count < LONGER ? s.count : (uint32)LONGER;
+/* The number of heads before a position of the tile. */
+inline uint32 rank_of(const tile_memory &s, uint32 at) {
+    return s.ranks[at / WARP] + __popc(s.heads[at / WARP] & ((1u << at % WARP) - 1));
+}
+
+/* The last head before a position; there is one. */
+inline uint32 head_before(const tile_memory &s, uint32 at) {
+    uint32 word = at / WARP, bits = at % WARP ? s.heads[word] & ((1u << at % WARP) - 1) : 0;
+    while (!bits)
+        bits = s.heads[--word];
+    return word * WARP + WARP - 1 - __clz(bits);
+}
+
+/* The result of 'acc', of elements [begin, end) of the tile. */
+inline result_t result_of(const tile &t, const acc_t &acc, uint32 begin, uint32 end) {
+    return lower(acc, end - begin, t.first + begin);
+}
+
+/* A thread's items, in registers. */
+struct thread_items {
+    in_t x[ITEMS], y[HAS_SECOND ? ITEMS : 1];
+
+    static void read_from(const uint8 *memory, in_t *to) {
+        constexpr uint32 vectors = ITEMS * sizeof(in_t) / 16;
+#pragma unroll
+        for (uint32 v = 0; v < vectors; v++) {
+            const uint4 bits = *(const uint4 *)(memory + placed((threadIdx.x * vectors + v) * 16));
+            memcpy(to + v * (16 / sizeof(in_t)), &bits, 16);
+        }
+    }
+    void read(const tile &t) {
+        read_from(t.x, x);
+        if (HAS_SECOND)
+            read_from(t.y, y);
+    }
+    lane_t lift(const tile &t, int k) const {
+        return lift_as<lane_t>(value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
+                               t.first + threadIdx.x * ITEMS + k);
+    }
+};
+
+/* Folds a tile that has heads, 'all' of them. results[k] becomes the result of the group that the k-th head begins, as
+ * far as it lies in the tile. All threads of the block call this; the tile's ends are known after the next barrier. */
+inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
+    constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
+    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, begin = threadIdx.x * ITEMS;
+    const uint32 there = t.count <= begin ? 0 : t.count - begin < ITEMS ? t.count - begin : (uint32)ITEMS;
+    const uint32 mine = s.heads[begin / WARP] >> begin % WARP & (ITEMS < WARP ? (1u << ITEMS % WARP) - 1 : ~0u);
+    const uint32 rank = rank_of(s, begin);
+    result_t *results = (result_t *)t.x;
+    thread_items items;
+    items.read(t);
+    __syncthreads(); /* results may take the place of the elements */
+
+    lane_t run = identity_as<lane_t>(), first = run;
+    uint32 number = rank, start = 0;
+#pragma unroll UNROLLED
+    for (int k = 0; k < ITEMS; k++) {
+        if (mine >> k & 1) {
+            if (number == rank)
+                first = run;
+            else
+                results[number - 1] = result_of(t, widen(run), start, begin + k);
+            number++;
+            start = begin + k;
+            run = identity_as<lane_t>();
+        }
+        if (k < there)
+            run = combine(run, items.lift(t, k));
+    }
+
+    /* since the last head up to each lane, in the warp */
+    const uint32 lanes = __ballot_sync(ALL_LANES, mine != 0), before_lane = lanes & ((1u << lane) - 1);
+    const uint32 up_to = before_lane | (mine ? 1u << lane : 0);
+    const int since = up_to ? WARP - 1 - __clz(up_to) : 0;
+    acc_t acc = widen(run);
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const acc_t left = from_below(acc, d);
+        if ((int)lane - d >= since)
+            acc = combine(left, acc);
+    }
+    if (lane == WARP - 1) {
+        *(acc_t *)s.of_warps[warp] = acc;
+        s.has_head[warp] = lanes != 0;
+    }
+    acc_t before = from_below(acc, 1); /* since the last head before the thread's items */
+    __syncthreads();
+    acc_t carry = identity_as<acc_t>();
 #pragma unroll 1
-    for (uint32 k = 0; k < count; k++) {
-        const stretch l = s.longer[k];
-        const bool is_long = l.end > l.begin + LONG;
-        if (!is_long && k % WARPS != threadIdx.x / WARP)
-            continue;
-        acc_t acc = is_long ? fold_together(t, l.begin, l.end) : fold_stretch(t, l.begin, l.end);
-        if ((is_long ? threadIdx.x : threadIdx.x % WARP) == 0)
-            give(s, t, acc, l.begin, l.end - l.begin, l.to, l.end_of_tile);
+    for (uint32 w = 0; w < warp; w++)
+        carry = s.has_head[w] ? *(acc_t *)s.of_warps[w] : combine(carry, *(acc_t *)s.of_warps[w]);
+    if (!before_lane)
+        before = lane ? combine(carry, before) : carry;
+    if (mine) {
+        const acc_t ended = combine(before, widen(first));
+        const uint32 head = begin + __ffs(mine) - 1;
+        if (rank) {
+            results[rank - 1] = result_of(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
+        } else {
+            *(acc_t *)s.before = ended;
+            s.first_head = head;
+        }
+        if (number == all)
+            s.last_head = start;
+    }
+    if (threadIdx.x == BLOCK - 1) {
+        if (!lanes)
+            acc = combine(carry, acc);
+        *(acc_t *)s.after = acc;
+        results[all - 1] = result_of(t, acc, NEEDS_START ? head_before(s, TILE) : 0, t.count);
     }
 }
