@@ -6,7 +6,7 @@
 
 /* Blocks that a multiprocessor must have registers for; 1 asks for nothing. With accumulators of 17 to 32 bytes the
  * compiler would otherwise take too many registers for four. */
-enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
+enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) <= 8 ? 5 : sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
     wait_for_last();

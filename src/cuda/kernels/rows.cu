@@ -32,35 +32,29 @@ template <bool Aligned> inline void load_vector(const in_t *from, in_t *to) {
     memcpy(to, &bits, 16);
 }
 
-/* This thread's vectors of a step, those that 'loads' names. Those that are not aligned take twice the loads, so half
- * as many are under way at a time. */
-template <bool Aligned, int Threads, int Unroll, class Loads>
-inline void add_vectors(const row &r, uint64 at, lanes &l, Loads loads) {
-    constexpr int some = Aligned || Unroll == 1 ? Unroll : Unroll / 2;
-#pragma unroll 1
-    for (int first = 0; first < Unroll; first += some) {
-        in_t a[some * VECTOR], b[some * VECTOR];
-        const uint64 from = at + first * Threads * VECTOR;
+/* 'Count' vectors of this thread, which are a step apart for each of the others. */
+template <bool Aligned, int Threads, int Count> inline void add_vectors(const row &r, uint64 at, lanes &l) {
+    in_t a[Count * VECTOR], b[Count * VECTOR];
 #pragma unroll
-        for (int u = 0; u < some; u++)
-            if (loads(first + u))
-                load_vector<Aligned>(r.x + from + u * Threads * VECTOR, a + u * VECTOR);
+    for (int u = 0; u < Count; u++)
+        load_vector<Aligned>(r.x + at + u * Threads * VECTOR, a + u * VECTOR);
 #pragma unroll
-        for (int u = 0; u < some && HAS_SECOND; u++)
-            if (loads(first + u))
-                load_vector<Aligned>(r.y + from + u * Threads * VECTOR, b + u * VECTOR);
+    for (int u = 0; u < Count && HAS_SECOND; u++)
+        load_vector<Aligned>(r.y + at + u * Threads * VECTOR, b + u * VECTOR);
 #pragma unroll
-        for (int u = 0; u < some; u++)
-            if (loads(first + u))
-                add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + from + u * Threads * VECTOR);
-    }
+    for (int u = 0; u < Count; u++)
+        add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + at + u * Threads * VECTOR);
 }
-template <int Threads, int Unroll, class Loads>
-inline void add_vectors(const row &r, uint64 at, lanes &l, Loads loads) {
-    if (r.aligned)
-        add_vectors<true, Threads, Unroll>(r, at, l, loads);
-    else
-        add_vectors<false, Threads, Unroll>(r, at, l, loads);
+/* Vectors that are not aligned take twice the loads, so half as many are under way at a time. */
+template <int Threads, int Unroll> inline void add_vectors(const row &r, uint64 at, lanes &l) {
+    if (r.aligned) {
+        add_vectors<true, Threads, Unroll>(r, at, l);
+    } else {
+        constexpr int some = Unroll > 1 ? Unroll / 2 : 1;
+#pragma unroll 1
+        for (int u = 0; u < Unroll; u += some)
+            add_vectors<false, Threads, some>(r, at + u * Threads * VECTOR, l);
+    }
 }
 
 inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
@@ -73,15 +67,14 @@ inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
 /* A step that is not whole, or at an end of the array: there the thread's first vector, or those after its last, cannot
  * be loaded as such. Elements are added in their order. */
 template <int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
-    const auto place = [&](int u) { return at + u * Threads * VECTOR; };
-    const auto loads = [&](int u) { return place(u) + VECTOR <= end && takes_vectors(r, place(u), place(u) + VECTOR); };
-    if (!loads(0))
-        add_singles(r, place(0), end, l);
-    add_vectors<Threads, Unroll>(r, at, l, loads);
 #pragma unroll 1
-    for (int u = 1; u < Unroll; u++)
-        if (!loads(u))
-            add_singles(r, place(u), end, l);
+    for (int u = 0; u < Unroll; u++) {
+        const uint64 from = at + u * Threads * VECTOR;
+        if (from + VECTOR <= end && takes_vectors(r, from, from + VECTOR))
+            add_vectors<Threads, 1>(r, from, l);
+        else
+            add_singles(r, from, end, l);
+    }
 }
 
 /* For operators that commute: in every step each thread has the vectors at its own place. */
@@ -94,7 +87,7 @@ template <int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 
     for (uint64 step = begin; step < end; step += STEP) {
         uint64 at = step + threadIdx.x * VECTOR;
         if (step + STEP <= end && takes_vectors(r, step, step + STEP))
-            add_vectors<Threads, Unroll>(r, at, l, [](int) { return true; });
+            add_vectors<Threads, Unroll>(r, at, l);
         else
             add_rest<Threads, Unroll>(r, at, end, l);
         if (++steps == STEPS_A_LANE) {
