@@ -83,23 +83,33 @@ __noinline__ void fetch_slowly(uint8 *memory, const in_t *from, uint32 count) {
             *place_of<in_t>(memory, e) = load(from + e);
 }
 /* Starts to copy a tile of global memory to the positions of place_of. */
-inline void fetch(uint8 *memory, const in_t *from, uint32 count) {
+inline void fetch(uint8 *memory, const in_t *from, uint32 count, bool is_inner) {
     constexpr uint32 bytes = TILE * sizeof(in_t);
-    if (count < TILE || ((uint64)from & 15)) {
+    const bool aligned = ((uint64)from & 15) == 0;
+    if (count < TILE || (!aligned && !is_inner)) {
         fetch_slowly(memory, from, count);
         return;
     }
     const uint32 mine = threadIdx.x * 16;
     uint8 *to = memory + placed(mine);
+    const uint8 *at = (const uint8 *)from + mine;
+    if (aligned) {
 #pragma unroll
+        for (uint32 k = 0; k < bytes; k += BLOCK * 16)
+            if (bytes % (BLOCK * 16) == 0 || k + mine < bytes)
+                copy_async<16>(to + k, at + k);
+        return;
+    }
+#pragma unroll 4
     for (uint32 k = 0; k < bytes; k += BLOCK * 16)
         if (bytes % (BLOCK * 16) == 0 || k + mine < bytes)
-            copy_async<16>(to + k, (const uint8 *)from + mine + k);
+            *(uint4 *)(to + k) = load_straddling(at + k);
 }
 inline void fetch_tile(const groups_args &p, const tile &t) {
-    fetch(t.x, p.x + t.first, t.count);
+    const bool is_inner = t.first && t.first + t.count < p.n; /* its neighbours may be read, too */
+    fetch(t.x, p.x + t.first, t.count, is_inner);
     if (HAS_SECOND)
-        fetch(t.y, p.y + t.first, t.count);
+        fetch(t.y, p.y + t.first, t.count, is_inner);
 }
 
 /* ---- folding ---- */

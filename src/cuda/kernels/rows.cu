@@ -46,15 +46,11 @@ template <bool Aligned, int Threads, int Count> inline void add_vectors(const ro
         add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + at + u * Threads * VECTOR);
 }
 /* Vectors that are not aligned take twice the loads, so half as many are under way at a time. */
-template <int Threads, int Unroll> inline void add_vectors(const row &r, uint64 at, lanes &l) {
-    if (r.aligned) {
-        add_vectors<true, Threads, Unroll>(r, at, l);
-    } else {
-        constexpr int some = Unroll > 1 ? Unroll / 2 : 1;
+template <bool Aligned, int Threads, int Unroll> inline void add_step(const row &r, uint64 at, lanes &l) {
+    constexpr int some = Aligned || Unroll == 1 ? Unroll : Unroll / 2;
 #pragma unroll 1
-        for (int u = 0; u < Unroll; u += some)
-            add_vectors<false, Threads, some>(r, at + u * Threads * VECTOR, l);
-    }
+    for (int u = 0; u < Unroll; u += some)
+        add_vectors<Aligned, Threads, some>(r, at + u * Threads * VECTOR, l);
 }
 
 inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
@@ -66,19 +62,19 @@ inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
 
 /* A step that is not whole, or at an end of the array: there the thread's first vector, or those after its last, cannot
  * be loaded as such. Elements are added in their order. */
-template <int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
+template <bool Aligned, int Threads, int Unroll> inline void add_rest(const row &r, uint64 at, uint64 end, lanes &l) {
 #pragma unroll 1
     for (int u = 0; u < Unroll; u++) {
         const uint64 from = at + u * Threads * VECTOR;
-        if (from + VECTOR <= end && takes_vectors(r, from, from + VECTOR))
-            add_vectors<Threads, 1>(r, from, l);
+        if (from + VECTOR <= end && (Aligned || takes_vectors(r, from, from + VECTOR)))
+            add_vectors<Aligned, Threads, 1>(r, from, l);
         else
             add_singles(r, from, end, l);
     }
 }
 
 /* For operators that commute: in every step each thread has the vectors at its own place. */
-template <int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
+template <bool Aligned, int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 begin, uint64 end) {
     constexpr uint64 STEP = Threads * Unroll * VECTOR;
     constexpr int STEPS_A_LANE = lanes::LIMIT / Unroll > 0 ? lanes::LIMIT / Unroll : 1;
     acc_t acc = identity_as<acc_t>();
@@ -86,10 +82,10 @@ template <int Threads, int Unroll> inline acc_t fold_steps(const row &r, uint64 
     int steps = 0;
     for (uint64 step = begin; step < end; step += STEP) {
         uint64 at = step + threadIdx.x * VECTOR;
-        if (step + STEP <= end && takes_vectors(r, step, step + STEP))
-            add_vectors<Threads, Unroll>(r, at, l);
+        if (step + STEP <= end && (Aligned || takes_vectors(r, step, step + STEP)))
+            add_step<Aligned, Threads, Unroll>(r, at, l);
         else
-            add_rest<Threads, Unroll>(r, at, end, l);
+            add_rest<Aligned, Threads, Unroll>(r, at, end, l);
         if (++steps == STEPS_A_LANE) {
             acc = combine(acc, l.take());
             steps = 0;
@@ -117,5 +113,8 @@ template <int Threads, int Unroll> inline acc_t fold_in_order(const row &r, uint
 template <int Threads, int Unroll> inline acc_t fold_row(const reduce_args &p, uint64 number) {
     const row r = row_of(p, number);
     uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
-    return COMMUTES ? fold_steps<Threads, Unroll>(r, begin, end) : fold_in_order<Threads, Unroll>(r, begin, end);
+    if (!COMMUTES)
+        return fold_in_order<Threads, Unroll>(r, begin, end);
+    return r.aligned ? fold_steps<true, Threads, Unroll>(r, begin, end)
+                     : fold_steps<false, Threads, Unroll>(r, begin, end);
 }

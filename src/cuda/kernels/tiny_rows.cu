@@ -20,6 +20,23 @@ template <int Extent> inline result_t fold_tiny(const in_t *x, const in_t *y) {
     return lower(widen(sum), Extent, 0);
 }
 
+/* Stores results to an address that is not aligned by way of shared memory, so that neighbouring lanes store neighbours:
+ * a lane's own, one after the other, would lie far from the next lane's. */
+inline void give_tiny(const tiny_rows_args &p, uint64 row, const few<result_t, VECTOR> &results) {
+    __shared__ alignas(16) uint8 memory[BLOCK * VECTOR * sizeof(result_t)];
+    const uint32 lane = threadIdx.x % WARP;
+    if (((uint64)p.out & 15) == 0 || __activemask() != ALL_LANES) {
+        store_few(p.out + row, results);
+        return;
+    }
+    result_t *of_warp = (result_t *)memory + (threadIdx.x - lane) * VECTOR, *to = p.out + (row - lane * VECTOR);
+    memcpy(of_warp + lane * VECTOR, &results, sizeof results);
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < VECTOR; k++)
+        store(to + k * WARP + lane, of_warp[k * WARP + lane]);
+}
+
 template <int Extent> inline void fold_tiny_rows_of(const tiny_rows_args &p) {
     const uint64 row = (blockIdx.x * (uint64)BLOCK + threadIdx.x) * VECTOR;
     const in_t *from_x = p.x + row * Extent, *from_y = HAS_SECOND ? p.y + row * Extent : nullptr;
@@ -33,7 +50,7 @@ template <int Extent> inline void fold_tiny_rows_of(const tiny_rows_args &p) {
 #pragma unroll
         for (int r = 0; r < VECTOR; r++)
             results.element[r] = fold_tiny<Extent>(x + r * Extent, y + r * Extent);
-        store_few(p.out + row, results);
+        give_tiny(p, row, results);
         return;
     }
     for (uint64 r = row; r < row + VECTOR && r < p.rows; r++) {
