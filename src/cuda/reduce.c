@@ -94,6 +94,12 @@ tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, CUfunction k
     return tally_cuda_enqueue(l, kernel, grid, &args, "launching the end of a reduction");
 }
 
+/* Whether each row begins with a whole vector, of both inputs. */
+static bool rows_are_aligned(const tally_cuda_launch *l) {
+    const uint64_t row = l->cut->groups > 1 ? l->args->shape.extent * l->plan->gpu.base.computation.in_bytes : 0;
+    return (((uint64_t)(uintptr_t)l->args->x | (uint64_t)(uintptr_t)l->args->y | row) & 15) == 0;
+}
+
 tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
@@ -114,7 +120,8 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
         grid.threads = l->plan->sizes.cluster_threads;
         return tally_cuda_enqueue(l, k->reduce_in_cluster, grid, &args, "launching a reduction in a cluster");
     }
-    tally_status status = tally_cuda_enqueue(l, k->reduce, grid, &args, "launching a reduction");
+    tally_status status = tally_cuda_enqueue(l, rows_are_aligned(l) ? k->reduce : k->reduce_across, grid, &args,
+                                             "launching a reduction");
     if (status == TALLY_OK && cut->rows.blocks > 1)
         status = tally_cuda_partials_launch(l, k->fold_partials, cut->rows.blocks);
     return status;

@@ -37,7 +37,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLU
     arrive_in_cluster();
     wait_for_last();
     let_next_start();
-    give_as_cluster(p.to, fold_row<CLUSTER_BLOCK, CLUSTER_UNROLL>(p, 0));
+    const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, 0);
+    give_as_cluster(p.to, r.aligned ? fold_row<CLUSTER_BLOCK, CLUSTER_UNROLL, true>(p, r)
+                                    : fold_row<CLUSTER_BLOCK, CLUSTER_UNROLL, false>(p, r));
 }
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)

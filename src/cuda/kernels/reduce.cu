@@ -6,16 +6,24 @@
 
 /* Blocks that a multiprocessor must have registers for; 1 asks for nothing. With accumulators of 17 to 32 bytes the
  * compiler would otherwise take too many registers for four. */
-enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) <= 8 ? 5 : sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
+enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
+template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
     wait_for_last();
     let_next_start();
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {
-        acc_t acc = fold_row<BLOCK, UNROLL>(p, number);
+        acc_t acc = fold_row<BLOCK, UNROLL, Aligned>(p, row_of(p.x, p.y, p.rows, p.extent, p.before, number));
         if (threadIdx.x == 0 && p.blocks > 1)
             p.partials[blockIdx.x * p.rows + number].write(acc);
         else if (threadIdx.x == 0)
             give(p.to, number, acc);
     }
+}
+
+/* Rows that all begin with a whole vector; and any rows, which take more registers. */
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
+    reduce_rows<true>(p);
+}
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce_across(reduce_args p) {
+    reduce_rows<false>(p);
 }

@@ -12,14 +12,14 @@ inline value_t second_of(const row &r, uint64 at) {
 }
 
 /* Vectors that are not aligned are loaded as the two that they lie across, which reach into the row's neighbours. */
-inline row row_of(const reduce_args &p, uint64 number) {
-    row r = {
-        p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, p.before, VECTOR, 0, false};
-    const uint64 before = number * p.extent, after = (p.rows - 1 - number) * p.extent;
+inline row row_of(const in_t *x, const in_t *y, uint64 rows, uint64 extent, uint64 pieces_before, uint64 number) {
+    const uint64 before = number * extent, after = (rows - 1 - number) * extent;
+    row r = {x + before, HAS_SECOND ? y + before : nullptr, extent, pieces_before, VECTOR, extent, false};
     r.aligned = (((uint64)r.x | (uint64)r.y) & 15) == 0;
     if (r.aligned || before >= VECTOR)
         r.from = 0;
-    r.to = r.aligned || after >= VECTOR ? r.extent : r.extent < VECTOR ? 0 : r.extent - VECTOR;
+    if (!r.aligned && after < VECTOR)
+        r.to = extent < VECTOR ? 0 : extent - VECTOR;
     return r;
 }
 inline bool takes_vectors(const row &r, uint64 begin, uint64 end) {
@@ -110,11 +110,7 @@ template <int Threads, int Unroll> inline acc_t fold_in_order(const row &r, uint
     return acc;
 }
 
-template <int Threads, int Unroll> inline acc_t fold_row(const reduce_args &p, uint64 number) {
-    const row r = row_of(p, number);
-    uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
-    if (!COMMUTES)
-        return fold_in_order<Threads, Unroll>(r, begin, end);
-    return r.aligned ? fold_steps<true, Threads, Unroll>(r, begin, end)
-                     : fold_steps<false, Threads, Unroll>(r, begin, end);
+template <int Threads, int Unroll, bool Aligned> inline acc_t fold_row(const reduce_args &p, const row &r) {
+    const uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.extent ? begin + p.chunk : p.extent;
+    return COMMUTES ? fold_steps<Aligned, Threads, Unroll>(r, begin, end) : fold_in_order<Threads, Unroll>(r, begin, end);
 }

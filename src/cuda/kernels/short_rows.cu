@@ -3,15 +3,16 @@
 
 enum { ROW_LOADS = 4 /* vectors that a thread has on their way at a time */ };
 
-inline void load_vector(const row &r, const in_t *from, in_t *to) {
-    if (r.aligned) {
-        uint4 bits = __ldcs((const uint4 *)from);
+/* The elements of 'from' that begin with element 'at' of the row. */
+inline void load_vector_of(const row &r, const in_t *from, uint32 at, in_t *to) {
+    if (r.aligned || takes_vectors(r, at, at + VECTOR)) {
+        const uint4 bits = r.aligned ? __ldcs((const uint4 *)(from + at)) : load_straddling(from + at);
         memcpy(to, &bits, 16);
         return;
     }
 #pragma unroll
     for (int k = 0; k < VECTOR; k++)
-        to[k] = load(from + k);
+        to[k] = load(from + at + k);
 }
 
 /* Adds up this thread's part of a row. Rows are so short that lanes need not be emptied. */
@@ -27,9 +28,9 @@ inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
         for (int u = 0; u < ROW_LOADS; u++) {
             const uint32 v = first + u * lanes_a_row;
             if (v < vectors) {
-                load_vector(r, r.x + v * VECTOR, a + u * VECTOR);
+                load_vector_of(r, r.x, v * VECTOR, a + u * VECTOR);
                 if (HAS_SECOND)
-                    load_vector(r, r.y + v * VECTOR, b + u * VECTOR);
+                    load_vector_of(r, r.y, v * VECTOR, b + u * VECTOR);
             }
         }
 #pragma unroll
@@ -65,13 +66,12 @@ inline acc_t fold_lanes_of_row(lanes l, uint32 lane, uint32 lanes_a_row) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_short_rows(short_rows_args p) {
     const uint32 lanes_a_row = 1u << p.lane_bits, lane = threadIdx.x & (lanes_a_row - 1);
-    const bool aligned = (((uint64)p.x | (uint64)p.y) & 15) == 0;
     const uint64 at_once = (uint64)gridDim.x * BLOCK >> p.lane_bits;
     for (uint64 base = (uint64)blockIdx.x * BLOCK >> p.lane_bits; base < p.rows; base += at_once) {
         const uint64 number = base + (threadIdx.x >> p.lane_bits);
         lanes l;
         if (number < p.rows) {
-            row r = {p.x + number * p.extent, HAS_SECOND ? p.y + number * p.extent : nullptr, p.extent, 0, aligned};
+            const row r = row_of(p.x, p.y, p.rows, p.extent, 0, number);
             l = lanes_of_row(r, lane, lanes_a_row);
         }
         const acc_t acc = fold_lanes_of_row(l, lane, lanes_a_row);

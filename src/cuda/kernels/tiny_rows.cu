@@ -25,11 +25,12 @@ template <int Extent> inline result_t fold_tiny(const in_t *x, const in_t *y) {
 inline void give_tiny(const tiny_rows_args &p, uint64 row, const few<result_t, VECTOR> &results) {
     __shared__ alignas(16) uint8 memory[BLOCK * VECTOR * sizeof(result_t)];
     const uint32 lane = threadIdx.x % WARP;
-    if (((uint64)p.out & 15) == 0 || __activemask() != ALL_LANES) {
+    const uint64 first = row - lane * VECTOR; /* of the warp; within these bounds all lanes come here */
+    if (((uint64)p.out & 15) == 0 || !first || first + (WARP + 1) * VECTOR > p.rows) {
         store_few(p.out + row, results);
         return;
     }
-    result_t *of_warp = (result_t *)memory + (threadIdx.x - lane) * VECTOR, *to = p.out + (row - lane * VECTOR);
+    result_t *of_warp = (result_t *)memory + (threadIdx.x - lane) * VECTOR, *to = p.out + first;
     memcpy(of_warp + lane * VECTOR, &results, sizeof results);
     __syncwarp();
 #pragma unroll
