@@ -120,8 +120,8 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
         grid.threads = l->plan->sizes.cluster_threads;
         return tally_cuda_enqueue(l, k->reduce_in_cluster, grid, &args, "launching a reduction in a cluster");
     }
-    tally_status status = tally_cuda_enqueue(l, rows_are_aligned(l) ? k->reduce : k->reduce_across, grid, &args,
-                                             "launching a reduction");
+    tally_status status =
+        tally_cuda_enqueue(l, rows_are_aligned(l) ? k->reduce : k->reduce_across, grid, &args, "launching a reduction");
     if (status == TALLY_OK && cut->rows.blocks > 1)
         status = tally_cuda_partials_launch(l, k->fold_partials, cut->rows.blocks);
     return status;
