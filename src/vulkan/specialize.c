@@ -202,10 +202,12 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const co
         const char *const digit = digit_of(m, k);
         tally_text_print(text, "    const %s a%s = left.a%d, b%s = right.a%d;\n", t->type[k], digit, k, digit, k);
     }
-    tally_text_print(text, "    return %s(", A);
+    /* The moments subtract what they have just added, to find what rounding lost. A compiler may cancel the two, unless
+     * the result is precise. */
+    tally_text_print(text, "    %s %s both = %s(", m->kind == TALLY_CLASS_FLOATS ? "precise" : "const", A, A);
     for (int k = 0; k < m->components; k++)
         tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->component[k].combine);
-    tally_text_add(text, ");\n}\n");
+    tally_text_add(text, ");\n    return both;\n}\n");
 }
 
 static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {

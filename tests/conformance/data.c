@@ -6,10 +6,10 @@
 #include "../oracle/number.h"
 #include "../oracle/random.h"
 
-static const char *const names[PATTERN_COUNT] = {"small_integers", "uniform",         "positive",       "special",
-                                                 "powers",         "powers_special",  "near_one",       "offset",
-                                                 "mostly_zero",    "mostly_not_zero", "few_bits_clear", "few_bits_set",
-                                                 "wide",           "cancelling",      "random_bits"};
+static const char *const names[PATTERN_COUNT] = {
+    "small_integers", "uniform", "positive",   "special",     "powers",          "powers_special",
+    "near_one",       "offset",  "extreme",    "mostly_zero", "mostly_not_zero", "few_bits_clear",
+    "few_bits_set",   "wide",    "cancelling", "random_bits"};
 
 const char *pattern_name(pattern p) {
     return names[p];
@@ -43,6 +43,7 @@ int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]) 
         return LIST(UNIFORM);
     case TALLY_VAR:
     case TALLY_STD:
+        return real ? LIST(OFFSET, SMALL_INTEGERS, UNIFORM, SPECIAL, EXTREME) : LIST(OFFSET, SMALL_INTEGERS, UNIFORM);
     case TALLY_SKEWNESS:
     case TALLY_KURTOSIS:
         return real ? LIST(OFFSET, SMALL_INTEGERS, UNIFORM, SPECIAL) : LIST(OFFSET, SMALL_INTEGERS, UNIFORM);
@@ -124,7 +125,12 @@ static double real_value(tally_dtype type, pattern p, uint64_t *state, size_t k)
     case NEAR_ONE:
         return 0.99 + 0.02 * random_unit(state);
     case OFFSET:
-        return 1000 + random_normal(state);
+        return (type == TALLY_F64 ? 1e9 : type == TALLY_F32 ? 1e5 : 1000) + random_normal(state);
+    case EXTREME:
+        return (small < 0 ? -1 : 1) * ldexp((double)largest_of(type), fabs(small) > 2     ? 0
+                                                                      : type == TALLY_F64 ? -256
+                                                                      : type == TALLY_F16 ? -4
+                                                                                          : -32);
     case MOSTLY_ZERO:
         return random_below(state, 900) ? 0.0 : random_below(state, 4) ? small : -0.0;
     case MOSTLY_NOT_ZERO:

@@ -16,7 +16,8 @@ typedef enum pattern {
     POWERS,         /* 1 and -1, rarely 2 and 1/2: products are exact */
     POWERS_SPECIAL, /* likewise with rare NaN, infinities and zeros */
     NEAR_ONE,       /* products that neither overflow nor vanish */
-    OFFSET,         /* 1000 and a deviation of 1: variances that cancel */
+    OFFSET,         /* 1000 (f32 1e5, f64 1e9) and a deviation of 1: variances that cancel */
+    EXTREME,        /* nearly the largest numbers and less, of both signs: squares and differences that overflow */
     MOSTLY_ZERO,
     MOSTLY_NOT_ZERO,
     FEW_BITS_CLEAR, /* for bitwise and */

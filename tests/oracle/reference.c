@@ -1,5 +1,6 @@
 #include "reference.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -129,8 +130,12 @@ static long double as_real(number_kind k, cell x) {
     return k == KIND_FLOAT ? (long double)x.d : k == KIND_SIGNED ? (long double)x.i : (long double)x.u;
 }
 
-/* Scans of the variance cannot read the data twice. Welford's update, in long double, is 2^11 times finer than f64. */
+/* Scans of the variance cannot read the data twice. Welford's update, in long double, is 2^11 times finer than f64. It
+ * goes by the distance from the first element, so that its own mean is not far from zero. */
 static void update_moments(reference *r, long double x) {
+    if (r->count == 0)
+        r->first = x;
+    x -= r->first;
     long double deviation = x - r->mean;
     r->mean += deviation / (long double)(r->count + 1);
     r->squares += deviation * (x - r->mean);
@@ -259,12 +264,14 @@ static long double total(const reference *r) {
 }
 
 void reference_begin_second(reference *r) {
-    r->mean = r->count ? total(r) / (long double)r->count : 0;
+    const long double n = (long double)r->count;
+    r->mean = r->count ? total(r) / n : 0;
+    r->mean_low = r->count ? (fmal(-r->mean, n, r->sum) + r->compensation) / n : 0;
     r->squares = 0;
 }
 
 void reference_second(reference *r, cell x) {
-    long double deviation = as_real(r->in_kind, x) - r->mean;
+    long double deviation = as_real(r->in_kind, x) - r->mean - r->mean_low;
     r->squares += deviation * deviation;
     r->cubes += deviation * deviation * deviation;
     r->sizes += fabsl(deviation * deviation * deviation);
@@ -318,8 +325,15 @@ static void give_variance(const reference *r, int ddof, expected *e) {
     long double divisor = (long double)r->count - ddof, n = (long double)r->count;
     long double k = allowance(r) * r->half_ulp;
     long double spread = r->squares / n;
-    long double bound = k * sqrtl(spread) * sqrtl(spread + r->mean * r->mean) + k * k * r->mean * r->mean;
-    long double variance = r->squares / divisor;
+    if (r->squares > (long double)DBL_MAX) { /* squares are summed in f64 */
+        give_real(e, (long double)INFINITY, 0);
+        return;
+    }
+    long double variance = r->squares / divisor, bound = k * spread;
+    if (r->in_kind != KIND_FLOAT) { /* those of 64 bits are rounded on the way in */
+        long double size = sqrtl(spread) + fabsl(r->mean + r->first), rounding = ldexpl(1, -53) * size;
+        bound += 2 * rounding * sqrtl(spread) + rounding * rounding;
+    }
     bound *= n / divisor;
     /* A rest below the smallest normal number of the accumulator may be lost on the way. */
     bound += ldexpl(1, smallest_exponent_of(is_float(r->acc) ? r->acc : TALLY_F64) + 8);

@@ -17,9 +17,10 @@
  *     product           (8 + 8 sqrt n) u |p|: n roundings whatever the order, nearly a random walk
  *     mean              that of the sum, divided; and the division
  *     norm2             that of the sum of squares S, over 2 sqrt S; and the root
- *     variance          k u sigma sqrt(sigma^2 + mean^2) + (k u mean)^2 with k as for sums: the bound of a stable
- *                       one-pass or a two-pass algorithm (Chan, Golub and LeVeque 1983); sum of squares less squared
- *                       mean, with its u mean^2, fails where the mean is large
+ *     variance          k u sigma^2 with k as for sums, however large the mean is: the bound of a two-pass algorithm
+ *                       with the mean in twice the precision (Chan, Golub and LeVeque 1983, who have a further
+ *                       u sigma mean for one pass); infinite where the sum of squared deviations overflows f64.
+ *                       Integers become f64 first, with an error of 2^-53 of their size
  *     skewness, kurtosis   k 2^-53 times the sum of |d|^3 (d^4), over the power of the spread that it is divided by
  *     logsumexp         k u (1 + max |x|): the subtraction of the maximum, the sum of at least 1, the logarithm; in
  *                       scans k + n for k, since equal terms round the same way each time */
@@ -56,10 +57,11 @@ typedef struct reference {
     uint64_t at_minimum, at_maximum;
     bool started, nan_seen, minimum_mixed, maximum_mixed; /* mixed: zeros of both signs are the extreme */
     uint64_t nonzero;
-    long double mean, squares;         /* second pass of the variance */
+    long double mean, mean_low; /* second pass of the variance; the second is what the first could not hold */
+    long double squares;
     long double cubes, sizes, fourths; /* likewise; sizes: the sum of the cubes' absolute values */
-    long double first;                 /* scans of skewness and kurtosis: the first element, from which */
-    long double power[4];              /* the sums of the powers of the distances are taken */
+    long double first;                 /* scans: the first element, from which the mean */
+    long double power[4];              /* and the sums of powers of distances are taken */
     bool differ;                       /* not all elements are equal */
     exact_sum *exact;
 } reference;

@@ -5,7 +5,7 @@
  *   LANE             type tag of lifted values
  *   C0, C1, ...      type tags of the components, two at least
  *   FAST_FOLD        a file with a faster fold of whole runs (minmax.h, indexed.h, logsumexp.h, moments.h)
- *   FAST_COLUMNS     defined if that file has a faster fold of columns, too
+ *   FAST_COLUMNS     defined if that file has a faster fold of some columns (indexed.h), too
  *   FLOAT_COMPONENTS defined if all components are f64, which are combined in lanes then
  *   ON_<class>       as in fold.h
  *
@@ -61,6 +61,7 @@ typedef struct A_T {
 #define BEFORE_MAX(v, i, w, j) ((v) > (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))
 #define RATIO(p, q)            ((q) == 0 ? 0 : (p) / (q))
 #define SHIFTED_EXP(p, m)      ((p) == (m) ? 1 : exp((p) - (m)))
+#define IS_FINITE(p)           ((p) - (p) == 0)
 #define ZERO_OR_NAN(p)         ((p) - (p))
 
 ALWAYS_INLINE A_T NAME(identity_of)(tally_monoid m) {
@@ -110,11 +111,30 @@ ALWAYS_INLINE A_T NAME(combine)(tally_monoid m, A_T a, A_T b) {
 #undef BEFORE_MAX
 #undef RATIO
 #undef SHIFTED_EXP
+#undef IS_FINITE
 #undef ZERO_OR_NAN
 
 ALWAYS_INLINE A_T NAME(fold_one_by_one)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     for (size_t k = 0; k < n; k++)
         acc = NAME(combine)(m, acc, NAME(lift)(m, LOAD_ONE(x + k), (int64_t)(index + k)));
+    return acc;
+}
+
+ALWAYS_INLINE void NAME(fold_columns_one_by_one)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width,
+                                                 size_t stride, uint64_t index, A_T *restrict acc) {
+    for (size_t r = 0; r < rows; r++, x += stride)
+        for (size_t j = 0; j < width; j++)
+            acc[j] = NAME(combine)(m, acc[j], NAME(lift)(m, LOAD_ONE(x + j), (int64_t)(index + r)));
+}
+
+ALWAYS_INLINE A_T NAME(prefixes_by_table)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
+                                          bool exclusive, A_T acc, A_T *prefixes) {
+    for (size_t k = 0; k < n; k++) {
+        size_t i = reverse ? n - 1 - k : k;
+        A_T before = acc;
+        acc = NAME(combine)(m, acc, NAME(lift)(m, LOAD_ONE(x + i), (int64_t)(index + i)));
+        prefixes[i] = exclusive ? before : acc;
+    }
     return acc;
 }
 
@@ -126,6 +146,9 @@ ALWAYS_INLINE A_T NAME(fold_one_by_one)(tally_monoid m, const E_T *x, size_t n, 
 
 #ifndef FOLD_FEW
 #define FOLD_FEW NAME(fold_one_by_one)
+#endif
+#ifndef PREFIXES
+#define PREFIXES NAME(prefixes_by_table)
 #endif
 
 /* Shorter runs are not worth blocks. */
@@ -152,14 +175,12 @@ ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fol
         acc[i] = fold(x + offsets[i], offsets[i + 1] - offsets[i], 0, NAME(identity_of)(m));
 }
 
-ALWAYS_INLINE void NAME(fold_columns_one_by_one)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width,
-                                                 size_t stride, uint64_t index, A_T *restrict acc) {
-    for (size_t r = 0; r < rows; r++, x += stride)
-        for (size_t j = 0; j < width; j++)
-            acc[j] = NAME(combine)(m, acc[j], NAME(lift)(m, LOAD_ONE(x + j), (int64_t)(index + r)));
+#ifdef FOLD_COLUMNS
+ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
+                                      uint64_t index, A_T *restrict acc) {
+    FOLD_COLUMNS(m, x, rows, width, stride, index, acc);
 }
-
-#ifdef FLOAT_COMPONENTS
+#elif defined(FLOAT_COMPONENTS)
 /* ---- the same expressions over vectors of f64 ---- */
 
 typedef struct NAME(accs) {
@@ -240,21 +261,6 @@ ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, siz
 }
 #endif
 
-ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse, bool exclusive,
-                                 A_T acc, A_T *prefixes) {
-#ifdef PREFIXES
-    return PREFIXES(m, x, n, index, reverse, exclusive, acc, prefixes);
-#else
-    for (size_t k = 0; k < n; k++) {
-        size_t i = reverse ? n - 1 - k : k;
-        A_T before = acc;
-        acc = NAME(combine)(m, acc, NAME(lift)(m, LOAD_ONE(x + i), (int64_t)(index + i)));
-        prefixes[i] = exclusive ? before : acc;
-    }
-    return acc;
-#endif
-}
-
 #define DEFINE_KERNELS(name)                                                                                           \
     static A_T PASTE4(fold_values_, CLASS, _, name)(const E_T *x, size_t n, uint64_t index, A_T acc) {                 \
         return NAME(fold)(TALLY_MONOID_##name, x, n, index, acc);                                                      \
@@ -289,7 +295,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
                                                   size_t n, uint64_t index, bool reverse, bool exclusive, void *acc,   \
                                                   void *prefixes) {                                                    \
         (void)context, (void)y;                                                                                        \
-        *(A_T *)acc = NAME(prefixes)(TALLY_MONOID_##name, x, n, index, reverse, exclusive, *(A_T *)acc, prefixes);     \
+        *(A_T *)acc = PREFIXES(TALLY_MONOID_##name, x, n, index, reverse, exclusive, *(A_T *)acc, prefixes);           \
     }                                                                                                                  \
     static void PASTE4(combine_, CLASS, _, name)(const tally_cpu_context *context, size_t count, const void *other,    \
                                                  void *acc) {                                                          \
@@ -317,6 +323,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, size_t n, uint64_
 #undef FOLD
 #undef FOLD_FROM
 #undef FOLD_FEW
+#undef FOLD_COLUMNS
 #undef PREFIXES
 #undef FOR_C2
 #undef FOR_C3

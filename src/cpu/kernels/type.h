@@ -163,14 +163,14 @@
 #define FLOAT_COMPONENTS
 #include "cpu/kernels/pairs.h"
 
-#define CLASS      FLOATS3
-#define ON_FLOATS3 KEEP
+#define CLASS      FLOATS4
+#define ON_FLOATS4 KEEP
 #define LANE       f64
 #define C0         f64
 #define C1         f64
 #define C2         f64
+#define C3         f64
 #define FAST_FOLD  "cpu/kernels/moments.h"
-#define FLOAT_COMPONENTS
 #include "cpu/kernels/pairs.h"
 
 #define CLASS      FLOATS5
@@ -201,13 +201,13 @@
 #undef DEVIATION_LANE
 #define DEVIATION_LANE f64
 #define CLASS          MOMENTS_F64
-#define ON_FLOATS3     KEEP
+#define ON_FLOATS4     KEEP
 #define LANE           f64
 #define C0             f64
 #define C1             f64
 #define C2             f64
+#define C3             f64
 #define FAST_FOLD      "cpu/kernels/moments.h"
-#define FLOAT_COMPONENTS
 #include "cpu/kernels/pairs.h"
 #endif
 

@@ -24,6 +24,7 @@ template <class A> inline A append(A acc, value_t value, value_t partner, uint64
 struct lanes {
     enum { LIMIT = 128 / VECTOR }; /* vectors that may be added before take() */
     double shift = 0, sum = 0, squares = 0;
+    double zero = 0; /* NaN once an element is not finite: squares of doubles overflow without that, too */
     uint32 count = 0;
     bool has_shift = false;
 
@@ -37,7 +38,17 @@ struct lanes {
         const double away = (double)x - shift;
         sum += away;
         squares += away * away;
+        if (sizeof(value_t) == 8)
+            zero += (double)x * 0.0;
         count++;
+    }
+    /* Adds what another thread's lanes have, with the same shift. */
+    template <class Move> void add_from(Move move) {
+        sum += move(sum);
+        squares += move(squares);
+        if (sizeof(value_t) == 8)
+            zero += move(zero);
+        count += move(count);
     }
     /* Returns the sum and starts again from zero elements. */
     acc_t take() {
@@ -45,9 +56,12 @@ struct lanes {
         if (count) {
             const double mean = sum / count, of_shift = sum * mean;
             r.a0 = count;
-            r.a1 = shift + mean;
-            /* infinities and NaNs are the result; a difference below 0 can only be rounding */
-            r.a2 = squares - squares != 0 ? squares : squares < of_shift ? 0 : squares - of_shift;
+            r.a1 = shift;
+            r.a2 = mean;
+            if (IS_FINITE(squares)) /* a difference below 0 can only be rounding */
+                r.a3 = squares < of_shift ? 0 : squares - of_shift;
+            else
+                r.a3 = sizeof(value_t) == 8 ? zero + range<double>::highest() : squares - squares;
         }
         *this = lanes();
         return r;

@@ -47,11 +47,8 @@ inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
 inline acc_t fold_lanes_of_row(lanes l, uint32 lane, uint32 lanes_a_row) {
 #if IS_MOMENTS
     /* Without a condition, which saves instructions: a thread that adds values of another row is not read any more. */
-    for (uint32 d = 1; d < lanes_a_row; d *= 2) {
-        l.sum += from_above(l.sum, d);
-        l.squares += from_above(l.squares, d);
-        l.count += from_above(l.count, d);
-    }
+    for (uint32 d = 1; d < lanes_a_row; d *= 2)
+        l.add_from([=](auto value) { return from_above(value, d); });
     return l.take();
 #else
     acc_t acc = l.take();
