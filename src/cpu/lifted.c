@@ -71,6 +71,8 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
     const tally_dtype acc = plan->kernels->acc_type;
     if (c->exact || c->monoid == TALLY_MONOID_user || acc == TALLY_DEFAULT)
         return;
+    if (plan->kernels == level->types[c->desc.in]->strict_kernels[c->monoid]) /* which no scan is as strict as */
+        return;
     const bool as_they_are = plan->direct && plan->direct->groups;
     const tally_dtype type = as_they_are ? c->desc.in : wraps_in_32_bits(c, acc) ? TALLY_U32 : scanned_type(acc);
     plan->lifted = (tally_cpu_lifted){level->types[type]->same_scan[combining(c->monoid)], type, as_they_are};

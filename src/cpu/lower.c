@@ -44,6 +44,26 @@ static void lower_pair(const tally_cpu_plan *plan, const void *acc, size_t count
     convert(plan, tally_dtype_value(in), acc, 2 * count, out);
 }
 
+/* Extremes in exact mode: a NaN has no sign and no payload. */
+#define DEFINE_LOWER_EXTREMES(type, dtype)                                                                             \
+    static void lower_extremes_##type(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,  \
+                                      void *out) {                                                                     \
+        (void)counts;                                                                                                  \
+        const type *a = acc;                                                                                           \
+        const tally_computation *c = &plan->base.computation;                                                          \
+        count *= c->per_result;                                                                                        \
+        for (size_t done = 0; done < count;) {                                                                         \
+            type values[TALLY_CPU_BATCH];                                                                              \
+            const size_t piece = least(count - done, TALLY_CPU_BATCH);                                                 \
+            for (size_t i = 0; i < piece; i++)                                                                         \
+                values[i] = a[done + i] == a[done + i] ? a[done + i] : (type)NAN;                                      \
+            convert(plan, dtype, values, piece, tally_at_mutable(out, done, c->out_bytes));                            \
+            done += piece;                                                                                             \
+        }                                                                                                              \
+    }
+DEFINE_LOWER_EXTREMES(float, TALLY_F32)
+DEFINE_LOWER_EXTREMES(double, TALLY_F64)
+
 /* Computes values in pieces on the stack, by the operator's kernel, and converts them. */
 static void lower_computed(const tally_cpu_plan *plan, tally_cpu_form *form, const void *acc, size_t count,
                            tally_counts counts, void *out) {
@@ -100,7 +120,11 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
         return;
     }
     const tally_monoid_class kind = tally_class_of(c->monoid);
-    if (kind == TALLY_CLASS_USER)
+    const tally_dtype in = tally_dtype_value(c->desc.in);
+    const bool is_extreme = kind == TALLY_CLASS_VALUE || kind == TALLY_CLASS_VALUES || kind == TALLY_CLASS_MAGNITUDE;
+    if (is_extreme && c->desc.mode == TALLY_EXACT && tally_dtype_is_float(in))
+        plan->lower = in == TALLY_F64 ? lower_extremes_double : lower_extremes_float;
+    else if (kind == TALLY_CLASS_USER)
         plan->lower = lower_user;
     else if (kind == TALLY_CLASS_INDEXED)
         plan->lower = lower_index;

@@ -51,12 +51,13 @@ static tally_status choose_kernels(tally_cpu_plan *plan) {
     } else if (c->exact) {
         tally_cpu_exact_context(plan);
     } else {
-        plan->kernels = in_f64 ? type->f64_kernels[c->monoid] : type->kernels[c->monoid];
+        const tally_cpu_kernels *strict = c->desc.mode == TALLY_EXACT ? type->strict_kernels[c->monoid] : NULL;
+        plan->kernels = strict ? strict : in_f64 ? type->f64_kernels[c->monoid] : type->kernels[c->monoid];
         if (!plan->kernels)
             return tally_fail(TALLY_UNSUPPORTED, "the CPU has no kernel for %s of %s", tally_op_name(c->desc.op),
                               tally_dtype_name(c->desc.in));
         plan->acc_bytes = plan->kernels->acc_bytes;
-        plan->direct = direct_scan_of(type, c, in_f64);
+        plan->direct = strict ? NULL : direct_scan_of(type, c, in_f64);
     }
     tally_cpu_lower_choose(plan);
     tally_cpu_lifted_choose(plan);

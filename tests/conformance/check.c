@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +82,12 @@ static size_t misalignment(uint64_t *state, size_t element) {
     }
 }
 
-/* If nothing rounds, sometimes an end of the output's type; else a small number. */
+/* If nothing rounds, sometimes an end of the output's type; else a small number. Beside zeros, a zero or a NaN. */
 static cell some_initial(const test_case *t, uint64_t *state) {
+    if (t->p == SIGNED_ZEROS)
+        return (cell){.d = random_below(state, 2) ? 0.0 : -0.0};
+    if (t->p == ODD_NANS)
+        return (cell){.d = -(double)NAN};
     const tally_op op = t->what->op;
     const bool rounds = is_float(t->desc.acc) && (op == TALLY_SUM || op == TALLY_PROD);
     const int64_t value = 1 + (int64_t)random_below(state, 3);

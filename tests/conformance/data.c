@@ -9,7 +9,7 @@
 static const char *const names[PATTERN_COUNT] = {
     "small_integers", "uniform", "positive",   "special",     "powers",          "powers_special",
     "near_one",       "offset",  "extreme",    "mostly_zero", "mostly_not_zero", "few_bits_clear",
-    "few_bits_set",   "wide",    "cancelling", "random_bits"};
+    "few_bits_set",   "wide",    "cancelling", "random_bits", "signed_zeros",    "odd_nans"};
 
 const char *pattern_name(pattern p) {
     return names[p];
@@ -23,11 +23,17 @@ static int list_of(pattern list[6], int count, const pattern *from) {
 #define LIST(...)                                                                                                      \
     list_of(list, (int)(sizeof((const pattern[]){__VA_ARGS__}) / sizeof(pattern)), (const pattern[]){__VA_ARGS__})
 
+bool is_extremum(tally_op op) {
+    return op == TALLY_MIN || op == TALLY_MAX || op == TALLY_MINMAX || op == TALLY_NORM_INF;
+}
+
 int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]) {
     bool real = is_float(in);
     bool rounds = op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
     if (mode == TALLY_EXACT && real && rounds)
         return LIST(SMALL_INTEGERS, WIDE, CANCELLING, RANDOM_BITS, SPECIAL, POSITIVE);
+    if (mode == TALLY_EXACT && real && is_extremum(op))
+        return LIST(SIGNED_ZEROS, ODD_NANS, SPECIAL, UNIFORM);
     switch (op) {
     case TALLY_PROD:
         return real ? LIST(POWERS, NEAR_ONE, POWERS_SPECIAL) : LIST(POWERS, SMALL_INTEGERS, FEW_BITS_CLEAR);
@@ -142,6 +148,19 @@ static double real_value(tally_dtype type, pattern p, uint64_t *state, size_t k)
     }
 }
 
+/* Stretches of zeros of one sign, of both, and of one with a few of the other. */
+static uint64_t odd_bits(tally_dtype type, pattern p, uint64_t *state, size_t k) {
+    const int top = 8 * (int)size_of(type) - 1, stretch = (int)(k / 97 % 5);
+    const bool rare = random_below(state, 40) == 0, even = random_below(state, 2) == 0;
+    const bool negative = stretch == 0 ? even : stretch == 1 || stretch == 3 ? rare : stretch == 2 ? !rare : false;
+    const uint64_t sign = (uint64_t)negative << top;
+    if (p == SIGNED_ZEROS || random_below(state, 600))
+        return sign;
+    const int stored = precision_of(type) - 1;
+    const uint64_t below_sign = ((uint64_t)1 << top) - 1, payload = random_bits(state) & (((uint64_t)1 << stored) - 1);
+    return (uint64_t)even << top | (below_sign >> stored << stored) | payload | 1;
+}
+
 static uint64_t integer_value(tally_dtype type, pattern p, uint64_t *state, size_t k) {
     int64_t small = (int64_t)random_below(state, 7) - 3;
     bool with_sign = kind_of(type) == KIND_SIGNED;
@@ -176,8 +195,11 @@ static void fill(tally_dtype type, pattern p, uint64_t seed, size_t n, unsigned 
     double partner[16] = {0};
     for (size_t k = 0; k < n; k++) {
         cell value;
-        if (!is_float(type) || p == RANDOM_BITS) {
-            uint64_t bits = p == RANDOM_BITS ? random_bits(&state) : integer_value(type, p, &state, k);
+        const bool odd = p == SIGNED_ZEROS || p == ODD_NANS;
+        if (!is_float(type) || p == RANDOM_BITS || odd) {
+            uint64_t bits = odd                ? odd_bits(type, p, &state, k)
+                            : p == RANDOM_BITS ? random_bits(&state)
+                                               : integer_value(type, p, &state, k);
             /* Random f16 and bf16 bits are NaN or infinite so often that hardly anything else is left, so some of these
              * are removed. */
             if (p == RANDOM_BITS && is_float(type) && random_below(&state, 4000)) {

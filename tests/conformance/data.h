@@ -25,10 +25,15 @@ typedef enum pattern {
     WIDE,           /* random exponents over the type's whole range that cannot overflow a sum */
     CANCELLING,     /* large values each with its negative somewhere near, and small rests */
     RANDOM_BITS,    /* any bit pattern, NaN and infinities included */
+    SIGNED_ZEROS,   /* zeros alone, of both signs, one of them rare in places */
+    ODD_NANS,       /* SIGNED_ZEROS with rare NaNs that have signs and payloads */
     PATTERN_COUNT
 } pattern;
 
 const char *pattern_name(pattern p);
+
+/* The operators that give an element, or its absolute value: only in exact mode a zero's sign is promised. */
+bool is_extremum(tally_op op);
 
 /* The patterns for an operator, at most 6; returns how many. */
 int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]);

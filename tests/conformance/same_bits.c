@@ -147,7 +147,10 @@ static bool visit(void *context, const combination *what) {
     int turns = e->o->quick ? 1 : 2;
     for (int turn = 0; turn < turns; turn++) {
         uint64_t seed = case_seed(e->o, name, 5000 + (uint64_t)turn);
-        pattern p = what->mode == TALLY_EXACT ? WIDE : what->op == TALLY_PROD ? NEAR_ONE : UNIFORM;
+        pattern p = what->mode != TALLY_EXACT ? what->op == TALLY_PROD ? NEAR_ONE : UNIFORM
+                    : !is_extremum(what->op)  ? WIDE
+                    : seed % 2                ? SIGNED_ZEROS
+                                              : ODD_NANS;
         layout l;
         /* The large ones, where several threads take part. */
         layout_make(&l, what->grouping, AMOUNT_CORE, last - (size_t)turn, seed);

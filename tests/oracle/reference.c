@@ -90,8 +90,15 @@ static void add_exponential(reference *r, long double x) {
     r->magnitude = fmaxl(before, fabsl(x));
 }
 
+/* As min, max and minmax mean it: IEEE 754-2019, 9.6. Only exact mode promises the sign of a zero. */
+static bool orders_zeros(const reference *r) {
+    return r->mode == TALLY_EXACT && r->op != TALLY_ARGMIN && r->op != TALLY_ARGMAX;
+}
+
 static bool less(const reference *r, cell a, cell b) {
-    return r->in_kind == KIND_FLOAT ? a.d < b.d : r->in_kind == KIND_SIGNED ? a.i < b.i : a.u < b.u;
+    if (r->in_kind == KIND_FLOAT)
+        return a.d < b.d || (orders_zeros(r) && a.d == b.d && signbit(a.d) && !signbit(b.d));
+    return r->in_kind == KIND_SIGNED ? a.i < b.i : a.u < b.u;
 }
 
 /* Whether x at an index replaces an extreme: a NaN before all values, the first of equals by index, in whatever
@@ -104,7 +111,7 @@ static bool replaces(const reference *r, bool is_less, bool is_greater, uint64_t
 
 static void push_extremes(reference *r, cell x, uint64_t index) {
     bool is_nan = r->in_kind == KIND_FLOAT && isnan(x.d);
-    if (r->in_kind == KIND_FLOAT && x.d == 0 && r->started) {
+    if (r->in_kind == KIND_FLOAT && x.d == 0 && r->started && !orders_zeros(r)) {
         if (r->minimum.d == 0 && signbit(r->minimum.d) != signbit(x.d))
             r->minimum_mixed = true;
         if (r->maximum.d == 0 && signbit(r->maximum.d) != signbit(x.d))
@@ -394,10 +401,10 @@ static void give_exact(const reference *r, expected *e) {
     e->any_zero = r->op == TALLY_DOT || r->op == TALLY_SUMSQ || r->op == TALLY_NORM2;
 }
 
-/* Results that are formed from accumulators, and those of superaccumulators: their NaNs are the library's own. */
+/* Results of exact mode, and those that are formed from accumulators: their NaNs are the library's own. */
 static bool has_plain_nan(const reference *r) {
-    return r->exact || r->op == TALLY_MEAN || r->op == TALLY_VAR || r->op == TALLY_STD || r->op == TALLY_NORM2 ||
-           r->op == TALLY_LOGSUMEXP || r->op == TALLY_SKEWNESS || r->op == TALLY_KURTOSIS;
+    return r->mode == TALLY_EXACT || r->op == TALLY_MEAN || r->op == TALLY_VAR || r->op == TALLY_STD ||
+           r->op == TALLY_NORM2 || r->op == TALLY_LOGSUMEXP || r->op == TALLY_SKEWNESS || r->op == TALLY_KURTOSIS;
 }
 
 static int value_of(const reference *r, int ddof, expected e[2]) {

@@ -1,5 +1,9 @@
 /* Included at the beginning of the texts that type.h instantiates. A file that includes such a text defines ON_<class>
  * as KEEP for the classes of monoids.def whose monoids it needs; the others are dropped. */
+#ifndef IS_STRICT
+#define STRICTLY
+#define IS_STRICT 0
+#endif
 #ifndef ON_SUM
 #define ON_SUM DROP
 #endif

@@ -1,6 +1,6 @@
 /* Minimum and maximum of floats without the cost of NaN. The comparisons pass over NaN; a test of two vectors at a time
- * finds whether there was one, and makes the result NaN at the end. Included in fold.h for the class VALUE of floats
- * (FAST_VECTORS). */
+ * finds whether there was one, and makes the result NaN at the end. They also take -0 and +0 for equal, so strict
+ * kernels fold again what gave a zero. Included in fold.h for the class VALUE of floats (FAST_VECTORS). */
 
 ALWAYS_INLINE L_V NAME(extreme)(tally_monoid m, L_V x, L_V running) {
     return m == TALLY_MONOID_min ? PASTE2(smaller_, LANE)(x, running) : PASTE2(larger_, LANE)(x, running);
@@ -27,9 +27,10 @@ ALWAYS_INLINE A_T NAME(extremum)(tally_monoid m, const E_T *x, size_t vectors, A
 }
 
 ALWAYS_INLINE size_t NAME(fast_vectors)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T *acc) {
-    (void)y;
     size_t whole = vectors / 8 * 8;
-    if (whole)
-        *acc = NAME(extremum)(m, x, whole, *acc);
+    if (whole) {
+        const A_T found = NAME(extremum)(m, x, whole, *acc);
+        *acc = IS_STRICT && found == 0 ? NAME(fold_vectors)(m, x, y, whole, *acc) : found;
+    }
     return whole;
 }

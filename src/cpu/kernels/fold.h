@@ -29,8 +29,8 @@
 
 #define HIGHEST       PASTE2(HIGHEST_, LANE)
 #define LOWEST        PASTE2(LOWEST_, LANE)
-#define MIN(p, q)     PASTE2(min_, LANE)(p, q)
-#define MAX(p, q)     PASTE2(max_, LANE)(p, q)
+#define MIN(p, q)     PASTE4(STRICTLY, min_, LANE, )(p, q)
+#define MAX(p, q)     PASTE4(STRICTLY, max_, LANE, )(p, q)
 #define ABS(p)        PASTE4(LANE_ABS, _, LANE, )(p)
 #define IS_NONZERO(p) (-(L_V)(((p) << COUNT_SHIFT) != 0))
 
@@ -59,8 +59,8 @@ ALWAYS_INLINE L_V NAME(combine_lanes)(tally_monoid m, L_V a, L_V b) {
 #undef MAX
 #undef ABS
 #undef IS_NONZERO
-#define MIN(p, q)     PASTE2(scalar_min_, LANE)(p, q)
-#define MAX(p, q)     PASTE2(scalar_max_, LANE)(p, q)
+#define MIN(p, q)     PASTE4(scalar_, STRICTLY, min_, LANE)(p, q)
+#define MAX(p, q)     PASTE4(scalar_, STRICTLY, max_, LANE)(p, q)
 #define ABS(p)        PASTE4(scalar_, LANE_ABS, _, LANE)(p)
 #define IS_NONZERO(p) PASTE2(scalar_nonzero_, LANE)((L_T)((p) << COUNT_SHIFT))
 
@@ -97,8 +97,8 @@ ALWAYS_INLINE L_T NAME(combine_one)(tally_monoid m, L_T a, L_T b) {
 
 #undef MIN
 #undef MAX
-#define MIN(p, q) PASTE2(scalar_min_, ACC)(p, q)
-#define MAX(p, q) PASTE2(scalar_max_, ACC)(p, q)
+#define MIN(p, q) PASTE4(scalar_, STRICTLY, min_, ACC)(p, q)
+#define MAX(p, q) PASTE4(scalar_, STRICTLY, max_, ACC)(p, q)
 
 ALWAYS_INLINE A_T NAME(combine_acc)(tally_monoid m, A_T a, A_T b) {
     switch (m) {

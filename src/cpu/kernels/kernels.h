@@ -83,9 +83,10 @@ typedef struct tally_cpu_direct_scan {
 /* The kernels of one element type. */
 typedef struct tally_cpu_type {
     const tally_cpu_kernels *kernels[TALLY_MONOID_COUNT];
-    const tally_cpu_kernels *f64_kernels[TALLY_MONOID_COUNT];   /* that accumulate in f64 where it is not the default */
-    const tally_cpu_direct_scan *same_scan[TALLY_MONOID_COUNT]; /* output elements of the input's width */
-    const tally_cpu_direct_scan *wide_scan[TALLY_MONOID_COUNT]; /* integers: output elements of 64 bits */
+    const tally_cpu_kernels *f64_kernels[TALLY_MONOID_COUNT]; /* that accumulate in f64 where it is not the default */
+    const tally_cpu_kernels *strict_kernels[TALLY_MONOID_COUNT]; /* extremes of floats that tell -0 from +0 */
+    const tally_cpu_direct_scan *same_scan[TALLY_MONOID_COUNT];  /* output elements of the input's width */
+    const tally_cpu_direct_scan *wide_scan[TALLY_MONOID_COUNT];  /* integers: output elements of 64 bits */
 } tally_cpu_type;
 
 /* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */

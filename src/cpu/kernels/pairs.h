@@ -53,8 +53,8 @@ typedef struct A_T {
 #define HIGHEST   PASTE2(HIGHEST_, LANE)
 #define LOWEST    PASTE2(LOWEST_, LANE)
 #define NO_INDEX  INT64_MAX
-#define MIN(p, q) PASTE2(scalar_min_, LANE)(p, q)
-#define MAX(p, q) PASTE2(scalar_max_, LANE)(p, q)
+#define MIN(p, q) PASTE4(scalar_, STRICTLY, min_, LANE)(p, q)
+#define MAX(p, q) PASTE4(scalar_, STRICTLY, max_, LANE)(p, q)
 /* NaN comes before every number; of equals, the smaller index. */
 #define AS_EXTREME(v, w)       ((v) == (w) || (IS_NAN(v) && IS_NAN(w)))
 #define BEFORE_MIN(v, i, w, j) ((v) < (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))

@@ -150,6 +150,32 @@ typedef s_f64 v_f64 __attribute__((vector_size(VECTOR_BYTES)));
     ALWAYS_INLINE s_##tag scalar_abs_##tag(s_##tag x) {                                                                \
         return abs(x);                                                                                                 \
     }
+/* IEEE 754-2019's minimum and maximum: -0 is below +0. The two choices differ only if the values are zeros of both
+ * signs or if one of them is NaN: then one choice is NaN. Together they have the sign bit that either has, in a
+ * minimum, or that both have, in a maximum. */
+#define STRICT_MIN(p, q)       ((p) | (q))
+#define STRICT_MAX(p, q, sign) (((p) | (q)) ^ (((p) ^ (q)) & (sign)))
+#define SIGN_f32               0x80000000u
+#define SIGN_f64               0x8000000000000000u
+#define DEFINE_SCALAR_STRICT(tag, bits_tag)                                                                            \
+    ALWAYS_INLINE s_##tag scalar_strict_min_##tag(s_##tag a, s_##tag b) {                                              \
+        const s_##tag first = a < b ? a : b, second = b < a ? b : a;                                                   \
+        s_##bits_tag p, q;                                                                                             \
+        memcpy(&p, &first, sizeof p);                                                                                  \
+        memcpy(&q, &second, sizeof q);                                                                                 \
+        p = STRICT_MIN(p, q);                                                                                          \
+        memcpy(&a, &p, sizeof a);                                                                                      \
+        return a;                                                                                                      \
+    }                                                                                                                  \
+    ALWAYS_INLINE s_##tag scalar_strict_max_##tag(s_##tag a, s_##tag b) {                                              \
+        const s_##tag first = a > b ? a : b, second = b > a ? b : a;                                                   \
+        s_##bits_tag p, q;                                                                                             \
+        memcpy(&p, &first, sizeof p);                                                                                  \
+        memcpy(&q, &second, sizeof q);                                                                                 \
+        p = STRICT_MAX(p, q, SIGN_##tag);                                                                              \
+        memcpy(&a, &p, sizeof a);                                                                                      \
+        return a;                                                                                                      \
+    }
 DEFINE_SCALAR_SIGNED(i8, u8)
 DEFINE_SCALAR_SIGNED(i16, u16)
 DEFINE_SCALAR_SIGNED(i32, u32)
@@ -160,6 +186,8 @@ DEFINE_SCALAR_UNSIGNED(u32, i32)
 DEFINE_SCALAR_UNSIGNED(u64, i64)
 DEFINE_SCALAR_FLOAT(f32, __builtin_fabsf)
 DEFINE_SCALAR_FLOAT(f64, __builtin_fabs)
+DEFINE_SCALAR_STRICT(f32, u32)
+DEFINE_SCALAR_STRICT(f64, u64)
 
 /* ------------------------------------------------------------------------------------ minimum, maximum --- */
 
@@ -306,6 +334,18 @@ ALWAYS_INLINE bool is_ordered(ordered_lanes lanes, unsigned count) {
 #endif
 DEFINE_EXTREMES(f32, ps)
 DEFINE_EXTREMES(f64, pd)
+
+#define DEFINE_STRICT(tag, bits_tag)                                                                                   \
+    ALWAYS_INLINE v_##tag strict_min_##tag(v_##tag a, v_##tag b) {                                                     \
+        const v_##bits_tag p = (v_##bits_tag)smaller_##tag(a, b), q = (v_##bits_tag)smaller_##tag(b, a);               \
+        return (v_##tag)STRICT_MIN(p, q);                                                                              \
+    }                                                                                                                  \
+    ALWAYS_INLINE v_##tag strict_max_##tag(v_##tag a, v_##tag b) {                                                     \
+        const v_##bits_tag p = (v_##bits_tag)larger_##tag(a, b), q = (v_##bits_tag)larger_##tag(b, a);                 \
+        return (v_##tag)STRICT_MAX(p, q, SIGN_##tag);                                                                  \
+    }
+DEFINE_STRICT(f32, u32)
+DEFINE_STRICT(f64, u64)
 
 #define DEFINE_EXTREMES_OF_INTEGERS(tag)                                                                               \
     ALWAYS_INLINE v_##tag smaller_##tag(v_##tag x, v_##tag running) {                                                  \

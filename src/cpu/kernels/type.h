@@ -143,7 +143,35 @@
 #define C0        VALUE_LANE
 #define C1        VALUE_LANE
 #define FAST_FOLD "cpu/kernels/minmax.h"
+#define EXTREMA   VALUE
 #include "cpu/kernels/pairs.h"
+
+/* ---- minimum and maximum once more, with -0 below +0 ---- */
+#if ELEMENT_IS_FLOAT
+#define CLASS     STRICT
+#define ON_VALUE  KEEP
+#define LANE      VALUE_LANE
+#define ACC       VALUE_LANE
+#define FLUSH     NEVER
+#define LANE_ABS  abs
+#define STRICTLY  strict_
+#define IS_STRICT 1
+#if defined(__AVX2__)
+#define FAST_VECTORS "cpu/kernels/extremum.h"
+#endif
+#include "cpu/kernels/fold.h"
+
+#define CLASS     STRICT_PAIR
+#define ON_VALUES KEEP
+#define LANE      VALUE_LANE
+#define C0        VALUE_LANE
+#define C1        VALUE_LANE
+#define FAST_FOLD "cpu/kernels/minmax.h"
+#define EXTREMA   STRICT
+#define STRICTLY  strict_
+#define IS_STRICT 1
+#include "cpu/kernels/pairs.h"
+#endif
 
 #define CLASS      INDEXED
 #define ON_INDEXED KEEP
@@ -273,6 +301,11 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
 #define TALLY_MONOID(name, class, components) ENTRY_##class(name)
 #include "core/monoids.def"
         },
+#if ELEMENT_IS_FLOAT
+    .strict_kernels = {[TALLY_MONOID_min] = &kernels_STRICT_min,
+                       [TALLY_MONOID_max] = &kernels_STRICT_max,
+                       [TALLY_MONOID_minmax] = &kernels_STRICT_PAIR_minmax},
+#endif
 #ifdef HAS_F64_KERNELS
     .f64_kernels =
         {

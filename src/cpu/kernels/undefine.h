@@ -19,6 +19,9 @@
 #undef FAST_FOLD
 #undef FAST_COLUMNS
 #undef FLOAT_COMPONENTS
+#undef EXTREMA
+#undef STRICTLY
+#undef IS_STRICT
 
 #undef ON_SUM
 #undef ON_SQUARE
