@@ -82,17 +82,25 @@ static void add_component(tally_text *text, const tally_computation *c, int comp
         tally_text_print(text, "widest(acc.a%d)", component);
 }
 
+/* Whether results are floats that did not round, whose zeros and NaNs exact mode promises bit for bit. In fast mode
+ * that would cost instructions. */
+static bool is_exact_extremum(const tally_computation *c) {
+    return c->desc.mode == TALLY_EXACT && !c->exact && c->entry->result != TALLY_RESULT_INDEX &&
+           tally_dtype_is_float(c->desc.acc);
+}
+
 static void add_lower(tally_text *text, const tally_computation *c) {
     const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     const char *lower = c->entry->lower;
     int component = tally_lower_component(lower);
     tally_text_add(text, "inline result_t lower(acc_t acc, uint64 count, uint64 start) {\n");
+    const char *convert = is_exact_extremum(c) ? "output_of_real<out_t>" : "output<out_t>::of";
     if (c->per_result == 2) {
-        tally_text_add(text, "    return {output<out_t>::of(widest(acc.a0)), output<out_t>::of(widest(acc.a1))};\n}\n");
+        tally_text_print(text, "    return {%s(widest(acc.a0)), %s(widest(acc.a1))};\n}\n", convert, convert);
         return;
     }
     if (component >= 0) {
-        tally_text_add(text, "    return output<out_t>::of(");
+        tally_text_print(text, "    return %s(", convert);
         add_component(text, c, component);
         tally_text_add(text, ");\n}\n");
         return;
@@ -202,6 +210,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"WAVE_THREADS", s->wave.threads},
                    {"WAVE_SHARED_BYTES", s->wave.shared},
                    {"NEEDS_START", tally_cuda_needs_start(c)},
+                   {"EXACT_EXTREMUM", is_exact_extremum(c)},
                    {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
                    {"IS_MOMENTS", c->entry && c->monoid == TALLY_MONOID_moments},

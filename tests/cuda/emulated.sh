@@ -38,6 +38,8 @@ sum/keys/exclusive/i32/fast
 mean/keys/inclusive/f16/fast
 sum/all_values/reduce/f64/exact --quick
 sum/keys/reduce/bf16/exact --quick
+min/segments/reduce/f32/exact --quick
+max/all_values/inclusive/f64/exact --quick
 / --quick --only offsets
 END
     # Others take a minute each, for kernels that the sums of bf16 have, too.

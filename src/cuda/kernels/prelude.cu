@@ -211,7 +211,7 @@ template <> struct output<bf16> {
     }
 };
 
-/* A result that rounds. What is not a number is the quiet NaN without sign and payload on every back end; conversions
+/* A result that rounds, or a float of exact mode. What is not a number is the quiet NaN without sign and payload on every back end; conversions
  * and divisions here would give others. */
 inline void set_nan(float *to) {
     *to = __uint_as_float(0x7fc00000);
@@ -225,7 +225,7 @@ inline void set_nan(f16 *to) {
 inline void set_nan(bf16 *to) {
     to->bits = 0x7fc0;
 }
-template <class Out> inline Out output_of_real(double x) {
+template <class Out, class V> inline Out output_of_real(V x) {
     Out r = output<Out>::of(x);
     if (x != x)
         set_nan(&r);
@@ -295,11 +295,21 @@ RANGE(double, -__longlong_as_double(0x7ff0000000000000ll), __longlong_as_double(
 template <class T> inline bool is_nan(T x) {
     return x != x;
 }
+/* With EXACT_EXTREMUM, -0 is below +0, as IEEE 754-2019's minimum and maximum have it. */
+template <class T> inline bool is_negative(T) {
+    return false;
+}
+inline bool is_negative(float x) {
+    return __float_as_int(x) < 0;
+}
+inline bool is_negative(double x) {
+    return __double_as_longlong(x) < 0;
+}
 template <class T> inline T smaller(T a, T b) {
-    return a < b || is_nan(a) ? a : b;
+    return a < b || is_nan(a) || (EXACT_EXTREMUM && a == b && is_negative(a)) ? a : b;
 }
 template <class T> inline T larger(T a, T b) {
-    return a > b || is_nan(a) ? a : b;
+    return a > b || is_nan(a) || (EXACT_EXTREMUM && a == b && !is_negative(a)) ? a : b;
 }
 #if TALLY_ARCHITECTURE >= 80
 inline float smaller(float a, float b) {

@@ -95,7 +95,7 @@ template <bool AreMany> inline void put_results(const groups_args &p, const tile
     result_t *to = p.out + (h.from - 1 + k);
     auto result_of = [&](uint32 byte) {
         const lane_t *result = (const lane_t *)(results + spot_of<AreMany>(byte));
-        return IN_PLACE ? *(const result_t *)result : lower(widen(*result), 0, 0);
+        return IN_PLACE && !EXACT_EXTREMUM ? *(const result_t *)result : lower(widen(*result), 0, 0);
     };
     constexpr uint32 all = WARP * sizeof(lane_t); /* lanes' */
     const uint32 end = h.count * sizeof(lane_t);

@@ -292,7 +292,10 @@ inline lane_t fold_items(const stretch_of<in_t, ITEMS> &items, const stretch_of<
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         if (heads >> k & 1) {
-            *results++ = run;
+            if (EXACT_EXTREMUM)
+                *(result_t *)results++ = lower(widen(run), 0, 0);
+            else
+                *results++ = run;
             if (HasKeys)
                 *run_keys++ = keys[k];
             run = identity_as<lane_t>();
