@@ -247,8 +247,15 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
     const tally_monoid_text *m = &tally_monoid_texts[monoid];
     const char *lower = tally_operator_of(op)->lower;
     const int component = tally_lower_component(lower);
+    const bool floats = arithmetic == TALLY_VULKAN_f32 || arithmetic == TALLY_VULKAN_f64;
     if (m->kind == TALLY_CLASS_VALUES) {
-        tally_text_add(text, "    return result_t(output_of(acc.a0), output_of(acc.a1));\n");
+        tally_text_add(text, floats
+                                 ? "    return result_t(plain_nan(output_of(acc.a0)), plain_nan(output_of(acc.a1)));\n"
+                                 : "    return result_t(output_of(acc.a0), output_of(acc.a1));\n");
+        return;
+    }
+    if (m->kind == TALLY_CLASS_MAGNITUDE && floats) {
+        tally_text_add(text, "    return single(plain_nan(output_of(acc.a0)));\n");
         return;
     }
     if (component >= 0) {

@@ -292,10 +292,10 @@ float float_of_count(wide n) {
 bool is_nan(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
 }
-/* Integers in the order of floats, the zeros equal. */
+/* Integers in the order of floats, -0 below +0. */
 int rank_of(float x) {
     const int bits = floatBitsToInt(x);
-    return bits < 0 ? -(bits & 0x7fffffff) : bits;
+    return bits < 0 ? bits ^ 0x7fffffff : bits;
 }
 bool is_less(float a, float b) {
     return rank_of(a) < rank_of(b);
@@ -327,8 +327,8 @@ bool is_finite(double x) {
     return less(magnitude_bits(x), infinity_bits(F64));
 }
 wide rank_of(double x) {
-    const wide middle = wide(0, 0x80000000u), magnitude = magnitude_bits(x);
-    return (unpackDouble2x32(x).y & 0x80000000u) != 0 ? minus(middle, magnitude) : plus(middle, magnitude);
+    const wide bits = unpackDouble2x32(x);
+    return (bits.y & 0x80000000u) != 0 ? ~bits : bits | wide(0, 0x80000000u);
 }
 bool is_less(double a, double b) {
     return less(rank_of(a), rank_of(b));
@@ -350,6 +350,8 @@ int ordered_of_bits(uvec2 from, uint type) {
     return order_of(int(convert_float(from, type, F32).x));
 }
 wide output_of_ordered(int order) {
+    if (order == (LARGEST ? MOST : LEAST))
+        return nan_bits(OUT);
     return convert_float(wide_of(uint(order >= 0 ? order : ~order | LEAST)), F32, OUT);
 }
 #elif VALUE_KIND == KIND_ORDER64
@@ -363,6 +365,8 @@ int64_t ordered_of_bits(uvec2 from, uint type) {
     return order_of(int64_t(u64_of(convert_float(from, type, F64))));
 }
 wide output_of_ordered(int64_t order) {
+    if (order == (LARGEST ? MOST : LEAST))
+        return nan_bits(OUT);
     return convert_float(words_of(uint64_t(order >= 0 ? order : ~order | LEAST)), F64, OUT);
 }
 #elif CHOOSES
