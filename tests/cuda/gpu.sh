@@ -61,6 +61,7 @@ conformance_on() {
             echo "index_types $op/segments/${QUICK:+ --quick}"
             echo "index_types $op/keys/${QUICK:+ --quick}"
         done
+        echo "offsets sum/segments/${QUICK:+ --quick}"
     } | xargs -P "$jobs" -L 1 sh -c '
         name=$(echo "$3-$4" | tr / _)
         timeout 600 "$0" --device "$1" $5 --only "$3" --filter "$4" --show 3 >"$2/$name.log" 2>&1 && exit 0
