@@ -25,9 +25,9 @@
  *   - Pointers to data may be misaligned. Sizes are in elements unless the name says bytes.
  *   - A call on the CPU takes at most 256 KiB of the calling thread's stack.
  *   - Exact min, max and minmax are the minimum and maximum of IEEE 754-2019, with -0 below +0. In fast mode the sign
- * of a zero that is the extreme may depend on the device.
- *   - A NaN of exact mode, and one that is a mean, norm2, var, std or logsumexp, has no sign and no payload: its bits
- * are 0x7e00 (f16), 0x7fc0 (bf16), 0x7fc00000 (f32), 0x7ff8000000000000 (f64).
+ *     of a zero that is the extreme may depend on the device.
+ *   - A NaN of exact mode, and one that is a mean, norm2, var, std or logsumexp, has no sign and no payload. Its bits
+ *     are 0x7e00 (f16), 0x7fc0 (bf16), 0x7fc00000 (f32), 0x7ff8000000000000 (f64).
  *   - Where this manual is silent, results are NumPy's: NaN propagates through min and max, argmin takes the first of
  *     equals, the sum of nothing is 0, the minimum of nothing is an error.
  */

@@ -191,10 +191,10 @@ typedef struct NAME(accs) {
     FOR_C5(v_f64 c5;)
 } NAME(accs);
 
-#define MAX(p, q)                                max_f64(p, q)
-#define MIN(p, q)                                min_f64(p, q)
-#define RATIO(p, q)                              ratio_f64(p, q)
-#define SHIFTED_EXP(p, m)                        shifted_exp_f64(p, m)
+#define MAX(p, q)         max_f64(p, q)
+#define MIN(p, q)         min_f64(p, q)
+#define RATIO(p, q)       ratio_f64(p, q)
+#define SHIFTED_EXP(p, m) shifted_exp_f64(p, m)
 
 ALWAYS_INLINE NAME(accs) NAME(lift_lanes)(tally_monoid m, v_f64 x) {
     switch (m) {

@@ -65,13 +65,25 @@ template <class T> inline void store(T *to, T value) {
 }
 
 /* Neighbouring elements, up to 16 bytes, that are loaded together; the address is aligned to all of them. */
-template <class T, int Width> struct few { T element[Width]; };
+template <class T, int Width> struct few {
+    T element[Width];
+};
 template <int Bytes> struct word_of;
-template <> struct word_of<1> { typedef uint8 type; };
-template <> struct word_of<2> { typedef uint16 type; };
-template <> struct word_of<4> { typedef uint32 type; };
-template <> struct word_of<8> { typedef uint2 type; };
-template <> struct word_of<16> { typedef uint4 type; };
+template <> struct word_of<1> {
+    typedef uint8 type;
+};
+template <> struct word_of<2> {
+    typedef uint16 type;
+};
+template <> struct word_of<4> {
+    typedef uint32 type;
+};
+template <> struct word_of<8> {
+    typedef uint2 type;
+};
+template <> struct word_of<16> {
+    typedef uint4 type;
+};
 template <int Width, class T> inline few<T, Width> load_few(const T *from) {
     typedef typename word_of<Width * sizeof(T)>::type word;
     few<T, Width> f;
@@ -178,10 +190,14 @@ inline float to_odd_float(float x) {
 }
 
 template <class Out> struct output {
-    template <class V> static Out of(V x) { return (Out)x; }
+    template <class V> static Out of(V x) {
+        return (Out)x;
+    }
 };
 template <> struct output<f16> {
-    template <class V> static f16 of(V x) { return {f16_of(x)}; }
+    template <class V> static f16 of(V x) {
+        return {f16_of(x)};
+    }
 };
 template <> struct output<bf16> {
     template <class V> static bf16 of(V x) {
@@ -253,8 +269,12 @@ inline double widest(double x) {
 template <class T> struct range;
 #define RANGE(T, lowest_value, highest_value)                                                                          \
     template <> struct range<T> {                                                                                      \
-        static T lowest() { return lowest_value; }                                                                     \
-        static T highest() { return highest_value; }                                                                   \
+        static T lowest() {                                                                                            \
+            return lowest_value;                                                                                       \
+        }                                                                                                              \
+        static T highest() {                                                                                           \
+            return highest_value;                                                                                      \
+        }                                                                                                              \
     };
 RANGE(int8, -128, 127)
 RANGE(int16, -32768, 32767)
@@ -327,21 +347,21 @@ template <class T> inline T absolute(T x) {
     return x;
 }
 
-#define MIN(a, b)              smaller(a, b)
-#define MAX(a, b)              larger(a, b)
-#define ABS(x)                 absolute(x)
-#define IS_NONZERO(x)          ((x) != 0)
-#define SQRT(x)                sqrt(x)
-#define LOG(x)                 log(x)
-#define IS_FINITE(x)           ((x) - (x) == 0)
-#define ZERO_OR_NAN(x)         ((x) - (x))
-#define NOT_A_NUMBER           __longlong_as_double(0x7ff8000000000000ll)
-#define BEFORE_MIN(v, i, w, j) goes_first((v) < (w), (w) < (v), v, i, w, j)
-#define BEFORE_MAX(v, i, w, j) goes_first((v) > (w), (w) > (v), v, i, w, j)
-#define RATIO(p, q)            ((q) == 0 ? 0.0 : (p) / (q))
-#define SHIFTED_EXP(x, m)      ((x) == (m) ? 1.0 : exp((x) - (m)))
-#define IS_FINITE(x)           ((x) - (x) == 0)
-#define ZERO_OR_NAN(x)         ((x) - (x))
+#define MIN(a, b)               smaller(a, b)
+#define MAX(a, b)               larger(a, b)
+#define ABS(x)                  absolute(x)
+#define IS_NONZERO(x)           ((x) != 0)
+#define SQRT(x)                 sqrt(x)
+#define LOG(x)                  log(x)
+#define IS_FINITE(x)            ((x) - (x) == 0)
+#define ZERO_OR_NAN(x)          ((x) - (x))
+#define NOT_A_NUMBER            __longlong_as_double(0x7ff8000000000000ll)
+#define BEFORE_MIN(v, i, w, j)  goes_first((v) < (w), (w) < (v), v, i, w, j)
+#define BEFORE_MAX(v, i, w, j)  goes_first((v) > (w), (w) > (v), v, i, w, j)
+#define RATIO(p, q)             ((q) == 0 ? 0.0 : (p) / (q))
+#define SHIFTED_EXP(x, m)       ((x) == (m) ? 1.0 : exp((x) - (m)))
+#define IS_FINITE(x)            ((x) - (x) == 0)
+#define ZERO_OR_NAN(x)          ((x) - (x))
 
 /* ---- accumulators ---- */
 

@@ -157,8 +157,9 @@ inline void fold_tile(const groups_args &p, const tile &t, const tile_heads &h, 
         s = fold_split(items, h.mine);
     } else {
         o->gather();
-        s = fold_between(
-            t, h.mine, [&](uint32 k, uint32 begin, const lane_t &lane) { put_one(h.number + k, begin, widen(lane)); });
+        s = fold_between(t, h.mine, [&](uint32 k, uint32 begin, const lane_t &lane) {
+            put_one(h.number + k, begin, widen(lane));
+        });
     }
     const joined j = join_stretches(p, t, h, s, o);
     if (j.ends)

@@ -11,9 +11,9 @@ enum {
     FINISHERS = 256, /* threads that finish a tile */
     TEAMS = 2,       /* of finishers, who take tiles in turn */
     TILE = FINISHERS * ITEMS,
-    WORDS = TILE / WARP, /* of bits */
-    COUNTERS = WORDS,    /* a warp has as many words as it has lanes */
-    RING = WAVE_RING,    /* tiles of elements in shared memory */
+    WORDS = TILE / WARP,   /* of bits */
+    COUNTERS = WORDS,      /* a warp has as many words as it has lanes */
+    RING = WAVE_RING,      /* tiles of elements in shared memory */
     KEY_RING = WAVE_KEY_RING,
     WAVES = 2 * KEY_RING + 1, /* as in scan_tiles.cu */
     KEY_LOADER = WARP,
@@ -22,7 +22,7 @@ enum {
     FIRST_FINISHER = FIRST_COUNTER + COUNTERS,
     THREADS = FIRST_FINISHER + TEAMS * FINISHERS,
     FEW = TILE * sizeof(in_t) / (sizeof(lane_t) + sizeof(index_t)) / 4 * 4, /* runs whose results and keys fit there */
-    PLACE = TILE * sizeof(in_t) + 16,        /* elements are as far behind a multiple of 16 as in memory */
+    PLACE = TILE * sizeof(in_t) + 16, /* elements are as far behind a multiple of 16 as in memory */
     KEY_PLACE = TILE * sizeof(index_t) + 32, /* and one key before them */
 
     /* barriers */
@@ -130,7 +130,8 @@ inline void count_tiles(scratch &s, const groups_args &p, uint64 turns) {
     for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
         const tile t = tile_at(p, turn);
         s.full_of_keys[here.at].wait(here.parity);
-        const index_t *keys = (const index_t *)(s.keys[here.at] + 16 + shift_of(p.keys + t.first)) + warp * WARP * WARP;
+        const index_t *keys =
+            (const index_t *)(s.keys[here.at] + 16 + shift_of(p.keys + t.first)) + warp * WARP * WARP;
         uint32 mine = is_aligned(p.keys) ? find_bits<true>(keys) : find_bits<false>(keys);
         const int there = t.count - thread * WARP;
         mine &= there <= 0 ? 0 : there < WARP ? (1u << there) - 1 : ~0u;
