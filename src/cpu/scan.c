@@ -38,6 +38,7 @@ typedef struct scan {
     uint64_t tiles;
     uint64_t each; /* tiles of a task */
     bool stream;
+    bool turned;  /* its few columns are turned into rows */
     void *before; /* inner accumulators: the value of the pieces before; NULL if there are none */
     void *carry;  /* inner accumulators: the value before the chunk whose turn it is */
     tally_turn turn;
@@ -132,6 +133,21 @@ static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_
                        s->index + s->extent, s->stream, worker, acc, output(s, element));
 }
 
+/* Groups of one element without an initial value: each result is that of its element, or of nothing. */
+static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, unsigned worker) {
+    const tally_cpu_plan *plan = s->plan;
+    const bool exclusive = plan->base.computation.desc.form == TALLY_EXCLUSIVE_SCAN;
+    void *acc = tally_cpu_worker(plan, worker);
+    for (uint64_t count; first < end; first += count) {
+        count = least(end - first, TALLY_CPU_BATCH);
+        if (exclusive)
+            plan->kernels->identity(&plan->context, count, acc);
+        else
+            plan->kernels->fold_rows(&plan->context, input(s, s->x, first), input(s, s->y, first), count, 1, acc);
+        plan->lower(plan, acc, count, (tally_counts){NULL, !exclusive, 0}, output(s, first));
+    }
+}
+
 /* Groups first .. end - 1 as a stretch. */
 static void scan_short_rows(const scan *s, uint64_t first, uint64_t end, unsigned worker) {
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
@@ -151,6 +167,10 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
     uint64_t end = least((task + 1) * s->tile, s->outer);
+    if (s->extent == 1 && !s->initial && s->plan->base.computation.monoid != TALLY_MONOID_user) {
+        scan_elements_alone(s, task * s->tile, end, worker);
+        return;
+    }
     if (s->plan->lifted.scan && s->extent <= TALLY_CPU_SHORT_GROUP / 2) {
         scan_short_rows(s, task * s->tile, end, worker);
         return;
@@ -216,6 +236,56 @@ static tally_status scan_groups(tally_cpu_plan *plan, scan *s) {
 
 /* ---- the axis is not the last one: columns ---- */
 
+enum {
+    /* Fewer columns are turned into rows, since a call for each row of the input would take longer than the row. */
+    FEW_COLUMNS = 32,
+    LEAST_TURNED = 32 /* rows */
+};
+
+/* Input, second input and output of columns that are turned, and one accumulator. */
+typedef struct turned {
+    _Alignas(64) char x[TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK];
+    char y[TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK];
+    char out[TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK];
+} turned;
+
+static size_t turned_bytes(const tally_cpu_plan *plan) {
+    return (size_t)round_up(tally_cpu_run_bytes(plan), 64) + sizeof(turned);
+}
+
+static bool turns_columns(const scan *s) {
+    const tally_computation *c = &s->plan->base.computation;
+    return !s->plan->direct && !c->exact && c->monoid != TALLY_MONOID_user && s->inner < FEW_COLUMNS;
+}
+
+/* As scan_columns, for all columns of rows, a block at a time. */
+static void scan_turned_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, unsigned worker,
+                                void *acc) {
+    const tally_cpu_plan *plan = s->plan;
+    const tally_computation *c = &plan->base.computation;
+    const size_t out_bytes = c->out_bytes * c->per_result, in_bytes = c->in_bytes;
+    turned *t = tally_at_mutable(tally_cpu_worker(plan, worker), 1, (size_t)round_up(tally_cpu_run_bytes(plan), 64));
+    const uint64_t most_rows = TALLY_CPU_PACKED_BYTES / (s->inner * most(in_bytes, out_bytes));
+    for (uint64_t done = 0, block; done < rows; done += block) {
+        block = least(rows - done, most_rows);
+        const uint64_t row = first + (c->reverse ? rows - done - block : done);
+        const uint64_t element = (group * s->extent + row) * s->inner;
+        tally_cpu_pack(input(s, s->x, element), in_bytes, s->inner, block, t->x);
+        if (s->y)
+            tally_cpu_pack(input(s, s->y, element), in_bytes, s->inner, block, t->y);
+        for (uint64_t j = 0; j < s->inner; j++) {
+            _Alignas(64) unsigned char before[TALLY_CPU_PACKED_SLACK];
+            const void *x = tally_at(t->x, j * block, in_bytes), *y = s->y ? tally_at(t->y, j * block, in_bytes) : NULL;
+            void *column = tally_at_mutable(acc, j, plan->acc_bytes);
+            memcpy(before, column, plan->acc_bytes);
+            plan->kernels->fold(&plan->context, x, y, block, s->index + row, column);
+            tally_cpu_scan_run(plan, x, y, block, s->index + row, s->index + s->extent, false, worker, before,
+                               tally_at_mutable(t->out, j * block, out_bytes));
+        }
+        tally_cpu_unpack(t->out, out_bytes, s->inner, block, output(s, element));
+    }
+}
+
 /* Rows first .. first + rows - 1 of columns column .. column + width - 1. acc[width] is the value before them and
  * becomes the value after them; there is room for as much again behind it. */
 static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column, uint64_t width,
@@ -261,8 +331,14 @@ static void scan_tile(const scan *s, uint64_t number, unsigned worker) {
     uint64_t group = number / s->tiles, column = number % s->tiles * s->tile;
     uint64_t width = least(s->tile, s->inner - column);
     void *acc = tally_cpu_worker(s->plan, worker);
-    start_columns(s, column, width, acc);
-    scan_columns(s, group, 0, s->extent, column, width, acc);
+    if (s->turned) {
+        acc = tally_at_mutable(acc, 1, turned_bytes(s->plan));
+        start_columns(s, column, width, acc);
+        scan_turned_columns(s, group, 0, s->extent, worker, acc);
+    } else {
+        start_columns(s, column, width, acc);
+        scan_columns(s, group, 0, s->extent, column, width, acc);
+    }
     if (s->before)
         memcpy(tally_at_mutable(s->before, column, s->plan->acc_bytes), acc, width * s->plan->acc_bytes);
 }
@@ -335,7 +411,7 @@ static void rows_task(void *job, size_t task, unsigned worker) {
     uint64_t chunk = plan->base.computation.reverse ? s->chunks - 1 - place : place;
     uint64_t first = chunk * s->chunk, rows = least(s->chunk, s->extent - first);
     size_t bytes = s->inner * plan->acc_bytes;
-    void *own = tally_cpu_worker(plan, worker);
+    void *own = tally_at_mutable(tally_cpu_worker(plan, worker), 1, s->turned ? turned_bytes(plan) : 0);
     void *acc = tally_at_mutable(own, tally_cpu_columns_room(s->inner), plan->acc_bytes);
     fold_chunk_columns(s, group, first, rows, own);
     tally_turn_wait(&s->turn, task);
@@ -346,7 +422,10 @@ static void rows_task(void *job, size_t task, unsigned worker) {
     memcpy(s->carry, acc, bytes);
     plan->kernels->combine(&plan->context, s->inner, own, s->carry);
     tally_turn_pass(&s->turn, task);
-    scan_columns(s, group, first, rows, 0, s->inner, acc);
+    if (s->turned)
+        scan_turned_columns(s, group, first, rows, worker, acc);
+    else
+        scan_columns(s, group, first, rows, 0, s->inner, acc);
 }
 
 static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
@@ -363,7 +442,9 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     s->tiles = divide_up(s->inner, s->tile);
     bool few_tasks = s->outer * s->tiles < FEW_TILES && s->extent * row_bytes > MANY_ROWS_BYTES;
     uint64_t room = tally_cpu_columns_room(s->inner) + 2 * s->inner;
-    tally_status status = tally_cpu_worker_scratch(plan, (few_tasks ? room : 2 * s->tile) * plan->acc_bytes);
+    s->turned = turns_columns(s) && s->tiles == 1 && s->extent >= LEAST_TURNED;
+    const size_t before = s->turned ? turned_bytes(plan) : 0;
+    tally_status status = tally_cpu_worker_scratch(plan, before + (few_tasks ? room : 2 * s->tile) * plan->acc_bytes);
     if (status != TALLY_OK)
         return status;
     if (!few_tasks) {

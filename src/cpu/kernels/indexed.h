@@ -143,6 +143,16 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
                                                  uint64_t index, A_T *acc) {
     typedef PASTE2(v_, PASTE2(MARK_OF_, LANE)) places;
     size_t j = 0;
+    if (rows == 1) { /* a scan's, or the rest: the accumulators alone would cost as much */
+        for (; j < width; j++) {
+            const L_T v = LOAD_ONE(x + j);
+            const bool as_good = (v == acc[j].c0) | (IS_NAN(v) & IS_NAN(acc[j].c0));
+            const bool better = NAME(is_better)(m, v, acc[j].c0) | (as_good & ((int64_t)index < acc[j].c1));
+            acc[j].c0 = better ? v : acc[j].c0;
+            acc[j].c1 = better ? (int64_t)index : acc[j].c1;
+        }
+        return width;
+    }
     for (; j + LANES <= width; j += LANES) {
         for (size_t first = 0; first < rows; first += NAME(NUMBERED_ROWS)) {
             const size_t count = rows - first < NAME(NUMBERED_ROWS) ? rows - first : (size_t)NAME(NUMBERED_ROWS);

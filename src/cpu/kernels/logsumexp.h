@@ -58,33 +58,24 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
     return acc;
 }
 
-/* Prefixes of a block with the largest value of all of it, so that each element costs one exponential. The sums only
- * grow, so they keep their digits unless the first of them is so small that it underflows; then the largest value is
- * that of each prefix, one by one. */
-ALWAYS_INLINE A_T NAME(prefixes_one_by_one)(tally_monoid m, const E_T *x, size_t n, bool reverse, bool exclusive,
-                                            A_T acc, A_T *prefixes) {
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = reverse ? n - 1 - k : k;
-        const A_T before = acc;
-        acc = NAME(combine)(m, acc, NAME(lift)(m, LOAD_ONE(x + i), 0));
-        prefixes[i] = exclusive ? before : acc;
-    }
-    return acc;
-}
-
+/* Prefixes of a block with the largest value of all of it, so that each element costs one exponential. The first prefix
+ * must not lie far below that: the logarithm of its sum would take digits from the result. Where it does, as at the
+ * beginning, the largest value is that of each prefix, one by one, for a while. */
 ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
                                            bool exclusive, A_T acc, A_T *prefixes) {
-    (void)index;
-    enum { MOST = 256, LEAST_EXPONENT = 600 };
-    for (size_t done = 0; done < n; done += MOST) {
-        const size_t count = n - done < MOST ? n - done : MOST, at = reverse ? n - done - count : done;
+    enum { MOST = 256, FEW = 32, NEAR = 4 };
+    for (size_t done = 0, count; done < n; done += count) {
+        count = n - done < MOST ? n - done : MOST;
+        size_t at = reverse ? n - done - count : done;
         const E_T *from = x + at;
         const s_f64 first = LOAD_ONE(reverse ? from + count - 1 : from);
         const s_f64 own = (s_f64)fold_values_VALUE_max(from, from, count, PASTE2(LOWEST_, VALUE_LANE));
         const s_f64 largest = acc.c0 > own ? acc.c0 : own;
         const s_f64 lowest = acc.c0 > first || (exclusive && acc.c1 > 0) ? acc.c0 : first;
-        if (!(largest - lowest < LEAST_EXPONENT) || count < F_LANES) { /* or NaN */
-            acc = NAME(prefixes_one_by_one)(m, from, count, reverse, exclusive, acc, prefixes + at);
+        if (!(largest - lowest < NEAR) || count < F_LANES) { /* or NaN */
+            count = count < FEW ? count : FEW;
+            at = reverse ? n - done - count : done;
+            acc = NAME(prefixes_by_table)(m, x + at, count, index, reverse, exclusive, acc, prefixes + at);
             continue;
         }
         s_f64 each[MOST];

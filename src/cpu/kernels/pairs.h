@@ -165,6 +165,11 @@ ALWAYS_INLINE A_T NAME(fold)(tally_monoid m, const E_T *x, size_t n, uint64_t in
 
 ALWAYS_INLINE void NAME(fold_rows)(tally_monoid m, NAME(fold_function) * fold, const E_T *x, size_t rows, size_t extent,
                                    A_T *acc) {
+    if (extent == 1) { /* only lifted */
+        for (size_t r = 0; r < rows; r++)
+            acc[r] = NAME(lift)(m, LOAD_ONE(x + r), 0);
+        return;
+    }
     for (size_t r = 0; r < rows; r++)
         acc[r] = fold(x + r * extent, extent, 0, NAME(identity_of)(m));
 }
@@ -191,10 +196,10 @@ typedef struct NAME(accs) {
     FOR_C5(v_f64 c5;)
 } NAME(accs);
 
-#define MAX(p, q)         max_f64(p, q)
-#define MIN(p, q)         min_f64(p, q)
-#define RATIO(p, q)       ratio_f64(p, q)
-#define SHIFTED_EXP(p, m) shifted_exp_f64(p, m)
+#define MAX(p, q)                                max_f64(p, q)
+#define MIN(p, q)                                min_f64(p, q)
+#define RATIO(p, q)                              ratio_f64(p, q)
+#define SHIFTED_EXP(p, m)                        shifted_exp_f64(p, m)
 
 ALWAYS_INLINE NAME(accs) NAME(lift_lanes)(tally_monoid m, v_f64 x) {
     switch (m) {
