@@ -143,7 +143,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const unsigned element = (unsigned)most(in, result) + (two ? in : 0); /* results take the elements' place */
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (keys && c->index_bytes > 4 ? MOST_ITEMS / 2 : MOST_ITEMS);
-    while (s->fold_tile * element > FOLD_SHARED)
+    while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
     /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. */
     s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : c->index_bytes > 4 ? 6 : 8 : s->slot_bytes <= 32 ? 4 : 2;
