@@ -1,8 +1,8 @@
 /* The fold of the third and fourth moments, in blocks that stay in the first cache and are combined by the table's
  * formula. Included in pairs.h.
  *
- * Two passes over a block: one for the mean, one for the sums of the powers of the distances from it. What the mean lost
- * to rounding is known from the sum of these distances, and corrects the others. */
+ * Two passes over a block: one for the mean, one for the sums of the powers of the distances from it. What the mean
+ * lost to rounding is known from the sum of these distances, and corrects the others. */
 
 enum { NAME(BLOCK) = 2048, NAME(WAYS) = 8 };
 
