@@ -258,7 +258,7 @@ static void a_mistake_is_told_with_its_place(void **state) {
         {NULL, "acc_t{left.a", TALLY_INVALID_ARGUMENT, "at the end"},
         {NULL, "acc_t{left.a} right", TALLY_INVALID_ARGUMENT, "after the text's end"},
         {NULL, "left.a", TALLY_INVALID_ARGUMENT, "int, where acc_t is expected"},
-        {NULL, "acc_t{left + right}", TALLY_INVALID_ARGUMENT, "not two numbers"},
+        {NULL, "acc_t{left + right}", TALLY_INVALID_ARGUMENT, "a number on each side"},
         {NULL, "acc_t{1, 2}", TALLY_INVALID_ARGUMENT, "more values than members"},
         {NULL, "acc_t{unknown(1)}", TALLY_UNSUPPORTED, "no function 'unknown'"},
         {NULL, "acc_t{expensive(1)}", TALLY_UNSUPPORTED, "'expensive'"},

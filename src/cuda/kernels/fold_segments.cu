@@ -107,7 +107,7 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
         else if (end <= t.count)
             put(p.out + segment, results[rank_of(s, begin)]);
         else
-            s.goes_on = 1;
+            atomicOr(&s.goes_on, 1); /* bad offsets have several */
     });
 }
 

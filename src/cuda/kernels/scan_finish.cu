@@ -43,6 +43,8 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
     uint64 first = begin + 15 & ~15ull, last = end & ~15ull;
     if (first > last)
         first = last = end;
+    else if (shift && last > first)
+        last -= 16; /* what follows the results' last vector is not theirs */
     const auto write_bytes = [&](uint64 from, uint64 until) {
         for (uint64 a = from + thread; a < until; a += FINISHERS) {
             const int at = (int)(a - origin);
