@@ -12,7 +12,7 @@ enum {
     /* Of packed rows: half of a first-level cache. */
     TALLY_CPU_PACKED_BYTES = 16 * 1024,
     /* Rows of more bytes fill vectors as they are. */
-    TALLY_CPU_PACKED_ROW_BYTES = 64,
+    TALLY_CPU_PACKED_ROW_BYTES = 63,
     /* Packed rows may be followed by as many bytes that mean nothing. */
     TALLY_CPU_PACKED_SLACK = 64
 };

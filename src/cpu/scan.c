@@ -171,7 +171,11 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         scan_elements_alone(s, task * s->tile, end, worker);
         return;
     }
-    if (s->plan->lifted.scan && s->extent <= TALLY_CPU_SHORT_GROUP / 2) {
+    /* Rows of two or three, and rows of whole vectors, are faster one by one where elements scan straight to results.
+     */
+    const uint64_t row_bytes = s->extent * s->plan->base.computation.out_bytes;
+    const bool one_by_one = s->plan->direct && (s->extent == 2 || s->extent == 3 || row_bytes >= 64);
+    if (s->plan->lifted.scan && s->extent <= TALLY_CPU_SHORT_GROUP / 2 && !one_by_one) {
         scan_short_rows(s, task * s->tile, end, worker);
         return;
     }

@@ -144,6 +144,13 @@ ALWAYS_INLINE void NAME(write_out_)(bool stream, O_T *out, const L_T *from, size
         memcpy(out, from, n * sizeof *from);
 }
 
+/* 'extent' is a constant where this is inlined. */
+ALWAYS_INLINE void NAME(scan_rows_of_)(tally_monoid m, const E_T *x, size_t rows, size_t extent,
+                                       tally_cpu_scan_options how, L_T start, L_T *out) {
+    for (size_t r = 0; r < rows; r++)
+        NAME(scan_scalars_)(m, x + r * extent, extent, how.reverse, how.exclusive, start, (O_T *)out + r * extent);
+}
+
 ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, size_t extent,
                                     tally_cpu_scan_options how, L_T start, O_T *out) {
     L_T buffer[NAME(BUFFER_)];
@@ -152,8 +159,13 @@ ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, s
     for (size_t done = 0; done < rows; done += most) {
         size_t block = rows - done < most ? rows - done : most;
         const E_T *from = x + done * extent;
-        for (size_t r = 0; r < block; r++)
-            NAME(scan_)(m, from + r * extent, extent, cached, start, (O_T *)buffer + r * extent);
+        if (extent == 2)
+            NAME(scan_rows_of_)(m, from, block, 2, how, start, buffer);
+        else if (extent == 3)
+            NAME(scan_rows_of_)(m, from, block, 3, how, start, buffer);
+        else
+            for (size_t r = 0; r < block; r++)
+                NAME(scan_)(m, from + r * extent, extent, cached, start, (O_T *)buffer + r * extent);
         NAME(write_out_)(how.stream, out + done * extent, buffer, block * extent);
     }
     if (how.stream)
