@@ -264,7 +264,7 @@ static void a_mistake_is_told_with_its_place(void **state) {
         {NULL, "acc_t{expensive(1)}", TALLY_UNSUPPORTED, "'expensive'"},
         {NULL, "acc_t{(int)exp(1.0)}", TALLY_UNSUPPORTED, "of a double"},
         {NULL, "acc_t{left.a++}", TALLY_INVALID_ARGUMENT, "is missing"},
-        {NULL, "[&] { left.a = 1; return left; }()", TALLY_INVALID_ARGUMENT, "no variable"},
+        {NULL, "[&] { left.a = 1; return left; }()", TALLY_INVALID_ARGUMENT, "only a variable can be assigned to"},
         {NULL, "[&] { switch (1) {} return left; }()", TALLY_UNSUPPORTED, "statement"},
         {NULL, "acc_t{1 % 2.0f}", TALLY_INVALID_ARGUMENT, "applied to a float"},
         {NULL, "acc_t{max(left, 1)}", TALLY_INVALID_ARGUMENT, "'max' is applied to acc_t"},
