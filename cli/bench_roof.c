@@ -192,7 +192,7 @@ bool bench_team_start(unsigned threads) {
     team.members = calloc(threads ? threads : 1, sizeof *team.members);
     if (!team.members)
         return false;
-    /* The number is final before any thread runs; on a failure the threads started so far are told to stop. */
+    /* The number is final before any thread runs; after a failure the threads started so far must stop. */
     team.threads = threads ? threads : 1;
     for (unsigned i = 1; i < team.threads; i++) {
         member *new_member = &team.members[i - 1];

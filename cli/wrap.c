@@ -12,7 +12,7 @@
 
 static const double two_to_62 = 0x1p62, two_to_64 = 0x1p64;
 
-/* Of integers: results that grow with the number of elements. */
+/* Whether a sum or product of integers of text may pass 64 bits. */
 static bool may_wrap(const work *w) {
     const tally_op op = w->desc.op;
     return (w->x.from_text || (w->y_open && w->y.from_text && op == TALLY_DOT)) && !number_is_float(w->desc.acc) &&

@@ -85,7 +85,7 @@ static inline bool tally_may_accumulate_in_f64(const tally_operator *entry) {
 /* Whether the result takes the number of elements beside the accumulator. */
 bool tally_lowers_by_count(const tally_operator *entry);
 
-/* Of a monoid. A user's has one component. */
+/* A monoid's class, and the number of components of its accumulator. A user's operator has one component. */
 tally_monoid_class tally_class_of(tally_monoid monoid);
 int tally_components_of(tally_monoid monoid);
 

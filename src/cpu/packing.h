@@ -9,7 +9,7 @@
 enum {
     /* Columns of packed groups: enough to fill vectors and to pay for the calls. */
     TALLY_CPU_PACKED_COLUMNS = 512,
-    /* Of packed rows: half of a first-level cache. */
+    /* The bytes of packed rows, half of a first-level cache. */
     TALLY_CPU_PACKED_BYTES = 16 * 1024,
     /* Rows of more bytes fill vectors as they are. */
     TALLY_CPU_PACKED_ROW_BYTES = 63,

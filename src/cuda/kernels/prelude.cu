@@ -360,8 +360,6 @@ template <class T> inline T absolute(T x) {
 #define BEFORE_MAX(v, i, w, j)  goes_first((v) > (w), (w) > (v), v, i, w, j)
 #define RATIO(p, q)             ((q) == 0 ? 0.0 : (p) / (q))
 #define SHIFTED_EXP(x, m)       ((x) == (m) ? 1.0 : exp((x) - (m)))
-#define IS_FINITE(x)            ((x) - (x) == 0)
-#define ZERO_OR_NAN(x)          ((x) - (x))
 
 /* ---- accumulators ---- */
 

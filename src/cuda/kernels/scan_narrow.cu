@@ -16,7 +16,7 @@ template <class A> inline A lift_at(const narrow_args &p, const tile &t, int e, 
     const uint64 at = t.low + e;
     return lift_as<A>(value_of(x), partner_of(p.tiles, at), p.tiles.before + at / p.inner);
 }
-/* Entries of a wave: the blocks' sums in a column, and the sums that blocks are told. */
+/* A wave's entries: the blocks' sums in a column, and the prefixes that blocks receive. */
 inline entry *sums_of(const narrow_args &p, uint32 turn, uint32 column) {
     return p.tiles.entries + (turn % NARROW_WAVES * p.inner + column) * gridDim.x;
 }
