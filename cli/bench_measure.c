@@ -215,7 +215,9 @@ static bool prepare(const bench_row *row, tally_dtype out, tally_args *args, ben
     args->x = add_input(&b, BENCH_X, in_bytes);
     if (!fill_once(&x_now, b.input[0].start, row->desc.in, n, row->data, 1))
         return false;
-    if (row->desc.op == TALLY_DOT) {
+    tally_traits traits = {.struct_size = sizeof traits};
+    tally_op_traits(row->desc.op, &traits);
+    if (traits.inputs == 2) {
         args->y = add_input(&b, BENCH_Y, in_bytes);
         if (!fill_once(&y_now, b.input[1].start, row->desc.in, n, row->data, 2))
             return false;

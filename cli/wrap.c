@@ -12,11 +12,11 @@
 
 static const double two_to_62 = 0x1p62, two_to_64 = 0x1p64;
 
-/* Whether a sum or product of integers of text may pass 64 bits. */
+/* Whether a sum or product of integers of text may pass 64 bits: its result is wide. */
 static bool may_wrap(const work *w) {
-    const tally_op op = w->desc.op;
-    return (w->x.from_text || (w->y_open && w->y.from_text && op == TALLY_DOT)) && !number_is_float(w->desc.acc) &&
-           (op == TALLY_SUM || op == TALLY_PROD || op == TALLY_SUMSQ || op == TALLY_NORM1 || op == TALLY_DOT);
+    const tally_traits *t = &w->o->traits;
+    return (w->x.from_text || (w->y_open && w->y.from_text && t->inputs == 2)) && !number_is_float(w->desc.acc) &&
+           (t->result == TALLY_RESULT_WIDE || t->result == TALLY_RESULT_WIDE_UNSIGNED);
 }
 
 static int make_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan) {
@@ -133,8 +133,8 @@ static void format_wide(__int128 value, char text[WRAP_TEXT_MAX]) {
     memcpy(text, digits + at, sizeof digits - at);
 }
 
-/* Below 2^31 elements the absolute values add up to less than 2^95. The sum in f64, of pieces of 2^19 elements, is then
- * less than 2^62 off. */
+/* For the two operators that add the elements themselves, which no trait says. Below 2^31 elements the absolute values
+ * add up to less than 2^95. The sum in f64, of pieces of 2^19 elements, is then less than 2^62 off. */
 bool wrap_exact_sum(const work *w, const wrap *second, const void *result, uint64_t n, char text[WRAP_TEXT_MAX]) {
     double value;
     uint64_t bits;

@@ -17,13 +17,14 @@
 #define TAKES_DDOF      TALLY_OPERATOR_TAKES_DDOF
 
 static const tally_operator operators[TALLY_OP_COUNT] = {
-#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, accumulator, exact, traits, summary)                   \
+#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, accumulator, exact, saved, traits, summary)            \
     [TALLY_##ENUMERATOR] = {#name,                                                                                     \
                             TALLY_MONOID_##monoid,                                                                     \
                             #lower,                                                                                    \
                             TALLY_RESULT_##result,                                                                     \
                             TALLY_ACC_##accumulator,                                                                   \
                             TALLY_EXACTLY_##exact,                                                                     \
+                            saved,                                                                                     \
                             (traits) | (TALLY_EXACTLY_##exact >= TALLY_EXACTLY_SUM ? TALLY_OPERATOR_ROUNDS_ONCE : 0),  \
                             summary},
 #include "core/operators.def"

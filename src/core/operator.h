@@ -74,6 +74,7 @@ typedef struct tally_operator {
     tally_result_rule result;
     tally_accumulator_rule acc;
     tally_exact_rule exact;
+    unsigned char saved_code; /* 0: there is none */
     unsigned traits;
     const char *summary;
 } tally_operator;

@@ -83,12 +83,14 @@ static tally_status simple(tally_op op, tally_form form, tally_mode mode, tally_
     return run_once(&desc, x, y, n, out);
 }
 
-/* DOT and USER need more than x; the error says which call takes them. */
+/* Two inputs and a user's operator need more than x; the error says which call takes them. */
 static tally_status simple_of_x(tally_op op, tally_form form, tally_mode mode, tally_dtype dtype, const void *x,
                                 size_t n, void *out) {
-    if (op == TALLY_DOT)
+    const tally_operator *entry = tally_operator_of(op);
+    if (entry && (entry->traits & TALLY_OPERATOR_TWO_INPUTS))
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "dot has two inputs, and this call takes one: use tally_dot_f32, tally_dot_f64 or a plan");
+                          "%s has two inputs, and this call takes one: use tally_dot_f32, tally_dot_f64 or a plan",
+                          entry->name);
     if (op == TALLY_USER)
         return tally_fail(TALLY_INVALID_ARGUMENT, "a user operator needs a plan: see tally_plan_create");
     return simple(op, form, mode, dtype, x, NULL, n, out);
@@ -106,7 +108,8 @@ tally_status tally_scan(tally_op op, tally_dtype dtype, const void *x, size_t n,
     return simple_of_x(op, TALLY_INCLUSIVE_SCAN, TALLY_FAST, dtype, x, n, out);
 }
 
-/* The typed calls: NAME(x, n, out) for one operator, form, mode and type. */
+/* The typed calls: NAME(x, n, out) for one operator, form, mode and type. They are public names, so new operators and
+ * types do not add to them. */
 #define SIMPLE(name, op, form, mode, dtype, in_type, out_type)                                                         \
     tally_status name(const in_type *x, size_t n, out_type *out) {                                                     \
         return simple(op, form, mode, dtype, x, NULL, n, out);                                                         \

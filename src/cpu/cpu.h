@@ -52,6 +52,7 @@ typedef struct tally_cpu_lifted {
     const tally_cpu_direct_scan *scan; /* of numbers of 'type'; NULL if the accumulator is not a number */
     tally_dtype type;                  /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
     bool as_they_are;                  /* elements are scanned without being lifted, and prefixes are the results */
+    bool by_conversion;                /* elements are lifted by converting their type */
 } tally_cpu_lifted;
 
 typedef struct tally_cpu_plan tally_cpu_plan;

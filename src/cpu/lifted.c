@@ -6,19 +6,29 @@
 #include "core/dtype.h"
 #include "cpu/scratch.h"
 
-/* The monoid that combines what this one lifts. */
+/* How the monoids of one component lift and combine, as text. */
+static const struct {
+    struct {
+        const char *lift, *combine;
+    } component[6];
+} monoids[TALLY_MONOID_COUNT] = {
+#define TALLY_COMPONENT(identity, lift, combine) {#lift, #combine},
+#define TALLY_MONOID(name, class, components)    [TALLY_MONOID_##name] = {{components}},
+#include "core/monoids.def"
+};
+
+/* The first monoid of the table that combines as this one does: sum for sums of squares. */
 static tally_monoid combining(tally_monoid monoid) {
-    switch (monoid) {
-    case TALLY_MONOID_sumabs:
-    case TALLY_MONOID_sumsq:
-    case TALLY_MONOID_dot:
-    case TALLY_MONOID_nonzero:
-        return TALLY_MONOID_sum;
-    case TALLY_MONOID_maxabs:
-        return TALLY_MONOID_max;
-    default:
-        return monoid;
-    }
+    for (tally_monoid m = 0; m < monoid; m++)
+        if (tally_components_of(m) == 1 &&
+            strcmp(monoids[m].component->combine, monoids[monoid].component->combine) == 0)
+            return m;
+    return monoid;
+}
+
+/* Whether the monoid takes elements as they are, but for their type. */
+static bool lifts_by_conversion(tally_monoid monoid) {
+    return tally_components_of(monoid) == 1 && strcmp(monoids[monoid].component->lift, "x") == 0;
 }
 
 static tally_dtype scanned_type(tally_dtype acc) {
@@ -36,33 +46,9 @@ static tally_dtype scanned_type(tally_dtype acc) {
 
 /* Whether results are integers of at most 32 bits that keep the lowest bits of a sum or a product: 32 bits suffice. */
 static bool wraps_in_32_bits(const tally_computation *c, tally_dtype acc) {
-    switch (c->desc.op) {
-    case TALLY_SUM:
-    case TALLY_PROD:
-    case TALLY_SUMSQ:
-    case TALLY_DOT:
-    case TALLY_NORM1:
-        return tally_is_scan(c) && !tally_dtype_is_float(acc) && !tally_dtype_is_float(c->desc.out) &&
-               c->out_bytes <= sizeof(uint32_t);
-    default:
-        return false;
-    }
-}
-
-/* Whether the monoid takes elements as they are, but for their type. */
-static bool lifts_by_conversion(tally_monoid monoid) {
-    switch (monoid) {
-    case TALLY_MONOID_sum:
-    case TALLY_MONOID_prod:
-    case TALLY_MONOID_min:
-    case TALLY_MONOID_max:
-    case TALLY_MONOID_band:
-    case TALLY_MONOID_bor:
-    case TALLY_MONOID_bxor:
-        return true;
-    default:
-        return false;
-    }
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    return (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_TOTAL) && tally_is_scan(c) &&
+           !tally_dtype_is_float(acc) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= sizeof(uint32_t);
 }
 
 void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
@@ -75,16 +61,17 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
         return;
     const bool as_they_are = plan->direct && plan->direct->groups;
     const tally_dtype type = as_they_are ? c->desc.in : wraps_in_32_bits(c, acc) ? TALLY_U32 : scanned_type(acc);
-    plan->lifted = (tally_cpu_lifted){level->types[type]->same_scan[combining(c->monoid)], type, as_they_are};
+    plan->lifted = (tally_cpu_lifted){level->types[type]->same_scan[combining(c->monoid)], type, as_they_are,
+                                      lifts_by_conversion(c->monoid)};
 }
 
 static const void *lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
                         tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
     const tally_dtype acc = plan->kernels->acc_type, type = plan->lifted.type;
-    if (plan->lifted.as_they_are || (c->desc.in == type && lifts_by_conversion(c->monoid)))
+    if (plan->lifted.as_they_are || (c->desc.in == type && plan->lifted.by_conversion))
         return x;
-    if (lifts_by_conversion(c->monoid)) {
+    if (plan->lifted.by_conversion) {
         plan->device->level->convert[c->desc.in][type](x, n, block->lifted);
         return block->lifted;
     }

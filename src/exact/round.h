@@ -19,8 +19,7 @@ void tally_round_sum(const tally_superaccumulator *accumulator, tally_dtype out,
 void tally_round_mean(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
 void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
 
-/* Calls the one of these three that gives the result of 'op': TALLY_MEAN, TALLY_NORM2, or an operator whose result is a
- * sum. */
+/* Calls the one of these three that gives the result of 'op', by its exact column. */
 void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, tally_dtype out, void *value);
 
 /* An exact sum as two doubles: high is high + low rounded to nearest, so a double needs no further rounding; narrower

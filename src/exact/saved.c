@@ -30,12 +30,6 @@ enum {
 
 enum { FLAG_NEGATIVE = 1, FLAG_OTHERS = 2 };
 
-/* Codes of the file, which do not change when enumerations do. 0 is none. */
-static const struct {
-    tally_op op;
-    uint8_t code;
-} ops[] = {{TALLY_SUM, 1}, {TALLY_MEAN, 2}, {TALLY_SUMSQ, 3}, {TALLY_NORM2, 4}, {TALLY_DOT, 5}};
-
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 static void put(uint8_t *bytes, uint64_t value, int width) {
@@ -67,9 +61,7 @@ size_t tally_saved_write(const tally_superaccumulator *accumulator, tally_op op,
     memset(bytes, 0, AT_DIGITS);
     memcpy(bytes, magic, sizeof magic);
     put(bytes + AT_VERSION, TALLY_SAVED_VERSION, 2);
-    for (size_t i = 0; i < COUNT_OF(ops); i++)
-        if (ops[i].op == op)
-            bytes[AT_OP] = ops[i].code;
+    bytes[AT_OP] = tally_operator_of(op)->saved_code;
     bytes[AT_TYPE] = tally_dtypes[in].saved_code;
     bytes[AT_FLAGS] =
         (uint8_t)((magnitude.negative ? FLAG_NEGATIVE : 0) | (accumulator->others != 0 ? FLAG_OTHERS : 0));
@@ -108,13 +100,13 @@ static tally_status read_header(const uint8_t *bytes, size_t size, tally_op *op,
     if (get(bytes + size - CHECKSUM_BYTES, CHECKSUM_BYTES) != checksum(bytes, size - CHECKSUM_BYTES))
         return bad("the checksum is wrong, bytes were damaged");
     bool known_op = false, known_type = false;
-    for (size_t i = 0; i < COUNT_OF(ops); i++)
-        if (ops[i].code == bytes[AT_OP]) {
-            *op = ops[i].op;
+    for (int known = 0; known < TALLY_USER; known++)
+        if (bytes[AT_OP] && tally_operator_of((tally_op)known)->saved_code == bytes[AT_OP]) {
+            *op = (tally_op)known;
             known_op = true;
         }
     for (int type = 1; type < TALLY_DTYPE_COUNT; type++)
-        if (tally_dtypes[type].saved_code && tally_dtypes[type].saved_code == bytes[AT_TYPE]) {
+        if (bytes[AT_TYPE] && tally_dtypes[type].saved_code == bytes[AT_TYPE]) {
             *in = (tally_dtype)type;
             known_type = true;
         }

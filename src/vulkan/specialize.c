@@ -341,6 +341,28 @@ static void add_main(tally_text *text, int first, int end, bool scans_once) {
     tally_text_add(text, "}\n");
 }
 
+static bool has_two_inputs(const tally_operator *entry) {
+    return (entry->traits & TALLY_OPERATOR_TWO_INPUTS) != 0;
+}
+static bool gives_mean(const tally_operator *entry) {
+    return entry->exact == TALLY_EXACTLY_MEAN;
+}
+static bool gives_root(const tally_operator *entry) {
+    return entry->exact == TALLY_EXACTLY_ROOT;
+}
+
+/* A condition that holds if OPERATOR is one of those with a trait. */
+static void add_question(tally_text *text, const char *name, bool (*holds)(const tally_operator *)) {
+    const char *before = "(";
+    tally_text_print(text, "#define %s ", name);
+    for (int op = 0; op < TALLY_USER; op++)
+        if (holds(tally_operator_of((tally_op)op))) {
+            tally_text_print(text, "%sOPERATOR == %du", before, op);
+            before = " || ";
+        }
+    tally_text_add(text, ")\n");
+}
+
 static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const bool by_levels = tally_vulkan_is_by_levels(arithmetic);
     const bool wide = arithmetic == TALLY_VULKAN_exact64 || arithmetic == TALLY_VULKAN_exact64f;
@@ -351,8 +373,9 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
                      "#define BOTTOM (%d)\n#define LEAST_TEAM %uu\n",
                      products, wide, by_levels, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout),
                      tally_vulkan_least_team(layout));
-    tally_text_print(text, "#define OPERATOR_DOT %du\n#define OPERATOR_MEAN %du\n#define OPERATOR_NORM2 %du\n",
-                     TALLY_DOT, TALLY_MEAN, TALLY_NORM2);
+    add_question(text, "TAKES_TWO_INPUTS", has_two_inputs);
+    add_question(text, "GIVES_MEAN", gives_mean);
+    add_question(text, "GIVES_ROOT", gives_root);
     const char *const kernels[] = {tally_vulkan_kernels_arguments,
                                    tally_vulkan_kernels_control,
                                    tally_vulkan_kernels_exact_words,

@@ -104,7 +104,7 @@ unrounded unrounded_root(magnitude m) {
 /* Rounds the team's words. One thread of the team calls this. */
 uvec2 result_bits(wide count) {
     const uint both = SAW_PLUS | SAW_MINUS, saw = all_saw[team];
-    const bool mean = OPERATOR == OPERATOR_MEAN, root = OPERATOR == OPERATOR_NORM2;
+    const bool mean = GIVES_MEAN, root = GIVES_ROOT;
     if ((saw & SAW_NAN) != 0 || (saw & both) == both || (mean && count == wide(0)))
         return nan_bits(OUT);
     if ((saw & both) != 0)

@@ -14,7 +14,7 @@
 const uint WORDS = 2 * LIMBS;
 const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */;
 #if PRODUCTS
-#define IS_DOT (OPERATOR == OPERATOR_DOT)
+#define IS_DOT TAKES_TWO_INPUTS
 #else
 #define IS_DOT false
 #endif
