@@ -46,6 +46,7 @@ distribution of the ratios by class, our time over the peers', and the worst cas
     bench/survey --device vulkan:0 --beside cuda:0               Vulkan, its clocks held up by sums on CUDA
     bench/survey --tally old/libtally.so                         the same cases with another library
     bench/survey --case sum/reduce/axis/f32/300x5x700+1,0        one case alone
+    bench/surveys/page.py h100 figures.json                      figures of --json as a page with a chart
 
 `--bytes MIN:MAX`, `--seconds LIMIT`, `--filter TEXT`, `--json FILE` and `--check` (rightness alone) are the other options;
 `bench/surveys/cases.py` says how a case is written. It needs Python with NumPy, and `build/src/libtally.so`.
