@@ -8,7 +8,7 @@
 #include "core/arithmetic.h"
 #include "cpu/keys.h"
 #include "cpu/runs.h"
-#include "cpu/scan.h"
+#include "cpu/scan_run.h"
 #include "cpu/scratch.h"
 
 /* The record of a chunk of a reduction: the number of its heads, the positions of the first and the last, and the

@@ -7,7 +7,7 @@
 #include "core/dtype.h"
 #include "cpu/lifted.h"
 #include "cpu/offsets.h"
-#include "cpu/scan.h"
+#include "cpu/scan_run.h"
 #include "cpu/scratch.h"
 
 static uint64_t boundary(const tally_stretch *s, uint64_t k) {

@@ -7,18 +7,15 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
-#include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
 #include "cpu/runs.h"
 #include "cpu/scan.h"
+#include "cpu/scan_run.h"
 #include "cpu/scratch.h"
 
 enum {
-    /* Least elements of a call that may store past the caches: a fence for every short run, or small tile, would cost
-     * more than it saves (planes of 16 x 16: 9.8 ms with, 6.0 without). */
-    LEAST_STREAMED = 4096,
     TILE_ROW_BYTES = 4096, /* of a row in a tile of columns, at most; and at least so many columns: */
     LEAST_TILE = 16,
     /* Fewer tiles than this leave threads without work; then rows are shared instead, if they are more than these. */
@@ -43,78 +40,6 @@ typedef struct scan {
     void *carry;  /* inner accumulators: the value before the chunk whose turn it is */
     tally_turn turn;
 } scan;
-
-/* ---- runs of neighbouring elements ---- */
-
-size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) {
-    return most(TALLY_CPU_BATCH * plan->acc_bytes, plan->lifted.scan ? sizeof(tally_cpu_lifted_block) : 0);
-}
-
-void tally_cpu_start(const tally_cpu_plan *plan, const void *initial, void *acc) {
-    if (initial)
-        tally_cpu_raise(plan, initial, acc);
-    else
-        plan->kernels->identity(&plan->context, 1, acc);
-}
-
-static void scan_batch(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
-                       uint64_t length, unsigned worker, void *acc, void *out) {
-    const tally_computation *c = &plan->base.computation;
-    bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
-    void *prefixes = tally_cpu_worker(plan, worker);
-    plan->kernels->prefixes(&plan->context, x, y, n, index, c->reverse, exclusive, acc, prefixes);
-    uint64_t first = c->reverse ? length - index - exclusive : index + !exclusive;
-    plan->lower(plan, prefixes, n, (tally_counts){NULL, first, c->reverse ? -1 : 1}, out);
-}
-
-/* The threads take the chunks of a long scan in turn, so a thread's next chunk is as many chunks further on as there
- * are threads. It is prefetched while this one is written. */
-static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64_t n, bool stream) {
-    const tally_computation *c = &plan->base.computation;
-    const ptrdiff_t next = (ptrdiff_t)plan->device->threads * TALLY_CPU_SCAN_BYTES;
-    const bool is_chunk = n * c->in_bytes >= TALLY_CPU_SCAN_BYTES;
-    return (tally_cpu_scan_options){.reverse = c->reverse,
-                                    .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
-                                    .stream = stream && n >= LEAST_STREAMED,
-                                    .ahead = !is_chunk    ? 0
-                                             : c->reverse ? -next
-                                                          : next};
-}
-
-void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
-                        uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
-    const tally_computation *c = &plan->base.computation;
-    if (plan->direct) {
-        plan->direct->scan(x, n, scan_options_of(plan, n, stream), acc, out);
-        return;
-    }
-    if (plan->lifted.scan) {
-        tally_cpu_lifted_scan(plan, x, y, n, index, length, worker, acc, out);
-        return;
-    }
-    for (uint64_t done = 0; done < n;) {
-        uint64_t batch = least(n - done, TALLY_CPU_BATCH);
-        uint64_t first = c->reverse ? n - done - batch : done;
-        scan_batch(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), batch, index + first, length,
-                   worker, acc, tally_at_mutable(out, first, c->out_bytes * c->per_result));
-        done += batch;
-    }
-}
-
-void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
-                        unsigned worker, void *acc) {
-    const tally_computation *c = &plan->base.computation;
-    if (!c->reverse || c->monoid != TALLY_MONOID_user) {
-        plan->kernels->fold(&plan->context, x, y, n, index, acc);
-        return;
-    }
-    for (uint64_t done = 0; done < n;) { /* a user's monoid need not commute */
-        uint64_t batch = least(n - done, TALLY_CPU_BATCH), first = n - done - batch;
-        plan->kernels->prefixes(&plan->context, tally_at(x, first, c->in_bytes), NULL, batch, index + first, true,
-                                false, acc, tally_cpu_worker(plan, worker));
-        done += batch;
-    }
-}
 
 /* ---- the axis is the last one: groups are contiguous ---- */
 
@@ -301,8 +226,8 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     if (plan->direct) {
         plan->direct->columns(
             input(s, s->x, element), rows, width, s->inner,
-            (tally_cpu_scan_options){c->reverse, exclusive, s->stream && rows * width >= LEAST_STREAMED, 0}, acc,
-            output(s, element));
+            (tally_cpu_scan_options){c->reverse, exclusive, s->stream && rows * width >= TALLY_CPU_LEAST_STREAMED, 0},
+            acc, output(s, element));
         return;
     }
     void *lowered = acc;

@@ -11,7 +11,7 @@
 #include "core/status.h"
 #include "cpu/offsets.h"
 #include "cpu/runs.h"
-#include "cpu/scan.h"
+#include "cpu/scan_run.h"
 #include "cpu/scratch.h"
 #include "cpu/segments.h"
 
