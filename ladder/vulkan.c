@@ -16,13 +16,7 @@
 #include "vulkan/kernel.h"
 #include "vulkan_modules.h"
 
-enum { ROOF_BLOCK = 256, ROOF_GROUPS_MOST = 1 << 15, PEAK_GROUPS = 4096, PEAK_ADDITIONS = 16 };
-
-/* As the vocabulary declares them. */
-typedef struct kernel_arguments {
-    uint64_t x, sums;
-    uint32_t n, groups;
-} kernel_arguments;
+enum { ROOF_GROUPS_MOST = 1 << 15, PEAK_GROUPS = 4096, PEAK_ADDITIONS = 16 };
 
 typedef struct vulkan_state {
     tally_vulkan_recording *recording;
@@ -43,8 +37,7 @@ static uint64_t address(const void *pointer) {
 
 /* ------------------------------------------------------------------------------------- device and memory ----- */
 
-/* By the name of its source, up to the dot. */
-static const ladder_vulkan_module *find_module(const char *file) {
+const ladder_vulkan_module *ladder_vulkan_module_of(const char *file) {
     const size_t stem = strcspn(file, ".");
     for (size_t i = 0; i < ladder_vulkan_module_count; i++) {
         const ladder_vulkan_module *module = &ladder_vulkan_modules[i];
@@ -55,7 +48,7 @@ static const ladder_vulkan_module *find_module(const char *file) {
 }
 
 static int make_program(ladder_work *w, const char *file, unsigned block, tally_vulkan_program **program, fault *f) {
-    const ladder_vulkan_module *module = find_module(file);
+    const ladder_vulkan_module *module = ladder_vulkan_module_of(file);
     if (!module)
         return fault_data(f, "steps on Vulkan are built into the program: '%s' is not", file);
     return tally_vulkan_program_make(w->device, module->words, module->bytes, block, program) == TALLY_OK ? 0
@@ -74,7 +67,7 @@ static bool adds_floats(const ladder_vulkan_module *module) {
 
 static const char *vulkan_lacks(const ladder_work *w, const ladder_step *step) {
     const vulkan_state *s = w->state;
-    const ladder_vulkan_module *module = find_module(step->file);
+    const ladder_vulkan_module *module = ladder_vulkan_module_of(step->file);
     return module && adds_floats(module) && !s->facts.adds_floats
                ? "this device adds no floats atomically (VK_EXT_shader_atomic_float)"
                : NULL;
@@ -149,9 +142,9 @@ static int vulkan_load(ladder_work *w, fault *f) {
         status = tally_copy(w->device, s->x[data], w->host[data], bytes);
     int code = status == TALLY_OK ? 0 : failed(f);
     if (code == 0 && !s->read_all)
-        code = make_program(w, "read_all", ROOF_BLOCK, &s->read_all, f);
+        code = make_program(w, "read_all", LADDER_ROOF_BLOCK, &s->read_all, f);
     if (code == 0 && !s->add_all)
-        code = make_program(w, "add_all", ROOF_BLOCK, &s->add_all, f);
+        code = make_program(w, "add_all", LADDER_ROOF_BLOCK, &s->add_all, f);
     return code;
 }
 
@@ -179,7 +172,7 @@ static int vulkan_prepare(ladder_work *w, const ladder_step *step, fault *f) {
 static tally_status dispatch(ladder_work *w, const void *x, void *sums, uint64_t n) {
     vulkan_state *s = w->state;
     const uint64_t groups = groups_for(w->step, n);
-    const kernel_arguments a = {address(x), address(sums), (uint32_t)n, (uint32_t)groups};
+    const ladder_vulkan_arguments a = {address(x), address(sums), (uint32_t)n, (uint32_t)groups};
     w->facts.launches++;
     s->result = sums;
     return tally_vulkan_recording_dispatch(s->recording, s->program, &a, sizeof a, groups);
@@ -229,7 +222,7 @@ static int vulkan_fetch(ladder_work *w, void *out, fault *f) {
 
 /* -------------------------------------------------------------------------------------------------- roofs ----- */
 
-static tally_status time_program(ladder_work *w, const tally_vulkan_program *program, const kernel_arguments *a,
+static tally_status time_program(ladder_work *w, const tally_vulkan_program *program, const ladder_vulkan_arguments *a,
                                  unsigned runs, double *seconds) {
     vulkan_state *s = w->state;
     tally_status status = TALLY_OK;
@@ -247,17 +240,17 @@ static tally_status time_program(ladder_work *w, const tally_vulkan_program *pro
     return status;
 }
 
-/* The best of several grids, from a few workgroups with long strides to one for every four elements per thread. */
+/* The best of several grids, from a few workgroups with long strides to one for each step. */
 static int vulkan_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     vulkan_state *s = w->state;
-    const uint64_t whole = w->n / (4 * ROOF_BLOCK) + 1;
+    const uint64_t count = (w->n + 3) / 4, whole = count / LADDER_ROOF_STEP + 1;
     tally_status status = TALLY_OK;
     *seconds = 0;
     for (uint64_t groups = 64; status == TALLY_OK && groups <= ROOF_GROUPS_MOST; groups *= 2) {
-        const kernel_arguments a = {.x = address(s->x[DATA_GENERAL]),
-                                    .sums = address(s->sums[0]),
-                                    .n = (uint32_t)w->n,
-                                    .groups = (uint32_t)(groups < whole ? groups : whole)};
+        const ladder_vulkan_arguments a = {.x = address(s->x[DATA_GENERAL]),
+                                           .sums = address(s->sums[0]),
+                                           .n = (uint32_t)count,
+                                           .groups = (uint32_t)(groups < whole ? groups : whole)};
         double now;
         status = time_program(w, s->read_all, &a, runs, &now);
         if (*seconds == 0 || now < *seconds)
@@ -270,10 +263,11 @@ static int vulkan_roof(ladder_work *w, unsigned runs, double *seconds, fault *f)
 
 static int vulkan_peak(ladder_work *w, double *additions, fault *f) {
     vulkan_state *s = w->state;
-    const kernel_arguments a = {.sums = address(s->sums[0]), .n = w->software ? 16 : 2048, .groups = PEAK_GROUPS};
+    const ladder_vulkan_arguments a = {
+        .sums = address(s->sums[0]), .n = w->software ? 16 : 2048, .groups = PEAK_GROUPS};
     double seconds = 0;
     const tally_status status = time_program(w, s->add_all, &a, 5, &seconds);
-    *additions = (double)a.n * PEAK_ADDITIONS * PEAK_GROUPS * ROOF_BLOCK / seconds;
+    *additions = (double)a.n * PEAK_ADDITIONS * PEAK_GROUPS * LADDER_ROOF_BLOCK / seconds;
     return status == TALLY_OK ? 0 : failed(f);
 }
 

@@ -16,11 +16,11 @@
 #include <string.h>
 
 #include "cuda/kernel.h"
-#include "roofs.h"
 #include "tally/tally.h"
 #include "vulkan/kernel.h"
+#include "vulkan_modules.h"
 
-enum { BLOCK = 256, IN_FLIGHT = 8, LARGE_ROUNDS = 11, SMALL_ROUNDS = 51, MOST_WAKING_ROUNDS = 2000, PATTERN = 1 << 22 };
+enum { LARGE_ROUNDS = 11, SMALL_ROUNDS = 51, MOST_WAKING_ROUNDS = 2000, PATTERN = 1 << 22 };
 
 typedef struct side {
     tally_device *device;
@@ -59,14 +59,19 @@ static double median(double *all, int count) {
 
 /* ---- roofs ---- */
 
-typedef struct roof_arguments {
-    void *from, *to;
-    uint32_t count, groups;
-} roof_arguments;
+static tally_vulkan_program *roof_program(const bench *b, const char *name) {
+    const ladder_vulkan_module *module = ladder_vulkan_module_of(name);
+    tally_vulkan_program *program;
+    check(tally_vulkan_program_make(b->vulkan.device, module->words, module->bytes, LADDER_ROOF_BLOCK, &program),
+          "a roof");
+    return program;
+}
 
 static double roof_seconds(const bench *b, const tally_vulkan_program *program, uint32_t groups, size_t bytes) {
-    const uint32_t step = BLOCK * IN_FLIGHT;
-    const roof_arguments a = {b->vulkan.x, b->vulkan.out, (uint32_t)(bytes / 16 / step * step), groups};
+    const ladder_vulkan_arguments a = {.x = (uint64_t)(uintptr_t)b->vulkan.x,
+                                       .sums = (uint64_t)(uintptr_t)b->vulkan.out,
+                                       .n = (uint32_t)(bytes / 16),
+                                       .groups = groups};
     double seconds;
     check(tally_vulkan_recording_begin(b->recording), "a recording");
     check(tally_vulkan_recording_dispatch(b->recording, program, &a, sizeof a, groups), "a roof");
@@ -79,8 +84,8 @@ static uint32_t calibrate(const bench *b, const tally_vulkan_program *program, c
                           double *taken) {
     uint32_t best = 0;
     double least = 0;
-    const size_t step = (size_t)16 * BLOCK * IN_FLIGHT;
-    for (uint32_t groups = 512; groups <= 65535 && (!best || groups * step <= b->room);
+    const size_t steps = b->room / 16 / LADDER_ROOF_STEP;
+    for (uint32_t groups = 512; groups <= 65535 && (!best || groups <= steps);
          groups = groups < 32768 ? 2 * groups : groups + 32767) {
         double all[LARGE_ROUNDS];
         for (int round = 0; round < LARGE_ROUNDS; round++)
@@ -404,8 +409,8 @@ int main(int argc, char **argv) {
         check(tally_cuda_stream_of(b.cuda.device, &b.stream), "a stream");
     }
     check(tally_vulkan_recording_create(b.vulkan.device, &b.recording), "a recording");
-    check(tally_vulkan_program_make(b.vulkan.device, roof_read, sizeof roof_read, BLOCK, &b.read), "a roof");
-    check(tally_vulkan_program_make(b.vulkan.device, roof_copy, sizeof roof_copy, BLOCK, &b.copy), "a roof");
+    b.read = roof_program(&b, "read_all");
+    b.copy = roof_program(&b, "copy_all");
     fill(&b.vulkan, TALLY_F32, b.room);
     double read_seconds;
     b.read_groups = calibrate(&b, b.read, "reading alone", 1, &read_seconds);

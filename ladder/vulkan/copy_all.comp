@@ -1,0 +1,2 @@
+#define COPY
+#include "roof.glsl"
