@@ -51,6 +51,7 @@ typedef struct tally_cpu_device {
 typedef struct tally_cpu_lifted {
     const tally_cpu_direct_scan *scan; /* of numbers of 'type'; NULL if the accumulator is not a number */
     tally_dtype type;                  /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
+    tally_dtype carry;                 /* of the values that the scan starts from: a sum of 32 bits has one of 64 */
     bool as_they_are;                  /* elements are scanned without being lifted, and prefixes are the results */
     bool by_conversion;                /* elements are lifted by converting their type */
 } tally_cpu_lifted;

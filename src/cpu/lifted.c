@@ -61,8 +61,11 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
         return;
     const bool as_they_are = plan->direct && plan->direct->groups;
     const tally_dtype type = as_they_are ? c->desc.in : wraps_in_32_bits(c, acc) ? TALLY_U32 : scanned_type(acc);
-    plan->lifted = (tally_cpu_lifted){level->types[type]->same_scan[combining(c->monoid)], type, as_they_are,
-                                      lifts_by_conversion(c->monoid)};
+    const tally_monoid monoid = combining(c->monoid);
+    const tally_cpu_direct_scan *scan = level->types[type]->same_scan[monoid];
+    if (scan)
+        plan->lifted = (tally_cpu_lifted){scan, type, level->types[type]->kernels[monoid]->acc_type, as_they_are,
+                                          lifts_by_conversion(c->monoid)};
 }
 
 static const void *lift(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n,
@@ -81,20 +84,20 @@ static const void *lift(const tally_cpu_plan *plan, const void *x, const void *y
     return block->lifted;
 }
 
-void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, size_t count, void *numbers) {
-    const tally_dtype from = plan->kernels->acc_type, to = plan->lifted.type;
-    if (from == to || plan->lifted.as_they_are)
-        memcpy(numbers, acc, count * plan->acc_bytes);
+static void convert(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values, size_t count,
+                    void *out) {
+    if (from == to)
+        memcpy(out, values, count * tally_dtype_size(from));
     else
-        plan->device->level->convert[from][to](acc, count, numbers);
+        plan->device->level->convert[from][to](values, count, out);
+}
+
+void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, uint64_t *carry) {
+    convert(plan, plan->kernels->acc_type, plan->lifted.carry, acc, 1, carry);
 }
 
 void tally_cpu_narrow(const tally_cpu_plan *plan, const void *numbers, size_t count, void *acc) {
-    const tally_dtype from = plan->lifted.type, to = plan->kernels->acc_type;
-    if (from == to || plan->lifted.as_they_are)
-        memcpy(acc, numbers, count * plan->acc_bytes);
-    else
-        plan->device->level->convert[from][to](numbers, count, acc);
+    convert(plan, plan->lifted.type, plan->kernels->acc_type, numbers, count, acc);
 }
 
 /* Narrow accumulators are values, whose conversions go through the wider type as well. */
@@ -106,18 +109,19 @@ void tally_cpu_lower_numbers(const tally_cpu_plan *plan, const void *numbers, si
     else if (from == plan->kernels->acc_type)
         plan->lower(plan, numbers, count, counts, out);
     else
-        plan->device->level->convert[from][to](numbers, count, out);
+        convert(plan, from, to, numbers, count, out);
 }
 
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
-    const size_t bytes = tally_dtype_size(plan->lifted.type);
+    const tally_dtype type = plan->lifted.type;
+    const size_t bytes = tally_dtype_size(type);
     const tally_cpu_scan_options how = {.reverse = c->reverse};
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     uint64_t carry;
-    tally_cpu_widen(plan, acc, 1, &carry);
+    tally_cpu_widen(plan, acc, &carry);
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = c->reverse ? n - done - count : done;
@@ -125,9 +129,9 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
         /* the value before the block, then those after each element; the other way round in a reverse scan */
         char *before = tally_at_mutable(block->scanned, c->reverse ? count : 0, bytes);
         char *after = tally_at_mutable(block->scanned, c->reverse ? 0 : 1, bytes);
-        memcpy(before, &carry, bytes);
+        convert(plan, plan->lifted.carry, type, &carry, 1, before);
         plan->lifted.scan->scan(lifted, count, how, &carry, after);
-        memcpy(&carry, c->reverse ? after : after + (count - 1) * bytes, bytes);
+        convert(plan, type, plan->lifted.carry, c->reverse ? after : after + (count - 1) * bytes, 1, &carry);
         const char *prefixes = exclusive == c->reverse ? (char *)block->scanned + bytes : (char *)block->scanned;
         const uint64_t number = index + first;
         const uint64_t elements = c->reverse ? length - number - exclusive : number + !exclusive;

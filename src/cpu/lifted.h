@@ -23,13 +23,13 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan);
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out);
 
-/* n elements at most a block, of groups that begin at block->heads, as numbers of plan->lifted.type: start and *acc are
- * such numbers, too. The prefixes go to 'to'. */
+/* n elements at most a block, of groups that begin at block->heads, as numbers of plan->lifted.type. start and *acc are
+ * of plan->lifted.carry. The prefixes go to 'to'. */
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
                              tally_cpu_lifted_block *block, const void *start, void *acc, void *to);
 
-/* Between accumulators and the numbers that are scanned. */
-void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, size_t count, void *numbers);
+/* An accumulator to the value that a scan starts from, and numbers that were scanned to accumulators. */
+void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, uint64_t *carry);
 void tally_cpu_narrow(const tally_cpu_plan *plan, const void *numbers, size_t count, void *acc);
 
 /* Prefixes to results. */

@@ -126,8 +126,8 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     const uint64_t n = s->end - s->begin;
     uint64_t start, value, number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_start(plan, r->initial, block->narrow);
-    tally_cpu_widen(plan, block->narrow, 1, &start);
-    tally_cpu_widen(plan, carry, 1, &value);
+    tally_cpu_widen(plan, block->narrow, &start);
+    tally_cpu_widen(plan, carry, &value);
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
@@ -164,7 +164,7 @@ static void reduce_short_groups(const tally_runs *r, const tally_stretch *s, uns
     const uint64_t begin = boundary(s, 0), end = boundary(s, s->boundaries - 1);
     uint64_t identity, value, before = begin, done = 1;
     plan->kernels->identity(&plan->context, 1, block->narrow);
-    tally_cpu_widen(plan, block->narrow, 1, &identity);
+    tally_cpu_widen(plan, block->narrow, &identity);
     value = identity;
     uint32_t places[TALLY_CPU_BATCH];
     uint64_t acc[TALLY_CPU_BATCH], lengths[TALLY_CPU_BATCH];
