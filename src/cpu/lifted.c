@@ -75,12 +75,12 @@ static const void *lift(const tally_cpu_plan *plan, const void *x, const void *y
     if (plan->lifted.as_they_are || (c->desc.in == type && plan->lifted.by_conversion))
         return x;
     if (plan->lifted.by_conversion) {
-        plan->device->level->convert[c->desc.in][type](x, n, block->lifted);
+        plan->device->level->types[c->desc.in]->convert[type](x, n, block->lifted);
         return block->lifted;
     }
     plan->kernels->fold_rows(&plan->context, x, y, n, 1, acc == type ? block->lifted : block->narrow);
     if (acc != type)
-        plan->device->level->convert[acc][type](block->narrow, n, block->lifted);
+        plan->device->level->types[acc]->convert[type](block->narrow, n, block->lifted);
     return block->lifted;
 }
 
@@ -89,7 +89,7 @@ static void convert(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to
     if (from == to)
         memcpy(out, values, count * tally_dtype_size(from));
     else
-        plan->device->level->convert[from][to](values, count, out);
+        plan->device->level->types[from]->convert[to](values, count, out);
 }
 
 void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, uint64_t *carry) {

@@ -20,7 +20,7 @@ static uint64_t count_of(tally_counts counts, size_t i) {
 
 static void convert(const tally_cpu_plan *plan, tally_dtype from, const void *values, size_t count, void *out) {
     tally_dtype to = plan->base.computation.desc.out;
-    tally_cpu_convert *function = plan->device->level->convert[from][to];
+    tally_cpu_convert *function = plan->device->level->types[from]->convert[to];
     if (from == to)
         memcpy(out, values, count * tally_dtype_size(to));
     else
@@ -141,7 +141,7 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
 void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc) {
     const tally_computation *c = &plan->base.computation;
     tally_dtype from = c->desc.out, to = plan->kernels->acc_type;
-    tally_cpu_convert *function = plan->device->level->convert[from][to];
+    tally_cpu_convert *function = plan->device->level->types[from]->convert[to];
     if (from == to)
         memcpy(acc, element, plan->acc_bytes);
     else /* there is none only from floats to integers, which tally_args_check refuses */

@@ -18,18 +18,24 @@ typedef struct rows {
     size_t count, room;
 } rows;
 
+/* Makes a plan, and asks tally_supports, which has to give the same answer in the same words. */
 static bool ask(void *context, const combination *c) {
     rows *r = context;
     tally_desc desc = combination_desc(c);
     tally_plan *plan = NULL;
-    tally_status status = tally_plan_create(r->c->device, &desc, &plan);
+    const tally_status supported = tally_supports(r->c->device, &desc);
+    char reason[512], name[COMBINATION_NAME_BYTES];
+    snprintf(reason, sizeof reason, "%s", supported == TALLY_OK ? "" : tally_last_error());
+    const tally_status status = tally_plan_create(r->c->device, &desc, &plan);
+    combination_name(c, name);
+    if (supported != status || (status != TALLY_OK && strcmp(reason, tally_last_error()) != 0))
+        checker_fail(r->c, "%s: tally_supports gives %s (%s), a plan %s (%s)", name, tally_status_name(supported),
+                     reason, tally_status_name(status), status == TALLY_OK ? "" : tally_last_error());
     if (status == TALLY_OK) {
         tally_plan_destroy(plan);
         return true;
     }
     if (status != TALLY_UNSUPPORTED && status != TALLY_INVALID_ARGUMENT) {
-        char name[COMBINATION_NAME_BYTES];
-        combination_name(c, name);
         checker_fail(r->c, "%s: %s: %s", name, tally_status_name(status), tally_last_error());
         return true;
     }

@@ -156,7 +156,7 @@ static void specials_at_every_position(void **unused) {
 static void all_pairs_of_f16(void **unused) {
     (void)unused;
     const float_format *f = &float_formats[0];
-    const tally_exact_type_kernels *kernels = &levels_at(levels_count() - 1)->f16;
+    const tally_exact_type_kernels *kernels = tally_exact_of_type(levels_at(levels_count() - 1), TALLY_F16);
     /* Doubles hold every sum of two; their rounding to f16 is checked elsewhere against MPFR, and here independently by
      * comparing distances to the neighbours. */
     static double value[65536];

@@ -25,18 +25,21 @@
     static bool small_products_##tag(const void *x, const void *y, size_t n, tally_exact_pair *sum) {                  \
         return small_total(x, y, n, type, sum);                                                                        \
     }
-DEFINE_SMALL(f16, TALLY_F16)
-DEFINE_SMALL(bf16, TALLY_BF16)
-DEFINE_SMALL(f32, TALLY_F32)
-DEFINE_SMALL(f64, TALLY_F64)
+#define FLOATS_SIGNED(...)
+#define FLOATS_UNSIGNED(...)
+#define FLOATS_FLOAT(...)                       __VA_ARGS__
+#define TALLY_DTYPE(ENUMERATOR, tag, kind, ...) FLOATS_##kind(DEFINE_SMALL(tag, TALLY_##ENUMERATOR))
+#include "core/dtypes.def"
 
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
 
 const tally_exact_kernels PASTE2(tally_exact_kernels_, TALLY_LEVEL) = {
     .level = STRING(TALLY_LEVEL),
-    .f16 = {add_f16, add_products_f16, small_sum_f16, small_products_f16},
-    .bf16 = {add_bf16, add_products_bf16, small_sum_bf16, small_products_bf16},
-    .f32 = {add_f32, add_products_f32, small_sum_f32, small_products_f32},
-    .f64 = {add_f64, add_products_f64, small_sum_f64, small_products_f64},
+    .types =
+        {
+#define TALLY_DTYPE(ENUMERATOR, tag, kind, ...)                                                                        \
+    FLOATS_##kind([TALLY_##ENUMERATOR] = {add_##tag, add_products_##tag, small_sum_##tag, small_products_##tag}, )
+#include "core/dtypes.def"
+        },
 };

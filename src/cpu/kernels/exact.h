@@ -34,7 +34,7 @@ enum { TALLY_EXACT_SMALL = 64 };
 
 typedef struct tally_exact_kernels {
     const char *level;
-    tally_exact_type_kernels f16, bf16, f32, f64;
+    tally_exact_type_kernels types[TALLY_DTYPE_COUNT]; /* of floats */
 } tally_exact_kernels;
 
 extern const tally_exact_kernels tally_exact_kernels_baseline;
@@ -44,19 +44,9 @@ extern const tally_exact_kernels tally_exact_kernels_avx512;
 /* The level of this machine's processor (the CPU back end chooses it, TALLY_CPU forces one). */
 const tally_exact_kernels *tally_cpu_exact_kernels(void);
 
+/* NULL for integers. */
 static inline const tally_exact_type_kernels *tally_exact_of_type(const tally_exact_kernels *kernels, tally_dtype in) {
-    switch (in) {
-    case TALLY_F16:
-        return &kernels->f16;
-    case TALLY_BF16:
-        return &kernels->bf16;
-    case TALLY_F32:
-        return &kernels->f32;
-    case TALLY_F64:
-        return &kernels->f64;
-    default:
-        return NULL;
-    }
+    return kernels->types[in].add ? &kernels->types[in] : NULL;
 }
 
 #endif

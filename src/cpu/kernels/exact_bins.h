@@ -127,7 +127,7 @@ static void empty_bins(stream *s) {
 static void check_bins(stream *s) {
     v_i64 magnitudes = {0};
     for (int i = 0; i < s->bins_used; i += W64) {
-        const v_i64 bin = load_i64_from_f64((const e_f64 *)(const void *)(s->bins + i));
+        const v_i64 bin = (v_i64)load_f64_from_f64((const e_f64 *)(const void *)(s->bins + i));
         magnitudes |= bin ^ bin >> 63;
     }
     int64_t all = 0;

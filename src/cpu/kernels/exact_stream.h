@@ -405,14 +405,12 @@ static size_t pad(void *to, const void *x, size_t n, size_t step, size_t element
 
 ALWAYS_INLINE double value_at(const void *x, size_t i, const tally_dtype type) {
     switch (type) {
-    case TALLY_F16:
-        return scalar_f64_from_f16(((const e_u16 *)x)[i]);
-    case TALLY_BF16:
-        return scalar_f64_from_bf16(((const e_u16 *)x)[i]);
-    case TALLY_F32:
-        return ((const e_f32 *)x)[i];
+#define TALLY_DTYPE(ENUMERATOR, tag, ...)                                                                              \
+    case TALLY_##ENUMERATOR:                                                                                           \
+        return scalar_f64_from_##tag(((const e_##tag *)x)[i]);
+#include "core/dtypes.def"
     default:
-        return ((const e_f64 *)x)[i];
+        return 0;
     }
 }
 

@@ -357,7 +357,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
     }                                                                                                                  \
     static const tally_cpu_kernels PASTE4(kernels_, CLASS, _, name) = {                                                \
         .acc_bytes = sizeof(A_T),                                                                                      \
-        .acc_type = PASTE2(DTYPE_, ACC),                                                                               \
+        .acc_type = (tally_dtype)PASTE2(DTYPE_, ACC),                                                                  \
         .identity = PASTE4(identity_, CLASS, _, name),                                                                 \
         .fold = PASTE4(fold_, CLASS, _, name),                                                                         \
         .fold_rows = PASTE4(fold_rows_, CLASS, _, name),                                                               \

@@ -80,6 +80,9 @@ typedef struct tally_cpu_direct_scan {
                    void *acc, void *out);
 } tally_cpu_direct_scan;
 
+/* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
+typedef void tally_cpu_convert(const void *from, size_t n, void *to);
+
 /* The kernels of one element type. */
 typedef struct tally_cpu_type {
     const tally_cpu_kernels *kernels[TALLY_MONOID_COUNT];
@@ -87,10 +90,8 @@ typedef struct tally_cpu_type {
     const tally_cpu_kernels *strict_kernels[TALLY_MONOID_COUNT]; /* extremes of floats that tell -0 from +0 */
     const tally_cpu_direct_scan *same_scan[TALLY_MONOID_COUNT];  /* output elements of the input's width */
     const tally_cpu_direct_scan *wide_scan[TALLY_MONOID_COUNT];  /* integers: output elements of 64 bits */
+    tally_cpu_convert *const *convert; /* by the type converted to: from integers all, from floats floats */
 } tally_cpu_type;
-
-/* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
-typedef void tally_cpu_convert(const void *from, size_t n, void *to);
 
 /* The number of elements in each accumulator that is lowered: 'each' if it is not NULL, else first + i * step. */
 typedef struct tally_counts {
@@ -122,8 +123,6 @@ typedef struct tally_cpu_heads {
 typedef struct tally_cpu_level {
     const char *name;
     const tally_cpu_type *types[TALLY_DTYPE_COUNT];
-    /* [from][to]; from integers to everything, from floats to floats */
-    tally_cpu_convert *const (*convert)[TALLY_DTYPE_COUNT];
     const tally_cpu_forms *forms; /* by operator */
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */

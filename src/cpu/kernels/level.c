@@ -5,8 +5,6 @@
 #define TALLY_DTYPE(ENUMERATOR, tag, ...) extern const tally_cpu_type PASTE4(tally_cpu_type_, tag, _, TALLY_LEVEL);
 #include "core/dtypes.def"
 
-extern tally_cpu_convert *const PASTE4(tally_cpu_converts, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT][TALLY_DTYPE_COUNT];
-
 extern const tally_cpu_forms PASTE4(tally_cpu_forms, _, TALLY_LEVEL, )[TALLY_USER];
 
 extern const tally_cpu_heads PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )[4];
@@ -22,7 +20,6 @@ const tally_cpu_level PASTE4(tally_cpu_level, _,
 #define TALLY_DTYPE(ENUMERATOR, tag, ...) [TALLY_##ENUMERATOR] = &PASTE4(tally_cpu_type_, tag, _, TALLY_LEVEL),
 #include "core/dtypes.def"
                                                    },
-                                               .convert = PASTE4(tally_cpu_converts, _, TALLY_LEVEL, ),
                                                .forms = PASTE4(tally_cpu_forms, _, TALLY_LEVEL, ),
                                                .heads = PASTE4(tally_cpu_heads, _, TALLY_LEVEL, ),
                                                .decreases = PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )};

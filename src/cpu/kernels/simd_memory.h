@@ -115,21 +115,20 @@ DEFINE_LOAD(u32, i32)
 DEFINE_LOAD(i32, u32)
 DEFINE_LOAD(u32, u32)
 DEFINE_LOAD(f32, f32)
-/* The bits of floats, for counting nonzero elements. */
-DEFINE_LOAD(i16, f16)
-DEFINE_LOAD(i16, bf16)
-ALWAYS_INLINE s_i32 scalar_i32_from_f32(s_f32 x) {
-    return (s_i32)tally_bits_of_float(x);
-}
-ALWAYS_INLINE s_i64 scalar_i64_from_f64(s_f64 x) {
-    return (s_i64)tally_bits_of_double(x);
-}
-ALWAYS_INLINE v_i32 load_i32_from_f32(const e_f32 *p) {
-    return (v_i32)load_f32_from_f32(p);
-}
-ALWAYS_INLINE v_i64 load_i64_from_f64(const e_f64 *p) {
-    return (v_i64)load_f64_from_f64(p);
-}
+/* The bits of floats, for counting nonzero elements: DEFINE_LOAD_OF_BITS(LANE, ELEMENT) defines the two loads for a
+ * lane of the element's width. */
+#define DEFINE_LOAD_OF_BITS(lane, element) DEFINE_LOAD_OF_BITS_(lane, element)
+#define DEFINE_LOAD_OF_BITS_(lane, element)                                                                            \
+    ALWAYS_INLINE v_##lane load_##lane##_from_##element(const e_##element *p) {                                        \
+        v_##lane bits;                                                                                                 \
+        memcpy(&bits, p, sizeof bits);                                                                                 \
+        return bits;                                                                                                   \
+    }                                                                                                                  \
+    ALWAYS_INLINE s_##lane scalar_##lane##_from_##element(s_##element x) {                                             \
+        s_##lane bits;                                                                                                 \
+        memcpy(&bits, &x, sizeof bits);                                                                                \
+        return bits;                                                                                                   \
+    }
 
 ALWAYS_INLINE s_f32 scalar_f32_from_f16(s_f16 x) {
     return tally_f32_of_f16(x);

@@ -27,35 +27,25 @@
 #define UNROLL_8 _Pragma("GCC unroll 8")
 #endif
 
-typedef int8_t s_i8;
-typedef int16_t s_i16;
-typedef int32_t s_i32;
-typedef int64_t s_i64;
-typedef uint8_t s_u8;
-typedef uint16_t s_u16;
-typedef uint32_t s_u32;
-typedef uint64_t s_u64;
-typedef float s_f32;
-typedef double s_f64;
-/* Only the names distinguish the halves. */
-typedef uint16_t s_f16;
-typedef uint16_t s_bf16;
+/* s_TAG is an element as a scalar, e_TAG the same in the caller's memory: at any address, of any declared type. Only
+ * the names distinguish floats of 16 bits. */
+#define STORED_SIGNED_1   int8_t
+#define STORED_SIGNED_2   int16_t
+#define STORED_SIGNED_4   int32_t
+#define STORED_SIGNED_8   int64_t
+#define STORED_UNSIGNED_1 uint8_t
+#define STORED_UNSIGNED_2 uint16_t
+#define STORED_UNSIGNED_4 uint32_t
+#define STORED_UNSIGNED_8 uint64_t
+#define STORED_FLOAT_2    uint16_t
+#define STORED_FLOAT_4    float
+#define STORED_FLOAT_8    double
+#define TALLY_DTYPE(ENUMERATOR, tag, kind, bytes, ...)                                                                 \
+    typedef STORED_##kind##_##bytes s_##tag;                                                                           \
+    typedef s_##tag e_##tag __attribute__((aligned(1), may_alias));
+#include "core/dtypes.def"
 
-/* The same types in the caller's memory: at any address, of any declared type. */
-#define IN_MEMORY __attribute__((aligned(1), may_alias))
-typedef s_i8 e_i8 IN_MEMORY;
-typedef s_i16 e_i16 IN_MEMORY;
-typedef s_i32 e_i32 IN_MEMORY;
-typedef s_i64 e_i64 IN_MEMORY;
-typedef s_u8 e_u8 IN_MEMORY;
-typedef s_u16 e_u16 IN_MEMORY;
-typedef s_u32 e_u32 IN_MEMORY;
-typedef s_u64 e_u64 IN_MEMORY;
-typedef s_f32 e_f32 IN_MEMORY;
-typedef s_f64 e_f64 IN_MEMORY;
-typedef s_f16 e_f16 IN_MEMORY;
-typedef s_bf16 e_bf16 IN_MEMORY;
-
+/* Vectors of what is computed with, which is not all that is stored. */
 typedef s_i8 v_i8 __attribute__((vector_size(VECTOR_BYTES)));
 typedef s_i16 v_i16 __attribute__((vector_size(VECTOR_BYTES)));
 typedef s_i32 v_i32 __attribute__((vector_size(VECTOR_BYTES)));

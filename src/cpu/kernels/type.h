@@ -1,36 +1,22 @@
-/* All kernels of one element type: a text that type_<tag>.c includes with
- *
- *   ELEMENT                the type's tag; ELEMENT_IS_FLOAT, ELEMENT_IS_SIGNED 0 or 1; ELEMENT_BITS
- *   SUM_LANE, SUM_FLUSH    lanes of sums, and how many elements one may take, seeing that eight are added at the end
- *   SQUARE_LANE            lanes of sums of squares, likewise with SUM_FLUSH
- *   TOTAL_LANE             lanes of products
- *   TOTAL_ACC              the accumulator of sums and products
- *   VALUE_LANE             the type in which values are compared
- *   MAGNITUDE_LANE, MAGNITUDE_ABS   the same for absolute values, and the prefix of their function
- *   COUNT_LANE, COUNT_FLUSH         signed integers of the element's width
- *   DEVIATION_LANE         floats in which differences from the mean are taken
- *
- * and it ends with tally_cpu_type_<tag>_<level>. */
+/* All kernels of one element type, which a file of the build includes with what element.h begins from. It ends with
+ * tally_cpu_type_<tag>_<level>. */
 #include <math.h>
 
 #include "core/operator.h"
+#include "cpu/kernels/element.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/simd.h"
 
-#define DTYPE_i8  TALLY_I8
-#define DTYPE_i16 TALLY_I16
-#define DTYPE_i32 TALLY_I32
-#define DTYPE_i64 TALLY_I64
-#define DTYPE_u8  TALLY_U8
-#define DTYPE_u16 TALLY_U16
-#define DTYPE_u32 TALLY_U32
-#define DTYPE_u64 TALLY_U64
-#define DTYPE_f32 TALLY_F32
-#define DTYPE_f64 TALLY_F64
+enum {
+#define TALLY_DTYPE(ENUMERATOR, tag, ...) DTYPE_##tag = TALLY_##ENUMERATOR,
+#include "core/dtypes.def"
+};
 
-#define NEVER (SIZE_MAX / 16)
+#if ELEMENT_IS_FLOAT
+DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
+#endif
 
 /* Floats keep zero's sign in the top bit, which does not count. */
 #define COUNT_SHIFT ELEMENT_IS_FLOAT
@@ -45,6 +31,9 @@
 
 #define KEEP(...) __VA_ARGS__
 #define DROP(...)
+
+/* ---- conversions ---- */
+#include "cpu/kernels/convert.h"
 
 /* ---- sums ---- */
 #define CLASS    SUM
@@ -301,6 +290,7 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
 #define TALLY_MONOID(name, class, components) ENTRY_##class(name)
 #include "core/monoids.def"
         },
+    .convert = converts,
 #if ELEMENT_IS_FLOAT
     .strict_kernels = {[TALLY_MONOID_min] = &kernels_STRICT_min,
                        [TALLY_MONOID_max] = &kernels_STRICT_max,
