@@ -30,6 +30,8 @@
  *   TALLY_CACHE_DIR   another folder for kernels
  *   TALLY_CACHE       0: keep none on disk
  *   TALLY_CACHE_MIB   how large the folder may grow, 256 by default; beyond it, the least recently used files go
+ *   TALLY_PREBUILT_DIR  another folder with kernels that were compiled ahead; a library that was built with
+ *                     -DTALLY_CUDA_PREBUILT="80;90;100" installs those of the commonest computations
  */
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H

@@ -7,6 +7,7 @@
 #include "cuda/cuda.h"
 #include "cuda/memory.h"
 #include "cuda/plan.h"
+#include "gpu/cache.h"
 #include "gpu/device.h"
 #include "tally/cuda.h"
 
@@ -101,11 +102,11 @@ static tally_status open_context(const tally_cuda_device *known, tally_device **
     return TALLY_OK;
 }
 
-/* A device that could compile nothing would be of no use: the compiler must be there, too. */
+/* A device without kernels would be of no use: the compiler must be there, too, or prebuilt ones. */
 static tally_status find_libraries(const tally_cuda_api **api) {
     int compiler;
     tally_status status = tally_cuda_driver(api);
-    return status == TALLY_OK ? tally_cuda_compiler_version(&compiler) : status;
+    return status == TALLY_OK && !tally_prebuilt_exists() ? tally_cuda_compiler_version(&compiler) : status;
 }
 
 static tally_status find_device(tally_cuda_device *cuda, const char *options) {

@@ -25,6 +25,7 @@ struct tally_cuda_module {
 typedef struct request {
     const char *source;
     tally_key key;
+    tally_key kept_key;       /* in the cache */
     tally_cuda_module *claim; /* NULL: it exists, or another thread makes it */
     CUmodule loaded;
 
@@ -48,25 +49,30 @@ static void hash_number(tally_hash *hash, uint64_t number) {
     tally_hash_add(hash, &number, sizeof number);
 }
 
-static tally_status find_keys(order *o) {
+tally_key tally_cuda_key_of(const char *source, const char *const *options, size_t count, int architecture) {
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    tally_hash_add_text(&hash, tally_version());
+    hash_number(&hash, (uint64_t)architecture);
+    hash_number(&hash, count);
+    for (size_t option = 0; option < count; option++)
+        tally_hash_add_text(&hash, options[option]);
+    tally_hash_add_text(&hash, source);
+    return tally_hash_end(&hash);
+}
+
+/* On disk it is also the compiler's and the driver's version that tell code apart. */
+static tally_status find_kept_key(const order *o, request *r) {
     int compiler = 0;
     tally_status status = tally_cuda_compiler_version(&compiler);
-    if (status != TALLY_OK)
-        return status;
-    for (size_t k = 0; k < o->count; k++) {
-        tally_hash hash;
-        tally_hash_begin(&hash);
-        tally_hash_add_text(&hash, tally_version());
-        hash_number(&hash, (uint64_t)compiler);
-        hash_number(&hash, (uint64_t)o->device->api->version);
-        hash_number(&hash, (uint64_t)o->device->architecture);
-        hash_number(&hash, o->option_count);
-        for (size_t option = 0; option < o->option_count; option++)
-            tally_hash_add_text(&hash, o->options[option]);
-        tally_hash_add_text(&hash, o->requests[k].source);
-        o->requests[k].key = tally_hash_end(&hash);
-    }
-    return TALLY_OK;
+    tally_hash hash;
+    tally_hash_begin(&hash);
+    hash_number(&hash, r->key.low);
+    hash_number(&hash, r->key.high);
+    hash_number(&hash, (uint64_t)compiler);
+    hash_number(&hash, (uint64_t)o->device->api->version);
+    r->kept_key = tally_hash_end(&hash);
+    return status;
 }
 
 /* ---- making modules ---- */
@@ -79,15 +85,24 @@ static CUresult load_image(const tally_cuda_device *device, const tally_image *i
     return device->api->cuModuleLoadDataEx(loaded, image->bytes, 2, options, values);
 }
 
-/* Loads it from the disk, else it is missing: also if the driver refuses the code from the disk, unless it lacks
- * memory, which compiling would not change. */
+/* Frees the image. */
+static CUresult load_and_free(const order *o, request *r, tally_image *image) {
+    char log[16];
+    CUresult result = load_image(o->device, image, &r->loaded, log, sizeof log);
+    tally_image_free(image);
+    return result;
+}
+
+/* Takes the prebuilt one or loads it from the cache, else it is missing: also if the driver refuses the code from
+ * there, unless it lacks memory, which compiling would not change. */
 static tally_status load_kept(order *o, request *r) {
     tally_image image = {0};
-    char log[16];
-    CUresult result = CUDA_ERROR_NOT_FOUND;
-    if (tally_cache_load(r->key, &image)) {
-        result = load_image(o->device, &image, &r->loaded, log, sizeof log);
-        tally_image_free(&image);
+    CUresult result = tally_prebuilt_load(r->key, &image) ? load_and_free(o, r, &image) : CUDA_ERROR_NOT_FOUND;
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY) {
+        tally_status status = find_kept_key(o, r);
+        if (status != TALLY_OK)
+            return status;
+        result = tally_cache_load(r->kept_key, &image) ? load_and_free(o, r, &image) : CUDA_ERROR_NOT_FOUND;
     }
     if (result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY)
         return tally_cuda_check(result, "loading kernels");
@@ -120,7 +135,7 @@ static tally_status load_compiled(const order *o, request *r) {
     char log[2048], what[sizeof log + 64];
     CUresult result = load_image(o->device, &r->image, &r->loaded, log, sizeof log);
     if (result == CUDA_SUCCESS)
-        tally_cache_store(r->key, &r->image);
+        tally_cache_store(r->kept_key, &r->image);
     snprintf(what, sizeof what, "loading kernels%s%s", log[0] ? ": " : "", log);
     return tally_cuda_check(result, what);
 }
@@ -239,13 +254,12 @@ tally_status tally_cuda_modules_get(tally_cuda_device *device, const char *const
                                     const char *const *options, size_t option_count,
                                     const tally_cuda_module **modules) {
     order o = {.device = device, .options = options, .option_count = option_count, .count = source_count};
-    for (size_t k = 0; k < source_count; k++)
+    for (size_t k = 0; k < source_count; k++) {
         o.requests[k].source = sources[k];
-    tally_status status = find_keys(&o);
-    if (status != TALLY_OK)
-        return status;
+        o.requests[k].key = tally_cuda_key_of(sources[k], options, option_count, device->architecture);
+    }
     pthread_mutex_lock(&device->mutex);
-    status = get_all(&o);
+    tally_status status = get_all(&o);
     for (size_t k = 0; k < source_count && status == TALLY_OK; k++)
         modules[k] = find(device, o.requests[k].key);
     pthread_mutex_unlock(&device->mutex);

@@ -1,15 +1,20 @@
-/* Kernels by their source: compiled for the device when they are first needed, then kept in memory and on disk. */
+/* Kernels by their source: prebuilt with the library (gpu/cache.h), or compiled for the device when they are first needed
+ * and then kept in memory and on disk. */
 #ifndef TALLY_CUDA_MODULE_H
 #define TALLY_CUDA_MODULE_H
 
 #include <stddef.h>
 
 #include "cuda/driver.h"
+#include "gpu/hash.h"
 
 typedef struct tally_cuda_device tally_cuda_device;
 typedef struct tally_cuda_module tally_cuda_module;
 
 enum { TALLY_CUDA_MOST_SOURCES = 8 /* in one call */, TALLY_CUDA_MODULE_LISTS = 64 /* a device */ };
+
+/* What a module is known by, whatever compiles it: in memory and among the prebuilt ones. */
+tally_key tally_cuda_key_of(const char *source, const char *const *options, size_t count, int architecture);
 
 /* The modules of these sources under these options (NVRTC's, without --gpu-architecture, which the device decides). The
  * device owns them, and they live as long as it. Sources and options are not kept. Messages of the compiler and the

@@ -109,9 +109,11 @@ static bool read_all(int file, void *to, size_t bytes) {
     return true;
 }
 
-/* Machine code is executed, so it must come from this user, and nobody else may have been able to write it. */
-static bool is_trusted(const struct stat *status) {
-    return S_ISREG(status->st_mode) && status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
+/* Machine code is executed, so it must come from this user, or from who installed the library, and nobody else may
+ * have been able to write it. */
+static bool is_trusted(const struct stat *status, bool prebuilt) {
+    return S_ISREG(status->st_mode) && (status->st_uid == geteuid() || (prebuilt && status->st_uid == 0)) &&
+           !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* cache_limit.c removes the least recently used files, by the time of modification. */
@@ -120,10 +122,10 @@ static void note_use(int file, const struct stat *status) {
         (void)futimens(file, NULL); /* on a read-only disk it does not change */
 }
 
-static bool read_entry(int file, tally_key key, tally_image *image) {
+static bool read_entry(int file, tally_key key, bool prebuilt, tally_image *image) {
     struct stat status;
     entry_header header;
-    if (fstat(file, &status) != 0 || !is_trusted(&status) || !read_all(file, &header, sizeof header))
+    if (fstat(file, &status) != 0 || !is_trusted(&status, prebuilt) || !read_all(file, &header, sizeof header))
         return false;
     if (memcmp(header.magic, magic, sizeof magic) != 0 || header.format != FORMAT_VERSION ||
         !tally_key_equal(header.key, key) || header.size == 0 || header.size > LARGEST_IMAGE ||
@@ -137,22 +139,41 @@ static bool read_entry(int file, tally_key key, tally_image *image) {
         tally_image_free(&found);
         return false;
     }
-    note_use(file, &status);
+    if (!prebuilt)
+        note_use(file, &status);
     *image = found;
     return true;
 }
 
-bool tally_cache_load(tally_key key, tally_image *image) {
-    char folder[PATH_MAX], path[PATH_MAX];
-    if (!cache_folder(folder) || !entry_path(path, folder, key))
+static bool load_from(const char *folder, tally_key key, bool prebuilt, tally_image *image) {
+    char path[PATH_MAX];
+    if (!entry_path(path, folder, key))
         return false;
     /* O_NONBLOCK: a pipe in the entry's place must not block this call. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return false;
-    bool found = read_entry(file, key, image);
+    bool found = read_entry(file, key, prebuilt, image);
     close(file);
     return found;
+}
+
+bool tally_cache_load(tally_key key, tally_image *image) {
+    char folder[PATH_MAX];
+    return cache_folder(folder) && load_from(folder, key, false, image);
+}
+
+static const char *prebuilt_folder(void) {
+    const char *wanted = secure_getenv("TALLY_PREBUILT_DIR");
+    return wanted && wanted[0] ? wanted : TALLY_PREBUILT_INSTALLED;
+}
+
+bool tally_prebuilt_exists(void) {
+    return access(prebuilt_folder(), X_OK) == 0;
+}
+
+bool tally_prebuilt_load(tally_key key, tally_image *image) {
+    return load_from(prebuilt_folder(), key, true, image);
 }
 
 /* ---- writing ---- */
@@ -176,21 +197,29 @@ static bool is_within_limit(uint64_t bytes) {
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
-void tally_cache_store(tally_key key, const tally_image *image) {
-    char folder[PATH_MAX], path[PATH_MAX], temporary[PATH_MAX];
+static bool store_in(const char *folder, tally_key key, const tally_image *image) {
+    char path[PATH_MAX], temporary[PATH_MAX];
     if (image->size == 0 || image->size > LARGEST_IMAGE || !is_within_limit(sizeof(entry_header) + image->size))
-        return;
-    if (!cache_folder(folder) || !entry_path(path, folder, key) || !print_path(temporary, folder, "/new-XXXXXX") ||
-        !make_folder(folder))
-        return;
+        return false;
+    if (!entry_path(path, folder, key) || !print_path(temporary, folder, "/new-XXXXXX"))
+        return false;
     int file = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
     if (file < 0)
-        return;
+        return false;
     const entry_header header = header_of(key, image);
     bool written = write_all(file, &header, sizeof header) && write_all(file, image->bytes, image->size);
-    written = close(file) == 0 && written;
-    if (!written || rename(temporary, path) != 0)
+    written = close(file) == 0 && written && rename(temporary, path) == 0;
+    if (!written)
         unlink(temporary);
-    else
+    return written;
+}
+
+void tally_cache_store(tally_key key, const tally_image *image) {
+    char folder[PATH_MAX];
+    if (cache_folder(folder) && make_folder(folder) && store_in(folder, key, image))
         tally_cache_trim(folder, tally_cache_limit());
+}
+
+bool tally_prebuilt_store(const char *folder, tally_key key, const tally_image *image) {
+    return store_in(folder, key, image);
 }

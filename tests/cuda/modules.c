@@ -7,6 +7,7 @@
 
 #include "support.h"
 
+#include "cuda/compiler.h"
 #include "cuda/module.h"
 
 static fake_driver_state *driver;
@@ -139,6 +140,53 @@ static void what_the_driver_refuses_is_compiled_once_more(void **state) {
     assert_null(module);
     assert_int_equal(compiler->compilations, 3);
     get("x", 2); /* a failure is not remembered */
+}
+
+/* What the compiler's stand-in makes of a text, as a prebuilt kernel; the cache keeps nothing. */
+static void prebuild(const char *folder, const char *source, char path[PATH_MAX]) {
+    tally_image image = {0};
+    assert_ok(tally_cuda_compile(source, "x.cu", options, 2, 90, &image, NULL));
+    assert_true(tally_prebuilt_store(folder, tally_cuda_key_of(source, options, 2, 90), &image));
+    tally_image_free(&image);
+    only_file(folder, path);
+    setenv("TALLY_CACHE", "0", 1);
+    setenv("TALLY_PREBUILT_DIR", folder, 1);
+    compiler->compilations = 0;
+}
+
+static void what_is_prebuilt_is_not_compiled(void **state) {
+    char path[PATH_MAX];
+    prebuild(*state, "x", path);
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 0);
+    assert_int_equal(driver->loads, 1);
+    get("y", 2);
+    get("x", 1);
+    assert_int_equal(compiler->compilations, 2);
+    driver->capability = 80;
+    open_again();
+    driver->capability = 90;
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 3);
+    unsetenv("TALLY_PREBUILT_DIR");
+}
+
+static void what_is_prebuilt_badly_is_compiled(void **state) {
+    char path[PATH_MAX];
+    prebuild(*state, "x", path);
+    driver->images_to_refuse = 1; /* by a driver that is older than it */
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 1);
+    assert_int_equal(chmod(path, 0664), 0); /* others may have written it */
+    open_again();
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 2);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(truncate(path, 70), 0);
+    open_again();
+    get("x", 2);
+    assert_int_equal(compiler->compilations, 3);
+    unsetenv("TALLY_PREBUILT_DIR");
 }
 
 static void without_a_folder_all_goes_on(void **state) {
@@ -395,6 +443,8 @@ int main(void) {
         ON_A_DEVICE(a_gpu_older_than_the_compiler_is_refused),
         ON_A_DEVICE(a_damaged_file_is_compiled_again),
         ON_A_DEVICE(what_the_driver_refuses_is_compiled_once_more),
+        ON_A_DEVICE(what_is_prebuilt_is_not_compiled),
+        ON_A_DEVICE(what_is_prebuilt_badly_is_compiled),
         ON_A_DEVICE(without_a_folder_all_goes_on),
         ON_A_DEVICE(what_does_not_compile_says_why),
         ON_A_DEVICE(functions_have_names),
