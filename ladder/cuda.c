@@ -31,7 +31,7 @@ enum {
     LEVELS = 8, /* of a recursive scan: 1024^8 elements */
     TIMED_RUNS = 1000,
     ROOF_BLOCK = 512,
-    PEAK_ROUNDS = 2048, /* of PEAK_ADDITIONS a thread, as in cuda/roof.cu */
+    PEAK_ROUNDS = 2048, /* of PEAK_ADDITIONS a thread, as in cuda/peak.cu */
     PEAK_ADDITIONS = 16
 };
 
@@ -42,7 +42,7 @@ typedef struct cuda_state {
     uint64_t n; /* that there is room for */
     void *x[DATA_COUNT], *out, *copy, *totals, *other;
     size_t totals_bytes, other_bytes;
-    tally_cuda_kernel read_all, copy_all, add_all;
+    tally_cuda_kernel read_all, add_all;
     /* of the prepared step */
     tally_cuda_kernel kernel[KERNELS];
     tally_plan *plan;
@@ -151,26 +151,25 @@ static int make_kernels(ladder_work *w, const ladder_step *step, const char *con
     return code;
 }
 
+/* A kernel of a text that no step is in. */
+static int make_kernel(ladder_work *w, const char *text, const char *name, tally_cuda_kernel *kernel, fault *f) {
+    const char *vocabulary = ladder_text("cuda/vocabulary.cu"), *own = ladder_text(text);
+    const size_t bytes = strlen(vocabulary) + strlen(own) + 1;
+    char *source = malloc(bytes);
+    options o;
+    if (!source)
+        return fault_data(f, "out of memory");
+    snprintf(source, bytes, "%s%s", vocabulary, own);
+    options_for(NULL, w->dtype, w->op, &o);
+    const tally_status status = tally_cuda_kernel_make(w->device, source, o.list, o.count, name, ROOF_BLOCK, kernel);
+    free(source);
+    return status == TALLY_OK ? 0 : failed(f);
+}
+
 static int make_roof(ladder_work *w, fault *f) {
     cuda_state *s = w->state;
-    const char *vocabulary = ladder_text("cuda/vocabulary.cu"), *roof = ladder_text("cuda/roof.cu");
-    const size_t bytes = strlen(vocabulary) + strlen(roof) + 1;
-    char *text = malloc(bytes);
-    options o;
-    if (!text)
-        return fault_data(f, "out of memory");
-    snprintf(text, bytes, "%s%s", vocabulary, roof);
-    options_for(NULL, w->dtype, w->op, &o);
-    const struct {
-        const char *name;
-        tally_cuda_kernel *kernel;
-    } kernels[] = {{"read_all", &s->read_all}, {"copy_all", &s->copy_all}, {"add_all", &s->add_all}};
-    tally_status status = TALLY_OK;
-    for (size_t k = 0; status == TALLY_OK && k < sizeof kernels / sizeof *kernels; k++)
-        status =
-            tally_cuda_kernel_make(w->device, text, o.list, o.count, kernels[k].name, ROOF_BLOCK, kernels[k].kernel);
-    free(text);
-    return status == TALLY_OK ? 0 : failed(f);
+    const int code = make_kernel(w, "cuda/roof.cu", "read_all", &s->read_all, f);
+    return code == 0 ? make_kernel(w, "cuda/peak.cu", "add_all", &s->add_all, f) : code;
 }
 
 /* ------------------------------------------------------------------------------------- device and memory ----- */
@@ -481,9 +480,21 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The median of runs of one launch over a cold cache. */
-static tally_status time_launch(ladder_work *w, const tally_cuda_kernel *kernel, uint64_t grid, void **parameters,
-                                unsigned runs, double *seconds) {
+/* What is timed: a launch, or without a kernel the driver's copy of the input. */
+typedef struct timed {
+    const tally_cuda_kernel *kernel;
+    uint64_t grid;
+    void **parameters;
+} timed;
+
+static tally_status start_timed(ladder_work *w, const timed *t) {
+    cuda_state *s = w->state;
+    return t->kernel ? tally_cuda_kernel_launch(w->device, t->kernel, t->grid, t->parameters)
+                     : tally_cuda_copy_later(w->device, s->out, s->x[DATA_GENERAL], (size_t)w->n * 4);
+}
+
+/* The median of runs over a cold cache. */
+static tally_status time_runs(ladder_work *w, const timed *t, unsigned runs, double *seconds) {
     cuda_state *s = w->state;
     double all[TIMED_RUNS];
     tally_status status = TALLY_OK;
@@ -492,7 +503,7 @@ static tally_status time_launch(ladder_work *w, const tally_cuda_kernel *kernel,
         if (status == TALLY_OK)
             status = tally_cuda_timer_begin(s->timer);
         if (status == TALLY_OK)
-            status = tally_cuda_kernel_launch(w->device, kernel, grid, parameters);
+            status = start_timed(w, t);
         if (status == TALLY_OK)
             status = tally_cuda_timer_end(s->timer);
         if (status == TALLY_OK)
@@ -503,19 +514,19 @@ static tally_status time_launch(ladder_work *w, const tally_cuda_kernel *kernel,
     return status;
 }
 
-/* The best of several grids: as many blocks as fit, and several times as many. */
+/* Of reductions, reading with the best of several grids: as many blocks as fit, and several times as many. Of scans,
+ * the driver's copy. */
 static int cuda_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     cuda_state *s = w->state;
-    const bool reduce = w->form == TALLY_REDUCE;
-    const tally_cuda_kernel *kernel = reduce ? &s->read_all : &s->copy_all;
+    if (w->form != TALLY_REDUCE)
+        return time_runs(w, &(timed){NULL}, runs, seconds) == TALLY_OK ? 0 : failed(f);
     uint64_t vectors = (w->n * 4 + 15) / 16;
-    void *target = reduce ? s->totals : s->out;
-    void *parameters[] = {&s->x[DATA_GENERAL], &target, &vectors};
+    void *parameters[] = {&s->x[DATA_GENERAL], &s->totals, &vectors};
     tally_status status = TALLY_OK;
     *seconds = 0;
     for (unsigned times = 1; status == TALLY_OK && times <= 16; times *= 2) {
         double now = 0;
-        status = time_launch(w, kernel, kernel->resident * times, parameters, runs, &now);
+        status = time_runs(w, &(timed){&s->read_all, s->read_all.resident * times, parameters}, runs, &now);
         if (*seconds == 0 || now < *seconds)
             *seconds = now;
     }
@@ -528,7 +539,7 @@ static int cuda_peak(ladder_work *w, double *additions, fault *f) {
     uint64_t rounds = PEAK_ROUNDS;
     void *parameters[] = {&s->totals, &rounds};
     double seconds = 0;
-    const tally_status status = time_launch(w, &s->add_all, grid, parameters, 5, &seconds);
+    const tally_status status = time_runs(w, &(timed){&s->add_all, grid, parameters}, 5, &seconds);
     *additions = (double)grid * ROOF_BLOCK * PEAK_ROUNDS * PEAK_ADDITIONS / seconds;
     return status == TALLY_OK ? 0 : failed(f);
 }
@@ -540,7 +551,7 @@ const ladder_backend ladder_cuda = {
     .suffix = ".cu",
     .best = false,
     .workers = "blocks",
-    .roof_note = "the best plain kernel over the same bytes in this run, second-level cache cold",
+    .roof_note = "the best plain kernel or copy of the same bytes in this run, second-level cache cold",
     .open = cuda_open,
     .close = cuda_close,
     .load = cuda_load,
