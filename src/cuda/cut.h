@@ -76,6 +76,7 @@ typedef struct tally_cuda_cut {
             uint64_t chunk;   /* rows of a chunk */
             unsigned panel;   /* columns of a panel */
             unsigned strands; /* of a tile: the rows that one thread takes of its column */
+            unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
         } panels;
         struct {
             uint64_t tile; /* elements of a tile */

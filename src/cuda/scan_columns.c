@@ -10,7 +10,8 @@ enum {
     SECTOR_BYTES = 32,  /* of memory; panels are whole sectors, as writing parts of one costs more */
     NARROW_BYTES = 256, /* up to this width panels may come out narrower than it says, to make their number even */
     LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; else panels are cut into chunks */
-    CHUNKED_ROW = 64,   /* bytes of a row at most for that; wider ones are faster as stretches, a thread for a column */
+    CHUNKED_ROW = 256,  /* bytes of a row at most for that; wider ones are stretches, a thread for a column */
+    LEAST_PART = 4,     /* of the places must have a chunk */
     CHUNKS_A_PLACE = 4, /* chunks for each that the device holds at a time, so that they end together */
 
     /* stretches */
@@ -31,10 +32,12 @@ static const struct {
 
 /* The number of panels of slabs whose rows have 'row' bytes. Columns are counted on from slab to slab, so a panel may
  * end in the slab after the one that it begins in: 400 x 400 x 400 is 1250 panels of 128 columns this way. Otherwise it
- * would be 1600, 400 of them with 16 columns. But no panel is wider than a row. */
-static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t places) {
+ * would be 1600, 400 of them with 16 columns. But no panel is wider than a row, nor than 'widest' bytes. */
+static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t widest, uint64_t places) {
     uint64_t best = 0, panels = outer;
     for (size_t k = 0; k < sizeof widths / sizeof *widths && row > LINE_BYTES; k++) {
+        if (widths[k].bytes > widest)
+            continue;
         const uint64_t number = widths[k].bytes < row ? divide_up(outer * row, widths[k].bytes) : outer;
         const uint64_t score =
             tally_cuda_busy(number, places) * (row % LINE_BYTES ? widths[k].apart : widths[k].in_line);
@@ -47,30 +50,44 @@ static uint64_t choose_panels(uint64_t outer, uint64_t row, uint64_t places) {
     return panels;
 }
 
+/* Where each of the tile's rows begins anywhere in a vector, and may be of two slabs, it takes some more room. Returns
+ * how many strands there is room for then. */
+static uint64_t fit_strands(const tally_cuda_sizes *sizes, unsigned in, const tally_shape *shape,
+                            tally_cuda_cut *cut) {
+    const unsigned panel = cut->panels.panel, apart = panel == shape->inner ? 0 : shape->outer > 1 ? 48 : 16;
+    const uint64_t strands = sizes->scan.finishers / panel;
+    cut->panels.pitch = panel * in + apart;
+    return apart ? least(strands, sizes->scan.panel_place / (sizes->scan.panel_items * cut->panels.pitch)) : strands;
+}
+
 /* Cuts into panels: whole rows of narrow slabs, else panels of the fastest width with all multiprocessors busy. If
- * there are too few panels for that, they are cut into chunks of rows. False if there are too few rows, or if stretches
- * are faster. */
+ * there are too few panels for that, they are cut into chunks of whole rows. False if there are too few rows, or if
+ * stretches are faster. */
 static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                        const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in, processors = (uint64_t)device->multiprocessors;
-    const uint64_t places = processors * sizes->scan.teams;
-    if (!sizes->scan.takes_panels || shape->extent < LEAST_ROWS || row > INT32_MAX)
+    const uint64_t places = processors * sizes->scan.teams, result = c->out_bytes * c->per_result;
+    if (!sizes->scan.takes_panels || shape->extent < LEAST_ROWS || shape->inner * most(in, result) > INT32_MAX)
         return false;
-    const uint64_t wanted = choose_panels(shape->outer, row, places);
+    const uint64_t wanted = choose_panels(shape->outer, row, sizes->scan.finishers * in, places);
     const uint64_t sectors = divide_up(divide_up(shape->outer * row, SECTOR_BYTES), wanted);
-    const uint64_t panel = wanted > shape->outer ? sectors * SECTOR_BYTES / in : shape->inner;
-    const uint64_t parts = divide_up(shape->outer * shape->inner, panel), strands = sizes->scan.finishers / panel;
-    const uint64_t tile = strands * sizes->scan.items;
-    uint64_t chunks = 1;
-    if (tally_cuda_busy(parts, places) < LEAST_BUSY) {
-        if (row > CHUNKED_ROW)
+    uint64_t panel = wanted > shape->outer ? sectors * SECTOR_BYTES / in : shape->inner;
+    uint64_t parts = divide_up(shape->outer * shape->inner, panel);
+    const bool is_chunked = tally_cuda_busy(parts, places) < LEAST_BUSY;
+    if (is_chunked) {
+        if (row > CHUNKED_ROW || shape->inner > sizes->scan.finishers)
             return false;
-        chunks = divide_up(CHUNKS_A_PLACE * places, parts);
+        panel = shape->inner;
+        parts = shape->outer;
     }
-    if (shape->extent / chunks < (chunks > 1 ? tile : tile / 2))
+    cut->panels.panel = (unsigned)panel;
+    const uint64_t strands = fit_strands(sizes, (unsigned)in, shape, cut), tile = strands * sizes->scan.panel_items;
+    if (!strands || shape->extent < (is_chunked ? tile : tile / 2))
+        return false;
+    const uint64_t chunks = is_chunked ? least(divide_up(CHUNKS_A_PLACE * places, parts), shape->extent / tile) : 1;
+    if (is_chunked && parts * chunks < places / LEAST_PART)
         return false;
     cut->path = TALLY_CUDA_PANELS;
-    cut->panels.panel = (unsigned)panel;
     cut->panels.panels = parts;
     cut->panels.strands = (unsigned)strands;
     cut->panels.chunk = round_up(divide_up(shape->extent, chunks), tile);
@@ -171,7 +188,8 @@ tally_status tally_cuda_panels_launch(const tally_cuda_launch *l) {
                                    .chunk = cut->panels.chunk,
                                    .chunks = cut->panels.chunks,
                                    .panel = cut->panels.panel,
-                                   .strands = cut->panels.strands};
+                                   .strands = cut->panels.strands,
+                                   .pitch = cut->panels.pitch};
     const tally_cuda_grid grid = {
         .x = cut->panels.blocks, .threads = sizes->scan.panel_threads, .shared = sizes->scan.shared};
     tally_status status = TALLY_OK;

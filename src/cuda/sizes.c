@@ -46,6 +46,20 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
     return round_up(ring * (place + s->record_bytes) + narrow + of_warps + 2 * s->scan.summers / 8 + 512, 128);
 }
 
+/* A tile of panels.cu takes the room of its results, or of its elements and of some more for each row, which begins
+ * anywhere in a vector. False if shared memory has too little. */
+static bool panel_sizes(const tally_computation *c, unsigned acc, unsigned result, tally_cuda_sizes *s) {
+    enum { MOST_RING = 12, LEAST_RING = 3, GATES = 32, TO_SPARE = 256, ITEMS_OF_TWO = 20 };
+    const unsigned in = (unsigned)c->in_bytes;
+    s->scan.panel_items = in == 2 ? least(s->scan.items, ITEMS_OF_TWO) : s->scan.items; /* with more registers spill */
+    const unsigned tile = s->scan.finishers * s->scan.panel_items;
+    const unsigned of_strands = 2 * s->scan.teams * s->scan.finishers * acc + TO_SPARE;
+    s->scan.panel_place = round_up(most(tile * result + 16, tile * in / 4 * 5), 128);
+    if (s->scan.shared > of_strands)
+        s->scan.panel_ring = least(MOST_RING, (s->scan.shared - of_strands) / (s->scan.panel_place + GATES));
+    return acc <= 16 && s->scan.panel_ring >= LEAST_RING;
+}
+
 /* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches use
  * other banks, and as many as its registers hold. */
 static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
@@ -71,8 +85,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.summers = 4 * WARP;
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
-    const bool keeps_width = in == result && in >= 4 && acc <= 8;
-    s->scan.columns = keeps_width && c->desc.grouping == TALLY_AXIS ? MOST_COLUMNS : 0;
+    const bool takes_columns = in == result && in >= 4 && acc <= 8 && c->desc.grouping == TALLY_AXIS;
+    s->scan.columns = takes_columns ? MOST_COLUMNS : 0;
     const unsigned limit = shared_limit(architecture);
     while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
         s->scan.finishers /= 2;
@@ -81,7 +95,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         s->scan.ring--;
     s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
     s->scan.waves = 2 * s->scan.ring + 1;
-    s->scan.takes_panels = keeps_width && s->scan.finishers == 8 * WARP && s->scan.ring > 2;
+    s->scan.takes_panels = c->desc.grouping == TALLY_AXIS && s->scan.finishers == 8 * WARP && s->scan.ring > 2 &&
+                           panel_sizes(c, acc, result, s);
     if (!s->scan.takes_panels)
         s->scan.columns = 0;
     const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;

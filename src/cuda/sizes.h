@@ -40,6 +40,9 @@ typedef struct tally_cuda_sizes {
         unsigned shared;         /* bytes of shared memory */
         bool takes_panels;       /* panels.cu serves, too */
         unsigned panel_threads;  /* of a block of panels.cu */
+        unsigned panel_items;    /* rows that a thread takes of a tile there */
+        unsigned panel_place;    /* bytes of a tile there */
+        unsigned panel_ring;     /* tiles there that shared memory holds */
         unsigned columns;        /* that scan_narrow.cu takes at most; 0: none */
         unsigned narrow_threads; /* of a block of scan_narrow.cu */
     } scan;

@@ -3,16 +3,20 @@
  * slabs, the last columns of one and the first of the next. A team of threads goes down a panel, tile by tile, and
  * keeps the sums of the rows so far in registers; each block has as many panels at a time as it has teams. If there are
  * too few columns for all processors, panels are cut into chunks, which a pass of its own sums before (scan_columns.cu
- * scans the sums). Loaders fetch tiles ahead, a vector or an element at a time. Rows of panels are too short for bulk
- * copies, which took 36 cycles a row on an H200. Sizes are those of scan_tiles.cu. */
+ * scans the sums). Loaders fetch tiles ahead, in whole vectors of memory for any number of columns. Rows of panels are
+ * too short for bulk copies, which took 36 cycles a row on an H200. Sizes are those of scan_tiles.cu. */
 enum {
-    PANEL_RING = RING - 1, /* tiles; the strands' sums take the room of one */
+    PANEL_ITEMS = SCAN_PANEL_ITEMS, /* rows that a thread takes of a tile */
+    PANEL_RING = SCAN_PANEL_RING,   /* tiles */
+    PANEL_PLACE = SCAN_PANEL_PLACE, /* bytes of one */
     PANEL_LOADERS = SCAN_PANEL_THREADS - TEAMS * FINISHERS
 };
+/* As KEPT; with more registers spill. */
+constexpr bool PANEL_KEPT = KEPT && PANEL_ITEMS * sizeof(lane_t) <= 96;
 typedef place_in_ring<PANEL_RING> panel_place;
 
 struct panel_scratch {
-    alignas(128) uint8 tile[PANEL_RING][(PLACE + 127) / 128 * 128];
+    alignas(128) uint8 tile[PANEL_RING][PANEL_PLACE];
     alignas(16) uint8 of_strands[TEAMS][2][FINISHERS * sizeof(acc_t)];
     gate full[PANEL_RING], empty[PANEL_RING];
 };
@@ -72,7 +76,7 @@ inline panel_tile panel_tile_at(const panels_args &p, const panel_part &part, ui
 template <class Use> inline void for_panel_tiles(const panels_args &p, Use use) {
     panel_place here = {0, 0};
     const uint64 parts = p.panels * p.chunks;
-    const int rows = p.strands * ITEMS;
+    const int rows = p.strands * PANEL_ITEMS;
     for (uint64 base = (uint64)blockIdx.x * TEAMS; base < parts; base += (uint64)gridDim.x * TEAMS) {
         panel_part of[TEAMS];
 #pragma unroll
@@ -94,71 +98,122 @@ template <class Use> inline void for_panel_tiles(const panels_args &p, Use use) 
     }
 }
 
+/* ---- elements in shared memory ---- */
+
+/* Where a tile's elements lie in its place: as far behind a multiple of 16 bytes as in memory, so that vectors are
+ * copied as they are. Rows of a panel in one piece follow each other as in memory; others begin a pitch apart, each with
+ * the columns of its second slab, if it has two, from 'second' on. Elements that memory has at odd addresses are
+ * aligned here. */
+struct panel_layout {
+    uint32 mask;     /* 15, or 0 for elements at odd addresses */
+    uint32 row;      /* bytes from a row to the next in memory, as far as they change where it lies in its vector */
+    int pitch;       /* bytes from a row to the next here */
+    bool in_one_piece;
+
+    static panel_layout of(const panels_args &p) {
+        panel_layout l;
+        l.in_one_piece = p.panel == p.inner;
+        l.mask = ((uint64)p.x & (sizeof(in_t) - 1)) == 0 ? 15 : 0;
+        l.row = l.in_one_piece ? 0 : (uint32)(p.inner * sizeof(in_t));
+        l.pitch = (int)p.pitch;
+        return l;
+    }
+    int second(const panel_part &part) const {
+        return (part.split * (int)sizeof(in_t) + 30) & ~15;
+    }
+};
+
 /* ---- loaders ---- */
 
-/* This thread's share, of 'threads', of copying consecutive elements. */
-inline void fetch_ahead(in_t *to, const in_t *from, int count, int thread, int threads) {
-    constexpr int a_vector = 16 / sizeof(in_t);
-    int whole = shift_of(from) == 0 && shift_of(to) == 0 ? count / a_vector : 0;
+/* Copies the vector at an address, or what the array has of it. Returns whether it stored that. */
+inline bool fetch_vector(const panels_args &p, uint8 *to, uint64 from) {
+    const uint64 begin = (uint64)p.x, end = (uint64)(p.x + p.outer * p.extent * p.inner);
+    if (from >= begin && from + 16 <= end) {
+        copy_vector<16>(to, (const void *)from);
+        return false;
+    }
+    for (int b = 0; b < 16; b += sizeof(in_t))
+        if (from + b >= begin && from + b < end)
+            *(in_t *)(to + b) = *(const in_t *)(from + b);
+    return true;
+}
+
+/* A loader's share of a tile's vectors. Returns whether it stored some itself. */
+inline bool fetch_panel(const panels_args &p, const panel_layout &l, const panel_part &part, const panel_tile &t,
+                        uint8 *memory) {
+    const int thread = threadIdx.x;
+    const in_t *from = p.x + t.at;
+    bool stored = false;
+    if (l.in_one_piece) {
+        const uint64 first = (uint64)from & ~15ull;
+        const int bytes = (int)((uint64)from & 15) + t.rows * l.pitch;
 #pragma unroll 4
-    for (int v = thread; v < whole; v += threads)
-        copy_vector<16>(to + v * a_vector, from + v * a_vector);
-    if (((uint64)from & (sizeof(in_t) - 1)) == 0)
+        for (int at = thread * 16; at < bytes; at += PANEL_LOADERS * 16)
+            stored |= fetch_vector(p, memory + at, first + at);
+        return stored;
+    }
+    const int a_row = l.pitch / 16, at_once = PANEL_LOADERS / a_row, row_of_thread = thread / a_row;
+    int at = (thread - row_of_thread * a_row) * 16; /* bytes behind the first vector's begin */
+    if (row_of_thread >= at_once)
+        return false;
+    uint8 *to = memory + at;
+    int columns = part.split;
+    if (part.split < t.width && at >= l.second(part)) {
+        at -= l.second(part);
+        columns = t.width - part.split;
+        from += part.split + part.gap_before(p, part.split);
+    }
+    const uint64 row_bytes = p.inner * sizeof(in_t);
 #pragma unroll 4
-        for (int e = whole * a_vector + thread; e < count; e += threads)
-            copy_vector<sizeof(in_t)>(to + e, from + e);
-    else
-        for (int e = thread; e < count; e += threads)
-            to[e] = load(from + e);
+    for (int row = row_of_thread; row < t.rows; row += at_once) {
+        const uint64 begin = (uint64)from + row * row_bytes;
+        if (at < (int)(begin & 15) + columns * (int)sizeof(in_t))
+            stored |= fetch_vector(p, to + row * l.pitch, (begin & ~15ull) + at);
+    }
+    return stored;
+}
+
+/* The same for elements at odd addresses. */
+inline void fetch_elements(const panels_args &p, const panel_layout &l, const panel_part &part, const panel_tile &t,
+                           uint8 *memory) {
+    for (int e = threadIdx.x; e < t.rows * t.width; e += PANEL_LOADERS) {
+        const int row = e / t.width, column = e - row * t.width;
+        const bool is_second = column >= part.split;
+        in_t *to = (in_t *)(memory + row * l.pitch + (is_second ? l.second(part) : 0));
+        to[is_second ? column - part.split : column] =
+            load(p.x + t.at + row * p.inner + column + part.gap_before(p, column));
+    }
 }
 
 inline void load_panels(panel_scratch &s, const panels_args &p) {
-    constexpr int a_vector = 16 / sizeof(in_t);
-    const int thread = threadIdx.x;
-    const bool in_one_piece = p.panel == p.inner;
-    const int a_row = larger_of((p.panel + a_vector - 1) / a_vector, 1); /* threads */
-    const int rows_at_once = PANEL_LOADERS / a_row, row_of_thread = thread / a_row;
-    const int column = (thread - row_of_thread * a_row) * a_vector;
-    const bool aligned = shift_of(p.x) == 0 && p.inner % a_vector == 0; /* all rows begin with a whole vector */
-    const bool has_copies = ((uint64)p.x & (sizeof(in_t) - 1)) == 0;    /* else fetch_ahead stores the elements */
-    const int to_next = rows_at_once * p.panel;
-    const uint64 from_next = rows_at_once * p.inner;
+    const panel_layout l = panel_layout::of(p);
     for_panel_tiles(p, [&](const panel_part &part, const panel_tile &t, const panel_place &here, int) {
-        in_t *memory = (in_t *)s.tile[here.at];
-        const in_t *from = p.x + t.at;
+        bool stored = true;
         s.empty[here.at].wait(here.parity ^ 1);
-        if (in_one_piece)
-            fetch_ahead(memory, from, t.rows * (int)p.inner, thread, PANEL_LOADERS);
-        else if (row_of_thread < rows_at_once && aligned) {
-            if (column < t.width) {
-                in_t *to = memory + row_of_thread * p.panel + column;
-                from += row_of_thread * p.inner + column + part.gap_before(p, column);
-#pragma unroll 4
-                for (int row = row_of_thread; row < t.rows; row += rows_at_once) {
-                    copy_vector<16>(to, from);
-                    to += to_next;
-                    from += from_next;
-                }
-            }
-        } else if (row_of_thread < rows_at_once) {
-            auto fetch_columns = [&](int row, int first, int end) {
-                fetch_ahead(memory + row * p.panel + first, from + row * p.inner + first + part.gap_before(p, first),
-                            end - first, thread - row_of_thread * a_row, a_row);
-            };
-            for (int row = row_of_thread; row < t.rows; row += rows_at_once) {
-                fetch_columns(row, 0, part.split);
-                if (part.split < t.width)
-                    fetch_columns(row, part.split, t.width);
-            }
-        }
-        if (has_copies)
+        if (l.mask)
+            stored = fetch_panel(p, l, part, t, s.tile[here.at]);
+        else
+            fetch_elements(p, l, part, t, s.tile[here.at]);
+        if (!stored) {
             arrive_after_vectors(&s.full[here.at]);
-        else /* arrive_after_vectors would wait for copies only, not for stores */
-            s.full[here.at].arrive();
+            return;
+        }
+        /* arrive_after_vectors would wait for copies only, not for stores */
+#if HAS_MBARRIER
+        end_copies_ahead();
+        wait_for_copies_ahead<0>();
+#endif
+        s.full[here.at].arrive();
     });
 }
 
 /* ---- teams ---- */
+
+/* Where write_out finds a result. */
+inline result_t *result_at(uint8 *memory, int number) {
+    const uint32 byte = (uint32)number * (uint32)sizeof(result_t);
+    return (result_t *)(memory + (IN_LINE ? byte : vector_of_results((int)(byte / 16)) * 16 + byte % 16));
+}
 
 inline acc_t start_of_chunk(const panels_args &p, uint64 chunk, uint64 column) {
     acc_t start = identity_as<acc_t>();
@@ -179,8 +234,8 @@ template <bool Value> struct choice {
 template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p) {
     const int my_team = (threadIdx.x - PANEL_LOADERS) / FINISHERS;
     const int thread = (threadIdx.x - PANEL_LOADERS) % FINISHERS;
-    const int strand = thread / p.panel, column = thread - strand * p.panel, pitch = p.panel;
-    const bool in_one_piece = p.panel == p.inner;
+    const int strand = thread / p.panel, column = thread - strand * p.panel;
+    const panel_layout l = panel_layout::of(p);
     const bool is_aligned = ((uint64)p.out & (sizeof(result_t) - 1)) == 0;
     int in_turn = 0;
     acc_t run = identity_as<acc_t>(); /* this column's sum before the tile */
@@ -189,40 +244,49 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
             return;
         const bool works = strand < (int)p.strands && column < t.width;
         const uint64 at = t.at + column + part.gap_before(p, column); /* of the physically lowest row */
-        int there = works ? t.rows - strand * ITEMS : 0;
-        there = there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
-        const int first = REVERSE ? t.rows - 1 - strand * ITEMS : strand * ITEMS, step = REVERSE ? -1 : 1;
+        int there = works ? t.rows - strand * PANEL_ITEMS : 0;
+        there = there < 0 ? 0 : there > PANEL_ITEMS ? (int)PANEL_ITEMS : there;
+        const int first = REVERSE ? t.rows - 1 - strand * PANEL_ITEMS : strand * PANEL_ITEMS, step = REVERSE ? -1 : 1;
         auto row_of = [&](int k) { return first + k * step; };
         if (t.begins)
             run = IsSum || !works ? identity_as<acc_t>() : start_of_chunk(p, part.chunk, part.column + column);
         s.full[here.at].wait(here.parity);
-        in_t *elements = (in_t *)s.tile[here.at] + first * pitch + column;
-        lane_t sum = identity_as<lane_t>(), kept[ITEMS];
+        const bool is_second = column >= part.split;
+        const int of_slab = is_second ? column - part.split : column;
+        /* from 'lowest' on columns are neighbours in the place */
+        const uint32 lowest = (uint32)(uint64)(p.x + at - of_slab) + (uint32)first * l.row;
+        const int first_element = (is_second ? l.second(part) : 0) + of_slab * (int)sizeof(in_t) + first * l.pitch;
+        lane_t sum = identity_as<lane_t>(), kept[PANEL_KEPT ? PANEL_ITEMS : 1];
+        in_t x[PANEL_ITEMS];
+        auto lifted = [&](int k) {
+            const uint64 row = t.first + strand * PANEL_ITEMS + k;
+            const value_t second = HAS_SECOND ? value_of(load(p.y + at + row_of(k) * (int64)p.inner)) : value_t(0);
+            return lift_as<lane_t>(value_of(x[k]), second, p.before + (REVERSE ? p.extent - 1 - row : row));
+        };
         auto add_up = [&](auto is_whole) { /* is_whole.value: all items are there, so there is nothing to ask */
-            in_t x[ITEMS];
+            uint32 low = lowest;
+            const uint8 *elements = s.tile[here.at] + first_element;
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++)
-                x[k] = is_whole.value || k < there ? elements[k * step * pitch] : in_t(0);
+            for (int k = 0; k < PANEL_ITEMS; k++) {
+                x[k] = is_whole.value || k < there ? *(const in_t *)(elements + (low & l.mask)) : in_t(0);
+                elements += step * l.pitch;
+                low += step * l.row;
+            }
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++) {
-                if (!INCLUSIVE)
+            for (int k = 0; k < PANEL_ITEMS; k++) {
+                if (PANEL_KEPT && !INCLUSIVE)
                     kept[k] = sum;
-                if (is_whole.value || k < there) {
-                    uint64 row = t.first + strand * ITEMS + k;
-                    value_t second =
-                        HAS_SECOND ? value_of(load(p.y + at + row_of(k) * (int64)p.inner)) : value_t(0);
-                    sum = combine(sum, lift_as<lane_t>(value_of(x[k]), second,
-                                                       p.before + (REVERSE ? p.extent - 1 - row : row)));
-                }
-                if (INCLUSIVE)
+                if (is_whole.value || k < there)
+                    sum = combine(sum, lifted(k));
+                if (PANEL_KEPT && INCLUSIVE)
                     kept[k] = sum;
             }
         };
-        if (there == ITEMS)
+        if (there == PANEL_ITEMS)
             add_up(choice<true>());
         else
             add_up(choice<false>());
-        if (IsSum || !in_one_piece) { /* the elements are in registers, and results do not take their place */
+        if (IsSum || !l.in_one_piece) { /* the elements are in registers, and results do not take their place */
             __syncwarp();
             if (thread % WARP == 0)
                 s.empty[here.at].arrive();
@@ -236,7 +300,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
             for (int k = 0; k < (int)p.strands; k++) {
                 if (k == strand)
                     left = run;
-                run = combine(run, of_strands[k * pitch + column]);
+                run = combine(run, of_strands[k * (int)p.panel + column]);
             }
         if (IsSum) {
             if (t.ends && works && strand == 0)
@@ -245,37 +309,42 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
         }
         if (p.total && works && strand == 0 && t.first + t.rows == p.extent)
             p.total[part.column + column].write(run);
-        auto result_of = [&](int k) {
-            return lower(combine(left, widen(kept[k])), p.before + t.first + strand * ITEMS + k + INCLUSIVE, 0);
+        sum = identity_as<lane_t>();
+        auto result_of = [&](int k) { /* to be asked in order */
+            lane_t up_to = kept[PANEL_KEPT ? k : 0];
+            if (!PANEL_KEPT) {
+                up_to = sum;
+                sum = combine(sum, lifted(k));
+                if (INCLUSIVE)
+                    up_to = sum;
+            }
+            return lower(combine(left, widen(up_to)), p.before + t.first + strand * PANEL_ITEMS + k + INCLUSIVE, 0);
         };
-        if (in_one_piece) {
+        if (l.in_one_piece) { /* the team has read all elements */
+            if (sizeof(result_t) > sizeof(in_t)) /* results go where no copy of elements came after earlier results */
+                s.empty[here.at].wait(here.parity ^ 1);
+            int number = first * (int)p.panel + column;
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++)
-                if (k < there) {
-                    result_t result = result_of(k);
-                    memcpy(&elements[k * step * pitch], &result, sizeof result); /* as wide as what was there */
-                }
+            for (int k = 0; k < PANEL_ITEMS; k++) {
+                if (k < there)
+                    *result_at(s.tile[here.at], number) = result_of(k);
+                number += step * (int)p.panel;
+            }
         } else {
-            result_t *to = p.out + at + first * (int64)p.inner;
             const int row = step * (int)(p.inner * sizeof(result_t)); /* bytes */
-            auto store_all = [&](auto is_whole) {
+            uint8 *to = (uint8 *)(p.out + at + first * (int64)p.inner);
+            if (is_aligned && there == PANEL_ITEMS) {
 #pragma unroll
-                for (int k = 0; k < ITEMS; k++)
-                    if (is_whole.value || k < there)
-                        store_aligned_once((result_t *)((uint8 *)to + (int64)k * row), result_of(k));
-            };
-            if (is_aligned && there == ITEMS) {
-                store_all(choice<true>());
-            } else if (is_aligned) {
-                store_all(choice<false>());
+                for (int k = 0; k < PANEL_ITEMS; k++, to += row)
+                    store_aligned_once((result_t *)to, result_of(k));
             } else {
 #pragma unroll
-                for (int k = 0; k < ITEMS; k++)
+                for (int k = 0; k < PANEL_ITEMS; k++, to += row)
                     if (k < there)
-                        store_bytes((result_t *)((uint8 *)to + (int64)k * row), result_of(k));
+                        store((result_t *)to, result_of(k));
             }
         }
-        if (in_one_piece) {
+        if (l.in_one_piece) {
             sync_some<FINISHERS>(OF_TEAMS + team);
             write_out(s.tile[here.at], thread, p.out + t.at, {0, t.rows * (int)p.inner});
             __syncwarp();
