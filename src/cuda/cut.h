@@ -20,6 +20,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_HELD,       /* scan_held.cu */
     TALLY_CUDA_STRETCHES,  /* scan_columns.cu */
     TALLY_CUDA_PANELS,     /* panels.cu */
+    TALLY_CUDA_SCAN_SLABS, /* scan_slabs.cu */
     TALLY_CUDA_NARROW,     /* scan_narrow.cu */
     TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
     TALLY_CUDA_EXACT       /* exact.cu */
@@ -78,6 +79,12 @@ typedef struct tally_cuda_cut {
             unsigned strands; /* of a tile: the rows that one thread takes of its column */
             unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
         } panels;
+        struct {
+            uint64_t tiles;
+            uint64_t panels; /* tiles of a slab, where they are columns */
+            unsigned slabs;  /* of a tile; 0: tiles are columns */
+            unsigned panel;  /* columns of a tile */
+        } scan_slabs;
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;

@@ -118,6 +118,10 @@ static const char *const narrow[] = {TILES, tally_cuda_kernels_scan_narrow, NULL
 /* 270 ms */
 static const char *const sums_of_panels[] = {TILES, tally_cuda_kernels_panels, entry_sum_panels, NULL};
 
+/* 130 ms */
+/* 190 ms */
+static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, NULL};
+
 /* ---- exact sums ---- */
 
 #define EXACT                                                                                                          \
@@ -168,6 +172,8 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
     add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : scan);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
         add(l, sums_of_panels);
+    if (c->desc.grouping == TALLY_AXIS)
+        add(l, scan_of_slabs);
     if (c->desc.grouping == TALLY_ALL_VALUES)
         add(l, sizes->held_rows ? held : pieces);
     if (c->desc.grouping == TALLY_SEGMENTS)

@@ -14,6 +14,13 @@ enum {
     LEAST_PART = 4,     /* of the places must have a chunk */
     CHUNKS_A_PLACE = 4, /* chunks for each that the device holds at a time, so that they end together */
 
+    /* slabs */
+    SLAB_ROWS = 64,      /* an axis of fewer is short */
+    SLAB_BLOCKS = 8,     /* that a multiprocessor holds at a time, about */
+    MOST_BLOCKS = 64,    /* for each multiprocessor; more are tiles in turn */
+    LEAST_TILE = 512,    /* elements of a tile at least */
+    WHOLE_COLUMNS = 16,  /* of a tile that is columns: of any width whole vectors */
+
     /* stretches */
     LEAST_STRETCH = 32, /* rows of a column that a thread takes at least */
     MANY_CHUNKS = 256,  /* as in scan_columns.cu */
@@ -121,6 +128,30 @@ void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_co
         cut_stretches(device, sizes, shape, cut);
 }
 
+bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *c,
+                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result), extent = shape->extent;
+    const bool are_fast_rows = c->in_bytes >= 4 && sizes->slot_bytes <= 8;
+    if (extent >= SLAB_ROWS || (shape->inner == 1 && are_fast_rows) ||
+        WHOLE_COLUMNS * extent * widest > TALLY_CUDA_SLAB_SCAN_BYTES)
+        return false;
+    const uint64_t fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
+    const uint64_t elements = least(TALLY_CUDA_SLAB_SCAN_BYTES / widest, most(LEAST_TILE, fair));
+    const uint64_t slabs = shape->inner > elements / extent ? 0 : elements / (extent * shape->inner);
+    cut->path = TALLY_CUDA_SCAN_SLABS;
+    cut->scan_slabs.slabs = (unsigned)least(slabs, shape->outer);
+    if (slabs) {
+        cut->scan_slabs.tiles = divide_up(shape->outer, cut->scan_slabs.slabs);
+        return true;
+    }
+    const uint64_t most_columns = most(WHOLE_COLUMNS, elements / extent / WHOLE_COLUMNS * WHOLE_COLUMNS);
+    const uint64_t panels = divide_up(shape->inner, most_columns);
+    cut->scan_slabs.panel = (unsigned)round_up(divide_up(shape->inner, panels), WHOLE_COLUMNS);
+    cut->scan_slabs.panels = divide_up(shape->inner, cut->scan_slabs.panel);
+    cut->scan_slabs.tiles = shape->outer * cut->scan_slabs.panels;
+    return true;
+}
+
 /* ---- launching ---- */
 
 static tally_cuda_scan_columns_args columns_scan(const tally_cuda_launch *l, uint64_t chunk, uint64_t chunks) {
@@ -167,6 +198,29 @@ tally_status tally_cuda_stretches_launch(const tally_cuda_launch *l) {
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->scan_columns, grid, &args, "launching a scan of columns");
     return status;
+}
+
+tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_args *a = l->args;
+    tally_cuda_scan_slabs_args args = {.x = tally_cuda_address(a->x),
+                                       .y = tally_cuda_address(a->y),
+                                       .out = tally_cuda_address(a->out),
+                                       .initial = tally_cuda_address(a->initial),
+                                       .carry = l->pieces.carry,
+                                       .total = l->pieces.total,
+                                       .outer = a->shape.outer,
+                                       .extent = a->shape.extent,
+                                       .inner = a->shape.inner,
+                                       .before = l->pieces.before,
+                                       .tiles = cut->scan_slabs.tiles,
+                                       .panels = cut->scan_slabs.panels,
+                                       .slabs = cut->scan_slabs.slabs,
+                                       .panel = cut->scan_slabs.panel};
+    const tally_cuda_grid grid = {
+        .x = least(cut->scan_slabs.tiles, (uint64_t)l->plan->device->multiprocessors * MOST_BLOCKS),
+        .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_slabs, grid, &args, "launching a scan of slabs");
 }
 
 tally_status tally_cuda_panels_launch(const tally_cuda_launch *l) {

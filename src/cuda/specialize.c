@@ -194,6 +194,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_WAVES", s->scan.waves},
                    {"SCAN_THREADS", s->scan.threads},
                    {"SCAN_PANEL_THREADS", s->scan.panel_threads},
+                   {"SLAB_SCAN_BYTES", TALLY_CUDA_SLAB_SCAN_BYTES},
                    {"SCAN_PANEL_ITEMS", s->scan.panel_items},
                    {"SCAN_PANEL_PLACE", s->scan.panel_place},
                    {"SCAN_PANEL_RING", s->scan.panel_ring},

@@ -28,6 +28,7 @@ argmin/all_values/inclusive/i32/fast
 sum/all_values/reverse_exclusive/i32/fast
 sum/axis/inclusive/f32/fast
 max/axis/exclusive/i32/fast
+count_nonzero/axis/reverse_inclusive/bf16/fast
 sum/axis/reverse_exclusive/f32/fast many
 max/axis/inclusive/f64/fast four
 sum/all_values/inclusive/i8/fast
