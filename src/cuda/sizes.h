@@ -53,9 +53,9 @@ typedef struct tally_cuda_sizes {
 } tally_cuda_sizes;
 
 enum {
-    TALLY_CUDA_BLOCK = 256,     /* threads of a block */
+    TALLY_CUDA_BLOCK = 256,            /* threads of a block */
     TALLY_CUDA_SLAB_SCAN_BYTES = 8192, /* of a tile of scan_slabs.cu: of its elements, and of its results */
-    TALLY_CUDA_FOLD_BLOCK = 128 /* threads of a block in reductions by segments and keys */
+    TALLY_CUDA_FOLD_BLOCK = 128        /* threads of a block in reductions by segments and keys */
 };
 
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);

@@ -130,7 +130,9 @@ inline void scan_slab_columns(const scan_slabs_args &p, const slab_tile &t, uint
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 ? 4 : 6) scan_slabs(scan_slabs_args p) {
+enum { SLAB_BLOCKS = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 ? 4 : 6 /* a processor */ };
+
+extern "C" __global__ void __launch_bounds__(BLOCK, SLAB_BLOCKS) scan_slabs(scan_slabs_args p) {
     __shared__ alignas(16) uint8 memory[2 + HAS_SECOND][SKEWED];
     uint8 *const x = memory[0], *const out = memory[1], *const y = memory[HAS_SECOND ? 2 : 0];
     for (uint64 number = blockIdx.x; number < p.tiles; number += gridDim.x) {
