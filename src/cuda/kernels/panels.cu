@@ -257,7 +257,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
         const uint32 lowest = (uint32)(uint64)(p.x + at - of_slab) + (uint32)first * l.row;
         const int first_element = (is_second ? l.second(part) : 0) + of_slab * (int)sizeof(in_t) + first * l.pitch;
         lane_t sum = identity_as<lane_t>(), kept[PANEL_KEPT ? PANEL_ITEMS : 1];
-        in_t x[PANEL_ITEMS];
+        in_t x[PANEL_ITEMS] = {};
         auto lifted = [&](int k) {
             const uint64 row = t.first + strand * PANEL_ITEMS + k;
             const value_t second = HAS_SECOND ? value_of(load(p.y + at + row_of(k) * (int64)p.inner)) : value_t(0);

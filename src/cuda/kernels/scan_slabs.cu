@@ -130,7 +130,9 @@ inline void scan_slab_columns(const scan_slabs_args &p, const slab_tile &t, uint
     }
 }
 
-enum { SLAB_BLOCKS = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 ? 4 : 6 /* a processor */ };
+enum { /* a processor: before sm_80 it holds 1024 threads */
+    SLAB_BLOCKS = sizeof(acc_t) > 32 ? 1 : sizeof(acc_t) > 8 || TALLY_ARCHITECTURE < 80 ? 4 : 6
+};
 
 extern "C" __global__ void __launch_bounds__(BLOCK, SLAB_BLOCKS) scan_slabs(scan_slabs_args p) {
     __shared__ alignas(16) uint8 memory[2 + HAS_SECOND][SKEWED];
