@@ -34,7 +34,7 @@ const char *tally_cuda_index_type(const tally_computation *c) {
 
 /* ---- accumulators ---- */
 
-/* Elements that a lane of 32 bits takes: sums of integers cannot overflow, and those of floats lose few bits. */
+/* Elements that a lane takes: sums of integers in 32 bits cannot overflow, and those of floats lose few bits. */
 enum { LANE_LIMIT = 64 };
 
 /* SUM, SQUARE, TOTAL: 64-bit integers or floats, with narrower lanes for some elements at a time. */
@@ -109,12 +109,18 @@ void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulato
         return;
     case TALLY_CLASS_USER: /* has no text */
         return;
-    case TALLY_CLASS_FLOATS:
+    case TALLY_CLASS_FLOATS: {
+        const bool is_narrow =
+            c->monoid == TALLY_MONOID_logsumexp && c->desc.acc == TALLY_F32 && c->desc.out != TALLY_F64;
+        const char *real = is_narrow ? "float" : "double";
         for (int k = 0; k < m->components; k++)
-            t->acc[k] = t->lane[k] = "double";
-        t->domain = t->lifted = t->lifted_lane = "double";
-        t->bytes = 8 * (unsigned)m->components;
+            t->acc[k] = t->lane[k] = real;
+        t->domain = t->lifted = t->lifted_lane = real;
+        t->bytes = (is_narrow ? 4 : 8) * (unsigned)m->components;
+        if (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments)
+            t->lane_limit = LANE_LIMIT; /* digits */
         return;
+    }
     }
 }
 

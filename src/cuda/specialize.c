@@ -89,7 +89,7 @@ static bool is_exact_extremum(const tally_computation *c) {
            tally_dtype_is_float(c->desc.acc);
 }
 
-static void add_lower(tally_text *text, const tally_computation *c) {
+static void add_lower(tally_text *text, const tally_computation *c, const tally_cuda_accumulator *t) {
     const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     const char *lower = c->entry->lower;
     int component = tally_lower_component(lower);
@@ -106,9 +106,12 @@ static void add_lower(tally_text *text, const tally_computation *c) {
         return;
     }
     tally_text_print(text, "    [[maybe_unused]] const double n = (double)count, ddof = %d;\n", c->desc.ddof);
+    const char *const real = m->kind == TALLY_CLASS_FLOATS ? t->acc[0] : "double";
     for (int j = 0; j < m->components; j++) {
-        tally_text_print(text, m->components == 1 ? "    const double a = (double)" : "    const double a%d = (double)",
-                         j);
+        if (m->components == 1)
+            tally_text_add(text, "    const double a = (double)");
+        else
+            tally_text_print(text, "    const %s a%d = (%s)", real, j, real);
         add_component(text, c, j);
         tally_text_add(text, ";\n");
     }
@@ -160,6 +163,12 @@ static void add_user(tally_text *text, const tally_user_op *user) {
 }
 
 /* ---- the whole text ---- */
+
+/* The highest power of the moments, whose components are it and a mean in two parts; 0 of other monoids. */
+static int moments_of(const tally_computation *c) {
+    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
+    return c->entry && m->kind == TALLY_CLASS_FLOATS && c->monoid != TALLY_MONOID_logsumexp ? m->components - 2 : 0;
+}
 
 static void add_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *s, int architecture,
                         int lane_limit) {
@@ -217,7 +226,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"EXACT_EXTREMUM", is_exact_extremum(c)},
                    {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
-                   {"IS_MOMENTS", c->entry && c->monoid == TALLY_MONOID_moments},
+                   {"IS_LOGSUMEXP", c->entry && c->monoid == TALLY_MONOID_logsumexp},
+                   {"MOMENTS", moments_of(c)},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
@@ -251,12 +261,13 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     }
     if (c->entry) {
         add_monoid(text, c, &types);
-        add_lower(text, c);
+        add_lower(text, c, &types);
     } else {
         add_user(text, &c->user);
     }
     add_raise(text, c);
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
+    tally_text_add(text, tally_cuda_kernels_running);
 }
 
 void tally_cuda_texts_free(tally_cuda_texts *texts) {

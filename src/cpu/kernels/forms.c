@@ -14,6 +14,7 @@ ALWAYS_INLINE double real(double x) {
 
 #define SQRT(x)      __builtin_sqrt(x)
 #define LOG(x)       plain_log(x)
+#define RATIO(p, q)  ((p) / (q)) /* q is not 0 where the ratio counts */
 #define IS_FINITE(x) ((x) - (x) == 0)
 #define NOT_A_NUMBER ((double)NAN)
 

@@ -56,13 +56,14 @@ typedef struct A_T {
 #define MIN(p, q) PASTE4(scalar_, STRICTLY, min_, LANE)(p, q)
 #define MAX(p, q) PASTE4(scalar_, STRICTLY, max_, LANE)(p, q)
 /* NaN comes before every number; of equals, the smaller index. */
-#define AS_EXTREME(v, w)       ((v) == (w) || (IS_NAN(v) && IS_NAN(w)))
-#define BEFORE_MIN(v, i, w, j) ((v) < (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))
-#define BEFORE_MAX(v, i, w, j) ((v) > (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))
-#define RATIO(p, q)            ((q) == 0 ? 0 : (p) / (q))
-#define SHIFTED_EXP(p, m)      ((p) == (m) ? 1 : exp((p) - (m)))
-#define IS_FINITE(p)           ((p) - (p) == 0)
-#define ZERO_OR_NAN(p)         ((p) - (p))
+#define AS_EXTREME(v, w)        ((v) == (w) || (IS_NAN(v) && IS_NAN(w)))
+#define BEFORE_MIN(v, i, w, j)  ((v) < (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))
+#define BEFORE_MAX(v, i, w, j)  ((v) > (w) || (IS_NAN(v) && !IS_NAN(w)) || (AS_EXTREME(v, w) && (i) < (j)))
+#define RATIO(p, q)             ((q) == 0 ? 0 : (p) / (q))
+#define SHIFTED_EXP(p, m)       ((p) == (m) ? 1 : exp((p) - (m)))
+#define SUM_OF_EXPS(m, s, n, t) ((m) < (n) ? (s)*SHIFTED_EXP(m, n) + (t) : (s) + (t)*SHIFTED_EXP(n, m))
+#define IS_FINITE(p)            ((p) - (p) == 0)
+#define ZERO_OR_NAN(p)          ((p) - (p))
 
 ALWAYS_INLINE A_T NAME(identity_of)(tally_monoid m) {
     switch (m) {
@@ -111,6 +112,7 @@ ALWAYS_INLINE A_T NAME(combine)(tally_monoid m, A_T a, A_T b) {
 #undef BEFORE_MAX
 #undef RATIO
 #undef SHIFTED_EXP
+#undef SUM_OF_EXPS
 #undef IS_FINITE
 #undef ZERO_OR_NAN
 
@@ -199,7 +201,7 @@ typedef struct NAME(accs) {
 #define MAX(p, q)                                max_f64(p, q)
 #define MIN(p, q)                                min_f64(p, q)
 #define RATIO(p, q)                              ratio_f64(p, q)
-#define SHIFTED_EXP(p, m)                        shifted_exp_f64(p, m)
+#define SUM_OF_EXPS(m, s, n, t)                  sum_of_exps_f64(m, s, n, t)
 
 ALWAYS_INLINE NAME(accs) NAME(lift_lanes)(tally_monoid m, v_f64 x) {
     switch (m) {
@@ -228,7 +230,7 @@ ALWAYS_INLINE NAME(accs) NAME(combine_lanes)(tally_monoid m, NAME(accs) a, NAME(
 #undef MAX
 #undef MIN
 #undef RATIO
-#undef SHIFTED_EXP
+#undef SUM_OF_EXPS
 
 /* A vector of columns at a time; its accumulators stay in registers from the first row to the last. */
 ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,

@@ -72,6 +72,13 @@ ALWAYS_INLINE v_f64 shifted_exp_f64(v_f64 x, v_f64 m) {
     return SELECT_LANES(f64, (x == m), (v_f64){0} + 1.0, exp_f64(x - m));
 }
 
+/* s exp(m - l) + t exp(n - l), l being the larger of m and n. */
+ALWAYS_INLINE v_f64 sum_of_exps_f64(v_f64 m, v_f64 s, v_f64 n, v_f64 t) {
+    const v_f64 below = SELECT_LANES(f64, (m < n), m - n, n - m);
+    const v_f64 e = SELECT_LANES(f64, (m == n), (v_f64){0} + 1.0, exp_f64(below));
+    return SELECT_LANES(f64, (m < n), s * e + t, s + t * e);
+}
+
 /* p / q, and 0 where q is 0. */
 ALWAYS_INLINE v_f64 ratio_f64(v_f64 p, v_f64 q) {
     return (v_f64)((v_i64)(p / q) & (q != 0));

@@ -33,7 +33,7 @@ template <int Width, way Way> inline few<in_t, Width> load_row(const stretch<Wid
 }
 
 /* Adds the next rows to the lanes. */
-template <int Width, way Way> inline void add_rows(const stretch<Width> &s, lane_t *lanes) {
+template <int Width, way Way> inline void add_rows(const stretch<Width> &s, running<lane_t> *lanes) {
     constexpr int AHEAD = rows_ahead(Width);
     constexpr bool Whole = Way != ANY;
     few<in_t, Width> x[AHEAD], y[AHEAD];
@@ -50,27 +50,24 @@ template <int Width, way Way> inline void add_rows(const stretch<Width> &s, lane
         for (int k = 0; k < Width; k++)
             if (Whole || s.at + u * s.step + k < s.end) {
                 value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
-                lanes[k] = combine(lanes[k], lift_as<lane_t>(value_of(x[u].element[k]), second,
-                                                             s.row[k] + u * s.rows_a_step));
+                lanes[k].add(value_of(x[u].element[k]), second, s.row[k] + u * s.rows_a_step);
             }
 }
 
-template <int Width> inline void empty_columns(lane_t *lanes, acc_t *acc) {
+template <int Width> inline void empty_columns(running<lane_t> *lanes, acc_t *acc) {
 #pragma unroll
     for (int k = 0; k < Width; k++) {
-        acc[k] = combine(acc[k], widen(lanes[k]));
-        lanes[k] = identity_as<lane_t>();
+        acc[k] = combine(acc[k], widen(lanes[k].sum()));
+        lanes[k] = {};
     }
 }
 
 template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
     constexpr int AHEAD = rows_ahead(Width), MOST = LANE_LIMIT / AHEAD;
-    lane_t lanes[Width];
+    running<lane_t> lanes[Width];
 #pragma unroll
-    for (int k = 0; k < Width; k++) {
+    for (int k = 0; k < Width; k++)
         acc[k] = identity_as<acc_t>();
-        lanes[k] = identity_as<lane_t>();
-    }
     int steps = 0;
     while (s.at < s.end) {
         const uint64 last = s.at + (AHEAD - 1) * s.step;

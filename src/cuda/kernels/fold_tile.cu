@@ -114,32 +114,27 @@ inline void fetch_tile(const groups_args &p, const tile &t) {
 
 /* ---- folding ---- */
 
-inline lane_t lift_at(const tile &t, uint32 e) {
+inline void add_element(running<lane_t> &sum, const tile &t, uint32 e) {
     value_t second = HAS_SECOND ? value_of(*place_of<in_t>(t.y, e)) : value_t(0);
-    return lift_as<lane_t>(value_of(*place_of<in_t>(t.x, e)), second, t.first + e);
+    sum.add(value_of(*place_of<in_t>(t.x, e)), second, t.first + e);
 }
 
 /* Large accumulators would make unrolled code take minutes to compile. */
 constexpr int AT_ONCE = sizeof(acc_t) <= 32 ? 4 : 1;
 
 inline lane_t fold_lane(const tile &t, uint32 begin, uint32 end, uint32 step) {
-    lane_t lane = identity_as<lane_t>();
+    running<lane_t> sum;
     uint32 e = begin;
     if (AT_ONCE > 1 && end > 3 * step) /* several loads at once, if there are several */
 #pragma unroll 1
-        for (; e < end - 3 * step; e += 4 * step) {
-            lane_t few[4];
+        for (; e < end - 3 * step; e += 4 * step)
 #pragma unroll
             for (uint32 k = 0; k < 4; k++)
-                few[k] = lift_at(t, e + k * step);
-#pragma unroll
-            for (uint32 k = 0; k < 4; k++)
-                lane = combine(lane, few[k]);
-        }
+                add_element(sum, t, e + k * step);
 #pragma unroll 1
     for (; e < end; e += step)
-        lane = combine(lane, lift_at(t, e));
-    return lane;
+        add_element(sum, t, e);
+    return sum.sum();
 }
 
 /* The elements of a stretch that 'threads' threads share. If the operator does not commute they are consecutive. */
@@ -174,7 +169,7 @@ inline acc_t fold_whole(const tile &t) {
     if (!COMMUTES || HAS_SECOND || !mine || AT_ONCE == 1 || t.count < TILE)
         return fold_together(t, 0, t.count);
     acc_t acc = identity_as<acc_t>();
-    lane_t lane = identity_as<lane_t>();
+    running<lane_t> lane;
 #pragma unroll
     for (uint32 v = 0; v < mine; v++) {
         uint32 at = v * BLOCK + threadIdx.x;
@@ -183,10 +178,10 @@ inline acc_t fold_whole(const tile &t) {
         memcpy(items, &bits, 16);
 #pragma unroll
         for (uint32 k = 0; k < a_vector; k++)
-            lane = combine(lane, lift_as<lane_t>(value_of(items[k]), value_t(0), t.first + at * a_vector + k));
+            lane.add(value_of(items[k]), value_t(0), t.first + at * a_vector + k);
         if (v + 1 == mine || (v + 1) * a_vector % LANE_LIMIT == 0) {
-            acc = combine(acc, widen(lane));
-            lane = identity_as<lane_t>();
+            acc = combine(acc, widen(lane.sum()));
+            lane = {};
         }
     }
     return fold_block<BLOCK>(acc);
@@ -254,9 +249,9 @@ struct thread_items {
         if (HAS_SECOND)
             read_from(t.y, y);
     }
-    lane_t lift(const tile &t, int k) const {
-        return lift_as<lane_t>(value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
-                               t.first + threadIdx.x * ITEMS + k);
+    void add_to(running<lane_t> &sum, const tile &t, int k) const {
+        sum.add(value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
+                t.first + threadIdx.x * ITEMS + k);
     }
 };
 
@@ -273,28 +268,29 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     items.read(t);
     __syncthreads(); /* results may take the place of the elements */
 
-    lane_t run = identity_as<lane_t>(), first = run;
+    running<lane_t> run;
+    lane_t first = identity_as<lane_t>();
     uint32 number = rank, start = 0;
 #pragma unroll UNROLLED
     for (int k = 0; k < ITEMS; k++) {
         if (mine >> k & 1) {
             if (number == rank)
-                first = run;
+                first = run.sum();
             else
-                results[number - 1] = result_of(t, widen(run), start, begin + k);
+                results[number - 1] = result_of(t, widen(run.sum()), start, begin + k);
             number++;
             start = begin + k;
-            run = identity_as<lane_t>();
+            run = {};
         }
         if (k < there)
-            run = combine(run, items.lift(t, k));
+            items.add_to(run, t, k);
     }
 
     /* since the last head up to each lane, in the warp */
     const uint32 lanes = __ballot_sync(ALL_LANES, mine != 0), before_lane = lanes & ((1u << lane) - 1);
     const uint32 up_to = before_lane | (mine ? 1u << lane : 0);
     const int since = up_to ? WARP - 1 - __clz(up_to) : 0;
-    acc_t acc = widen(run);
+    acc_t acc = widen(run.sum());
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
         const acc_t left = from_below(acc, d);

@@ -48,6 +48,25 @@ inline float max_or_nan(float a, float b) {
 }
 #endif
 
+/* ---- approximations by the hardware; results and arguments below the smallest normal number are 0 ---- */
+
+inline float power_of_2(float x) {
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+inline float log2_nearby(float x) {
+    float r;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+/* 1 / x to 20 bits. */
+inline double reciprocal_nearby(double x) {
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    return r;
+}
+
 /* Adds the four bytes of a word to a sum. */
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum);
 template <> inline unsigned add_bytes<unsigned char>(unsigned word, unsigned sum) {

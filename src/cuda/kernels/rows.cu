@@ -41,9 +41,10 @@ template <bool Aligned, int Threads, int Count> inline void add_vectors(const ro
 #pragma unroll
     for (int u = 0; u < Count && HAS_SECOND; u++)
         load_vector<Aligned>(r.y + at + u * Threads * VECTOR, b + u * VECTOR);
+    l.prepare<Count * VECTOR>(a);
 #pragma unroll
     for (int u = 0; u < Count; u++)
-        add_vector(l, a + u * VECTOR, b + u * VECTOR, r.before + at + u * Threads * VECTOR);
+        add_prepared(l, a + u * VECTOR, b + u * VECTOR, r.before + at + u * Threads * VECTOR);
 }
 /* Vectors that are not aligned take twice the loads, so half as many are under way at a time. */
 template <bool Aligned, int Threads, int Unroll> inline void add_step(const row &r, uint64 at, lanes &l) {
@@ -56,8 +57,11 @@ template <bool Aligned, int Threads, int Unroll> inline void add_step(const row 
 inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
 #pragma unroll
     for (int k = 0; k < VECTOR; k++)
-        if (from + k < to)
-            l.add(k, value_of(load(r.x + from + k)), second_of(r, from + k), r.before + from + k);
+        if (from + k < to) {
+            const in_t x = load(r.x + from + k);
+            l.prepare<1>(&x);
+            l.add(k, value_of(x), second_of(r, from + k), r.before + from + k);
+        }
 }
 
 /* A step that is not whole, or at an end of the array: there the thread's first vector, or those after its last, cannot

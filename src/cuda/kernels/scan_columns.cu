@@ -58,19 +58,16 @@ template <int Width> struct rows {
                     y[u] = load_row<Width>(s.aligned, p.y + at);
             }
     }
-    acc_t lift(const scan_columns_args &p, int u, int k, uint64 row) const {
+    void add_to(running<acc_t> &sum, const scan_columns_args &p, int u, int k, uint64 row) const {
         value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
-        return lift_as<acc_t>(value_of(x[u].element[k]), second, p.before + row);
+        sum.add(value_of(x[u].element[k]), second, p.before + row);
     }
 };
 
 template <int Width> inline void sum_all(const scan_columns_args &p) {
     stretch<Width> s;
     for (uint64 n = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, n, &s); n += gridDim.x * (uint64)BLOCK) {
-        acc_t sum[Width];
-#pragma unroll
-        for (int k = 0; k < Width; k++)
-            sum[k] = identity_as<acc_t>();
+        running<acc_t> sum[Width];
         for (uint64 j = 0; j < s.count; j += s.AHEAD) {
             rows<Width> r;
             r.load_from(p, s, j);
@@ -79,11 +76,14 @@ template <int Width> inline void sum_all(const scan_columns_args &p) {
                 if (j + u < s.count)
 #pragma unroll
                     for (int k = 0; k < Width; k++)
-                        sum[k] = combine(sum[k], r.lift(p, u, k, row_of(p, s.first + j + u)));
+                        r.add_to(sum[k], p, u, k, row_of(p, s.first + j + u));
+#pragma unroll
+            for (int k = 0; k < Width; k++)
+                sum[k] = sum[k].sum(); /* a sum that keeps digits only for some elements */
         }
 #pragma unroll
         for (int k = 0; k < Width; k++)
-            p.partials[s.chunk * p.outer * p.inner + s.column + k].write(sum[k]);
+            p.partials[s.chunk * p.outer * p.inner + s.column + k].write(sum[k].sum());
     }
 }
 
@@ -172,11 +172,13 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
     stretch<Width> s;
     bool has_base = p.carry || p.initial;
     for (uint64 n = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, n, &s); n += gridDim.x * (uint64)BLOCK) {
-        acc_t run[Width], base[Width];
+        running<acc_t> run[Width];
+        acc_t base[Width];
 #pragma unroll
         for (int k = 0; k < Width; k++) {
             uint64 column = s.column + k;
-            run[k] = p.chunks > 1 ? p.partials[s.chunk * p.outer * p.inner + column].read() : identity_as<acc_t>();
+            if (p.chunks > 1)
+                run[k] = p.partials[s.chunk * p.outer * p.inner + column].read();
             base[k] = p.carry ? p.carry[column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
         }
         /* Fetching the next rows while these are written took registers, and 10% more time on an H200. */
@@ -191,20 +193,26 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
                 few<result_t, Width> results;
 #pragma unroll
                 for (int k = 0; k < Width; k++) {
-                    acc_t next = combine(run[k], r.lift(p, u, k, row));
-                    acc_t told = INCLUSIVE ? next : run[k];
+                    acc_t told;
+                    if (!INCLUSIVE)
+                        told = run[k].sum();
+                    r.add_to(run[k], p, u, k, row);
+                    if (INCLUSIVE)
+                        told = run[k].sum();
                     if (has_base)
                         told = combine(base[k], told);
                     results.element[k] = lower(told, p.before + logical + INCLUSIVE, 0);
-                    run[k] = next;
                 }
                 store_few(p.out + s.at + row * p.inner, results);
             }
+#pragma unroll
+            for (int k = 0; k < Width; k++)
+                run[k] = run[k].sum();
         }
 #pragma unroll
         for (int k = 0; k < Width; k++)
             if (p.total && s.first + s.count == p.extent)
-                p.total[s.column + k].write(has_base ? combine(base[k], run[k]) : run[k]);
+                p.total[s.column + k].write(has_base ? combine(base[k], run[k].sum()) : run[k].sum());
     }
 }
 

@@ -167,32 +167,33 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     auto is_head = [&](int k) { return GROUPS != ALL && (heads >> k & 1); };
     auto position = [&](int k) { return REVERSE ? low + (ITEMS - 1 - k) : low + k; };
     uint64 at_column = column;
-    auto lift_item = [&](int k) {
+    auto add_item = [&](auto &sum, int k) {
         uint64 at = position(k);
-        return lift_as<lane_t>(value_of(items[k]), partner_of(p, at), index_of(p, at, at_column));
+        sum.add(value_of(items[k]), partner_of(p, at), index_of(p, at, at_column));
     };
 
     /* the sums within the stretch */
-    lane_t run = identity_as<lane_t>(), kept[KEPT ? ITEMS : 1];
+    running<lane_t> run;
+    lane_t kept[KEPT ? ITEMS : 1];
 #pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k)) {
-            run = identity_as<lane_t>();
+            run = {};
             at_column = p.before;
         }
         if (KEPT && !INCLUSIVE)
-            kept[k] = run;
+            kept[k] = run.sum();
         if (is_there(k)) {
-            run = combine(run, lift_item(k));
+            add_item(run, k);
             at_column++;
         }
         if (KEPT && INCLUSIVE)
-            kept[k] = run;
+            kept[k] = run.sum();
     }
     uint32 begins = t.first; /* of the tile; differences of positions in it fit */
     int last = heads ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads)) : 0;
     state before = scan_team(s.of_finishers[team][in_turn], team, thread,
-                             state::of(run, heads != 0, (uint32)first - begins + last - absent));
+                             state::of(run.sum(), heads != 0, (uint32)first - begins + last - absent));
 
     /* and what comes before them */
     s.ready[here.at].wait(here.parity);
@@ -200,6 +201,8 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     bool open = !before.has_head();
     acc_t left = open ? has_base ? combine(base, prefix.acc) : prefix.acc : base;
     left = combine(left, widen(before.acc));
+    const running<acc_t, lane_t> of_base = base;
+    running<acc_t, lane_t> carried = left; /* if the sums within the stretch are not KEPT */
     uint64 start = open ? prefix.start() : t.first + before.start();
     uint8 *memory = s.tile[here.at];
     results_writer results;
@@ -212,14 +215,18 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
             at_column = p.before;
             start = first + k - absent;
             left = base;
+            carried = of_base;
         }
-        acc_t sum; /* up to the item; if the sums within the stretch are not KEPT, 'left' is carried along */
+        acc_t sum; /* up to the item */
         if (KEPT) {
             sum = combine(left, widen(kept[k]));
         } else {
-            acc_t next = is_there(k) ? combine(left, widen(lift_item(k))) : left;
-            sum = INCLUSIVE ? next : left;
-            left = next;
+            if (!INCLUSIVE)
+                sum = carried.sum();
+            if (is_there(k))
+                add_item(carried, k);
+            if (INCLUSIVE)
+                sum = carried.sum();
         }
         /* elements of the group before this one */
         uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;
@@ -228,7 +235,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         at_column += is_there(k);
     }
     if (p.total && there && first + there == p.n)
-        p.total->write(KEPT ? combine(left, widen(run)) : left);
+        p.total->write(KEPT ? combine(left, widen(run.sum())) : carried.sum());
 
     hand_over(s, p, t, here, team, thread);
 }

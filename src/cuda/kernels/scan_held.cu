@@ -78,19 +78,18 @@ struct held {
      * and after it. */
     template <class Each> acc_t add(const held_args &p, acc_t left, Each each) const {
         in_t few[HELD_VECTOR];
+        running<acc_t> sum = left;
         memcpy(few, &bits, 16);
 #pragma unroll
         for (int j = 0; j < HELD_VECTOR; j++) {
             const int k = REVERSE ? HELD_VECTOR - 1 - j : j;
-            acc_t next = left;
+            const acc_t before = sum.sum();
             if (k < count)
-                next = combine(left, lift_as<acc_t>(value_of(few[k]),
-                                                    HAS_SECOND ? value_of(load_fresh(p.y + low + k)) : value_t(0),
-                                                    low + k + p.before));
-            each(k, left, next);
-            left = next;
+                sum.add(value_of(few[k]), HAS_SECOND ? value_of(load_fresh(p.y + low + k)) : value_t(0),
+                        low + k + p.before);
+            each(k, before, sum.sum());
         }
-        return left;
+        return sum.sum();
     }
     /* Writes the results; 'left' is the sum before. */
     void finish(const held_args &p, acc_t left) const {

@@ -85,12 +85,12 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
  * not commute, else those that are fastest to read. */
 inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, int from, int to) {
     int thread = threadIdx.x - FIRST_SUMMER;
-    lane_t sum = identity_as<lane_t>();
-    auto lifted_at = [&](int e, in_t x) {
+    running<lane_t> sum;
+    auto add = [&](int e, in_t x) {
         uint64 at = t.low + e, column = 0;
         if (GROUPS == ROWS)
             column = remainder(REVERSE ? p.n - 1 - at : at, p.extent) + p.before;
-        return lift_as<lane_t>(value_of(x), partner_of(p, at), index_of(p, at, column));
+        sum.add(value_of(x), partner_of(p, at), index_of(p, at, column));
     };
 #if COMMUTES
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
@@ -102,8 +102,8 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
             bits = straddling(bits, ((const uint4 *)memory)[v + 1], shift);
 #if SUMS_BYTES
         if (all) {
-            sum.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.a0));
-            sum.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.a0));
+            sum.acc.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.acc.a0));
+            sum.acc.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.acc.a0));
             return;
         }
 #endif
@@ -112,7 +112,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         for (int k = 0; k < a_vector; k++) {
             int e = v * a_vector + k;
             if (all || (e >= from && e < to))
-                sum = combine(sum, lifted_at(e, few[k]));
+                add(e, few[k]);
         }
     };
     if (SMALL) {
@@ -125,7 +125,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
             for (int v = from / a_vector + thread; v * a_vector < to; v += SUMMERS)
                 add_vector(v, false);
         }
-        return sum;
+        return sum.sum();
     }
 #endif
     memory += shift_of(p.x + t.low);
@@ -134,10 +134,9 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     for (int k = 0; k < share; k++) {
         int e = COMMUTES ? k * SUMMERS + thread : thread * share + k; /* in logical order */
         if (e < to - from)
-            sum = combine(sum, lifted_at(REVERSE ? to - 1 - e : from + e,
-                                         load((const in_t *)memory + (REVERSE ? to - 1 - e : from + e))));
+            add(REVERSE ? to - 1 - e : from + e, load((const in_t *)memory + (REVERSE ? to - 1 - e : from + e)));
     }
-    return sum;
+    return sum.sum();
 }
 
 /* The number of summers that signal that a tile may be overwritten. One can signal for all, behind their barrier. If

@@ -19,7 +19,7 @@ inline void load_vector_of(const row &r, const in_t *from, uint32 at, in_t *to) 
 inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     const uint32 vectors = (uint32)r.extent / VECTOR;
     lanes l;
-#if IS_MOMENTS
+#if MOMENTS == 2
     l.shift_to(value_of(load(r.x))); /* the same for all threads of the row, so that their sums can be added */
 #endif
     for (uint32 first = lane; first < vectors; first += ROW_LOADS * lanes_a_row) {
@@ -45,7 +45,7 @@ inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
 
 /* Folds the accumulators of a row's threads in order; the first thread has the result. */
 inline acc_t fold_lanes_of_row(lanes l, uint32 lane, uint32 lanes_a_row) {
-#if IS_MOMENTS
+#if MOMENTS == 2
     /* Without a condition, which saves instructions: a thread that adds values of another row is not read any more. */
     for (uint32 d = 1; d < lanes_a_row; d *= 2)
         l.add_from([=](auto value) { return from_above(value, d); });

@@ -78,7 +78,7 @@ struct staged_tile {
 
 /* Rows [row, end) of a column that starts at element 'at' of the tile. They are few enough for one lane. */
 template <bool Rows> inline acc_t fold_part(const slabs_args &p, const staged_tile &s, uint32 at, uint32 row, uint32 end) {
-    lane_t sum = identity_as<lane_t>();
+    running<lane_t> sum;
 #pragma unroll 4
     for (; row < end; row++) {
         uint32 e = at + row * (Rows ? 1 : p.inner);
@@ -86,9 +86,9 @@ template <bool Rows> inline acc_t fold_part(const slabs_args &p, const staged_ti
         value_t y = value_t(0);
         if (HAS_SECOND)
             y = value_of(*(const in_t *)staged_at(s.y, (s.shift_y + e) * (uint32)sizeof(in_t)));
-        sum = combine(sum, lift_as<lane_t>(value_of(x), y, row));
+        sum.add(value_of(x), y, row);
     }
-    return widen(sum);
+    return widen(sum.sum());
 }
 
 /* Rows: inner is 1. Alone: each column has one thread. Both are constants, so that no division and no shuffle is left.

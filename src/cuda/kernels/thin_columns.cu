@@ -37,14 +37,14 @@ template <int Width> struct thin_rows {
         acc_t acc[Width];
 #pragma unroll
         for (int k = 0; k < Width; k++) {
-            lane_t sum = identity_as<lane_t>();
+            running<lane_t> sum;
 #pragma unroll
             for (int r = 0; r < THIN; r++)
                 if (r < p.extent) {
                     value_t second = HAS_SECOND ? value_of(y[r].element[k]) : value_t(0);
-                    sum = combine(sum, lift_as<lane_t>(value_of(x[r].element[k]), second, p.before + r));
+                    sum.add(value_of(x[r].element[k]), second, p.before + r);
                 }
-            acc[k] = widen(sum);
+            acc[k] = widen(sum.sum());
         }
         give_columns<Width>(p, outer * p.inner + column, p.inner - column, acc);
     }

@@ -13,11 +13,11 @@ template <int Extent> inline void load_tiny(const in_t *from, bool aligned, in_t
 }
 
 template <int Extent> inline result_t fold_tiny(const in_t *x, const in_t *y) {
-    lane_t sum = identity_as<lane_t>();
+    running<lane_t> sum;
 #pragma unroll
     for (int k = 0; k < Extent; k++)
-        sum = append(sum, value_of(x[k]), HAS_SECOND ? value_of(y[k]) : value_t(0), k);
-    return lower(widen(sum), Extent, 0);
+        sum.append(value_of(x[k]), HAS_SECOND ? value_of(y[k]) : value_t(0), k);
+    return lower(widen(sum.sum()), Extent, 0);
 }
 
 /* Stores results to an address that is not aligned by way of shared memory, so that neighbouring lanes store neighbours:

@@ -85,8 +85,6 @@ inline joined join_stretches(const groups_args &p, const tile &t, const tile_hea
 }
 
 /* Whether a lane's accumulator is already a result. */
-template <class A, class B> constexpr bool ARE_SAME = false;
-template <class A> constexpr bool ARE_SAME<A, A> = true;
 constexpr bool IN_PLACE = LOWERS_DIRECTLY && ARE_SAME<result_t, decltype(lane_t::a0)>;
 
 /* Stores results that lie in shared memory side by side, from the k-th on. */

@@ -543,7 +543,7 @@ bool goes_first(bool beats, bool loses, VALUE v, wide i, VALUE w, wide j) {
 #define BEFORE_MAX(v, i, w, j) goes_first(LESS(w, v), LESS(v, w), v, i, w, j)
 #define SQRT(x)                sqrt(x)
 #define RATIO(p, q)            ratio(p, q)
-#define SHIFTED_EXP(x, m)      shifted_exp(x, m)
+#define SUM_OF_EXPS(m, s, n, t) sum_of_exps(m, s, n, t)
 #define LOG(x)                 log_of(x)
 #define IS_FINITE(x)           is_finite(x)
 #define ZERO_OR_NAN(x)         (is_finite(x) ? 0.0lf : NOT_A_NUMBER)
@@ -569,8 +569,9 @@ double exp_of(double x) {
     return sum * packDouble2x32(uvec2(0, 1023 + half_power << 20)) *
            packDouble2x32(uvec2(0, 1023 + power - half_power << 20));
 }
-double shifted_exp(double x, double m) {
-    return x == m ? 1.0lf : exp_of(x - m);
+double sum_of_exps(double m, double s, double n, double t) {
+    const double e = m == n ? 1.0lf : exp_of(m < n ? m - n : n - m);
+    return m < n ? s * e + t : s + t * e;
 }
 /* log(m 2^e) = e log(2) + 2 artanh((m - 1) / (m + 1)), m between sqrt(1/2) and sqrt(2). Subnormals do not come. */
 double log_of(double x) {

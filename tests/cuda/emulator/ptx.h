@@ -52,6 +52,19 @@ inline float max_or_nan(float a, float b) {
 }
 #endif
 
+/* As inexact as a GPU's may be. */
+inline float power_of_2(float x) {
+    const float r = __builtin_exp2f(x);
+    return r < 0x1p-126f ? 0 : r - r == 0 ? __uint_as_float(__float_as_uint(r) ^ 1) : r;
+}
+inline float log2_nearby(float x) {
+    const float r = x < 0x1p-126f ? -__builtin_inff() : __builtin_log2f(x);
+    return r - r == 0 && r != 0 ? __uint_as_float(__float_as_uint(r) ^ 1) : r;
+}
+inline double reciprocal_nearby(double x) {
+    return __longlong_as_double(__double_as_longlong(1 / x) & ~0xffffffffll);
+}
+
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
     for (int b = 0; b < 4; b++)
         sum += (unsigned)(T)(word >> 8 * b);

@@ -1,0 +1,96 @@
+/* The sum of elements that one thread adds one after the other, where that is cheaper than to lift each element and to
+ * combine. A is the type of the sum, acc_t or lane_t; an element is lifted to L first. */
+template <class A, class B> constexpr bool ARE_SAME = false;
+template <class A> constexpr bool ARE_SAME<A, A> = true;
+
+#if MOMENTS == 2
+/* The distances of the elements from a shift, and their squares, are added up, which needs no division per element, as a
+ * running mean would. At the end, count times the square of the distance between the shift and the mean is subtracted,
+ * which leaves the squares of the distances from the mean. The shift is the mean of what was added before, or the first
+ * element. One of 'count' elements is at most sqrt(count - 1) standard deviations from their mean. So the squares are at
+ * most 'count' times as large as the rest, and at most log2(count) of their 53 bits are lost. */
+template <class A, class L = A> struct running {
+    double before = 0; /* elements that the sum began with */
+    double shift = 0, distances = 0, squares = 0;
+    double zero = 0; /* NaN once an element is not finite: squares of doubles overflow without that, too */
+    uint32 count = 0;
+    bool has_shift = false;
+
+    running() = default;
+    running(const A &acc) : before(acc.a0), has_shift(acc.a0 != 0) {
+        const double mean = acc.a1 + acc.a2, part = mean - acc.a1;
+        const double rest = acc.a1 - (mean - part) + (acc.a2 - part); /* of the mean (Knuth's two-sum) */
+        shift = mean;
+        distances = rest * before;
+        squares = acc.a3 + rest * distances;
+        zero = is_nan(acc.a3) ? acc.a3 : 0;
+    }
+    void shift_to(value_t x) {
+        shift = (double)x;
+        has_shift = true;
+    }
+    void add(value_t x, value_t, uint64) {
+        if (!has_shift)
+            shift_to(x);
+        const double away = (double)x - shift;
+        distances += away;
+        squares += away * away;
+        if (sizeof(value_t) == 8)
+            zero += (double)x * 0.0;
+        count++;
+    }
+    void append(value_t x, value_t y, uint64 i) {
+        add(x, y, i);
+    }
+    /* Adds what another thread has added from the same shift. */
+    template <class Move> void add_from(Move move) {
+        distances += move(distances);
+        squares += move(squares);
+        if (sizeof(value_t) == 8)
+            zero += move(zero);
+        count += move(count);
+    }
+    A sum() const {
+        A r = identity_as<A>();
+        r.a0 = before + small_number(count);
+        const double mean = distances * reciprocal(r.a0), of_shift = distances * mean;
+        if (r.a0 == 0)
+            return identity_as<A>();
+        r.a1 = shift;
+        r.a2 = mean;
+        if (IS_FINITE(squares)) /* a difference below 0 can only be rounding */
+            r.a3 = squares < of_shift ? 0 : squares - of_shift;
+        else
+            r.a3 = sizeof(value_t) == 8 ? zero + range<double>::highest() : squares - squares;
+        return r;
+    }
+};
+#else
+template <class A, class L = A> struct running {
+    A acc = identity_as<A>();
+
+    running() = default;
+    running(const A &acc) : acc(acc) {}
+    void add(value_t x, value_t y, uint64 i) {
+        if constexpr (ARE_SAME<A, L>)
+            acc = combine(acc, lift_as<A>(x, y, i));
+        else
+            acc = combine(acc, widen(lift_as<L>(x, y, i)));
+    }
+    /* An element whose index is larger than those before it. */
+    void append(value_t x, value_t y, uint64 i) {
+#if IS_ARGMIN || IS_ARGMAX
+        /* A NaN is better than any number, and the first NaN stays. The first element of all is always taken: NO_INDEX
+         * says that there is none yet. */
+        const A next = lift_as<A>(x, y, i);
+        const bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
+        acc = (is_better && acc.a0 == acc.a0) || acc.a1 == NO_INDEX ? next : acc;
+#else
+        add(x, y, i);
+#endif
+    }
+    A sum() const {
+        return acc;
+    }
+};
+#endif
