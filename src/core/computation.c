@@ -43,8 +43,6 @@ static tally_dtype default_acc(const tally_operator *entry, tally_dtype in) {
         return tally_dtype_to_unsigned(in);
     case TALLY_ACC_COUNT:
         return TALLY_I64;
-    case TALLY_ACC_DOUBLE:
-        return TALLY_F64;
     case TALLY_ACC_FLOAT:
         return float_acc;
     case TALLY_ACC_WIDE:

@@ -38,7 +38,6 @@ typedef enum tally_accumulator_rule {
     TALLY_ACC_SAME,
     TALLY_ACC_UNSIGNED,
     TALLY_ACC_COUNT,
-    TALLY_ACC_DOUBLE,
     TALLY_ACC_FLOAT, /* from here on, f64 may be asked for */
     TALLY_ACC_WIDE,
     TALLY_ACC_WIDE_UNSIGNED,
