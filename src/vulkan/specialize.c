@@ -5,7 +5,7 @@
 #include "vulkan/arguments.h"
 #include "vulkan/texts.h"
 
-enum { LANE_LIMIT = 64 };
+enum { LANE_LIMIT = 64 }; /* elements of f32w, of running.comp */
 
 /* ---- arithmetics ---- */
 
@@ -45,6 +45,10 @@ static const char *digit_of(const tally_monoid_text *m, int k) {
 static bool chooses(tally_monoid monoid) {
     return monoid == TALLY_MONOID_min || monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmin ||
            monoid == TALLY_MONOID_argmax;
+}
+
+static bool has_running(tally_monoid monoid) {
+    return tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS && monoid != TALLY_MONOID_logsumexp;
 }
 
 /* Monoids that choose among elements compare floats by integers in their order, with no rounding and few instructions.
@@ -144,7 +148,7 @@ typedef struct choices {
     tally_vulkan_slot slot;
     const char *value, *kind;
     int has_double, has_int64, two_inputs, commutes, per_result, scans_once;
-    int chooses, largest, gives_index, is_long, is_user;
+    int chooses, largest, gives_index, has_running, is_long, is_user;
 } choices;
 
 static void add_choices(tally_text *text, const choices *c) {
@@ -172,12 +176,15 @@ static void add_choices(tally_text *text, const choices *c) {
     tally_text_print(text, "#define SCANS_ONCE %d\n", c->scans_once);
     tally_text_print(text, "#define CHOOSES %d\n#define LARGEST %s\n#define GIVES_INDEX %s\n", c->chooses,
                      c->largest ? "true" : "false", c->gives_index ? "true" : "false");
-    tally_text_print(text, "#define UNROLLED %s\n#define UNROLL %du\n#define MOST_COLUMNS %d\n",
-                     c->is_long ? "" : "[[unroll]]", c->is_long || c->two_inputs ? 4 : 8, c->is_user ? 1 : 4);
+    const bool has_short_lanes = !c->is_long || c->has_running;
+    tally_text_print(text, "#define UNROLLED %s\n#define UNROLLED_LANES %s\n#define HAS_RUNNING %d\n",
+                     c->is_long ? "" : "[[unroll]]", has_short_lanes ? "[[unroll]]" : "", c->has_running);
+    tally_text_print(text, "#define UNROLL %du\n#define MOST_COLUMNS %d\n", has_short_lanes && !c->two_inputs ? 8 : 4,
+                     c->is_user ? 1 : 4);
     tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(c->slot));
     tally_text_print(
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
-        c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w ? LANE_LIMIT : 1U << 30,
+        c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w || c->has_running ? LANE_LIMIT : 1U << 30,
         tally_vulkan_tile_slots(c->slot));
     tally_text_print(text, "#define ITEMS %uu\n", tally_vulkan_run_items(c->slot));
 }
@@ -215,7 +222,10 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
     const components t = components_of(monoid, arithmetic);
     if (arithmetic != TALLY_VULKAN_f32w) {
         add_functions(text, m, &t, "acc_t", "");
-        tally_text_add(text, one_lane);
+        if (has_running(monoid))
+            tally_text_print(text, "#define POWERS %d\n%s", m->components - 2, tally_vulkan_kernels_running);
+        else
+            tally_text_add(text, one_lane);
         return;
     }
     const components narrow = components_of(monoid, TALLY_VULKAN_f32);
@@ -421,6 +431,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .chooses = chooses(monoid),
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
+                          .has_running = has_running(monoid),
                           .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS};
     add_choices(text, &made);
     if (arithmetic >= TALLY_VULKAN_exact32) {

@@ -98,7 +98,7 @@ void fill_tile(wide first, wide from, wide to) {
         const wide logical = plus(first, i), at = element_of(logical);
         if (less(logical, p.extent)) {
             const uvec2 bits = load_bits(element_at(p.x, at), IN_LOG);
-            tile_slots[i] = widen(lift_bits(bits, load_partner(element_at(p.y, at)), at));
+            tile_slots[i] = acc_of(lift_bits(bits, load_partner(element_at(p.y, at)), at));
             if (BY_KEYS && begins_run(logical))
                 atomicOr(head_bits[i >> 5], 1u << (i & 31u));
         } else {

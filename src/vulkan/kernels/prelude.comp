@@ -8,6 +8,8 @@
  *   UNROLL             vectors that a thread of a reduction has on their way
  *   UNROLLED           before loops over these: where they stay loops, vectors lie in memory. Nothing for monoids whose
  *                      text is long, a user's too
+ *   UNROLLED_LANES     the same before loops that only load, and add elements to lanes
+ *   HAS_RUNNING        1 where lanes are those of running.comp
  *   MOST_COLUMNS       neighbouring columns a thread, in fold_columns
  *   SCANS_ONCE         1 for monoids that scan_once.comp takes: accumulators of one number, elements of one array
  *   CHOOSES            1 for monoids that choose an element, LARGEST or smallest, or, if it GIVES_INDEX, its place
@@ -141,11 +143,11 @@ uvec4 load_vector(address at) {
 /* The first 'count' of UNROLL vectors that lie 'apart' from each other. How they are aligned is asked once. */
 void load_vectors(address at, uint apart, uint count, out uvec4 x[UNROLL]) {
     if ((at.x & 15u) == 0) {
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
             if (u < count)
                 x[u] = vectors_at(at).vector[u * apart];
     } else {
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
             if (u < count)
                 x[u] = load_shifted(plus(at, 16 * u * apart));
     }
@@ -320,6 +322,11 @@ double double_of_integer(wide x, bool is_signed) {
 wide magnitude_bits(double x) {
     return unpackDouble2x32(x) & wide(~0u, 0x7fffffffu);
 }
+/* Of at most 32 bits, as the low ones of 2^52: conversions are a quarter as fast as additions. */
+double double_of_word(uint x, bool is_signed) {
+    const uint flip = is_signed ? 0x80000000u : 0;
+    return packDouble2x32(uvec2(x ^ flip, 0x43300000u)) - packDouble2x32(uvec2(flip, 0x43300000u));
+}
 bool is_nan(double x) {
     return less(infinity_bits(F64), magnitude_bits(x));
 }
@@ -393,6 +400,8 @@ VALUE value_of_bits(uvec2 bits) {
 #else
     if (is_float(IN))
         return double_of(bits, IN);
+    if (IN_LOG <= 2)
+        return double_of_word(extend(bits, IN).x, is_signed(IN));
     return double_of_integer(extend(bits, IN), is_signed(IN));
 #endif
 }

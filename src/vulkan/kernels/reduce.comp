@@ -35,9 +35,10 @@ void expect(inout sum s, uint more) {
 /* The elements of a vector of 16 bytes; the first one's number. */
 void add_vector(inout sum total, uvec4 x, uvec4 y, wide number) {
     const uint log = IN_LOG, vector = 16u >> log;
-    UNROLLED for (uint k = 0; k < vector; k++) {
+    total.lane = prepared(total.lane, x);
+    UNROLLED_LANES for (uint k = 0; k < vector; k++) {
         const uvec2 partner = TWO_INPUTS ? pick(y, k, log) : uvec2(0);
-        total.lane = combine(total.lane, lift_bits(pick(x, k, log), partner, plus(number, k)));
+        total.lane = added_prepared(total.lane, lift_bits(pick(x, k, log), partner, plus(number, k)));
     }
 }
 #if CHOOSES
@@ -95,7 +96,7 @@ acc_t fold_vectors(stretch s, uint part, uint parts) {
         if (TWO_INPUTS)
             load_vectors(plus(s.y, 16 * next), parts, UNROLL, y);
         expect(total, vector * UNROLL);
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
             add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
 #endif
         next += step;
@@ -112,14 +113,14 @@ acc_t fold_vectors(stretch s, uint part, uint parts) {
         load_vectors(plus(s.x, 16 * next), parts, left, x);
         if (TWO_INPUTS)
             load_vectors(plus(s.y, 16 * next), parts, left, y);
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
             if (u < left)
                 add_vector(total, x[u], y[u], plus(s.before, (next + u * parts) * vector));
     }
     expect(total, vector);
     for (uint i = vectors * vector + part; i < s.count; i += parts) /* less than a vector */
-        total.lane = combine(total.lane, lift_bits(load_bits(element_at(s.x, i), log),
-                                                   load_partner(element_at(s.y, i)), plus(s.before, i)));
+        total.lane = added(total.lane, lift_bits(load_bits(element_at(s.x, i), log), load_partner(element_at(s.y, i)),
+                                                 plus(s.before, i)));
     return combine(total.acc, widen(total.lane));
 }
 
@@ -156,7 +157,7 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
 #endif
     for (; row + (UNROLL - 1) * parts < s.count; row += UNROLL * parts) {
         uvec4 x[UNROLL], y[UNROLL];
-        UNROLLED for (uint u = 0; u < UNROLL; u++) {
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
             x[u] = load_columns(plus(s.x, at));
             if (TWO_INPUTS)
                 y[u] = load_columns(plus(s.y, at));
@@ -181,10 +182,10 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
             }
             held = UNROLL;
         }
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
-            UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++)
-                lane[v] = combine(lane[v], lift_bits(pick(x[u], v, log), TWO_INPUTS ? pick(y[u], v, log) : uvec2(0),
-                                                     plus(s.before, row + u * parts)));
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
+            UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
+                lane[v] = added(lane[v], lift_bits(pick(x[u], v, log), TWO_INPUTS ? pick(y[u], v, log) : uvec2(0),
+                                                   plus(s.before, row + u * parts)));
 #endif
     }
 #if CHOOSES
@@ -194,14 +195,14 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
         acc[v] = lift_bits(load_bits(chosen, log), uvec2(0), plus(s.before, i));
     }
 #endif
-    UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++)
-        acc[v] = combine(acc[v], widen(lane[v]));
-    for (; row < s.count; row += parts) {
+    for (; row < s.count; row += parts) { /* fewer than UNROLL, which a lane takes besides */
         const uvec4 x = load_columns(plus(s.x, at)), y = TWO_INPUTS ? load_columns(plus(s.y, at)) : uvec4(0);
-        UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++)
-            acc[v] = combine(acc[v], widen(lift_bits(pick(x, v, log), pick(y, v, log), plus(s.before, row))));
+        UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
+            lane[v] = added(lane[v], lift_bits(pick(x, v, log), pick(y, v, log), plus(s.before, row)));
         at = plus(at, apart);
     }
+    UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++)
+        acc[v] = combine(acc[v], widen(lane[v]));
 }
 #endif
 
@@ -229,12 +230,12 @@ acc_t fold_rows(stretch s, uint part, uint parts) {
         }
         expect(total, 4);
         for (uint u = 0; u < 4; u++)
-            total.lane = combine(total.lane, lift_bits(x[u], y[u], plus(s.before, row + u * apart)));
+            total.lane = added(total.lane, lift_bits(x[u], y[u], plus(s.before, row + u * apart)));
     }
     expect(total, 4);
     for (; row < end; row += apart) {
         const uvec2 x = load_bits(plus(s.x, at), log);
-        total.lane = combine(total.lane, lift_bits(x, load_partner(plus(s.y, at)), plus(s.before, row)));
+        total.lane = added(total.lane, lift_bits(x, load_partner(plus(s.y, at)), plus(s.before, row)));
         at = plus(at, bytes_apart);
     }
     return combine(total.acc, widen(total.lane));
@@ -251,7 +252,7 @@ acc_t fold_back(stretch s, uint part, uint parts) {
         row--;
         at = minus(at, row_bytes);
         const uvec2 x = load_bits(plus(s.x, at), IN_LOG);
-        acc = combine(acc, widen(lift_bits(x, load_partner(plus(s.y, at)), plus(s.before, row))));
+        acc = combine(acc, acc_of(lift_bits(x, load_partner(plus(s.y, at)), plus(s.before, row))));
     }
     return acc;
 }

@@ -119,7 +119,7 @@ void load_neighbours(wide first, out neighbours n) {
     if (TWO_INPUTS)
         load_items(p.y, first, IN_LOG, n.y);
 }
-lane_t lift_neighbour(neighbours n, uint v, uint k) {
+lifted_t lift_neighbour(neighbours n, uint v, uint k) {
     const uvec2 partner = TWO_INPUTS ? pick(n.y[v], k, IN_LOG) : uvec2(0);
     return lift_bits(pick(n.x[v], k, IN_LOG), partner, plus(n.first, v * taken_of_vector(IN_LOG) + k));
 }
@@ -171,7 +171,7 @@ void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
     uint head = heads_ahead - begin, start = before.head;
     UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
         UNROLLED for (uint k = 0; k < taken; k++) {
-            const lane_t item = lift_neighbour(n, v, k);
+            const lifted_t item = lift_neighbour(n, v, k);
             if ((n.heads >> v * taken + k & 1u) != 0) {
                 const uint at = THREAD * ITEMS + v * taken + k;
                 if (head < STAGED) {
@@ -181,9 +181,9 @@ void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
                 head++;
                 start = at + 1;
                 acc = identity();
-                lane = item;
+                lane = lane_of(item);
             } else {
-                lane = combine(lane, item);
+                lane = added(lane, item);
             }
         }
 }
@@ -221,8 +221,8 @@ record_t give_tile(wide first, record_t before, wide from, wide to) {
     lane_t last = lane_identity();
     UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
         UNROLLED for (uint k = 0; k < taken; k++) {
-            const lane_t item = lift_neighbour(n, v, k);
-            last = (n.heads >> v * taken + k & 1u) != 0 ? item : combine(last, item);
+            const lifted_t item = lift_neighbour(n, v, k);
+            last = (n.heads >> v * taken + k & 1u) != 0 ? lane_of(item) : added(last, item);
         }
     const uint head = n.heads != 0 ? THREAD * ITEMS + findMSB(n.heads) + 1 : 0;
     uint heads_ahead, all_heads;

@@ -22,7 +22,7 @@ scan_place next_place(scan_place at, scan_place apart) {
 /* Stores an element's result, for which 'count' elements have been combined. Returns the value that the next element
  * starts from. */
 acc_t scan_element(acc_t run, uvec2 x, uvec2 y, scan_place at, wide count) {
-    const acc_t next = combine(run, widen(lift_bits(x, y, plus(p.before, at.row))));
+    const acc_t next = combine(run, acc_of(lift_bits(x, y, plus(p.before, at.row))));
     store_result(at.out_at, wide(0), lower(INCLUSIVE ? next : run, count, wide(0)));
     return next;
 }

@@ -40,7 +40,7 @@ uint elements_there(scan_tile t, uint logical) {
 acc_t scan_lift(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     const uint place = REVERSE ? VECTOR - 1 - k : k;
     const uvec2 partner = TWO_INPUTS ? pick(y, place, IN_LOG) : uvec2(0);
-    return widen(lift_bits(pick(x, place, IN_LOG), partner, plus(t.number, physical(t, logical))));
+    return acc_of(lift_bits(pick(x, place, IN_LOG), partner, plus(t.number, physical(t, logical))));
 }
 result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
     return lower(INCLUSIVE ? next : run, plus(t.before, logical + (INCLUSIVE ? 1 : 0)), wide(0));

@@ -13,9 +13,29 @@ wide number_of_slot(uint chunk, wide column) {
     return plus(times(p.columns, chunk), column);
 }
 
+/* An element, as a lane takes it. Most lanes are sums of lifted elements; others are in running.comp. */
+#if HAS_RUNNING
+#define lifted_t VALUE
+VALUE lift_bits(uvec2 x, uvec2 y, wide i) {
+    return value_of_bits(x);
+}
+lane_t lane_of(VALUE lifted) {
+    return added(lane_identity(), lifted);
+}
+acc_t acc_of(VALUE lifted) {
+    return lift(lifted, VALUE(0), wide(0));
+}
+#else
+#define lifted_t lane_t
 lane_t lift_bits(uvec2 x, uvec2 y, wide i) {
     return lane_lift(value_of_bits(x), TWO_INPUTS ? value_of_bits(y) : VALUE(0), i);
 }
+#define lane_of(lifted)              (lifted)
+#define acc_of(lifted)               widen(lifted)
+#define added(lane, lifted)          combine(lane, lifted)
+#define prepared(lane, vector)       (lane)
+#define added_prepared(lane, lifted) combine(lane, lifted)
+#endif
 uvec2 load_partner(address y) {
     return TWO_INPUTS ? load_bits(y, IN_LOG) : uvec2(0);
 }

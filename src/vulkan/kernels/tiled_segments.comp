@@ -55,7 +55,7 @@ acc_t fold_few(wide place, uint begin, uint end, uint more, uint end_of_more, ui
     lane_t lane = lane_identity();
     for (uint k = part; k < all; k += p_team) {
         const wide i = plus(place, k < count ? begin + k : more + (k - count));
-        lane = combine(lane, lift_bits(load_bits(element_at(p.x, i), IN_LOG), load_partner(element_at(p.y, i)), i));
+        lane = added(lane, lift_bits(load_bits(element_at(p.x, i), IN_LOG), load_partner(element_at(p.y, i)), i));
     }
     return widen(lane);
 }
