@@ -110,6 +110,9 @@ static void print_row(const argument *const *names, size_t count, const char *he
     for (const char *p = help; *p; p++)
         if (*p == '\n')
             printf("\n%*s", HELP_COLUMN, "");
+        else if (*p == '%')
+            for (int type = 1; type < TALLY_DTYPE_COUNT; type++)
+                printf("%s%s", type == 1 ? "" : " ", tally_dtype_name((tally_dtype)type));
         else
             putchar(*p);
     putchar('\n');

@@ -18,7 +18,8 @@ typedef int argument_take(void *settings, const argument *row, const char *text,
 struct argument {
     const char *name;  /* without dashes */
     const char *value; /* as the help calls it; NULL: the option takes none */
-    const char *help;  /* lines; NULL: shown before the next row and explained there; "": not shown */
+    const char *help;  /* lines, % for the names of all types; NULL: shown before the next row and explained there; "":
+                          not shown */
     argument_take *take;
     size_t place;      /* of what 'take' writes, in the settings */
     int constant;      /* what it writes, where options without a value choose among some */

@@ -46,29 +46,25 @@ static double value_of(uint64_t index, bench_data data, int lowest, int highest)
     return spread(index, exponents < highest ? exponents : highest, lowest);
 }
 
-/* Round to nearest, ties away: the low bits are random, so the rule does not matter. */
-static uint16_t half_of(double value) {
+/* A narrow float: to nearest, ties away, since the low bits are random, so that the rule does not matter; at most the
+ * largest finite number. */
+static uint16_t narrow_of(double value, const tally_type_traits *type) {
     float f = (float)value;
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
-    int exponent = (int)(bits >> 23 & 0xff) - 127;
-    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    if (exponent < -14)
-        return (uint16_t)(sign | (uint16_t)lround(fabs(value) * 0x1p24));
-    uint32_t magnitude = ((uint32_t)(exponent + 15) << 10) + (((bits & 0x7fffff) + 0x1000) >> 13);
-    return (uint16_t)(sign | (magnitude < 0x7bff ? magnitude : 0x7bff));
-}
-
-static uint16_t bfloat_of(double value) {
-    float f = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return (uint16_t)((bits + 0x8000) >> 16);
+    const int width = 8 * (int)type->bytes, stored = type->precision - 1,
+              bias = (1 << (width - type->precision - 1)) - 1;
+    const int exponent = (int)(bits >> 23 & 0xff) - 127, drop = 23 - stored;
+    const uint32_t sign = bits >> 31 << (width - 1), largest = (uint32_t)(2 * bias + 1) << stored;
+    if (exponent < 1 - bias)
+        return (uint16_t)(sign | (uint32_t)lround(ldexp(fabs(value), bias - 1 + stored)));
+    uint32_t magnitude = ((uint32_t)(exponent + bias) << stored) + (((bits & 0x7fffff) + (1u << (drop - 1))) >> drop);
+    return (uint16_t)(sign | (magnitude < largest ? magnitude : largest - 1));
 }
 
 typedef struct fill_job {
     void *memory;
-    tally_dtype dtype;
+    tally_type_traits type;
     size_t n;
     bench_data data;
     uint64_t seed;
@@ -83,28 +79,35 @@ static void fill_random_bits(const fill_job *job, size_t start, size_t end, size
 }
 
 /* A random pattern that is not a number becomes one by clearing the top bit of its exponent. */
+#define FILL_FINITE(bits_type)                                                                                         \
+    for (size_t i = start; i < end; i++) {                                                                             \
+        bits_type *const element = (bits_type *)job->memory + i;                                                       \
+        *element &= (*element & infinity) == infinity ? (bits_type)~top : (bits_type)~0;                               \
+    }
+
 static void fill_finite_bits(const fill_job *job, size_t start, size_t end) {
-    fill_random_bits(job, start, end, tally_dtype_size(job->dtype));
-    for (size_t i = start; i < end; i++) {
-        if (job->dtype == TALLY_F64 && !isfinite(((double *)job->memory)[i]))
-            ((uint64_t *)job->memory)[i] &= ~(UINT64_C(1) << 62);
-        if (job->dtype == TALLY_F32 && !isfinite(((float *)job->memory)[i]))
-            ((uint32_t *)job->memory)[i] &= ~(UINT32_C(1) << 30);
-        uint16_t top = job->dtype == TALLY_F16 ? 0x7c00 : 0x7f80;
-        if ((job->dtype == TALLY_F16 || job->dtype == TALLY_BF16) && (((uint16_t *)job->memory)[i] & top) == top)
-            ((uint16_t *)job->memory)[i] &= (uint16_t)~0x4000u;
+    const tally_type_traits *type = &job->type;
+    const uint64_t top = UINT64_C(1) << (8 * type->bytes - 2);
+    const uint64_t infinity = 2 * top - (UINT64_C(1) << (type->precision - 1));
+    fill_random_bits(job, start, end, type->bytes);
+    if (type->bytes == 8) {
+        FILL_FINITE(uint64_t)
+    } else if (type->bytes == 4) {
+        FILL_FINITE(uint32_t)
+    } else {
+        FILL_FINITE(uint16_t)
     }
 }
 
 static void fill_share(void *context, unsigned thread, unsigned threads) {
     const fill_job *job = context;
-    const bool is_float =
-        job->dtype == TALLY_F16 || job->dtype == TALLY_BF16 || job->dtype == TALLY_F32 || job->dtype == TALLY_F64;
+    const tally_type_traits *type = &job->type;
+    const int top = (1 << (8 * (int)type->bytes - type->precision - 1)) - 2; /* exponent, but for one, of a float */
     size_t part = (job->n / threads + 63) / 64 * 64;
     size_t start = part * thread < job->n ? part * thread : job->n;
     size_t end = thread + 1 == threads || start + part > job->n ? job->n : start + part;
-    if (!is_float) {
-        fill_random_bits(job, start, end, tally_dtype_size(job->dtype));
+    if (!type->is_float) {
+        fill_random_bits(job, start, end, type->bytes);
         return;
     }
     if (job->data == BENCH_BITS) {
@@ -113,24 +116,19 @@ static void fill_share(void *context, unsigned thread, unsigned threads) {
     }
     for (size_t i = start; i < end; i++) {
         uint64_t index = job->seed + i;
-        switch (job->dtype) {
-        case TALLY_F64:
-            ((double *)job->memory)[i] = value_of(index, job->data, -1022, 1022);
-            break;
-        case TALLY_F16:
-            ((uint16_t *)job->memory)[i] = half_of(value_of(index, job->data, -24, 14));
-            break;
-        case TALLY_BF16:
-            ((uint16_t *)job->memory)[i] = bfloat_of(value_of(index, job->data, -126, 126));
-            break;
-        default:
-            ((float *)job->memory)[i] = (float)value_of(index, job->data, -126, 126);
-        }
+        const double value = value_of(index, job->data, -top, top);
+        if (type->bytes == 8)
+            ((double *)job->memory)[i] = value;
+        else if (type->bytes == 4)
+            ((float *)job->memory)[i] = (float)value;
+        else
+            ((uint16_t *)job->memory)[i] = narrow_of(value, type);
     }
 }
 
 void bench_fill(void *memory, tally_dtype dtype, size_t n, bench_data data, uint64_t seed) {
-    fill_job job = {memory, dtype, n, data, seed << 40};
+    fill_job job = {memory, {.struct_size = sizeof job.type}, n, data, seed << 40};
+    tally_dtype_traits(dtype, &job.type);
     bench_team_run_once(fill_share, &job);
 }
 

@@ -140,30 +140,29 @@ static const char *kind_in_words(char kind) {
 }
 
 static int parse_descr_text(cursor *c, const char *descr, npy_header *header) {
-    static const struct {
-        const char *code;
-        tally_dtype dtype;
-    } known[] = {{"i1", TALLY_I8},  {"i2", TALLY_I16}, {"i4", TALLY_I32}, {"i8", TALLY_I64}, {"u1", TALLY_U8},
-                 {"u2", TALLY_U16}, {"u4", TALLY_U32}, {"u8", TALLY_U64}, {"f2", TALLY_F16}, {"f4", TALLY_F32},
-                 {"f8", TALLY_F64}, {"b1", TALLY_U8},  {"?", TALLY_U8},   {"V2", TALLY_BF16}};
     const char order = strchr("<>|=", descr[0]) && descr[0] ? descr[0] : '=';
     const char *code = descr + (descr[0] == order);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(code, known[i].code) != 0)
+    const char *const known = strcmp(code, "?") == 0 || strcmp(code, "b1") == 0 ? "u1" : code;
+    char names[256] = "bool";
+    for (int type = 1; type < TALLY_DTYPE_COUNT; type++) {
+        tally_type_traits traits = {.struct_size = sizeof traits};
+        tally_dtype_traits((tally_dtype)type, &traits);
+        const size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, "%s%s", type + 1 < TALLY_DTYPE_COUNT ? ", " : " and ",
+                 traits.numpy_name);
+        if (strcmp(known, traits.npy_code) != 0)
             continue;
-        header->dtype = known[i].dtype;
+        header->dtype = (tally_dtype)type;
         header->opaque = code[0] == 'V';
-        header->swapped = order == (little_endian_machine() ? '>' : '<') && tally_dtype_size(header->dtype) > 1;
+        header->swapped = order == (little_endian_machine() ? '>' : '<') && traits.bytes > 1;
         return 0;
     }
     char quote[FAULT_QUOTE_MAX];
     if (strcmp(code, "f16") == 0 || strcmp(code, "f12") == 0 || strcmp(code, "f10") == 0)
         return fault_data(c->f, "%s: elements of type %s (long double) are not read; convert them to float64", c->name,
                           fault_quote(quote, descr, strlen(descr)));
-    return fault_data(c->f,
-                      "%s: elements of type %s (%s) are not read; tally reads bool, int8 to int64, uint8 to uint64, "
-                      "float16, bfloat16, float32 and float64",
-                      c->name, fault_quote(quote, descr, strlen(descr)), kind_in_words(code[0]));
+    return fault_data(c->f, "%s: elements of type %s (%s) are not read; tally reads %s", c->name,
+                      fault_quote(quote, descr, strlen(descr)), kind_in_words(code[0]), names);
 }
 
 static int parse_descr(cursor *c, npy_header *header) {
@@ -302,18 +301,14 @@ int npy_read_header(const source *from, npy_header *header, fault *f) {
     return code;
 }
 
-static const char *descr_of(tally_dtype dtype) {
-    static const char *const codes[TALLY_DTYPE_COUNT] = {NULL, "i1", "i2", "i4", "i8", "u1", "u2",
-                                                         "u4", "u8", "f2", "V2", "f4", "f8"};
-    return codes[dtype];
-}
-
 size_t npy_format_header(char *bytes, size_t capacity, size_t min_bytes, tally_dtype dtype, bool fortran_order,
                          int rank, const uint64_t *shape) {
     char text[NPY_HEADER_CAPACITY];
+    tally_type_traits traits = {.struct_size = sizeof traits};
+    tally_dtype_traits(dtype, &traits);
     const char order = tally_dtype_size(dtype) == 1 ? '|' : little_endian_machine() ? '<' : '>';
     size_t at = (size_t)snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,
-                                 descr_of(dtype), fortran_order ? "True" : "False");
+                                 traits.npy_code, fortran_order ? "True" : "False");
     for (int i = 0; i < rank; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "%llu%s", (unsigned long long)shape[i],
                                rank == 1       ? ","

@@ -26,8 +26,8 @@
 
 typedef struct npy_header {
     tally_dtype dtype;
-    bool swapped;       /* elements are in the other byte order than this machine's */
-    bool opaque;        /* 'V2': two bytes without a meaning, which is how bf16 is written; dtype is TALLY_BF16 */
+    bool swapped; /* elements are in the other byte order than this machine's */
+    bool opaque;  /* 'V2': bytes without a meaning, which is how bf16 is written; dtype is the type of that code */
     bool fortran_order; /* the first index changes fastest */
     int rank;
     uint64_t shape[NPY_MAX_RANK];

@@ -6,7 +6,6 @@
 #include "number.h"
 
 #include <fenv.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,38 +105,51 @@ number_kind number_classify(const char *text, size_t length) {
     return is_float_text(text + (*text == '+' || *text == '-')) ? NUMBER_FLOAT : NUMBER_NO_NUMBER;
 }
 
-static number_status parse_integer(const char *text, tally_dtype dtype, void *element) {
+/* The bits of an element, which fill the lowest of the number's. */
+static uint64_t read_bits(const void *element, size_t bytes) {
+    uint8_t one;
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+    switch (bytes) {
+    case 1:
+        memcpy(&one, element, 1);
+        return one;
+    case 2:
+        memcpy(&two, element, 2);
+        return two;
+    case 4:
+        memcpy(&four, element, 4);
+        return four;
+    default:
+        memcpy(&eight, element, 8);
+        return eight;
+    }
+}
+
+static void write_bits(void *element, size_t bytes, uint64_t bits) {
+    const uint8_t one = (uint8_t)bits;
+    const uint16_t two = (uint16_t)bits;
+    const uint32_t four = (uint32_t)bits;
+    memcpy(element,
+           bytes == 1   ? (const void *)&one
+           : bytes == 2 ? (const void *)&two
+           : bytes == 4 ? (const void *)&four
+                        : (const void *)&bits,
+           bytes);
+}
+
+static number_status parse_integer(const char *text, const tally_type_traits *type, void *element) {
     bool negative, fits;
     uint64_t magnitude = 0;
     if (!split_integer(text, &negative, &magnitude, &fits))
         return NUMBER_NOT_INTEGER;
-    const size_t bytes = tally_dtype_size(dtype);
-    const bool is_signed = dtype == TALLY_I8 || dtype == TALLY_I16 || dtype == TALLY_I32 || dtype == TALLY_I64;
-    const unsigned bits = (unsigned)(8 * bytes) - (is_signed ? 1 : 0);
+    const unsigned bits = (unsigned)(8 * type->bytes) - (type->is_signed ? 1 : 0);
     const uint64_t top = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-    const uint64_t limit = negative ? (is_signed ? top + 1 : 0) : top;
+    const uint64_t limit = negative ? (type->is_signed ? top + 1 : 0) : top;
     if (!fits || magnitude > limit)
         return NUMBER_OUT_OF_RANGE;
-    const uint64_t value = negative ? 0 - magnitude : magnitude;
-    switch (bytes) {
-    case 1: {
-        const uint8_t v = (uint8_t)value;
-        memcpy(element, &v, 1);
-        break;
-    }
-    case 2: {
-        const uint16_t v = (uint16_t)value;
-        memcpy(element, &v, 2);
-        break;
-    }
-    case 4: {
-        const uint32_t v = (uint32_t)value;
-        memcpy(element, &v, 4);
-        break;
-    }
-    default:
-        memcpy(element, &value, 8);
-    }
+    write_bits(element, type->bytes, negative ? 0 - magnitude : magnitude);
     return NUMBER_OK;
 }
 
@@ -212,38 +224,49 @@ static double parse_to_odd(const char *text) {
     return value;
 }
 
-/* A double to a 16-bit float of 'fraction_bits' fraction bits and the given smallest exponent, to nearest even. */
-static uint16_t narrow(double value, int fraction_bits, int min_exponent, uint16_t infinity) {
-    const uint16_t sign = signbit(value) ? 0x8000 : 0;
-    if (isnan(value))
-        return (uint16_t)(sign | infinity | 1u << (fraction_bits - 1));
-    const double magnitude = fabs(value);
-    if (isinf(magnitude) || magnitude == 0)
-        return (uint16_t)(sign | (magnitude == 0 ? 0 : infinity));
-    int exponent;
-    frexp(magnitude, &exponent);
-    exponent = exponent - 1 < min_exponent ? min_exponent : exponent - 1;
-    /* In units of the last place; a sum with 2^52 rounds to an integer, to even. */
-    const double units = ldexp(magnitude, fraction_bits - exponent);
-    const double rounded = (units + 4503599627370496.0) - 4503599627370496.0;
-    const uint32_t whole = (uint32_t)rounded; /* below 2^(fraction_bits + 1), or equal to it after a carry */
-    const uint32_t biased = (uint32_t)(exponent - min_exponent) << fraction_bits;
-    const uint32_t bits = biased + whole;
-    return (uint16_t)(sign | (bits >= infinity ? infinity : bits));
+/* A narrow float's layout, as in IEEE 754. */
+typedef struct layout {
+    int fraction_bits, min_exponent; /* of normal numbers */
+    uint64_t infinity, sign;
+} layout;
+
+static layout layout_of(const tally_type_traits *type) {
+    const int bits = 8 * (int)type->bytes, exponent_bits = bits - type->precision;
+    return (layout){type->precision - 1, 2 - (1 << (exponent_bits - 1)),
+                    ((UINT64_C(1) << exponent_bits) - 1) << (type->precision - 1), UINT64_C(1) << (bits - 1)};
 }
 
-static number_status parse_narrow(const char *text, tally_dtype dtype, void *element) {
+/* A double to a narrow float, to nearest even. */
+static uint64_t narrow(double value, const layout *to) {
+    const uint64_t sign = signbit(value) ? to->sign : 0;
+    if (isnan(value))
+        return sign | to->infinity | UINT64_C(1) << (to->fraction_bits - 1);
+    const double magnitude = fabs(value);
+    if (isinf(magnitude) || magnitude == 0)
+        return sign | (magnitude == 0 ? 0 : to->infinity);
+    int exponent;
+    frexp(magnitude, &exponent);
+    exponent = exponent - 1 < to->min_exponent ? to->min_exponent : exponent - 1;
+    /* In units of the last place; a sum with 2^52 rounds to an integer, to even. */
+    const double units = ldexp(magnitude, to->fraction_bits - exponent);
+    const double rounded = (units + 4503599627370496.0) - 4503599627370496.0;
+    const uint64_t whole = (uint64_t)rounded; /* below 2^(fraction_bits + 1), or equal to it after a carry */
+    const uint64_t bits = ((uint64_t)(exponent - to->min_exponent) << to->fraction_bits) + whole;
+    return sign | (bits >= to->infinity ? to->infinity : bits);
+}
+
+static number_status parse_narrow(const char *text, const tally_type_traits *type, void *element) {
     double value, mantissa;
     int power;
     if (parse_short_decimal(text, F64_MANTISSA, 0, &mantissa, &power)) /* an integer: exact */
         value = *text == '-' ? -mantissa : mantissa;
     else
         value = parse_to_odd(text);
-    const uint16_t infinity = dtype == TALLY_F16 ? 0x7c00 : 0x7f80;
-    const uint16_t bits = dtype == TALLY_F16 ? narrow(value, 10, -14, infinity) : narrow(value, 7, -126, infinity);
-    if (!isinf(value) && !isnan(value) && (bits & 0x7fff) == infinity)
+    const layout to = layout_of(type);
+    const uint64_t bits = narrow(value, &to);
+    if (!isinf(value) && !isnan(value) && (bits & ~to.sign) == to.infinity)
         return NUMBER_OUT_OF_RANGE;
-    memcpy(element, &bits, 2);
+    write_bits(element, type->bytes, bits);
     return NUMBER_OK;
 }
 
@@ -261,10 +284,17 @@ number_status number_parse(const char *text, size_t length, tally_dtype dtype, v
         memcpy(element, &value, 8);
         return NUMBER_OK;
     }
+    const bool is_wide = dtype == TALLY_F64 || dtype == TALLY_F32;
+    const tally_type_traits type = is_wide ? (tally_type_traits){.is_float = 1} : number_traits(dtype);
+    if (!type.is_float && length > 0 && strlen(text) == length) {
+        const number_status status = parse_integer(text, &type, element);
+        if (status != NUMBER_NOT_INTEGER)
+            return status;
+    }
     if (number_classify(text, length) == NUMBER_NO_NUMBER)
         return NUMBER_NONE;
-    if (!number_is_float(dtype))
-        return parse_integer(text, dtype, element);
+    if (!type.is_float)
+        return NUMBER_NOT_INTEGER;
     if (dtype == TALLY_F64) {
         const double value = strtod(text, NULL);
         if (isinf(value) && !names_infinity(text))
@@ -279,38 +309,32 @@ number_status number_parse(const char *text, size_t length, tally_dtype dtype, v
         memcpy(element, &value, 4);
         return NUMBER_OK;
     }
-    return parse_narrow(text, dtype, element);
+    return parse_narrow(text, &type, element);
 }
 
 /* ---- writing ---- */
 
-/* f16 and bf16 bits to a double, exactly. */
-static double widen(tally_dtype dtype, const void *element) {
-    uint16_t bits;
-    memcpy(&bits, element, 2);
-    if (dtype == TALLY_BF16) {
-        const uint32_t wide = (uint32_t)bits << 16;
-        float value;
-        memcpy(&value, &wide, 4);
-        return (double)value;
-    }
-    const int exponent = bits >> 10 & 31;
-    const double fraction = (double)(bits & 0x3ff);
-    const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
-    if (exponent == 31)
-        return fraction != 0 ? (double)NAN : sign * (double)INFINITY;
-    return sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024.0 + fraction, exponent - 25));
+/* A narrow float to a double, exactly. */
+static double widen(const tally_type_traits *type, const void *element) {
+    const layout from = layout_of(type);
+    const uint64_t bits = read_bits(element, type->bytes), magnitude = bits & ~from.sign;
+    const double sign = (bits & from.sign) != 0 ? -1.0 : 1.0;
+    if (magnitude >= from.infinity)
+        return magnitude > from.infinity ? (double)NAN : sign * (double)INFINITY;
+    const int field = (int)(magnitude >> from.fraction_bits), unit = from.min_exponent - from.fraction_bits;
+    const uint64_t leading = UINT64_C(1) << from.fraction_bits, fraction = magnitude & (leading - 1);
+    return sign * ldexp((double)(field == 0 ? fraction : leading | fraction), unit + (field == 0 ? 0 : field - 1));
 }
 
-/* How many significant digits to try first and last. %.15g of a normal f64 already gives every shorter decimal that
- * reads back, for its zeros at the end fall away; below the normal range fewer digits may do. */
-static void digit_range(tally_dtype dtype, double value, int *first, int *last) {
-    *first = 1;
-    *last = dtype == TALLY_F64 ? 17 : dtype == TALLY_F32 ? 9 : dtype == TALLY_F16 ? 5 : 4;
-    if (dtype == TALLY_F64 && fabs(value) >= DBL_MIN)
-        *first = 15;
-    if (dtype == TALLY_F32 && fabs(value) >= (double)FLT_MIN)
-        *first = 6;
+/* How many significant digits to try first and last. A decimal of so few digits that a float's precision holds it, 15
+ * of f64, comes back from printing as many digits of the nearest float, whose zeros at the end fall away; below the
+ * normal range fewer digits may do. */
+static void digit_range(const tally_type_traits *type, double value, int *first, int *last) {
+    static const double log10_of_2 = 0.30102999566398120;
+    const layout form = layout_of(type);
+    *first = fabs(value) >= ldexp(1, form.min_exponent) ? (int)(form.fraction_bits * log10_of_2) : 1;
+    *first += *first == 0;
+    *last = (int)ceil(type->precision * log10_of_2) + 1;
 }
 
 /* Lays out "d.ddde+XX" as Python's repr does. */
@@ -359,7 +383,8 @@ static size_t format_float(char *text, tally_dtype dtype, const void *element) {
     }
     char scientific[32];
     int digits, last;
-    digit_range(dtype, value, &digits, &last);
+    const tally_type_traits type = number_traits(dtype);
+    digit_range(&type, value, &digits, &last);
     for (;; digits++) {
         unsigned char back[8];
         snprintf(scientific, sizeof scientific, "%.*e", digits - 1, value);
@@ -385,45 +410,23 @@ size_t number_format(char text[NUMBER_FORMAT_MAX], tally_dtype dtype, const void
     return (size_t)snprintf(text, NUMBER_FORMAT_MAX, "%llu", (unsigned long long)value);
 }
 
-#define READ_AS(type)                                                                                                  \
-    {                                                                                                                  \
-        type v;                                                                                                        \
-        memcpy(&v, element, sizeof v);                                                                                 \
-        *value = (int64_t)v;                                                                                           \
-        return true;                                                                                                   \
-    }
-
 bool number_to_i64(tally_dtype dtype, const void *element, int64_t *value) {
-    uint64_t wide;
-    switch (dtype) {
-    case TALLY_I8:
-        READ_AS(int8_t)
-    case TALLY_I16:
-        READ_AS(int16_t)
-    case TALLY_I32:
-        READ_AS(int32_t)
-    case TALLY_I64:
-        READ_AS(int64_t)
-    case TALLY_U8:
-        READ_AS(uint8_t)
-    case TALLY_U16:
-        READ_AS(uint16_t)
-    case TALLY_U32:
-        READ_AS(uint32_t)
-    case TALLY_U64:
-        memcpy(&wide, element, 8);
-        *value = (int64_t)wide;
-        return wide <= (uint64_t)INT64_MAX;
-    default:
+    const tally_type_traits type = number_traits(dtype);
+    if (type.bytes == 0 || type.is_float)
         return false;
-    }
+    const int unused = 64 - 8 * (int)type.bytes;
+    const uint64_t bits = read_bits(element, type.bytes);
+    *value = type.is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+    return type.is_signed || bits <= (uint64_t)INT64_MAX;
 }
 
 double number_to_f64(tally_dtype dtype, const void *element) {
+    const tally_type_traits type = number_traits(dtype);
     double value;
     float single;
-    uint64_t wide;
     int64_t integer;
+    if (!type.is_float)
+        return number_to_i64(dtype, element, &integer) ? (double)integer : (double)read_bits(element, type.bytes);
     switch (dtype) {
     case TALLY_F64:
         memcpy(&value, element, 8);
@@ -431,13 +434,7 @@ double number_to_f64(tally_dtype dtype, const void *element) {
     case TALLY_F32:
         memcpy(&single, element, 4);
         return (double)single;
-    case TALLY_F16:
-    case TALLY_BF16:
-        return widen(dtype, element);
-    case TALLY_U64:
-        memcpy(&wide, element, 8);
-        return (double)wide;
     default:
-        return number_to_i64(dtype, element, &integer) ? (double)integer : 0;
+        return widen(&type, element);
     }
 }

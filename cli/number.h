@@ -46,8 +46,14 @@ bool number_to_i64(tally_dtype dtype, const void *element, int64_t *value);
 /* An element of any type as a double, rounded where it is an integer of more than 53 bits. */
 double number_to_f64(tally_dtype dtype, const void *element);
 
+static inline tally_type_traits number_traits(tally_dtype dtype) {
+    tally_type_traits traits = {.struct_size = sizeof traits};
+    tally_dtype_traits(dtype, &traits);
+    return traits;
+}
+
 static inline bool number_is_float(tally_dtype dtype) {
-    return dtype == TALLY_F16 || dtype == TALLY_BF16 || dtype == TALLY_F32 || dtype == TALLY_F64;
+    return number_traits(dtype).is_float;
 }
 
 #endif

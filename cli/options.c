@@ -133,7 +133,7 @@ static const argument rows[] = {
      "first bytes are not plain text",
      take_format, INPUT(format), .constant = INPUT_TEXT},
     {"dtype", "T",
-     "type of raw numbers or of text: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64;\n"
+     "type of raw numbers or of text: %;\n"
      "<T or >T: raw numbers in little or big endian order. Text without it is i64 if\n"
      "every number is an integer that fits, u64 if every one is an integer, none is\n"
      "negative and all fit u64, f64 if any has a point or an exponent or is inf or nan;\n"

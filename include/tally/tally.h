@@ -189,6 +189,22 @@ typedef struct tally_traits {
 /* TALLY_UNSUPPORTED for USER; TALLY_INVALID_ARGUMENT for no operator, NULL and a wrong struct_size. */
 TALLY_API tally_status tally_op_traits(tally_op op, tally_traits *traits);
 
+/* What an element type is like. */
+typedef struct tally_type_traits {
+    size_t struct_size; /* set by the caller to sizeof(tally_type_traits) before the call */
+    size_t bytes;
+    int is_float;           /* 0 or 1 */
+    int is_signed;          /* 1 for floats */
+    int precision;          /* of floats: bits of the significand, the leading one included. The others but the sign are
+                             * the exponent's, as in IEEE 754. 0 of integers */
+    const char *numpy_name; /* "float32" */
+    const char *npy_code;   /* in the header of NumPy's files, "f4"; "V2" for bf16, which NumPy does not have */
+} tally_type_traits;
+
+/* TALLY_INVALID_ARGUMENT for TALLY_DEFAULT, values that are no type, NULL and a wrong struct_size. The strings are
+ * static. */
+TALLY_API tally_status tally_dtype_traits(tally_dtype dtype, tally_type_traits *traits);
+
 TALLY_API size_t tally_dtype_size(tally_dtype dtype); /* bytes; 0 for TALLY_DEFAULT and values that are no type */
 
 /* "0.1.0": the version of the library that runs. */

@@ -24,7 +24,7 @@ typedef struct tally_float_format {
 
 /* A row of dtypes.def. */
 typedef struct tally_dtype_entry {
-    const char *name, *numpy_name, *device_name;
+    const char *name, *numpy_name, *npy_code, *device_name;
     tally_dtype_kind kind;
     unsigned bytes;
     tally_dtype value;

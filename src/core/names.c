@@ -21,9 +21,18 @@
 
 const tally_dtype_entry tally_dtypes[TALLY_DTYPE_COUNT] = {
     [TALLY_DEFAULT] = {.name = "default"},
-#define TALLY_DTYPE(ENUMERATOR, tag, kind, bytes, precision, value, numpy, device, saved, levels, product_levels)      \
-    [TALLY_##ENUMERATOR] = {#tag,          #numpy, #device, TALLY_KIND_##kind, bytes,                                  \
-                            TALLY_##value, saved,  levels,  product_levels,    FORMAT_##kind(bytes, precision)},
+#define TALLY_DTYPE(ENUMERATOR, tag, kind, bytes, precision, value, numpy, npy, device, saved, levels, product_levels) \
+    [TALLY_##ENUMERATOR] = {#tag,                                                                                      \
+                            #numpy,                                                                                    \
+                            #npy,                                                                                      \
+                            #device,                                                                                   \
+                            TALLY_KIND_##kind,                                                                         \
+                            bytes,                                                                                     \
+                            TALLY_##value,                                                                             \
+                            saved,                                                                                     \
+                            levels,                                                                                    \
+                            product_levels,                                                                            \
+                            FORMAT_##kind(bytes, precision)},
 #include "core/dtypes.def"
 };
 
@@ -46,6 +55,24 @@ const char *tally_dtype_name(tally_dtype dtype) {
 
 size_t tally_dtype_size(tally_dtype dtype) {
     return (unsigned)dtype < TALLY_DTYPE_COUNT ? tally_dtypes[dtype].bytes : 0;
+}
+
+tally_status tally_dtype_traits(tally_dtype dtype, tally_type_traits *traits) {
+    if (!traits || traits->struct_size != sizeof *traits)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_dtype_traits: set traits->struct_size to sizeof(tally_type_traits), %zu",
+                          sizeof *traits);
+    if (!tally_dtype_is_valid(dtype))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_dtype_traits: %d is not a type", (int)dtype);
+    const tally_dtype_entry *entry = &tally_dtypes[dtype];
+    *traits = (tally_type_traits){.struct_size = sizeof *traits,
+                                  .bytes = entry->bytes,
+                                  .is_float = entry->kind == TALLY_KIND_FLOAT,
+                                  .is_signed = entry->kind != TALLY_KIND_UNSIGNED,
+                                  .precision = entry->format.precision,
+                                  .numpy_name = entry->numpy_name,
+                                  .npy_code = entry->npy_code};
+    return TALLY_OK;
 }
 
 tally_status tally_dtype_from_name(const char *name, tally_dtype *dtype) {

@@ -1,4 +1,6 @@
 /* What can be asked of operators and devices is what they then do. */
+#include <float.h>
+
 #include "support.h"
 
 static tally_traits traits_of(tally_op op) {
@@ -22,6 +24,37 @@ static void some_are_known(void **state) {
     assert_int_equal(traits_of(TALLY_VAR).exact, TALLY_EXACT_NEVER);
     assert_int_equal(traits_of(TALLY_PROD).exact, TALLY_EXACT_INTEGERS);
     assert_int_equal(traits_of(TALLY_BXOR).integers_only, 1);
+}
+
+static void types_are_like_their_layouts(void **state) {
+    (void)state;
+    static const struct {
+        tally_dtype type;
+        size_t bytes;
+        int is_float, is_signed, precision;
+        const char *numpy_name, *npy_code;
+    } known[] = {{TALLY_I16, 2, 0, 1, 0, "int16", "i2"},
+                 {TALLY_U64, 8, 0, 0, 0, "uint64", "u8"},
+                 {TALLY_F16, 2, 1, 1, 11, "float16", "f2"},
+                 {TALLY_BF16, 2, 1, 1, 8, "bfloat16", "V2"},
+                 {TALLY_F32, 4, 1, 1, FLT_MANT_DIG, "float32", "f4"},
+                 {TALLY_F64, 8, 1, 1, DBL_MANT_DIG, "float64", "f8"}};
+    for (size_t k = 0; k < COUNT_OF(known); k++) {
+        tally_type_traits traits = {.struct_size = sizeof traits};
+        assert_ok(tally_dtype_traits(known[k].type, &traits));
+        assert_int_equal(traits.bytes, known[k].bytes);
+        assert_int_equal(traits.is_float, known[k].is_float);
+        assert_int_equal(traits.is_signed, known[k].is_signed);
+        assert_int_equal(traits.precision, known[k].precision);
+        assert_string_equal(traits.numpy_name, known[k].numpy_name);
+        assert_string_equal(traits.npy_code, known[k].npy_code);
+    }
+    tally_type_traits traits = {.struct_size = sizeof traits};
+    assert_int_equal(tally_dtype_traits(TALLY_DEFAULT, &traits), TALLY_INVALID_ARGUMENT);
+    assert_int_equal(tally_dtype_traits(TALLY_DTYPE_COUNT, &traits), TALLY_INVALID_ARGUMENT);
+    assert_int_equal(tally_dtype_traits(TALLY_F32, NULL), TALLY_INVALID_ARGUMENT);
+    traits.struct_size--;
+    assert_int_equal(tally_dtype_traits(TALLY_F32, &traits), TALLY_INVALID_ARGUMENT);
 }
 
 static tally_dtype type_by_rule(tally_result_rule rule, tally_dtype in) {
@@ -138,6 +171,7 @@ int main(void) {
         return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_are_known),
+        cmocka_unit_test(types_are_like_their_layouts),
         cmocka_unit_test(plans_do_what_was_told),
         cmocka_unit_test(nothing_is_an_error_where_it_was_told),
         cmocka_unit_test(an_initial_value_is_taken_where_it_was_told),

@@ -1,22 +1,29 @@
 #!/usr/bin/env python3
-"""Compares the command with NumPy: every operator, type, axis, memory order and byte order, reductions and scans.
+"""Compares the command with NumPy: every operator, type, axis, memory order and byte order, reductions and scans; and
+skewness and kurtosis with SciPy.
 
-usage: compare_numpy.py TALLY [reduce|scan|groups|input]...   exits with 77 where NumPy is missing,
-or with 1 where TALLY_REQUIRE names numpy
+usage: compare_numpy.py TALLY [reduce|scan|groups|input|moments]...   exits with 77 where NumPy is missing, and for
+moments SciPy, or with 1 where TALLY_REQUIRE names it
 """
+import importlib
 import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import warnings
 
-try:
-    import numpy as np
-except ImportError:
-    print(f"{sys.executable} has no NumPy")
-    sys.exit(1 if "numpy" in os.environ.get("TALLY_REQUIRE", "").split(",") else 77)
 
+def need(module, of):
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        print(f"{sys.executable} has no {of}")
+        sys.exit(1 if of in os.environ.get("TALLY_REQUIRE", "").split(",") else 77)
+
+
+np = need("numpy", "numpy")
 np.seterr(all="ignore")
 TALLY = os.path.abspath(sys.argv[1])
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
@@ -282,9 +289,41 @@ def inputs():
         check(f"npy format {version}", float(run("reduce", "sum", "x.npy")), 45)
 
 
+def moments():
+    """Skewness and kurtosis with and without the correction for bias, prefixes too. Few elements, which have none, and
+    equal ones, whose moments have no ratio, are among them."""
+    stats = need("scipy.stats", "scipy")
+    warnings.filterwarnings("ignore", message="Precision loss")  # of equal elements
+    oracles = {"skewness": stats.skew, "kurtosis": stats.kurtosis}
+    shapes = [(1,), (2,), (3,), (4,), (5,), (300,), (20_000,), (5, 9), (4, 33, 3)]
+    for dtype, shape in itertools.product(INTEGERS + FLOATS, shapes):
+        spread = RANDOM.gamma(2.0, 10.0, shape)
+        equal = np.full(shape, 3.0)
+        for kind, x in [("gamma", spread), ("far", spread + 1e6), ("equal", equal), ("NaN", np.where(spread > 9, spread, np.nan))]:
+            if dtype[0] != "f" and kind == "NaN" or dtype in ("i1", "u1", "i2", "u2", "f2") and kind == "far":
+                continue
+            x = x.astype(dtype)
+            np.save("x.npy", x)
+            axis = None if len(shape) == 1 else int(RANDOM.integers(-len(shape), len(shape)))
+            option = [] if axis is None else ["--axis", str(axis)]
+            for (op, oracle), ddof in itertools.product(oracles.items(), [0, 1]):
+                what = f"{op} {dtype} {shape} axis {axis} ddof {ddof} {kind}"
+                expected = oracle(x.astype("f8"), axis=axis, bias=ddof == 0)
+                if kind == "equal":
+                    expected = np.full(np.shape(expected), np.nan)
+                run("reduce", op, "x.npy", "--ddof", str(ddof), *option, "-o", "out.npy")
+                close = {"f2": 4e-3, "f4": 1e-5}.get(dtype, 1e-7 if kind == "far" else 1e-10)
+                check(what, np.load("out.npy"), expected, close)
+                if shape == (5,):
+                    prefixes = [oracle(x[:k].astype("f8"), bias=ddof == 0) for k in range(1, 6)]
+                    run("scan", op, "x.npy", "--ddof", str(ddof), "-o", "out.npy")
+                    defined = np.array([len(set(x[:k].tolist())) > 1 for k in range(1, 6)])
+                    check(f"prefixes: {what}", np.load("out.npy"), np.where(defined, prefixes, np.nan), close)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    parts = {"reduce": reduce, "scan": scan, "groups": groups, "input": inputs}
+    parts = {"reduce": reduce, "scan": scan, "groups": groups, "input": inputs, "moments": moments}
     for part in sys.argv[2:] or parts:
         parts[part]()
     os.chdir("/")

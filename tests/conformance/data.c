@@ -9,7 +9,8 @@
 static const char *const names[PATTERN_COUNT] = {
     "small_integers", "uniform", "positive",   "special",     "powers",          "powers_special",
     "near_one",       "offset",  "extreme",    "mostly_zero", "mostly_not_zero", "few_bits_clear",
-    "few_bits_set",   "wide",    "cancelling", "random_bits", "signed_zeros",    "odd_nans"};
+    "few_bits_set",   "wide",    "cancelling", "random_bits", "signed_zeros",    "odd_nans",
+    "far_0",          "far_3",   "far_6",      "far_9",       "far_12",          "far_15"};
 
 const char *pattern_name(pattern p) {
     return names[p];
@@ -132,6 +133,14 @@ static double real_value(tally_dtype type, pattern p, uint64_t *state, size_t k)
         return 0.99 + 0.02 * random_unit(state);
     case OFFSET:
         return (type == TALLY_F64 ? 1e9 : type == TALLY_F32 ? 1e5 : 1000) + random_normal(state);
+    case FAR_0:
+        return random_normal(state);
+    case FAR_3:
+    case FAR_6:
+    case FAR_9:
+    case FAR_12:
+    case FAR_15:
+        return pow(1000, p - FAR_0) + random_normal(state);
     case EXTREME:
         return (small < 0 ? -1 : 1) * ldexp((double)largest_of(type), fabs(small) > 2     ? 0
                                                                       : type == TALLY_F64 ? -256

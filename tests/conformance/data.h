@@ -27,6 +27,12 @@ typedef enum pattern {
     RANDOM_BITS,    /* any bit pattern, NaN and infinities included */
     SIGNED_ZEROS,   /* zeros alone, of both signs, one of them rare in places */
     ODD_NANS,       /* SIGNED_ZEROS with rare NaNs that have signs and payloads */
+    FAR_0,          /* a deviation of 1 from 0, 10^3, 10^6, 10^9, 10^12, 10^15 */
+    FAR_3,
+    FAR_6,
+    FAR_9,
+    FAR_12,
+    FAR_15,
     PATTERN_COUNT
 } pattern;
 

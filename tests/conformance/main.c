@@ -25,6 +25,7 @@ typedef struct suite {
     tally_op op; /* whose combinations are run */
     amount how_many;
     delivery how;
+    bool far_means; /* only var and std of f64, of data far from 0 */
     uint64_t combinations, refused;
 } suite;
 
@@ -49,7 +50,12 @@ static bool pattern_fits(const combination *what, pattern p) {
 
 static void run_combination(suite *s, const combination *what, const char *name, tally_plan *plan, amount how_many) {
     pattern patterns[6];
+    static const pattern far[6] = {FAR_0, FAR_3, FAR_6, FAR_9, FAR_12, FAR_15};
     int count = patterns_for(what->op, what->in, what->mode, patterns);
+    if (s->far_means) {
+        memcpy(patterns, far, sizeof far);
+        count = 6;
+    }
     size_t layouts = layout_count(what->grouping, how_many);
     unsigned failed = 0;
     for (size_t i = 0; i < layouts && failed < 3; i++) {
@@ -57,8 +63,8 @@ static void run_combination(suite *s, const combination *what, const char *name,
         layout l;
         layout_make(&l, what->grouping, how_many, i, seed);
         /* Small layouts take two patterns, large ones one, in turn; the huge ones take the first. A quick run takes
-         * one. */
-        int turns = l.elements < 5000 && !s->o.quick ? 2 : 1;
+         * one. Offsets of the mean are all taken. */
+        int turns = s->far_means ? count : l.elements < 5000 && !s->o.quick ? 2 : 1;
         for (int turn = 0; turn < turns && turn < count; turn++) {
             pattern p = patterns[l.elements > 1000000 ? 0 : (i + (size_t)turn) % (size_t)count];
             if (!pattern_fits(what, p))
@@ -82,6 +88,8 @@ static bool visit(void *context, const combination *what) {
     suite *s = context;
     char name[COMBINATION_NAME_BYTES];
     if (what->op != s->op)
+        return true;
+    if (s->far_means && ((what->op != TALLY_VAR && what->op != TALLY_STD) || what->in != TALLY_F64))
         return true;
     combination_name(what, name);
     if (!is_chosen(&s->o, name))
@@ -125,16 +133,29 @@ static bool visit(void *context, const combination *what) {
 
 /* ---------------------------------------------------------------------------------------- the command ----- */
 
-typedef enum part { MAIN, CONVERSIONS, INDEX_TYPES, USER, PIECES, SAME_BITS, OFFSETS, REFUSALS, PART_COUNT } part;
-static const char *const part_names[PART_COUNT] = {"main",   "conversions", "index_types", "user",
-                                                   "pieces", "same_bits",   "offsets",     "refusals"};
+typedef enum part {
+    MAIN,
+    CONVERSIONS,
+    INDEX_TYPES,
+    USER,
+    PIECES,
+    FAR_MEANS,
+    SAME_BITS,
+    OFFSETS,
+    REFUSALS,
+    PART_COUNT
+} part;
+static const char *const part_names[PART_COUNT] = {"main",      "conversions", "index_types", "user",    "pieces",
+                                                   "far_means", "same_bits",   "offsets",     "refusals"};
 
 static void run_part(suite *s, part which, const char *golden) {
     s->how = which == PIECES ? IN_PIECES : AT_ONCE;
+    s->far_means = which == FAR_MEANS;
     s->how_many = s->o.quick ? AMOUNT_QUICK : AMOUNT_MAIN;
     switch (which) {
     case MAIN:
     case PIECES:
+    case FAR_MEANS:
         each_main_combination(visit, s);
         break;
     case CONVERSIONS:
@@ -167,7 +188,7 @@ static void run_part(suite *s, part which, const char *golden) {
 }
 
 static bool walks_combinations(part which) {
-    return which == MAIN || which == CONVERSIONS || which == INDEX_TYPES || which == PIECES;
+    return which == MAIN || which == CONVERSIONS || which == INDEX_TYPES || which == PIECES || which == FAR_MEANS;
 }
 
 /* Goes operator by operator: Mesa's lavapipe keeps some compiled kernels and compiles the dropped ones again. */

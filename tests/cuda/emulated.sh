@@ -42,6 +42,7 @@ sum/keys/reduce/bf16/exact --quick
 min/segments/reduce/f32/exact --quick
 max/all_values/inclusive/f64/exact --quick
 / --quick --only offsets
+/ --quick --only far_means
 END
     # Others take a minute each, for kernels that the sums of bf16 have, too.
     if [ "${EMULATE_CAPABILITY:-90}" -ge 90 ]; then
@@ -50,7 +51,7 @@ END
     fi
     if [ "$amount" = long ]; then
         for op in sum prod min max argmin argmax minmax any all count_nonzero band bor bxor sumsq norm1 norm2 norm_inf \
-            mean var std dot logsumexp; do
+            mean var std dot logsumexp skewness kurtosis; do
             for grouping in all_values axis segments keys; do
                 echo "$op/$grouping/ --quick"
             done
