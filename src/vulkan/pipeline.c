@@ -84,8 +84,11 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
         return c->in_bytes == 8 ? TALLY_VULKAN_u64 : TALLY_VULKAN_u32;
     case TALLY_CLASS_MAGNITUDE:
         return of_value(tally_dtype_to_unsigned(in));
-    case TALLY_CLASS_FLOATS:
-        return TALLY_VULKAN_f64;
+    case TALLY_CLASS_FLOATS: {
+        const bool is_narrow = c->monoid == TALLY_MONOID_logsumexp && tally_dtype_is_float(in) &&
+                               c->desc.acc == TALLY_F32 && c->desc.out != TALLY_F64;
+        return is_narrow ? TALLY_VULKAN_f32 : TALLY_VULKAN_f64;
+    }
     default:
         return of_value(in);
     }

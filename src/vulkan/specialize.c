@@ -5,7 +5,7 @@
 #include "vulkan/arguments.h"
 #include "vulkan/texts.h"
 
-enum { LANE_LIMIT = 64 }; /* elements of f32w, of running.comp */
+enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
 
 /* ---- arithmetics ---- */
 
@@ -48,7 +48,7 @@ static bool chooses(tally_monoid monoid) {
 }
 
 static bool has_running(tally_monoid monoid) {
-    return tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS && monoid != TALLY_MONOID_logsumexp;
+    return tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS;
 }
 
 /* Monoids that choose among elements compare floats by integers in their order, with no rounding and few instructions.
@@ -222,8 +222,10 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
     const components t = components_of(monoid, arithmetic);
     if (arithmetic != TALLY_VULKAN_f32w) {
         add_functions(text, m, &t, "acc_t", "");
-        if (has_running(monoid))
-            tally_text_print(text, "#define POWERS %d\n%s", m->components - 2, tally_vulkan_kernels_running);
+        if (monoid == TALLY_MONOID_logsumexp)
+            tally_text_add(text, tally_vulkan_kernels_running_logsumexp);
+        else if (has_running(monoid))
+            tally_text_print(text, "#define POWERS %d\n%s", m->components - 2, tally_vulkan_kernels_running_moments);
         else
             tally_text_add(text, one_lane);
         return;

@@ -9,7 +9,7 @@
  *   UNROLLED           before loops over these: where they stay loops, vectors lie in memory. Nothing for monoids whose
  *                      text is long, a user's too
  *   UNROLLED_LANES     the same before loops that only load, and add elements to lanes
- *   HAS_RUNNING        1 where lanes are those of running.comp
+ *   HAS_RUNNING        1 where lanes are those of running_moments.comp or running_logsumexp.comp
  *   MOST_COLUMNS       neighbouring columns a thread, in fold_columns
  *   SCANS_ONCE         1 for monoids that scan_once.comp takes: accumulators of one number, elements of one array
  *   CHOOSES            1 for monoids that choose an element, LARGEST or smallest, or, if it GIVES_INDEX, its place
@@ -556,30 +556,40 @@ bool goes_first(bool beats, bool loses, VALUE v, wide i, VALUE w, wide j) {
 #define LOG(x)                 log_of(x)
 #define IS_FINITE(x)           is_finite(x)
 #define ZERO_OR_NAN(x)         (is_finite(x) ? 0.0lf : NOT_A_NUMBER)
+#if VALUE_KIND == KIND_F32
+#define NOT_A_NUMBER           uintBitsToFloat(nan_bits(F32).x)
+#else
 #define NOT_A_NUMBER           packDouble2x32(nan_bits(F64))
+#endif
 
 #if VALUE_KIND == KIND_F64
 double ratio(double p, double q) {
     return q == 0 ? 0.0lf : p / q;
 }
 
-/* GLSL has neither for doubles. e^x = 2^k e^r with |r| <= log(2) / 2, whose series ends below half an ulp. */
-double exp_of(double x) {
-    if (is_nan(x) || x > 709.79lf)
-        return is_nan(x) ? x : HIGHEST;
-    if (x < -745.2lf)
-        return 0.0lf;
-    const double k = floor(x * 1.4426950408889634lf + 0.5lf);
-    const double r = x - k * 6.93147180369123816490e-01lf - k * 1.90821492927058770002e-10lf;
-    double sum = 1.0lf;
-    for (int j = 14; j >= 1; j--)
-        sum = 1.0lf + sum * r / double(j);
-    const int power = int(k), half_power = power / 2; /* 2^power may be subnormal */
-    return sum * packDouble2x32(uvec2(0, 1023 + half_power << 20)) *
-           packDouble2x32(uvec2(0, 1023 + power - half_power << 20));
+/* e^x for x <= 0; of what is below 2^-1021 it is 0. x = n log(2) + r with |r| <= log(2) / 2. The polynomial of e^r, by
+ * Lawson's algorithm, has an error of 2^-58. GLSL has neither exp nor log for doubles. */
+double exp_below(double x) {
+    precise const double shifted = fma(x, 1.4426950408889634lf, 6755399441055744.0lf), n = shifted - 6755399441055744.0lf;
+    const double r = fma(n, -2.3190468138462996e-17lf, fma(n, -0.6931471805599453lf, x));
+    double sum = 2.5005291169824334e-08lf;
+    sum = fma(sum, r, 2.763024041358173e-07lf);
+    sum = fma(sum, r, 2.7557569731166098e-06lf);
+    sum = fma(sum, r, 2.480149311778523e-05lf);
+    sum = fma(sum, r, 0.00019841269525138695lf);
+    sum = fma(sum, r, 0.0013888888943609685lf);
+    sum = fma(sum, r, 0.008333333333486102lf);
+    sum = fma(sum, r, 0.04166666666653031lf);
+    sum = fma(sum, r, 0.16666666666666424lf);
+    sum = fma(sum, r, 0.5000000000000011lf);
+    sum = fma(sum, r, 1.0lf);
+    sum = fma(sum, r, 1.0lf);
+    const uint high = unpackDouble2x32(x).y; /* of -707 and below, but NaN: 0 */
+    const bool is_0 = high >= 0xc0861800u && high <= 0xfff00000u;
+    return is_0 ? 0.0lf : sum * packDouble2x32(uvec2(0, unpackDouble2x32(shifted).x + 1023 << 20));
 }
 double sum_of_exps(double m, double s, double n, double t) {
-    const double e = m == n ? 1.0lf : exp_of(m < n ? m - n : n - m);
+    const double e = m == n ? 1.0lf : exp_below(m < n ? m - n : n - m);
     return m < n ? s * e + t : s + t * e;
 }
 /* log(m 2^e) = e log(2) + 2 artanh((m - 1) / (m + 1)), m between sqrt(1/2) and sqrt(2). Subnormals do not come. */
@@ -598,14 +608,51 @@ double log_of(double x) {
         e++;
     }
     const double s = (m - 1.0lf) / (m + 1.0lf), z = s * s;
-    double sum = 0.0lf;
-    for (int j = 23; j >= 1; j -= 2)
-        sum = sum * z + 1.0lf / double(j);
+    double sum = 0.043478260869565216lf; /* 1/23, 1/21 ... */
+    sum = fma(sum, z, 0.047619047619047616lf);
+    sum = fma(sum, z, 0.05263157894736842lf);
+    sum = fma(sum, z, 0.058823529411764705lf);
+    sum = fma(sum, z, 0.06666666666666667lf);
+    sum = fma(sum, z, 0.07692307692307693lf);
+    sum = fma(sum, z, 0.09090909090909091lf);
+    sum = fma(sum, z, 0.1111111111111111lf);
+    sum = fma(sum, z, 0.14285714285714285lf);
+    sum = fma(sum, z, 0.2lf);
+    sum = fma(sum, z, 0.3333333333333333lf);
+    sum = fma(sum, z, 1.0lf);
     return double(e) * 6.93147180369123816490e-01lf + (double(e) * 1.90821492927058770002e-10lf + 2.0lf * s * sum);
 }
 #elif VALUE_KIND == KIND_F32
 float ratio(float p, float q) {
     return q == 0 ? 0.0 : p / q;
+}
+/* Devices' powers of 2 have errors of some 2^-22; their logarithms have too large ones near 1. */
+float exp_below(float x) {
+    return exp2(x * 1.44269504);
+}
+float sum_of_exps(float m, float s, float n, float t) {
+    const float e = m == n ? 1.0 : exp_below(m < n ? m - n : n - m);
+    return m < n ? s * e + t : s + t * e;
+}
+/* As of doubles. */
+float log_of(float x) {
+    const uint bits = floatBitsToUint(x);
+    if (is_nan(x) || int(bits) < 0)
+        return NOT_A_NUMBER;
+    if (bits == 0 || bits == 0x7f800000u)
+        return bits == 0 ? LOWEST : x;
+    int e = int(bits >> 23) - 127;
+    float m = uintBitsToFloat(bits & 0x7fffffu | 127u << 23);
+    if (m > 1.41421354) {
+        m *= 0.5;
+        e++;
+    }
+    const float s = (m - 1.0) / (m + 1.0), z = s * s;
+    float sum = 0.111111112;
+    sum = fma(sum, z, 0.142857149);
+    sum = fma(sum, z, 0.2);
+    sum = fma(sum, z, 0.333333343);
+    return float(e) * 0.693145752 + (float(e) * 1.42860677e-06 + 2.0 * fma(s * z, sum, s));
 }
 #endif
 

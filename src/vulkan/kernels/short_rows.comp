@@ -16,11 +16,11 @@ void load_rows(address array, some_rows rows, uint a_row, out uvec4 x[TILE_SLOTS
     const address at = plus(array, times(rows.first, 16 * a_row));
     const uint vectors = rows.count * a_row;
     if ((at.x & 15u) == 0) {
-        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++)
+        UNROLLED_LANES for (uint u = 0; u < TILE_SLOTS; u++)
             if (u * BLOCK + THREAD < vectors)
                 x[u] = vectors_at(at).vector[u * BLOCK + THREAD];
     } else {
-        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++)
+        UNROLLED_LANES for (uint u = 0; u < TILE_SLOTS; u++)
             if (u * BLOCK + THREAD < vectors)
                 x[u] = load_shifted(plus(at, 16 * (u * BLOCK + THREAD)));
     }
@@ -53,7 +53,7 @@ void short_rows() {
         load_rows(p.y, rows, a_row, y);
     for (uint group = group_number(); group < p.panels; group += group_count()) {
         barrier(); /* earlier use of the memory */
-        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++)
+        UNROLLED_LANES for (uint u = 0; u < TILE_SLOTS; u++)
             if (u * BLOCK + THREAD < rows.count * a_row) {
                 sum total = empty_sum();
                 add_vector(total, x[u], y[u], wide(0)); /* accumulators that have places are longer */

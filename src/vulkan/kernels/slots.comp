@@ -13,7 +13,8 @@ wide number_of_slot(uint chunk, wide column) {
     return plus(times(p.columns, chunk), column);
 }
 
-/* An element, as a lane takes it. Most lanes are sums of lifted elements; others are in running.comp. */
+/* An element, as a lane takes it. Most lanes are sums of lifted elements; others are in running_moments.comp and
+ * running_logsumexp.comp. */
 #if HAS_RUNNING
 #define lifted_t VALUE
 VALUE lift_bits(uvec2 x, uvec2 y, wide i) {

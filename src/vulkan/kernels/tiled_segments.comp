@@ -35,13 +35,13 @@ void load_tile_vectors(address array, some_segments s, uint at, out uvec4 x[TILE
     const uint phase = phase_of(s), first = phase != 0 ? 1 : 0, end = vectors_of_segments(s);
     const address from = minus(element_at(array, s.begin), phase << IN_LOG);
     if ((from.x & 15u) == 0) {
-        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++) {
+        UNROLLED_LANES for (uint u = 0; u < TILE_SLOTS; u++) {
             const uint v = at + u * BLOCK + THREAD;
             if (v >= first && v < end)
                 x[u] = vectors_at(from).vector[v];
         }
     } else {
-        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++) {
+        UNROLLED_LANES for (uint u = 0; u < TILE_SLOTS; u++) {
             const uint v = at + u * BLOCK + THREAD;
             if (v >= first && v < end)
                 x[u] = load_shifted(plus(from, 16 * v));
@@ -75,7 +75,7 @@ void tiled_segments() {
     for (uint group = group_number(); group < p.panels;) {
         const uint vectors = vectors_of_segments(s);
         barrier(); /* earlier use of the memory */
-        UNROLLED for (uint u = 0; u < TILE_SLOTS; u++)
+        UNROLLED_LANES for (uint u = 0; u < TILE_SLOTS; u++)
             if (at + u * BLOCK + THREAD < vectors) {
                 sum total = empty_sum();
                 add_vector(total, x[u], y[u], wide(0)); /* accumulators that have places are longer */
