@@ -20,7 +20,7 @@
 #include "../../ladder/cuda/roof.cu"
 
 EXPORT int roof_read(const void *x, size_t bytes, void *never, int blocks, cudaStream_t stream) {
-    read_all<<<blocks, 512, 0, stream>>>((const uint4 *)x, (unsigned *)never, bytes / 16);
+    read_all<<<blocks, 256, 0, stream>>>((const uint4 *)x, (unsigned *)never, bytes / 16);
     return (int)cudaGetLastError();
 }
 
