@@ -61,7 +61,7 @@ END
         exit 1
     }
     cmake --build "$build" -j "$jobs" -- --quiet
-    (cd "$build" && ctest --no-tests=error --output-on-failure --no-label-summary -j "$jobs" -LE 'long|large' \
+    tests/run.sh "$build" "$processor" -LE 'long|large' \
         -R '^(oracle|conformance|property|exact|fuzz|api|cli\.number|cli\.cases|ladder\.(cpu|sources))' \
-        -E '^(conformance\.threads|api\.(headers_alone|exported_symbols|processes|small_stacks|out_of_memory|.*\.baseline$))')
+        -E '^(conformance\.threads|api\.(headers_alone|exported_symbols|processes|small_stacks|out_of_memory|.*\.baseline$))'
 done
