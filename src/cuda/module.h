@@ -1,5 +1,5 @@
-/* Kernels by their source: prebuilt with the library (gpu/cache.h), or compiled for the device when they are first needed
- * and then kept in memory and on disk. */
+/* Kernels by their source: prebuilt with the library (gpu/cache.h), or compiled for the device when they are first
+ * needed and then kept in memory and on disk. */
 #ifndef TALLY_CUDA_MODULE_H
 #define TALLY_CUDA_MODULE_H
 

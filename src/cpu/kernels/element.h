@@ -45,7 +45,7 @@
 #define MAGNITUDE_ABS abs
 #endif
 #if ELEMENT_BITS <= 16
-#define SUM_LANE INTEGER_32
+#define SUM_LANE  INTEGER_32
 /* Eight lanes of 2^12 elements come together: 31 bits of 16-bit values or of squares of 8-bit ones. */
 #define SUM_FLUSH (1u << 12)
 #else
@@ -57,8 +57,8 @@
 #else
 #define SQUARE_LANE INTEGER_64
 #endif
-#define TOTAL_LANE     INTEGER_64
-#define TOTAL_ACC      INTEGER_64
+#define TOTAL_LANE INTEGER_64
+#define TOTAL_ACC  INTEGER_64
 #define HAS_F64_KERNELS
 #define VALUE_LANE     ELEMENT
 #define MAGNITUDE_LANE PASTE2(u, ELEMENT_BITS)
