@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/dtype.h"
 #include "vulkan/arguments.h"
 #include "vulkan/texts.h"
 
@@ -151,11 +152,12 @@ typedef struct choices {
     int chooses, largest, gives_index, has_running, is_long, is_user;
 } choices;
 
-static void add_choices(tally_text *text, const choices *c) {
-    static const char *const types[] = {
+static const char *const type_names[] = {
 #define TALLY_DTYPE(ENUMERATOR, ...) [TALLY_##ENUMERATOR] = #ENUMERATOR,
 #include "core/dtypes.def"
-    };
+};
+
+static void add_choices(tally_text *text, const choices *c) {
     static const char *const kinds[] = {"BITS", "I32", "U32", "I64", "U64", "F32", "F64", "ORDER32", "ORDER64"};
     tally_text_print(text,
                      "#version 450\n#extension GL_EXT_buffer_reference : require\n"
@@ -166,7 +168,7 @@ static void add_choices(tally_text *text, const choices *c) {
                      c->has_int64 ? "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n" : "",
                      c->has_int64);
     for (int k = 1; k < TALLY_DTYPE_COUNT; k++)
-        tally_text_print(text, "#define %s %du\n", types[k], k);
+        tally_text_print(text, "#define %s %du\n", type_names[k], k);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         tally_text_print(text, "#define KIND_%s %zu\n", kinds[k], k);
     tally_text_print(text, "#define VALUE %s\n#define VALUE_KIND %s\n#define HAS_DOUBLE %d\n", c->value, c->kind,
@@ -187,6 +189,50 @@ static void add_choices(tally_text *text, const choices *c) {
         c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w || c->has_running ? LANE_LIMIT : 1U << 30,
         tally_vulkan_tile_slots(c->slot));
     tally_text_print(text, "#define ITEMS %uu\n", tally_vulkan_run_items(c->slot));
+}
+
+/* What types are like, as functions of a type: bits of constants for questions that all types answer, and a choice
+ * among the floats. */
+static void add_types(tally_text *text) {
+    unsigned logs = 0, is_signed = 0, is_float = 0;
+    int last = 0;
+    for (int t = 1; t < TALLY_DTYPE_COUNT; t++) {
+        const unsigned bytes = tally_dtypes[t].bytes;
+        logs |= (bytes == 8 ? 3U : bytes / 2) << 2 * t;
+        is_signed |= (unsigned)tally_dtype_is_signed((tally_dtype)t) << t;
+        is_float |= (unsigned)tally_dtype_is_float((tally_dtype)t) << t;
+        last = tally_dtype_is_float((tally_dtype)t) ? t : last;
+    }
+    tally_text_print(text,
+                     "uint log_bytes(uint type) {\n    return %uu >> 2u * type & 3u;\n}\n"
+                     "bool is_signed(uint type) {\n    return (%uu >> type & 1u) != 0;\n}\n"
+                     "bool is_float(uint type) {\n    return (%uu >> type & 1u) != 0;\n}\n",
+                     logs, is_signed, is_float);
+    static const char *const heads[] = {"uint significand_bits", "int lowest_exponent", "wide infinity_bits"};
+    for (int f = 0; f < 3; f++) {
+        tally_text_print(text, "%s(uint type) {\n    return ", heads[f]);
+        for (int t = 1; t <= last; t++) {
+            const tally_float_format *format = &tally_dtypes[t].format;
+            if (!tally_dtype_is_float((tally_dtype)t))
+                continue;
+            if (t < last)
+                tally_text_print(text, "type == %s ? ", type_names[t]);
+            if (f == 0)
+                tally_text_print(text, "%du", format->precision);
+            else if (f == 1)
+                tally_text_print(text, "%d", format->lowest);
+            else
+                tally_text_print(text, "wide(%uu, %uu)", (unsigned)format->infinity,
+                                 (unsigned)(format->infinity >> 32));
+            tally_text_add(text, t < last ? " : " : ";\n}\n");
+        }
+    }
+}
+
+static void add_prelude(tally_text *text) {
+    tally_text_add(text, tally_vulkan_kernels_wide);
+    add_types(text);
+    tally_text_add(text, tally_vulkan_kernels_prelude);
 }
 
 static const char one_lane[] = "#define lane_t acc_t\n#define lane_identity identity\n#define lane_lift lift\n"
@@ -395,8 +441,7 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
                                    tally_vulkan_kernels_exact_round,
                                    tally_vulkan_kernels_exact,
                                    tally_vulkan_kernels_exact_keys};
-    tally_text_add(text, tally_vulkan_kernels_wide);
-    tally_text_add(text, tally_vulkan_kernels_prelude);
+    add_prelude(text);
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
@@ -440,8 +485,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
         add_exact(text, monoid, arithmetic);
         return;
     }
-    tally_text_add(text, tally_vulkan_kernels_wide);
-    tally_text_add(text, tally_vulkan_kernels_prelude);
+    add_prelude(text);
     add_monoid(text, monoid, arithmetic);
     add_lower(text, monoid, arithmetic);
     add_raise(text, monoid, arithmetic);
@@ -461,8 +505,7 @@ void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally
                           .is_long = 1,
                           .is_user = 1};
     add_choices(text, &made);
-    tally_text_add(text, tally_vulkan_kernels_wide);
-    tally_text_add(text, tally_vulkan_kernels_prelude);
+    add_prelude(text);
     tally_text_add(text, tally_vulkan_kernels_user);
     tally_text_add(text, functions);
     tally_text_add(text, one_lane);

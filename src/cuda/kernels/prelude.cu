@@ -21,24 +21,11 @@ typedef unsigned short uint16;
 typedef unsigned int uint32;
 typedef unsigned long long uint64;
 
-struct f16 {
-    uint16 bits;
-};
-struct bf16 {
-    uint16 bits;
-};
-
 enum { WARP = 32 };
 [[maybe_unused]] constexpr uint32 ALL_LANES = 0xffffffffu; /* some texts do not shuffle */
 
 /* ---- elements ---- */
 
-inline float value_of(f16 x) {
-    return float_of_f16(x.bits);
-}
-inline float value_of(bf16 x) {
-    return __uint_as_float((uint32)x.bits << 16);
-}
 template <class T> inline T value_of(T x) {
     return x;
 }
@@ -194,11 +181,37 @@ template <class Out> struct output {
         return (Out)x;
     }
 };
+/* A result that rounds, or a float of exact mode. What is not a number is the quiet NaN without sign and payload on
+ * every back end; conversions and divisions here would give others. */
+inline void set_nan(float *to) {
+    *to = __uint_as_float(0x7fc00000);
+}
+inline void set_nan(double *to) {
+    *to = __longlong_as_double(0x7ff8000000000000ll);
+}
+
+/* What stands for a type of 16 bits: its elements, their values, results of any type, and NaN. */
+struct f16 {
+    uint16 bits;
+};
+inline float value_of(f16 x) {
+    return float_of_f16(x.bits);
+}
 template <> struct output<f16> {
     template <class V> static f16 of(V x) {
         return {f16_of(x)};
     }
 };
+inline void set_nan(f16 *to) {
+    to->bits = 0x7e00;
+}
+
+struct bf16 {
+    uint16 bits;
+};
+inline float value_of(bf16 x) {
+    return __uint_as_float((uint32)x.bits << 16);
+}
 template <> struct output<bf16> {
     template <class V> static bf16 of(V x) {
         uint32 bits = __float_as_uint(to_odd_float(x));
@@ -210,21 +223,10 @@ template <> struct output<bf16> {
         return r;
     }
 };
-
-/* A result that rounds, or a float of exact mode. What is not a number is the quiet NaN without sign and payload on
- * every back end; conversions and divisions here would give others. */
-inline void set_nan(float *to) {
-    *to = __uint_as_float(0x7fc00000);
-}
-inline void set_nan(double *to) {
-    *to = __longlong_as_double(0x7ff8000000000000ll);
-}
-inline void set_nan(f16 *to) {
-    to->bits = 0x7e00;
-}
 inline void set_nan(bf16 *to) {
     to->bits = 0x7fc0;
 }
+
 template <class Out, class V> inline Out output_of_real(V x) {
     Out r = output<Out>::of(x);
     if (x != x)

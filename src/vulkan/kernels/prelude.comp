@@ -1,5 +1,6 @@
 /* What every kernel of this folder starts from: elements in memory, conversions, and the vocabulary of
- * core/monoids.def. Before this text specialize.c puts the version, the extensions and the choices:
+ * core/monoids.def. Before this text specialize.c puts the version, the extensions, what types are like (log_bytes,
+ * is_signed, is_float, significand_bits, lowest_exponent, infinity_bits of core/dtypes.def), and the choices:
  *
  *   VALUE, VALUE_KIND  what elements are computed with, and which of the KIND_ symbols it is
  *   HAS_DOUBLE         1 where VALUE or an accumulator is a double
@@ -59,18 +60,6 @@ uint group_count() {
 
 /* ---- types ---- */
 
-/* Two bits a type: the logarithm of its bytes. */
-uint log_bytes(uint type) {
-    const uint logs = 0u << 2 | 1u << 4 | 2u << 6 | 3u << 8 | 0u << 10 | 1u << 12 | 2u << 14 | 3u << 16 | 1u << 18 |
-                      1u << 20 | 2u << 22 | 3u << 24;
-    return logs >> 2u * type & 3u;
-}
-bool is_signed(uint type) {
-    return type <= I64;
-}
-bool is_float(uint type) {
-    return type >= F16;
-}
 #define IN_LOG  log_bytes(IN)
 #define OUT_LOG log_bytes(OUT)
 
@@ -195,16 +184,6 @@ void store_vector(address at, uvec4 vector) {
 
 /* ---- floats by their bits: no rounding mode and no flushing of subnormals has a say ---- */
 
-uint significand_bits(uint type) {
-    return type == F16 ? 11u : type == BF16 ? 8u : type == F32 ? 24u : 53u;
-}
-int lowest_exponent(uint type) {
-    return type == F16 ? -24 : type == BF16 ? -133 : type == F32 ? -149 : -1074;
-}
-wide infinity_bits(uint type) {
-    const uint high = type == F16 ? 0x7c00u : type == BF16 ? 0x7f80u : type == F32 ? 0x7f800000u : 0x7ff00000u;
-    return type == F64 ? wide(0, high) : wide(high, 0);
-}
 wide nan_bits(uint type) {
     return infinity_bits(type) | shifted_up(wide_of(1u), significand_bits(type) - 2u);
 }
