@@ -151,6 +151,12 @@ bool tally_cuda_lowers_directly(const tally_computation *c) {
     return c->entry && c->per_result == 1 && tally_lower_component(c->entry->lower) >= 0;
 }
 
+bool tally_cuda_lowers_cheaply(const tally_computation *c) {
+    enum { MOST_BYTES = 16 };
+    return c->entry && tally_cuda_accumulator_bytes(c) <= MOST_BYTES &&
+           (c->per_result == 2 || tally_lower_component(c->entry->lower) >= 0);
+}
+
 bool tally_cuda_sums_bytes(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
            c->monoid == TALLY_MONOID_sum && tally_cuda_lowers_directly(c) && c->in_bytes == 1 && c->out_bytes == 1;

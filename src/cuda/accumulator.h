@@ -37,6 +37,8 @@ bool tally_cuda_needs_start(const tally_computation *computation);
 
 /* Whether a result is a component of the accumulator, except for a conversion. */
 bool tally_cuda_lowers_directly(const tally_computation *computation);
+/* Whether lowering takes no more than a few instructions, without a branch. */
+bool tally_cuda_lowers_cheaply(const tally_computation *c);
 
 /* Whether this is a scan of bytes to sums of a byte, for which scan_bytes.cu has a faster way. */
 bool tally_cuda_sums_bytes(const tally_computation *computation);

@@ -99,6 +99,7 @@ typedef struct tally_cuda_cut {
             uint64_t chunks;
             uint64_t chunk;  /* tiles of a chunk, which one block, or one warp, takes */
             uint64_t blocks; /* in waves: all resident together */
+            unsigned few;    /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {
             uint64_t blocks; /* that share a row; 0: each group is a warp's */

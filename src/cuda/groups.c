@@ -8,6 +8,11 @@ enum {
     LOOKS = 16,            /* offsets, or keys, that a thread reads if there are many */
     LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
+    /* in one launch */
+    FEW_OF_BLOCK = 1 << 12,   /* elements and segments, by one block */
+    FEW_OF_CLUSTER = 1 << 16, /* by a cluster */
+    A_LANE = 2,               /* elements that one of the lanes of a segment has on average */
+
     /* by warps */
     MOST_WORDS_LOG =
         31, /* 2^31 elements: with fewer, bits are written without being cleared first (segment_words.cu) */
@@ -50,25 +55,54 @@ static void cut_for_waves(const tally_cuda_sizes *sizes, uint64_t resident, tall
 
 static void cut_for_blocks(bool keys, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
-    cut->folds.chunk = keys ? 1 : divide_up(tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
+    cut->folds.chunk =
+        keys ? 1
+             : divide_up(tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
     cut->folds.chunks = divide_up(tiles, cut->folds.chunk);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     if (!keys)
         cut->zeroed_bytes = cut->bytes;
-    *(keys ? &cut->heads : &cut->first) = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    *(keys ? &cut->heads : &cut->first) =
+        tally_cuda_place(cut, (tiles + (keys ? 2 * divide_up(tiles, 32) : 0)) * sizeof(uint64_t));
     if (keys) /* blocks read each other's number of heads while they run */
         cut->zeroed_bytes = cut->bytes;
     cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);
 }
 
-void tally_cuda_groups_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
-                           const tally_shape *shape, tally_cuda_cut *cut) {
+/* Whether one launch reduces all. */
+static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_cuda_cut *cut) {
+    const uint64_t tiles = cut->folds.tiles;
+    if (sizes->folds_in_waves || tiles > blocks)
+        return false;
+    cut->folds.few = (unsigned)tiles;
+    cut->folds.chunk = 1;
+    cut->folds.chunks = tiles;
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
+    return true;
+}
+
+static bool cut_few_segments(unsigned blocks, const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t work = shape->extent + shape->segments;
+    if (work > (blocks > 1 ? FEW_OF_CLUSTER : FEW_OF_BLOCK))
+        return false;
+    cut->folds.few = work > FEW_OF_BLOCK ? blocks : 1;
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    return true;
+}
+
+void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                           uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (keys && !shape->extent)
         return;
     cut->path = TALLY_CUDA_GROUPS;
     cut->folds.tile = sizes->fold_tile;
     cut->folds.tiles = most(1, divide_up(shape->extent, cut->folds.tile));
+    const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
+    if (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut))
+        return;
     if (sizes->folds_by_warps)
         cut_for_warps(sizes, shape, cut);
     else if (sizes->folds_in_waves)
@@ -95,6 +129,27 @@ static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t threads) {
     return tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_FOLD_BLOCK, LOOKING_BLOCKS);
 }
 
+static tally_status launch_few(const tally_cuda_launch *l, bool refuses_empty) {
+    const tally_args *a = l->args;
+    tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
+                                   .y = tally_cuda_address(a->y),
+                                   .out = tally_cuda_address(a->out),
+                                   .offsets = tally_cuda_address(a->offsets),
+                                   .n = a->shape.extent,
+                                   .segments = a->shape.segments,
+                                   .told = l->workspace + l->cut->control,
+                                   .refuses_empty = refuses_empty,
+                                   .lanes = 1};
+    while (args.lanes < 32 && args.lanes * A_LANE * args.segments < args.n)
+        args.lanes *= 2;
+    const tally_cuda_grid grid = {.x = l->cut->folds.few,
+                                  .threads = l->plan->sizes.few_threads,
+                                  .cluster = l->cut->folds.few > 1 ? l->cut->folds.few : 0,
+                                  .starts_early = true};
+    return tally_cuda_enqueue(l, l->plan->kernels.fold_few_segments, grid, &args,
+                              "launching a reduction of few elements by segments");
+}
+
 static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_empty) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
@@ -119,8 +174,9 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
                                    .refuses_empty = refuses_empty};
     tally_status status =
         start(l, k->place_groups, blocks_for(l, most(looks, args.tiles)), &args, "launching the search for segments");
+    const tally_cuda_grid grid = {.x = chunks, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
     if (status == TALLY_OK)
-        status = start(l, k->fold_segments, chunks, &args, "launching a reduction of segments");
+        status = tally_cuda_enqueue(l, k->fold_segments, grid, &args, "launching a reduction of segments");
     if (status == TALLY_OK)
         status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
     return status;
@@ -160,6 +216,14 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
                                    .entries = l->workspace + cut->entries};
     if (a->keys_out)
         args.room = least(args.room, a->keys_out_bytes / c->index_bytes);
+    if (cut->folds.few) {
+        const tally_cuda_grid grid = {.x = cut->folds.few,
+                                      .threads = TALLY_CUDA_FOLD_BLOCK,
+                                      .cluster = cut->folds.few > 1 ? cut->folds.few : 0,
+                                      .starts_early = true};
+        args.is_alone = true;
+        return tally_cuda_enqueue(l, k->fold_runs, grid, &args, "launching a reduction of few elements by keys");
+    }
     tally_status status = TALLY_OK;
     if (args.room < args.n)
         status = start(l, k->count_runs, blocks_for(l, divide_up(args.n, LOOKS)), &args, "launching the count of runs");
@@ -222,5 +286,7 @@ tally_status tally_cuda_groups_launch(const tally_cuda_launch *l) {
     const bool refuses_empty = tally_empty_is_error(c);
     if (c->desc.grouping == TALLY_KEYS)
         return launch_runs(l);
+    if (l->cut->folds.few)
+        return launch_few(l, refuses_empty);
     return l->plan->sizes.folds_by_warps ? launch_by_warps(l, refuses_empty) : launch_segments(l, refuses_empty);
 }

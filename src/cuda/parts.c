@@ -59,6 +59,7 @@ static const char *const thin_columns[] = {tally_cuda_kernels_partials, tally_cu
 #define GROUPS tally_cuda_kernels_fold_block, tally_cuda_kernels_groups
 #define RUNS   GROUPS, tally_cuda_kernels_runs
 
+static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_few_segments, NULL};
 /* 360 ms */
 static const char *const warps[] = {WARPS, tally_cuda_kernels_warp_heads, tally_cuda_kernels_warp_fold, NULL};
 /* 260 ms */
@@ -86,8 +87,8 @@ static const char *const waves[] = {RUNS,
 static const char *const runs[] = {RUNS,
                                    tally_cuda_kernels_count_runs,
                                    tally_cuda_kernels_fold_tile,
-                                   tally_cuda_kernels_fold_runs,
                                    tally_cuda_kernels_fold_cuts,
+                                   tally_cuda_kernels_fold_runs,
                                    NULL};
 /* 180 ms */
 static const char *const ends_of_runs[] = {RUNS, tally_cuda_kernels_count_runs, tally_cuda_kernels_fold_cuts, NULL};
@@ -190,6 +191,7 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
         break;
     case TALLY_SEGMENTS:
         add(l, sizes->folds_by_warps ? warps : segments);
+        add(l, few_segments);
         if (sizes->folds_by_warps)
             add(l, ends_of_warps);
         break;

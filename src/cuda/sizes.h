@@ -18,6 +18,8 @@ typedef struct tally_cuda_sizes {
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
     bool folds_in_waves;      /* wave_runs.cu instead of fold_runs.cu */
     unsigned fold_tile;       /* elements of a tile of a reduction by segments or keys */
+    unsigned few_blocks;      /* of the cluster that reduces few elements by segments; 1 where there are no clusters */
+    unsigned few_threads;     /* of such a block */
     unsigned fold_blocks;     /* blocks of such a reduction that a multiprocessor must have registers for */
     unsigned cut_bytes;       /* of what such a reduction keeps of a chunk's ends */
     unsigned held_rows;       /* vectors of a thread of scan_held.cu; 0: that does not do this scan */

@@ -93,7 +93,9 @@ static void add_lower(tally_text *text, const tally_computation *c, const tally_
     const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     const char *lower = c->entry->lower;
     int component = tally_lower_component(lower);
-    tally_text_add(text, "inline result_t lower(acc_t acc, uint64 count, uint64 start) {\n");
+    const bool of_lanes = c->per_result == 2 || component >= 0; /* lane_t, too: it needs fewer conversions */
+    tally_text_print(text, "%sinline result_t lower(%s acc, uint64 count, uint64 start) {\n",
+                     of_lanes ? "template <class A> " : "", of_lanes ? "A" : "acc_t");
     const char *convert = is_exact_extremum(c) ? "output_of_real<out_t>" : "output<out_t>::of";
     if (c->per_result == 2) {
         tally_text_print(text, "    return {%s(widest(acc.a0)), %s(widest(acc.a1))};\n}\n", convert, convert);
@@ -215,6 +217,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
                    {"FOLD_BLOCKS", s->fold_blocks},
+                   {"FEW_BLOCK", s->few_threads},
+                   {"LOWERS_CHEAPLY", tally_cuda_lowers_cheaply(c)},
                    {"LOWERS_DIRECTLY", tally_cuda_lowers_directly(c)},
                    {"CUT_BYTES", s->cut_bytes},
                    {"WAVE_RING", s->wave.ring},

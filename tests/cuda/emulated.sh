@@ -23,6 +23,9 @@ sum/axis/reduce/f32/fast
 sum/segments/reduce/f32/fast
 count_nonzero/segments/reduce/i32/fast --quick
 argmin/keys/reduce/i32/fast
+sum/keys/reduce/f64/fast many
+sum/segments/reduce/f64/fast
+max/segments/reduce/i16/fast many
 sum/all_values/inclusive/f32/fast
 argmin/all_values/inclusive/i32/fast
 sum/all_values/reverse_exclusive/i32/fast

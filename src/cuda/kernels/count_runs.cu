@@ -1,7 +1,5 @@
 /* The launches before a reduction by keys whose outputs may be too small. */
 
-enum { REFUSED_RUNS = 4 /* TALLY_GPU_REFUSED_RUNS of gpu/plan.h */ };
-
 /* Adds up the number of runs. */
 extern "C" __global__ void __launch_bounds__(BLOCK) count_runs(groups_args p) {
     uint32 mine = 0;

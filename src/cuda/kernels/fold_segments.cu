@@ -159,7 +159,6 @@ inline void go_on(tile_memory &s, const groups_args &p, const tile &t, const til
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p) {
     __shared__ alignas(128) uint8 memory[BUFFERS][PLACE], seconds[BUFFERS][HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
-    let_next_start();
     const uint64 chunk = blockIdx.x, first = chunk * p.chunk;
     const uint64 last = first + p.chunk < p.tiles ? first + p.chunk : p.tiles;
     auto tile_at = [&](uint64 number) {
@@ -168,12 +167,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         const uint32 buffer = (uint32)number % BUFFERS;
         return tile{at, count, memory[buffer], seconds[buffer]};
     };
-    const uint32 refused = p.told->refused;
     table where = {~0ull - WARP, 0};
     tile t = tile_at(first);
     tile_groups g;
     fetch_tile(p, t);
     close_copies();
+    wait_for_last(); /* offsets are checked */
+    let_next_start();
+    const uint32 refused = load_ahead(&p.told->refused);
     const uint64 from = where.first_of(p, first);
     g.look_up(p, from, where.first_of(p, first + 1));
     open_segment open = {identity_as<acc_t>(), false};
@@ -212,13 +213,61 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         p.cuts[chunk].after.write(open.acc);
 }
 
-/* The launch before: checks the offsets, unless that is done while running, and finds the first segment
- * of each tile. */
+/* ---- the launch before ---- */
+
+enum { FEW = 4 /* tiles in whose first a thread writes the segment by itself */ };
+
+/* Segment 'number' is the first that begins in tiles [from, to) or behind them. All lanes of a warp call this. */
+inline void place(const groups_args &p, uint64 number, uint64 from, uint64 to) {
+    const bool are_many = from + FEW < to;
+    if (!are_many)
+        for (; from < to; from++)
+            p.first[from] = number;
+    for (uint32 lanes = __ballot_sync(ALL_LANES, are_many); lanes; lanes &= lanes - 1) {
+        const int which = __ffs(lanes) - 1;
+        const uint64 value = __shfl_sync(ALL_LANES, number, which), end = __shfl_sync(ALL_LANES, to, which);
+        for (uint64 k = __shfl_sync(ALL_LANES, from, which) + threadIdx.x % WARP; k < end; k += WARP)
+            p.first[k] = value;
+    }
+}
+
+/* Checks the offsets, and finds the first segment of each tile from those of its neighbours. */
+inline findings place_all(const groups_args &p) {
+    enum { AT_A_TIME = 4 };
+    findings f = {NOT_FOUND, NOT_FOUND};
+    const uint64 me = blockIdx.x * (uint64)BLOCK + threadIdx.x, stride = gridDim.x * (uint64)BLOCK;
+    for (uint64 done = 0; done <= p.segments; done += AT_A_TIME * stride) {
+        index_t begin[AT_A_TIME], end[AT_A_TIME];
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++) {
+            const uint64 g = done + k * stride + me, there = g < p.segments ? g : p.segments;
+            begin[k] = offset_at(p, there ? there - 1 : 0);
+            end[k] = offset_at(p, there);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_A_TIME; k++) {
+            const uint64 g = done + k * stride + me;
+            if (g && g <= p.segments)
+                look_at(&f, g - 1, begin[k], end[k], p.n);
+            else if (g == p.segments && (uint64)end[k] > p.n)
+                f.bad = g;
+            const uint64 from = g ? (uint64)begin[k] / TILE + 1 : 0;
+            const uint64 to = g < p.segments ? (uint64)end[k] / TILE + 1 : p.tiles;
+            place(p, g, from, g > p.segments ? 0 : to < p.tiles ? to : p.tiles);
+        }
+    }
+    return f;
+}
+
+/* Unless offsets are checked while running: then only the tiles' first segments are searched for. */
 extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p) {
-    if (p.check_before)
-        tell(look_at_all(p.offsets, p.segments, p.n), p.refuses_empty, &p.told->refused, &p.told->not_bad);
-    else if (blockIdx.x == 0 && threadIdx.x == 0 &&
-             (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments)))
+    let_next_start();
+    if (p.check_before) {
+        tell(place_all(p), p.refuses_empty, &p.told->refused, &p.told->not_bad);
+        return;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0 &&
+        (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments)))
         p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
     for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
         p.first[k] = first_from(p.offsets, p.segments, k * TILE);

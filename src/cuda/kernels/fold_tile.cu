@@ -227,9 +227,24 @@ inline uint32 head_before(const tile_memory &s, uint32 at) {
     return word * WARP + WARP - 1 - __clz(bits);
 }
 
+/* For what may already be wide. */
+template <class A> struct widened {
+    static acc_t of(const lane_t &lane) {
+        return widen(lane);
+    }
+};
+template <> struct widened<acc_t> {
+    static acc_t of(const acc_t &acc) {
+        return acc;
+    }
+};
+
 /* The result of 'acc', of elements [begin, end) of the tile. */
-inline result_t result_of(const tile &t, const acc_t &acc, uint32 begin, uint32 end) {
-    return lower(acc, end - begin, t.first + begin);
+template <class A> inline result_t result_of(const tile &t, const A &acc, uint32 begin, uint32 end) {
+    if constexpr (LOWERS_CHEAPLY)
+        return lower(acc, end - begin, t.first + begin);
+    else
+        return lower(widened<A>::of(acc), end - begin, t.first + begin);
 }
 
 /* A thread's items, in registers. */
@@ -255,13 +270,26 @@ struct thread_items {
     }
 };
 
+inline uint32 or_lanes(uint32 value) {
+#if TALLY_ARCHITECTURE >= 80
+    return __reduce_or_sync(ALL_LANES, value);
+#else
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        value |= __shfl_xor_sync(ALL_LANES, value, d);
+    return value;
+#endif
+}
+
 /* Folds a tile that has heads, 'all' of them. results[k] becomes the result of the group that the k-th head begins, as
  * far as it lies in the tile. All threads of the block call this; the tile's ends are known after the next barrier. */
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
+    constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
     constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, begin = threadIdx.x * ITEMS;
-    const uint32 there = t.count <= begin ? 0 : t.count - begin < ITEMS ? t.count - begin : (uint32)ITEMS;
-    const uint32 mine = s.heads[begin / WARP] >> begin % WARP & (ITEMS < WARP ? (1u << ITEMS % WARP) - 1 : ~0u);
+    uint32 mine = s.heads[begin / WARP] >> begin % WARP & (ITEMS < WARP ? (1u << ITEMS % WARP) - 1 : ~0u);
+    if (t.count < TILE && t.count / ITEMS == threadIdx.x) /* what lies behind the input is one more group, of no result */
+        mine |= 1u << t.count % ITEMS;
     const uint32 rank = rank_of(s, begin);
     result_t *results = (result_t *)t.x;
     thread_items items;
@@ -270,21 +298,41 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
 
     running<lane_t> run;
     lane_t first = identity_as<lane_t>();
-    uint32 number = rank, start = 0;
-#pragma unroll UNROLLED
-    for (int k = 0; k < ITEMS; k++) {
-        if (mine >> k & 1) {
-            if (number == rank)
-                first = run.sum();
+    uint32 start = 0;
+    result_t *to = results + rank;
+    const uint32 later = mine & (mine - 1), earliest = mine ^ later, number = rank + __popc(mine);
+    const uint32 any = or_lanes(mine);
+    auto step = [&](int k, uint32 heads) {
+        const uint32 bit = 1u << k;
+        if (LOWERS_CHEAPLY) { /* without a branch, which most steps of a warp would take */
+            if (later & heads & bit)
+                *to++ = result_of(t, run.sum(), start, begin + k);
+            first = earliest & heads & bit ? run.sum() : first;
+            start = NEEDS_START && heads & bit ? begin + k : start;
+            run = heads & bit ? running<lane_t>() : run;
+        } else if (heads & bit) {
+            if (later & bit)
+                *to++ = result_of(t, run.sum(), start, begin + k);
             else
-                results[number - 1] = result_of(t, widen(run.sum()), start, begin + k);
-            number++;
+                first = run.sum();
             start = begin + k;
             run = {};
         }
-        if (k < there)
-            items.add_to(run, t, k);
+        items.add_to(run, t, k);
+    };
+#pragma unroll UNROLLED
+    for (int k = 0; k < ITEMS; k += STEPS) {
+        if (any >> k & ((1u << STEPS) - 1)) {
+#pragma unroll
+            for (int j = 0; j < STEPS; j++)
+                step(k + j, mine);
+        } else {
+#pragma unroll
+            for (int j = 0; j < STEPS; j++)
+                step(k + j, 0);
+        }
     }
+    start = mine ? begin + WARP - 1 - __clz(mine) : 0;
 
     /* since the last head up to each lane, in the warp */
     const uint32 lanes = __ballot_sync(ALL_LANES, mine != 0), before_lane = lanes & ((1u << lane) - 1);
@@ -325,6 +373,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
         if (!lanes)
             acc = combine(carry, acc);
         *(acc_t *)s.after = acc;
-        results[all - 1] = result_of(t, acc, NEEDS_START ? head_before(s, TILE) : 0, t.count);
+        if (t.count == TILE)
+            results[all - 1] = result_of(t, acc, NEEDS_START ? head_before(s, TILE) : 0, TILE);
     }
 }

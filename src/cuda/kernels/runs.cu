@@ -14,6 +14,8 @@ inline uint64 add_lanes(uint64 value) {
     return value;
 }
 
+enum { REFUSED_RUNS = 4 /* TALLY_GPU_REFUSED_RUNS of gpu/plan.h */ };
+
 inline bool is_head(const groups_args &p, uint64 at) {
     return at == 0 || load(p.keys + at) != load(p.keys + at - 1);
 }

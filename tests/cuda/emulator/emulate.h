@@ -162,6 +162,14 @@ inline int __all_sync(unsigned mask, bool vote) {
     return __ballot_sync(mask, vote) == 0xffffffffu;
 }
 #if EMULATE_ARCHITECTURE >= 80
+inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
+    const emulate_word *values = emulate::exchange("__reduce_or_sync", mask, value);
+    unsigned all = 0;
+    for (int k = 0; k < 32; k++)
+        if (mask >> k & 1)
+            all |= (unsigned)values[k];
+    return all;
+}
 inline int __reduce_max_sync(unsigned mask, int value) {
     const emulate_word *values = emulate::exchange("__reduce_max_sync", mask, value);
     int most = value;

@@ -262,6 +262,10 @@ static void arrive_in_cluster(void) {
     if (++first->arrived == launch->block * cluster) {
         first->arrived = 0;
         first->in_cluster++;
+        bool marks[MOST_THREADS];
+        memset(marks, 1, sizeof marks);
+        for (unsigned b = 0; b < cluster && finds_races; b++)
+            races_meet(first[b].races, marks);
     }
 }
 
