@@ -159,5 +159,6 @@ bool tally_cuda_lowers_cheaply(const tally_computation *c) {
 
 bool tally_cuda_sums_bytes(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->desc.grouping == TALLY_ALL_VALUES && c->entry &&
-           c->monoid == TALLY_MONOID_sum && tally_cuda_lowers_directly(c) && c->in_bytes == 1 && c->out_bytes == 1;
+           c->monoid == TALLY_MONOID_sum && tally_cuda_lowers_directly(c) && c->in_bytes == 1 && c->out_bytes == 1 &&
+           !tally_dtype_is_float(c->desc.in) && !tally_dtype_is_float(c->desc.out);
 }

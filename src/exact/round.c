@@ -46,15 +46,15 @@ static uint64_t round_bits(unrounded u, const format *f) {
 }
 
 static void store(uint64_t bits, const format *f, void *value) {
-    if (f->bits == 64) {
-        memcpy(value, &bits, sizeof bits);
-    } else if (f->bits == 32) {
-        const uint32_t narrow = (uint32_t)bits;
-        memcpy(value, &narrow, sizeof narrow);
-    } else {
-        const uint16_t narrow = (uint16_t)bits;
-        memcpy(value, &narrow, sizeof narrow);
-    }
+    const uint32_t four = (uint32_t)bits;
+    const uint16_t two = (uint16_t)bits;
+    const uint8_t one = (uint8_t)bits;
+    memcpy(value,
+           f->bits == 64   ? (const void *)&bits
+           : f->bits == 32 ? (const void *)&four
+           : f->bits == 16 ? (const void *)&two
+                           : &one,
+           (size_t)f->bits / 8);
 }
 
 /* Shifts the top bit of leading into place; the bits that come in below are zero, so nothing may follow yet. */

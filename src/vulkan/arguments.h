@@ -31,7 +31,8 @@ typedef struct tally_vulkan_control {
 enum { TALLY_VULKAN_ARGUMENT_BYTES = 128 };
 _Static_assert(sizeof(tally_vulkan_arguments) == TALLY_VULKAN_ARGUMENT_BYTES, "every device takes so many bytes");
 
-/* Adds the blocks of the kernels, with the same members at the same offsets. */
+/* Adds the blocks of the kernels, with the same members at the same offsets. The text does not compile if a member has
+ * another size than on the host. */
 void tally_vulkan_arguments_add(tally_text *text);
 
 #endif
