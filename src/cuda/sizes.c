@@ -105,6 +105,15 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.narrow_threads = s->scan.threads + WARP;
 }
 
+/* An entry of waves.cu. */
+static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *s) {
+    const bool needs_start = tally_cuda_needs_start(c);
+    if (s->slot_bytes <= 8 && !needs_start)
+        return s->slot_bytes == 4 ? 8 : 16;
+    const unsigned words = s->slot_bytes / 4 + (needs_start ? 2 : 0);
+    return s->slot_bytes <= 32 ? 16 * ((words + 2) / 3) : s->record_bytes + 16;
+}
+
 /* ---- reductions by segments and keys ---- */
 
 enum {
@@ -217,8 +226,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
-    const bool in_one_access = s->slot_bytes <= 8 && !tally_cuda_needs_start(c);
-    s->entry_bytes = !in_one_access ? s->record_bytes + 16 : s->slot_bytes == 4 ? 8 : 16;
+    s->entry_bytes = entry_bytes(c, s);
     scan_sizes(c, architecture, acc, s);
     fold_sizes(c, architecture, s);
     exact_sizes(c, s);

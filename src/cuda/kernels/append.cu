@@ -83,8 +83,8 @@ struct lanes {
 };
 #endif
 
-/* Adds a vector of elements (and of the second input's, if there is one) that lanes are prepared for. 'index' is that of
- * the first. */
+/* Adds a vector of elements (and of the second input's, if there is one) that lanes are prepared for. 'index' is that
+ * of the first. */
 inline void add_prepared(lanes &l, const in_t *x, const in_t *y, uint64 index) {
 #pragma unroll
     for (int k = 0; k < VECTOR; k++)

@@ -214,6 +214,9 @@ inline float value_of(bf16 x) {
 }
 template <> struct output<bf16> {
     template <class V> static bf16 of(V x) {
+#if TALLY_ARCHITECTURE >= 80
+        return {bf16_of(to_odd_float(x))};
+#else
         uint32 bits = __float_as_uint(to_odd_float(x));
         bf16 r;
         if ((bits & 0x7fffffff) > 0x7f800000)
@@ -221,6 +224,7 @@ template <> struct output<bf16> {
         else
             r.bits = (uint16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
         return r;
+#endif
     }
 };
 inline void set_nan(bf16 *to) {
@@ -351,8 +355,8 @@ template <class T> inline T absolute(T x) {
     return x;
 }
 
-/* A whole number of up to 32 bits as the low bits of 2^52, without a conversion, of which a processor makes a quarter as
- * many as of additions. */
+/* A whole number of up to 32 bits as the low bits of 2^52, without a conversion, of which a processor makes a quarter
+ * as many as of additions. */
 inline double small_number(uint32 x) {
     return __longlong_as_double(0x4330000000000000ll | x) - 0x1p52;
 }
@@ -361,19 +365,34 @@ inline double reciprocal(double x) {
     const double r = reciprocal_nearby(x), rest = __fma_rn(-x, r, 1.0);
     return __fma_rn(__fma_rn(rest, rest, rest), r, r);
 }
-/* p / q, of a q as above or 0, rounded as a division is; an infinite p stays. */
-inline double ratio(double p, double q) {
-    const double r = reciprocal(q), near = p * r, nearest = __fma_rn(__fma_rn(-q, near, p), r, near);
-    return q == 0 ? 0 : is_nan(nearest) ? near : nearest;
+/* p / q of a q as above, or of two zeros, for which it is 0. If IsRounded, it is rounded as a division is, else it may
+ * be wrong by an ulp or two. An infinite p stays. */
+template <bool IsRounded> inline double ratio(double p, double q) {
+    q = __double2hiint(q) == 0 ? 1 : q;
+    const double r = reciprocal(q), near = p * r;
+    if (!IsRounded)
+        return near;
+    const double nearest = __fma_rn(__fma_rn(-q, near, p), r, near);
+    return is_nan(nearest) ? near : nearest;
+}
+
+/* The square root: rounded as IEEE's, or to an ulp, by two of Newton's steps from an approximation. Those are not for
+ * subnormals, whose roots are below what a narrower type can hold. */
+template <bool IsRounded> inline double root(double x) {
+    if (IsRounded)
+        return sqrt(x);
+    const double r = inverse_root_nearby(x), half_r = 0.5 * r, near = x * r;
+    const double nearer = __fma_rn(__fma_rn(-near, near, x), half_r, near);
+    return x >= 0x1p-1022 && x <= GREATEST_FINITE<double> ? __fma_rn(__fma_rn(-nearer, nearer, x), half_r, nearer) : x;
 }
 
 /* e^x for x <= 0. The hardware's powers of 2 have errors of about 2^-23; below 2^-126 they are 0. */
 inline float exp_below(float x) {
     return power_of_2(x * 1.4426950408889634f);
 }
-/* x = n ln 2 + r with |r| <= ln(2) / 2, and a polynomial of e^r, which is 1 + r + ... with an error of 2^-58 (by Lawson's
- * algorithm). The error is 0.6 of an ulp; below 2^-1021 the power is 0. The library's exp is as good and takes branches
- * for larger x. */
+/* x = n ln 2 + r with |r| <= ln(2) / 2, and a polynomial of e^r, which is 1 + r + ... with an error of 2^-58 (by
+ * Lawson's algorithm). The error is 0.6 of an ulp; below 2^-1021 the power is 0. The library's exp is as good and takes
+ * branches for larger x. */
 inline double exp_below(double x) {
     const double shifted = __fma_rn(x, 0x1.71547652b82fep0, 0x1.8p52), n = shifted - 0x1.8p52;
     const double r = __fma_rn(n, -0x1.abc9e3b39803fp-56, __fma_rn(n, -0x1.62e42fefa39efp-1, x));
@@ -398,9 +417,9 @@ template <class T> inline T sum_of_exps(T m, T s, T n, T t) {
     const T e = m == n ? T(1) : exp_below(m < n ? m - n : n - m);
     return m < n ? s * e + t : s + t * e;
 }
-/* A scan has a logarithm for each element, of which the hardware's, with an error of 2^-22, is the fast one. */
+/* Scans and groups have so many logarithms that they take the hardware's, whose error is 2^-22. */
 inline float logarithm(float x) {
-    return IS_SCAN ? log2_nearby(x) * 0.6931471805599453f : log(x);
+    return IS_SCAN || GROUPS == SEGMENTS || GROUPS == KEYS ? log2_nearby(x) * 0.6931471805599453f : log(x);
 }
 inline double logarithm(double x) {
     return log(x);
@@ -410,14 +429,14 @@ inline double logarithm(double x) {
 #define MAX(a, b)               larger(a, b)
 #define ABS(x)                  absolute(x)
 #define IS_NONZERO(x)           ((x) != 0)
-#define SQRT(x)                 sqrt(x)
+#define SQRT(x)                 root<sizeof(out_t) == 8>(x)
 #define LOG(x)                  logarithm(x)
 #define IS_FINITE(x)            ((x) - (x) == 0)
 #define ZERO_OR_NAN(x)          ((x) - (x))
 #define NOT_A_NUMBER            __longlong_as_double(0x7ff8000000000000ll)
 #define BEFORE_MIN(v, i, w, j)  goes_first((v) < (w), (w) < (v), v, i, w, j)
 #define BEFORE_MAX(v, i, w, j)  goes_first((v) > (w), (w) > (v), v, i, w, j)
-#define RATIO(p, q)             ratio(p, q)
+#define RATIO(p, q)             ratio<sizeof(out_t) == 8>(p, q)
 #define SUM_OF_EXPS(m, s, n, t) sum_of_exps(m, s, n, t)
 
 /* ---- accumulators ---- */

@@ -33,6 +33,14 @@ inline unsigned short f16_of(unsigned long long x) {
     return bits;
 }
 
+#if TALLY_ARCHITECTURE >= 80
+inline unsigned short bf16_of(float x) {
+    unsigned short bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+#endif
+
 /* ---- the smaller and the larger, NaN if one of them is ---- */
 
 #if TALLY_ARCHITECTURE >= 80
@@ -64,6 +72,12 @@ inline float log2_nearby(float x) {
 inline double reciprocal_nearby(double x) {
     double r;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    return r;
+}
+/* 1 / sqrt(x), likewise. */
+inline double inverse_root_nearby(double x) {
+    double r;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
     return r;
 }
 

@@ -4,11 +4,11 @@ template <class A, class B> constexpr bool ARE_SAME = false;
 template <class A> constexpr bool ARE_SAME<A, A> = true;
 
 #if MOMENTS == 2
-/* The distances of the elements from a shift, and their squares, are added up, which needs no division per element, as a
- * running mean would. At the end, count times the square of the distance between the shift and the mean is subtracted,
- * which leaves the squares of the distances from the mean. The shift is the mean of what was added before, or the first
- * element. One of 'count' elements is at most sqrt(count - 1) standard deviations from their mean. So the squares are at
- * most 'count' times as large as the rest, and at most log2(count) of their 53 bits are lost. */
+/* The distances of the elements from a shift, and their squares, are added up, which needs no division per element, as
+ * a running mean would. At the end, count times the square of the distance between the shift and the mean is
+ * subtracted, which leaves the squares of the distances from the mean. The shift is the mean of what was added before,
+ * or the first element. One of 'count' elements is at most sqrt(count - 1) standard deviations from their mean. So the
+ * squares are at most 'count' times as large as the rest, and at most log2(count) of their 53 bits are lost. */
 template <class A, class L = A> struct running {
     double before = 0; /* elements that the sum began with */
     double shift = 0, distances = 0, squares = 0;
@@ -25,13 +25,14 @@ template <class A, class L = A> struct running {
         squares = acc.a3 + rest * distances;
         zero = is_nan(acc.a3) ? acc.a3 : 0;
     }
-    void shift_to(value_t x) {
-        shift = (double)x;
+    /* Tells an element near the others before the first is added. A caller that knows one spares every add() a test. */
+    void begin(value_t x) {
+        if (!has_shift)
+            shift = (double)x;
         has_shift = true;
     }
     void add(value_t x, value_t, uint64) {
-        if (!has_shift)
-            shift_to(x);
+        begin(x);
         const double away = (double)x - shift;
         distances += away;
         squares += away * away;
@@ -51,17 +52,16 @@ template <class A, class L = A> struct running {
         count += move(count);
     }
     A sum() const {
+        if (count == 0 && before == 0)
+            return identity_as<A>();
         A r = identity_as<A>();
         r.a0 = before + small_number(count);
-        const double mean = distances * reciprocal(r.a0), of_shift = distances * mean;
-        if (r.a0 == 0)
-            return identity_as<A>();
         r.a1 = shift;
-        r.a2 = mean;
-        if (IS_FINITE(squares)) /* a difference below 0 can only be rounding */
-            r.a3 = squares < of_shift ? 0 : squares - of_shift;
-        else
-            r.a3 = sizeof(value_t) == 8 ? zero + range<double>::highest() : squares - squares;
+        r.a2 = distances * reciprocal(r.a0);
+        const double rest = __fma_rn(-distances, r.a2, squares);
+        r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
+        if (sizeof(value_t) == 8 && !IS_FINITE(squares))
+            r.a3 = zero + range<double>::highest();
         return r;
     }
 };
@@ -71,6 +71,7 @@ template <class A, class L = A> struct running {
 
     running() = default;
     running(const A &acc) : acc(acc) {}
+    void begin(value_t) {}
     void add(value_t x, value_t y, uint64 i) {
         if constexpr (ARE_SAME<A, L>)
             acc = combine(acc, lift_as<A>(x, y, i));

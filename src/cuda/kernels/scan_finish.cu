@@ -63,6 +63,9 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
     }
 }
 
+/* Items behind the end may be added, too, as no result follows them. The number of items is then a constant. */
+constexpr bool ADDS_ABSENT = MOMENTS == 2 && !REVERSE;
+
 /* Writes a tile's results, which this team has put into the ring, to memory: the storer copies them in bulk if
  * possible, else the team writes them itself. */
 inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread) {
@@ -174,11 +177,14 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
 
     /* the sums within the stretch */
     running<lane_t> run;
+    if (!REVERSE)
+        run.begin(value_of(items[0]));
     lane_t kept[KEPT ? ITEMS : 1];
 #pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k)) {
             run = {};
+            run.begin(value_of(items[k]));
             at_column = p.before;
         }
         if (KEPT && !INCLUSIVE)
@@ -204,11 +210,19 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     const running<acc_t, lane_t> of_base = base;
     running<acc_t, lane_t> carried = left; /* if the sums within the stretch are not KEPT */
     uint64 start = open ? prefix.start() : t.first + before.start();
+    if (!REVERSE)
+        carried.begin(value_of(items[0]));
     uint8 *memory = s.tile[here.at];
     results_writer results;
     at_column = column;
-    if (!KEPT)
+    if (!KEPT && sizeof(acc_t) > 16) { /* registers could not hold them meanwhile */
+        const int shift = shift_of(p.x + t.low);
+        items.read(s.tile[here.at], shift, stretch);
+        if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
+            sync_some<FINISHERS>(OF_TEAMS + team);
+    } else if (!KEPT) {
         items.forget();
+    }
 #pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k)) {
@@ -216,6 +230,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
             start = first + k - absent;
             left = base;
             carried = of_base;
+            carried.begin(value_of(items[k]));
         }
         acc_t sum; /* up to the item */
         if (KEPT) {
@@ -223,7 +238,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         } else {
             if (!INCLUSIVE)
                 sum = carried.sum();
-            if (is_there(k))
+            if (ADDS_ABSENT || is_there(k))
                 add_item(carried, k);
             if (INCLUSIVE)
                 sum = carried.sum();
@@ -235,7 +250,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         at_column += is_there(k);
     }
     if (p.total && there && first + there == p.n)
-        p.total->write(KEPT ? combine(left, widen(run.sum())) : carried.sum());
+        p.total->write(KEPT || ADDS_ABSENT ? combine(left, widen(run.sum())) : carried.sum());
 
     hand_over(s, p, t, here, team, thread);
 }

@@ -20,7 +20,7 @@ inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     const uint32 vectors = (uint32)r.extent / VECTOR;
     lanes l;
 #if MOMENTS == 2
-    l.shift_to(value_of(load(r.x))); /* the same for all threads of the row, so that their sums can be added */
+    l.begin(value_of(load(r.x))); /* the same for all threads of the row, so that their sums can be added */
 #endif
     for (uint32 first = lane; first < vectors; first += ROW_LOADS * lanes_a_row) {
         in_t a[ROW_LOADS * VECTOR], b[ROW_LOADS * VECTOR];

@@ -57,17 +57,40 @@ typedef since_head<acc_t, uint64> record; /* of a tile, or of all before it */
  * thread that sees the tag has the value, too. The compiler would divide the access if the program did not use one of
  * its words, and might load the tag after the value. So unused words repeat the tag, and all words are checked. */
 #define IN_ONE_ACCESS (SLOT_BYTES <= 8 && !NEEDS_START)
+/* Up to 32 bytes take several accesses of 16 bytes, three words and the tag each. So all that a wave needs is on its
+ * way at once. Larger ones are read when their tag, written last, is there. */
+#define IN_ACCESSES (!IN_ONE_ACCESS && SLOT_BYTES <= 32)
 enum : uint32 { HEAD_BIT = 1u << 31 }; /* set in the first word that has the tag, if there is a head */
 
 struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
 #if IN_ONE_ACCESS
     uint32 word[ENTRY_BYTES / 4]; /* accumulator, tag and head, and of four words the tag again */
+#elif IN_ACCESSES
+    uint32 word[ENTRY_BYTES / 16][4]; /* the last of the first four has the head, too */
 #else
     slot_of<record, RECORD_BYTES> what;
     uint32 tag, unused[3];
 #endif
 };
 static_assert(sizeof(entry) == ENTRY_BYTES);
+
+#if IN_ACCESSES
+/* A record as words. */
+enum { ACCESSES = ENTRY_BYTES / 16, START_WORD = (sizeof(acc_t) + 3) / 4 };
+static_assert(START_WORD + 2 * NEEDS_START <= 3 * ACCESSES);
+inline record record_of(const uint32 (*word)[4]) {
+    uint32 words[3 * ACCESSES];
+    acc_t acc;
+    uint64 start = 0;
+#pragma unroll
+    for (int w = 0; w < 3 * ACCESSES; w++)
+        words[w] = word[w / 3][w % 3];
+    memcpy(&acc, words, sizeof acc);
+    if (NEEDS_START)
+        start = words[START_WORD] | (uint64)words[NEEDS_START ? START_WORD + 1 : 0] << 32;
+    return record::of(acc, word[0][3] & HEAD_BIT, start);
+}
+#endif
 
 inline void publish(entry *e, const record &r, uint32 tag) {
 #if IN_ONE_ACCESS
@@ -78,6 +101,17 @@ inline void publish(entry *e, const record &r, uint32 tag) {
         store_relaxed(e, word[0], word[1]);
     else
         store_relaxed(e, word[0], word[1], word[2], word[3]);
+#elif IN_ACCESSES
+    uint32 words[3 * ACCESSES] = {};
+    memcpy(words, &r.acc, sizeof(acc_t));
+    if (NEEDS_START) {
+        words[START_WORD] = (uint32)r.start();
+        words[NEEDS_START ? START_WORD + 1 : 0] = (uint32)(r.start() >> 32);
+    }
+#pragma unroll
+    for (int k = 0; k < ACCESSES; k++)
+        store_relaxed(e->word[k], words[3 * k], words[3 * k + 1], words[3 * k + 2],
+                      tag | (k == 0 && r.has_head() ? HEAD_BIT : 0));
 #else
     e->what.write(r);
     store_release(&e->tag, tag);
@@ -89,6 +123,8 @@ template <int Many, int Step = WARP> struct batch_of {
     enum { MANY = Many, ALL_THERE = (1 << MANY) - 1 };
 #if IN_ONE_ACCESS
     uint32 word[MANY][ENTRY_BYTES / 4];
+#elif IN_ACCESSES
+    uint32 word[MANY][ACCESSES][4];
 #else
     record whole;
     static_assert(MANY == 1);
@@ -119,6 +155,23 @@ template <int Many, int Step = WARP> struct batch_of {
                                                        (SLOT_BYTES == 4 || w[ENTRY_BYTES / 4 - 1] == tag));
             there |= (uint32)has_tag << k;
         }
+#elif IN_ACCESSES
+#pragma unroll
+        for (int k = 0; k < MANY; k++)
+            if (!(there >> k & 1) && first + k * Step < end)
+#pragma unroll
+                for (int a = 0; a < ACCESSES; a++) {
+                    uint32 *w = word[k][a];
+                    load_relaxed(entries[first + k * Step].word[a], w[0], w[1], w[2], w[3]);
+                }
+#pragma unroll
+        for (int k = 0; k < MANY; k++) {
+            bool has_tags = (word[k][0][3] & ~HEAD_BIT) == tag;
+#pragma unroll
+            for (int a = 1; a < ACCESSES; a++)
+                has_tags &= word[k][a][3] == tag;
+            there |= (uint32)(has_tags || first + k * Step >= end) << k;
+        }
 #else
         if (first >= end) {
             there = 1;
@@ -135,13 +188,15 @@ template <int Many, int Step = WARP> struct batch_of {
         acc_t acc;
         memcpy(&acc, word[k], sizeof(acc_t));
         return record::of(acc, word[k][SLOT_BYTES / 4] & HEAD_BIT, 0);
+#elif IN_ACCESSES
+        return record_of(word[k]);
 #else
         return whole;
 #endif
     }
 };
 /* Entries that a lane reads at a time: a warp's 160 are enough for one block on each of 132 multiprocessors. */
-enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS ? 5 : 1 };
+enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS ? 5 : !IN_ACCESSES ? 1 : ENTRY_BYTES > 32 ? 3 : 5 };
 typedef batch_of<ENTRIES_AT_ONCE> batch;
 
 #if !COMMUTES
@@ -158,25 +213,31 @@ inline record scan_warp(record sum) {
 }
 #endif
 
-/* Gives all lanes the warp's sum, added in any order. */
-inline acc_t fold_warp(acc_t sum) {
+/* Gives all lanes the warp's sums, added in any order. Those of several chains do not wait for each other. */
+template <int Chains> inline void fold_warps(acc_t (&sum)[Chains]) {
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2)
-        sum = combine(sum, by_words(sum, [=](uint32 w) { return __shfl_xor_sync(ALL_LANES, w, d); }));
-    return sum;
+#pragma unroll
+        for (int c = 0; c < Chains; c++)
+            sum[c] = combine(sum[c], by_words(sum[c], [=](uint32 w) { return __shfl_xor_sync(ALL_LANES, w, d); }));
+}
+inline acc_t fold_warp(acc_t sum) {
+    acc_t sums[1] = {sum};
+    fold_warps(sums);
+    return sums[0];
 }
 
 #if COMMUTES
-/* Adds up a batch that begins with entry 'at': its entries before 'end', from the last head among them on. */
-inline record fold_batch(const batch &few, uint32 at, uint32 end) {
-    uint32 lane = threadIdx.x % WARP, from = 0;
+/* Each lane's share of entries [from, end) of a batch that begins with entry 'at', from the last head among them on. */
+inline record share_of_batch(const batch &few, uint32 at, uint32 from, uint32 end) {
+    uint32 lane = threadIdx.x % WARP;
     bool found = false;
     uint64 start = 0;
     if (GROUPS != ALL) {
 #pragma unroll
         for (int k = 0; k < batch::MANY; k++) {
             uint32 index = at + k * WARP;
-            bool is_head = index + lane < end && few.get(k).has_head();
+            bool is_head = index + lane >= from && index + lane < end && few.get(k).has_head();
             uint32 heads = __ballot_sync(ALL_LANES, is_head);
             if (heads) {
                 from = index + 31 - __clz(heads);
@@ -192,14 +253,29 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
         if (index < end && index >= from)
             sum = combine(sum, few.get(k).acc);
     }
-    return record::of(fold_warp(sum), found, start);
+    return record::of(sum, found, start);
+}
+inline record fold_batch(const batch &few, uint32 at, uint32 end) {
+    record share = share_of_batch(few, at, 0, end);
+    share.acc = fold_warp(share.acc);
+    return share;
 }
 #endif
 
 /* Adds up a batch that begins with entry 'at' of the 'needed' ones of a wave. *base is the sum before the batch and
  * becomes the sum before the next one; *before becomes the sum before this block's tile, as far as it is known. */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
-#if COMMUTES
+#if COMMUTES && IN_ACCESSES
+    record low = share_of_batch(few, at, 0, blockIdx.x), high = share_of_batch(few, at, blockIdx.x, needed);
+    acc_t sum[2] = {low.acc, high.acc};
+    fold_warps(sum);
+    low.acc = sum[0];
+    high.acc = sum[1];
+    *base = join(*base, low);
+    if (at < blockIdx.x)
+        *before = *base;
+    *base = join(*base, high);
+#elif COMMUTES
     if (at < blockIdx.x)
         *before = join(*base, fold_batch(few, at, blockIdx.x));
     if (at + batch::MANY * WARP <= blockIdx.x)
@@ -229,7 +305,7 @@ template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint
     uint32 lane = threadIdx.x % WARP;
     record base = record::nothing(); /* before the wave */
     uint32 of_wave = 0;              /* the wave's place in the ring of waves */
-    enum { AHEAD = ENTRY_BYTES == 8 ? 3 : 2 }; /* waves at a time, as many as registers hold */
+    enum { AHEAD = IN_ACCESSES ? 1 : ENTRY_BYTES == 8 ? 3 : 2 }; /* waves at a time, as many as registers hold */
     auto needed_of = [&](uint64 turn) { return turn + 1 < turns ? gridDim.x : turn + 1 == turns ? blockIdx.x : 0; };
     batch few[AHEAD]; /* this wave's entries, and those being loaded while it is added up */
     auto entries_ahead = [&](int k) {

@@ -42,6 +42,10 @@ inline unsigned short f16_of(unsigned long long x) {
 }
 
 #if EMULATE_ARCHITECTURE >= 80
+inline unsigned short bf16_of(float x) {
+    const unsigned bits = __float_as_uint(x);
+    return x != x ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
 inline float min_or_nan(float a, float b) {
     if (a != a || b != b)
         return __uint_as_float(0x7fffffff);
@@ -63,6 +67,10 @@ inline float log2_nearby(float x) {
 }
 inline double reciprocal_nearby(double x) {
     return __longlong_as_double(__double_as_longlong(1 / x) & ~0xffffffffll);
+}
+
+inline double inverse_root_nearby(double x) {
+    return __longlong_as_double(__double_as_longlong(1 / __builtin_sqrt(x)) & ~0xffffffffll);
 }
 
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
