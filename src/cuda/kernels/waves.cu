@@ -57,8 +57,9 @@ typedef since_head<acc_t, uint64> record; /* of a tile, or of all before it */
  * thread that sees the tag has the value, too. The compiler would divide the access if the program did not use one of
  * its words, and might load the tag after the value. So unused words repeat the tag, and all words are checked. */
 #define IN_ONE_ACCESS (SLOT_BYTES <= 8 && !NEEDS_START)
-/* Up to 32 bytes take several accesses of 16 bytes, three words and the tag each. So all that a wave needs is on its
- * way at once. Larger ones are read when their tag, written last, is there. */
+/* Up to 32 bytes take several accesses of 16 bytes, of three words each. So all that a wave needs is on its way at once.
+ * The fourth word is the tag, exclusive-or the three: the check uses all words, also those that nothing else does.
+ * Larger sums are read when their tag, written last, is there. */
 #define IN_ACCESSES (!IN_ONE_ACCESS && SLOT_BYTES <= 32)
 enum : uint32 { HEAD_BIT = 1u << 31 }; /* set in the first word that has the tag, if there is a head */
 
@@ -66,7 +67,7 @@ struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
 #if IN_ONE_ACCESS
     uint32 word[ENTRY_BYTES / 4]; /* accumulator, tag and head, and of four words the tag again */
 #elif IN_ACCESSES
-    uint32 word[ENTRY_BYTES / 16][4]; /* the last of the first four has the head, too */
+    uint32 word[ENTRY_BYTES / 16][4]; /* the first tag has the head, too */
 #else
     slot_of<record, RECORD_BYTES> what;
     uint32 tag, unused[3];
@@ -78,6 +79,9 @@ static_assert(sizeof(entry) == ENTRY_BYTES);
 /* A record as words. */
 enum { ACCESSES = ENTRY_BYTES / 16, START_WORD = (sizeof(acc_t) + 3) / 4 };
 static_assert(START_WORD + 2 * NEEDS_START <= 3 * ACCESSES);
+inline uint32 tag_of(const uint32 *access) {
+    return access[0] ^ access[1] ^ access[2] ^ access[3];
+}
 inline record record_of(const uint32 (*word)[4]) {
     uint32 words[3 * ACCESSES];
     acc_t acc;
@@ -88,7 +92,7 @@ inline record record_of(const uint32 (*word)[4]) {
     memcpy(&acc, words, sizeof acc);
     if (NEEDS_START)
         start = words[START_WORD] | (uint64)words[NEEDS_START ? START_WORD + 1 : 0] << 32;
-    return record::of(acc, word[0][3] & HEAD_BIT, start);
+    return record::of(acc, tag_of(word[0]) & HEAD_BIT, start);
 }
 #endif
 
@@ -109,9 +113,13 @@ inline void publish(entry *e, const record &r, uint32 tag) {
         words[NEEDS_START ? START_WORD + 1 : 0] = (uint32)(r.start() >> 32);
     }
 #pragma unroll
-    for (int k = 0; k < ACCESSES; k++)
-        store_relaxed(e->word[k], words[3 * k], words[3 * k + 1], words[3 * k + 2],
-                      tag | (k == 0 && r.has_head() ? HEAD_BIT : 0));
+    for (int w = 0; w < 3 * ACCESSES; w++)
+        hide(words[w]); /* what the accumulator leaves between its members has one value from here */
+#pragma unroll
+    for (int k = 0; k < ACCESSES; k++) {
+        const uint32 *of = words + 3 * k, mark = tag | (k == 0 && r.has_head() ? HEAD_BIT : 0);
+        store_relaxed(e->word[k], of[0], of[1], of[2], mark ^ of[0] ^ of[1] ^ of[2]);
+    }
 #else
     e->what.write(r);
     store_release(&e->tag, tag);
@@ -166,10 +174,10 @@ template <int Many, int Step = WARP> struct batch_of {
                 }
 #pragma unroll
         for (int k = 0; k < MANY; k++) {
-            bool has_tags = (word[k][0][3] & ~HEAD_BIT) == tag;
+            bool has_tags = (tag_of(word[k][0]) & ~HEAD_BIT) == tag;
 #pragma unroll
             for (int a = 1; a < ACCESSES; a++)
-                has_tags &= word[k][a][3] == tag;
+                has_tags &= tag_of(word[k][a]) == tag;
             there |= (uint32)(has_tags || first + k * Step >= end) << k;
         }
 #else
