@@ -64,7 +64,7 @@ ALWAYS_INLINE double plain_log(double x) {
     sum = sum * z + 2.0 / 3;
     const double value = exponent * LN2_HIGH + (2 * s + (s * z * sum + exponent * LN2_LOW));
     const double otherwise = x == 0 ? -(double)INFINITY : x; /* infinity or NaN */
-    return (x > 0) & (x < (double)INFINITY) ? value : otherwise;
+    return ((x > 0) & (x < (double)INFINITY)) ? value : otherwise;
 }
 
 /* exp(x - m) for x <= m, and 1 where x is m, even if both are infinite. */
