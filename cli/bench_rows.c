@@ -41,6 +41,7 @@ __attribute__((format(printf, 2, 3))) static bool name(bench_row *row, const cha
     return true;
 }
 
+/* Each class of kernels, not each operator. */
 static const tally_op reductions[] = {TALLY_SUM, TALLY_MIN,   TALLY_MAX,  TALLY_ARGMAX,
                                       TALLY_DOT, TALLY_NORM2, TALLY_MEAN, TALLY_VAR};
 enum { REDUCTIONS = sizeof reductions / sizeof reductions[0] };

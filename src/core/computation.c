@@ -96,8 +96,8 @@ static tally_status decide_index(tally_computation *c) {
     }
     if (d->index == TALLY_DEFAULT)
         d->index = TALLY_I64;
-    if (d->grouping == TALLY_SEGMENTS && d->index != TALLY_I32 && d->index != TALLY_I64 && d->index != TALLY_U32 &&
-        d->index != TALLY_U64)
+    if (d->grouping == TALLY_SEGMENTS &&
+        (tally_dtype_is_float(d->index) || tally_dtype_size(d->index) < sizeof(uint32_t)))
         return tally_fail(TALLY_UNSUPPORTED, "offsets of type %s: they are i32, i64, u32 or u64",
                           tally_dtype_name(d->index));
     c->index_bytes = tally_dtype_size(d->index);

@@ -42,7 +42,7 @@ tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumul
                           tally_operators_with(TALLY_OPERATOR_ROUNDS_ONCE, names, sizeof names));
     if (!tally_dtype_is_float(in))
         return tally_fail(TALLY_UNSUPPORTED,
-                          "an accumulator of %s: they take f16, bf16, f32 and f64; sums of integers "
+                          "an accumulator of %s: they take floats; sums of integers "
                           "are exact without one",
                           tally_dtype_name(in));
     tally_accumulator *made;
@@ -109,7 +109,7 @@ tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally
     if (!tally_dtype_name(out))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_value: %d is not a type", (int)out);
     if (!tally_dtype_is_float(out))
-        return tally_fail(TALLY_UNSUPPORTED, "an accumulator's value as %s: it rounds to f16, bf16, f32 or f64",
+        return tally_fail(TALLY_UNSUPPORTED, "an accumulator's value as %s: it rounds to a float",
                           tally_dtype_name(out));
     tally_round_result(&accumulator->state, accumulator->op, out, value);
     return TALLY_OK;

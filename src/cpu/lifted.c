@@ -32,16 +32,9 @@ static bool lifts_by_conversion(tally_monoid monoid) {
 }
 
 static tally_dtype scanned_type(tally_dtype acc) {
-    switch (acc) {
-    case TALLY_I8:
-    case TALLY_I16:
-        return TALLY_I32;
-    case TALLY_U8:
-    case TALLY_U16:
-        return TALLY_U32;
-    default:
+    if (tally_dtype_is_float(acc) || tally_dtype_size(acc) >= sizeof(uint32_t))
         return acc;
-    }
+    return tally_dtype_is_signed(acc) ? TALLY_I32 : TALLY_U32;
 }
 
 /* Whether results are integers of at most 32 bits that keep the lowest bits of a sum or a product: 32 bits suffice. */

@@ -45,7 +45,7 @@
     typedef s_##tag e_##tag __attribute__((aligned(1), may_alias));
 #include "core/dtypes.def"
 
-/* Vectors of what is computed with, which is not all that is stored. */
+/* Vectors of the types that are computed with, which processors have. A type that is only stored, as f16, adds none. */
 typedef s_i8 v_i8 __attribute__((vector_size(VECTOR_BYTES)));
 typedef s_i16 v_i16 __attribute__((vector_size(VECTOR_BYTES)));
 typedef s_i32 v_i32 __attribute__((vector_size(VECTOR_BYTES)));

@@ -184,7 +184,8 @@ void place(inout levels s, int high) {
 
 /* -0 as a vector. */
 uvec4 minus_zeros() {
-    return IN_LOG == 3 ? uvec4(0, 0x80000000u, 0, 0x80000000u) : uvec4(IN_LOG == 2 ? 0x80000000u : 0x80008000u);
+    const uint word = IN_LOG == 0 ? 0x80808080u : IN_LOG == 1 ? 0x80008000u : 0x80000000u;
+    return IN_LOG == 3 ? uvec4(0, word, 0, word) : uvec4(word);
 }
 
 /* False, with nothing done: they are not zeros, but NaNs among zeros. */
@@ -301,7 +302,7 @@ uvec4 load_or_none(address x, uint first, uint end, wide apart, bool neighbours)
         else if (log == 2)
             loaded[k] = bits.x;
         else
-            loaded[k >> 1] ^= (bits.x ^ 0x8000u) << 16u * (k & 1u);
+            loaded[k << log >> 2] ^= (bits.x ^ sign_bit(IN).x) << (8u << log) * (k & 3u >> log);
     }
     return loaded;
 }
@@ -316,7 +317,7 @@ void add_stretch(address x, address y, uint count, wide apart) {
     uvec4 some[UNROLL];
     /* Whole aligned vectors have a loop of their own. Loads of other vectors take registers, and then fewer threads fit
      * a processor to wait for memory. On an H200 sums of f32 took 0.76 of the time this way, of f64 0.69, but of f16
-     * 1.6 times as long. So elements of two bytes, which take more instructions, have one loop. */
+     * 1.6 times as long. So elements of up to two bytes, which take more instructions, have one loop. */
     if (IN_LOG > 1 && neighbours && (x.x & 15u) == 0)
         for (; at + step <= count; at += step) {
             const uint first = at + part * vector;
@@ -328,7 +329,7 @@ void add_stretch(address x, address y, uint count, wide apart) {
         }
     for (; at < count; at += step) {
         const uint first = at + part * vector;
-        if (IN_LOG == 1 && neighbours && at + step <= count)
+        if (IN_LOG <= 1 && neighbours && at + step <= count)
             load_vectors(element_at(x, first), team_size, UNROLL, some);
         else
             UNROLLED for (uint v = 0; v < UNROLL; v++)
