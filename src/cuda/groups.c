@@ -55,9 +55,7 @@ static void cut_for_waves(const tally_cuda_sizes *sizes, uint64_t resident, tall
 
 static void cut_for_blocks(bool keys, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
-    cut->folds.chunk =
-        keys ? 1
-             : divide_up(tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
+    cut->folds.chunk = keys ? 1 : divide_up(tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
     cut->folds.chunks = divide_up(tiles, cut->folds.chunk);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     if (!keys)
