@@ -204,7 +204,7 @@ template <int Many, int Step = WARP> struct batch_of {
     }
 };
 /* Entries that a lane reads at a time: a warp's 160 are enough for one block on each of 132 multiprocessors. */
-enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS ? 5 : !IN_ACCESSES ? 1 : ENTRY_BYTES > 32 ? 3 : 5 };
+enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS || IN_ACCESSES ? 5 : 1 };
 typedef batch_of<ENTRIES_AT_ONCE> batch;
 
 #if !COMMUTES
