@@ -3,9 +3,10 @@
  * (Mattern 1989). Each byte remembers who wrote it last and who has read it since (FastTrack, Flanagan and Freund 2009;
  * of unordered readers the last three).
  *
- * Only __syncthreads, named barriers, __syncwarp, mbarriers and a cluster's barriers order threads. Shuffles and votes do not, because they
- * order no memory. One more party of the block makes asynchronous copies; a thread that waits for copies is assumed to
- * have waited for all that have begun. Atomics are not checked, nor is other blocks' shared memory. */
+ * Only __syncthreads, named barriers, __syncwarp, mbarriers and a cluster's barriers order threads. Shuffles and votes
+ * do not, because they order no memory. One more party of the block makes asynchronous copies; a thread that waits for
+ * copies is assumed to have waited for all that have begun. Atomics are not checked, nor is other blocks' shared
+ * memory. */
 #ifndef TALLY_TEST_EMULATOR_RACES_H
 #define TALLY_TEST_EMULATOR_RACES_H
 
