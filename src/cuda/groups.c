@@ -17,7 +17,8 @@ enum {
     MOST_WORDS_LOG =
         31, /* 2^31 elements: with fewer, bits are written without being cleared first (segment_words.cu) */
     CROWD_BLOCKS =
-        8, /* per processor at most, that write the results of masses of empty segments: few inputs have any */
+        8,         /* per processor at most, that write the results of masses of empty segments: few inputs have any */
+    SEARCHERS = 8, /* as in mark_segments.cu */
     MOST_WARP_CHUNKS = 32768, /* 8448 took up to 9% longer */
     MANY = 32 /* mean elements of a segment, up to which bits are made; with 8 segments of 16 took 1.2 times as long */
 };
@@ -238,7 +239,8 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
-    const uint64_t looks = l->args->shape.segments / LOOKS, searching = cut->folds.chunks / TALLY_CUDA_FOLD_BLOCK + 1;
+    const uint64_t looks = l->args->shape.segments / LOOKS,
+                   searching = cut->folds.chunks * SEARCHERS / TALLY_CUDA_FOLD_BLOCK + 1;
     tally_cuda_warps_args args = {.x = tally_cuda_address(l->args->x),
                                   .out = tally_cuda_address(l->args->out),
                                   .offsets = tally_cuda_address(l->args->offsets),
