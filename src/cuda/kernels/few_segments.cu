@@ -1,6 +1,6 @@
-/* Reductions of few elements by segments, in one launch of one block, or of one cluster (sm_90 and later). Its threads
- * check all offsets first. Then 2^lane_bits neighbouring lanes share a segment. One that is much longer than the others
- * waits in a list, for the whole block. */
+/* Reductions of few elements by segments, in one launch of one block, or of one cluster (sm_90 and later). Some lanes of a
+ * warp share a segment; one that is much longer than the others waits in a list, for the whole block. Nothing is written
+ * until all threads have told each other that the offsets are good. */
 
 enum {
     FEW_CLUSTER = 8, /* blocks at most */
@@ -54,8 +54,8 @@ inline findings share_findings(few_memory &s, const findings &mine) {
 }
 
 /* Returns whether they are good. The first thread tells the host. */
-inline bool check_offsets(few_memory &s, const groups_args &p) {
-    const findings f = share_findings(s, look_at_all(p.offsets, p.segments, p.n));
+inline bool are_good(few_memory &s, const groups_args &p, const findings &mine) {
+    const findings f = share_findings(s, mine);
     const bool is_bad = f.bad != NOT_FOUND, is_empty = p.refuses_empty && f.empty != NOT_FOUND;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         control told = control();
@@ -106,30 +106,48 @@ inline acc_t fold_lanes(acc_t acc, uint32 lanes) {
     return acc;
 }
 
-/* The segments of this block's lanes, in turn. Neighbouring ones are different blocks'. */
-inline void fold_by_lanes(few_memory &s, const groups_args &p, uint32 lanes) {
-    const uint32 lane = threadIdx.x % lanes, turn = gridDim.x * FEW_BLOCK / lanes, count = (uint32)p.segments;
-    for (uint32 done = 0; done < count; done += turn) {
-        const uint32 segment = done + threadIdx.x / lanes * gridDim.x + blockIdx.x;
-        uint32 begin = 0, end = 0;
-        bool is_mine = segment < count;
-        if (is_mine) {
-            begin = (uint32)begin_of(p, segment);
-            end = (uint32)begin_of(p, segment + 1);
-        }
-        const bool is_long = end - begin > lanes * TOO_LONG;
+/* The segment that some lanes share, in one of their turns. */
+struct turn {
+    uint32 segment;
+    uint64 begin, end;
+    bool is_there; /* and its offsets are good, so that its elements can be read */
+
+    static uint32 all(const groups_args &p) { /* segments of a turn */
+        return gridDim.x * FEW_BLOCK / (uint32)p.lanes;
+    }
+    static uint32 lane(const groups_args &p) {
+        return threadIdx.x % (uint32)p.lanes;
+    }
+    /* Neighbouring ones are different blocks'. */
+    void load_from(const groups_args &p, uint32 number, findings *f) {
+        segment = number * all(p) + threadIdx.x / (uint32)p.lanes * gridDim.x + blockIdx.x;
+        is_there = segment < p.segments;
+        if (!is_there)
+            return;
+        begin = begin_of(p, segment);
+        end = begin_of(p, segment + 1);
+        look_at(f, segment, (index_t)begin, (index_t)end, p.n);
+        is_there = begin <= end && end <= p.n;
+    }
+    /* The first lane has the result, unless the segment is listed: then it is there no more. All lanes of a warp call
+     * this. */
+    acc_t fold(few_memory &s, const groups_args &p) {
+        const uint32 lanes = (uint32)p.lanes;
         uint32 place = LISTED;
-        if (is_long && lane == 0)
+        if (is_there && lane(p) == 0 && end - begin > lanes * TOO_LONG)
             place = atomicAdd(&s.count, 1);
         if (place < LISTED)
-            s.list[place] = {segment, begin, end};
+            s.list[place] = {segment, (uint32)begin, (uint32)end};
         if (__shfl_sync(ALL_LANES, place, threadIdx.x % WARP / lanes * lanes) < LISTED)
-            is_mine = false;
-        const acc_t acc = fold_lanes(is_mine ? fold_share(p, begin, end, lane, lanes) : identity_as<acc_t>(), lanes);
-        if (is_mine && lane == 0)
+            is_there = false;
+        return fold_lanes(is_there ? fold_share(p, (uint32)begin, (uint32)end, lane(p), lanes) : identity_as<acc_t>(),
+                          lanes);
+    }
+    void put_result(const groups_args &p, const acc_t &acc) const {
+        if (is_there && lane(p) == 0)
             put(p.out + segment, lower(acc, end - begin, begin));
     }
-}
+};
 
 /* The listed ones, one after the other. */
 inline void fold_by_block(few_memory &s, const groups_args &p) {
@@ -163,9 +181,23 @@ extern "C" __global__ void __launch_bounds__(FEW_BLOCK) fold_few_segments(groups
     __syncthreads();
     wait_for_last();
     let_next_start();
-    if (!check_offsets(s, p))
+    const uint32 turns = ((uint32)p.segments + turn::all(p) - 1) / turn::all(p);
+    findings f = {NOT_FOUND, NOT_FOUND};
+    turn t;
+    if (!p.segments && (uint64)load(p.offsets) > p.n)
+        f.bad = 0;
+    for (uint32 k = 1; k < turns; k++)
+        t.load_from(p, k, &f);
+    t.load_from(p, 0, &f);
+    acc_t acc = t.fold(s, p); /* while others may still check */
+    if (!are_good(s, p, f))
         return;
-    fold_by_lanes(s, p, (uint32)p.lanes);
+    t.put_result(p, acc);
+    for (uint32 k = 1; k < turns; k++) {
+        t.load_from(p, k, &f);
+        acc = t.fold(s, p);
+        t.put_result(p, acc);
+    }
     __syncthreads();
     fold_by_block(s, p);
 }
