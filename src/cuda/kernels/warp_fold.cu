@@ -32,9 +32,13 @@ struct open_segment {
     }
 };
 
-/* The number of the segment that a head of the tile ends; 'begin' is where it began, if that is in the tile. */
-inline uint64 ended_by(const groups_args &p, const tile &t, const tile_heads &h, uint32 head, uint32 begin) {
-    return h.has_empty && head ? segment_at(p.offsets, h.from, h.to, t.first + begin) : h.from + head - 1;
+/* The number of the segment that a head of the tile ends; 'begin' is where it began, if that is in the tile and the
+ * offsets must be searched. */
+inline uint64 ended_by(const groups_args &p, const warp_memory &m, const tile &t, const tile_heads &h, uint32 head,
+                       uint32 begin) {
+    if (!h.has_empty || !head)
+        return h.from + head - 1;
+    return h.is_searched ? segment_at(p.offsets, h.from, h.to, t.first + begin) : h.from + m.segment_of[head - 1];
 }
 
 /* The segment that a lane's first head ends, over all stretches. */
@@ -88,7 +92,9 @@ inline joined join_stretches(const groups_args &p, const tile &t, const tile_hea
 constexpr bool IN_PLACE = LOWERS_DIRECTLY && ARE_SAME<result_t, decltype(lane_t::a0)>;
 
 /* Stores results that lie in shared memory side by side, from the k-th on. */
-template <bool AreMany> inline void put_results(const groups_args &p, const tile_heads &h, uint8 *results, uint32 k) {
+template <bool AreMany>
+inline void put_results(const groups_args &p, const warp_memory &m, const tile &t, const tile_heads &h, uint32 k) {
+    uint8 *const results = t.x;
     k += lane_number();
     result_t *to = p.out + (h.from - 1 + k);
     auto result_of = [&](uint32 byte) {
@@ -97,6 +103,11 @@ template <bool AreMany> inline void put_results(const groups_args &p, const tile
     };
     constexpr uint32 all = WARP * sizeof(lane_t); /* lanes' */
     const uint32 end = h.count * sizeof(lane_t);
+    if (h.has_empty) {
+        for (; k < h.count; k += WARP)
+            put(p.out + ended_by(p, m, t, h, k, 0), result_of(k * sizeof(lane_t)));
+        return;
+    }
     if (((uint64)to & (sizeof(result_t) - 1)) == 0) {
 #pragma unroll 4
         for (uint32 byte = k * sizeof(lane_t); byte < end; byte += all, to += WARP)
@@ -107,35 +118,35 @@ template <bool AreMany> inline void put_results(const groups_args &p, const tile
     }
 }
 
-/* If no segment is empty. Results take the elements' place. */
+/* If offsets need no search. Results take the elements' place. */
 template <bool AreMany>
-inline void fold_many(const groups_args &p, const tile &t, const tile_heads &h, const stretch_items &items,
-                      open_segment *o) {
+inline void fold_many(const groups_args &p, const warp_memory &m, const tile &t, const tile_heads &h,
+                      const stretch_items &items, open_segment *o) {
     const bool has_begun = o->began_here;
     const stretch s = fold_staged<AreMany>(items, h.mine, h.number, t.x);
     if (!IN_PLACE) { /* what is joined follows */
         __syncwarp();
-        put_results<AreMany>(p, h, t.x, 1);
+        put_results<AreMany>(p, m, t, h, 1);
         __syncwarp();
     }
     const joined j = join_stretches(p, t, h, s, o);
     if (j.ends && IN_PLACE)
         *(result_t *)result_at<AreMany>(t.x, h.number) = lower(j.acc, 0, 0);
     else if (j.ends)
-        put(p.out + h.from + h.number - 1, lower(j.acc, 0, 0));
+        put(p.out + ended_by(p, m, t, h, h.number, 0), lower(j.acc, 0, 0));
     if (IN_PLACE) {
         __syncwarp();
-        put_results<AreMany>(p, h, t.x, !has_begun); /* fold_cuts handles a segment that began in an earlier chunk */
+        put_results<AreMany>(p, m, t, h, !has_begun); /* fold_cuts handles a segment that began in an earlier chunk */
     }
 }
 
-inline void fold_tile(const groups_args &p, const tile &t, const tile_heads &h, open_segment *o) {
+inline void fold_tile(const groups_args &p, const warp_memory &m, const tile &t, const tile_heads &h, open_segment *o) {
     auto put_one = [&](uint32 number, uint32 begin, const acc_t &acc) {
-        put(p.out + ended_by(p, t, h, number, begin), lower(acc, 0, 0));
+        put(p.out + ended_by(p, m, t, h, number, begin), lower(acc, 0, 0));
     };
     const bool is_split = h.count == __popc(h.lanes);
     stretch s;
-    if (t.count == TILE && (is_split || !h.has_empty)) {
+    if (t.count == TILE && (is_split || !h.is_searched)) {
         stretch_items items;
         items.read(t);
         if (!h.lanes) {
@@ -145,11 +156,11 @@ inline void fold_tile(const groups_args &p, const tile &t, const tile_heads &h, 
         }
         o->gather();
         if (h.count > MANY_RESULTS) {
-            fold_many<true>(p, t, h, items, o);
+            fold_many<true>(p, m, t, h, items, o);
             return;
         }
         if (!is_split) {
-            fold_many<false>(p, t, h, items, o);
+            fold_many<false>(p, m, t, h, items, o);
             return;
         }
         s = fold_split(items, h.mine);
@@ -191,7 +202,7 @@ template <bool HasBits> inline void fold_tiles(const groups_args &p, warp_memory
         }
         const tile_heads h = source.find(p, m, t);
         source.look_ahead(p, m.in_slot(at + 1 == SLOTS ? 0 : at + 1));
-        fold_tile(p, t, h, &open);
+        fold_tile(p, m, t, h, &open);
         if (has.ends & ENDS)
             close_chunk(p, t, has.tile + 1 == (uint32)p.tiles, &open);
         __syncwarp();

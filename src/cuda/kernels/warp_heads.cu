@@ -4,12 +4,13 @@
 constexpr uint64 NOWHERE = ~0ull;
 
 struct tile_heads {
-    uint32 mine;     /* a bit an element of the lane's stretch */
-    uint32 lanes;    /* those that have any */
-    uint32 number;   /* heads in lanes before */
-    uint32 count;    /* heads in the tile */
-    bool has_empty;  /* segments, so that heads are not numbered as segments are */
-    uint64 from, to; /* offsets that lie in the tile */
+    uint32 mine;      /* a bit an element of the lane's stretch */
+    uint32 lanes;     /* those that have any */
+    uint32 number;    /* heads in lanes before */
+    uint32 count;     /* heads in the tile */
+    bool has_empty;   /* segments, so that heads are not numbered as segments are, but as segment_of says */
+    bool is_searched; /* there are so many empty ones that segment_of has nothing */
+    uint64 from, to;  /* offsets that lie in the tile */
 };
 
 inline void number_heads(tile_heads *h, uint32 word) {
@@ -74,7 +75,7 @@ template <bool HasBits> struct head_source {
 
     /* Takes a window of offsets: marks the heads among them and writes the results of empty segments. Returns the
      * number of offsets that lie in the tile. */
-    uint32 take(const groups_args &p, warp_memory &m, const tile &t, uint64 first, uint64 offset, bool *has_empty) {
+    uint32 take(const groups_args &p, warp_memory &m, const tile &t, uint64 first, uint64 offset, tile_heads *h) {
         const uint32 lane = lane_number();
         const uint64 next = from_above(offset, 1), at = offset - t.first;
         const bool is_in = lane < WINDOW && at < t.count;
@@ -83,11 +84,15 @@ template <bool HasBits> struct head_source {
             put(p.out + first + lane, lower(identity_as<acc_t>(), 0, 0));
         else if (is_in)
             atomicOr(&m.heads[at / WARP], 1u << at % WARP);
-        *has_empty |= __ballot_sync(ALL_LANES, is_empty) != 0;
-        return __popc(__ballot_sync(ALL_LANES, is_in));
+        const uint32 begin = __ballot_sync(ALL_LANES, is_in && !is_empty), all = __ballot_sync(ALL_LANES, is_in);
+        if (is_in && !is_empty)
+            m.segment_of[h->count + __popc(begin & (1u << lane) - 1)] = (uint16)(first + lane - h->from);
+        h->count += __popc(begin);
+        h->has_empty |= begin != all;
+        return __popc(all);
     }
     /* Several windows, until one is not all in the tile. */
-    void take_many(const groups_args &p, warp_memory &m, const tile &t, bool *has_empty) {
+    void take_many(const groups_args &p, warp_memory &m, const tile &t, tile_heads *h) {
         for (const uint64 begin = from; from - begin < CROWDED;) {
             uint64 offset[WINDOWS];
 #pragma unroll
@@ -95,14 +100,14 @@ template <bool HasBits> struct head_source {
                 offset[k] = offset_at(p, from + k * WINDOW + lane_number());
 #pragma unroll
             for (int k = 0; k < WINDOWS; k++) {
-                const uint32 taken = take(p, m, t, from, offset[k], has_empty);
+                const uint32 taken = take(p, m, t, from, offset[k], h);
                 from += taken;
                 if (taken < WINDOW)
                     return;
             }
         }
         search(p, m, t);
-        *has_empty = true;
+        h->has_empty = h->is_searched = true;
     }
     /* Masses of empty segments in one tile: fold_cuts writes their results. */
     void search(const groups_args &p, warp_memory &m, const tile &t) {
@@ -126,10 +131,10 @@ template <bool HasBits> struct head_source {
         } else if (__ballot_sync(ALL_LANES, window - t.first < t.count)) {
             m.heads[lane_number()] = 0;
             __syncwarp();
-            const uint32 taken = take(p, m, t, from, window, &h.has_empty);
+            const uint32 taken = take(p, m, t, from, window, &h);
             from += taken;
             if (taken == WINDOW)
-                take_many(p, m, t, &h.has_empty);
+                take_many(p, m, t, &h);
             load_window(p);
             __syncwarp();
             number_heads(&h, m.heads[lane_number()]);

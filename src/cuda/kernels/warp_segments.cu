@@ -41,6 +41,7 @@ struct warp_memory {
     alignas(128) uint8 slot[SLOTS][TILE * sizeof(in_t)];
     content has[SLOTS];
     uint32 heads[WARP];
+    uint16 segment_of[TILE]; /* heads' segments, from the tile's first one on: if some are empty */
 
     content in_slot(uint32 at) const {
         content c;
