@@ -8,6 +8,8 @@ enum {
     LOOKS = 16,            /* offsets, or keys, that a thread reads if there are many */
     LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
+    TILES_A_GROUP = 32, /* as in fold_runs.cu, with two words each */
+
     /* in one launch */
     FEW_OF_BLOCK = 1 << 12,   /* elements and segments, by one block */
     FEW_OF_CLUSTER = 1 << 16, /* by a cluster */
@@ -62,7 +64,7 @@ static void cut_for_blocks(bool keys, const tally_cuda_sizes *sizes, tally_cuda_
     if (!keys)
         cut->zeroed_bytes = cut->bytes;
     *(keys ? &cut->heads : &cut->first) =
-        tally_cuda_place(cut, (tiles + (keys ? 2 * divide_up(tiles, 32) : 0)) * sizeof(uint64_t));
+        tally_cuda_place(cut, (tiles + (keys ? 2 * divide_up(tiles, TILES_A_GROUP) : 0)) * sizeof(uint64_t));
     if (keys) /* blocks read each other's number of heads while they run */
         cut->zeroed_bytes = cut->bytes;
     cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);

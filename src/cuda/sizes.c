@@ -166,15 +166,23 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    const unsigned element = (unsigned)most(in, result) + (two ? in : 0); /* results take the elements' place */
-    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * (keys && c->index_bytes > 4 ? MOST_ITEMS / 2 : MOST_ITEMS);
+    /* By segments, results that are wider than elements have a place of their own, for a quarter as many; else tiles
+     * would have few elements. Of narrow ones a thread takes twice as many, because the work that a tile makes besides
+     * is the same. */
+    const bool in_place = keys || s->slot_bytes > 16 || result <= in;
+    const bool takes_twice =
+        !keys && s->slot_bytes <= 8 && tally_cuda_lowers_cheaply(c) && (in == 1 || (in == 2 && in_place));
+    const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
+    const unsigned items = takes_twice ? 2 * MOST_ITEMS : keys && c->index_bytes > 4 ? MOST_ITEMS / 2 : MOST_ITEMS;
+    s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
     while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
+    s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. Narrow elements need fewer: 7
      * blocks took 0.95 of the time of 5 for sums of f16 and of bytes on an H100, and 0.9 of 4 for argmax of i16. */
     s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : c->index_bytes > 4 ? 6 : 8 : s->slot_bytes <= 32 ? 4 : 2;
     if (!keys && in <= 2 && s->slot_bytes <= 16)
-        s->fold_blocks = 7;
+        s->fold_blocks = takes_twice && in == 2 ? 6 : 7;
     s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);

@@ -18,6 +18,7 @@ typedef struct tally_cuda_sizes {
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
     bool folds_in_waves;      /* wave_runs.cu instead of fold_runs.cu */
     unsigned fold_tile;       /* elements of a tile of a reduction by segments or keys */
+    unsigned fold_results;    /* that a tile has room for; as many as elements, if they take their place */
     unsigned few_blocks;      /* of the cluster that reduces few elements by segments; 1 where there are no clusters */
     unsigned few_threads;     /* of such a block */
     unsigned fold_blocks;     /* blocks of such a reduction that a multiprocessor must have registers for */

@@ -216,6 +216,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_SHARED_BYTES", s->scan.shared},
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
+                   {"FOLD_RESULTS", s->fold_results},
                    {"FOLD_BLOCKS", s->fold_blocks},
                    {"FEW_BLOCK", s->few_threads},
                    {"LOWERS_CHEAPLY", tally_cuda_lowers_cheaply(c)},

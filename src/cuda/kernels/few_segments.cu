@@ -1,6 +1,6 @@
-/* Reductions of few elements by segments, in one launch of one block, or of one cluster (sm_90 and later). Some lanes of a
- * warp share a segment; one that is much longer than the others waits in a list, for the whole block. Nothing is written
- * until all threads have told each other that the offsets are good. */
+/* Reductions of few elements by segments, in one launch of one block, or of one cluster (sm_90 and later). Some lanes
+ * of a warp share a segment; one that is much longer than the others waits in a list, for the whole block. Nothing is
+ * written until all threads have told each other that the offsets are good. */
 
 enum {
     FEW_CLUSTER = 8, /* blocks at most */

@@ -1,8 +1,8 @@
 /* Reductions by keys: of runs of neighbours whose keys are equal. One pass, a tile a block. A block finds the heads of
- * the runs in its tile, tells their number to the others as soon as the keys are there, and adds up what those before it
- * have told (decoupled look-back, Merrill and Garland 2016): that many results come before its own. The numbers are
- * integers, so that their sum does not depend on who was first. A block that is kept waiting too long counts for itself,
- * so nothing depends on which blocks run at a time. */
+ * the runs in its tile, tells their number to the others as soon as the keys are there, and adds up what those before
+ * it have told (decoupled look-back, Merrill and Garland 2016): that many results come before its own. The numbers are
+ * integers, so that their sum does not depend on who was first. A block that is kept waiting too long counts for
+ * itself, so nothing depends on which blocks run at a time. */
 
 /* And while blocks still look at it. */
 constexpr uint64 TOLD = 1ull << 63;  /* the number of heads in this tile is there */
@@ -18,9 +18,9 @@ inline uint64 heads_of(const groups_args &p, uint64 number) {
     return add_lanes(count);
 }
 
-/* Tiles come in groups of GROUP. A group has two words: TOLD_ONE for each tile that has told, plus their heads; and the sum
- * of all heads up to its end, once that is known. So a warp sees GROUP * GROUP tiles at a look: with a tile a lane the
- * blocks waited for a chain of 32 such looks at an H100. */
+/* Tiles come in groups of GROUP. A group has two words: TOLD_ONE for each tile that has told, plus their heads; and the
+ * sum of all heads up to its end, once that is known. So a warp sees GROUP * GROUP tiles at a look: with a tile a lane
+ * the blocks waited for a chain of 32 such looks at an H100. */
 enum { GROUP = WARP };
 constexpr uint64 TOLD_ONE = 1ull << 48;
 
@@ -101,7 +101,7 @@ struct runs_memory {
 
 /* A warp has consecutive words of 32 elements of the tile; a thread has a key of each in its registers. */
 enum { WORDS = HEAD_WORDS / WARPS };
-static_assert(WORDS <= WARP);
+static_assert(WORDS <= WARP && IS_IN_PLACE && HEAD_WORDS <= BLOCK);
 
 struct thread_keys {
     index_t key[WORDS], before; /* lane 31: the last one of the warp before */
@@ -111,16 +111,10 @@ struct thread_keys {
     }
     template <bool Aligned> void load_from(const index_t *from, uint32 count, bool is_first) {
         const uint32 first = first_of_warp() + threadIdx.x % WARP;
-        if (Aligned && count == TILE) {
 #pragma unroll
-            for (uint32 k = 0; k < WORDS; k++)
-                key[k] = __ldcs(from + first + k * WARP);
-        } else {
-#pragma unroll
-            for (uint32 k = 0; k < WORDS; k++)
-                if (first + k * WARP < count)
-                    key[k] = load_slowly(from + first + k * WARP);
-        }
+        for (uint32 k = 0; k < WORDS; k++)
+            if (first + k * WARP < count)
+                key[k] = Aligned ? __ldcs(from + first + k * WARP) : load_slowly(from + first + k * WARP);
         if (threadIdx.x % WARP == WARP - 1 && first_of_warp() <= count && !(is_first && threadIdx.x < WARP))
             before = Aligned ? from[(int)first_of_warp() - 1] : load_slowly(from + (int)first_of_warp() - 1);
     }
@@ -143,30 +137,29 @@ inline uint32 find_bits(const thread_keys &keys, uint32 count, bool is_first) {
     return lane >= WORDS || at >= count ? 0 : count - at < WARP ? mine & ((1u << (count - at)) - 1) : mine;
 }
 
-/* The keys of the runs that begin in the tile. bits: as find_bits gives them. */
-inline void write_keys(const tile_memory &s, uint32 bits, const thread_keys &keys, index_t *to) {
-    const uint32 lane = threadIdx.x % WARP;
+/* The keys of the runs that begin in the tile. */
+inline void write_keys(const tile_memory &s, const thread_keys &keys, index_t *to) {
+    const uint32 lane = threadIdx.x % WARP, first = threadIdx.x / WARP * WORDS;
     const bool aligned = is_aligned(to);
-    to += s.ranks[threadIdx.x / WARP * WORDS];
+    uint32 rank = s.ranks[first];
 #pragma unroll
     for (uint32 k = 0; k < WORDS; k++) {
-        const uint32 word = __shfl_sync(ALL_LANES, bits, k);
+        const uint32 word = s.heads[first + k];
         if (word >> lane & 1) {
-            index_t *at = to + __popc(word & ((1u << lane) - 1));
+            index_t *at = to + rank + __popc(word & ((1u << lane) - 1));
             if (aligned)
                 *at = keys.key[k];
             else
                 store_slowly(at, keys.key[k]);
         }
-        to += __popc(word);
+        rank += __popc(word);
     }
 }
 
 /* Writes the results of the runs that begin and end in the tile. */
 inline void put_runs(const tile &t, uint32 count, result_t *out) {
-    const result_t *results = (const result_t *)t.x;
     for (uint32 i = threadIdx.x; i < count; i += BLOCK)
-        put(out + i, results[i]);
+        put(out + i, t.results[i]);
 }
 
 /* Thread 0, when everything in the tile is folded. */
@@ -214,7 +207,7 @@ inline void tell_cluster(runs_memory &r, uint32 heads) {
     if (threadIdx.x == 0)
         r.heads_of[0] = heads;
 }
-/* Returns whether there is room for all runs, and how many are in the tiles before in r.before. All threads call this. */
+/* Returns whether there is room for all runs, and in r.before how many are in earlier tiles. All threads call this. */
 inline bool find_place(runs_memory &r, const groups_args &p) {
 #if TALLY_ARCHITECTURE >= 90
     if (gridDim.x > 1)
@@ -263,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     let_next_start();
     const uint64 number = blockIdx.x, first = number * TILE;
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const tile t = {first, count, memory, seconds};
+    const tile t = {first, count, memory, seconds, (result_t *)memory};
     thread_keys keys;
     if (is_aligned(p.keys))
         keys.load_from<true>(p.keys + first, count, first == 0);
@@ -306,7 +299,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     }
     __syncthreads();
     if (p.keys_out)
-        write_keys(s, mine, keys, p.keys_out + r.before);
+        write_keys(s, keys, p.keys_out + r.before);
     if (heads)
         put_runs(t, r.ends ? heads : heads - 1, p.out + r.before);
     if (threadIdx.x == 0)

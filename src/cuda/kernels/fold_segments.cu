@@ -1,11 +1,11 @@
-/* Reductions by segments. A block takes a chunk of consecutive tiles and copies the next tile while it folds one. It marks
- * where segments begin (fold_tile.cu). Each segment then finds its result by its head's number; an empty segment has no
- * head. Where a tile has millions of empty segments, each element searches the offsets for its segment instead, and the
- * last launch writes the results of the empty ones. */
+/* Reductions by segments. A block takes a chunk of consecutive tiles and copies the next tile while it folds one. It
+ * marks where segments begin (fold_tile.cu). Each segment then finds its result by its head's number; an empty segment
+ * has no head. Where a tile has millions of empty segments, each element searches the offsets for its segment instead,
+ * and the last launch writes the results of the empty ones. */
 enum { BUFFERS = 2, CROWDED = 16 * TILE /* segments, where a search for each element is faster */ };
 
-/* A position in the tile. Positions behind the tile give count + 1, and so do those before it: bad offsets that are only
- * found while the kernel runs must lead nowhere. */
+/* A position in the tile. Positions behind the tile give count + 1, and so do those before it: bad offsets that are
+ * only found while the kernel runs must lead nowhere. */
 inline uint32 position_in(const tile &t, index_t offset) {
     const uint64 at = (uint64)offset - t.first;
     return at <= t.count ? (uint32)at : t.count + 1;
@@ -81,8 +81,8 @@ inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, co
         if (at < t.count)
             atomicOr(&s.heads[at / WARP], 1u << at % WARP);
     };
-    if (threadIdx.x < HEAD_WORDS)
-        s.heads[threadIdx.x] = 0;
+    for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += BLOCK)
+        s.heads[w] = 0;
     __syncthreads();
     g.for_each(p, t, [&](uint64, uint32 begin, uint32 end) {
         if (begin < end)
@@ -94,9 +94,25 @@ inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, co
     return rank_heads(s);
 }
 
+/* If there is no room for the results of so many heads: a thread folds a segment. */
+inline void fold_short(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
+    g.for_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
+        if (begin < end && end <= t.count)
+            put(p.out + segment, lower(fold_part(t, {begin, end, 1}), end - begin, t.first + begin));
+    });
+    uint32 word = 0;
+    while (!s.heads[word])
+        word++;
+    const acc_t before = fold_together(t, 0, word * WARP + __ffs(s.heads[word]) - 1);
+    const acc_t after = fold_together(t, head_before(s, TILE), t.count);
+    if (threadIdx.x == 0) {
+        *(acc_t *)s.before = before;
+        *(acc_t *)s.after = after;
+    }
+}
+
 /* Writes the results of the segments that end in the tile in which they begin. */
-inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
-    const result_t *results = (const result_t *)t.x;
+inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g, bool are_put) {
     if (threadIdx.x == 0 && g.is_crowded())
         atomicOr(&p.told->crowded, 1);
     g.for_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
@@ -104,10 +120,10 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
             atomicOr(&p.told->crowded, 1);
         else if (begin == end)
             put(p.out + segment, lower(identity_as<acc_t>(), 0, t.first + begin));
-        else if (end <= t.count)
-            put(p.out + segment, results[rank_of(s, begin)]);
-        else
+        else if (end > t.count)
             atomicOr(&s.goes_on, 1); /* bad offsets have several */
+        else if (!are_put)
+            put(p.out + segment, t.results[rank_of(s, begin)]);
     });
 }
 
@@ -159,13 +175,14 @@ inline void go_on(tile_memory &s, const groups_args &p, const tile &t, const til
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p) {
     __shared__ alignas(128) uint8 memory[BUFFERS][PLACE], seconds[BUFFERS][HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
+    __shared__ alignas(16) uint8 results[IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(result_t)];
     const uint64 chunk = blockIdx.x, first = chunk * p.chunk;
     const uint64 last = first + p.chunk < p.tiles ? first + p.chunk : p.tiles;
     auto tile_at = [&](uint64 number) {
         const uint64 at = number * TILE;
         const uint32 count = number >= last ? 0 : number + 1 < p.tiles ? (uint32)TILE : (uint32)(p.n - at);
         const uint32 buffer = (uint32)number % BUFFERS;
-        return tile{at, count, memory[buffer], seconds[buffer]};
+        return tile{at, count, memory[buffer], seconds[buffer], (result_t *)(IS_IN_PLACE ? memory[buffer] : results)};
     };
     table where = {~0ull - WARP, 0};
     tile t = tile_at(first);
@@ -197,12 +214,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         wait_for_copies<1>();
         __syncthreads();
         acc_t whole = identity_as<acc_t>();
-        if (heads)
+        const bool are_short = heads > FOLD_RESULTS;
+        if (are_short)
+            fold_short(s, p, t, g);
+        else if (heads)
             fold_heads(s, t, heads);
         else if (g.open)
             whole = fold_whole(t);
         __syncthreads();
-        put_segments(s, p, t, g);
+        put_segments(s, p, t, g, are_short);
         __syncthreads(); /* the next copy may take the results' place */
         if (threadIdx.x == 0)
             go_on(s, p, t, g, chunk, heads != 0, whole, &open);

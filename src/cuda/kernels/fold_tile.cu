@@ -1,18 +1,20 @@
 /* Shared by reductions by segments and by keys. The input is cut into tiles of consecutive elements, which pass through
  * shared memory. A bit for each element says whether a group begins there: such an element is a head. Each thread goes
- * over ITEMS neighbouring elements. The elements between two of its heads are a whole group. Those before its first head
- * and after its last are joined with the other threads' by a segmented scan. Results take the place of the elements, in
- * the order of their heads, so that they can be stored side by side. A group that reaches over several tiles leaves a
- * part in each, and the last launch folds those (fold_cuts.cu). The positions of the groups alone decide which elements
- * are folded in which order, so a result has the same bits every run. */
+ * over ITEMS neighbouring elements. The elements between two of its heads are a whole group. Those before its first
+ * head and after its last are joined with the other threads' by a segmented scan. Results take the place of the
+ * elements, in the order of their heads, so that they can be stored side by side. A group that reaches over several
+ * tiles leaves a part in each, and the last launch folds those (fold_cuts.cu). The positions of the groups alone decide
+ * which elements are folded in which order, so a result has the same bits every run. */
 enum {
     TILE = FOLD_TILE, /* elements */
     WARPS = BLOCK / WARP,
     ITEMS = TILE / BLOCK,
     HEAD_WORDS = TILE / WARP,
-    PLACE = TILE * (sizeof(in_t) > sizeof(result_t) ? sizeof(in_t) : sizeof(result_t)) /* bytes of a tile */
+    WORDS_EACH = HEAD_WORDS > BLOCK ? HEAD_WORDS / BLOCK : 1, /* a thread's */
+    IS_IN_PLACE = FOLD_RESULTS == TILE, /* results take the place of the elements; else there is room for fewer */
+    PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(result_t) ? sizeof(in_t) : sizeof(result_t)) /* bytes */
 };
-static_assert(ITEMS <= WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0 && HEAD_WORDS <= BLOCK);
+static_assert(ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0);
 
 struct tile_memory {
     uint32 heads[HEAD_WORDS]; /* a bit for each element */
@@ -30,6 +32,7 @@ struct tile {
     uint64 first; /* element */
     uint32 count;
     uint8 *x, *y;
+    result_t *results; /* of its heads, in their order */
 };
 
 /* ---- memory ---- */
@@ -192,8 +195,14 @@ inline acc_t fold_whole(const tile &t) {
 /* Numbers the heads once all bits are there, and returns how many there are. All threads of the block call this. */
 inline uint32 rank_heads(tile_memory &s) {
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const uint32 mine = threadIdx.x < HEAD_WORDS ? __popc(s.heads[threadIdx.x]) : 0;
-    uint32 sum = mine, all = 0, before = 0;
+    uint32 mine[WORDS_EACH], sum = 0, all = 0, before = 0;
+#pragma unroll
+    for (uint32 w = 0; w < WORDS_EACH; w++) {
+        const uint32 word = threadIdx.x * WORDS_EACH + w;
+        mine[w] = word < HEAD_WORDS ? __popc(s.heads[word]) : 0;
+        sum += mine[w];
+    }
+    const uint32 own = sum;
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
         const uint32 left = __shfl_up_sync(ALL_LANES, sum, d);
@@ -208,8 +217,14 @@ inline uint32 rank_heads(tile_memory &s) {
         before += w < warp ? s.of_warp[w] : 0;
         all += s.of_warp[w];
     }
-    if (threadIdx.x < HEAD_WORDS)
-        s.ranks[threadIdx.x] = before + sum - mine;
+    before += sum - own;
+#pragma unroll
+    for (uint32 w = 0; w < WORDS_EACH; w++) {
+        const uint32 word = threadIdx.x * WORDS_EACH + w;
+        if (word < HEAD_WORDS)
+            s.ranks[word] = before;
+        before += mine[w];
+    }
     __syncthreads();
     return all;
 }
@@ -281,29 +296,52 @@ inline uint32 or_lanes(uint32 value) {
 #endif
 }
 
+/* A bit for each of a thread's items. */
+template <bool AreMany> struct bits_of_items {
+    typedef uint32 type;
+};
+template <> struct bits_of_items<true> {
+    typedef uint64 type;
+};
+typedef typename bits_of_items<(ITEMS > WARP)>::type item_bits;
+enum { HAS_UPPER = ITEMS > WARP, UPPER = HAS_UPPER ? WARP : 0 /* bits from here on are the second word's */ };
+
+inline item_bits heads_of_thread(const tile_memory &s) {
+    constexpr uint32 a_word = ITEMS < WARP ? ITEMS : WARP;
+    const uint32 begin = threadIdx.x * ITEMS, word = s.heads[begin / WARP] >> begin % WARP;
+    item_bits bits = a_word < WARP ? word & ((1u << a_word % WARP) - 1) : word;
+    if (HAS_UPPER)
+        bits |= (item_bits)s.heads[begin / WARP + 1] << UPPER;
+    return bits;
+}
+
 /* Folds a tile that has heads, 'all' of them. results[k] becomes the result of the group that the k-th head begins, as
  * far as it lies in the tile. All threads of the block call this; the tile's ends are known after the next barrier. */
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
     constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, begin = threadIdx.x * ITEMS;
-    uint32 mine = s.heads[begin / WARP] >> begin % WARP & (ITEMS < WARP ? (1u << ITEMS % WARP) - 1 : ~0u);
-    if (t.count < TILE && t.count / ITEMS == threadIdx.x) /* what lies behind the input is one more group, of no result */
-        mine |= 1u << t.count % ITEMS;
+    item_bits mine = heads_of_thread(s);
+    if (t.count < TILE && t.count / ITEMS == threadIdx.x) /* what lies behind the input is a group, too */
+        mine |= (item_bits)1 << t.count % ITEMS;
     const uint32 rank = rank_of(s, begin);
-    result_t *results = (result_t *)t.x;
+    result_t *const results = t.results;
     thread_items items;
     items.read(t);
-    __syncthreads(); /* results may take the place of the elements */
+    if (IS_IN_PLACE)
+        __syncthreads(); /* results may take the place of the elements */
 
     running<lane_t> run;
     lane_t first = identity_as<lane_t>();
     uint32 start = 0;
     result_t *to = results + rank;
-    const uint32 later = mine & (mine - 1), earliest = mine ^ later, number = rank + __popc(mine);
-    const uint32 any = or_lanes(mine);
-    auto step = [&](int k, uint32 heads) {
-        const uint32 bit = 1u << k;
+    const item_bits later = mine & (mine - 1), earliest = mine ^ later;
+    const uint32 number = rank + __popcll(mine);
+    item_bits any = or_lanes((uint32)mine);
+    if (HAS_UPPER)
+        any |= (item_bits)or_lanes((uint32)(mine >> UPPER)) << UPPER;
+    auto step = [&](int k, item_bits heads) {
+        const item_bits bit = (item_bits)1 << k;
         if (LOWERS_CHEAPLY) { /* without a branch, which most steps of a warp would take */
             if (later & heads & bit)
                 *to++ = result_of(t, run.sum(), start, begin + k);
@@ -332,7 +370,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
                 step(k + j, 0);
         }
     }
-    start = mine ? begin + WARP - 1 - __clz(mine) : 0;
+    start = mine ? begin + 2 * WARP - 1 - __clzll(mine) : 0;
 
     /* since the last head up to each lane, in the warp */
     const uint32 lanes = __ballot_sync(ALL_LANES, mine != 0), before_lane = lanes & ((1u << lane) - 1);
@@ -359,7 +397,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
         before = lane ? combine(carry, before) : carry;
     if (mine) {
         const acc_t ended = combine(before, widen(first));
-        const uint32 head = begin + __ffs(mine) - 1;
+        const uint32 head = begin + __ffsll(mine) - 1;
         if (rank) {
             results[rank - 1] = result_of(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
         } else {

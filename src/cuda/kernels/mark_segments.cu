@@ -3,8 +3,8 @@
 
 enum { SEARCHERS = 8 };
 
-/* As first_from, by SEARCHERS neighbouring lanes, all of which get the number: they look at as many offsets at a time. A
- * thread by itself waits for memory twenty times in a million offsets. All lanes of a warp call this. */
+/* As first_from, by SEARCHERS neighbouring lanes, all of which get the number: they look at as many offsets at a time.
+ * A thread by itself waits for memory twenty times in a million offsets. All lanes of a warp call this. */
 inline uint64 first_from_together(const index_t *offsets, uint64 segments, uint64 position) {
     const uint32 lane = lane_number() % SEARCHERS, group = lane_number() / SEARCHERS * SEARCHERS;
     uint64 low = 0, high = segments;

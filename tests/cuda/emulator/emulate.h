@@ -260,6 +260,12 @@ inline int __clzll(long long word) {
 inline int __ffs(int word) {
     return __builtin_ffs(word);
 }
+inline int __ffsll(long long word) {
+    return __builtin_ffsll(word);
+}
+inline int __popcll(unsigned long long word) {
+    return __builtin_popcountll(word);
+}
 inline int __popc(unsigned word) {
     return __builtin_popcount(word);
 }
