@@ -195,8 +195,6 @@ static int open_text(input *in, const input_options *options, fault *f) {
             progress_expect(in->bytes.size);
         if ((code = reopen_text(in, f)) != 0 || (code = text_survey(in->text, &in->dtype, &in->count, f)) != 0)
             return code;
-        if (options->reads_floats)
-            in->dtype = TALLY_F64;
         if (pipe) {
             stream_kept(&in->bytes);
             progress_expect(2 * in->bytes.size);

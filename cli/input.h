@@ -23,7 +23,6 @@ typedef struct input_options {
     char byte_order;   /* raw files: '<' or '>'; 0: this machine's */
     int rank;          /* raw files: of the shape given, -1 if none was */
     uint64_t shape[NPY_MAX_RANK];
-    bool reads_floats; /* text without a type: integers are read as f64 */
     text_options text;
 } input_options;
 

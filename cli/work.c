@@ -35,10 +35,8 @@ static int check_column(const input *in, const text_options *text, fault *f) {
 /* Options of text, such as a column, apply to the second input if they were given once and only that input is text. */
 static int open_inputs(work *w, const options *o, fault *f) {
     const text_options *const first = &o->inputs[0].text;
-    input_options values = o->inputs[0], second = o->inputs[1];
-    /* The exact mean and the like are of floats: a column of whole numbers is to give one, too. */
-    values.reads_floats = o->exact && o->traits.result == TALLY_RESULT_FLOAT;
-    int code = input_open(&w->x, o->paths[0], &values, f);
+    input_options second = o->inputs[1];
+    int code = input_open(&w->x, o->paths[0], &o->inputs[0], f);
     if (code != 0 || o->path_count < 2)
         return code != 0 ? code : check_column(&w->x, first, f);
     const bool once = !second.text.column || second.text.column == first->column;

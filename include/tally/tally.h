@@ -26,8 +26,8 @@
  *   - A call on the CPU takes at most 256 KiB of the calling thread's stack.
  *   - Exact min, max and minmax are the minimum and maximum of IEEE 754-2019, with -0 below +0. In fast mode the sign
  *     of a zero that is the extreme may depend on the device.
- *   - A NaN of exact mode, and one that is a mean, norm2, var, std or logsumexp, has no sign and no payload. Its bits
- *     are 0x7e00 (f16), 0x7fc0 (bf16), 0x7fc00000 (f32), 0x7ff8000000000000 (f64).
+ *   - A NaN of exact mode, and one that is a mean, norm2, var, std, skewness, kurtosis or logsumexp, has no sign and no
+ *     payload. Its bits are 0x7e00 (f16), 0x7fc0 (bf16), 0x7fc00000 (f32), 0x7ff8000000000000 (f64).
  *   - Where this manual is silent, results are NumPy's: NaN propagates through min and max, argmin takes the first of
  *     equals, the sum of nothing is 0, the minimum of nothing is an error.
  */
@@ -133,7 +133,8 @@ typedef enum tally_grouping {
 
 typedef enum tally_mode {
     TALLY_FAST = 0, /* the same bits every run on the same device, for any number of threads */
-    TALLY_EXACT,    /* sums rounded once from the infinitely precise result: the same bits on every device */
+    TALLY_EXACT,    /* rounded once from the infinitely precise result: the same bits on every device. Integer sums wrap
+                       as in TALLY_FAST, but a mean or norm2 of integers does not */
     TALLY_MODE_COUNT
 } tally_mode;
 
@@ -165,7 +166,7 @@ typedef enum tally_result_rule {
 /* What TALLY_EXACT does for an operator. */
 typedef enum tally_exactness {
     TALLY_EXACT_ALWAYS = 0, /* nothing: the operator never rounds */
-    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once */
+    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once; scans of floats are TALLY_UNSUPPORTED */
     TALLY_EXACT_INTEGERS,   /* nothing for integers, which never round; floats are TALLY_UNSUPPORTED */
     TALLY_EXACT_NEVER       /* is TALLY_UNSUPPORTED */
 } tally_exactness;
@@ -443,8 +444,9 @@ TALLY_API void tally_reset(tally_plan *plan);
 
 /* An exact partial result: add arrays on any thread or machine, send the saved bytes by any means, merge in any order,
  * and round once. The value has the same bits however the input was split. Operators: SUM and MEAN (which share one
- * kind of state and merge with each other), SUMSQ, NORM2 and DOT (likewise). Inputs: f16, bf16, f32, f64. Others give
- * TALLY_UNSUPPORTED; NULL, or states that do not merge, give TALLY_INVALID_ARGUMENT. */
+ * kind of state and merge with each other), SUMSQ, NORM2 and DOT (likewise). Inputs: f16, bf16, f32, f64; for MEAN and
+ * NORM2 integers, too. Others give TALLY_UNSUPPORTED; NULL, or states that do not merge, give TALLY_INVALID_ARGUMENT.
+ */
 typedef struct tally_accumulator tally_accumulator;
 
 TALLY_API tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator);
@@ -457,8 +459,8 @@ TALLY_API tally_status tally_accumulator_add(tally_accumulator *accumulator, con
  */
 TALLY_API tally_status tally_accumulator_merge(tally_accumulator *into, const tally_accumulator *from);
 
-/* The correctly rounded value of the accumulator's operator, of output type 'out' (TALLY_DEFAULT: the input's type; or
- * f16, bf16, f32 or f64, rounded once). The accumulator does not change. */
+/* The correctly rounded value of the accumulator's operator, of output type 'out' (TALLY_DEFAULT: the input's type, f64
+ * for integers; or f16, bf16, f32 or f64, rounded once). The accumulator does not change. */
 TALLY_API tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally_dtype out, void *value);
 
 /* How many elements were added. */

@@ -144,13 +144,15 @@ static tally_status decide_exact(tally_computation *c) {
     if (!(c->entry->traits & TALLY_OPERATOR_ROUNDS_ONCE))
         return tally_fail(TALLY_UNSUPPORTED, "exact %s: exact mode has %s", name,
                           tally_operators_with(TALLY_OPERATOR_ROUNDS_ONCE, names, sizeof names));
-    if (integer && c->entry->result == TALLY_RESULT_FLOAT)
-        return tally_fail(TALLY_UNSUPPORTED, "exact %s of integers: give the values as f64", name);
     if (d->acc != TALLY_DEFAULT)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "exact mode chooses its own accumulator; leave desc.acc TALLY_DEFAULT");
-    if (integer)
-        return TALLY_OK; /* wrapping 64-bit sums have one value */
+    if (integer) { /* wrapping 64-bit sums have one value, a mean or a root is rounded */
+        c->rounds_integer = c->entry->exact >= TALLY_EXACTLY_MEAN;
+        if (c->rounds_integer)
+            c->monoid = tally_monoid_of_integers(c->entry, d->in);
+        return TALLY_OK;
+    }
     if (d->form != TALLY_REDUCE)
         return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s: exact mode is for reductions", name);
     c->exact = true;
@@ -162,7 +164,7 @@ static tally_status decide_types(tally_computation *c) {
     if (tally_has_trait(c, TALLY_OPERATOR_INTEGERS_ONLY) && tally_dtype_is_float(d->in))
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s: bitwise operators are for integers", c->entry->name,
                           tally_dtype_name(d->in));
-    tally_dtype natural_acc = default_acc(c->entry, d->in);
+    tally_dtype natural_acc = c->rounds_integer ? wide_type(d->in) : default_acc(c->entry, d->in);
     if (d->acc == TALLY_DEFAULT)
         d->acc = natural_acc;
     else if (d->acc != natural_acc && !(d->acc == TALLY_F64 && tally_may_accumulate_in_f64(c->entry)))

@@ -16,6 +16,9 @@ typedef struct tally_computation {
     size_t per_result;  /* output elements for each result: 2 for minmax, else 1 */
     size_t index_bytes; /* of an offset or a key; 0 where there are none */
     bool exact; /* goes by superaccumulators: exact mode, of floats, for an operator that would otherwise round */
+    /* Exact mode of integers whose mean or root is rounded: the accumulator of 'monoid' is the sum, in words of 64
+     * bits. The result is not the operator table's expression of it but that number, rounded once. */
+    bool rounds_integer;
     bool reverse;
 } tally_computation;
 

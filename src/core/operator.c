@@ -48,6 +48,19 @@ int tally_components_of(tally_monoid monoid) {
     return monoids[monoid].components;
 }
 
+/* 64 bits hold the sum of 2^47 elements of 16 bits, and of the squares of 2^48 of 8 bits: 256 TB and more. */
+tally_monoid tally_monoid_of_integers(const tally_operator *entry, tally_dtype in) {
+    const size_t bytes = tally_dtype_size(in);
+    switch (entry->exact) {
+    case TALLY_EXACTLY_MEAN:
+        return bytes <= 2 ? TALLY_MONOID_sum : TALLY_MONOID_wide_sum;
+    case TALLY_EXACTLY_ROOT:
+        return bytes == 1 ? TALLY_MONOID_sumsq : bytes <= 4 ? TALLY_MONOID_wide_sumsq : TALLY_MONOID_widest_sumsq;
+    default:
+        return TALLY_MONOID_user;
+    }
+}
+
 bool tally_lowers_by_count(const tally_operator *entry) {
     const char *const lower = entry->lower;
     for (const char *at = lower; (at = strchr(at, 'n')); at++) {

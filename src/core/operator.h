@@ -31,6 +31,9 @@ typedef enum tally_monoid_class {
     TALLY_CLASS_FLOATS4 = TALLY_CLASS_FLOATS,
     TALLY_CLASS_FLOATS5 = TALLY_CLASS_FLOATS,
     TALLY_CLASS_FLOATS6 = TALLY_CLASS_FLOATS,
+    TALLY_CLASS_INTEGERS, /* of any number of words */
+    TALLY_CLASS_INTEGERS2 = TALLY_CLASS_INTEGERS,
+    TALLY_CLASS_INTEGERS3 = TALLY_CLASS_INTEGERS,
     TALLY_CLASS_USER
 } tally_monoid_class;
 
@@ -49,10 +52,10 @@ typedef enum tally_exact_rule {
     TALLY_EXACTLY_ALWAYS,
     TALLY_EXACTLY_INTEGERS,
     TALLY_EXACTLY_NEVER,
-    TALLY_EXACTLY_SUM, /* from here on, exact mode of floats has an accumulator of its own, whose sum, mean or root ...
-                        */
-    TALLY_EXACTLY_MEAN,
-    TALLY_EXACTLY_ROOT /* ... it rounds */
+    TALLY_EXACTLY_SUM,  /* from here on, exact mode of floats has an accumulator of its own, whose sum, mean or root ...
+                         */
+    TALLY_EXACTLY_MEAN, /* from here on, exact mode of integers has one, too */
+    TALLY_EXACTLY_ROOT  /* ... it rounds */
 } tally_exact_rule;
 
 enum {
@@ -88,6 +91,10 @@ bool tally_lowers_by_count(const tally_operator *entry);
 /* A monoid's class, and the number of components of its accumulator. A user's operator has one component. */
 tally_monoid_class tally_class_of(tally_monoid monoid);
 int tally_components_of(tally_monoid monoid);
+
+/* The monoid of exact mode for integers of type 'in' and an operator that rounds a mean or a root: its accumulator
+ * holds the sum. TALLY_MONOID_user for all other operators. */
+tally_monoid tally_monoid_of_integers(const tally_operator *entry, tally_dtype in);
 
 /* The names of the operators that have a trait, "sum, prod and min", for messages. */
 const char *tally_operators_with(unsigned trait, char *list, size_t bytes);

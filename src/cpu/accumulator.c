@@ -8,6 +8,7 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "cpu/kernels/exact.h"
+#include "cpu/level.h"
 #include "exact/round.h"
 #include "exact/saved.h"
 #include "exact/superaccumulator.h"
@@ -40,11 +41,9 @@ tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumul
     if (!entry || !(entry->traits & TALLY_OPERATOR_ROUNDS_ONCE))
         return tally_fail(TALLY_UNSUPPORTED, "an accumulator of %s: they take %s", tally_op_name(op),
                           tally_operators_with(TALLY_OPERATOR_ROUNDS_ONCE, names, sizeof names));
-    if (!tally_dtype_is_float(in))
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "an accumulator of %s: they take floats; sums of integers "
-                          "are exact without one",
-                          tally_dtype_name(in));
+    if (!tally_dtype_is_float(in) && tally_monoid_of_integers(entry, in) == TALLY_MONOID_user)
+        return tally_fail(TALLY_UNSUPPORTED, "an accumulator of %s of %s: of integers it is exact without one",
+                          entry->name, tally_dtype_name(in));
     tally_accumulator *made;
     const tally_status status = allocate(&made);
     if (status != TALLY_OK)
@@ -64,6 +63,27 @@ static bool has_two_inputs(const tally_accumulator *accumulator) {
     return tally_operator_of(accumulator->op)->traits & TALLY_OPERATOR_TWO_INPUTS;
 }
 
+/* The sum, which an exact plan's accumulator would be, in digits of 32 bits; the highest has the sign. */
+static void add_integers(tally_accumulator *accumulator, const void *x, size_t n) {
+    const tally_monoid monoid = tally_monoid_of_integers(tally_operator_of(accumulator->op), accumulator->in);
+    const tally_cpu_level *level = NULL;
+    const tally_exact_kernels *exact;
+    tally_cpu_level_choose(NULL, &level, &exact);
+    const tally_cpu_kernels *kernels = level->types[accumulator->in]->kernels[monoid];
+    const tally_cpu_context context = {.in_bytes = tally_dtype_size(accumulator->in)};
+    uint64_t words[4];
+    kernels->identity(&context, 1, words);
+    kernels->fold(&context, x, x, n, 0, words);
+    const int32_t count = (int32_t)(kernels->acc_bytes / sizeof *words), highest = 2 * count - 1;
+    for (int32_t k = 0; k <= highest; k++) {
+        const uint32_t digit = (uint32_t)(words[k / 2] >> 32 * (k % 2));
+        const bool has_sign = k == highest && tally_dtype_is_signed(accumulator->in);
+        tally_superaccumulator_deposit(&accumulator->state, has_sign ? (int32_t)digit : (int64_t)digit, 32 * k);
+    }
+    accumulator->state.count += n;
+    accumulator->state.others = 1;
+}
+
 tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x, const void *y, size_t n) {
     if (!accumulator)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: accumulator is NULL");
@@ -78,6 +98,10 @@ tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: %zu elements do not fit into memory", n);
     if (n > UINT64_MAX - accumulator->state.count)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: more than 2^64 - 1 elements in all");
+    if (!tally_dtype_is_float(accumulator->in)) {
+        add_integers(accumulator, x, n);
+        return TALLY_OK;
+    }
     const tally_exact_type_kernels *kernels = tally_exact_of_type(tally_cpu_exact_kernels(), accumulator->in);
     if (!tally_exact_has_products(accumulator->op))
         kernels->add(&accumulator->state, x, n);
@@ -105,7 +129,7 @@ tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_value: %s is NULL",
                           accumulator ? "value" : "accumulator");
     if (out == TALLY_DEFAULT)
-        out = accumulator->in;
+        out = tally_dtype_is_float(accumulator->in) ? accumulator->in : TALLY_F64;
     if (!tally_dtype_name(out))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_value: %d is not a type", (int)out);
     if (!tally_dtype_is_float(out))

@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "cpu/exact.h"
 #include "cpu/lower.h"
+#include "exact/round.h"
 
 typedef struct value_and_index {
     int64_t value; /* of any type of at most 8 bytes; the index is aligned behind it */
@@ -104,6 +105,33 @@ static void lower_index(const tally_cpu_plan *plan, const void *acc, size_t coun
     }
 }
 
+/* Whether doubles hold a sum and a number of elements. Then their quotient, and the sum's root, rounds once. */
+static bool fits_double(const uint64_t *words, int word_count, bool is_signed, uint64_t n) {
+    const uint64_t limit = UINT64_C(1) << 53, above = is_signed ? 0 - (words[0] >> 63) : 0;
+    for (int k = 1; k < word_count; k++)
+        if (words[k] != above)
+            return false;
+    return (above ? 0 - words[0] : words[0]) <= limit && n <= limit && n > 0;
+}
+
+static void lower_integer(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const int word_count = (int)(plan->acc_bytes / sizeof(uint64_t));
+    const bool is_signed = tally_dtype_is_signed(c->desc.in), is_mean = c->entry->exact == TALLY_EXACTLY_MEAN;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t *words = (const uint64_t *)acc + i * (size_t)word_count;
+        const uint64_t n = count_of(counts, i);
+        void *const value = tally_at_mutable(out, i, c->out_bytes);
+        if (c->desc.out != TALLY_F64 || !fits_double(words, word_count, is_signed, n)) {
+            tally_round_integer(words, word_count, is_signed, n, c->desc.op, c->desc.out, value);
+            continue;
+        }
+        const double sum = is_signed ? (double)(int64_t)words[0] : (double)words[0];
+        const double result = is_mean ? sum / (double)n : sqrt(sum);
+        memcpy(value, &result, sizeof result);
+    }
+}
+
 static void lower_user(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     const tally_cpu_context *context = &plan->context;
     for (size_t i = 0; i < count; i++) {
@@ -115,8 +143,8 @@ static void lower_user(const tally_cpu_plan *plan, const void *acc, size_t count
 
 void tally_cpu_lower_choose(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    if (c->exact) {
-        plan->lower = tally_cpu_exact_lower;
+    if (c->exact || c->rounds_integer) {
+        plan->lower = c->exact ? tally_cpu_exact_lower : lower_integer;
         return;
     }
     const tally_monoid_class kind = tally_class_of(c->monoid);

@@ -109,6 +109,13 @@ void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulato
         return;
     case TALLY_CLASS_USER: /* has no text */
         return;
+    case TALLY_CLASS_INTEGERS:
+        for (int k = 0; k < m->components; k++)
+            t->acc[k] = t->lane[k] = "uint64";
+        t->domain = "uint64";
+        t->lifted = t->lifted_lane = tally_dtype_is_signed(in) ? "int64" : "uint64";
+        t->bytes = 8 * (unsigned)m->components;
+        return;
     case TALLY_CLASS_FLOATS: {
         const bool is_narrow =
             c->monoid == TALLY_MONOID_logsumexp && c->desc.acc == TALLY_F32 && c->desc.out != TALLY_F64;

@@ -89,6 +89,20 @@ static bool is_exact_extremum(const tally_computation *c) {
            tally_dtype_is_float(c->desc.acc);
 }
 
+/* The way out of a sum in words, of integers.cu. */
+static void add_lower_integer(tally_text *text, const tally_computation *c) {
+    const int components = tally_monoid_texts[c->monoid].components;
+    tally_text_print(text, "inline result_t lower(acc_t acc, uint64 count, uint64) {\n    const magnitude<%d> sum = {{",
+                     components);
+    for (int j = 0; j < components; j++)
+        tally_text_print(text, "%sacc.a%d", j ? ", " : "", j);
+    tally_text_add(text, "}, 0};\n");
+    if (c->entry->exact == TALLY_EXACTLY_MEAN)
+        tally_text_print(text, "    return mean_of(sum, %d, count);\n}\n", tally_dtype_is_signed(c->desc.in));
+    else
+        tally_text_add(text, "    return root_of(sum);\n}\n");
+}
+
 static void add_lower(tally_text *text, const tally_computation *c, const tally_cuda_accumulator *t) {
     const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     const char *lower = c->entry->lower;
@@ -266,7 +280,12 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     }
     if (c->entry) {
         add_monoid(text, c, &types);
-        add_lower(text, c, &types);
+        if (c->rounds_integer) {
+            tally_text_add(text, tally_cuda_kernels_integers);
+            add_lower_integer(text, c);
+        } else {
+            add_lower(text, c, &types);
+        }
     } else {
         add_user(text, &c->user);
     }

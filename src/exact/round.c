@@ -152,32 +152,44 @@ static unrounded quotient_of(const tally_magnitude *m, uint64_t divisor) {
     return divisor >> 32 == 0 ? divide_short(m, (uint32_t)divisor) : divide_long(m, divisor);
 }
 
-/* The schoolbook square root, two bits of the number for one of the root. 58 bits of root are more than any format
- * keeps, and their remainder fits 64 bits with ease. */
+/* The largest root whose square is at most x, which has one of its two top bits set (Zimmermann, Karatsuba Square Root,
+ * INRIA 3805, 1999): its upper half by the schoolbook's method, bit by bit, the lower by a division, which may be one
+ * too large. */
+static uint64_t root_of_wide(unsigned __int128 x) {
+    uint64_t rest = (uint64_t)(x >> 64), upper = 0;
+    for (uint64_t bit = UINT64_C(1) << 62; bit != 0; bit >>= 2) {
+        const uint64_t trial = upper + bit;
+        upper >>= 1;
+        if (rest >= trial) {
+            rest -= trial;
+            upper += bit;
+        }
+    }
+    const unsigned __int128 left = (unsigned __int128)rest << 32 | (uint32_t)(x >> 32);
+    const uint64_t lower = (uint64_t)(left / (2 * upper));
+    const uint64_t root = upper << 32 | (lower < UINT32_MAX ? lower : UINT32_MAX);
+    return (unsigned __int128)root * root > x ? root - 1 : root;
+}
+
+/* The root of the leading 128 bits, or 127 so that the exponent is even, has 64. */
 static unrounded root_of(const tally_magnitude *m) {
-    enum { ROOT_BITS = 58 };
     if (m->count == 0)
         return (unrounded){0, 0, false, false};
     int32_t length = bit_length(m);
-    if ((m->exponent + length) & 1)
-        length++; /* pairs of bits end where the exponent is even */
-    bit_reader reader = {m, length - 1};
-    uint64_t remainder = 0, root = 0;
-    if (length > 32 * m->count)
-        reader.position--; /* the extra leading bit is a zero above the top digit */
-    for (int i = 0; i < ROOT_BITS; i++) {
-        if (i > 0 || length <= 32 * m->count)
-            remainder = remainder << 1 | next_bit(&reader);
-        remainder = remainder << 1 | next_bit(&reader);
-        const uint64_t trial = root << 2 | 1;
-        root <<= 1;
-        if (remainder >= trial) {
-            remainder -= trial;
-            root |= 1;
-        }
+    length += (m->exponent + length) & 1; /* a zero above the top bit */
+    const int32_t lowest = length - 128;  /* the place of the lowest of these bits, from bit 0 of digits[0] */
+    unsigned __int128 leading = 0;
+    bool more = false;
+    for (int32_t i = m->count - 1; i >= 0; i--) {
+        const int32_t place = 32 * i - lowest;
+        if (place >= 0)
+            leading |= (unsigned __int128)m->digits[i] << place;
+        else if (place > -32)
+            leading |= m->digits[i] >> -place;
+        more |= place < 0 && (place <= -32 || (m->digits[i] & ((UINT32_C(1) << -place) - 1)) != 0);
     }
-    const int32_t exponent = (m->exponent + length) / 2 - ROOT_BITS;
-    return justify(root, exponent, false, remainder != 0 || bits_left(&reader));
+    const uint64_t root = root_of_wide(leading);
+    return justify(root, (m->exponent + lowest) / 2, false, more || (unsigned __int128)root * root != leading);
 }
 
 /* Results that follow from the counts alone; false if the finite part is needed. */
@@ -254,6 +266,42 @@ void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, 
     default:
         tally_round_sum(accumulator, out, value);
     }
+}
+
+/* The digits of an integer of several words. */
+static void magnitude_of_words(const uint64_t *words, int word_count, bool is_signed, tally_magnitude *m) {
+    uint32_t digits[8];
+    uint64_t carry = 1;
+    int32_t low = 0, end = 0;
+    m->negative = is_signed && words[word_count - 1] >> 63 != 0;
+    for (int32_t i = 0; i < 2 * word_count; i++) {
+        digits[i] = (uint32_t)(words[i / 2] >> 32 * (i % 2));
+        if (m->negative) {
+            carry += (uint32_t)~digits[i];
+            digits[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        if (digits[i] != 0)
+            end = i + 1;
+    }
+    while (low < end && digits[low] == 0)
+        low++;
+    m->exponent = 32 * low;
+    m->count = end - low;
+    memcpy(m->digits, digits + low, (size_t)m->count * sizeof *digits);
+}
+
+void tally_round_integer(const uint64_t *words, int word_count, bool is_signed, uint64_t count, tally_op op,
+                         tally_dtype out, void *value) {
+    const format *f = &tally_dtypes[out].format;
+    tally_magnitude magnitude;
+    const bool is_mean = tally_operator_of(op)->exact == TALLY_EXACTLY_MEAN;
+    if (is_mean && count == 0) {
+        store(f->nan, f, value);
+        return;
+    }
+    magnitude_of_words(words, word_count, is_signed, &magnitude);
+    store(round_bits(is_mean ? quotient_of(&magnitude, count) : root_of(&magnitude), f), f, value);
 }
 
 void tally_round_pair(tally_exact_pair sum, tally_dtype out, void *value) {

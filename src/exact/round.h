@@ -22,6 +22,12 @@ void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out
 /* Calls the one of these three that gives the result of 'op', by its exact column. */
 void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, tally_dtype out, void *value);
 
+/* The result of 'op', TALLY_MEAN or TALLY_NORM2, for 'count' elements whose sum (or sum of squares) is an integer:
+ * words of 64 bits in two's complement, or without a sign, the lowest first. At most 4. The mean of no elements is NaN.
+ */
+void tally_round_integer(const uint64_t *words, int word_count, bool is_signed, uint64_t count, tally_op op,
+                         tally_dtype out, void *value);
+
 /* An exact sum as two doubles: high is high + low rounded to nearest, so a double needs no further rounding; narrower
  * types round high + low once. Both are finite; high carries the sign of a zero. */
 typedef struct tally_exact_pair {

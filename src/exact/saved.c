@@ -123,7 +123,9 @@ static int bit_length(uint64_t x) {
 
 /* Refuses counts that no input can give, and numbers that are not canonical or larger than that many summands can make.
  */
-static const char *find_contradiction(const tally_superaccumulator *a, const tally_magnitude *m, uint32_t lowest) {
+static const char *find_contradiction(const tally_superaccumulator *a, const tally_magnitude *m, uint32_t lowest,
+                                      tally_op op, tally_dtype in) {
+    const bool is_float = tally_dtype_is_float(in);
     if (m->count > 0 && (m->digits[0] == 0 || m->digits[m->count - 1] == 0))
         return "digits of zero at an end";
     if (m->count == 0 && (m->negative || lowest != 0))
@@ -140,10 +142,18 @@ static const char *find_contradiction(const tally_superaccumulator *a, const tal
     const bool nothing_but_zeros = finite == a->count && m->count == 0;
     if (a->others == 0 ? !nothing_but_zeros : a->count == 0)
         return "the flags and the counts disagree";
+    if (!is_float && tally_monoid_of_integers(tally_operator_of(op), in) == TALLY_MONOID_user)
+        return "an operator that has no states of integers";
+    if (!is_float && (finite != a->count || (a->count > 0 && a->others == 0)))
+        return "integers that are none";
     if (m->count > 0) {
+        const int bits = (int)(8 * tally_dtype_size(in)) << tally_exact_has_products(op);
+        const int highest = is_float ? tally_layout_highest(a->layout) : bits;
         const int length = 32 * ((int32_t)lowest + m->count - 1) + bit_length(m->digits[m->count - 1]);
-        if (length > tally_layout_highest(a->layout) - a->lowest + bit_length(finite) || finite == 0)
+        if (length > highest - a->lowest + bit_length(finite) || finite == 0)
             return "larger than its elements can sum to";
+        if (!is_float && 32 * (int32_t)lowest + __builtin_ctz(m->digits[0]) < -a->lowest)
+            return "integers with a fraction";
     }
     return NULL;
 }
@@ -168,7 +178,7 @@ tally_status tally_saved_read(const uint8_t *bytes, size_t size, tally_superaccu
     read.nans = get(bytes + AT_NANS, 8);
     read.others = (bytes[AT_FLAGS] & FLAG_OTHERS) != 0;
     const uint32_t lowest = (uint32_t)get(bytes + AT_LOWEST_DIGIT, 4);
-    const char *contradiction = find_contradiction(&read, &magnitude, lowest);
+    const char *contradiction = find_contradiction(&read, &magnitude, lowest, read_op, read_in);
     if (contradiction)
         return bad(contradiction);
     for (int32_t i = 0; i < magnitude.count; i++) {

@@ -77,7 +77,7 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
     case TALLY_CLASS_TOTAL:
         if (tally_dtype_is_float(c->desc.acc))
             return of_float_sum(device, c);
-        return lowers_in_floats(c) ? TALLY_VULKAN_u64d : TALLY_VULKAN_u64;
+        return lowers_in_floats(c) && !c->rounds_integer ? TALLY_VULKAN_u64d : TALLY_VULKAN_u64;
     case TALLY_CLASS_COUNT:
         return TALLY_VULKAN_bits;
     case TALLY_CLASS_BITS:
@@ -89,6 +89,8 @@ tally_vulkan_arithmetic tally_vulkan_arithmetic_of(const tally_vulkan_device *de
                                c->desc.acc == TALLY_F32 && c->desc.out != TALLY_F64;
         return is_narrow ? TALLY_VULKAN_f32 : TALLY_VULKAN_f64;
     }
+    case TALLY_CLASS_INTEGERS:
+        return TALLY_VULKAN_u64;
     default:
         return of_value(in);
     }

@@ -350,10 +350,34 @@ static bool depends_on_sign(tally_monoid monoid, tally_vulkan_arithmetic arithme
            monoid != TALLY_MONOID_maxabs;
 }
 
+/* Whether exact mode of integers of some type takes the operator's mean or root of this monoid's sum. */
+static bool rounds_integers(const tally_operator *entry, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    bool rounds = false;
+    for (int type = TALLY_I8; type <= TALLY_U64; type++)
+        rounds |= tally_monoid_of_integers(entry, (tally_dtype)type) == monoid;
+    return rounds && arithmetic == TALLY_VULKAN_u64;
+}
+
+/* The way out of a sum in words, of integers.comp. */
+static void add_integer(tally_text *text, const tally_operator *entry, tally_monoid monoid) {
+    const int words = tally_monoid_texts[monoid].components;
+    const bool is_mean = entry->exact == TALLY_EXACTLY_MEAN;
+    tally_text_print(text, "    return single(%s_of(integer(", is_mean ? "mean" : "root");
+    for (int k = 0; k < 3; k++)
+        tally_text_print(text, k < words ? "acc.a%d, " : "above(acc.a%d), ", k < words ? k : words - 1);
+    tally_text_print(text, "0)%s));\n", is_mean ? ", count" : "");
+}
+
 static void add_lower(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    tally_text_add(text, tally_vulkan_kernels_integers);
     tally_text_add(text, "result_t lower(acc_t acc, wide count, wide start) {\n");
     for (int op = 0; op < TALLY_USER; op++) {
         const tally_operator *entry = tally_operator_of((tally_op)op);
+        if (rounds_integers(entry, monoid, arithmetic)) {
+            tally_text_print(text, "    if (OPERATOR == %du)\n", op);
+            add_integer(text, entry, monoid);
+            continue;
+        }
         const bool in_floats = tally_lower_component(entry->lower) < 0 && entry->result != TALLY_RESULT_FLAG;
         if (entry->monoid != monoid || (in_floats && arithmetic == TALLY_VULKAN_u64))
             continue;

@@ -8,9 +8,10 @@ static void what_has_no_accumulator(void **state) {
     tally_accumulator *a = untouched;
     for (int op = -1; op <= TALLY_OP_COUNT; op++)
         for (int type = -1; type <= TALLY_DTYPE_COUNT; type++) {
-            bool known =
-                (op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT) &&
-                type >= TALLY_F16 && type <= TALLY_F64;
+            const bool is_float = type >= TALLY_F16 && type <= TALLY_F64, is_integer = type >= TALLY_I8 && !is_float;
+            const bool of_both = op == TALLY_MEAN || op == TALLY_NORM2;
+            const bool of_floats = of_both || op == TALLY_SUM || op == TALLY_SUMSQ || op == TALLY_DOT;
+            const bool known = (is_float && of_floats) || (is_integer && type < TALLY_DTYPE_COUNT && of_both);
             tally_status status = tally_accumulator_create((tally_op)op, (tally_dtype)type, &a);
             if (known) {
                 assert_int_equal(status, TALLY_OK);
@@ -58,11 +59,12 @@ static void states_that_do_not_merge(void **state) {
         tally_op left, right;
         tally_dtype left_type, right_type;
         bool merges;
-    } pairs[] = {{TALLY_SUM, TALLY_MEAN, TALLY_F32, TALLY_F32, true},
-                 {TALLY_SUMSQ, TALLY_NORM2, TALLY_F64, TALLY_F64, true},
-                 {TALLY_DOT, TALLY_NORM2, TALLY_F16, TALLY_F16, true},
-                 {TALLY_SUM, TALLY_SUMSQ, TALLY_F32, TALLY_F32, false},
-                 {TALLY_SUM, TALLY_SUM, TALLY_F32, TALLY_F64, false}};
+    } pairs[] = {
+        {TALLY_SUM, TALLY_MEAN, TALLY_F32, TALLY_F32, true},   {TALLY_SUMSQ, TALLY_NORM2, TALLY_F64, TALLY_F64, true},
+        {TALLY_DOT, TALLY_NORM2, TALLY_F16, TALLY_F16, true},  {TALLY_SUM, TALLY_SUMSQ, TALLY_F32, TALLY_F32, false},
+        {TALLY_SUM, TALLY_SUM, TALLY_F32, TALLY_F64, false},   {TALLY_MEAN, TALLY_MEAN, TALLY_I32, TALLY_I32, true},
+        {TALLY_MEAN, TALLY_MEAN, TALLY_I32, TALLY_U32, false}, {TALLY_MEAN, TALLY_NORM2, TALLY_I32, TALLY_I32, false},
+        {TALLY_MEAN, TALLY_MEAN, TALLY_I32, TALLY_F32, false}};
     float x[4] = {1, 2, 3, 4};
     for (size_t k = 0; k < COUNT_OF(pairs); k++) {
         tally_accumulator *left, *right;

@@ -35,6 +35,8 @@ int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]) 
         return LIST(SMALL_INTEGERS, WIDE, CANCELLING, RANDOM_BITS, SPECIAL, POSITIVE);
     if (mode == TALLY_EXACT && real && is_extremum(op))
         return LIST(SIGNED_ZEROS, ODD_NANS, SPECIAL, UNIFORM);
+    if (mode == TALLY_EXACT && (op == TALLY_MEAN || op == TALLY_NORM2))
+        return LIST(UNIFORM, EXTREME, SMALL_INTEGERS);
     switch (op) {
     case TALLY_PROD:
         return real ? LIST(POWERS, NEAR_ONE, POWERS_SPECIAL) : LIST(POWERS, SMALL_INTEGERS, FEW_BITS_CLEAR);
@@ -190,6 +192,10 @@ static uint64_t integer_value(tally_dtype type, pattern p, uint64_t *state, size
         return ~(random_below(state, 64) ? 0 : (uint64_t)1 << random_below(state, 64));
     case FEW_BITS_SET:
         return random_below(state, 64) ? 0 : (uint64_t)1 << random_below(state, 64);
+    case EXTREME: {
+        const cell end = k / 1024 % 2 ? highest_cell(type) : lowest_cell(type);
+        return random_below(state, 16) ? end.u : (uint64_t)small;
+    }
     default: {
         /* Values of all sizes, so that extremes and small values occur. */
         uint64_t bits = random_bits(state);

@@ -128,7 +128,7 @@ static bool visit(void *context, const combination *what) {
     /* Half-width floats share f32's path after widening; one integer type stands for all. */
     if (what->in != TALLY_F32 && what->in != TALLY_F64 && what->in != TALLY_F16 && what->in != TALLY_I32)
         return true;
-    if (what->in == TALLY_I32 && what->mode == TALLY_EXACT)
+    if (what->in == TALLY_I32 && what->mode == TALLY_EXACT && what->op != TALLY_MEAN && what->op != TALLY_NORM2)
         return true;
     char name[COMBINATION_NAME_BYTES];
     combination_name(what, name);

@@ -123,6 +123,12 @@ static uint32_t crc32c(const uint8_t *bytes, size_t size) {
     return ~crc;
 }
 
+static void mend_checksum(uint8_t *bytes, size_t size) {
+    const uint32_t crc = crc32c(bytes, size - 4);
+    for (int b = 0; b < 4; b++)
+        bytes[size - 4 + (size_t)b] = (uint8_t)(crc >> (8 * b));
+}
+
 /* A state with a valid checksum that no elements give: each byte changed and the checksum mended. What loads all the
  * same must save as the very bytes that it was loaded from. */
 static void contradictions_are_refused(void **unused) {
@@ -138,9 +144,7 @@ static void contradictions_are_refused(void **unused) {
         for (size_t i = 0; i < size - 4; i++)
             for (int change = 1; change < 256; change++) {
                 bytes[i] ^= (uint8_t)change;
-                const uint32_t crc = crc32c(bytes, size - 4);
-                for (int b = 0; b < 4; b++)
-                    bytes[size - 4 + (size_t)b] = (uint8_t)(crc >> (8 * b));
+                mend_checksum(bytes, size);
                 tally_accumulator *loaded = NULL;
                 const tally_status status = tally_accumulator_load(bytes, size, &loaded);
                 if (status == TALLY_OK) {
@@ -155,6 +159,35 @@ static void contradictions_are_refused(void **unused) {
             }
         tally_accumulator_destroy(a);
     }
+}
+
+/* Of a state of integers: a fraction, a NaN, only -0, the sum of more than its elements, an operator that has none. */
+static void what_no_integers_give_is_refused(void **unused) {
+    (void)unused;
+    static const struct {
+        size_t at;
+        uint8_t change;
+    } changes[] = {{48, 1}, {40, 1}, {12, 2}, {63, 0x80}, {10, 3}};
+    static const int32_t elements[] = {INT32_MAX, INT32_MAX, 3};
+    tally_accumulator *a, *loaded = NULL;
+    uint8_t bytes[TALLY_ACCUMULATOR_MAX_BYTES];
+    assert_int_equal(tally_accumulator_create(TALLY_MEAN, TALLY_I32, &a), TALLY_OK);
+    assert_int_equal(tally_accumulator_add(a, elements, NULL, 3), TALLY_OK);
+    const size_t size = save(a, bytes);
+    for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+        bytes[changes[k].at] ^= changes[k].change;
+        mend_checksum(bytes, size);
+        if (tally_accumulator_load(bytes, size, &loaded) != TALLY_BAD_STATE)
+            fail_msg("a changed byte %zu was accepted", changes[k].at);
+        bytes[changes[k].at] ^= changes[k].change;
+    }
+    mend_checksum(bytes, size);
+    assert_int_equal(tally_accumulator_load(bytes, size, &loaded), TALLY_OK);
+    double mean;
+    assert_int_equal(tally_accumulator_value(loaded, TALLY_DEFAULT, &mean), TALLY_OK);
+    assert_true(mean == 4294967297.0 / 3);
+    tally_accumulator_destroy(loaded);
+    tally_accumulator_destroy(a);
 }
 
 /* The bytes of version 1, once and for all: sum of 1.5f and -0.25f. */
@@ -243,6 +276,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_saved_forms_and_merges),
         cmocka_unit_test(damage_is_refused),
+        cmocka_unit_test(what_no_integers_give_is_refused),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(the_saved_form_stays),
         cmocka_unit_test(kinds_of_state),

@@ -75,6 +75,12 @@ void exact_add_product(exact_sum *sum, double x, double y) {
     deposit(sum, (unsigned __int128)sx * sy, ex + ey, signbit(x) != signbit(y));
 }
 
+void exact_add_integer(exact_sum *sum, unsigned __int128 magnitude, bool negative) {
+    sum->count++;
+    sum->only_negative_zeros = false;
+    deposit(sum, magnitude, 0, negative);
+}
+
 /* The sum is exactly z * 2^exponent; returns the exponent. */
 static int to_integer(const exact_sum *sum, mpz_t z) {
     mpz_t limb;

@@ -1,5 +1,6 @@
-/* The exact oracle: float sums and sums of products without any rounding, as one wide fixed-point integer that is
- * rounded once at the end in integer arithmetic (GMP). It is slow and simple; oracle_test.c checks it against mpfr_sum.
+/* The exact oracle: sums of floats, of products of two and of integers without any rounding, as one wide fixed-point
+ * integer that is rounded once at the end in integer arithmetic (GMP). It is slow and simple; oracle_test.c checks it
+ * against mpfr_sum.
  */
 #ifndef TALLY_ORACLE_EXACT_H
 #define TALLY_ORACLE_EXACT_H
@@ -23,6 +24,7 @@ typedef struct exact_sum {
 void exact_clear(exact_sum *sum);
 void exact_add(exact_sum *sum, double x);
 void exact_add_product(exact_sum *sum, double x, double y);
+void exact_add_integer(exact_sum *sum, unsigned __int128 magnitude, bool negative);
 
 /* Correctly rounded to a float type, to nearest, ties to even. exact_mean divides by the count. */
 double exact_value(const exact_sum *sum, tally_dtype type);

@@ -35,7 +35,7 @@ void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc,
     if (op == TALLY_LOGSUMEXP)
         r->largest = -(long double)INFINITY;
     bool sums = op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
-    if (mode == TALLY_EXACT && is_float(in) && sums) {
+    if (mode == TALLY_EXACT && (is_float(in) ? sums : op == TALLY_MEAN || op == TALLY_NORM2)) {
         r->exact = exact;
         exact_clear(exact);
     }
@@ -162,7 +162,12 @@ static void push_powers(reference *r, long double x) {
 void reference_push(reference *r, cell x, cell y, uint64_t index) {
     bool real = r->in_kind == KIND_FLOAT;
     if (r->exact) {
-        if (r->op == TALLY_SUM || r->op == TALLY_MEAN)
+        const uint64_t magnitude = real ? 0 : absolute_bits(r, x);
+        if (!real && r->op == TALLY_MEAN)
+            exact_add_integer(r->exact, magnitude, r->in_kind == KIND_SIGNED && x.i < 0);
+        else if (!real)
+            exact_add_integer(r->exact, (unsigned __int128)magnitude * magnitude, false);
+        else if (r->op == TALLY_SUM || r->op == TALLY_MEAN)
             exact_add(r->exact, x.d);
         else
             exact_add_product(r->exact, x.d, r->op == TALLY_DOT ? y.d : x.d);

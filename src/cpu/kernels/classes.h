@@ -46,3 +46,9 @@
 #ifndef ON_FLOATS6
 #define ON_FLOATS6 DROP
 #endif
+#ifndef ON_INTEGERS2
+#define ON_INTEGERS2 DROP
+#endif
+#ifndef ON_INTEGERS3
+#define ON_INTEGERS3 DROP
+#endif

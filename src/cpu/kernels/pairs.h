@@ -4,7 +4,7 @@
  *   ELEMENT, CLASS   as in fold.h
  *   LANE             type tag of lifted values
  *   C0, C1, ...      type tags of the components, two at least
- *   FAST_FOLD        a file with a faster fold of whole runs (minmax.h, indexed.h, logsumexp.h, moments.h)
+ *   FAST_FOLD        a file with a faster fold of whole runs (minmax.h, indexed.h, logsumexp.h, moments.h, integers.h)
  *   FAST_COLUMNS     defined if that file has a faster fold of some columns (indexed.h), too
  *   FLOAT_COMPONENTS defined if all components are f64, which are combined in lanes then
  *   ON_<class>       as in fold.h
@@ -64,6 +64,10 @@ typedef struct A_T {
 #define SUM_OF_EXPS(m, s, n, t) ((m) < (n) ? (s)*SHIFTED_EXP(m, n) + (t) : (s) + (t)*SHIFTED_EXP(n, m))
 #define IS_FINITE(p)            ((p) - (p) == 0)
 #define ZERO_OR_NAN(p)          ((p) - (p))
+#define WORD(p)                 ((s_u64)(p))
+#define SIGN(p)                 (ELEMENT_IS_SIGNED ? (s_u64)((s_i64)(p) >> 63) : 0)
+#define HIGH_SQUARE(p)          scalar_high_square(ELEMENT_IS_SIGNED ? scalar_magnitude_u64(WORD(p)) : WORD(p))
+#define CARRY(p, q)             ((s_u64)((p) + (q) < (p)))
 
 ALWAYS_INLINE A_T NAME(identity_of)(tally_monoid m) {
     switch (m) {
@@ -115,6 +119,10 @@ ALWAYS_INLINE A_T NAME(combine)(tally_monoid m, A_T a, A_T b) {
 #undef SUM_OF_EXPS
 #undef IS_FINITE
 #undef ZERO_OR_NAN
+#undef WORD
+#undef SIGN
+#undef HIGH_SQUARE
+#undef CARRY
 
 ALWAYS_INLINE A_T NAME(fold_one_by_one)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     for (size_t k = 0; k < n; k++)

@@ -34,6 +34,11 @@ DEFINE_PRODUCT(u32)
 DEFINE_PRODUCT(f32)
 DEFINE_PRODUCT(f64)
 
+/* The upper 64 bits of x * x. */
+ALWAYS_INLINE s_u64 scalar_high_square(s_u64 x) {
+    return (s_u64)((unsigned __int128)x * x >> 64);
+}
+
 /* Moves every odd 32-bit unit to the lower half of its 64 bits, where product_i64 and product_u64 read it. */
 #if defined(__AVX512F__)
 ALWAYS_INLINE v_u64 odd_halves(v_u64 x) {

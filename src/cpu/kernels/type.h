@@ -228,6 +228,28 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #include "cpu/kernels/pairs.h"
 #endif
 
+/* ---- sums of several words, where one could overflow ---- */
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS >= 16
+#define CLASS        INTEGERS2
+#define ON_INTEGERS2 KEEP
+#define LANE         TOTAL_LANE
+#define C0           u64
+#define C1           u64
+#define FAST_FOLD    "cpu/kernels/integers.h"
+#include "cpu/kernels/pairs.h"
+#endif
+
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
+#define CLASS        INTEGERS3
+#define ON_INTEGERS3 KEEP
+#define LANE         TOTAL_LANE
+#define C0           u64
+#define C1           u64
+#define C2           u64
+#define FAST_FOLD    "cpu/kernels/integers.h"
+#include "cpu/kernels/pairs.h"
+#endif
+
 /* ---- direct scans ---- */
 #ifdef SAME_LANE
 #define CLASS    SUM
@@ -281,6 +303,16 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define ENTRY_FLOATS4(name) [TALLY_MONOID_##name] = &kernels_FLOATS4_##name,
 #define ENTRY_FLOATS5(name) [TALLY_MONOID_##name] = &kernels_FLOATS5_##name,
 #define ENTRY_FLOATS6(name) [TALLY_MONOID_##name] = &kernels_FLOATS6_##name,
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS >= 16
+#define ENTRY_INTEGERS2(name) [TALLY_MONOID_##name] = &kernels_INTEGERS2_##name,
+#else
+#define ENTRY_INTEGERS2(name)
+#endif
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
+#define ENTRY_INTEGERS3(name) [TALLY_MONOID_##name] = &kernels_INTEGERS3_##name,
+#else
+#define ENTRY_INTEGERS3(name)
+#endif
 
 const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL);
 const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {

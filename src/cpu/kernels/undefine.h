@@ -37,3 +37,5 @@
 #undef ON_FLOATS4
 #undef ON_FLOATS5
 #undef ON_FLOATS6
+#undef ON_INTEGERS2
+#undef ON_INTEGERS3

@@ -425,6 +425,14 @@ inline double logarithm(double x) {
     return log(x);
 }
 
+/* The bits above an integer's. */
+inline uint64 sign_of(int64 x) {
+    return (uint64)(x >> 63);
+}
+inline uint64 sign_of(uint64) {
+    return 0;
+}
+
 #define MIN(a, b)               smaller(a, b)
 #define MAX(a, b)               larger(a, b)
 #define ABS(x)                  absolute(x)
@@ -438,6 +446,10 @@ inline double logarithm(double x) {
 #define BEFORE_MAX(v, i, w, j)  goes_first((v) > (w), (w) > (v), v, i, w, j)
 #define RATIO(p, q)             ratio<sizeof(out_t) == 8>(p, q)
 #define SUM_OF_EXPS(m, s, n, t) sum_of_exps(m, s, n, t)
+#define WORD(x)                 ((uint64)(x))
+#define SIGN(x)                 sign_of(x)
+#define HIGH_SQUARE(x)          __umul64hi(absolute(x), absolute(x))
+#define CARRY(a, b)             ((uint64)((a) + (b) < (a)))
 
 /* ---- accumulators ---- */
 

@@ -541,6 +541,20 @@ bool goes_first(bool beats, bool loses, VALUE v, wide i, VALUE w, wide j) {
 #define NOT_A_NUMBER           packDouble2x32(nan_bits(F64))
 #endif
 
+#if VALUE_KIND == KIND_U64
+#define WORD(x)        (x)
+#define SIGN(x)        (is_signed(IN) && int64_t(x) < 0 ? ~uint64_t(0) : uint64_t(0))
+#define HIGH_SQUARE(x) high_square(absolute(x))
+#define CARRY(a, b)    ((a) + (b) < (a) ? uint64_t(1) : uint64_t(0))
+
+/* The upper 64 bits of x * x = h h 2^64 + h l 2^33 + l l. */
+uint64_t high_square(uint64_t x) {
+    const wide w = words_of(x);
+    const uint64_t hl = u64_of(times(w.y, w.x)), ll = u64_of(times(w.x, w.x));
+    return u64_of(times(w.y, w.y)) + (hl >> 31) + ((hl << 33) + ll < ll ? uint64_t(1) : uint64_t(0));
+}
+#endif
+
 #if VALUE_KIND == KIND_F64
 double ratio(double p, double q) {
     return q == 0 ? 0.0lf : p / q;
