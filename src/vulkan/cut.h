@@ -11,6 +11,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_NOTHING,       /* no results */
     TALLY_VULKAN_FOLD,          /* reduce.comp */
     TALLY_VULKAN_FOLD_ROWS,     /* short_rows.comp */
+    TALLY_VULKAN_BY_SLABS,      /* slabs.comp */
     TALLY_VULKAN_ALONG_ROWS,    /* scan_rows.comp, scan_once.comp */
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
@@ -26,7 +27,7 @@ typedef struct tally_vulkan_cut {
     uint32_t width, many;         /* in the first pass: as arguments.comp has them */
     uint64_t panels;              /* of it: workgroups that take all columns */
     uint32_t fold_width;          /* in the pass over accumulators */
-    uint64_t scan_groups;         /* workgroups of a scan's last pass, or of short rows or segments */
+    uint64_t scan_groups;         /* workgroups of a scan's last pass, or of short rows, slabs or segments */
     uint32_t at_once, most_tiled; /* as tiled_segments.comp has them; 0: not taken */
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */

@@ -35,6 +35,15 @@ static void launch_fold_rows(const tally_vulkan_launch *l) {
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SHORT_ROWS], &a, l->cut->scan_groups);
 }
 
+static void launch_slabs(const tally_vulkan_launch *l) {
+    arguments a = tally_vulkan_arguments_of(l);
+    a.carry = l->pieces.carry;
+    a.total = l->pieces.total;
+    if (a.carry)
+        a.initial = 0;
+    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SLABS], &a, l->cut->scan_groups);
+}
+
 /* Scans whole tiles in one pass, and the rest of the last one as a row of its own that continues from there. */
 static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan) {
     const tally_vulkan_cut *cut = l->cut;
@@ -161,6 +170,10 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     case TALLY_VULKAN_FOLD_ROWS:
         tally_vulkan_then(l);
         launch_fold_rows(l);
+        break;
+    case TALLY_VULKAN_BY_SLABS:
+        tally_vulkan_then(l);
+        launch_slabs(l);
         break;
     case TALLY_VULKAN_ALONG_ROWS:
     case TALLY_VULKAN_ALONG_COLUMNS:

@@ -22,6 +22,8 @@ enum {
     LONGEST_TILED = 512, /* the same in tiled_segments.comp */
     TILES = 8,           /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
     MOST_TILES = 64,     /* where lengths differ */
+    CELLS = 8,           /* a thread's in slabs.comp */
+    SLAB_GROUPS = 2112,  /* workgroups of slabs.comp */
     TILE_GROUPS = 2048,  /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096, /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
     SHORT_ROW = 512,     /* rows up to here are scanned by a thread each */
@@ -75,8 +77,11 @@ static void divide_row(uint32_t block, const tally_computation *c, tally_vulkan_
 /* The other shapes: neighbouring threads take neighbouring columns, several each if those are always of one row. */
 static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = c->in_bytes == 8 ? 2 : 4;
-    cut->many = c->entry && cut->inner % each == 0 ? (uint32_t)each : 1;
-    cut->width = (uint32_t)power_of_two(divide_up(cut->columns, cut->many), least(PANEL, block));
+    const bool has_short_lanes = c->entry && tally_class_of(c->monoid) != TALLY_CLASS_FLOATS;
+    cut->many = has_short_lanes && cut->inner % each == 0 ? (uint32_t)each : 1;
+    const uint64_t rows_at_once = power_of_two(cut->extent / ROWS_A_THREAD, block),
+                   wide = most(PANEL, block / rows_at_once);
+    cut->width = (uint32_t)power_of_two(divide_up(cut->columns, cut->many), least(wide, block));
     cut->panels = divide_up(cut->columns, (uint64_t)cut->width * cut->many);
 }
 
@@ -100,12 +105,42 @@ static bool cut_short_rows(uint32_t block, const tally_computation *c, tally_vul
     return true;
 }
 
+/* Elements that a workgroup of slabs.comp has cells for, wherever the first of them lies in a vector. */
+static uint64_t slab_cells(uint32_t block, const tally_computation *c) {
+    const bool scans = tally_is_scan(c), two_words = c->in_bytes == 8 || (scans && c->out_bytes == 8);
+    const bool two_planes = c->monoid == TALLY_MONOID_dot || (scans && c->per_result == 2);
+    return (uint64_t)block * CELLS / (two_words ? 2 : 1) / (two_planes ? 2 : 1) - 16 / c->in_bytes;
+}
+
+/* As many slabs as a workgroup has room for, but enough workgroups for the device; threads that have no column of their
+ * own share one with others. Returns false if slabs are not short. */
+static bool cut_slabs(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
+    const uint64_t cells = slab_cells(block, c);
+    if (cut->extent == 1) /* a slab of any size is as good as many small ones */
+        cut->inner = 1;
+    if (!c->entry || c->desc.grouping != TALLY_AXIS || cut->columns == 1 || !cut->extent || cut->inner > cells ||
+        cut->extent > cells / cut->inner)
+        return false;
+    const uint64_t slab = cut->extent * cut->inner, slabs = cut->columns / cut->inner;
+    const uint64_t rows = least(cells / slab, most(1, divide_up(slabs, GROUPS))), columns = rows * cut->inner;
+    uint64_t team = 1;
+    while (2 * team * columns <= block && 2 * team <= cut->extent)
+        team *= 2;
+    cut->path = TALLY_VULKAN_BY_SLABS;
+    cut->width = (uint32_t)rows;
+    cut->many = (uint32_t)team;
+    cut->panels = divide_up(slabs, rows);
+    cut->scan_groups = least(cut->panels, SLAB_GROUPS);
+    cut->chunks = 1;
+    return true;
+}
+
 static uint32_t fold_width(uint32_t block, const tally_vulkan_cut *cut) {
     return (uint32_t)power_of_two(cut->columns, most(1, block / power_of_two(cut->chunks, 256)));
 }
 
 static void cut_fold(uint32_t block, const tally_computation *c, tally_vulkan_slot slot, tally_vulkan_cut *cut) {
-    if (cut->inner == 1 && cut_short_rows(block, c, slot, cut))
+    if ((cut->inner == 1 && cut_short_rows(block, c, slot, cut)) || cut_slabs(block, c, cut))
         return;
     cut->path = TALLY_VULKAN_FOLD;
     if (cut->inner == 1) {
@@ -151,6 +186,8 @@ static void cut_once(const tally_vulkan_device *device, uint32_t block, const ta
 
 static void cut_scan(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                      tally_vulkan_slot slot, tally_vulkan_cut *cut) {
+    if (cut_slabs(block, c, cut))
+        return;
     if (cut->inner == 1 && (cut->columns == 1 || cut->extent > SHORT_ROW)) {
         cut->path = TALLY_VULKAN_ALONG_ROWS;
         cut->width = 0;

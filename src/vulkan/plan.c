@@ -23,6 +23,7 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
         [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && in_tiles,
+        [TALLY_VULKAN_SLABS] = grouping == TALLY_AXIS && fast && c->entry,
         [TALLY_VULKAN_SPINE] = scan && !grouped,
         [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped,
         [TALLY_VULKAN_SCAN_ONCE] = once,

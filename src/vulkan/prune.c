@@ -101,7 +101,8 @@ static size_t copy_kept(const module *m, uint32_t entry, uint32_t *to) {
     return written;
 }
 
-size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name, uint32_t *to) {
+size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name, const char *const *other,
+                          size_t others, uint32_t *to) {
     const module m = {words, count, calloc(words[TALLY_SPIRV_BOUND], sizeof *m.is_kept)};
     const uint32_t entry = m.is_kept ? find_entry(&m, name) : 0;
     size_t first_function = TALLY_SPIRV_HEADER_WORDS, written = 0;
@@ -109,6 +110,8 @@ size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name,
         first_function += length_at(&m, first_function);
     if (entry) {
         m.is_kept[entry] = true;
+        for (size_t k = 0; k < others; k++)
+            m.is_kept[find_entry(&m, other[k])] = true;
         keep_named(&m, first_function);
         keep_global(&m, first_function);
         written = copy_kept(&m, entry, to);

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /* Copies the part of a module of SPIR-V that belongs to the entry point with this name: the functions that it calls,
- * and their shared memory. Returns the number of words, at most 'count', or 0 if there is no such entry point or too
- * little memory. */
-size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name, uint32_t *to);
+ * and their shared memory. Those of 'others' entry points named in 'other' stay besides. Returns the number of words,
+ * at most 'count', or 0 if there is no such entry point or too little memory. */
+size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name, const char *const *other,
+                          size_t others, uint32_t *to);
 
 #endif

@@ -14,10 +14,11 @@ const char *const tally_vulkan_arithmetic_names[] = {"i32", "u32",  "i64",     "
                                                      "f64", "bits", "exact32", "exact64", "exact32f", "exact64f"};
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",        "short_rows",      "spine",          "scan_rows",   "scan_once",        "scan_columns",
-    "fold_groups",   "spine_of_groups", "give_groups",    "give_runs",   "short_segments",   "tiled_segments",
-    "open_segments", "close_segments",  "clear_control",  "clear_tiles", "inspect_segments", "report",
-    "exact_rows",    "exact_merge",     "exact_segments", "count_heads", "rank_heads",       "exact_runs"};
+    "reduce",         "short_rows",    "slabs",           "spine",          "scan_rows",   "scan_once",
+    "scan_columns",   "fold_groups",   "spine_of_groups", "give_groups",    "give_runs",   "short_segments",
+    "tiled_segments", "open_segments", "close_segments",  "clear_control",  "clear_tiles", "inspect_segments",
+    "report",         "exact_rows",    "exact_merge",     "exact_segments", "count_heads", "rank_heads",
+    "exact_runs"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -182,7 +183,7 @@ static void add_choices(tally_text *text, const choices *c) {
     tally_text_print(text, "#define UNROLLED %s\n#define UNROLLED_LANES %s\n#define HAS_RUNNING %d\n",
                      c->is_long ? "" : "[[unroll]]", has_short_lanes ? "[[unroll]]" : "", c->has_running);
     tally_text_print(text, "#define UNROLL %du\n#define MOST_COLUMNS %d\n", has_short_lanes && !c->two_inputs ? 8 : 4,
-                     c->is_user ? 1 : 4);
+                     c->is_user || c->has_running ? 1 : 4);
     tally_text_print(text, "#define RECORD_BYTES %u\n#define RECORD_ALIGNMENT 8\n", tally_vulkan_record_bytes(c->slot));
     tally_text_print(
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
@@ -415,10 +416,10 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
 
 /* Kernels are functions without arguments, of which entries.c makes entry points. The compiler keeps what main calls.
  */
-static void add_main(tally_text *text, int first, int end, bool scans_once) {
+static void add_main(tally_text *text, int first, int end, bool scans_once, bool is_user) {
     tally_text_add(text, "void main() {\n");
     for (int k = first; k < end; k++)
-        if (k != TALLY_VULKAN_SCAN_ONCE || scans_once)
+        if ((k != TALLY_VULKAN_SCAN_ONCE || scans_once) && !(is_user && k == TALLY_VULKAN_SLABS))
             tally_text_print(text, "    %s();\n", tally_vulkan_kernel_names[k]);
     tally_text_add(text, "}\n");
 }
@@ -469,20 +470,28 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT, false);
+    add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT, false, false);
 }
 
-static void add_kernels(tally_text *text, bool scans_once) {
-    static const char *const kernels[] = {
-        tally_vulkan_kernels_arguments,     tally_vulkan_kernels_slots,        tally_vulkan_kernels_reduce,
-        tally_vulkan_kernels_short_rows,    tally_vulkan_kernels_spine,        tally_vulkan_kernels_scan_rows,
-        tally_vulkan_kernels_scan_once,     tally_vulkan_kernels_scan_columns, tally_vulkan_kernels_control,
-        tally_vulkan_kernels_groups,        tally_vulkan_kernels_runs,         tally_vulkan_kernels_segments,
-        tally_vulkan_kernels_tiled_segments};
+static void add_kernels(tally_text *text, bool scans_once, bool is_user) {
+    const char *const kernels[] = {tally_vulkan_kernels_arguments,
+                                   tally_vulkan_kernels_slots,
+                                   tally_vulkan_kernels_reduce,
+                                   tally_vulkan_kernels_short_rows,
+                                   is_user ? "" : tally_vulkan_kernels_slabs,
+                                   tally_vulkan_kernels_spine,
+                                   tally_vulkan_kernels_scan_rows,
+                                   tally_vulkan_kernels_scan_once,
+                                   tally_vulkan_kernels_scan_columns,
+                                   tally_vulkan_kernels_control,
+                                   tally_vulkan_kernels_groups,
+                                   tally_vulkan_kernels_runs,
+                                   tally_vulkan_kernels_segments,
+                                   tally_vulkan_kernels_tiled_segments};
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS, scans_once);
+    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS, scans_once, is_user);
 }
 
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
@@ -513,7 +522,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
     add_monoid(text, monoid, arithmetic);
     add_lower(text, monoid, arithmetic);
     add_raise(text, monoid, arithmetic);
-    add_kernels(text, made.scans_once);
+    add_kernels(text, made.scans_once, false);
 }
 
 void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally_vulkan_slot slot,
@@ -534,5 +543,5 @@ void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally
     tally_text_add(text, functions);
     tally_text_add(text, one_lane);
     tally_text_add(text, "acc_t raise(uvec2 bits) {\n    return identity();\n}\n");
-    add_kernels(text, false);
+    add_kernels(text, false, true);
 }

@@ -30,6 +30,7 @@ typedef enum tally_vulkan_arithmetic {
 typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_REDUCE,
     TALLY_VULKAN_SHORT_ROWS,
+    TALLY_VULKAN_SLABS, /* not of users' operators */
     TALLY_VULKAN_SPINE,
     TALLY_VULKAN_SCAN_ROWS,
     TALLY_VULKAN_SCAN_ONCE, /* for monoids of tally_vulkan_scans_once */

@@ -182,6 +182,17 @@ void store_vector(address at, uvec4 vector) {
     }
 }
 
+/* Inserts an element's result into a vector, at 'byte' of 16. */
+void gather(inout uvec4 words, uint byte, uvec2 bits) {
+    const uint log = OUT_LOG;
+    if (log == 3) {
+        words[byte >> 2] = bits.x;
+        words[(byte >> 2) + 1] = bits.y;
+    } else {
+        words[byte >> 2] |= (bits.x & (log == 2 ? ~0u : log == 1 ? 65535u : 255u)) << 8u * (byte & 3u);
+    }
+}
+
 /* ---- floats by their bits: no rounding mode and no flushing of subnormals has a say ---- */
 
 wide nan_bits(uint type) {

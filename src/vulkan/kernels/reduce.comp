@@ -141,7 +141,7 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
     const wide row_bytes = shifted_up(p.inner, log), apart = times(row_bytes, parts);
     lane_t lane[MOST_COLUMNS];
     uint held = 0;
-    UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++) {
+    UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++) {
         acc[v] = identity();
         lane[v] = lane_identity();
     }
@@ -150,7 +150,7 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
 #if CHOOSES
     VALUE best[MOST_COLUMNS];
     uint rows = 0, found[MOST_COLUMNS];
-    UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++) {
+    UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++) {
         best[v] = last_value();
         found[v] = 0;
     }
@@ -164,8 +164,8 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
             at = plus(at, apart);
         }
 #if CHOOSES
-        UNROLLED for (uint u = 0; u < UNROLL; u++)
-            UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
+            UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
                 const VALUE value = value_of_bits(pick(x[u], v, log));
                 if (goes_before(value, best[v])) {
                     best[v] = value;
@@ -176,7 +176,7 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
 #else
         held += UNROLL;
         if (held > LANE_LIMIT) {
-            UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
+            UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++) {
                 acc[v] = combine(acc[v], widen(lane[v]));
                 lane[v] = lane_identity();
             }
@@ -189,19 +189,29 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
 #endif
     }
 #if CHOOSES
-    UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD && rows > 0; v++) {
+    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD && rows > 0; v++) {
         const uint i = part + found[v] * parts;
         const address chosen = plus(plus(s.x, times(row_bytes, i)), v << log);
         acc[v] = lift_bits(load_bits(chosen, log), uvec2(0), plus(s.before, i));
     }
 #endif
-    for (; row < s.count; row += parts) { /* fewer than UNROLL, which a lane takes besides */
-        const uvec4 x = load_columns(plus(s.x, at)), y = TWO_INPUTS ? load_columns(plus(s.y, at)) : uvec4(0);
-        UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
-            lane[v] = added(lane[v], lift_bits(pick(x, v, log), pick(y, v, log), plus(s.before, row)));
-        at = plus(at, apart);
+    if (row < s.count) { /* fewer than UNROLL rows, which a lane takes besides */
+        uvec4 x[UNROLL], y[UNROLL];
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
+            if (row + u * parts < s.count) {
+                x[u] = load_columns(plus(s.x, at));
+                if (TWO_INPUTS)
+                    y[u] = load_columns(plus(s.y, at));
+            }
+            at = plus(at, apart);
+        }
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
+            if (row + u * parts < s.count)
+                UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
+                    lane[v] = added(lane[v], lift_bits(pick(x[u], v, log), TWO_INPUTS ? pick(y[u], v, log) : uvec2(0),
+                                                       plus(s.before, row + u * parts)));
     }
-    UNROLLED for (uint v = 0; v < COLUMNS_A_THREAD; v++)
+    UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
         acc[v] = combine(acc[v], widen(lane[v]));
 }
 #endif
@@ -221,18 +231,18 @@ acc_t fold_rows(stretch s, uint part, uint parts) {
 #endif
     const wide bytes_apart = times(row_bytes, apart);
     wide at = times(row_bytes, row);
-    for (; row + 3 * apart < end; row += 4 * apart) {
-        uvec2 x[4], y[4];
-        for (uint u = 0; u < 4; u++) {
+    for (; row + (UNROLL - 1) * apart < end; row += UNROLL * apart) {
+        uvec2 x[UNROLL], y[UNROLL];
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
             x[u] = load_bits(plus(s.x, at), log);
             y[u] = load_partner(plus(s.y, at));
             at = plus(at, bytes_apart);
         }
-        expect(total, 4);
-        for (uint u = 0; u < 4; u++)
+        expect(total, UNROLL);
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
             total.lane = added(total.lane, lift_bits(x[u], y[u], plus(s.before, row + u * apart)));
     }
-    expect(total, 4);
+    expect(total, UNROLL);
     for (; row < end; row += apart) {
         const uvec2 x = load_bits(plus(s.x, at), log);
         total.lane = added(total.lane, lift_bits(x, load_partner(plus(s.y, at)), plus(s.before, row)));
@@ -280,6 +290,38 @@ void give(acc_t acc, wide column, uint chunk, wide extent) {
         write_slot(p.slots, number_of_slot(chunk, column), acc);
     else
         store_result(p.out_at, column, lower(acc, plus(p.before, extent), wide(0)));
+}
+
+/* Neighbouring columns, which are there all if several are: results that fill words need not be merged with others. */
+void give_columns(acc_t acc[MOST_COLUMNS], uint count, wide column, uint chunk, wide extent) {
+    const uint log = OUT_LOG, bytes = count << log;
+    const address to = plus(p.out_at, shifted_up(column, log));
+    const bool in_words = PER_RESULT == 1 && (bytes & 3u) == 0 && (to.x & 3u) == 0 && !given(p.total) && !given(p.slots);
+    uvec4 words[2];
+    words[0] = words[1] = uvec4(0);
+    UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++)
+        if (v < count) {
+            if (!in_words) {
+                give(acc[v], plus(column, v), chunk, extent);
+            } else {
+                if (given(p.carry))
+                    acc[v] = combine(read_slot(p.carry, plus(column, v)), acc[v]);
+                gather(words[v << log >> 4], v << log & 15u, lower(acc[v], plus(p.before, extent), wide(0)).first);
+            }
+        }
+    if (!in_words)
+        return;
+    UNROLLED_LANES for (uint k = 0; k < (MOST_COLUMNS + 1) / 2; k++) {
+        const address at = plus(to, 16 * k);
+        if ((bytes & 15u) == 0 && (to.x & 15u) == 0) {
+            if (16 * k < bytes)
+                vectors_at(at).vector[0] = words[k];
+        } else {
+            UNROLLED_LANES for (uint w = 0; w < 4; w++)
+                if (16 * k + 4 * w < bytes)
+                    words_at(at).word[w] = words[k][w];
+        }
+    }
 }
 
 /* A workgroup takes 2^columns_log neighbouring columns; 'parts' threads share one, or 'each' neighbours. In a row the
@@ -341,12 +383,11 @@ void reduce() {
             acc[v] = identity();
         if (less(column, p.columns))
             fold_chunk(d, column, chunk, extent, acc);
-        UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++)
-            if (v < d.each) {
-                const acc_t sum = fold_block(acc[v], p.width == 0 ? 1 : p.width, d.parts);
-                if (d.part == 0 && less(plus(column, v), p.columns))
-                    give(sum, plus(column, v), chunk, extent);
-            }
+        UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++)
+            if (v < d.each && d.parts > 1)
+                acc[v] = fold_block(acc[v], p.width == 0 ? 1 : p.width, d.parts);
+        if (d.part == 0 && less(column, p.columns))
+            give_columns(acc, d.each, column, chunk, extent);
     }
 }
 

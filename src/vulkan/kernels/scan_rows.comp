@@ -46,17 +46,6 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
     return lower(INCLUSIVE ? next : run, plus(t.before, logical + (INCLUSIVE ? 1 : 0)), wide(0));
 }
 
-/* Inserts an element's result into a vector, at 'byte' of 16. */
-void gather(inout uvec4 words, uint byte, uvec2 bits) {
-    const uint log = OUT_LOG;
-    if (log == 3) {
-        words[byte >> 2] = bits.x;
-        words[(byte >> 2) + 1] = bits.y;
-    } else {
-        words[byte >> 2] |= (bits.x & (log == 2 ? ~0u : log == 1 ? 65535u : 255u)) << 8u * (byte & 3u);
-    }
-}
-
 /* Bytes of an element's results, and whether those of a vector's elements fill vectors. */
 #define RESULT        (PER_RESULT << OUT_LOG)
 #define FILLS_VECTORS (RESULT * VECTOR >= 16 && !REVERSE)
