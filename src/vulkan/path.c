@@ -23,7 +23,7 @@ enum {
     TILES = 8,           /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
     MOST_TILES = 64,     /* where lengths differ */
     CELLS = 8,           /* a thread's in slabs.comp */
-    SLAB_GROUPS = 2112,  /* workgroups of slabs.comp */
+    SLAB_GROUPS = 2112,  /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,  /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096, /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
     SHORT_ROW = 512,     /* rows up to here are scanned by a thread each */

@@ -574,7 +574,8 @@ double ratio(double p, double q) {
 /* e^x for x <= 0; of what is below 2^-1021 it is 0. x = n log(2) + r with |r| <= log(2) / 2. The polynomial of e^r, by
  * Lawson's algorithm, has an error of 2^-58. GLSL has neither exp nor log for doubles. */
 double exp_below(double x) {
-    precise const double shifted = fma(x, 1.4426950408889634lf, 6755399441055744.0lf), n = shifted - 6755399441055744.0lf;
+    precise const double shifted = fma(x, 1.4426950408889634lf, 6755399441055744.0lf);
+    precise const double n = shifted - 6755399441055744.0lf;
     const double r = fma(n, -2.3190468138462996e-17lf, fma(n, -0.6931471805599453lf, x));
     double sum = 2.5005291169824334e-08lf;
     sum = fma(sum, r, 2.763024041358173e-07lf);

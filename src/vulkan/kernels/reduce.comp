@@ -296,7 +296,8 @@ void give(acc_t acc, wide column, uint chunk, wide extent) {
 void give_columns(acc_t acc[MOST_COLUMNS], uint count, wide column, uint chunk, wide extent) {
     const uint log = OUT_LOG, bytes = count << log;
     const address to = plus(p.out_at, shifted_up(column, log));
-    const bool in_words = PER_RESULT == 1 && (bytes & 3u) == 0 && (to.x & 3u) == 0 && !given(p.total) && !given(p.slots);
+    const bool are_words = PER_RESULT == 1 && (bytes & 3u) == 0 && (to.x & 3u) == 0;
+    const bool in_words = are_words && !given(p.total) && !given(p.slots);
     uvec4 words[2];
     words[0] = words[1] = uvec4(0);
     UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++)

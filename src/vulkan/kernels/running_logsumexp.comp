@@ -1,6 +1,6 @@
 /* The lane of logsumexp: the largest element and the sum of exp(x - largest), of which an element costs one exponential
  * and a vector one more, for the case that its elements are larger. The largest one is kept finite, so that no infinity
- * is subtracted from another: an element that is infinite adds 0 or infinity. NaNs are found by the bits of elements. */
+ * is subtracted from another: an element that is infinite adds 0 or infinity. NaNs are found by elements' bits. */
 #if VALUE_KIND == KIND_F64
 #define GREATEST         packDouble2x32(uvec2(~0u, 0x7fefffffu))
 #define HIGH_WORD(x)     high_word(unpackDouble2x32(x))

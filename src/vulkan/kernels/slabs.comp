@@ -50,7 +50,8 @@ uvec4 load_edge(address at, address begin, address end) {
 
 void load_stretch(address array, some_slabs s, out uvec4 x[STAGE_VECTORS]) {
     const uint log = IN_LOG;
-    const address from = plus(array, shifted_up(times(s.first, p.extent.x), log)), base = address(from.x & ~15u, from.y);
+    const address from = plus(array, shifted_up(times(s.first, p.extent.x), log));
+    const address base = address(from.x & ~15u, from.y);
     const address end = plus(array, shifted_up(times(p.columns, p.extent.x), log));
     const uint vectors = (from.x & 15u) + (s.count * p.extent.x << log) + 15 >> 4;
     const bool is_inside = !less(base, array) && !less(end, plus(base, 16 * vectors));
@@ -102,7 +103,8 @@ void store_cells(address to, uint count) {
     const uint log = OUT_LOG;
     if ((to.x & (1u << log) - 1u & 3u) != 0) {
         for (uint n = THREAD; n < count; n += BLOCK)
-            store_bits(plus(to, n << log), log, uvec2(word_of_output(n, false), log == 3 ? word_of_output(n, true) : 0));
+            store_bits(plus(to, n << log), log,
+                       uvec2(word_of_output(n, false), log == 3 ? word_of_output(n, true) : 0));
         return;
     }
     if (log >= 2) {
