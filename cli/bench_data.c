@@ -102,7 +102,6 @@ static void fill_finite_bits(const fill_job *job, size_t start, size_t end) {
 static void fill_share(void *context, unsigned thread, unsigned threads) {
     const fill_job *job = context;
     const tally_type_traits *type = &job->type;
-    const int top = (1 << (8 * (int)type->bytes - type->precision - 1)) - 2; /* exponent, but for one, of a float */
     size_t part = (job->n / threads + 63) / 64 * 64;
     size_t start = part * thread < job->n ? part * thread : job->n;
     size_t end = thread + 1 == threads || start + part > job->n ? job->n : start + part;
@@ -114,6 +113,7 @@ static void fill_share(void *context, unsigned thread, unsigned threads) {
         fill_finite_bits(job, start, end);
         return;
     }
+    const int top = (1 << (8 * (int)type->bytes - type->precision - 1)) - 2; /* the largest exponent but one */
     for (size_t i = start; i < end; i++) {
         uint64_t index = job->seed + i;
         const double value = value_of(index, job->data, -top, top);

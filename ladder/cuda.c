@@ -519,7 +519,7 @@ static tally_status time_runs(ladder_work *w, const timed *t, unsigned runs, dou
 static int cuda_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     cuda_state *s = w->state;
     if (w->form != TALLY_REDUCE)
-        return time_runs(w, &(timed){NULL}, runs, seconds) == TALLY_OK ? 0 : failed(f);
+        return time_runs(w, &(timed){.kernel = NULL}, runs, seconds) == TALLY_OK ? 0 : failed(f);
     uint64_t vectors = (w->n * 4 + 15) / 16;
     void *parameters[] = {&s->x[DATA_GENERAL], &s->totals, &vectors};
     tally_status status = TALLY_OK;
