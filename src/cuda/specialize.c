@@ -85,7 +85,7 @@ static void add_component(tally_text *text, const tally_computation *c, int comp
 /* Whether results are floats that did not round, whose zeros and NaNs exact mode promises bit for bit. In fast mode
  * that would cost instructions. */
 static bool is_exact_extremum(const tally_computation *c) {
-    return c->desc.mode == TALLY_EXACT && !c->exact && c->entry->result != TALLY_RESULT_INDEX &&
+    return c->desc.mode == TALLY_EXACT && !c->exact && c->entry && c->entry->result != TALLY_RESULT_INDEX &&
            tally_dtype_is_float(c->desc.acc);
 }
 

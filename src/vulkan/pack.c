@@ -129,7 +129,7 @@ static bytes pack(const char *path, size_t count) {
     const tally_vulkan_bodies all = {bodies.data, body_at, most_ids};
     const tally_vulkan_packed_module packed = {.bytes = made.data, .count = count};
     tally_vulkan_unpack(&all, &packed, ids, unpacked);
-    if (memcmp(words, unpacked, count * sizeof *words))
+    if (memcmp(words, unpacked, count * sizeof *words) != 0)
         fail(path, "comes out of its packing changed");
     return made;
 }
