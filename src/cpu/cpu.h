@@ -65,6 +65,7 @@ struct tally_cpu_plan {
     tally_plan base;
     tally_cpu_device *device;
     const tally_cpu_kernels *kernels;
+    tally_cpu_kernels converted; /* 'kernels' where elements are converted first */
     tally_cpu_context context;
     const tally_cpu_direct_scan *direct; /* NULL where prefixes have to be lowered */
     tally_cpu_lifted lifted;             /* scans of accumulators that are a number */

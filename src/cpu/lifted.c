@@ -44,18 +44,30 @@ static bool wraps_in_32_bits(const tally_computation *c, tally_dtype acc) {
            !tally_dtype_is_float(acc) && !tally_dtype_is_float(c->desc.out) && c->out_bytes <= sizeof(uint32_t);
 }
 
+const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_level *level, tally_dtype type, tally_monoid monoid) {
+    const tally_cpu_direct_scan *own = level->types[type]->same_scan[monoid];
+    const tally_dtype as_signed = type == TALLY_U32 ? TALLY_I32 : type == TALLY_U64 ? TALLY_I64 : type;
+    return own ? own : level->types[as_signed]->same_scan[monoid];
+}
+
+bool tally_cpu_is_strict(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_type *type = plan->device->level->types[tally_dtype_value(c->desc.in)];
+    return c->desc.mode == TALLY_EXACT && type->strict_kernels[c->monoid];
+}
+
 void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_level *level = plan->device->level;
     const tally_dtype acc = plan->kernels->acc_type;
     if (c->exact || c->monoid == TALLY_MONOID_user || acc == TALLY_DEFAULT)
         return;
-    if (plan->kernels == level->types[c->desc.in]->strict_kernels[c->monoid]) /* which no scan is as strict as */
+    if (tally_cpu_is_strict(plan)) /* which no scan is */
         return;
     const bool as_they_are = plan->direct && plan->direct->groups;
     const tally_dtype type = as_they_are ? c->desc.in : wraps_in_32_bits(c, acc) ? TALLY_U32 : scanned_type(acc);
     const tally_monoid monoid = combining(c->monoid);
-    const tally_cpu_direct_scan *scan = level->types[type]->same_scan[monoid];
+    const tally_cpu_direct_scan *scan = tally_cpu_same_scan(level, type, monoid);
     if (scan)
         plan->lifted = (tally_cpu_lifted){scan, type, level->types[type]->kernels[monoid]->acc_type, as_they_are,
                                           lifts_by_conversion(c->monoid)};

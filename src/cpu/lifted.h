@@ -16,6 +16,12 @@ typedef struct tally_cpu_lifted_block {
     _Alignas(64) uint64_t picked[TALLY_CPU_BATCH];
 } tally_cpu_lifted_block;
 
+/* The scan of numbers of one type, or NULL. */
+const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_level *level, tally_dtype type, tally_monoid monoid);
+
+/* Whether the plan's extremes tell -0 from +0. */
+bool tally_cpu_is_strict(const tally_cpu_plan *plan);
+
 /* Chooses plan->lifted for a plan whose kernels are chosen. */
 void tally_cpu_lifted_choose(tally_cpu_plan *plan);
 

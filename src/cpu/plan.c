@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "core/dtype.h"
 #include "core/status.h"
+#include "cpu/converted.h"
 #include "cpu/exact.h"
 #include "cpu/fpenv.h"
 #include "cpu/keys.h"
@@ -24,24 +26,65 @@ static tally_status no_memory(size_t bytes) {
 }
 
 /* The direct scan, if the accumulator is the result and the output is as wide as the input or 64 bits. */
-static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_type *type, const tally_computation *c,
-                                                   bool in_f64) {
+static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_level *level, const tally_computation *c) {
     const tally_desc *d = &c->desc;
-    if (!tally_is_scan(c) || in_f64)
+    if (!tally_is_scan(c))
         return NULL;
     if (c->entry->result == TALLY_RESULT_FLOAT) /* a mean, whose accumulator is a sum */
         return NULL;
     if (d->out == d->in)
-        return type->same_scan[c->monoid];
+        return tally_cpu_same_scan(level, d->in, c->monoid);
     if (d->out == TALLY_I64 || d->out == TALLY_U64)
-        return type->wide_scan[c->monoid];
+        return level->types[d->in]->wide_scan[c->monoid];
     return NULL;
+}
+
+/* Whether f64 is asked for as the accumulator of sums that have another one, or of deviations and exponentials of
+ * narrower floats. */
+static bool accumulates_in_f64(const tally_computation *c) {
+    if (c->desc.acc != TALLY_F64 || c->desc.in == TALLY_F64)
+        return false;
+    switch (tally_class_of(c->monoid)) {
+    case TALLY_CLASS_SUM:
+    case TALLY_CLASS_SQUARE:
+    case TALLY_CLASS_TOTAL:
+        return true;
+    default:
+        return tally_class_of(c->monoid) == TALLY_CLASS_FLOATS && tally_dtype_is_float(c->desc.in);
+    }
+}
+
+/* The kernels of a type for the plan, or NULL. */
+static const tally_cpu_kernels *kernels_of(const tally_cpu_plan *plan, tally_dtype type, bool in_f64) {
+    const tally_cpu_type *t = plan->device->level->types[type];
+    const tally_monoid monoid = plan->base.computation.monoid;
+    if (in_f64 && type != TALLY_F64)
+        return t->f64_kernels[monoid];
+    return tally_cpu_is_strict(plan) ? t->strict_kernels[monoid] : t->kernels[monoid];
+}
+
+/* Those of the input's type, or those of f32 or f64 behind a conversion. */
+static tally_status choose_table_kernels(tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const bool in_f64 = accumulates_in_f64(c);
+    const tally_dtype types[] = {c->desc.in, tally_dtype_value(c->desc.in), TALLY_F64};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const tally_cpu_kernels *kernels = kernels_of(plan, types[i], in_f64);
+        if (!kernels)
+            continue;
+        plan->kernels = kernels;
+        if (types[i] != c->desc.in)
+            tally_cpu_convert_first(plan, types[i], kernels);
+        plan->acc_bytes = kernels->acc_bytes;
+        plan->direct = tally_cpu_is_strict(plan) || in_f64 ? NULL : direct_scan_of(plan->device->level, c);
+        return TALLY_OK;
+    }
+    return tally_fail(TALLY_UNSUPPORTED, "the CPU has no kernel for %s of %s", tally_op_name(c->desc.op),
+                      tally_dtype_name(c->desc.in));
 }
 
 static tally_status choose_kernels(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    const tally_cpu_type *type = plan->device->level->types[c->desc.in];
-    bool in_f64 = c->desc.acc == TALLY_F64 && type->f64_kernels[c->monoid];
     plan->context.in_bytes = c->in_bytes;
     plan->context.out_bytes = c->out_bytes;
     if (c->monoid == TALLY_MONOID_user) {
@@ -51,13 +94,9 @@ static tally_status choose_kernels(tally_cpu_plan *plan) {
     } else if (c->exact) {
         tally_cpu_exact_context(plan);
     } else {
-        const tally_cpu_kernels *strict = c->desc.mode == TALLY_EXACT ? type->strict_kernels[c->monoid] : NULL;
-        plan->kernels = strict ? strict : in_f64 ? type->f64_kernels[c->monoid] : type->kernels[c->monoid];
-        if (!plan->kernels)
-            return tally_fail(TALLY_UNSUPPORTED, "the CPU has no kernel for %s of %s", tally_op_name(c->desc.op),
-                              tally_dtype_name(c->desc.in));
-        plan->acc_bytes = plan->kernels->acc_bytes;
-        plan->direct = strict ? NULL : direct_scan_of(type, c, in_f64);
+        tally_status status = choose_table_kernels(plan);
+        if (status != TALLY_OK)
+            return status;
     }
     tally_cpu_lower_choose(plan);
     tally_cpu_lifted_choose(plan);

@@ -131,7 +131,7 @@ static void packed_task(void *job, size_t task, unsigned worker) {
         if (y)
             tally_cpu_pack(input(r, r->y, element), row_bytes, r->extent, groups, y);
         if (kernels->fold_block) {
-            kernels->fold_block(x, r->extent, width, width, acc);
+            kernels->fold_block(x, y, r->extent, width, width, true, acc);
         } else {
             identity(r, width, acc);
             kernels->fold_columns(&r->plan->context, x, y, r->extent, width, width, 0, acc);
@@ -237,9 +237,9 @@ static void fold_column_tile(const reduction *r, uint64_t group, uint64_t first,
 static void fold_fresh_tile(const reduction *r, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
                             uint64_t width, void *acc) {
     const tally_cpu_kernels *kernels = r->plan->kernels;
-    if (kernels->fold_block && rows > 0 && rows <= TALLY_CPU_BLOCK_ROWS) {
-        kernels->fold_block(input(r, r->x, (group * r->extent + first) * r->inner + column), rows, width, r->inner,
-                            acc);
+    if (kernels->fold_block && rows > 0) {
+        const uint64_t element = (group * r->extent + first) * r->inner + column;
+        kernels->fold_block(input(r, r->x, element), input(r, r->y, element), rows, width, r->inner, true, acc);
         return;
     }
     identity(r, width, acc);

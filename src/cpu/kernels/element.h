@@ -5,7 +5,6 @@
  *   SQUARE_LANE            lanes of sums of squares, likewise with SUM_FLUSH
  *   TOTAL_LANE             lanes of products
  *   TOTAL_ACC              the accumulator of sums and products
- *   HAS_F64_KERNELS        if f64 is another accumulator
  *   VALUE_LANE             the type in which values are compared
  *   MAGNITUDE_LANE, MAGNITUDE_ABS   the same for absolute values, and the prefix of their function
  *   COUNT_LANE, COUNT_FLUSH         signed integers of the element's width
@@ -20,7 +19,6 @@
 #define VALUE_LANE f32
 /* 128 elements of one sign lose at most 7 bits in a lane; the tree of eight lanes and f64 lose hardly any. */
 #define SUM_FLUSH 128
-#define HAS_F64_KERNELS
 #else
 #define VALUE_LANE f64
 #define SUM_FLUSH  NEVER
@@ -57,9 +55,8 @@
 #else
 #define SQUARE_LANE INTEGER_64
 #endif
-#define TOTAL_LANE INTEGER_64
-#define TOTAL_ACC  INTEGER_64
-#define HAS_F64_KERNELS
+#define TOTAL_LANE     INTEGER_64
+#define TOTAL_ACC      INTEGER_64
 #define VALUE_LANE     ELEMENT
 #define MAGNITUDE_LANE PASTE2(u, ELEMENT_BITS)
 #define DEVIATION_LANE f64

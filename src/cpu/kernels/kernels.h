@@ -11,9 +11,10 @@
 #include "core/operator.h"
 
 struct tally_exact_type_kernels;
+struct tally_cpu_kernels;
 
-/* Rows that the lanes of every type can take without being emptied. */
-enum { TALLY_CPU_BLOCK_ROWS = 128 };
+/* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
+typedef void tally_cpu_convert(const void *from, size_t n, void *to);
 
 /* What some kernels need from their plan; kernels that come from the operator table use none of it. */
 typedef struct tally_cpu_context {
@@ -24,6 +25,9 @@ typedef struct tally_cpu_context {
     int layout;                                   /* of its superaccumulators, a tally_exact_layout */
     bool products;                                /* it adds x * y */
     bool squares;                                 /* and y is x */
+    const struct tally_cpu_kernels *inner;        /* of the type that elements are converted to first (converted.h) */
+    tally_cpu_convert *convert;
+    size_t converted_bytes;
 } tally_cpu_context;
 
 /* y is the second input of dot. 'index' is the first element's place in its group. */
@@ -45,9 +49,9 @@ typedef struct tally_cpu_kernels {
      * number 'index' of its group */
     void (*fold_columns)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
                          size_t stride, uint64_t index, void *acc);
-    /* acc[j] = element j of up to TALLY_CPU_BLOCK_ROWS rows, combined; at least one row. NULL: identity and
+    /* The same without an index, for any number of rows; 'fresh': acc holds nothing yet. NULL: identity and
      * fold_columns are as good */
-    void (*fold_block)(const void *x, size_t rows, size_t width, size_t stride, void *acc);
+    void (*fold_block)(const void *x, const void *y, size_t rows, size_t width, size_t stride, bool fresh, void *acc);
     /* prefixes[i] = *acc combined with elements 0 .. i (exclusive: 0 .. i - 1), or from the last one down if reverse;
      * *acc ends as the whole */
     void (*prefixes)(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
@@ -80,16 +84,15 @@ typedef struct tally_cpu_direct_scan {
                    void *acc, void *out);
 } tally_cpu_direct_scan;
 
-/* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
-typedef void tally_cpu_convert(const void *from, size_t n, void *to);
-
-/* The kernels of one element type. */
+/* The kernels of one element type. Where there is none, the element is converted to a wider type that has one. */
 typedef struct tally_cpu_type {
     const tally_cpu_kernels *kernels[TALLY_MONOID_COUNT];
-    const tally_cpu_kernels *f64_kernels[TALLY_MONOID_COUNT]; /* that accumulate in f64 where it is not the default */
+    const tally_cpu_kernels *f64_kernels[TALLY_MONOID_COUNT];    /* that accumulate in f64 where others do not */
     const tally_cpu_kernels *strict_kernels[TALLY_MONOID_COUNT]; /* extremes of floats that tell -0 from +0 */
-    const tally_cpu_direct_scan *same_scan[TALLY_MONOID_COUNT];  /* output elements of the input's width */
-    const tally_cpu_direct_scan *wide_scan[TALLY_MONOID_COUNT];  /* integers: output elements of 64 bits */
+    /* Output elements of the input's width. Those of unsigned integers are only what differs from the signed ones:
+     * sums, products and bits wrap alike. */
+    const tally_cpu_direct_scan *same_scan[TALLY_MONOID_COUNT];
+    const tally_cpu_direct_scan *wide_scan[TALLY_MONOID_COUNT]; /* sums of integers: output elements of 64 bits */
     tally_cpu_convert *const *convert; /* by the type converted to: from integers all, from floats floats */
 } tally_cpu_type;
 

@@ -1,4 +1,4 @@
-/* Sums of short rows, of short segments and of blocks of few rows. Included in fold.h for the classes that have the sum
+/* Sums of short rows and of short segments. Included in fold.h for the classes that have the sum
  * (FAST_ROWS).
  *
  * As many rows as a vector has lanes are summed together. Each is loaded into a vector of its own, and a mask removes
@@ -139,30 +139,4 @@ ALWAYS_INLINE bool NAME(fast_segments)(tally_monoid m, NAME(fold_function) * fol
     return true;
 }
 
-/* A few vectors of columns; the sums stay in lanes until the last row. */
-ALWAYS_INLINE void NAME(add_columns)(const E_T *x, size_t rows, size_t stride, size_t vectors, A_T *acc) {
-    L_V v[4];
-    UNROLL_8 for (size_t k = 0; k < vectors; k++) v[k] = LOAD(x + k * LANES);
-    for (size_t r = 1; r < rows; r++) {
-        UNROLL_8 for (size_t k = 0; k < vectors; k++) v[k] += LOAD(x + r * stride + k * LANES);
-    }
-    UNROLL_8 for (size_t k = 0; k < vectors; k++) NAME(add_rows)(v + k, 1, acc + k * LANES);
-}
-
-static void NAME(sum_block)(const void *block, size_t rows, size_t width, size_t stride, void *sums) {
-    const E_T *x = block;
-    A_T *acc = sums;
-    size_t j = 0;
-    for (; j + 4 * LANES <= width; j += 4 * LANES)
-        NAME(add_columns)(x + j, rows, stride, 4, acc + j);
-    for (; j + LANES <= width; j += LANES)
-        NAME(add_columns)(x + j, rows, stride, 1, acc + j);
-    for (; j < width; j++) {
-        A_T sum = 0;
-        for (size_t r = 0; r < rows; r++)
-            sum += (A_T)LOAD_ONE(x + r * stride + j);
-        acc[j] = sum;
-    }
-}
-#define FOLD_BLOCK(name) (TALLY_MONOID_##name == TALLY_MONOID_sum ? NAME(sum_block) : NULL)
 #undef SHORT_SEGMENT

@@ -172,13 +172,31 @@ ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, s
         end_stream();
 }
 
-ALWAYS_INLINE void NAME(scan_column_row_)(tally_monoid m, const E_T *x, size_t width, bool exclusive,
-                                          L_T *restrict before, L_T *restrict out) {
-    for (size_t j = 0; j < width; j++) {
-        L_T after = NAME(scan_combine_one_)(m, before[j], LOAD_ONE(x + j));
-        out[j] = exclusive ? before[j] : after;
-        before[j] = after;
+/* One row, of which before[] is combined into each element and becomes the result. The last vector overlaps the one
+ * before it, so it is computed before any of them is stored. */
+ALWAYS_INLINE void NAME(scan_column_row_)(tally_monoid m, const E_T *x, size_t width, bool exclusive, L_T *before,
+                                          L_T *out) {
+    if (width < LANES) {
+        for (size_t j = 0; j < width; j++) {
+            NOT_IN_VECTORS(j);
+            const L_T was = before[j];
+            before[j] = NAME(scan_combine_one_)(m, was, LOAD_ONE(x + j));
+            out[j] = exclusive ? was : before[j];
+        }
+        return;
     }
+    const size_t last = width - LANES;
+    L_V last_was, was;
+    memcpy(&last_was, before + last, sizeof last_was);
+    const L_V last_after = NAME(scan_combine_)(m, last_was, LOAD(x + last));
+    for (size_t j = 0; j < last; j += LANES) {
+        memcpy(&was, before + j, sizeof was);
+        const L_V after = NAME(scan_combine_)(m, was, LOAD(x + j));
+        memcpy(before + j, &after, sizeof after);
+        memcpy(out + j, exclusive ? &was : &after, sizeof after);
+    }
+    memcpy(before + last, &last_after, sizeof last_after);
+    memcpy(out + last, exclusive ? &last_was : &last_after, sizeof last_after);
 }
 
 /* Rows of at least a vector: tiles that stay in the first-level cache with their running values, with as many rows as
@@ -205,66 +223,106 @@ ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t
     }
 }
 
-/* Rows narrower than a vector are split into columns, a block at a time; each column is scanned as neighbours, and the
- * block is put together again. 'width' is a constant where this is inlined. */
-ALWAYS_INLINE void NAME(scan_narrow_of_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
-                                         tally_cpu_scan_options how, L_T *before, L_T *out) {
-    L_T columns[NAME(BUFFER_)], scanned[NAME(BUFFER_)];
+/* The monoid's scan as a function that the functions below call instead of repeating it. */
+typedef void NAME(scan_function_)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
+
+/* columns[j][r] = x[r][j]; 'width' is a constant where this is inlined. */
+ALWAYS_INLINE void NAME(split_columns_of_)(const E_T *restrict x, size_t rows, size_t width, E_T *restrict columns) {
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < width; j++)
-            columns[j * rows + r] = LOAD_ONE(x + r * width + j);
-    for (size_t j = 0; j < width; j++) {
-        const L_T *column = columns + j * rows;
-        L_T *result = scanned + j * rows;
-        size_t vectors = rows / LANES, rest = rows % LANES, at = how.reverse ? rest : 0;
-        L_V running = SPLAT(before[j]);
-        for (size_t k = 0; k < vectors; k++) {
-            size_t i = at + (how.reverse ? vectors - 1 - k : k) * LANES;
-            L_V v;
-            memcpy(&v, column + i, sizeof v);
-            v = NAME(scan_vector_)(m, how.reverse ? REVERSED(v) : v, how.exclusive, &running);
-            v = how.reverse ? REVERSED(v) : v;
-            memcpy(result + i, &v, sizeof v);
-        }
-        L_T value = running[0];
-        for (size_t k = 0; k < rest; k++) {
-            size_t i = how.reverse ? rest - 1 - k : rows - rest + k;
-            L_T after = NAME(scan_combine_one_)(m, value, column[i]);
-            result[i] = how.exclusive ? value : after;
-            value = after;
-        }
-        before[j] = value;
-    }
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < width; j++)
-            out[r * width + j] = scanned[j * rows + r];
+            columns[j * rows + r] = x[r * width + j];
 }
 
-ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
-                                              tally_cpu_scan_options how, A_T *acc, O_T *out) {
-    L_T before[LANES] = {0}, buffer[NAME(BUFFER_)];
+static __attribute__((noinline)) void NAME(split_columns_)(const E_T *x, size_t rows, size_t width, E_T *columns) {
+    switch (width) {
+    case 2:
+        NAME(split_columns_of_)(x, rows, 2, columns);
+        return;
+    case 3:
+        NAME(split_columns_of_)(x, rows, 3, columns);
+        return;
+    case 4:
+        NAME(split_columns_of_)(x, rows, 4, columns);
+        return;
+    case 5:
+        NAME(split_columns_of_)(x, rows, 5, columns);
+        return;
+    case 6:
+        NAME(split_columns_of_)(x, rows, 6, columns);
+        return;
+    case 7:
+        NAME(split_columns_of_)(x, rows, 7, columns);
+        return;
+    default:
+        NAME(split_columns_of_)(x, rows, width, columns);
+    }
+}
+
+/* out[r][j] = columns[j][r], where columns begin 'apart' elements from each other; likewise. */
+ALWAYS_INLINE void NAME(join_columns_of_)(const L_T *restrict columns, size_t apart, size_t rows, size_t width,
+                                          L_T *restrict out) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < width; j++)
+            out[r * width + j] = columns[j * apart + r];
+}
+
+static __attribute__((noinline)) void NAME(join_columns_)(const L_T *columns, size_t apart, size_t rows, size_t width,
+                                                          L_T *out) {
+    switch (width) {
+    case 2:
+        NAME(join_columns_of_)(columns, apart, rows, 2, out);
+        return;
+    case 3:
+        NAME(join_columns_of_)(columns, apart, rows, 3, out);
+        return;
+    case 4:
+        NAME(join_columns_of_)(columns, apart, rows, 4, out);
+        return;
+    case 5:
+        NAME(join_columns_of_)(columns, apart, rows, 5, out);
+        return;
+    case 6:
+        NAME(join_columns_of_)(columns, apart, rows, 6, out);
+        return;
+    case 7:
+        NAME(join_columns_of_)(columns, apart, rows, 7, out);
+        return;
+    default:
+        NAME(join_columns_of_)(columns, apart, rows, width, out);
+    }
+}
+
+/* Rows narrower than a vector are split into columns, a block at a time; each column is scanned as neighbours, and the
+ * block is put together again. One function for all monoids of the class. */
+static void NAME(scan_narrow_columns_)(NAME(scan_function_) * scan, const E_T *x, size_t rows, size_t width,
+                                       tally_cpu_scan_options how, A_T *acc, O_T *out) {
+    E_T columns[NAME(BUFFER_)];
+    _Alignas(64) L_T scanned[NAME(BUFFER_) + 3 * LANES * LANES];
+    L_T buffer[NAME(BUFFER_)];
+    const tally_cpu_scan_options inclusive = {.reverse = how.reverse};
     const size_t most = NAME(BUFFER_) / width / LANES * LANES;
-    for (size_t j = 0; j < width; j++)
-        before[j] = (L_T)acc[j];
     for (size_t done = 0; done < rows; done += most) {
-        size_t block = rows - done < most ? rows - done : most;
-        size_t at = (how.reverse ? rows - done - block : done) * width;
-        if (width == 2)
-            NAME(scan_narrow_of_)(m, x + at, block, 2, how, before, buffer);
-        else if (width == 3)
-            NAME(scan_narrow_of_)(m, x + at, block, 3, how, before, buffer);
-        else
-            NAME(scan_narrow_of_)(m, x + at, block, width, how, before, buffer);
+        const size_t block = rows - done < most ? rows - done : most, apart = (block / LANES + 3) * LANES;
+        const size_t at = (how.reverse ? rows - done - block : done) * width;
+        NAME(split_columns_)(x + at, block, width, columns);
+        for (size_t j = 0; j < width; j++) {
+            /* the values after each element, aligned, and before them the one before the block; in a reverse scan that
+             * stands behind them */
+            L_T *values = scanned + LANES + j * apart;
+            values[how.reverse ? (ptrdiff_t)block : -1] = (L_T)acc[j];
+            scan(columns + j * block, block, inclusive, acc + j, values);
+            acc[j] = (A_T)values[how.reverse ? 0 : block - 1];
+        }
+        const ptrdiff_t shift = !how.exclusive ? 0 : how.reverse ? 1 : -1;
+        NAME(join_columns_)(scanned + LANES + shift, apart, block, width, buffer);
         NAME(write_out_)(how.stream, out + at, buffer, block * width);
     }
-    for (size_t j = 0; j < width; j++)
-        acc[j] = (A_T)before[j];
 }
 
-ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
-                                       tally_cpu_scan_options how, A_T *acc, O_T *out) {
+ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(scan_function_) * scan, const E_T *x, size_t rows,
+                                       size_t width, size_t stride, tally_cpu_scan_options how, A_T *acc, O_T *out) {
     if (width == stride && width < LANES)
-        NAME(scan_narrow_columns_)(m, x, rows, width, how, acc, out);
+        NAME(scan_narrow_columns_)(scan, x, rows, width, how, acc, out);
     else
         NAME(scan_wide_columns_)(m, x, rows, width, stride, how, acc, out);
     if (how.stream)
@@ -368,7 +426,8 @@ ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *
     }                                                                                                                  \
     static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_scan_options how, void *acc, void *out) {              \
-        NAME(scan_columns_)(TALLY_MONOID_##name, x, rows, width, stride, how, acc, out);                               \
+        NAME(scan_columns_)                                                                                            \
+        (TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, rows, width, stride, how, acc, out);                   \
     }                                                                                                                  \
     DEFINE_GROUPS(name)                                                                                                \
     static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \

@@ -221,6 +221,12 @@ ALWAYS_INLINE void fetch_bytes(const char *from, size_t bytes) {
         __builtin_prefetch(from + i, 0, 2);
 }
 
+/* The same to the first-level cache, for what comes next. */
+ALWAYS_INLINE void fetch_near(const char *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(from + i, 0, 3);
+}
+
 /* Copies to any address. */
 ALWAYS_INLINE void stream_bytes(void *to, const void *from, size_t bytes) {
     char *target = to;

@@ -1,5 +1,6 @@
 /* All kernels of one element type, which a file of the build includes with what element.h begins from. It ends with
- * tally_cpu_type_<tag>_<level>. */
+ * tally_cpu_type_<tag>_<level>. Some monoids have no kernels for some types: those are computed as f32 or f64, which
+ * converted.c converts to. */
 #include <math.h>
 
 #include "core/operator.h"
@@ -71,12 +72,12 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define LANE_ABS abs
 #include "cpu/kernels/fold.h"
 
-/* ---- both again, in f64 throughout ---- */
-#ifdef HAS_F64_KERNELS
+/* ---- those whose results are f64 by default, in f64 throughout: means of 64-bit integers, norms of 32-bit ones ----
+ */
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
 #define CLASS     F64
 #define ON_SUM    KEEP
 #define ON_SQUARE KEEP
-#define ON_TOTAL  KEEP
 #define LANE      f64
 #define ACC       f64
 #define FLUSH     NEVER
@@ -136,7 +137,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #include "cpu/kernels/pairs.h"
 
 /* ---- minimum and maximum once more, with -0 below +0 ---- */
-#if ELEMENT_IS_FLOAT
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
 #define CLASS     STRICT
 #define ON_VALUE  KEEP
 #define LANE      VALUE_LANE
@@ -171,14 +172,15 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FAST_COLUMNS
 #include "cpu/kernels/pairs.h"
 
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
 #define CLASS      FLOATS2
 #define ON_FLOATS2 KEEP
 #define LANE       f64
 #define C0         f64
 #define C1         f64
 #define FAST_FOLD  "cpu/kernels/logsumexp.h"
-#define FLOAT_COMPONENTS
 #include "cpu/kernels/pairs.h"
+#endif
 
 #define CLASS      FLOATS4
 #define ON_FLOATS4 KEEP
@@ -190,6 +192,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FAST_FOLD  "cpu/kernels/moments.h"
 #include "cpu/kernels/pairs.h"
 
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
 #define CLASS      FLOATS5
 #define ON_FLOATS5 KEEP
 #define LANE       f64
@@ -213,19 +216,6 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FAST_FOLD  "cpu/kernels/higher_moments.h"
 #include "cpu/kernels/pairs.h"
 
-/* ---- and the last once more with deviations in f64 ---- */
-#if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
-#undef DEVIATION_LANE
-#define DEVIATION_LANE f64
-#define CLASS          MOMENTS_F64
-#define ON_FLOATS4     KEEP
-#define LANE           f64
-#define C0             f64
-#define C1             f64
-#define C2             f64
-#define C3             f64
-#define FAST_FOLD      "cpu/kernels/moments.h"
-#include "cpu/kernels/pairs.h"
 #endif
 
 /* ---- sums of several words, where one could overflow ---- */
@@ -252,6 +242,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 
 /* ---- direct scans ---- */
 #ifdef SAME_LANE
+#if ELEMENT_IS_SIGNED
 #define CLASS    SUM
 #define ON_SUM   KEEP
 #define ON_TOTAL KEEP
@@ -260,10 +251,11 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define WIDTH    same
 #define SCANS_GROUPS
 #include "cpu/kernels/scan.h"
+#endif
 
 #define CLASS    VALUE
 #define ON_VALUE KEEP
-#if !ELEMENT_IS_FLOAT
+#if !ELEMENT_IS_FLOAT && ELEMENT_IS_SIGNED
 #define ON_BITS KEEP
 #endif
 #define LANE  SAME_LANE
@@ -274,42 +266,50 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #endif
 
 #ifdef WIDE_LANE
-#define CLASS    SUM
-#define ON_SUM   KEEP
-#define ON_TOTAL KEEP
-#define LANE     WIDE_LANE
-#define ACC      TOTAL_ACC
-#define WIDTH    wide
+#define CLASS  SUM
+#define ON_SUM KEEP
+#define LANE   WIDE_LANE
+#define ACC    TOTAL_ACC
+#define WIDTH  wide
 #include "cpu/kernels/scan.h"
 #endif
 
 /* ---- the table ---- */
 
-#define ENTRY_SUM(name)       [TALLY_MONOID_##name] = &kernels_SUM_##name,
-#define ENTRY_SQUARE(name)    [TALLY_MONOID_##name] = &kernels_SQUARE_##name,
-#define ENTRY_TOTAL(name)     [TALLY_MONOID_##name] = &kernels_TOTAL_##name,
-#define ENTRY_COUNT(name)     [TALLY_MONOID_##name] = &kernels_COUNT_##name,
-#define ENTRY_VALUE(name)     [TALLY_MONOID_##name] = &kernels_VALUE_##name,
-#define ENTRY_MAGNITUDE(name) [TALLY_MONOID_##name] = &kernels_MAGNITUDE_##name,
+#define HAVE(class, name)     [TALLY_MONOID_##name] = &kernels_##class##_##name,
+#define ENTRY_SUM(name)       HAVE(SUM, name)
+#define ENTRY_SQUARE(name)    HAVE(SQUARE, name)
+#define ENTRY_TOTAL(name)     HAVE(TOTAL, name)
+#define ENTRY_COUNT(name)     HAVE(COUNT, name)
+#define ENTRY_VALUE(name)     HAVE(VALUE, name)
+#define ENTRY_MAGNITUDE(name) HAVE(MAGNITUDE, name)
+#define ENTRY_VALUES(name)    HAVE(VALUES, name)
+#define ENTRY_INDEXED(name)   HAVE(INDEXED, name)
+#define ENTRY_FLOATS4(name)   HAVE(FLOATS4, name)
 #if ELEMENT_IS_FLOAT
 #define ENTRY_BITS(name)
 #else
-#define ENTRY_BITS(name) [TALLY_MONOID_##name] = &kernels_BITS_##name,
+#define ENTRY_BITS(name) HAVE(BITS, name)
 #endif
-#define ENTRY_VALUES(name)  [TALLY_MONOID_##name] = &kernels_VALUES_##name,
-#define ENTRY_INDEXED(name) [TALLY_MONOID_##name] = &kernels_INDEXED_##name,
-#define ENTRY_FLOATS2(name) [TALLY_MONOID_##name] = &kernels_FLOATS2_##name,
-#define ENTRY_FLOATS3(name) [TALLY_MONOID_##name] = &kernels_FLOATS3_##name,
-#define ENTRY_FLOATS4(name) [TALLY_MONOID_##name] = &kernels_FLOATS4_##name,
-#define ENTRY_FLOATS5(name) [TALLY_MONOID_##name] = &kernels_FLOATS5_##name,
-#define ENTRY_FLOATS6(name) [TALLY_MONOID_##name] = &kernels_FLOATS6_##name,
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
+#define ENTRY_FLOATS2(name) HAVE(FLOATS2, name)
+#else
+#define ENTRY_FLOATS2(name)
+#endif
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
+#define ENTRY_FLOATS5(name) HAVE(FLOATS5, name)
+#define ENTRY_FLOATS6(name) HAVE(FLOATS6, name)
+#else
+#define ENTRY_FLOATS5(name)
+#define ENTRY_FLOATS6(name)
+#endif
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS >= 16
-#define ENTRY_INTEGERS2(name) [TALLY_MONOID_##name] = &kernels_INTEGERS2_##name,
+#define ENTRY_INTEGERS2(name) HAVE(INTEGERS2, name)
 #else
 #define ENTRY_INTEGERS2(name)
 #endif
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
-#define ENTRY_INTEGERS3(name) [TALLY_MONOID_##name] = &kernels_INTEGERS3_##name,
+#define ENTRY_INTEGERS3(name) HAVE(INTEGERS3, name)
 #else
 #define ENTRY_INTEGERS3(name)
 #endif
@@ -323,41 +323,35 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
 #include "core/monoids.def"
         },
     .convert = converts,
-#if ELEMENT_IS_FLOAT
+#if !ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
+    .f64_kernels = {[TALLY_MONOID_sumsq] = &kernels_F64_sumsq,
+#if ELEMENT_BITS == 64
+                    [TALLY_MONOID_sum] = &kernels_F64_sum
+#endif
+    },
+#endif
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
     .strict_kernels = {[TALLY_MONOID_min] = &kernels_STRICT_min,
                        [TALLY_MONOID_max] = &kernels_STRICT_max,
                        [TALLY_MONOID_minmax] = &kernels_STRICT_PAIR_minmax},
 #endif
-#ifdef HAS_F64_KERNELS
-    .f64_kernels =
-        {
-#define ON_SUM    KEEP
-#define ON_SQUARE KEEP
-#define ON_TOTAL  KEEP
-#include "cpu/kernels/classes.h"
-#define TALLY_COMPONENT(identity, lift, combine)
-#define TALLY_MONOID(name, class, components) ON_##class([TALLY_MONOID_##name] = &kernels_F64_##name, )
-#include "core/monoids.def"
-#if ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32
-            [TALLY_MONOID_moments] = &kernels_MOMENTS_F64_moments,
-#endif
-        },
-#endif
 #ifdef SAME_LANE
     .same_scan =
         {
-            [TALLY_MONOID_sum] = &direct_scan_sum_same,
-            [TALLY_MONOID_prod] = &direct_scan_prod_same,
             [TALLY_MONOID_min] = &direct_scan_min_same,
             [TALLY_MONOID_max] = &direct_scan_max_same,
+#if ELEMENT_IS_SIGNED
+            [TALLY_MONOID_sum] = &direct_scan_sum_same,
+            [TALLY_MONOID_prod] = &direct_scan_prod_same,
 #if !ELEMENT_IS_FLOAT
             [TALLY_MONOID_band] = &direct_scan_band_same,
             [TALLY_MONOID_bor] = &direct_scan_bor_same,
             [TALLY_MONOID_bxor] = &direct_scan_bxor_same,
 #endif
+#endif
         },
 #endif
 #ifdef WIDE_LANE
-    .wide_scan = {[TALLY_MONOID_sum] = &direct_scan_sum_wide, [TALLY_MONOID_prod] = &direct_scan_prod_wide},
+    .wide_scan = {[TALLY_MONOID_sum] = &direct_scan_sum_wide},
 #endif
 };

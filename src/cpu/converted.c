@@ -1,0 +1,136 @@
+#include "cpu/converted.h"
+
+#include "core/arithmetic.h"
+#include "core/dtype.h"
+
+enum {
+    BLOCK = 2048,  /* elements that are converted at a time: 16 KiB of f64, half of a first-level cache */
+    COLUMNS = 128, /* and the columns of such a block: enough for the conversion's call, and 16 rows at least */
+    SEGMENTS = 256
+};
+
+typedef struct converted {
+    _Alignas(64) char x[BLOCK * sizeof(double)];
+    _Alignas(64) char y[BLOCK * sizeof(double)];
+} converted;
+
+/* x[at ..] and y[at ..] as elements number 'place' on. */
+static void convert(const tally_cpu_context *context, const void *x, const void *y, uint64_t at, size_t n,
+                    converted *block, size_t place) {
+    context->convert(tally_at(x, at, context->in_bytes), n, block->x + place * context->converted_bytes);
+    if (y)
+        context->convert(tally_at(y, at, context->in_bytes), n, block->y + place * context->converted_bytes);
+}
+
+static const void *second(const void *y, const converted *block) {
+    return y ? block->y : NULL;
+}
+
+static void identity(const tally_cpu_context *context, size_t count, void *acc) {
+    context->inner->identity(context, count, acc);
+}
+
+static void combine(const tally_cpu_context *context, size_t count, const void *other, void *acc) {
+    context->inner->combine(context, count, other, acc);
+}
+
+static void fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, void *acc) {
+    converted block;
+    for (size_t done = 0, count; done < n; done += count) {
+        count = least(n - done, BLOCK);
+        convert(context, x, y, done, count, &block, 0);
+        context->inner->fold(context, block.x, second(y, &block), count, index + done, acc);
+    }
+}
+
+/* One group of any length. */
+static void fold_alone(const tally_cpu_context *context, const void *x, const void *y, size_t n, void *acc) {
+    identity(context, 1, acc);
+    fold(context, x, y, n, 0, acc);
+}
+
+static void fold_rows(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t extent,
+                      void *acc) {
+    converted block;
+    const size_t acc_bytes = context->inner->acc_bytes;
+    for (size_t done = 0, count; done < rows; done += count) {
+        const size_t first = done * extent;
+        void *to = tally_at_mutable(acc, done, acc_bytes);
+        count = least(rows - done, most(BLOCK / extent, 1));
+        if (extent > BLOCK) {
+            fold_alone(context, tally_at(x, first, context->in_bytes), tally_at(y, first, context->in_bytes), extent,
+                       to);
+            continue;
+        }
+        convert(context, x, y, first, count * extent, &block, 0);
+        context->inner->fold_rows(context, block.x, second(y, &block), count, extent, to);
+    }
+}
+
+static void fold_segments(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
+                          size_t count, void *acc) {
+    converted block;
+    for (size_t done = 0, taken; done < count; done += taken) {
+        uint64_t own[SEGMENTS + 1] = {0};
+        const uint64_t first = offsets[done];
+        void *to = tally_at_mutable(acc, done, context->inner->acc_bytes);
+        for (taken = 0; taken < least(count - done, SEGMENTS) && offsets[done + taken + 1] - first <= BLOCK; taken++)
+            own[taken + 1] = offsets[done + taken + 1] - first;
+        if (taken == 0) {
+            fold_alone(context, tally_at(x, first, context->in_bytes), tally_at(y, first, context->in_bytes),
+                       offsets[done + 1] - first, to);
+            taken = 1;
+            continue;
+        }
+        convert(context, x, y, first, own[taken], &block, 0);
+        context->inner->fold_segments(context, block.x, second(y, &block), own, taken, to);
+    }
+}
+
+/* A block is as many rows of some columns, which neither conversions nor accumulators are too short for. */
+static void fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
+                         size_t stride, uint64_t index, void *acc) {
+    converted block;
+    for (size_t first = 0, columns; first < width; first += columns) {
+        columns = least(width - first, COLUMNS);
+        for (size_t done = 0, count; done < rows; done += count) {
+            count = least(rows - done, BLOCK / columns);
+            if (columns == stride)
+                convert(context, x, y, done * stride, count * columns, &block, 0);
+            for (size_t r = 0; columns < stride && r < count; r++)
+                convert(context, x, y, (done + r) * stride + first, columns, &block, r * columns);
+            context->inner->fold_columns(context, block.x, second(y, &block), count, columns, columns, index + done,
+                                         tally_at_mutable(acc, first, context->inner->acc_bytes));
+        }
+    }
+}
+
+static void prefixes(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                     bool reverse, bool exclusive, void *acc, void *prefixes) {
+    converted block;
+    for (size_t done = 0, count; done < n; done += count) {
+        count = least(n - done, BLOCK);
+        const size_t first = reverse ? n - done - count : done;
+        convert(context, x, y, first, count, &block, 0);
+        context->inner->prefixes(context, block.x, second(y, &block), count, index + first, reverse, exclusive, acc,
+                                 tally_at_mutable(prefixes, first, context->inner->acc_bytes));
+    }
+}
+
+void tally_cpu_convert_first(tally_cpu_plan *plan, tally_dtype to, const tally_cpu_kernels *kernels) {
+    plan->context.inner = kernels;
+    plan->context.convert = plan->device->level->types[plan->base.computation.desc.in]->convert[to];
+    plan->context.converted_bytes = tally_dtype_size(to);
+    plan->converted = (tally_cpu_kernels){
+        .acc_bytes = kernels->acc_bytes,
+        .acc_type = kernels->acc_type,
+        .identity = identity,
+        .fold = fold,
+        .fold_rows = fold_rows,
+        .fold_segments = fold_segments,
+        .fold_columns = fold_columns,
+        .prefixes = prefixes,
+        .combine = combine,
+    };
+    plan->kernels = &plan->converted;
+}
