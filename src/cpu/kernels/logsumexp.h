@@ -1,61 +1,145 @@
 /* The fold of logsumexp. It finds the largest value of each block first, so that every element costs one exponential.
- * Included in pairs.h. */
+ * Elements of up to 32 bits take theirs in f32. Included in pairs.h. */
 
-enum { NAME(BLOCK) = 1024 };
+enum {
+    NAME(BLOCK) = 1024,
+    NAME(BLOCK_ROWS) = 64, /* of columns: one combination for so many exponentials */
+    NAME(PREFIXES) = 256   /* elements of a block of prefixes */
+};
 
-#define F_V         v_f64
-#define F_LANES     LANES_OF(s_f64)
-#define LOAD_F64(p) PASTE4(load_, f64, _from_, ELEMENT)(p)
+#define F_T       PASTE2(s_, VALUE_LANE)
+#define F_V       PASTE2(v_, VALUE_LANE)
+#define F_LANES   LANES_OF(F_T)
+#define F_LOAD(p) PASTE4(load_, VALUE_LANE, _from_, ELEMENT)(p)
+#define F_EXP     PASTE2(shifted_exp_, VALUE_LANE)
 
-ALWAYS_INLINE s_f64 NAME(add_lanes)(F_V v) {
-    s_f64 lane[F_LANES];
+/* The first n lanes, added in f64. */
+ALWAYS_INLINE s_f64 NAME(add_lanes)(F_V v, size_t n) {
+    F_T lane[F_LANES];
+    s_f64 sum[F_LANES];
     memcpy(lane, &v, sizeof lane);
+    for (size_t l = 0; l < F_LANES; l++)
+        sum[l] = l < n ? (s_f64)lane[l] : 0;
     for (size_t half = F_LANES / 2; half > 0; half /= 2)
         for (size_t l = 0; l < half; l++)
-            lane[l] += lane[l + half];
-    return lane[0];
+            sum[l] += sum[l + half];
+    return sum[0];
 }
 
-/* The sum of exp(x - largest). The rest of a vector is filled up with values whose exponential is 0. */
-ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, s_f64 largest) {
+/* The last elements, which fill no vector, and their exponentials. */
+ALWAYS_INLINE F_V NAME(exp_of_rest)(const E_T *x, size_t n, F_V m) {
+    F_T rest[F_LANES] = {0};
+    F_V v;
+    for (size_t l = 0; l < n; l++)
+        rest[l] = PASTE4(scalar_, VALUE_LANE, _from_, ELEMENT)(x[l]);
+    memcpy(&v, rest, sizeof v);
+    return F_EXP(v, m);
+}
+
+/* The sum of exp(x - largest), of at most BLOCK elements. */
+ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, F_T largest) {
     const F_V m = largest - (F_V){0};
     F_V sum[2] = {{0}, {0}};
     size_t i = 0;
     for (; i + 2 * F_LANES <= n; i += 2 * F_LANES) {
-        sum[0] += shifted_exp_f64(LOAD_F64(x + i), m);
-        sum[1] += shifted_exp_f64(LOAD_F64(x + i + F_LANES), m);
+        sum[0] += F_EXP(F_LOAD(x + i), m);
+        sum[1] += F_EXP(F_LOAD(x + i + F_LANES), m);
     }
-    for (; i < n; i += F_LANES) {
-        F_V v;
-        if (n - i >= F_LANES) {
-            v = LOAD_F64(x + i);
-            sum[0] += shifted_exp_f64(v, m);
-        } else {
-            s_f64 rest[F_LANES];
-            for (size_t l = 0; l < F_LANES; l++)
-                rest[l] = i + l < n ? LOAD_ONE(x + i + l) : 0;
-            memcpy(&v, rest, sizeof v);
-            v = shifted_exp_f64(v, m);
-            memcpy(rest, &v, sizeof v);
-            for (size_t l = n - i; l < F_LANES; l++)
-                rest[l] = 0;
-            memcpy(&v, rest, sizeof v);
-            sum[1] += v;
-        }
+    if (i + F_LANES <= n) {
+        sum[0] += F_EXP(F_LOAD(x + i), m);
+        i += F_LANES;
     }
-    return NAME(add_lanes)(sum[0] + sum[1]);
+    const s_f64 rest = i < n ? NAME(add_lanes)(NAME(exp_of_rest)(x + i, n - i, m), n - i) : 0;
+    return rest + NAME(add_lanes)(sum[0] + sum[1], F_LANES);
 }
 
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     (void)index;
     for (size_t done = 0; done < n; done += NAME(BLOCK)) {
-        size_t length = n - done < NAME(BLOCK) ? n - done : (size_t)NAME(BLOCK);
-        A_T block;
-        block.c0 = (s_f64)fold_values_VALUE_max(x + done, x + done, length, PASTE2(LOWEST_, VALUE_LANE));
-        block.c1 = NAME(sum_exp)(x + done, length, block.c0);
+        const size_t length = n - done < NAME(BLOCK) ? n - done : (size_t)NAME(BLOCK);
+        const F_T largest = fold_values_VALUE_max(x + done, x + done, length, PASTE2(LOWEST_, VALUE_LANE));
+        const A_T block = {(s_f64)largest, NAME(sum_exp)(x + done, length, largest)};
         acc = acc.c1 == 0 ? block : NAME(combine)(m, acc, block);
     }
     return acc;
+}
+
+/* ---- columns: the same, side by side ---- */
+
+/* acc[l] = itself combined with the block of column l, in lanes. */
+ALWAYS_INLINE void NAME(combine_columns)(const F_T *largest, const F_T *sum, A_T *acc) {
+    enum { LANES = LANES_OF(s_f64) };
+    for (size_t first = 0; first < F_LANES; first += LANES) {
+        s_f64 a[2][LANES], b[2][LANES];
+        v_f64 a0, a1, b0, b1;
+        for (size_t l = 0; l < LANES; l++) {
+            a[0][l] = acc[first + l].c0, a[1][l] = acc[first + l].c1;
+            b[0][l] = (s_f64)largest[first + l], b[1][l] = (s_f64)sum[first + l];
+        }
+        memcpy(&a0, a[0], sizeof a0), memcpy(&a1, a[1], sizeof a1);
+        memcpy(&b0, b[0], sizeof b0), memcpy(&b1, b[1], sizeof b1);
+        v_f64 m = b0;
+        if (any_bit((v_u64)a1)) {
+            m = max_f64(a0, b0);
+            a1 = sum_of_exps_f64(a0, a1, b0, b1);
+        } else { /* nothing came before */
+            a1 = b1;
+        }
+        memcpy(a[0], &m, sizeof m), memcpy(a[1], &a1, sizeof a1);
+        for (size_t l = 0; l < LANES; l++)
+            acc[first + l] = (A_T){a[0][l], a[1][l]};
+    }
+}
+
+/* A vector of columns. */
+ALWAYS_INLINE void NAME(fold_strip)(const E_T *x, size_t rows, size_t stride, A_T *acc) {
+    for (size_t done = 0, count; done < rows; done += count, x += count * stride) {
+        count = rows - done < NAME(BLOCK_ROWS) ? rows - done : (size_t)NAME(BLOCK_ROWS);
+        F_V largest = F_LOAD(x), sum = {0};
+        for (size_t r = 1; r < count; r++)
+            largest = PASTE2(max_, VALUE_LANE)(largest, F_LOAD(x + r * stride));
+        if (count == 1) /* a scan's row */
+            sum += 1;
+        else
+            for (size_t r = 0; r < count; r++)
+                sum += F_EXP(F_LOAD(x + r * stride), largest);
+        F_T lane[2][F_LANES];
+        memcpy(lane[0], &largest, sizeof largest), memcpy(lane[1], &sum, sizeof sum);
+        NAME(combine_columns)(lane[0], lane[1], acc);
+    }
+}
+
+ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                     uint64_t index, A_T *acc) {
+    size_t j = 0;
+    if (width < F_LANES) {
+        NAME(fold_columns_one_by_one)(m, x, rows, width, stride, index, acc);
+        return;
+    }
+    for (; j + F_LANES <= width; j += F_LANES)
+        NAME(fold_strip)(x + j, rows, stride, acc + j);
+    if (j < width) { /* with columns before them, whose lanes are dropped */
+        A_T last[F_LANES];
+        const size_t back = width - F_LANES;
+        memcpy(last, acc + back, sizeof last);
+        NAME(fold_strip)(x + back, rows, stride, last);
+        memcpy(acc + j, last + (j - back), (width - j) * sizeof *acc);
+    }
+}
+
+/* ---- prefixes ---- */
+
+/* sums[k + 1] = sums[0] and each[0 .. k], for k < count rounded up to whole vectors. */
+ALWAYS_INLINE void NAME(scan_exps)(const F_T *each, size_t count, s_f64 *sums) {
+    enum { LANES = LANES_OF(s_f64) };
+    v_f64 before = sums[0] - (v_f64){0};
+    for (size_t k = 0; k < count; k += LANES) {
+        v_f64 v = PASTE2(load_f64_from_, VALUE_LANE)((const PASTE2(e_, VALUE_LANE) *)(each + k));
+        UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) v += shift_up_f64(v, (v_f64){0}, shift);
+        const v_f64 result = before + v;
+        memcpy(sums + k + 1, &result, sizeof result);
+        before += last_f64(v);
+    }
 }
 
 /* Prefixes of a block with the largest value of all of it, so that each element costs one exponential. The first prefix
@@ -63,9 +147,9 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
  * beginning, the largest value is that of each prefix, one by one, for a while. */
 ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
                                            bool exclusive, A_T acc, A_T *prefixes) {
-    enum { MOST = 256, FEW = 32, NEAR = 4 };
+    enum { FEW = 32, NEAR = 4 };
     for (size_t done = 0, count; done < n; done += count) {
-        count = n - done < MOST ? n - done : MOST;
+        count = n - done < NAME(PREFIXES) ? n - done : (size_t)NAME(PREFIXES);
         size_t at = reverse ? n - done - count : done;
         const E_T *from = x + at;
         const s_f64 first = LOAD_ONE(reverse ? from + count - 1 : from);
@@ -78,27 +162,35 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
             acc = NAME(prefixes_by_table)(m, x + at, count, index, reverse, exclusive, acc, prefixes + at);
             continue;
         }
-        s_f64 each[MOST];
-        const F_V splat = largest - (F_V){0};
+        F_T each[NAME(PREFIXES)];
+        s_f64 sums[NAME(PREFIXES) + 1];
+        const F_V splat = (F_T)largest - (F_V){0};
         for (size_t i = 0; i < count; i += F_LANES) { /* the last vector overlaps the one before */
             const size_t place = i + F_LANES <= count ? i : count - F_LANES;
-            const F_V value = shifted_exp_f64(LOAD_F64(from + place), splat);
+            const F_V value = F_EXP(F_LOAD(from + place), splat);
             memcpy(each + place, &value, sizeof value);
         }
-        s_f64 sum = acc.c1 == 0 ? 0 : acc.c1 * exp(acc.c0 - largest);
-        for (size_t k = 0; k < count; k++) {
-            const size_t i = reverse ? count - 1 - k : k;
-            const s_f64 before = sum;
-            sum += each[i];
-            prefixes[at + i] = (A_T){largest, exclusive ? before : sum};
+        for (size_t i = 0; reverse && i < count / 2; i++) {
+            const F_T swapped = each[i];
+            each[i] = each[count - 1 - i];
+            each[count - 1 - i] = swapped;
         }
-        acc = (A_T){largest, sum};
+        for (size_t i = count; i % F_LANES; i++)
+            each[i] = 0;
+        sums[0] = acc.c1 == 0 ? 0 : acc.c1 * exp(acc.c0 - largest);
+        NAME(scan_exps)(each, count, sums);
+        for (size_t k = 0; k < count; k++)
+            prefixes[at + (reverse ? count - 1 - k : k)] = (A_T){largest, sums[exclusive ? k : k + 1]};
+        acc = (A_T){largest, sums[count]};
     }
     return acc;
 }
+#undef F_T
 #undef F_V
 #undef F_LANES
-#undef LOAD_F64
-#define FOLD      NAME(fold_in_blocks)
-#define FOLD_FROM 2
-#define PREFIXES  NAME(prefixes_in_blocks)
+#undef F_LOAD
+#undef F_EXP
+#define FOLD         NAME(fold_in_blocks)
+#define FOLD_FROM    2
+#define FOLD_COLUMNS NAME(fold_strips)
+#define PREFIXES     NAME(prefixes_in_blocks)

@@ -6,10 +6,9 @@
  *   C0, C1, ...      type tags of the components, two at least
  *   FAST_FOLD        a file with a faster fold of whole runs (minmax.h, indexed.h, logsumexp.h, moments.h, integers.h)
  *   FAST_COLUMNS     defined if that file has a faster fold of some columns (indexed.h), too
- *   FLOAT_COMPONENTS defined if all components are f64, which are combined in lanes then
  *   ON_<class>       as in fold.h
  *
- * The rest is straight from the table, one by one or in lanes. */
+ * The rest is straight from the table, one by one. */
 
 #include "cpu/kernels/classes.h"
 
@@ -194,74 +193,6 @@ ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fol
 ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
                                       uint64_t index, A_T *restrict acc) {
     FOLD_COLUMNS(m, x, rows, width, stride, index, acc);
-}
-#elif defined(FLOAT_COMPONENTS)
-/* ---- the same expressions over vectors of f64 ---- */
-
-typedef struct NAME(accs) {
-    v_f64 c0, c1;
-    FOR_C2(v_f64 c2;)
-    FOR_C3(v_f64 c3;)
-    FOR_C4(v_f64 c4;)
-    FOR_C5(v_f64 c5;)
-} NAME(accs);
-
-#define MAX(p, q)                                max_f64(p, q)
-#define MIN(p, q)                                min_f64(p, q)
-#define RATIO(p, q)                              ratio_f64(p, q)
-#define SUM_OF_EXPS(m, s, n, t)                  sum_of_exps_f64(m, s, n, t)
-
-ALWAYS_INLINE NAME(accs) NAME(lift_lanes)(tally_monoid m, v_f64 x) {
-    switch (m) {
-#define TALLY_COMPONENT(identity, lift, combine) (lift) - (v_f64){0},
-#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (NAME(accs)){components};)
-#include "core/monoids.def"
-    default:
-        __builtin_unreachable();
-    }
-}
-
-ALWAYS_INLINE NAME(accs) NAME(combine_lanes)(tally_monoid m, NAME(accs) a, NAME(accs) b) {
-    const v_f64 a0 = a.c0, b0 = b.c0, a1 = a.c1, b1 = b.c1;
-    FOR_C2(const v_f64 a2 = a.c2, b2 = b.c2;)
-    FOR_C3(const v_f64 a3 = a.c3, b3 = b.c3;)
-    FOR_C4(const v_f64 a4 = a.c4, b4 = b.c4;)
-    FOR_C5(const v_f64 a5 = a.c5, b5 = b.c5;)
-    switch (m) {
-#define TALLY_COMPONENT(identity, lift, combine) combine,
-#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return (NAME(accs)){components};)
-#include "core/monoids.def"
-    default:
-        __builtin_unreachable();
-    }
-}
-#undef MAX
-#undef MIN
-#undef RATIO
-#undef SUM_OF_EXPS
-
-/* A vector of columns at a time; its accumulators stay in registers from the first row to the last. */
-ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
-                                      uint64_t index, A_T *restrict acc) {
-    enum { LANES_F64 = LANES_OF(s_f64), COMPONENTS = sizeof(A_T) / sizeof(s_f64) };
-    size_t j = 0;
-    for (; j + LANES_F64 <= width; j += LANES_F64) {
-        s_f64 component[COMPONENTS][LANES_F64];
-        NAME(accs) lanes;
-        for (size_t l = 0; l < LANES_F64; l++)
-            for (size_t k = 0; k < COMPONENTS; k++)
-                memcpy(&component[k][l], (const s_f64 *)(const void *)(acc + j + l) + k, sizeof(s_f64));
-        memcpy(&lanes, component, sizeof lanes);
-        for (size_t r = 0; r < rows; r++) {
-            const v_f64 values = PASTE4(load_, f64, _from_, ELEMENT)(x + r * stride + j);
-            lanes = NAME(combine_lanes)(m, lanes, NAME(lift_lanes)(m, values));
-        }
-        memcpy(component, &lanes, sizeof lanes);
-        for (size_t l = 0; l < LANES_F64; l++)
-            for (size_t k = 0; k < COMPONENTS; k++)
-                memcpy((s_f64 *)(void *)(acc + j + l) + k, &component[k][l], sizeof(s_f64));
-    }
-    NAME(fold_columns_one_by_one)(m, x + j, rows, width - j, stride, index, acc + j);
 }
 #elif !defined(FAST_COLUMNS)
 ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,

@@ -1,4 +1,4 @@
-/* Exponentials and logarithms of doubles in lanes, for logsumexp. See simd.h. */
+/* Exponentials and logarithms in lanes, for logsumexp. See simd.h. */
 #ifndef TALLY_CPU_SIMD_EXP_H
 #define TALLY_CPU_SIMD_EXP_H
 
@@ -37,6 +37,26 @@ ALWAYS_INLINE v_f64 exp_f64(v_f64 x) {
     return (v_f64)((v_u64)value & ~(v_u64)(x < -707));
 }
 
+/* The same for floats; 0 where exp(x) is below 2^-126. r^2 is multiplied by a polynomial whose relative error is below
+ * 2^-28. */
+ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
+    const v_f32 zero = {0}, magic = zero + 0x1.8p23f;
+    const v_f32 shifted = add_product_f32(magic, x, zero + 0x1.715476p0f);
+    const v_f32 n = shifted - magic;
+    v_f32 r = add_product_f32(x, n, zero - 0x1.62e4p-1f);
+    r = add_product_f32(r, n, zero - 0x1.7f7d1cp-20f);
+    v_f32 sum = zero + 0x1.6a2416p-10f;
+    sum = add_product_f32(zero + 0x1.1239f2p-7f, sum, r);
+    sum = add_product_f32(zero + 0x1.5558f2p-5f, sum, r);
+    sum = add_product_f32(zero + 0x1.555492p-3f, sum, r);
+    sum = add_product_f32(zero + 0x1.fffffcp-2f, sum, r);
+    sum = add_product_f32(zero + 1.0f, sum, r);
+    sum = add_product_f32(zero + 1.0f, sum, r);
+    const v_u32 power = ((v_u32)shifted + 127) << 23;
+    const v_f32 value = sum * (v_f32)power;
+    return (v_f32)((v_u32)value & ~(v_u32)(x < -87));
+}
+
 /* log(x) for x = 0, which gives -infinity, for infinity, NaN and positive normal numbers, to about one unit in the last
  * place. Without branches and calls, so that a compiler can take it into lanes.
  *
@@ -71,17 +91,15 @@ ALWAYS_INLINE double plain_log(double x) {
 ALWAYS_INLINE v_f64 shifted_exp_f64(v_f64 x, v_f64 m) {
     return SELECT_LANES(f64, (x == m), (v_f64){0} + 1.0, exp_f64(x - m));
 }
+ALWAYS_INLINE v_f32 shifted_exp_f32(v_f32 x, v_f32 m) {
+    return SELECT_LANES(f32, (x == m), (v_f32){0} + 1.0f, exp_f32(x - m));
+}
 
 /* s exp(m - l) + t exp(n - l), l being the larger of m and n. */
 ALWAYS_INLINE v_f64 sum_of_exps_f64(v_f64 m, v_f64 s, v_f64 n, v_f64 t) {
     const v_f64 below = SELECT_LANES(f64, (m < n), m - n, n - m);
     const v_f64 e = SELECT_LANES(f64, (m == n), (v_f64){0} + 1.0, exp_f64(below));
     return SELECT_LANES(f64, (m < n), s * e + t, s + t * e);
-}
-
-/* p / q, and 0 where q is 0. */
-ALWAYS_INLINE v_f64 ratio_f64(v_f64 p, v_f64 q) {
-    return (v_f64)((v_i64)(p / q) & (q != 0));
 }
 
 #endif
