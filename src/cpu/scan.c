@@ -289,6 +289,12 @@ static size_t packed_groups(const scan *s) {
     return groups < 4 ? 0 : groups;
 }
 
+/* Short rows whose accumulator is no number are scanned as columns: one by one each took as long as 50 elements. */
+static bool packs_rows(const scan *s) {
+    return s->inner == 1 && !s->plan->direct && !s->plan->lifted.scan && s->extent > 1 &&
+           s->extent <= TALLY_CPU_SHORT_GROUP / 2 && packed_groups(s) > 0;
+}
+
 static size_t packed_bytes(const tally_cpu_plan *plan) {
     return 2 * TALLY_CPU_PACKED_COLUMNS * plan->acc_bytes + 3 * (TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK);
 }
@@ -415,5 +421,5 @@ tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, u
     if (elements == 0)
         return TALLY_OK;
     s.stream = elements * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x;
-    return s.inner == 1 ? scan_groups(plan, &s) : scan_tiles_of_columns(plan, &s);
+    return s.inner == 1 && !packs_rows(&s) ? scan_groups(plan, &s) : scan_tiles_of_columns(plan, &s);
 }

@@ -32,6 +32,15 @@ ALWAYS_INLINE size_t NAME(place_of)(const E_T *x, size_t n, L_T value) {
         if (any_bit(found))
             break;
     }
+    for (; i + LANES <= n; i += LANES) {
+        const L_V v = LOAD(x + i);
+        v_u64 found = (v_u64)(v == value);
+#if ELEMENT_IS_FLOAT
+        found |= IS_NAN(value) ? (v_u64)(v != v) : (v_u64){0};
+#endif
+        if (any_bit(found))
+            break;
+    }
     for (; i < n; i++) {
         const L_T v = LOAD_ONE(x + i);
         if (v == value || (IS_NAN(v) && IS_NAN(value)))
@@ -72,9 +81,10 @@ ALWAYS_INLINE L_T NAME(best_of)(tally_monoid m, const L_V *lanes, L_T best) {
     top[0] = NAME(extreme)(m, NAME(extreme)(m, top[0], top[2]), NAME(extreme)(m, top[1], top[3]));
     if (!any_bit((v_u64)NAME(extreme)(m, top[0], splat) ^ (v_u64)splat))
         return best;
-    for (size_t l = 0; l < LANES; l++)
-        best = NAME(is_better)(m, top[0][l], best) ? top[0][l] : best;
-    return best;
+    /* better than 'best', or there would be no other bits, unless one zero stands for the other */
+    const L_T value = m == TALLY_MONOID_argmin ? horizontal_VALUE(TALLY_MONOID_min, top[0])
+                                               : horizontal_VALUE(TALLY_MONOID_max, top[0]);
+    return NAME(is_better)(m, value, best) ? value : best;
 }
 
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
@@ -135,6 +145,29 @@ ALWAYS_INLINE A_T NAME(prefixes_in_order)(tally_monoid m, const E_T *x, size_t n
     return acc;
 }
 
+/* Blocks that change nothing, as most do once the best value is rare, are seen at the speed of min and max. */
+ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
+                                           bool exclusive, A_T acc, A_T *prefixes) {
+    enum { FEW = 32, MOST = 128 };
+    for (size_t done = 0, count; done < n; done += count) {
+        count = n - done < MOST ? n - done : MOST;
+        const size_t at = reverse ? n - done - count : done;
+        const E_T *from = x + at;
+        bool changes = count < FEW || acc.c1 == INT64_MAX;
+        if (!changes) {
+            const L_T value = m == TALLY_MONOID_argmin ? fold_values_VALUE_min(from, from, count, acc.c0)
+                                                       : fold_values_VALUE_max(from, from, count, acc.c0);
+            changes = NAME(is_better)(m, value, acc.c0) || reverse;
+        }
+        if (changes)
+            acc = NAME(prefixes_in_order)(m, from, count, index + at, reverse, exclusive, acc, prefixes + at);
+        else
+            for (size_t i = 0; i < count; i++)
+                prefixes[at + i] = acc;
+    }
+    return acc;
+}
+
 /* A vector of columns at a time. Rows are numbered in lanes of the elements' width, so the accumulators take over
  * before such a number could overflow. Returns how many columns were folded. */
 enum { NAME(NUMBERED_ROWS) = 127 };
@@ -180,4 +213,4 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
 #undef LOAD
 #define FOLD     NAME(fold_in_blocks)
 #define FOLD_FEW NAME(fold_in_order)
-#define PREFIXES NAME(prefixes_in_order)
+#define PREFIXES NAME(prefixes_in_blocks)

@@ -13,3 +13,25 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
     return acc;
 }
 #define FOLD NAME(fold_in_blocks)
+
+/* Prefixes. Blocks that change nothing, as most do far behind a group's beginning, are seen by their fold. */
+ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
+                                           bool exclusive, A_T acc, A_T *prefixes) {
+    enum { FEW = 32, MOST = 128, FAR_BEHIND = 16 * MOST };
+    for (size_t done = 0, count; done < n; done += count) {
+        count = n - done < MOST ? n - done : MOST;
+        const size_t at = reverse ? n - done - count : done;
+        bool changes = count < FEW || index + at < FAR_BEHIND;
+        if (!changes) {
+            const A_T after = NAME(fold_in_blocks)(m, x + at, count, index, acc);
+            changes = memcmp(&after, &acc, sizeof acc) != 0;
+        }
+        if (changes)
+            acc = NAME(prefixes_by_table)(m, x + at, count, index, reverse, exclusive, acc, prefixes + at);
+        else
+            for (size_t i = 0; i < count; i++)
+                prefixes[at + i] = acc;
+    }
+    return acc;
+}
+#define PREFIXES NAME(prefixes_in_blocks)
