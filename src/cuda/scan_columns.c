@@ -67,6 +67,12 @@ static uint64_t fit_strands(const tally_cuda_sizes *sizes, unsigned in, const ta
     return apart ? least(strands, sizes->scan.panel_place / (sizes->scan.panel_items * cut->panels.pitch)) : strands;
 }
 
+/* Whether there is about a column for each of the device's threads. */
+static bool has_all_threads_busy(const tally_cuda_device *device, const tally_shape *shape) {
+    const uint64_t threads = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm;
+    return shape->outer * shape->inner >= threads / 3;
+}
+
 /* Cuts into panels: whole rows of narrow slabs, else panels of the fastest width with all multiprocessors busy. If
  * there are too few panels for that, they are cut into chunks of whole rows. False if there are too few rows, or if
  * stretches are faster. */
@@ -75,6 +81,9 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     const uint64_t in = c->in_bytes, row = shape->inner * in, processors = (uint64_t)device->multiprocessors;
     const uint64_t places = processors * sizes->scan.teams, result = c->out_bytes * c->per_result;
     if (!sizes->scan.takes_panels || shape->extent < LEAST_ROWS || shape->inner * most(in, result) > INT32_MAX)
+        return false;
+    /* any of u32 67 x 425 x 1796 reached 0.68 of a copy on an H100 as stretches, and 0.44 in panels */
+    if (in >= 4 && result != in && row > NARROW_BYTES && has_all_threads_busy(device, shape))
         return false;
     const uint64_t wanted = choose_panels(shape->outer, row, sizes->scan.finishers * in, places);
     const uint64_t sectors = divide_up(divide_up(shape->outer * row, SECTOR_BYTES), wanted);
@@ -117,7 +126,7 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
                           tally_cuda_cut *cut) {
     const uint64_t threads = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm;
     uint64_t chunks = 1;
-    if (cut->groups < threads / 3)
+    if (!has_all_threads_busy(device, shape))
         chunks = most(1, least(divide_up(2 * threads, cut->groups), shape->extent / LEAST_STRETCH));
     cut->path = TALLY_CUDA_STRETCHES;
     cut->stretches.width = has_many_columns(device, sizes, shape) ? sizes->column_width : 1;
@@ -137,9 +146,11 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result), extent = shape->extent;
     const bool are_plain = c->in_bytes >= 4 && sizes->slot_bytes <= 8;
-    /* as stretches: minmax of f32 1 x 2 x 9092972 reached 0.93 of a copy on an H100, and 0.83 in slabs */
+    /* as stretches, on an H100: minmax of f32 1 x 2 x 9092972 reached 0.93 of a copy, in slabs 0.83; and elements of 8
+     * bytes one by one, minmax of u64 1 x 3 x 2960335 0.91 and 0.72, sumsq of f64 4 x 3 x 73823 1.10 and 0.78 */
     const bool are_fast_columns =
-        are_plain && shape->inner * c->in_bytes >= WIDE_ROW && has_many_columns(device, sizes, shape);
+        shape->inner * c->in_bytes >= WIDE_ROW &&
+        ((are_plain && has_many_columns(device, sizes, shape)) || (c->in_bytes == 8 && sizes->slot_bytes <= 16));
     if (extent >= SLAB_ROWS || (shape->inner == 1 && are_plain) || are_fast_columns ||
         WHOLE_COLUMNS * extent * widest > TALLY_CUDA_SLAB_SCAN_BYTES)
         return false;
