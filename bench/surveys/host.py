@@ -4,6 +4,7 @@ the best batch of each counts.
 
 SPDX-License-Identifier: Apache-2.0"""
 import ctypes as c
+import os
 import time
 
 import numpy as np
@@ -45,6 +46,12 @@ def load_helper(path):
     return lib
 
 
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else os.uname().machine
+
+
 class Host(Device):
     CLASSES = [(16 << 20, "16 MB and more"), (1 << 20, "1 to 16 MB"), (0, "less than 1 MB")]
     RANGE = (16 << 10, 256 << 20)
@@ -54,7 +61,7 @@ class Host(Device):
         self.pools = {}
         self.run = c.cast(tally.lib.tally_run, c.c_void_p)
         self.lib.bench_team_start(self.lib.bench_threads_of(options.device.encode()))
-        self.name = f"NumPy {np.__version__}"
+        self.name = f"{processor()}, {os.cpu_count()} threads, NumPy {np.__version__}"
 
     # ---- the data ----
 
