@@ -514,8 +514,8 @@ static tally_status time_runs(ladder_work *w, const timed *t, unsigned runs, dou
     return status;
 }
 
-/* Of reductions, reading with the best of several grids: as many blocks as fit, and several times as many. Of scans,
- * the driver's copy. */
+/* The roof of a reduction is reading with the best of several grids: as many blocks as fit, and several times as many.
+ * That of a scan is the driver's copy. */
 static int cuda_roof(ladder_work *w, unsigned runs, double *seconds, fault *f) {
     cuda_state *s = w->state;
     if (w->form != TALLY_REDUCE)

@@ -26,12 +26,6 @@ static inline __attribute__((always_inline)) void pack_constant(const char *from
         for (size_t g = 0; g < groups; g++)
             memcpy(to + (r * groups + g) * bytes, from + (g * rows + r) * bytes, bytes);
 }
-static inline __attribute__((always_inline)) void unpack_constant(const char *from, size_t bytes, size_t rows,
-                                                                  size_t groups, char *to) {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t g = 0; g < groups; g++)
-            memcpy(to + (g * rows + r) * bytes, from + (r * groups + g) * bytes, bytes);
-}
 
 void tally_cpu_pack(const void *source, size_t row_bytes, size_t rows, size_t groups, void *target) {
     const char *from = source;
@@ -58,43 +52,15 @@ void tally_cpu_pack(const void *source, size_t row_bytes, size_t rows, size_t gr
     }
     for (size_t r = 0; r < rows; r++)
         for (size_t g = 0; g < groups; g++) {
-            const size_t at = (g * rows + r) * row_bytes;
-            if (at + round_up(row_bytes, BLOCK) <= whole)
-                copy_blocks(from + at, row_bytes, to + (r * groups + g) * row_bytes);
+            const size_t at = (g * rows + r) * row_bytes, packed = (r * groups + g) * row_bytes;
+            if (most(at, packed) + round_up(row_bytes, BLOCK) <= whole)
+                copy_blocks(from + at, row_bytes, to + packed);
             else
-                memcpy(to + (r * groups + g) * row_bytes, from + at, row_bytes);
+                memcpy(to + packed, from + at, row_bytes);
         }
 }
 
+/* A transposition undoes a transposition. */
 void tally_cpu_unpack(const void *source, size_t row_bytes, size_t rows, size_t groups, void *target) {
-    const char *from = source;
-    char *to = target;
-    const size_t whole = rows * groups * row_bytes;
-    switch (row_bytes) {
-    case 1:
-        unpack_constant(from, 1, rows, groups, to);
-        return;
-    case 2:
-        unpack_constant(from, 2, rows, groups, to);
-        return;
-    case 4:
-        unpack_constant(from, 4, rows, groups, to);
-        return;
-    case 8:
-        unpack_constant(from, 8, rows, groups, to);
-        return;
-    case 16:
-        unpack_constant(from, 16, rows, groups, to);
-        return;
-    default:
-        break;
-    }
-    for (size_t g = 0; g < groups; g++)
-        for (size_t r = 0; r < rows; r++) {
-            const size_t at = (g * rows + r) * row_bytes;
-            if (at + round_up(row_bytes, BLOCK) <= whole)
-                copy_blocks(from + (r * groups + g) * row_bytes, row_bytes, to + at);
-            else
-                memcpy(to + at, from + (r * groups + g) * row_bytes, row_bytes);
-        }
+    tally_cpu_pack(source, row_bytes, groups, rows, target);
 }

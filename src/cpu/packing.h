@@ -20,10 +20,8 @@ enum {
 /* How many groups are packed at a time; 0 if it would not pay. 'bytes' are of an element, the larger of both sides. */
 size_t tally_cpu_packed_groups(uint64_t rows, uint64_t columns, size_t bytes);
 
-/* 'to' has room for the slack. Reads nothing outside of the groups. */
+/* Each reads and writes nothing outside of the groups. */
 void tally_cpu_pack(const void *from, size_t row_bytes, size_t rows, size_t groups, void *to);
-
-/* Writes nothing outside of the groups. 'from' is followed by the slack. */
 void tally_cpu_unpack(const void *from, size_t row_bytes, size_t rows, size_t groups, void *to);
 
 #endif

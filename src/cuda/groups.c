@@ -130,17 +130,22 @@ static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t threads) {
     return tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_FOLD_BLOCK, LOOKING_BLOCKS);
 }
 
-static tally_status launch_few(const tally_cuda_launch *l, bool refuses_empty) {
+/* What every reduction by segments is told. */
+static tally_cuda_groups_args segments_of(const tally_cuda_launch *l, bool refuses_empty) {
     const tally_args *a = l->args;
-    tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
-                                   .y = tally_cuda_address(a->y),
-                                   .out = tally_cuda_address(a->out),
-                                   .offsets = tally_cuda_address(a->offsets),
-                                   .n = a->shape.extent,
-                                   .segments = a->shape.segments,
-                                   .told = l->workspace + l->cut->control,
-                                   .refuses_empty = refuses_empty,
-                                   .lanes = 1};
+    return (tally_cuda_groups_args){.x = tally_cuda_address(a->x),
+                                    .y = tally_cuda_address(a->y),
+                                    .out = tally_cuda_address(a->out),
+                                    .offsets = tally_cuda_address(a->offsets),
+                                    .n = a->shape.extent,
+                                    .segments = a->shape.segments,
+                                    .told = l->workspace + l->cut->control,
+                                    .refuses_empty = refuses_empty};
+}
+
+static tally_status launch_few(const tally_cuda_launch *l, bool refuses_empty) {
+    tally_cuda_groups_args args = segments_of(l, refuses_empty);
+    args.lanes = 1;
     while (args.lanes < 32 && args.lanes * A_LANE * args.segments < args.n)
         args.lanes *= 2;
     const tally_cuda_grid grid = {.x = l->cut->folds.few,
@@ -154,25 +159,17 @@ static tally_status launch_few(const tally_cuda_launch *l, bool refuses_empty) {
 static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_empty) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
-    const tally_args *a = l->args;
+    tally_cuda_groups_args args = segments_of(l, refuses_empty);
     const bool while_running =
-        (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && a->shape.segments;
-    const uint64_t looks = a->shape.segments / LOOKS, chunks = cut->folds.chunks;
-    tally_cuda_groups_args args = {.x = tally_cuda_address(a->x),
-                                   .y = tally_cuda_address(a->y),
-                                   .out = tally_cuda_address(a->out),
-                                   .offsets = tally_cuda_address(a->offsets),
-                                   .n = a->shape.extent,
-                                   .segments = a->shape.segments,
-                                   .tiles = cut->folds.tiles,
-                                   .chunk = cut->folds.chunk,
-                                   .chunks = chunks,
-                                   .cuts = l->workspace + cut->partials,
-                                   .first = l->workspace + cut->first,
-                                   .told = l->workspace + cut->control,
-                                   .check_before = !while_running,
-                                   .check_while_running = while_running,
-                                   .refuses_empty = refuses_empty};
+        (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && args.segments;
+    const uint64_t looks = args.segments / LOOKS, chunks = cut->folds.chunks;
+    args.tiles = cut->folds.tiles;
+    args.chunk = cut->folds.chunk;
+    args.chunks = chunks;
+    args.cuts = l->workspace + cut->partials;
+    args.first = l->workspace + cut->first;
+    args.check_before = !while_running;
+    args.check_while_running = while_running;
     tally_status status =
         start(l, k->place_groups, blocks_for(l, most(looks, args.tiles)), &args, "launching the search for segments");
     const tally_cuda_grid grid = {.x = chunks, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};

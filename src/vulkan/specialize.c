@@ -234,6 +234,8 @@ static void add_prelude(tally_text *text) {
     tally_text_add(text, tally_vulkan_kernels_wide);
     add_types(text);
     tally_text_add(text, tally_vulkan_kernels_prelude);
+    tally_text_add(text, tally_vulkan_kernels_floats);
+    tally_text_add(text, tally_vulkan_kernels_values);
 }
 
 static const char one_lane[] = "#define lane_t acc_t\n#define lane_identity identity\n#define lane_lift lift\n"

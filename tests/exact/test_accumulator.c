@@ -161,7 +161,8 @@ static void contradictions_are_refused(void **unused) {
     }
 }
 
-/* Of a state of integers: a fraction, a NaN, only -0, the sum of more than its elements, an operator that has none. */
+/* These states are refused, because integers give none like them: a fraction, a NaN, only -0, a sum that is too large
+ * for its elements, and an operator that has no such state. */
 static void what_no_integers_give_is_refused(void **unused) {
     (void)unused;
     static const struct {

@@ -94,7 +94,7 @@ inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, co
     return rank_heads(s);
 }
 
-/* If there is no room for the results of so many heads: a thread folds a segment. */
+/* A thread folds a segment. This serves tiles that have no room for the results of so many heads. */
 inline void fold_short(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
     g.for_each(p, t, [&](uint64 segment, uint32 begin, uint32 end) {
         if (begin < end && end <= t.count)

@@ -36,7 +36,7 @@ lane_t prepared(lane_t lane, uvec4 x) {
     lane.of_largest *= exp_below(before - lane.largest);
     return lane;
 }
-/* Of an element for which the lane is prepared. */
+/* Adds an element for which the lane has been prepared. */
 lane_t added_prepared(lane_t lane, VALUE x) {
     lane.of_largest += exp_below(x - lane.largest);
     return lane;

@@ -26,7 +26,7 @@ lane_t lane_identity() {
     return lane;
 }
 
-/* Of an element for which the lane is prepared. */
+/* Adds an element for which the lane has been prepared. */
 lane_t added_prepared(lane_t lane, double x) {
     const double away = x - lane.shift;
     lane.distances += away;

@@ -1,0 +1,177 @@
+/* Floats by their bits, after prelude.comp: no rounding mode and no flushing of subnormals has a say. */
+
+wide nan_bits(uint type) {
+    return infinity_bits(type) | shifted_up(wide_of(1u), significand_bits(type) - 2u);
+}
+wide sign_bit(uint type) {
+    return type == F64 ? wide(0, 0x80000000u) : wide(1u << (8u << log_bytes(type)) - 1u, 0);
+}
+
+/* m * 2^exponent in the bits of a type, rounded once to nearest, ties to even. */
+wide round_float(bool negative, wide m, int exponent, uint type) {
+    const int digits = int(significand_bits(type));
+    const wide sign = negative ? sign_bit(type) : wide(0);
+    if (m == wide(0))
+        return sign;
+    const int unit = max(exponent + top_bit(m) + 1 - digits, lowest_exponent(type)), drop = unit - exponent;
+    wide kept = wide(0);
+    if (drop <= 0) {
+        kept = shifted_up(m, uint(-drop));
+    } else if (drop <= 64) {
+        const bool half_unit = (shifted_down(m, uint(drop - 1)).x & 1u) != 0;
+        const bool more = shifted_up(m, uint(65 - drop)) != wide(0);
+        kept = shifted_down(m, uint(drop));
+        if (half_unit && (more || (kept.x & 1u) != 0))
+            kept = plus(kept, 1u);
+    }
+    const wide bits = plus(shifted_up(wide_of(uint(unit - lowest_exponent(type))), uint(digits - 1)), kept);
+    return sign | least(bits, infinity_bits(type));
+}
+
+/* significand * 2^exponent. */
+struct parts {
+    wide significand;
+    int exponent;
+    bool negative, finite;
+};
+parts take_apart(uvec2 bits, uint type) {
+    const uint width = 8u << log_bytes(type), stored = significand_bits(type) - 1u;
+    const wide leading = shifted_up(wide_of(1u), stored);
+    const uint fields = (1u << width - 1u - stored) - 1u, field = shifted_down(bits, stored).x & fields;
+    parts x;
+    x.negative = (bits & sign_bit(type)) != wide(0);
+    x.finite = field != fields;
+    x.significand = bits & minus(leading, 1u);
+    if (field != 0)
+        x.significand |= leading;
+    x.exponent = lowest_exponent(type) + int(max(field, 1u)) - 1;
+    return x;
+}
+bool is_nan_of(parts x, uint type) {
+    return !x.finite && x.significand != shifted_up(wide_of(1u), significand_bits(type) - 1u);
+}
+
+/* From one float type to another. */
+wide convert_float(wide bits, uint from, uint to) {
+    if (from == to)
+        return bits;
+    const parts x = take_apart(bits, from);
+    if (is_nan_of(x, from))
+        return nan_bits(to);
+    if (!x.finite)
+        return x.negative ? infinity_bits(to) | sign_bit(to) : infinity_bits(to);
+    return round_float(x.negative, x.significand, x.exponent, to);
+}
+
+/* An output of which every NaN has no sign and no payload: devices give 0 / 0 signs of their own. */
+wide plain_nan(wide bits) {
+    return is_nan_of(take_apart(bits, OUT), OUT) ? nan_bits(OUT) : bits;
+}
+
+float float_of(uvec2 bits, uint type) {
+    if (type == F32)
+        return uintBitsToFloat(bits.x);
+    if (type == BF16)
+        return uintBitsToFloat(bits.x << 16);
+    if (KEEPS_HALVES)
+        return unpackHalf2x16(bits.x).x;
+    const uint sign = (bits.x & 0x8000u) << 16, magnitude = bits.x & 0x7fffu;
+    if (magnitude >= 0x7c00u)
+        return uintBitsToFloat(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+    if (magnitude >= 0x400u)
+        return uintBitsToFloat(sign | (magnitude + 0x1c000u) << 13);
+    const float subnormal = float(magnitude) * 5.9604644775390625e-8;
+    return sign != 0 ? -subnormal : subnormal;
+}
+float float_of_count(wide n) {
+    return uintBitsToFloat(round_float(false, n, 0, F32).x);
+}
+bool is_nan(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+}
+/* Integers in the order of floats, -0 below +0. */
+int rank_of(float x) {
+    const int bits = floatBitsToInt(x);
+    return bits < 0 ? bits ^ 0x7fffffff : bits;
+}
+bool is_less(float a, float b) {
+    return rank_of(a) < rank_of(b);
+}
+
+#if HAS_DOUBLE
+double double_of(uvec2 bits, uint type) {
+    if (type == F64)
+        return packDouble2x32(bits);
+    if (type == F16)
+        return double(float_of(bits, type));
+    const uint word = type == BF16 ? bits.x << 16 : bits.x;
+    if ((word & 0x7f800000u) == 0) { /* the hardware may flush it */
+        const double subnormal = double(word & 0x7fffffu) * 1.40129846432481707092e-45lf;
+        return packDouble2x32(unpackDouble2x32(subnormal) | uvec2(0, word & 0x80000000u));
+    }
+    return double(uintBitsToFloat(word));
+}
+double double_of_integer(wide x, bool is_signed) {
+    return (is_signed ? double(int(x.y)) : double(x.y)) * 4294967296.0lf + double(x.x);
+}
+wide magnitude_bits(double x) {
+    return unpackDouble2x32(x) & wide(~0u, 0x7fffffffu);
+}
+/* The integer becomes the low bits of 2^52, which is taken off again. A conversion is a quarter as fast as an addition. */
+double double_of_word(uint x, bool is_signed) {
+    const uint flip = is_signed ? 0x80000000u : 0;
+    return packDouble2x32(uvec2(x ^ flip, 0x43300000u)) - packDouble2x32(uvec2(flip, 0x43300000u));
+}
+bool is_nan(double x) {
+    return less(infinity_bits(F64), magnitude_bits(x));
+}
+bool is_finite(double x) {
+    return less(magnitude_bits(x), infinity_bits(F64));
+}
+wide rank_of(double x) {
+    const wide bits = unpackDouble2x32(x);
+    return (bits.y & 0x80000000u) != 0 ? ~bits : bits | wide(0, 0x80000000u);
+}
+bool is_less(double a, double b) {
+    return less(rank_of(a), rank_of(b));
+}
+#endif
+
+/* ---- floats in their order, as integers: NaNs before all else, and where places are asked for, the zeros equal ---- */
+
+#if VALUE_KIND == KIND_ORDER32
+#define LEAST (-2147483647 - 1)
+#define MOST  2147483647
+int order_of_number(int bits) {
+    return bits >= 0 ? bits : GIVES_INDEX ? LEAST - bits : bits ^ MOST;
+}
+int order_of(int bits) {
+    return (bits & MOST) > 0x7f800000 ? LARGEST ? MOST : LEAST : order_of_number(bits);
+}
+int ordered_of_bits(uvec2 from, uint type) {
+    return order_of(int(convert_float(from, type, F32).x));
+}
+wide output_of_ordered(int order) {
+    if (order == (LARGEST ? MOST : LEAST))
+        return nan_bits(OUT);
+    return convert_float(wide_of(uint(order >= 0 ? order : ~order | LEAST)), F32, OUT);
+}
+#elif VALUE_KIND == KIND_ORDER64
+#define LEAST int64_t(uint64_t(1) << 63)
+#define MOST  int64_t(~(uint64_t(1) << 63))
+int64_t order_of(int64_t bits) {
+    const int64_t magnitude = bits & MOST, order = bits >= 0 ? bits : GIVES_INDEX ? -magnitude : ~magnitude;
+    return magnitude > int64_t(u64_of(infinity_bits(F64))) ? LARGEST ? MOST : LEAST : order;
+}
+int64_t ordered_of_bits(uvec2 from, uint type) {
+    return order_of(int64_t(u64_of(convert_float(from, type, F64))));
+}
+wide output_of_ordered(int64_t order) {
+    if (order == (LARGEST ? MOST : LEAST))
+        return nan_bits(OUT);
+    return convert_float(words_of(uint64_t(order >= 0 ? order : ~order | LEAST)), F64, OUT);
+}
+#elif CHOOSES
+#define LEAST LOWEST
+#define MOST  HIGHEST
+#endif
