@@ -133,8 +133,9 @@ typedef enum tally_grouping {
 
 typedef enum tally_mode {
     TALLY_FAST = 0, /* the same bits every run on the same device, for any number of threads */
-    TALLY_EXACT,    /* rounded once from the infinitely precise result: the same bits on every device. Integer sums wrap
-                       as in TALLY_FAST, but a mean or norm2 of integers does not */
+    TALLY_EXACT,    /* rounded once from the infinitely precise result: the same bits on every device. So is each result
+                       of a scan, from its own prefix. Integer sums wrap as in TALLY_FAST, but a mean or norm2 of
+                       integers does not */
     TALLY_MODE_COUNT
 } tally_mode;
 
@@ -166,7 +167,8 @@ typedef enum tally_result_rule {
 /* What TALLY_EXACT does for an operator. */
 typedef enum tally_exactness {
     TALLY_EXACT_ALWAYS = 0, /* nothing: the operator never rounds */
-    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once; scans of floats are TALLY_UNSUPPORTED */
+    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once; scans of floats are TALLY_UNSUPPORTED, but for
+                               those of SUM on the CPU */
     TALLY_EXACT_INTEGERS,   /* nothing for integers, which never round; floats are TALLY_UNSUPPORTED */
     TALLY_EXACT_NEVER       /* is TALLY_UNSUPPORTED */
 } tally_exactness;
@@ -381,7 +383,8 @@ typedef struct tally_args {
     const void *keys;    /* KEYS: one key per element; keys are equal when their bits are */
     const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min,
                             max, band, bor, bxor. TALLY_UNSUPPORTED where the accumulator's type (desc.acc) does not
-                            hold every value of the output's: the maximum of u8 with an i64 to start from */
+                            hold every value of the output's: the maximum of u8 with an i64 to start from. An
+                            exact sum of floats holds any */
     void *out;
     size_t out_bytes;
     void *keys_out;

@@ -70,7 +70,7 @@ static bool holds_initial(const tally_computation *c) {
 
 /* The value itself may be in a device's memory, so its type decides. */
 static tally_status check_initial(const tally_computation *c) {
-    if (holds_initial(c))
+    if (c->exact || holds_initial(c)) /* a superaccumulator holds every float */
         return TALLY_OK;
     const char *acc = tally_dtype_name(c->desc.acc), *out = tally_dtype_name(c->desc.out);
     const bool in_f64 = tally_dtype_is_float(c->desc.out) && tally_may_accumulate_in_f64(c->entry);

@@ -153,8 +153,8 @@ static tally_status decide_exact(tally_computation *c) {
             c->monoid = tally_monoid_of_integers(c->entry, d->in);
         return TALLY_OK;
     }
-    if (d->form != TALLY_REDUCE)
-        return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s: exact mode is for reductions", name);
+    if (d->form != TALLY_REDUCE && d->op != TALLY_SUM)
+        return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s: exact mode scans sums only", name);
     c->exact = true;
     return TALLY_OK;
 }

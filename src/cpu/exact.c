@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "cpu/exact.h"
 #include "exact/round.h"
 
@@ -95,6 +96,13 @@ static void gather(const char *from, size_t rows, size_t width, size_t stride, s
             memcpy(columns + (j * apart + r) * bytes, from + (r * stride + j) * bytes, bytes);
 }
 
+static void scatter(const char *columns, size_t rows, size_t width, size_t stride, size_t bytes, size_t apart,
+                    char *to) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < width; j++)
+            memcpy(to + (r * stride + j) * bytes, columns + (j * apart + r) * bytes, bytes);
+}
+
 static void exact_fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows,
                                size_t width, size_t stride, uint64_t index, void *acc) {
     (void)index;
@@ -140,7 +148,7 @@ static const tally_cpu_kernels exact_mode_kernels = {
     .fold_rows = exact_fold_rows,
     .fold_segments = exact_fold_segments,
     .fold_columns = exact_fold_columns,
-    .prefixes = NULL, /* exact scans are refused when a computation is decided */
+    .prefixes = NULL, /* tally_cpu_exact_scan goes from elements to results */
     .combine = exact_combine,
 };
 
@@ -151,7 +159,49 @@ void tally_cpu_exact_context(tally_cpu_plan *plan) {
     plan->context.exact = tally_exact_of_type(plan->device->exact, c->desc.in);
     plan->context.products = tally_exact_has_products(c->desc.op);
     plan->context.squares = c->monoid == TALLY_MONOID_sumsq;
-    plan->context.layout = (int)tally_exact_layout_of(c->desc.in, plan->context.products);
+    /* An initial value has the output's type. */
+    const tally_dtype widest = tally_is_scan(c) && c->desc.out == TALLY_F64 ? TALLY_F64 : c->desc.in;
+    plan->context.layout = (int)tally_exact_layout_of(widest, plan->context.products);
+}
+
+void tally_cpu_exact_raise(const tally_cpu_plan *plan, const void *element, void *acc) {
+    const tally_dtype type = plan->base.computation.desc.out;
+    const bool fits = tally_exact_of_type(plan->device->exact, type)->small_sum(element, 1, &at(acc, 0)->pair);
+    at(acc, 0)->holds = PAIR;
+    at(acc, 0)->pair_count = 1;
+    if (fits)
+        return;
+    at(acc, 0)->holds = NOTHING; /* an infinity or a NaN */
+    to_limbs(&plan->context, acc);
+    tally_exact_of_type(plan->device->exact, type)->add(&at(acc, 0)->limbs, element, 1);
+}
+
+void tally_cpu_exact_scan(const tally_cpu_plan *plan, const void *x, uint64_t n, tally_cpu_scan_options how, void *acc,
+                          void *out) {
+    to_limbs(&plan->context, acc);
+    plan->context.exact->scan(&at(acc, 0)->limbs, x, n, how, plan->base.computation.desc.out, out);
+}
+
+void tally_cpu_exact_scan_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width,
+                                  uint64_t stride, tally_cpu_scan_options how, void *acc, void *out) {
+    const size_t in_bytes = plan->context.in_bytes, out_bytes = plan->context.out_bytes;
+    _Alignas(64) char columns[COLUMN_BYTES / 2], results[COLUMN_BYTES / 2];
+    exact_acc before;
+    for (size_t column = 0; column < width; column += COLUMNS) {
+        const size_t tile = least(width - column, COLUMNS);
+        for (size_t done = 0, height; done < rows; done += height) {
+            height = least(rows - done, ROWS / 2);
+            const size_t row = how.reverse ? rows - done - height : done, element = row * stride + column;
+            gather(tally_at(x, element, in_bytes), height, tile, stride, in_bytes, height, columns);
+            for (size_t j = 0; j < tile; j++) {
+                const void *values = columns + j * height * in_bytes;
+                before = *at(acc, column + j);
+                exact_fold(&plan->context, values, NULL, height, 0, at(acc, column + j));
+                tally_cpu_exact_scan(plan, values, height, how, &before, results + j * height * out_bytes);
+            }
+            scatter(results, height, tile, stride, out_bytes, height, tally_at_mutable(out, element, out_bytes));
+        }
+    }
 }
 
 void tally_cpu_exact_lower(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {

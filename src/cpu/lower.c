@@ -168,6 +168,10 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
 
 void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc) {
     const tally_computation *c = &plan->base.computation;
+    if (c->exact) {
+        tally_cpu_exact_raise(plan, element, acc);
+        return;
+    }
     tally_dtype from = c->desc.out, to = plan->kernels->acc_type;
     tally_cpu_convert *function = plan->device->level->types[from]->convert[to];
     if (from == to)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/exact.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
@@ -223,11 +224,15 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     const tally_computation *c = &plan->base.computation;
     bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     uint64_t element = (group * s->extent + first) * s->inner + column;
+    const tally_cpu_scan_options how = {c->reverse, exclusive, s->stream && rows * width >= TALLY_CPU_LEAST_STREAMED,
+                                        0};
+    if (c->exact) {
+        tally_cpu_exact_scan_columns(plan, input(s, s->x, element), rows, width, s->inner, how, acc,
+                                     output(s, element));
+        return;
+    }
     if (plan->direct) {
-        plan->direct->columns(
-            input(s, s->x, element), rows, width, s->inner,
-            (tally_cpu_scan_options){c->reverse, exclusive, s->stream && rows * width >= TALLY_CPU_LEAST_STREAMED, 0},
-            acc, output(s, element));
+        plan->direct->columns(input(s, s->x, element), rows, width, s->inner, how, acc, output(s, element));
         return;
     }
     void *lowered = acc;

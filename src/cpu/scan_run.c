@@ -1,6 +1,7 @@
 #include "cpu/scan_run.h"
 
 #include "core/arithmetic.h"
+#include "cpu/exact.h"
 #include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/scratch.h"
@@ -43,6 +44,10 @@ static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64
 void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
+    if (c->exact) {
+        tally_cpu_exact_scan(plan, x, n, scan_options_of(plan, n, stream), acc, out);
+        return;
+    }
     if (plan->direct) {
         plan->direct->scan(x, n, scan_options_of(plan, n, stream), acc, out);
         return;

@@ -82,6 +82,11 @@ static size_t misalignment(uint64_t *state, size_t element) {
     }
 }
 
+/* Scans of floats in exact mode, which begin with any float. */
+static bool is_exact_scan(const test_case *t) {
+    return t->is_scan && t->what->mode == TALLY_EXACT && t->what->op == TALLY_SUM && is_float(t->what->in);
+}
+
 /* If nothing rounds, sometimes an end of the output's type; else a small number. Beside zeros, a zero or a NaN. */
 static cell some_initial(const test_case *t, uint64_t *state) {
     if (t->p == SIGNED_ZEROS)
@@ -89,6 +94,17 @@ static cell some_initial(const test_case *t, uint64_t *state) {
     if (t->p == ODD_NANS)
         return (cell){.d = -(double)NAN};
     const tally_op op = t->what->op;
+    if (is_exact_scan(t)) {
+        const double any[] = {0.0,
+                              -0.0,
+                              (double)largest_of(t->desc.out),
+                              -ldexp(1, smallest_exponent_of(t->desc.out)),
+                              (double)INFINITY,
+                              1 + ldexp(1, 1 - precision_of(t->desc.out)),
+                              -3,
+                              0.375};
+        return (cell){.d = any[random_below(state, sizeof any / sizeof *any)]};
+    }
     const bool rounds = is_float(t->desc.acc) && (op == TALLY_SUM || op == TALLY_PROD);
     const int64_t value = 1 + (int64_t)random_below(state, 3);
     if (!rounds && random_below(state, 2))
@@ -104,6 +120,8 @@ static long double as_number(tally_dtype type, cell x) {
  * needs only as many bits. */
 static bool holds_initial(const test_case *t) {
     const tally_dtype acc = t->desc.acc, out = t->desc.out;
+    if (is_exact_scan(t))
+        return true;
     if (is_float(acc) != is_float(out))
         return false;
     if (is_float(acc))

@@ -121,7 +121,7 @@ static bool visit(void *context, const combination *what) {
                   what->op == TALLY_NORM2 || what->op == TALLY_DOT;
     bool rounds_integers = what->op == TALLY_MEAN || what->op == TALLY_NORM2;
     bool differs = is_float(what->in) ? rounds || is_extremum(what->op) : rounds_integers;
-    bool again = what->mode == TALLY_EXACT && (!differs || what->form != TALLY_REDUCE);
+    bool again = what->mode == TALLY_EXACT && (!differs || (what->form != TALLY_REDUCE && what->op != TALLY_SUM));
     bool core = what->in == TALLY_F32 || what->in == TALLY_F64 || what->in == TALLY_I32;
     amount how_many = s->how_many;
     if (how_many == AMOUNT_MAIN && core && s->how == AT_ONCE)

@@ -17,6 +17,7 @@
 #include "cpu/kernels/exact_floats.h"
 #include "cpu/kernels/exact_halves.h"
 #include "cpu/kernels/exact_products.h"
+#include "cpu/kernels/exact_scan.h"
 
 #define DEFINE_SMALL(tag, type)                                                                                        \
     static bool small_sum_##tag(const void *x, size_t n, tally_exact_pair *sum) {                                      \
@@ -27,8 +28,9 @@
     }
 #define FLOATS_SIGNED(...)
 #define FLOATS_UNSIGNED(...)
-#define FLOATS_FLOAT(...)                       __VA_ARGS__
-#define TALLY_DTYPE(ENUMERATOR, tag, kind, ...) FLOATS_##kind(DEFINE_SMALL(tag, TALLY_##ENUMERATOR))
+#define FLOATS_FLOAT(...) __VA_ARGS__
+#define TALLY_DTYPE(ENUMERATOR, tag, kind, ...)                                                                        \
+    FLOATS_##kind(DEFINE_SMALL(tag, TALLY_##ENUMERATOR) DEFINE_EXACT_SCAN(tag, TALLY_##ENUMERATOR))
 #include "core/dtypes.def"
 
 #define STRING_(x) #x
@@ -39,7 +41,8 @@ const tally_exact_kernels PASTE2(tally_exact_kernels_, TALLY_LEVEL) = {
     .types =
         {
 #define TALLY_DTYPE(ENUMERATOR, tag, kind, ...)                                                                        \
-    FLOATS_##kind([TALLY_##ENUMERATOR] = {add_##tag, add_products_##tag, small_sum_##tag, small_products_##tag}, )
+    FLOATS_##kind(                                                                                                     \
+        [TALLY_##ENUMERATOR] = {add_##tag, add_products_##tag, small_sum_##tag, small_products_##tag, scan_##tag}, )
 #include "core/dtypes.def"
         },
 };

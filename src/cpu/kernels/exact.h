@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cpu/kernels/kernels.h"
 #include "exact/round.h"
 #include "exact/superaccumulator.h"
 
@@ -18,15 +19,20 @@
  *     small_sum:      the exact sum of at most TALLY_EXACT_SMALL elements without an accumulator, as a pair for
  *                     tally_round_pair; false if it does not fit two doubles or is not finite: then use add.
  *     small_products: the same for products.
+ *     scan:           out[i] = the sum of *before and of elements 0 .. i (exclusive: 0 .. i - 1; reverse: i .. n - 1,
+ *                     or i + 1 .. n - 1), rounded once to out_type, a float. out may be x if their sizes are the same.
+ *                     *before is a normal accumulator of a SUM layout and is overwritten.
  *
  * All of them read the processor's inexact flag, so they change the exception flags of the floating-point environment.
- * add and add_products set the modes that they need and restore the caller's environment; the small ones expect
+ * add, add_products and scan set the modes that they need and restore the caller's environment; the small ones expect
  * round-to-nearest with gradual underflow (cpu/fpenv.h). */
 typedef struct tally_exact_type_kernels {
     void (*add)(tally_superaccumulator *accumulator, const void *x, size_t n);
     void (*add_products)(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n);
     bool (*small_sum)(const void *x, size_t n, tally_exact_pair *sum);
     bool (*small_products)(const void *x, const void *y, size_t n, tally_exact_pair *sum);
+    void (*scan)(tally_superaccumulator *before, const void *x, size_t n, tally_cpu_scan_options how,
+                 tally_dtype out_type, void *out);
 } tally_exact_type_kernels;
 
 /* Up to this many elements the small kernels are faster than the large ones. */
