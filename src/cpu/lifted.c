@@ -212,8 +212,8 @@ static void scan_some_columns(const tally_cpu_plan *plan, const void *x, const v
     convert(plan, plan->lifted.carry, plan->kernels->acc_type, carry, width, acc);
 }
 
-/* Rows of more columns are faster one by one by fold_columns, in the elements' own width: 192 columns of i8 took 0.06 ns
- * an element so, 0.11 lifted; 48 took 0.44 and 0.13. Floats of 16 bits are converted in either case. */
+/* Rows of more columns are faster one by one by fold_columns, in the elements' own width: 192 columns of i8 took 0.06
+ * ns an element so, 0.11 lifted; 48 took 0.44 and 0.13. Floats of 16 bits are converted in either case. */
 enum { WIDE_COLUMNS = 96 };
 
 bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t inner) {

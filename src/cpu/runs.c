@@ -355,7 +355,7 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_short_groups(r, s, worker, carry);
         return;
     }
-    if (!r->plan->direct && are_short(s)) {
+    if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {
         scan_short_prefixes(r, s, worker, carry);
         return;
     }

@@ -80,7 +80,7 @@ ALWAYS_INLINE double exactly_enough(uint64_t v) {
 #if ELEMENT_BITS <= (ELEMENT_IS_FLOAT ? 32 : 16)
 #define BITS_TO_NARROW(in, count, bits)                                                                                \
     for (size_t i = 0; i < (count); i++)                                                                               \
-        bits[i] = tally_bits_of_float((float)(in)[i])
+    bits[i] = tally_bits_of_float((float)(in)[i])
 #else
 #define BITS_TO_NARROW(in, count, bits)                                                                                \
     do {                                                                                                               \
