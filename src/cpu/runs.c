@@ -6,6 +6,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/lifted.h"
+#include "cpu/lower.h"
 #include "cpu/offsets.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
@@ -34,12 +35,6 @@ static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, s
         return room;
     }
     return tally_cpu_see_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, room);
-}
-
-/* Whether the operator's lower uses the number of elements. */
-static bool needs_lengths(const tally_cpu_plan *plan) {
-    const tally_operator *entry = plan->base.computation.entry;
-    return !entry || tally_lowers_by_count(entry);
 }
 
 static const void *input(const tally_runs *r, const void *base, uint64_t element) {
@@ -141,7 +136,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
                                 &value, to);
         if (plan->lifted.as_they_are)
             continue;
-        if (needs_lengths(plan))
+        if (tally_cpu_lowers_by_count(plan))
             number = number_elements(block->heads, count, c->reverse, exclusive, number, block->counts);
         tally_cpu_lower_numbers(plan, to, count, (tally_counts){block->counts, 0, 0}, output(r, first));
     }
@@ -242,7 +237,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const tally_cpu_kernels *kernels = r->plan->kernels;
     void *acc = tally_cpu_worker(r->plan, worker);
     uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
-    const uint64_t *each = needs_lengths(r->plan) ? lengths : NULL;
+    const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);
