@@ -1,19 +1,11 @@
-/* Exact mode as kernels. The accumulator is a superaccumulator, so every grouping of a reduction works as for any other
- * monoid. A few values need no superaccumulator: a pair of doubles holds their exact sum, until something is added to
- * it. This makes small segments and short rows cheap. */
-#include <math.h>
+/* Exact mode as kernels. The accumulator is a superaccumulator, so every grouping works as for any other monoid. */
 #include <string.h>
 
 #include "core/arithmetic.h"
 #include "cpu/exact.h"
 #include "exact/round.h"
 
-typedef struct exact_acc {
-    enum { NOTHING, PAIR, LIMBS } holds; /* which of the two below is valid */
-    uint64_t pair_count;
-    tally_exact_pair pair;
-    tally_superaccumulator limbs;
-} exact_acc;
+typedef tally_exact_state exact_acc;
 
 _Static_assert(sizeof(exact_acc) <= TALLY_CPU_ACC_MOST, "the drivers keep accumulators on the stack");
 
@@ -21,32 +13,21 @@ static exact_acc *at(void *acc, size_t i) {
     return (exact_acc *)acc + i;
 }
 
-/* Turns the state into limbs. */
 static void to_limbs(const tally_cpu_context *context, exact_acc *acc) {
-    if (acc->holds == LIMBS)
-        return;
-    tally_superaccumulator_init(&acc->limbs, (tally_exact_layout)context->layout);
-    if (acc->holds == PAIR) {
-        tally_superaccumulator_deposit_value(&acc->limbs, acc->pair.high);
-        if (acc->pair.low != 0) /* a zero in the pair is not a summand */
-            tally_superaccumulator_deposit_value(&acc->limbs, acc->pair.low);
-        acc->limbs.count = acc->pair_count;
-        acc->limbs.others = !(acc->pair.high == 0 && signbit(acc->pair.high)); /* -0 only from nothing but -0 */
-    }
-    acc->holds = LIMBS;
+    tally_exact_to_limbs(acc, (tally_exact_layout)context->layout);
 }
 
 static void exact_identity(const tally_cpu_context *context, size_t count, void *acc) {
     (void)context;
     for (size_t i = 0; i < count; i++)
-        at(acc, i)->holds = NOTHING;
+        at(acc, i)->holds = TALLY_HOLDS_NOTHING;
 }
 
 static bool fold_small(const tally_cpu_context *context, const void *x, const void *y, size_t n, exact_acc *acc) {
     bool fits = context->products ? context->exact->small_products(x, y, n, &acc->pair)
                                   : context->exact->small_sum(x, n, &acc->pair);
     if (fits) {
-        acc->holds = PAIR;
+        acc->holds = TALLY_HOLDS_PAIR;
         acc->pair_count = n;
     }
     return fits;
@@ -60,7 +41,7 @@ static void exact_fold(const tally_cpu_context *context, const void *x, const vo
         return;
     if (context->squares)
         y = x;
-    if (into->holds == NOTHING && n <= TALLY_EXACT_SMALL && fold_small(context, x, y, n, into))
+    if (into->holds == TALLY_HOLDS_NOTHING && n <= TALLY_EXACT_SMALL && fold_small(context, x, y, n, into))
         return;
     to_limbs(context, into);
     if (context->products)
@@ -127,9 +108,9 @@ static void exact_combine(const tally_cpu_context *context, size_t count, const 
     for (size_t i = 0; i < count; i++) {
         const exact_acc *from = (const exact_acc *)other + i;
         exact_acc *into = at(acc, i);
-        if (from->holds == NOTHING)
+        if (from->holds == TALLY_HOLDS_NOTHING)
             continue;
-        if (into->holds == NOTHING) {
+        if (into->holds == TALLY_HOLDS_NOTHING) {
             *into = *from;
             continue;
         }
@@ -147,7 +128,6 @@ static const tally_cpu_kernels exact_mode_kernels = {
     .fold = exact_fold,
     .fold_rows = exact_fold_rows,
     .fold_segments = exact_fold_segments,
-    .fold_labels = NULL, /* an element at a time would be slow */
     .fold_columns = exact_fold_columns,
     .prefixes = NULL, /* tally_cpu_exact_scan goes from elements to results */
     .combine = exact_combine,
@@ -168,19 +148,19 @@ void tally_cpu_exact_context(tally_cpu_plan *plan) {
 void tally_cpu_exact_raise(const tally_cpu_plan *plan, const void *element, void *acc) {
     const tally_dtype type = plan->base.computation.desc.out;
     const bool fits = tally_exact_of_type(plan->device->exact, type)->small_sum(element, 1, &at(acc, 0)->pair);
-    at(acc, 0)->holds = PAIR;
+    at(acc, 0)->holds = TALLY_HOLDS_PAIR;
     at(acc, 0)->pair_count = 1;
     if (fits)
         return;
-    at(acc, 0)->holds = NOTHING; /* an infinity or a NaN */
+    at(acc, 0)->holds = TALLY_HOLDS_NOTHING; /* an infinity or a NaN */
     to_limbs(&plan->context, acc);
     tally_exact_of_type(plan->device->exact, type)->add(&at(acc, 0)->limbs, element, 1);
 }
 
 void tally_cpu_exact_scan(const tally_cpu_plan *plan, const void *x, uint64_t n, tally_cpu_scan_options how, void *acc,
                           void *out) {
-    to_limbs(&plan->context, acc);
-    plan->context.exact->scan(&at(acc, 0)->limbs, x, n, how, plan->base.computation.desc.out, out);
+    const tally_exact_scan scan = {how, (tally_exact_layout)plan->context.layout, plan->base.computation.desc.out};
+    plan->context.exact->scan(&scan, x, n, acc, out);
 }
 
 void tally_cpu_exact_scan_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width,
@@ -213,7 +193,7 @@ void tally_cpu_exact_lower(const tally_cpu_plan *plan, const void *acc, size_t c
         const exact_acc *from = (const exact_acc *)acc + i;
         void *value = tally_at_mutable(out, i, c->out_bytes);
         /* A division or a root needs the sum's digits, which a pair does not have. */
-        if (from->holds == PAIR && tally_operator_of(op)->exact == TALLY_EXACTLY_SUM) {
+        if (from->holds == TALLY_HOLDS_PAIR && tally_operator_of(op)->exact == TALLY_EXACTLY_SUM) {
             tally_round_pair(from->pair, c->desc.out, value);
             continue;
         }

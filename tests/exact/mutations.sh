@@ -47,7 +47,7 @@ build() {
 
     compile levels "$root/tests/exact/levels.c" $levels
     shared=$compiled
-    for test in round properties kernels; do
+    for test in round properties kernels scan; do
         compiled=$shared
 
         compile test_$test "$root/tests/exact/test_$test.c" $levels
@@ -57,7 +57,7 @@ build() {
 
 # One failure is enough.
 passes() {
-    for test in round properties kernels; do
+    for test in round properties kernels scan; do
         CMOCKA_TEST_ABORT=1 TALLY_GOLDEN="$root/tests/exact/golden.txt" timeout 300 "$1/test_$test" >"$1/log" 2>&1 ||
             return 1
     done
@@ -113,6 +113,15 @@ mutation sticky_bit_lost exact/round.c 's/rest != 0 || u.more ||/rest != 0 ||/'
 mutation remainder_lost exact/round.c 's/remainder != 0 || bits_left(&reader)/bits_left(\&reader)/'
 mutation carry_lost exact/superaccumulator.c 's/carry = limb >> 32;/carry = (limb >> 32) \& 0x7fffffff;/'
 mutation borrow_lost exact/superaccumulator.h 's/limbs\[limb + 2\] += upper >> 32;/limbs[limb + 2] += (upper >> 32) \& 1;/'
+mutation scan_rounds_twice $kernels/exact_scan.h 's/const double last = .*/const double last = 0;/'
+mutation scan_forgets_roundings $kernels/exact_scan.h 's/(double)(n \/ W64 + MORE_ROUNDINGS) \* u \* rest_bound/0/'
+mutation scan_forgets_rests $kernels/exact_scan.h 's/w, expects_rests ? most : least, results)/w, least, results)/'
+mutation scan_forgets_its_error $kernels/exact_scan.h 's/        after.error += roundings;/        ;/'
+mutation scan_window_too_narrow $kernels/exact_scan.h 's/exponent_of(bound) + 2 : -1022/exponent_of(bound) : -1022/'
+mutation scan_not_rounded_to_odd $kernels/exact_scan.h 's/((bits & dropped) + dropped)/0/'
+mutation scan_reads_its_output $kernels/exact_scan.h 's/if (in_place \&\& /if (0 \&\& /'
+mutation scan_infinity_settles $kernels/exact_scan.h 's/(b.finite || is_settled(s->state))/1/'
+mutation scan_loses_negative_zeros $kernels/exact_scan.h 's/zeros > 0 || is_negative_zero(before) ? zeros + 1 : 0/0/'
 
 if [ "$survivors" -ne 0 ]; then
     echo "$survivors mutations were not noticed" >&2

@@ -28,9 +28,8 @@
     }
 #define FLOATS_SIGNED(...)
 #define FLOATS_UNSIGNED(...)
-#define FLOATS_FLOAT(...) __VA_ARGS__
-#define TALLY_DTYPE(ENUMERATOR, tag, kind, ...)                                                                        \
-    FLOATS_##kind(DEFINE_SMALL(tag, TALLY_##ENUMERATOR) DEFINE_EXACT_SCAN(tag, TALLY_##ENUMERATOR))
+#define FLOATS_FLOAT(...)                       __VA_ARGS__
+#define TALLY_DTYPE(ENUMERATOR, tag, kind, ...) FLOATS_##kind(DEFINE_SMALL(tag, TALLY_##ENUMERATOR))
 #include "core/dtypes.def"
 
 #define STRING_(x) #x

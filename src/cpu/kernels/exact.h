@@ -8,9 +8,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cpu/kernels/exact_state.h"
 #include "cpu/kernels/kernels.h"
 #include "exact/round.h"
 #include "exact/superaccumulator.h"
+
+/* What a scan needs to know besides its arrays. */
+typedef struct tally_exact_scan {
+    tally_cpu_scan_options options;
+    tally_exact_layout layout; /* of states: a SUM layout for the wider of both types */
+    tally_dtype out;           /* a float */
+} tally_exact_scan;
 
 /* For one element type. Pointers may be misaligned, n may be any number.
  *
@@ -20,8 +28,8 @@
  *                     tally_round_pair; false if it does not fit two doubles or is not finite: then use add.
  *     small_products: the same for products.
  *     scan:           out[i] = the sum of *before and of elements 0 .. i (exclusive: 0 .. i - 1; reverse: i .. n - 1,
- *                     or i + 1 .. n - 1), rounded once to out_type, a float. out may be x if their sizes are the same.
- *                     *before is a normal accumulator of a SUM layout and is overwritten.
+ *                     or i + 1 .. n - 1), rounded once to how->out. out may be x if their sizes are the same. *before
+ * is overwritten.
  *
  * All of them read the processor's inexact flag, so they change the exception flags of the floating-point environment.
  * add, add_products and scan set the modes that they need and restore the caller's environment; the small ones expect
@@ -31,8 +39,7 @@ typedef struct tally_exact_type_kernels {
     void (*add_products)(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n);
     bool (*small_sum)(const void *x, size_t n, tally_exact_pair *sum);
     bool (*small_products)(const void *x, const void *y, size_t n, tally_exact_pair *sum);
-    void (*scan)(tally_superaccumulator *before, const void *x, size_t n, tally_cpu_scan_options how,
-                 tally_dtype out_type, void *out);
+    void (*scan)(const tally_exact_scan *how, const void *x, size_t n, tally_exact_state *before, void *out);
 } tally_exact_type_kernels;
 
 /* Up to this many elements the small kernels are faster than the large ones. */

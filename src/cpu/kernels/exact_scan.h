@@ -1,33 +1,628 @@
-/* Exact prefix sums: each result is the sum of its prefix, rounded once.
+/* Exact prefix sums: each result is the sum of its prefix, rounded once. docs/exact-scans.md has the argument in full.
+ *
+ * The elements of a block are doubles. A number sigma splits each, without error, into a multiple of a unit and a rest
+ * (exact_stream.h). The unit is chosen from bounds of the block, so that prefixes of the multiples are exact doubles.
+ * With the rests, and with what came before the block, each prefix is known up to a small bound delta. If both ends of
+ * that interval round to the same result, so does the prefix, because rounding is monotone (Ziv, 1991). Results that
+ * fail this test, which are rare, are rounded from a superaccumulator.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CPU_KERNELS_EXACT_SCAN_H
 #define TALLY_CPU_KERNELS_EXACT_SCAN_H
 
+#include <math.h>
+
+#include "core/dtype.h"
+#include "cpu/kernels/exact_few.h"
 #include "cpu/kernels/exact_stream.h"
 
-/* Any input, element by element: a deposit, and a rounding from the limbs. */
-static void walk(tally_superaccumulator *before, const void *x, size_t n, const tally_dtype in,
-                 tally_cpu_scan_options how, tally_dtype out_type, void *out) {
-    const size_t out_bytes = tally_dtype_size(out_type);
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = how.reverse ? n - 1 - k : k;
-        void *const result = (char *)out + i * out_bytes;
-        const double value = value_at(x, i, in);
-        if (how.exclusive)
-            tally_round_sum(before, out_type, result);
-        tally_superaccumulator_deposit_value(before, value);
-        before->count++;
-        before->others |= value != 0 || !is_negative(value);
-        if (!how.exclusive)
-            tally_round_sum(before, out_type, result);
+enum {
+    /* Elements of a block: the setup takes as long as some 100 elements. Elements and results stay in the first-level
+     * cache. */
+    SCAN_BLOCK = 1024,
+    SLOTS = 8, /* before and behind the results, of which one is for the result before the block */
+    /* Blocks are scaled by 2^-SCALE if the sum of their magnitudes may pass 2^LARGE. */
+    LARGE = 1000,
+    SCALE = 128,
+    /* The largest number of roundings on the way to a prefix of rests is one for each vector and 4; the others are
+     * slack for the roundings of the bounds themselves. */
+    MORE_ROUNDINGS = 16
+};
+
+/* How a result is rounded: to f64, for which the rests need prefixes of their own; to f32; or to doubles that are
+ * converted afterwards. */
+typedef enum target { TO_F64, TO_F32, TO_NARROW } target;
+
+/* A prefix: within 'error' of high + low. */
+typedef struct prefix {
+    double high, low, error;
+    bool scaled; /* by 2^-SCALE */
+} prefix;
+
+typedef struct window {
+    double sigma; /* 1.5 * 2^top */
+    int top;      /* magnitudes and prefixes are less than 2^(top - 1) */
+    bool scaled;
+    double multiple, rest; /* of the prefix before the block */
+    double lower, upper;   /* what is added to a multiple and, if there are rests, to their sum */
+} window;
+
+typedef struct window_sums {
+    double multiple, rest; /* of the prefix after the block */
+    bool no_rests;         /* every element was a multiple of the unit */
+    bool differ;           /* some result is not certain */
+} window_sums;
+
+/* What a block's elements are like. */
+typedef struct bounds {
+    double largest; /* magnitude */
+    int lowest;     /* all are multiples of 2^lowest */
+    bool finite;
+} bounds;
+
+/* The kernels of an element type. */
+typedef struct scan_functions {
+    tally_dtype in;
+    bounds (*look)(const void *x, size_t n);
+    window_sums (*run)(const void *x, size_t n, target to, bool has_rests, bool reverse, const window *w,
+                       void *results);
+    void (*add)(tally_superaccumulator *accumulator, const void *x, size_t n);
+} scan_functions;
+
+typedef struct scanner {
+    const tally_exact_scan *how;
+    const scan_functions *functions;
+    const char *x;
+    char *out;
+    size_t n, done; /* elements, in the order of the scan */
+    size_t in_bytes, out_bytes;
+    target to;
+    prefix before;            /* of the elements before 'done' */
+    prefix anchor;            /* of those before 'anchor_at', without an error */
+    tally_exact_state *state; /* of those before 'state_at' */
+    size_t state_at, anchor_at;
+    bool no_rests; /* of the last block */
+    _Alignas(64) double results[SCAN_BLOCK + 2 * SLOTS];
+    _Alignas(64) double others[SCAN_BLOCK];
+    _Alignas(64) float odd[SCAN_BLOCK];
+    _Alignas(64) double padded[LANES_OF(double)];
+} scanner;
+
+/* ------------------------------------------------------------------------------------ one block ---------- */
+
+#define SCALED 0x1p-128 /* 2^-SCALE */
+
+typedef float half_vector __attribute__((vector_size(sizeof(v_f64) / 2)));
+typedef uint32_t half_bits __attribute__((vector_size(sizeof(v_f64) / 2)));
+
+ALWAYS_INLINE half_vector round_to_f32(v_f64 x) {
+#if defined(__AVX512F__)
+    return (half_vector)_mm512_cvtpd_ps((__m512d)x);
+#elif defined(__AVX2__)
+    return (half_vector)_mm256_cvtpd_ps((__m256d)x);
+#else
+    return __builtin_convertvector(x, half_vector);
+#endif
+}
+
+ALWAYS_INLINE v_f64 prefixes_of_lanes(v_f64 x) {
+    UNROLL_8 for (size_t shift = 1; shift < W64; shift *= 2) x += shift_up_f64(x, (v_f64){0}, shift);
+    return x;
+}
+
+ALWAYS_INLINE v_f64 load_lanes(const void *x, size_t i, const tally_dtype in) {
+    switch (in) {
+    case TALLY_F16:
+        return load_f64_from_f16((const e_f16 *)x + i);
+    case TALLY_BF16:
+        return load_f64_from_bf16((const e_bf16 *)x + i);
+    case TALLY_F32:
+        return load_f64_from_f32((const e_f32 *)x + i);
+    default:
+        return load_f64_from_f64((const e_f64 *)x + i);
     }
 }
 
-#define DEFINE_EXACT_SCAN(tag, type)                                                                                   \
-    static void scan_##tag(tally_superaccumulator *before, const void *x, size_t n, tally_cpu_scan_options how,        \
-                           tally_dtype out_type, void *out) {                                                          \
-        walk(before, x, n, type, how, out_type, out);                                                                  \
+/* The float next to x toward zero, with its last bit set if that is not x: rounding to odd. It rounds on to 16 bits as
+ * x itself does (Boldo and Melquiond, 2008). */
+ALWAYS_INLINE half_vector round_to_odd_f32(v_f64 x) {
+    const v_u64 dropped = (v_u64){0} + ((UINT64_C(1) << 29) - 1), bits = (v_u64)x;
+    return round_to_f32((v_f64)((bits | ((bits & dropped) + dropped)) & ~dropped));
+}
+
+/* n is a multiple of W64. Results go to 'results' in the order of the elements; those of TO_NARROW are floats. */
+ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype in, const target to,
+                                      const bool has_rests, const bool scaled, const bool reverse, const window *w,
+                                      void *results) {
+    const v_f64 sigma = splat_f64(w->sigma), lower = splat_f64(w->lower), upper = splat_f64(w->upper);
+    v_f64 multiple = splat_f64(w->multiple), rest = splat_f64(w->rest);
+    v_u64 rests = {0}, differ = {0};
+    half_bits narrow_differ = {0};
+    for (size_t done = 0; done < n; done += W64) {
+        const size_t i = reverse ? n - W64 - done : done;
+        v_f64 v = load_lanes(x, i, in), low = lower, high = upper;
+        if (scaled)
+            v *= splat_f64(SCALED);
+        if (reverse)
+            v = reversed_f64(v);
+        if (has_rests) {
+            const v_f64 whole = (v + sigma) - sigma;
+            v_f64 part = v - whole;
+            rests |= (v_u64)part;
+            part = prefixes_of_lanes(part);
+            low += rest + part;
+            high += rest + part;
+            rest += last_f64(part);
+            v = whole;
+        }
+        v = prefixes_of_lanes(v);
+        low += multiple + v;
+        high += multiple + v;
+        multiple += last_f64(v);
+        if (scaled)
+            low *= splat_f64(1 / SCALED), high *= splat_f64(1 / SCALED);
+        if (reverse)
+            low = reversed_f64(low), high = reversed_f64(high);
+        if (to == TO_F64) {
+            differ |= (v_u64)low ^ (v_u64)high;
+            memcpy((double *)results + i, &low, sizeof low);
+        } else {
+            const half_vector rounded = to == TO_F32 ? round_to_f32(low) : round_to_odd_f32(low);
+            if (to == TO_F32)
+                narrow_differ |= (half_bits)rounded ^ (half_bits)round_to_f32(high);
+            memcpy((float *)results + i, &rounded, sizeof rounded);
+        }
     }
+    window_sums sums = {multiple[0], rest[0], true, false};
+    for (int l = 0; l < W64; l++) {
+        sums.no_rests &= rests[l] << 1 == 0; /* a rest of -0 is none */
+        sums.differ |= differ[l] != 0 || narrow_differ[l] != 0;
+    }
+    return sums;
+}
+
+/* Only elements of f64, and an initial value of f64, are large enough to be scaled. */
+#define DEFINE_RUN_TO(target, tag, type)                                                                               \
+    static __attribute__((noinline)) window_sums run_##target##_##tag(const void *x, size_t n, bool has_rests,         \
+                                                                      bool reverse, const window *w, void *results) {  \
+        if ((type == TALLY_F64 || target == TO_F64) && w->scaled)                                                      \
+            return scan_window(x, n, type, target, true, true, reverse, w, results);                                   \
+        if (has_rests)                                                                                                 \
+            return scan_window(x, n, type, target, true, false, reverse, w, results);                                  \
+        return scan_window(x, n, type, target, false, false, reverse, w, results);                                     \
+    }
+#define DEFINE_RUN(tag, type)                                                                                          \
+    DEFINE_RUN_TO(TO_F64, tag, type)                                                                                   \
+    DEFINE_RUN_TO(TO_F32, tag, type)                                                                                   \
+    DEFINE_RUN_TO(TO_NARROW, tag, type)                                                                                \
+    static window_sums run_##tag(const void *x, size_t n, target to, bool has_rests, bool reverse, const window *w,    \
+                                 void *results) {                                                                      \
+        return to == TO_F64   ? run_TO_F64_##tag(x, n, has_rests, reverse, w, results)                                 \
+               : to == TO_F32 ? run_TO_F32_##tag(x, n, has_rests, reverse, w, results)                                 \
+                              : run_TO_NARROW_##tag(x, n, has_rests, reverse, w, results);                             \
+    }
+
+/* Floats, of which none is a NaN, to 16 bits. */
+static void narrow(const float *x, size_t n, tally_dtype out, uint16_t *results) {
+    size_t i = 0;
+    if (out == TALLY_BF16) {
+        for (; i < n; i++) {
+            const uint32_t bits = tally_bits_of_float(x[i]);
+            results[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+        }
+        return;
+    }
+#if defined(__F16C__)
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(void *)(results + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+    for (; i < n; i++)
+        results[i] = tally_f16_of_f64(x[i]);
+}
+
+/* The binary exponent of a magnitude: floor(log2(x)), or less for a subnormal double. */
+static int exponent_of(double x) {
+    return (int)(tally_bits_of_double(x) >> 52 & 0x7ff) - 1023;
+}
+
+static bounds bounds_of(double largest, double smallest, tally_dtype type) {
+    const tally_float_format *format = &tally_dtypes[type].format;
+    const int unit = exponent_of(smallest) + 1 - format->precision;
+    return (bounds){largest, unit > format->lowest ? unit : format->lowest, largest - largest == 0};
+}
+
+/* The largest magnitude, and the smallest that is not zero, as bits. Zeros drop out: 0 - 1 is the largest number. */
+#define DEFINE_LOOK(tag, type, lane)                                                                                   \
+    static __attribute__((noinline)) bounds look_at_##tag(const void *x, size_t n) {                                   \
+        enum { LANES = LANES_OF(s_##lane) };                                                                           \
+        const s_##lane magnitude = (s_##lane)((s_##lane) ~(s_##lane)0 >> 1);                                           \
+        const s_##lane *p = x;                                                                                         \
+        v_##lane most = {0}, least = ~most;                                                                            \
+        size_t i = 0;                                                                                                  \
+        for (; i + LANES <= n; i += LANES) {                                                                           \
+            v_##lane bits;                                                                                             \
+            memcpy(&bits, p + i, sizeof bits);                                                                         \
+            bits &= magnitude;                                                                                         \
+            most = max_##lane(most, bits);                                                                             \
+            least = min_##lane(least, bits - 1);                                                                       \
+        }                                                                                                              \
+        s_##lane highest = 0, lowest = (s_##lane) ~(s_##lane)0;                                                        \
+        for (int l = 0; l < LANES; l++) {                                                                              \
+            highest = most[l] > highest ? most[l] : highest;                                                           \
+            lowest = least[l] < lowest ? least[l] : lowest;                                                            \
+        }                                                                                                              \
+        for (; i < n; i++) {                                                                                           \
+            s_##lane bits;                                                                                             \
+            memcpy(&bits, p + i, sizeof bits);                                                                         \
+            bits &= magnitude;                                                                                         \
+            highest = bits > highest ? bits : highest;                                                                 \
+            lowest = (s_##lane)(bits - 1) < lowest ? (s_##lane)(bits - 1) : lowest;                                    \
+        }                                                                                                              \
+        lowest++;                                                                                                      \
+        return bounds_of(value_at(&highest, 0, type), value_at(&lowest, 0, type), type);                               \
+    }
+
+/* ------------------------------------------------------------------------------------ prefixes ----------- */
+
+static prefix prefix_of_pair(tally_exact_pair pair) {
+    return (prefix){pair.high, pair.low, 0, false};
+}
+
+/* The part of a double that leaves nothing, or as good as nothing, of the limbs: twice. A sum that f64 does not hold is
+ * read as one whose lowest bit has another exponent. */
+static prefix prefix_of_limbs(const tally_superaccumulator *limbs) {
+    tally_superaccumulator rest = *limbs;
+    prefix p = {0, 0, 0, false};
+    double *const parts[] = {&p.high, &p.low, &p.error};
+    tally_round_sum(&rest, TALLY_F64, &p.high);
+    if (p.high - p.high != 0) {
+        rest.lowest -= SCALE;
+        p.scaled = true;
+    }
+    for (int k = 0; k < 3; k++) {
+        tally_round_sum(&rest, TALLY_F64, parts[k]);
+        tally_superaccumulator_deposit_value(&rest, -*parts[k]);
+    }
+    p.error = __builtin_fabs(p.error) * (1 + 0x1p-50);
+    if (p.scaled)
+        p.error += 0x1p-1074; /* what the last rounding may have lost below the smallest double */
+    return p;
+}
+
+static prefix prefix_of_state(const tally_exact_state *state) {
+    switch (state->holds) {
+    case TALLY_HOLDS_LIMBS:
+        return prefix_of_limbs(&state->limbs);
+    case TALLY_HOLDS_PAIR:
+        return prefix_of_pair(state->pair);
+    default:
+        return (prefix){0, 0, 0, false};
+    }
+}
+
+static bool has_specials(const tally_exact_state *state) {
+    const tally_superaccumulator *a = &state->limbs;
+    return state->holds == TALLY_HOLDS_LIMBS &&
+           (a->nans != 0 || a->positive_infinities != 0 || a->negative_infinities != 0);
+}
+
+/* Whether only -0 has been added, at least once. */
+static bool is_negative_zero(const tally_exact_state *state) {
+    if (state->holds == TALLY_HOLDS_PAIR)
+        return state->pair.high == 0 && is_negative(state->pair.high);
+    return state->holds == TALLY_HOLDS_LIMBS && state->limbs.count != 0 && state->limbs.others == 0;
+}
+
+static void round_state(const tally_exact_state *state, tally_dtype out, void *result) {
+    static const tally_exact_pair nothing = {0, 0};
+    if (state->holds == TALLY_HOLDS_LIMBS)
+        tally_round_sum(&state->limbs, out, result);
+    else
+        tally_round_pair(state->holds == TALLY_HOLDS_PAIR ? state->pair : nothing, out, result);
+}
+
+/* Where elements first .. first + count - 1, in the order of the scan, stand in memory. */
+static size_t place_of_elements(const scanner *s, size_t first, size_t count) {
+    return s->how->options.reverse ? s->n - first - count : first;
+}
+
+static const void *elements(const scanner *s, size_t first, size_t count) {
+    return s->x + place_of_elements(s, first, count) * s->in_bytes;
+}
+
+/* Makes s->state exact for the elements before 'end'. */
+static void advance(scanner *s, size_t end) {
+    if (s->anchor_at > s->state_at) {
+        s->state->holds = TALLY_HOLDS_PAIR;
+        s->state->pair = (tally_exact_pair){s->anchor.high, s->anchor.low};
+        s->state->pair_count = 1;
+        s->state_at = s->anchor_at;
+    }
+    tally_exact_to_limbs(s->state, s->how->layout);
+    s->functions->add(&s->state->limbs, elements(s, s->state_at, end - s->state_at), end - s->state_at);
+    s->state_at = end;
+}
+
+/* 's->before' is that of the elements before 'done'. */
+static void set_anchor(scanner *s) {
+    if (s->before.error == 0 && !s->before.scaled && !has_specials(s->state)) {
+        s->anchor = s->before;
+        s->anchor_at = s->done;
+    }
+}
+
+/* Any elements: a deposit, and a rounding from the limbs, for each. */
+static void walk(scanner *s, size_t count, char *results) {
+    const tally_cpu_scan_options options = s->how->options;
+    advance(s, s->done);
+    tally_superaccumulator *limbs = &s->state->limbs;
+    for (size_t k = 0; k < count; k++) {
+        const double value = value_at(elements(s, s->done + k, 1), 0, s->functions->in);
+        tally_superaccumulator_deposit_value(limbs, value);
+        limbs->count++;
+        limbs->others |= value != 0 || !is_negative(value);
+        tally_round_sum(limbs, s->how->out, results + (options.reverse ? count - 1 - k : k) * s->out_bytes);
+    }
+    s->state_at = s->done + count;
+    s->before = has_specials(s->state) ? (prefix){0, 0, 0, false} : prefix_of_limbs(limbs);
+}
+
+/* Whether the sum is NaN, whatever is added. */
+static bool is_settled(const tally_exact_state *state) {
+    return state->limbs.nans != 0 || (state->limbs.positive_infinities != 0 && state->limbs.negative_infinities != 0);
+}
+
+/* Elements that change nothing: any after a NaN, finite ones after an infinity. */
+static void fill(scanner *s, size_t count, char *results) {
+    round_state(s->state, s->how->out, results);
+    for (size_t k = 1; k < count; k++)
+        memcpy(results + k * s->out_bytes, results, s->out_bytes);
+    s->state_at = s->done + count;
+}
+
+/* ------------------------------------------------------------------------------------ windows ------------ */
+
+static double power_of_two(int exponent) {
+    return exponent < -1022 ? ldexp(1, exponent) : sigma_f64(exponent) / 1.5;
+}
+
+/* The prefix in the scale of a window. */
+static prefix rescaled(prefix p, bool scaled) {
+    if (p.scaled == scaled)
+        return p;
+    const double factor = scaled ? SCALED : 1 / SCALED;
+    return (prefix){p.high * factor, p.low * factor, p.error * factor + (scaled ? 0x1p-1072 : 0), scaled};
+}
+
+/* Chooses the unit and splits the prefix before the block; its error may grow. */
+static window window_of(const scanner *s, bounds b, size_t n, prefix *before) {
+    const double slack = 1 + 0x1p-48;
+    window w = {.scaled = s->before.scaled};
+    double bound = (__builtin_fabs(s->before.high) + (double)n * b.largest) * slack;
+    if (s->before.scaled || !(bound < 0x1p1000)) {
+        w.scaled = true;
+        bound = (__builtin_fabs(rescaled(s->before, true).high) + (double)n * (b.largest * SCALED)) * slack;
+        if (bound < 0x1p800) { /* back to where nothing is lost */
+            w.scaled = false;
+            bound = bound / SCALED + 0x1p-1074;
+        }
+    }
+    *before = rescaled(s->before, w.scaled);
+    w.top = exponent_of(bound) + 2 > -1022 ? exponent_of(bound) + 2 : -1022;
+    w.sigma = sigma_f64(w.top);
+    w.multiple = (before->high + w.sigma) - w.sigma;
+    double lost;
+    w.rest = two_sum(before->high - w.multiple, before->low, &lost);
+    before->error += __builtin_fabs(lost);
+    return w;
+}
+
+static void exchange_bounds(window *w) {
+    const double lower = w->lower;
+    w->lower = w->upper;
+    w->upper = lower;
+}
+
+/* Runs a window with bounds 'delta' to either side. If results differ, s->others are those of the other bound. */
+static window_sums run_window(scanner *s, const void *x, size_t n, bool has_rests, window w, double delta,
+                              void *results) {
+    const scan_functions *f = s->functions;
+    const bool reverse = s->how->options.reverse, is_narrow = s->to == TO_NARROW;
+    const double middle = has_rests ? 0 : w.rest;
+    w.lower = middle - delta;
+    w.upper = middle + delta;
+    window_sums sums = f->run(x, n, s->to, has_rests, reverse, &w, is_narrow ? s->odd : results);
+    if (is_narrow) {
+        narrow(s->odd, n, s->how->out, results);
+        sums.differ = w.lower != w.upper;
+    }
+    if (sums.differ) {
+        exchange_bounds(&w);
+        f->run(x, n, s->to, has_rests, reverse, &w, is_narrow ? s->odd : (void *)s->others);
+    }
+    if (sums.differ && is_narrow) {
+        narrow(s->odd, n, s->how->out, (uint16_t *)s->others);
+        sums.differ = memcmp(results, s->others, n * s->out_bytes) != 0;
+    }
+    return sums;
+}
+
+/* One block of n elements at x, a multiple of W64. Returns the prefix after it. If *certain becomes false, results that
+ * are not the same in s->others may be wrong. */
+static prefix scan_block(scanner *s, const void *x, size_t n, bounds b, void *results, bool *certain) {
+    prefix after;
+    const window w = window_of(s, b, n, &after);
+    const double u = 0x1p-53, half_unit = power_of_two(w.top - 53);
+    const bool has_rests = w.scaled || b.lowest < w.top - 52;
+    const double rest_bound = __builtin_fabs(w.rest) + (double)n * half_unit + after.error;
+    const double roundings =
+        (double)(n / W64 + MORE_ROUNDINGS) * u * rest_bound + (w.scaled ? (double)n * 0x1p-1074 : 0);
+    /* How far the bounds are apart if there are no rests, and if there are. The sum of a multiple and a rest is rounded
+     * before it is rounded to less than f64. */
+    const double last = s->to == TO_F64 ? 0 : 2 * half_unit;
+    const bool is_exact = after.error == 0 && (s->to == TO_F64 || w.rest == 0);
+    const double least = is_exact ? 0 : after.error + last + 4 * u * rest_bound;
+    const double most = after.error + last + roundings;
+    const bool expects_rests = has_rests && (w.scaled || !s->no_rests);
+    window_sums sums = run_window(s, x, n, has_rests, w, expects_rests ? most : least, results);
+    const bool no_rests = sums.no_rests && !w.scaled;
+    if (expects_rests ? no_rests && sums.differ : !no_rests)
+        sums = run_window(s, x, n, has_rests, w, expects_rests ? least : most, results);
+    s->no_rests = no_rests;
+    *certain = !sums.differ;
+    if (!no_rests)
+        after.error += roundings;
+    after.high = two_sum(sums.multiple, sums.rest, &after.low);
+    return after;
+}
+
+/* Whether elements of 2, 4 or 8 bytes differ. */
+static bool differ_at(const char *a, const char *b, size_t bytes) {
+    return bytes == 8 ? memcmp(a, b, 8) != 0 : bytes == 4 ? memcmp(a, b, 4) != 0 : memcmp(a, b, 2) != 0;
+}
+
+/* Results that were not certain, from the limbs. */
+static void repair(scanner *s, size_t count, size_t n, char *results) {
+    const size_t bytes = s->out_bytes;
+    const bool reverse = s->how->options.reverse;
+    const char *others = (const char *)s->others;
+    for (size_t k = 0; k < count; k++) {
+        const size_t at = (reverse ? n - 1 - k : k) * bytes;
+        if (!differ_at(results + at, others + at, bytes))
+            continue;
+        advance(s, s->done + k + 1);
+        tally_round_sum(&s->state->limbs, s->how->out, results + at);
+    }
+    advance(s, s->done + count);
+    s->before = prefix_of_limbs(&s->state->limbs);
+}
+
+/* ------------------------------------------------------------------------------------ arrays ------------- */
+
+/* The results of the next 'count' elements, in the order of the elements. */
+static void scan_elements(scanner *s, size_t count, char *results) {
+    const bool reverse = s->how->options.reverse;
+    const void *x = elements(s, s->done, count);
+    char *const original = results;
+    size_t n = count;
+    if (n % W64 != 0) { /* fewer than a vector */
+        n = W64;
+        memset(s->padded, 0, sizeof s->padded);
+        memcpy((char *)s->padded + (reverse ? n - count : 0) * s->in_bytes, x, count * s->in_bytes);
+        x = s->padded;
+        results -= reverse ? (n - count) * s->out_bytes : 0;
+    }
+    const bounds b = s->functions->look(x, n);
+    if (has_specials(s->state) && (b.finite || is_settled(s->state))) {
+        fill(s, count, original);
+        return;
+    }
+    if (!b.finite) {
+        walk(s, count, original);
+        return;
+    }
+    bool certain;
+    const prefix after = scan_block(s, x, n, b, results, &certain);
+    if (certain)
+        s->before = after;
+    else
+        repair(s, count, n, results);
+}
+
+static void write_results(const scanner *s, size_t count, const char *results) {
+    const tally_cpu_scan_options *o = &s->how->options;
+    const ptrdiff_t shift = !o->exclusive ? 0 : o->reverse ? 1 : -1;
+    char *const to = s->out + place_of_elements(s, s->done, count) * s->out_bytes;
+    const char *const from = results + shift * (ptrdiff_t)s->out_bytes;
+    if (o->stream)
+        stream_bytes(to, from, count * s->out_bytes);
+    else
+        memcpy(to, from, count * s->out_bytes);
+}
+
+/* The number of elements that are -0 before the first that is not, where a sum of nothing but -0 may begin. */
+static size_t count_negative_zeros(const scanner *s) {
+    size_t count = 0;
+    if (s->state->holds != TALLY_HOLDS_NOTHING && !is_negative_zero(s->state))
+        return 0;
+    for (; count < s->n; count++) {
+        const double value = value_at(elements(s, count, 1), 0, s->functions->in);
+        if (value != 0 || !is_negative(value))
+            break;
+    }
+    return count;
+}
+
+static size_t next_count(const scanner *s, size_t walked) {
+    const size_t left = s->n - s->done;
+    if (walked > s->done)
+        return walked - s->done < SCAN_BLOCK ? walked - s->done : (size_t)SCAN_BLOCK;
+    if (left >= SCAN_BLOCK)
+        return SCAN_BLOCK;
+    return left < W64 ? left : left / W64 * W64;
+}
+
+static void scan_array(const scan_functions *functions, const tally_exact_scan *how, const void *x, size_t n,
+                       tally_exact_state *before, void *out) {
+    scanner s;
+    s.how = how;
+    s.functions = functions;
+    s.x = x;
+    s.out = out;
+    s.n = n;
+    s.done = s.state_at = s.anchor_at = 0;
+    s.in_bytes = tally_dtype_size(functions->in);
+    s.out_bytes = tally_dtype_size(how->out);
+    s.to = how->out == TALLY_F64 ? TO_F64 : how->out == TALLY_F32 ? TO_F32 : TO_NARROW;
+    s.state = before;
+    s.no_rests = false;
+    s.before = prefix_of_state(before);
+    const bool reverse = how->options.reverse, in_place = x == out;
+    char *const results = (char *)(s.results + SLOTS);
+    unsigned char last[sizeof(double)];
+    round_state(before, how->out, last);
+    /* -0 and what follows it */
+    const size_t zeros = count_negative_zeros(&s);
+    size_t walked = zeros > 0 || is_negative_zero(before) ? zeros + 1 : 0;
+    if (functions->in == TALLY_F64 && how->out == TALLY_BF16)
+        walked = n; /* subnormal results would be rounded twice */
+    while (s.done < n) {
+        const size_t count = next_count(&s, walked < n ? walked : n);
+        memcpy(results + (reverse ? (ptrdiff_t)count : -1) * (ptrdiff_t)s.out_bytes, last, s.out_bytes);
+        if (s.done < walked)
+            walk(&s, count, results);
+        else {
+            set_anchor(&s);
+            if (how->options.ahead)
+                fetch_bytes((const char *)elements(&s, s.done, count) + how->options.ahead, count * s.in_bytes);
+            scan_elements(&s, count, results);
+        }
+        memcpy(last, results + (reverse ? 0 : count - 1) * s.out_bytes, s.out_bytes);
+        if (in_place && (s.before.error != 0 || s.before.scaled)) {
+            advance(&s, s.done + count);
+            s.before = prefix_of_limbs(&s.state->limbs);
+        }
+        write_results(&s, count, results);
+        s.done += count;
+    }
+    if (how->options.stream)
+        end_stream();
+}
+
+#define DEFINE_EXACT_SCAN(tag, type, lane)                                                                             \
+    DEFINE_LOOK(tag, type, lane)                                                                                       \
+    DEFINE_RUN(tag, type)                                                                                              \
+    static void scan_##tag(const tally_exact_scan *how, const void *x, size_t n, tally_exact_state *before,            \
+                           void *out) {                                                                                \
+        static const scan_functions functions = {type, look_at_##tag, run_##tag, add_##tag};                           \
+        const tally_fpenv caller = tally_fpenv_enter();                                                                \
+        scan_array(&functions, how, x, n, before, out);                                                                \
+        tally_fpenv_leave(&caller);                                                                                    \
+    }
+DEFINE_EXACT_SCAN(f16, TALLY_F16, u16)
+DEFINE_EXACT_SCAN(bf16, TALLY_BF16, u16)
+DEFINE_EXACT_SCAN(f32, TALLY_F32, u32)
+DEFINE_EXACT_SCAN(f64, TALLY_F64, u64)
 
 #endif
