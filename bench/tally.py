@@ -9,7 +9,7 @@ OPS = ["sum", "prod", "min", "max", "argmin", "argmax", "minmax", "any", "all", 
 TYPES = ["default", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"]
 SIZES = dict(i8=1, i16=2, i32=4, i64=8, u8=1, u16=2, u32=4, u64=8, f16=2, bf16=2, f32=4, f64=8)
 REDUCE, INCLUSIVE, EXCLUSIVE = 0, 1, 2
-ALL, AXIS, SEGMENTS, KEYS = 0, 1, 2, 3
+ALL, AXIS, SEGMENTS, KEYS, LABELS = 0, 1, 2, 3, 4
 
 
 class Desc(c.Structure):
@@ -22,7 +22,8 @@ class Args(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("shape", c.c_uint64 * 4), ("x", c.c_void_p), ("y", c.c_void_p),
                 ("offsets", c.c_void_p), ("keys", c.c_void_p), ("initial", c.c_void_p), ("out", c.c_void_p),
                 ("out_bytes", c.c_size_t), ("keys_out", c.c_void_p), ("keys_out_bytes", c.c_size_t),
-                ("count", c.c_void_p), ("workspace", c.c_void_p), ("workspace_bytes", c.c_size_t)]
+                ("count", c.c_void_p), ("workspace", c.c_void_p), ("workspace_bytes", c.c_size_t),
+                ("labels", c.c_void_p)]
 
 
 class Refused(RuntimeError):
@@ -30,7 +31,7 @@ class Refused(RuntimeError):
 
 
 class Tally:
-    UNSUPPORTED = 2
+    UNSUPPORTED, BAD_LABELS = 2, 10
 
     def __init__(self, path, device="cuda:0"):
         self.lib = c.CDLL(path)
@@ -38,6 +39,8 @@ class Tally:
         self.lib.tally_run.argtypes = [c.c_void_p, c.POINTER(Args), c.c_void_p]
         self.lib.tally_copy.argtypes = [c.c_void_p, c.c_void_p, c.c_void_p, c.c_size_t]
         self.lib.tally_free.argtypes = [c.c_void_p, c.c_void_p]
+        self.lib.tally_status_name.restype = c.c_char_p
+        self.has_labels = self.lib.tally_status_name(self.BAD_LABELS) == b"TALLY_BAD_LABELS"
         self.version = self.lib.tally_version().decode()
         self.device = c.c_void_p()
         self.check(self.lib.tally_open(device.encode(), c.byref(self.device)))
@@ -71,11 +74,13 @@ class Tally:
         return need.value
 
     def run(self, plan, args, stream=None):
+        if not self.has_labels:
+            args.struct_size = Args.labels.offset # as in libraries from before there were labels
         self.check(self.lib.tally_run(plan, c.byref(args), stream))
 
 
 def arguments(shape, **fields):
-    """Arguments of tally_run: 'shape' is outer, extent, inner, segments; the rest are addresses and sizes by name."""
+    """Arguments of tally_run: 'shape' is outer, extent, inner, groups; the rest are addresses and sizes by name."""
     args = Args(c.sizeof(Args), (c.c_uint64 * 4)(*shape))
     for name, value in fields.items():
         setattr(args, name, value)

@@ -187,7 +187,7 @@ static bool prepare_index(const bench_row *row, uint64_t n, buffers *b, tally_ar
         int64_t *offsets = add_input(b, BENCH_INDEX, (*results + 1) * sizeof *offsets);
         if (!offsets)
             return false;
-        args->shape.segments = bench_fill_offsets(offsets, n, row->lengths, row->length);
+        args->shape.groups = bench_fill_offsets(offsets, n, row->lengths, row->length);
         args->offsets = offsets;
     } else if (row->desc.grouping == TALLY_KEYS) {
         int32_t *keys = add_input(b, BENCH_INDEX, n * sizeof *keys);

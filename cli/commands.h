@@ -11,6 +11,7 @@ int command_reduce(int argc, char **argv, fault *f);
 int command_scan(int argc, char **argv, fault *f);
 int command_segments(int argc, char **argv, fault *f);
 int command_keys(int argc, char **argv, fault *f);
+int command_labels(int argc, char **argv, fault *f);
 int command_ops(int argc, char **argv, fault *f);
 int command_devices(int argc, char **argv, fault *f);
 int command_bench(int argc, char **argv, fault *f);  /* bench.c */

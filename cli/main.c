@@ -27,16 +27,17 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv, fault *f);
 } commands[] = {
-    {"reduce", command_reduce}, {"scan", command_scan},         {"segments", command_segments},
-    {"keys", command_keys},     {"ops", command_ops},           {"devices", command_devices},
+    {"reduce", command_reduce},   {"scan", command_scan},         {"segments", command_segments},
+    {"keys", command_keys},       {"labels", command_labels},     {"ops", command_ops},
+    {"devices", command_devices},
 #ifdef TALLY_CLI_HAS_BENCH
     {"bench", command_bench},
 #endif
 #ifdef TALLY_CLI_HAS_LADDER
     {"ladder", command_ladder},
 #endif
-    {"help", command_help},     {"version", command_version},   {"--help", command_help},
-    {"-h", command_help},       {"--version", command_version},
+    {"help", command_help},       {"version", command_version},   {"--help", command_help},
+    {"-h", command_help},         {"--version", command_version},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -48,6 +49,7 @@ static const char overview[] =
     "       tally scan OP [FILE] [OPTION]...             running sums, maxima ...\n"
     "       tally segments OP VALUES OFFSETS [OPTION]... one result per segment of VALUES\n"
     "       tally keys OP VALUES KEYS [OPTION]...        one result per run of equal neighbouring keys\n"
+    "       tally labels OP VALUES LABELS [OPTION]...    one result per label, in any order\n"
     "       tally ops | devices                          lists operators | devices\n"
     "       tally bench [OPTION]...                      measures the library on this machine\n"
     "       tally ladder [FAMILY] [OPTION]...            runs the steps from a naive kernel to the library's\n"

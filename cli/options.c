@@ -12,7 +12,7 @@
 #include "arguments.h"
 #include "out_file.h"
 
-enum { ANY_FILES = COMMAND_REDUCE | COMMAND_SCAN | COMMAND_SEGMENTS | COMMAND_KEYS };
+enum { ANY_FILES = COMMAND_REDUCE | COMMAND_SCAN | COMMAND_SEGMENTS | COMMAND_KEYS | COMMAND_LABELS };
 
 /* ---- options of an input, which may be given once for each of two ---- */
 
@@ -104,6 +104,13 @@ static int take_axis(void *settings, const argument *row, const char *text, faul
     return argument_int(settings, row, text, f);
 }
 
+static int take_groups(void *settings, const argument *row, const char *text, fault *f) {
+    options *const o = settings;
+    const int code = argument_int(settings, row, text, f);
+    o->groups_given = true;
+    return code == 0 && o->groups < 0 ? fault_usage(f, "--groups %s: may not be negative", text) : code;
+}
+
 /* ---- the table ---- */
 
 enum { SECTION_OWN, SECTION_INPUT, SECTION_COMPUTATION, SECTION_OUTPUT };
@@ -121,6 +128,10 @@ static const argument rows[] = {
      .commands = COMMAND_SCAN},
     {"initial", "V", "every group starts from V", argument_text, AT(initial), .commands = COMMAND_SCAN},
     {"keys-out", "KEYS.npy", "the key of each run", argument_text, AT(keys_output), .commands = COMMAND_KEYS},
+    {"groups", "N", "groups are 0 to N - 1; without: to the largest label", take_groups, AT(groups),
+     .commands = COMMAND_LABELS},
+    {"skip-bad", NULL, "leave out values whose label is negative, or N or more", argument_flag, AT(skip_bad),
+     .commands = COMMAND_LABELS},
     {"measure", NULL, "also how fast each reads its memory: takes up to 4 GiB of it, and some seconds", argument_flag,
      AT(measure), .commands = COMMAND_DEVICES},
     {"json", NULL, "as a JSON list", argument_flag, AT(json), .commands = COMMAND_OPS | COMMAND_DEVICES},
@@ -192,6 +203,11 @@ static const struct {
      "\n"
      "One result per run of equal neighbouring keys, in order; keys are numbers, too. Prints KEY RESULT lines.\n"
      "Sorted keys give one result per key.\n"},
+    {COMMAND_LABELS, "labels",
+     "usage: tally labels OP VALUES LABELS [OPTION]...\n"
+     "\n"
+     "Result g combines the values whose label is g, wherever they stand; there is one label per value. argmin and\n"
+     "argmax give places in VALUES. Both files are held in memory.\n"},
     {COMMAND_OPS, "ops", "usage: tally ops [OPTION]...\n\nLists the operators.\n"},
     {COMMAND_DEVICES, "devices",
      "usage: tally devices [OPTION]...\n"
@@ -211,13 +227,17 @@ static const char *name_of(command_kind command) {
     return "";
 }
 
+static bool takes_two_files(command_kind command) {
+    return command == COMMAND_SEGMENTS || command == COMMAND_KEYS || command == COMMAND_LABELS;
+}
+
 int options_help(command_kind command, fault *f) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].command == command)
             fputs(commands[i].text, stdout);
     arguments_help(&table, command, SECTION_OWN, NULL);
     arguments_help(&table, command, SECTION_INPUT, "Input");
-    if (command == COMMAND_SEGMENTS || command == COMMAND_KEYS)
+    if (takes_two_files(command))
         fputs(two_inputs_help, stdout);
     arguments_help(&table, command, SECTION_COMPUTATION, "Computation");
     arguments_help(&table, command, SECTION_OUTPUT, "Output");
@@ -257,7 +277,7 @@ static int take_operands(options *o, int count, char **operands, fault *f) {
     o->traits.struct_size = sizeof o->traits;
     tally_op_traits(o->op, &o->traits);
     const bool has_partner = o->traits.inputs == 2;
-    const bool two = has_partner || o->command == COMMAND_SEGMENTS || o->command == COMMAND_KEYS;
+    const bool two = has_partner || takes_two_files(o->command);
     const int files = count - 1;
     if (has_partner && o->command != COMMAND_REDUCE)
         return fault_usage(f, "%s takes two inputs and works only with 'tally reduce %s X Y'", operands[0],

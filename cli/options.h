@@ -17,7 +17,8 @@ typedef enum command_kind {
     COMMAND_SEGMENTS = 4,
     COMMAND_KEYS = 8,
     COMMAND_OPS = 16,
-    COMMAND_DEVICES = 32
+    COMMAND_DEVICES = 32,
+    COMMAND_LABELS = 64
 } command_kind;
 
 typedef struct options {
@@ -26,8 +27,8 @@ typedef struct options {
     tally_traits traits;  /* of the operator */
     const char *paths[2]; /* NULL or "-": standard input */
     int path_count;
-    bool axis_given, exact, exclusive, reverse, json, help, measure;
-    int axis, ddof;
+    bool axis_given, exact, exclusive, reverse, json, help, measure, groups_given, skip_bad;
+    int axis, ddof, groups;
     tally_dtype out_dtype, acc_dtype;
     const char *initial;
     const char *device;

@@ -88,7 +88,9 @@ int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags,
     desc.in = w->x.dtype;
     desc.acc = w->o->acc_dtype;
     desc.out = w->o->out_dtype;
-    desc.index = grouping == TALLY_SEGMENTS ? TALLY_I64 : grouping == TALLY_KEYS ? w->y.dtype : TALLY_DEFAULT;
+    desc.index = grouping == TALLY_SEGMENTS || grouping == TALLY_LABELS ? TALLY_I64
+                 : grouping == TALLY_KEYS                               ? w->y.dtype
+                                                                        : TALLY_DEFAULT;
     desc.flags = flags;
     desc.ddof = w->o->ddof;
     int code = work_check(w, NULL, tally_plan_create(w->device, &desc, plan));

@@ -1,4 +1,4 @@
-/* The same values by segments and by keys. */
+/* The same values by segments, by keys and by labels. */
 #include "example.h"
 
 static const float x[] = {1, 2, 3, 4, 5, 6};
@@ -15,7 +15,7 @@ static void by_segments(tally_device *device) {
 
     tally_args args = TALLY_ARGS_INIT;
     args.shape.extent = 6;
-    args.shape.segments = 3;
+    args.shape.groups = 3;
     args.x = x;
     args.offsets = offsets;
     args.out = sums;
@@ -58,11 +58,42 @@ static void by_keys(tally_device *device) {
     tally_plan_destroy(plan);
 }
 
+static void by_labels(tally_device *device) {
+    const int32_t labels[] = {1, 0, 1, -1, 3, 1}; /* four groups; -1 is none, and no element has 2 */
+    float sums[4];
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.grouping = TALLY_LABELS;
+    desc.in = TALLY_F32;
+    desc.index = TALLY_I32;
+    desc.flags = TALLY_SKIP_BAD_LABELS;
+    tally_plan *plan;
+    must(tally_plan_create(device, &desc, &plan));
+
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape.extent = 6;
+    args.shape.groups = 4;
+    args.x = x;
+    args.labels = labels;
+    args.out = sums;
+    args.out_bytes = sizeof sums;
+    must(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    print_f32("labels:", sums, 4);
+    tally_plan_destroy(plan);
+
+    /* Without the flag such a label is an error. */
+    desc.flags = 0;
+    must(tally_plan_create(device, &desc, &plan));
+    if (tally_run(plan, &args, TALLY_SYNCHRONOUS) == TALLY_BAD_LABELS)
+        printf("%s\n", tally_last_error());
+    tally_plan_destroy(plan);
+}
+
 int main(void) {
     tally_device *device;
     must(tally_open("cpu", &device));
     by_segments(device);
     by_keys(device);
+    by_labels(device);
     tally_close(device);
     return 0;
 }

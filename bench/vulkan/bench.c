@@ -148,8 +148,8 @@ static void fill(side *s, tally_dtype type, size_t bytes) {
 /* Offsets of equal segments, or keys in equal runs. */
 static void *make_index(side *s, const work *w) {
     const bool keys = w->grouping == TALLY_KEYS;
-    const size_t count = keys ? w->shape.extent : w->shape.segments + 1;
-    const uint64_t length = w->shape.extent / w->shape.segments;
+    const size_t count = keys ? w->shape.extent : w->shape.groups + 1;
+    const uint64_t length = w->shape.extent / w->shape.groups;
     uint32_t *host = malloc(count * sizeof *host);
     void *made;
     if (!host)
@@ -184,7 +184,7 @@ static prepared prepare(const bench *b, side *s, const work *w) {
     fill(s, w->in, b->room);
     p.args.shape = w->shape;
     if (w->grouping == TALLY_KEYS)
-        p.args.shape.segments = 0;
+        p.args.shape.groups = 0;
     p.args.x = s->x;
     p.args.y = w->op == TALLY_DOT ? (char *)s->x + w->shape.extent * sizes[w->in] : NULL;
     p.args.out = s->out;
@@ -227,12 +227,12 @@ static double run_cuda(const bench *b, const prepared *p) {
 static size_t bytes_of(const work *w) {
     const size_t elements = elements_of(&w->shape), each = sizes[w->in];
     const size_t index = w->grouping == TALLY_KEYS       ? elements * 4
-                         : w->grouping == TALLY_SEGMENTS ? (w->shape.segments + 1) * 4
+                         : w->grouping == TALLY_SEGMENTS ? (w->shape.groups + 1) * 4
                                                          : 0;
     const size_t results = w->form != TALLY_REDUCE           ? elements * each
                            : w->grouping == TALLY_AXIS       ? w->shape.outer * w->shape.inner * each
                            : w->grouping == TALLY_ALL_VALUES ? each
-                                                             : w->shape.segments * each;
+                                                             : w->shape.groups * each;
     return elements * each * (w->op == TALLY_DOT ? 2 : 1) + index + results;
 }
 

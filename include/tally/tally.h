@@ -64,6 +64,7 @@ typedef enum tally_status {
     TALLY_BAD_STATE = 7,        /* a saved accumulator that is damaged, or of another kind or version */
     TALLY_NO_DEVICE = 8,        /* no such back end, device or instruction set on this machine */
     TALLY_DEVICE_FAILED = 9,    /* the device or its driver reported a fault */
+    TALLY_BAD_LABELS = 10,      /* a label outside of 0 .. groups - 1 */
     TALLY_STATUS_COUNT
 } tally_status;
 
@@ -128,6 +129,7 @@ typedef enum tally_grouping {
     TALLY_AXIS,           /* an array of outer x extent x inner elements, in C order, along its middle axis */
     TALLY_SEGMENTS,       /* group i is elements offsets[i] .. offsets[i + 1] - 1; may be empty, of any skew */
     TALLY_KEYS,           /* a group is a run of equal neighbouring keys */
+    TALLY_LABELS,         /* group g is the elements whose label is g, in any places; may be empty; REDUCE only */
     TALLY_GROUPING_COUNT
 } tally_grouping;
 
@@ -305,8 +307,9 @@ TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *fr
  * associative and identity neutral for it. combine need not commute, because tally never reorders elements (a reverse
  * scan combines them in the order in which it meets them); set 'commutes' if it does, since some back ends are faster
  * then. The functions may be called from several threads at once and see accumulators aligned to 16 bytes. 'index'
- * counts elements from the group's first. The texts are the same expressions for back ends that compile at run time, in
- * a subset of C that tally_plan(3) describes. The CPU does not read them, and they may be NULL. */
+ * counts elements from the group's first (LABELS: from x's). The texts are the same expressions for back ends that
+ * compile at run time, in a subset of C that tally_plan(3) describes. The CPU does not read them, and they may be NULL.
+ */
 typedef struct tally_user_op {
     size_t struct_size;                                                             /* sizeof(tally_user_op) */
     const char *name;                                                               /* for messages; may be NULL */
@@ -329,7 +332,10 @@ enum {
      * read or written out of bounds, but when TALLY_BAD_OFFSETS is returned, outputs may already have been written. */
     TALLY_CHECK_WHILE_RUNNING = 1u << 0,
     /* Scans: from the last element of each group to the first. */
-    TALLY_REVERSE = 1u << 1
+    TALLY_REVERSE = 1u << 1,
+    /* LABELS: leave out the elements whose label is outside of 0 .. groups - 1, such as -1. Without it they are
+     * TALLY_BAD_LABELS. */
+    TALLY_SKIP_BAD_LABELS = 1u << 2
 };
 
 /* What to compute. Start from TALLY_DESC_INIT and set what differs. */
@@ -342,7 +348,8 @@ typedef struct tally_desc {
     tally_dtype in;    /* required */
     tally_dtype acc;   /* TALLY_DEFAULT; or TALLY_F64 for sum, prod, sumsq, norm1, norm2, mean, var, std, dot */
     tally_dtype out;   /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
-    tally_dtype index; /* SEGMENTS: of offsets, KEYS: of keys. TALLY_DEFAULT is i64; offsets: i32 i64 u32 u64 */
+    tally_dtype index; /* SEGMENTS: of offsets, KEYS: of keys, LABELS: of labels. TALLY_DEFAULT is i64; offsets: i32
+                          i64 u32 u64; labels: i32 i64 u8 u16 u32 */
     unsigned flags;    /* of the enumeration above */
     int ddof;          /* var, std: divide by n - ddof; skewness, kurtosis: unbiased if > 0; at least 0; 0 for others */
     const tally_user_op *user; /* TALLY_USER: copied by tally_plan_create */
@@ -356,18 +363,20 @@ typedef struct tally_desc {
 
 /* The size of the input. For ALL_VALUES only 'extent' counts. */
 typedef struct tally_shape {
-    uint64_t outer;    /* AXIS: the product of the dimensions before the axis */
-    uint64_t extent;   /* the axis' own length; ALL_VALUES, SEGMENTS and KEYS: the number of elements */
-    uint64_t inner;    /* AXIS: the product of the dimensions after the axis */
-    uint64_t segments; /* SEGMENTS: the number of segments */
+    uint64_t outer;  /* AXIS: the product of the dimensions before the axis */
+    uint64_t extent; /* the axis' own length; all other groupings: the number of elements */
+    uint64_t inner;  /* AXIS: the product of the dimensions after the axis */
+    uint64_t groups; /* SEGMENTS: the number of segments; LABELS: the number of groups,
+                        at most 2^31 - 1 */
 } tally_shape;
 
 /* Where the data are. All pointers are to the device's memory, except count (host memory on every device). Results:
  *
  *   REDUCE ALL_VALUES    1
  *   REDUCE AXIS          outer x inner, in C order
- *   REDUCE SEGMENTS      segments
+ *   REDUCE SEGMENTS      groups
  *   REDUCE KEYS          one per run, in order; keys_out (may be NULL) receives the keys, count the number of runs
+ *   REDUCE LABELS        groups; argmin and argmax give an element's index in x
  *   scans                one per element; elements in no segment keep what was in 'out'
  *
  * minmax writes two elements per result. out_bytes and keys_out_bytes are the sizes of the buffers. If a buffer is too
@@ -379,7 +388,7 @@ typedef struct tally_args {
     tally_shape shape;
     const void *x;
     const void *y;       /* DOT: the second input, of the same type and shape */
-    const void *offsets; /* SEGMENTS: segments + 1 offsets into x */
+    const void *offsets; /* SEGMENTS: groups + 1 offsets into x */
     const void *keys;    /* KEYS: one key per element; keys are equal when their bits are */
     const void *initial; /* scans: one output element that every group starts from, or NULL; for sum, prod, min,
                             max, band, bor, bxor. TALLY_UNSUPPORTED where the accumulator's type (desc.acc) does not
@@ -392,10 +401,11 @@ typedef struct tally_args {
     uint64_t *count; /* REDUCE KEYS: the number of runs; may be NULL */
     void *workspace; /* of tally_plan_workspace bytes, or NULL: the plan has its own */
     size_t workspace_bytes;
+    const void *labels; /* LABELS: one label per element */
 } tally_args;
 
 #define TALLY_ARGS_INIT                                                                                                \
-    { sizeof(tally_args), {1, 0, 1, 0}, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0 }
+    { sizeof(tally_args), {1, 0, 1, 0}, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0, NULL }
 
 typedef struct tally_plan tally_plan;
 
@@ -426,8 +436,8 @@ TALLY_API tally_status tally_plan_workspace(const tally_plan *plan, const tally_
 /* Runs a plan on its whole input.
  *
  * Errors: TALLY_INVALID_ARGUMENT for args that do not fit the plan; TALLY_OUTPUT_TOO_SMALL; TALLY_EMPTY for an empty
- * group where the operator has no value; TALLY_BAD_OFFSETS; TALLY_OUT_OF_MEMORY where the plan lacks scratch memory;
- * TALLY_DEVICE_FAILED. */
+ * group where the operator has no value; TALLY_BAD_OFFSETS; TALLY_BAD_LABELS; TALLY_OUT_OF_MEMORY where the plan lacks
+ * scratch memory; TALLY_DEVICE_FAILED. */
 TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream stream);
 
 /* ------------------------------------------------------------------------------------------ 5. Pieces ----- */
@@ -438,7 +448,8 @@ TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally
  * first piece. inner may not change between the pieces. 'initial' counts in the first piece only. Float results of
  * TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not. If a push fails, the earlier pieces still
  * count. tally_finish leaves the plan ready for a new input; so does tally_reset, without a result. Errors are those of
- * tally_run, and TALLY_UNSUPPORTED for segments, keys and reverse scans, which need their whole input at once. */
+ * tally_run, and TALLY_UNSUPPORTED for segments, keys, labels and reverse scans, which need their whole input at once.
+ */
 TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
 TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
 TALLY_API void tally_reset(tally_plan *plan);

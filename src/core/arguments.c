@@ -29,8 +29,9 @@ static tally_status count_elements(const tally_computation *c, const tally_shape
             fits = multiply(*results, s->extent, elements);
         break;
     case TALLY_SEGMENTS:
+    case TALLY_LABELS:
         *elements = s->extent;
-        *results = s->segments;
+        *results = s->groups;
         break;
     default:
         break;
@@ -40,12 +41,12 @@ static tally_status count_elements(const tally_computation *c, const tally_shape
     uint64_t bytes;
     if (!fits || !multiply(*elements, c->in_bytes, &bytes) ||
         !multiply(*results, c->out_bytes * c->per_result, &bytes) ||
-        (c->index_bytes && (s->segments == UINT64_MAX || !multiply(s->segments + 1, c->index_bytes, &bytes) ||
+        (c->index_bytes && (s->groups == UINT64_MAX || !multiply(s->groups + 1, c->index_bytes, &bytes) ||
                             !multiply(s->extent, c->index_bytes, &bytes))))
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "the shape (outer %" PRIu64 ", extent %" PRIu64 ", inner %" PRIu64 ", segments %" PRIu64
+                          "the shape (outer %" PRIu64 ", extent %" PRIu64 ", inner %" PRIu64 ", groups %" PRIu64
                           ") has more bytes than can be addressed",
-                          s->outer, s->extent, s->inner, s->segments);
+                          s->outer, s->extent, s->inner, s->groups);
     return TALLY_OK;
 }
 
@@ -96,9 +97,14 @@ static tally_status check_inputs(const tally_computation *c, const tally_args *a
     if (!two && a->y)
         return tally_fail(TALLY_INVALID_ARGUMENT, "args.y is set, but the operator has one input");
     if (c->desc.grouping == TALLY_SEGMENTS && !a->offsets)
-        return missing("offsets", "segments need segments + 1 of them");
+        return missing("offsets", "segments need groups + 1 of them");
     if (c->desc.grouping == TALLY_KEYS && elements && !a->keys)
         return missing("keys", "grouping by keys needs one per element");
+    if (c->desc.grouping == TALLY_LABELS && a->shape.groups > TALLY_MOST_LABELS)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "args.shape.groups is %" PRIu64 "; labels have at most 2^31 - 1 groups", a->shape.groups);
+    if (c->desc.grouping == TALLY_LABELS && elements && !a->labels)
+        return missing("labels", "grouping by labels needs one per element");
     if (a->initial && !(tally_is_scan(c) && tally_has_trait(c, TALLY_OPERATOR_TAKES_INITIAL)))
         return refuse_initial();
     return a->initial ? check_initial(c) : TALLY_OK;

@@ -4,6 +4,9 @@
 
 #include "core/computation.h"
 
+/* Most groups of labels: their numbers, and that of those left out, fit 32 bits. */
+enum { TALLY_MOST_LABELS = INT32_MAX };
+
 /* Checks the pointers and sizes of a run or a push (is_push) against the computation and gives the number of results.
  * The number of runs of equal keys is known only when the keys have been read. So a reduction by TALLY_KEYS gets the
  * largest possible number, and the back end checks whether the outputs have room for the actual number. */

@@ -82,16 +82,24 @@ static tally_status check_enumerators(const tally_desc *d) {
         if ((unsigned)optional[i].type >= TALLY_DTYPE_COUNT)
             return tally_fail(TALLY_INVALID_ARGUMENT, "desc.%s is %d, which is not a type", optional[i].name,
                               (int)optional[i].type);
-    if (d->flags & ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE))
+    if (d->flags & ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE | TALLY_SKIP_BAD_LABELS))
         return tally_fail(TALLY_INVALID_ARGUMENT, "desc.flags has unknown bits: 0x%x", d->flags);
     return TALLY_OK;
 }
 
+static bool is_label_type(tally_dtype type) {
+    return !tally_dtype_is_float(type) && type != TALLY_I8 && type != TALLY_I16 && type != TALLY_U64;
+}
+
 static tally_status decide_index(tally_computation *c) {
     tally_desc *d = &c->desc;
-    if (d->grouping != TALLY_SEGMENTS && d->grouping != TALLY_KEYS) {
+    if ((d->flags & TALLY_SKIP_BAD_LABELS) && d->grouping != TALLY_LABELS)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "TALLY_SKIP_BAD_LABELS is for labels, not for %s",
+                          tally_grouping_name(d->grouping));
+    if (d->grouping != TALLY_SEGMENTS && d->grouping != TALLY_KEYS && d->grouping != TALLY_LABELS) {
         if (d->index != TALLY_DEFAULT)
-            return tally_fail(TALLY_INVALID_ARGUMENT, "desc.index is for segments and keys; leave it TALLY_DEFAULT");
+            return tally_fail(TALLY_INVALID_ARGUMENT,
+                              "desc.index is for segments, keys and labels; leave it TALLY_DEFAULT");
         return TALLY_OK;
     }
     if (d->index == TALLY_DEFAULT)
@@ -99,6 +107,9 @@ static tally_status decide_index(tally_computation *c) {
     if (d->grouping == TALLY_SEGMENTS &&
         (tally_dtype_is_float(d->index) || tally_dtype_size(d->index) < sizeof(uint32_t)))
         return tally_fail(TALLY_UNSUPPORTED, "offsets of type %s: they are i32, i64, u32 or u64",
+                          tally_dtype_name(d->index));
+    if (d->grouping == TALLY_LABELS && !is_label_type(d->index))
+        return tally_fail(TALLY_UNSUPPORTED, "labels of type %s: they are i32, i64, u8, u16 or u32",
                           tally_dtype_name(d->index));
     c->index_bytes = tally_dtype_size(d->index);
     return TALLY_OK;
@@ -120,6 +131,9 @@ static tally_status decide_form(tally_computation *c) {
     if ((d->flags & TALLY_REVERSE) && d->form == TALLY_REDUCE)
         return tally_fail(TALLY_INVALID_ARGUMENT, "TALLY_REVERSE is for scans; a reduction has no direction");
     c->reverse = (d->flags & TALLY_REVERSE) != 0;
+    if (d->grouping == TALLY_LABELS && d->form != TALLY_REDUCE)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "scan by labels: labels are for reductions; sort by label and scan by keys");
     if (d->form == TALLY_EXCLUSIVE_SCAN && tally_has_trait(c, TALLY_OPERATOR_NO_EXCLUSIVE))
         return tally_fail(TALLY_UNSUPPORTED,
                           "exclusive scan of %s: it has no value before the first element; use the inclusive scan",

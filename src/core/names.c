@@ -101,7 +101,7 @@ const char *tally_form_name(tally_form form) {
 }
 
 const char *tally_grouping_name(tally_grouping grouping) {
-    static const char *const names[] = {"all_values", "axis", "segments", "keys"};
+    static const char *const names[] = {"all_values", "axis", "segments", "keys", "labels"};
     return (unsigned)grouping < TALLY_GROUPING_COUNT ? names[grouping] : NULL;
 }
 

@@ -13,6 +13,7 @@ void tally_run_pointers(const tally_computation *c, const tally_args *a, uint64_
                                                {"y", elements ? a->y : NULL},
                                                {"offsets", a->offsets},
                                                {"keys", elements ? a->keys : NULL},
+                                               {"labels", elements ? a->labels : NULL},
                                                {"initial", a->initial},
                                                {"out", gives ? a->out : NULL},
                                                {"keys_out", elements ? a->keys_out : NULL}};
@@ -46,7 +47,21 @@ static tally_status lacks_room(const tally_computation *c, const tally_args *arg
                       runs, is_out ? of_out : of_keys, name, name, is_out ? args->out_bytes : args->keys_out_bytes);
 }
 
+static tally_status labels_outcome(const tally_computation *c, const tally_args *args, const tally_outcome *o) {
+    if (o->is_bad)
+        return tally_fail(TALLY_BAD_LABELS,
+                          "labels[%" PRIu64 "] is %" PRId64 "; there are %" PRIu64
+                          " groups, numbered from 0 (TALLY_SKIP_BAD_LABELS leaves such elements out)",
+                          o->segment, o->label, args->shape.groups);
+    if (o->is_empty)
+        return tally_fail(TALLY_EMPTY, "no element has the label %" PRIu64 ", and %s of nothing has no value",
+                          o->segment, c->entry->name);
+    return TALLY_OK;
+}
+
 tally_status tally_run_outcome(const tally_computation *c, const tally_args *args, const tally_outcome *o) {
+    if (c->desc.grouping == TALLY_LABELS)
+        return labels_outcome(c, args, o);
     if (o->is_bad)
         return tally_fail(TALLY_BAD_OFFSETS,
                           "segment %" PRIu64 ": offsets may not decrease or pass the end of the values, %" PRIu64,

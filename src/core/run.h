@@ -11,7 +11,7 @@ typedef struct tally_pointer {
     const char *name; /* of the member of tally_args */
     const void *address;
 } tally_pointer;
-enum { TALLY_POINTERS = 7 };
+enum { TALLY_POINTERS = 8 };
 
 /* Lists the memory that a run over 'elements' elements, or a push of them, reads and writes. Members that it does not
  * touch are listed as NULL, whatever the caller has left in them. */
@@ -25,16 +25,19 @@ tally_status tally_run_check_workspace(const tally_args *args, size_t bytes, siz
  * where the shape shows it. Offsets show which segments are empty, and the run finds them (tally_outcome). */
 tally_status tally_run_check_empty(const tally_computation *computation, const tally_args *args);
 
-/* The findings of a run by segments or keys. If nothing is wrong all are false, and only 'runs' has a meaning. */
+/* The findings of a run by segments, keys or labels. If nothing is wrong all are false, and only 'runs' has a meaning.
+ */
 typedef struct tally_outcome {
-    bool is_bad;      /* offsets of a segment decrease or pass the end of the values */
-    bool is_empty;    /* a segment has no elements, and the operator has no value of nothing */
+    bool is_bad;      /* offsets of a segment decrease or pass the end of the values; a label is out of range */
+    bool is_empty;    /* a segment or group has no elements, and the operator has no value of nothing */
     bool lacks_room;  /* there are more runs of equal keys than an output has room for */
-    uint64_t segment; /* the first bad one or, where none is bad, the first empty one */
+    uint64_t segment; /* the first bad one (of labels the element) or, where none is bad, the first empty one */
+    int64_t label;    /* the first bad one */
     uint64_t runs;    /* of equal keys */
 } tally_outcome;
 
-/* The error of an outcome: TALLY_BAD_OFFSETS before TALLY_EMPTY before TALLY_OUTPUT_TOO_SMALL; or TALLY_OK. */
+/* The error of an outcome: TALLY_BAD_OFFSETS or TALLY_BAD_LABELS before TALLY_EMPTY before TALLY_OUTPUT_TOO_SMALL; or
+ * TALLY_OK. */
 tally_status tally_run_outcome(const tally_computation *computation, const tally_args *args,
                                const tally_outcome *outcome);
 

@@ -31,6 +31,7 @@ const char *tally_status_name(tally_status status) {
         [TALLY_BAD_STATE] = "TALLY_BAD_STATE",
         [TALLY_NO_DEVICE] = "TALLY_NO_DEVICE",
         [TALLY_DEVICE_FAILED] = "TALLY_DEVICE_FAILED",
+        [TALLY_BAD_LABELS] = "TALLY_BAD_LABELS",
     };
     return (unsigned)status < TALLY_STATUS_COUNT ? names[status] : "unknown status";
 }

@@ -87,6 +87,17 @@ static void fold_segments(const tally_cpu_context *context, const void *x, const
     }
 }
 
+static void fold_labels(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
+                        const uint64_t *places, size_t n, uint64_t index, void *acc) {
+    converted block;
+    for (size_t done = 0, count; done < n; done += count) {
+        count = least(n - done, BLOCK);
+        convert(context, x, y, done, count, &block, 0);
+        context->inner->fold_labels(context, block.x, second(y, &block), labels + done, places ? places + done : NULL,
+                                    count, index + done, acc);
+    }
+}
+
 /* A block is as many rows of some columns, which neither conversions nor accumulators are too short for. */
 static void fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
                          size_t stride, uint64_t index, void *acc) {
@@ -128,6 +139,7 @@ void tally_cpu_convert_first(tally_cpu_plan *plan, tally_dtype to, const tally_c
         .fold = fold,
         .fold_rows = fold_rows,
         .fold_segments = fold_segments,
+        .fold_labels = kernels->fold_labels ? fold_labels : NULL,
         .fold_columns = fold_columns,
         .prefixes = prefixes,
         .combine = combine,

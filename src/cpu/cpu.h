@@ -31,6 +31,8 @@ enum {
     TALLY_CPU_TILE_BYTES = 16 * 1024,
     /* Elements that are lifted, scanned and lowered at a time. Three arrays of 8 bytes fit in a first-level cache. */
     TALLY_CPU_LIFTED_BLOCK = 1024,
+    /* And columns of such a block, if they are not all that there are. */
+    TALLY_CPU_LIFTED_COLUMNS = 512,
     /* Groups that are shorter than this on average are scanned together, with marks where they begin. */
     TALLY_CPU_SHORT_GROUP = 64,
     /* Elements of a chunk of keys; positions of heads in it take 64 KiB. */

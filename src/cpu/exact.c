@@ -128,6 +128,7 @@ static const tally_cpu_kernels exact_mode_kernels = {
     .fold = exact_fold,
     .fold_rows = exact_fold_rows,
     .fold_segments = exact_fold_segments,
+    .fold_labels = NULL, /* an element at a time would be slow */
     .fold_columns = exact_fold_columns,
     .prefixes = NULL, /* tally_cpu_exact_scan goes from elements to results */
     .combine = exact_combine,

@@ -29,6 +29,14 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan);
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out);
 
+/* Whether the next one is the faster way for so many columns. */
+bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t inner);
+
+/* 'rows' rows of 'width' columns that begin 'stride' elements apart; the first is number 'index' of 'length'.
+ * acc[width] is the value before them and becomes the value after them. */
+void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
+                              uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
+
 /* n elements at most a block, of groups that begin at block->heads, as numbers of plan->lifted.type. start and *acc are
  * of plan->lifted.carry. The prefixes go to 'to'. */
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,

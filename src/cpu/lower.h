@@ -4,6 +4,12 @@
 
 #include "cpu/cpu.h"
 
+/* Whether plan->lower uses the number of elements. */
+static inline bool tally_cpu_lowers_by_count(const tally_cpu_plan *plan) {
+    const tally_operator *entry = plan->base.computation.entry;
+    return !entry || tally_lowers_by_count(entry);
+}
+
 /* Chooses plan->lower. */
 void tally_cpu_lower_choose(tally_cpu_plan *plan);
 

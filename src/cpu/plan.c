@@ -12,6 +12,7 @@
 #include "cpu/exact.h"
 #include "cpu/fpenv.h"
 #include "cpu/keys.h"
+#include "cpu/labels.h"
 #include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/reduce.h"
@@ -152,6 +153,8 @@ static tally_status dispatch(tally_cpu_plan *plan, const tally_args *args) {
         return tally_cpu_segments(plan, args);
     case TALLY_KEYS:
         return tally_cpu_keys(plan, args);
+    case TALLY_LABELS:
+        return tally_cpu_labels(plan, args);
     default:
         return tally_is_scan(c) ? tally_cpu_scan_axis(plan, args, 0, NULL) : tally_cpu_reduce(plan, args, 0, NULL);
     }

@@ -6,6 +6,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/lifted.h"
+#include "cpu/lower.h"
 #include "cpu/offsets.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
@@ -34,12 +35,6 @@ static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, s
         return room;
     }
     return tally_cpu_see_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, room);
-}
-
-/* Whether the operator's lower uses the number of elements. */
-static bool needs_lengths(const tally_cpu_plan *plan) {
-    const tally_operator *entry = plan->base.computation.entry;
-    return !entry || tally_lowers_by_count(entry);
 }
 
 static const void *input(const tally_runs *r, const void *base, uint64_t element) {
@@ -112,9 +107,13 @@ static uint64_t number_elements(const int8_t *heads, uint64_t n, bool reverse, b
     return before;
 }
 
+static bool are_short(const tally_stretch *s) {
+    return s->boundaries > (s->end - s->begin) / TALLY_CPU_SHORT_GROUP;
+}
+
 /* Whether calls for each group would take longer than scanning all with marks. */
 static bool has_short_groups(const tally_cpu_plan *plan, const tally_stretch *s) {
-    return plan->lifted.scan && s->boundaries > (s->end - s->begin) / TALLY_CPU_SHORT_GROUP;
+    return plan->lifted.scan && are_short(s);
 }
 
 static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, const void *carry) {
@@ -137,7 +136,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
                                 &value, to);
         if (plan->lifted.as_they_are)
             continue;
-        if (needs_lengths(plan))
+        if (tally_cpu_lowers_by_count(plan))
             number = number_elements(block->heads, count, c->reverse, exclusive, number, block->counts);
         tally_cpu_lower_numbers(plan, to, count, (tally_counts){block->counts, 0, 0}, output(r, first));
     }
@@ -238,7 +237,7 @@ void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned w
     const tally_cpu_kernels *kernels = r->plan->kernels;
     void *acc = tally_cpu_worker(r->plan, worker);
     uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
-    const uint64_t *each = needs_lengths(r->plan) ? lengths : NULL;
+    const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);
@@ -261,6 +260,82 @@ void tally_stretch_reduce(const tally_runs *r, const tally_stretch *s, unsigned 
     tally_stretch_inner(r, s, worker);
 }
 
+/* Prefixes of short groups, of accumulators that are not a number: their results are lowered many groups at a time. */
+typedef struct prefixes {
+    const tally_runs *runs;
+    char *acc; /* of 'count' elements */
+    uint64_t lengths[TALLY_CPU_BATCH];
+    uint64_t first; /* element; in a reverse scan, the one behind the last */
+    size_t count;
+} prefixes;
+
+static void lower_prefixes(prefixes *p) {
+    const tally_cpu_plan *plan = p->runs->plan;
+    const bool reverse = plan->base.computation.reverse;
+    const size_t from = reverse ? TALLY_CPU_BATCH - p->count : 0;
+    if (reverse)
+        p->first -= p->count;
+    plan->lower(plan, tally_at(p->acc, from, plan->acc_bytes), p->count, (tally_counts){p->lengths + from, 0, 0},
+                output(p->runs, p->first));
+    if (!reverse)
+        p->first += p->count;
+    p->count = 0;
+}
+
+/* Elements from .. to - 1, of which the first in the direction of the scan is number 'number' of its group. */
+static void add_prefixes(prefixes *p, uint64_t from, uint64_t to, uint64_t index, uint64_t number, void *acc) {
+    const tally_runs *r = p->runs;
+    const tally_cpu_plan *plan = r->plan;
+    const tally_computation *c = &plan->base.computation;
+    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
+    while (from < to) {
+        const size_t count = least(to - from, TALLY_CPU_BATCH - p->count);
+        const uint64_t first = c->reverse ? to - count : from;
+        const size_t place = c->reverse ? TALLY_CPU_BATCH - p->count - count : p->count;
+        plan->kernels->prefixes(&plan->context, input(r, r->x, first), input(r, r->y, first), count,
+                                index + first - from, c->reverse, exclusive, acc,
+                                tally_at_mutable(p->acc, place, plan->acc_bytes));
+        for (size_t k = 0; k < count; k++)
+            p->lengths[place + (c->reverse ? count - 1 - k : k)] = number + k + !exclusive;
+        number += count;
+        if (c->reverse) {
+            to -= count;
+        } else {
+            from += count;
+            index += count;
+        }
+        if ((p->count += count) == TALLY_CPU_BATCH)
+            lower_prefixes(p);
+    }
+}
+
+static void scan_short_prefixes(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
+    const tally_cpu_plan *plan = r->plan;
+    const bool reverse = plan->base.computation.reverse;
+    prefixes p = {.runs = r, .acc = tally_cpu_worker(plan, worker), .first = reverse ? s->end : s->begin};
+    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries};
+    _Alignas(64) unsigned char start[TALLY_CPU_ACC_MOST];
+    tally_cpu_start(plan, r->initial, start);
+    uint64_t at = p.first, number = reverse ? s->group_end - s->end : s->begin - s->group_start;
+    for (uint64_t k = 0; k <= s->boundaries; k++) {
+        if (b.at == b.count && k < s->boundaries)
+            read_more(&b);
+        const uint64_t last = reverse ? s->begin : s->end;
+        const uint64_t end = k == s->boundaries ? last : b.read[reverse ? b.count - 1 - b.at : b.at];
+        if (reverse)
+            add_prefixes(&p, end, at, end - (k == s->boundaries ? s->group_start : end), number, acc);
+        else
+            add_prefixes(&p, at, end, number, number, acc);
+        b.at++;
+        at = end;
+        number = 0;
+        if (k < s->boundaries)
+            memcpy(acc, start, plan->acc_bytes);
+    }
+    if (p.count)
+        lower_prefixes(&p);
+}
+
 /* Piece k of the stretch; *acc is the value before it in the direction of the scan. */
 static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, unsigned worker, void *acc) {
     uint64_t from = k ? boundary(s, k - 1) : s->begin, to = k < s->boundaries ? boundary(s, k) : s->end;
@@ -273,6 +348,10 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
     if (has_short_groups(r->plan, s)) {
         scan_short_groups(r, s, worker, carry);
+        return;
+    }
+    if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {
+        scan_short_prefixes(r, s, worker, carry);
         return;
     }
     bool reverse = r->plan->base.computation.reverse;

@@ -8,6 +8,7 @@
 
 #include "core/arithmetic.h"
 #include "cpu/exact.h"
+#include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
@@ -185,7 +186,12 @@ static size_t turned_bytes(const tally_cpu_plan *plan) {
 
 static bool turns_columns(const scan *s) {
     const tally_computation *c = &s->plan->base.computation;
-    return !s->plan->direct && !c->exact && c->monoid != TALLY_MONOID_user && s->inner < FEW_COLUMNS;
+    return !s->plan->lifted.scan && !c->exact && c->monoid != TALLY_MONOID_user && s->inner < FEW_COLUMNS;
+}
+
+/* Bytes of worker scratch before a task's accumulators. */
+static size_t work_bytes(const scan *s) {
+    return s->turned ? turned_bytes(s->plan) : (size_t)round_up(tally_cpu_run_bytes(s->plan), 64);
 }
 
 /* As scan_columns, for all columns of rows, a block at a time. */
@@ -219,7 +225,7 @@ static void scan_turned_columns(const scan *s, uint64_t group, uint64_t first, u
 /* Rows first .. first + rows - 1 of columns column .. column + width - 1. acc[width] is the value before them and
  * becomes the value after them; there is room for as much again behind it. */
 static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column, uint64_t width,
-                         void *acc) {
+                         unsigned worker, void *acc) {
     const tally_cpu_plan *plan = s->plan;
     const tally_computation *c = &plan->base.computation;
     bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
@@ -233,6 +239,11 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     }
     if (plan->direct) {
         plan->direct->columns(input(s, s->x, element), rows, width, s->inner, how, acc, output(s, element));
+        return;
+    }
+    if (tally_cpu_lifts_columns(plan, s->inner)) {
+        tally_cpu_lifted_columns(plan, input(s, s->x, element), input(s, s->y, element), rows, width, s->inner,
+                                 s->index + first, s->index + s->extent, worker, acc, output(s, element));
         return;
     }
     void *lowered = acc;
@@ -264,15 +275,12 @@ static void start_columns(const scan *s, uint64_t column, uint64_t width, void *
 static void scan_tile(const scan *s, uint64_t number, unsigned worker) {
     uint64_t group = number / s->tiles, column = number % s->tiles * s->tile;
     uint64_t width = least(s->tile, s->inner - column);
-    void *acc = tally_cpu_worker(s->plan, worker);
-    if (s->turned) {
-        acc = tally_at_mutable(acc, 1, turned_bytes(s->plan));
-        start_columns(s, column, width, acc);
+    void *acc = tally_at_mutable(tally_cpu_worker(s->plan, worker), 1, work_bytes(s));
+    start_columns(s, column, width, acc);
+    if (s->turned)
         scan_turned_columns(s, group, 0, s->extent, worker, acc);
-    } else {
-        start_columns(s, column, width, acc);
-        scan_columns(s, group, 0, s->extent, column, width, acc);
-    }
+    else
+        scan_columns(s, group, 0, s->extent, column, width, worker, acc);
     if (s->before)
         memcpy(tally_at_mutable(s->before, column, s->plan->acc_bytes), acc, width * s->plan->acc_bytes);
 }
@@ -300,15 +308,16 @@ static bool packs_rows(const scan *s) {
            s->extent <= TALLY_CPU_SHORT_GROUP / 2 && packed_groups(s) > 0;
 }
 
-static size_t packed_bytes(const tally_cpu_plan *plan) {
-    return 2 * TALLY_CPU_PACKED_COLUMNS * plan->acc_bytes + 3 * (TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK);
+static size_t packed_bytes(const scan *s) {
+    return work_bytes(s) + 2 * TALLY_CPU_PACKED_COLUMNS * s->plan->acc_bytes +
+           3 * (TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK);
 }
 
 static void packed_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     const tally_computation *c = &s->plan->base.computation;
     const size_t array = TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK;
-    void *acc = tally_cpu_worker(s->plan, worker);
+    void *acc = tally_at_mutable(tally_cpu_worker(s->plan, worker), 1, work_bytes(s));
     char *x = tally_at_mutable(acc, 2 * TALLY_CPU_PACKED_COLUMNS, s->plan->acc_bytes), *y = x + array, *out = y + array;
     const uint64_t first = task * s->each, groups = least(s->each, s->outer - first);
     const uint64_t element = first * s->extent * s->inner;
@@ -323,7 +332,7 @@ static void packed_task(void *job, size_t task, unsigned worker) {
     if (s->y)
         tally_cpu_pack(input(s, s->y, element), s->inner * c->in_bytes, s->extent, groups, y);
     start_columns(&packed, 0, packed.inner, acc);
-    scan_columns(&packed, 0, 0, s->extent, 0, packed.inner, acc);
+    scan_columns(&packed, 0, 0, s->extent, 0, packed.inner, worker, acc);
     tally_cpu_unpack(out, s->inner * c->out_bytes * c->per_result, s->extent, groups, output(s, element));
 }
 
@@ -351,7 +360,7 @@ static void rows_task(void *job, size_t task, unsigned worker) {
     uint64_t chunk = plan->base.computation.reverse ? s->chunks - 1 - place : place;
     uint64_t first = chunk * s->chunk, rows = least(s->chunk, s->extent - first);
     size_t bytes = s->inner * plan->acc_bytes;
-    void *own = tally_at_mutable(tally_cpu_worker(plan, worker), 1, s->turned ? turned_bytes(plan) : 0);
+    void *own = tally_at_mutable(tally_cpu_worker(plan, worker), 1, work_bytes(s));
     void *acc = tally_at_mutable(own, tally_cpu_columns_room(s->inner), plan->acc_bytes);
     fold_chunk_columns(s, group, first, rows, own);
     tally_turn_wait(&s->turn, task);
@@ -365,13 +374,13 @@ static void rows_task(void *job, size_t task, unsigned worker) {
     if (s->turned)
         scan_turned_columns(s, group, first, rows, worker, acc);
     else
-        scan_columns(s, group, first, rows, 0, s->inner, acc);
+        scan_columns(s, group, first, rows, 0, s->inner, worker, acc);
 }
 
 static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     const size_t in_bytes = plan->base.computation.in_bytes;
     if ((s->each = packed_groups(s)) != 0) {
-        tally_status enough = tally_cpu_worker_scratch(plan, packed_bytes(plan));
+        tally_status enough = tally_cpu_worker_scratch(plan, packed_bytes(s));
         if (enough == TALLY_OK)
             tally_pool_run(plan->device->pool, divide_up(s->outer, s->each), packed_task, s);
         return enough;
@@ -383,8 +392,8 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     bool few_tasks = s->outer * s->tiles < FEW_TILES && s->extent * row_bytes > MANY_ROWS_BYTES;
     uint64_t room = tally_cpu_columns_room(s->inner) + 2 * s->inner;
     s->turned = turns_columns(s) && s->tiles == 1 && s->extent >= LEAST_TURNED;
-    const size_t before = s->turned ? turned_bytes(plan) : 0;
-    tally_status status = tally_cpu_worker_scratch(plan, before + (few_tasks ? room : 2 * s->tile) * plan->acc_bytes);
+    const size_t accumulators = (size_t)(few_tasks ? room : 2 * s->tile) * plan->acc_bytes;
+    tally_status status = tally_cpu_worker_scratch(plan, work_bytes(s) + accumulators);
     if (status != TALLY_OK)
         return status;
     if (!few_tasks) {

@@ -262,7 +262,7 @@ static tally_status name_bad_offsets(segments *s) {
 tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
     const tally_computation *c = &plan->base.computation;
     segments s = {
-        .offsets = args->offsets, .type = c->desc.index, .elements = args->shape.extent, .count = args->shape.segments};
+        .offsets = args->offsets, .type = c->desc.index, .elements = args->shape.extent, .count = args->shape.groups};
     s.runs = (tally_runs){
         plan,          args->x,   args->y,
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};

@@ -44,6 +44,14 @@ static void user_fold_segments(const tally_cpu_context *context, const void *x, 
                   tally_at_mutable(acc, i, context->acc_stride));
 }
 
+static void user_fold_labels(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
+                             const uint64_t *places, size_t n, uint64_t index, void *acc) {
+    (void)y;
+    for (size_t i = 0; i < n; i++)
+        take(context, tally_at(x, i, context->in_bytes), places ? places[i] : index + i,
+             tally_at_mutable(acc, labels[i], context->acc_stride));
+}
+
 static void user_fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
                               size_t stride, uint64_t index, void *acc) {
     (void)y;
@@ -81,6 +89,7 @@ const tally_cpu_kernels tally_cpu_user_kernels = {
     .fold = user_fold,
     .fold_rows = user_fold_rows,
     .fold_segments = user_fold_segments,
+    .fold_labels = user_fold_labels,
     .fold_columns = user_fold_columns,
     .prefixes = user_prefixes,
     .combine = user_combine,

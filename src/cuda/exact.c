@@ -34,9 +34,7 @@ static uint64_t blocks_a_row(const tally_computation *c, const tally_cuda_sizes 
 void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                           const tally_shape *shape, tally_cuda_cut *cut) {
     const tally_grouping grouping = c->desc.grouping;
-    cut->groups = grouping == TALLY_AXIS       ? shape->outer * shape->inner
-                  : grouping == TALLY_SEGMENTS ? shape->segments
-                                               : 1;
+    cut->groups = grouping == TALLY_AXIS ? shape->outer * shape->inner : grouping == TALLY_SEGMENTS ? shape->groups : 1;
     cut->elements = grouping == TALLY_AXIS ? cut->groups * shape->extent : shape->extent;
     if ((grouping == TALLY_AXIS && !cut->groups) || (grouping == TALLY_KEYS && !cut->elements))
         return;

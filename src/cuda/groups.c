@@ -36,7 +36,7 @@ static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shap
     cut->folds.chunk = divide_up(tiles, most_chunks);
     cut->folds.chunks = divide_up(tiles, cut->folds.chunk);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    if (shape->segments > shape->extent / MANY)
+    if (shape->groups > shape->extent / MANY)
         cut->bits = tally_cuda_place(cut, tiles * cut->folds.tile / 8);
     cut->zeroed_bytes = writes_words(cut, shape) ? 0 : cut->bytes;
     cut->first = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizeof(uint64_t));
@@ -85,7 +85,7 @@ static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_c
 }
 
 static bool cut_few_segments(unsigned blocks, const tally_shape *shape, tally_cuda_cut *cut) {
-    const uint64_t work = shape->extent + shape->segments;
+    const uint64_t work = shape->extent + shape->groups;
     if (work > (blocks > 1 ? FEW_OF_CLUSTER : FEW_OF_BLOCK))
         return false;
     cut->folds.few = work > FEW_OF_BLOCK ? blocks : 1;
@@ -138,7 +138,7 @@ static tally_cuda_groups_args segments_of(const tally_cuda_launch *l, bool refus
                                     .out = tally_cuda_address(a->out),
                                     .offsets = tally_cuda_address(a->offsets),
                                     .n = a->shape.extent,
-                                    .segments = a->shape.segments,
+                                    .segments = a->shape.groups,
                                     .told = l->workspace + l->cut->control,
                                     .refuses_empty = refuses_empty};
 }
@@ -238,13 +238,13 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
-    const uint64_t looks = l->args->shape.segments / LOOKS,
+    const uint64_t looks = l->args->shape.groups / LOOKS,
                    searching = cut->folds.chunks * SEARCHERS / TALLY_CUDA_FOLD_BLOCK + 1;
     tally_cuda_warps_args args = {.x = tally_cuda_address(l->args->x),
                                   .out = tally_cuda_address(l->args->out),
                                   .offsets = tally_cuda_address(l->args->offsets),
                                   .n = l->args->shape.extent,
-                                  .segments = l->args->shape.segments,
+                                  .segments = l->args->shape.groups,
                                   .tiles = cut->folds.tiles,
                                   .chunk = cut->folds.chunk,
                                   .chunks = cut->folds.chunks,

@@ -1,10 +1,10 @@
 /* The time to compile kernels decides which of them share a text. A text takes some 25 ms for itself, 20 of which NVRTC
- * 13.0 does for one text at a time. So a short kernel shares a text with others, and no long one waits for another. But
- * each kernel must keep the code that it had when it was tuned. Those of clusters change in a text of their own, where
- * the compiler arranges shared memory differently. So do fold_segments and fold_runs, because the compiler inlines what
- * is called only once.
+ * 13.0 does for one text at a time. So a short kernel shares a text with others, and no long one waits for another:
+ * rows of every kind and those that begin with a whole vector, tiny ones and long ones are apart. But each kernel must
+ * keep the code that it had when it was tuned. fold_segments and fold_runs change in a text of their own, because the
+ * compiler inlines what is called only once.
  *
- * The time before each part is of a core of 2026, for sm_90 and sums of f32; large accumulators take up to five times
+ * The time before each part is of a core of 2026, for sm_90 and sums of f32; large accumulators take up to three times
  * as long. */
 #include "cuda/parts.h"
 
@@ -25,23 +25,18 @@
 #define ROWS                                                                                                           \
     tally_cuda_kernels_fold_block, tally_cuda_kernels_append, tally_cuda_kernels_partials, tally_cuda_kernels_rows
 
-/* 105 ms */
-static const char *const long_rows[] = {ROWS, tally_cuda_kernels_reduce, PIECES, NULL};
-/* 65 ms */
-static const char *const partials[] = {tally_cuda_kernels_fold_block, tally_cuda_kernels_partials,
-                                       tally_cuda_kernels_fold_partials, NULL};
-/* 160 ms */
-static const char *const clusters[] = {ROWS, tally_cuda_kernels_fold_partials, tally_cuda_kernels_cluster, NULL};
-/* 260 ms */
-static const char *const rows[] = {ROWS,
-                                   tally_cuda_kernels_reduce,
-                                   tally_cuda_kernels_fold_partials,
-                                   tally_cuda_kernels_tiny_rows,
-                                   tally_cuda_kernels_short_rows,
-                                   PIECES,
-                                   NULL};
-static const char *const rows_in_order[] = {
-    ROWS, tally_cuda_kernels_reduce, tally_cuda_kernels_fold_partials, tally_cuda_kernels_tiny_rows, PIECES, NULL};
+/* 110 ms */
+static const char *const clusters[] = {ROWS, tally_cuda_kernels_cluster, NULL};
+/* 110 ms */
+static const char *const aligned_rows[] = {
+    ROWS, tally_cuda_kernels_reduce, entry_reduce, tally_cuda_kernels_fold_partials, PIECES, NULL};
+/* 80 ms */
+static const char *const any_rows[] = {ROWS, tally_cuda_kernels_reduce, entry_reduce_across, NULL};
+static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_tiny_rows, NULL};
+static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
+/* 200 ms */
+static const char *const tiny_and_short_rows[] = {ROWS, tally_cuda_kernels_tiny_rows, tally_cuda_kernels_short_rows,
+                                                  NULL};
 /* 260 ms */
 static const char *const columns[] = {tally_cuda_kernels_partials, tally_cuda_kernels_columns,
                                       tally_cuda_kernels_fold_columns, NULL};
@@ -181,13 +176,26 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, marks);
 }
 
+/* Kernels of rows that short_rows_cut (reduce.c) may choose. */
+static void add_short_rows(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    const bool commutes = c->entry || c->user.commutes;
+    if (commutes && !sizes->is_large)
+        add(l, tiny_and_short_rows);
+    else if (commutes)
+        add(l, short_rows);
+    else if (!sizes->is_large)
+        add(l, tiny_rows);
+}
+
 static void add_reductions(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
     switch (c->desc.grouping) {
     case TALLY_AXIS:
         add(l, columns);
-        add(l, c->entry || c->user.commutes ? rows : rows_in_order);
-        add(l, slabs);
         add(l, thin_columns);
+        add(l, slabs);
+        add_short_rows(l, c, sizes);
+        add(l, aligned_rows);
+        add(l, any_rows);
         break;
     case TALLY_SEGMENTS:
         add(l, sizes->folds_by_warps ? warps : segments);
@@ -201,8 +209,10 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, ends_of_runs);
         break;
     default:
-        add(l, sizes->has_clusters ? clusters : partials);
-        add(l, long_rows);
+        if (sizes->has_clusters)
+            add(l, clusters);
+        add(l, aligned_rows);
+        add(l, any_rows);
         break;
     }
 }

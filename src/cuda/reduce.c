@@ -129,15 +129,15 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
 
 /* ---- many short rows ---- */
 
-/* Rows of so few elements that a thread takes several; or, if the operator commutes, rows of whole vectors, shared by
- * enough threads that each has four. */
+/* Rows of so few elements that a thread takes several, unless their accumulators are large; or, if the operator
+ * commutes, rows of whole vectors, shared by enough threads that each has four. */
 bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_computation *c,
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t vectors = shape->extent / sizes->vector;
     const bool commutes = c->entry || c->user.commutes;
     if (shape->inner != 1 && shape->extent != 1)
         return false;
-    if (shape->extent <= TINY_ROW && cut->groups <= UINT32_MAX) {
+    if (shape->extent <= TINY_ROW && cut->groups <= UINT32_MAX && !sizes->is_large) {
         cut->path = TALLY_CUDA_TINY_ROWS;
         return true;
     }

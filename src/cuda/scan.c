@@ -108,7 +108,7 @@ void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *siz
 /* Checks the offsets, and marks the elements at which segments begin. */
 static tally_status mark_offsets(const tally_cuda_launch *l) {
     const CUdeviceptr control = l->workspace + l->cut->control;
-    const uint64_t segments = l->args->shape.segments;
+    const uint64_t segments = l->args->shape.groups;
     tally_cuda_mark_args args = {.marks = {.offsets = tally_cuda_address(l->args->offsets),
                                            .segments = segments,
                                            .n = l->cut->elements,
@@ -133,7 +133,7 @@ static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, u
                                  .total = l->pieces.total,
                                  .n = cut->elements,
                                  .extent = a->shape.extent,
-                                 .segments = a->shape.segments,
+                                 .segments = a->shape.groups,
                                  .before = l->pieces.before,
                                  .tile = tile,
                                  .tiles = tiles,

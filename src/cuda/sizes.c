@@ -227,9 +227,10 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     memset(s, 0, sizeof *s); /* all are in the kernels' text, by which the caches find it */
     s->slot_bytes = c->exact ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
+    s->is_large = acc > 32;
     s->vector = 16 / in;
     const bool is_logsumexp = c->entry && c->monoid == TALLY_MONOID_logsumexp; /* 8 took all registers of a block */
-    s->unroll = acc > 32 ? 1 : acc == 16 && c->desc.grouping == TALLY_ALL_VALUES && !is_logsumexp ? 8 : 4;
+    s->unroll = s->is_large ? 1 : acc == 16 && c->desc.grouping == TALLY_ALL_VALUES && !is_logsumexp ? 8 : 4;
     s->held_cluster = 0; /* tally_cuda_plan_create asks */
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;

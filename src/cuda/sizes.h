@@ -9,6 +9,7 @@ typedef struct tally_cuda_sizes {
     unsigned slot_bytes;      /* of an accumulator in global memory */
     unsigned record_bytes;    /* of what a tile of a scan adds up to, in full */
     unsigned entry_bytes;     /* of the same in the form in which other blocks read it */
+    bool is_large;            /* an accumulator has more than 32 bytes: loops over elements are not unrolled */
     unsigned vector;          /* elements in 16 bytes of input */
     unsigned unroll;          /* vectors that a reducing thread loads at a time */
     bool has_clusters;        /* there are kernels for clusters of blocks, for reductions of little input */

@@ -247,6 +247,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
                    {"IS_LOGSUMEXP", c->entry && c->monoid == TALLY_MONOID_logsumexp},
                    {"MOMENTS", moments_of(c)},
+                   {"IS_LARGE", s->is_large},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)

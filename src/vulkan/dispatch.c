@@ -70,7 +70,7 @@ void tally_vulkan_group_arguments(const tally_vulkan_launch *l, arguments *a) {
         a->room = room_of(c, l->args);
         a->keys = tally_vulkan_address(l->args->keys);
     } else {
-        a->segments = l->args->shape.segments;
+        a->segments = l->args->shape.groups;
         a->offsets = tally_vulkan_address(l->args->offsets);
     }
     a->keys_out = tally_vulkan_address(l->args->keys_out);

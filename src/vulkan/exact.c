@@ -43,7 +43,7 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
                             tally_vulkan_cut *cut) {
     const tally_grouping grouping = c->desc.grouping;
     const bool rows = grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS;
-    if ((rows && !cut->columns) || (grouping == TALLY_SEGMENTS && !shape->segments && !shape->extent) ||
+    if ((rows && !cut->columns) || (grouping == TALLY_SEGMENTS && !shape->groups && !shape->extent) ||
         (grouping == TALLY_KEYS && !shape->extent))
         return;
     cut->path = TALLY_VULKAN_EXACTLY;
@@ -53,13 +53,13 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
             cut->columns > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID / (cut->chunks ? cut->chunks : 1);
         return;
     }
-    cut->many = team_of(device, c, cut->extent / most(1, shape->segments));
+    cut->many = team_of(device, c, cut->extent / most(1, shape->groups));
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->chunks =
         grouping == TALLY_KEYS ? divide_up(cut->extent, c->desc.in == TALLY_F64 ? WIDE_KEY_CHUNK : KEY_CHUNK) : 0;
     if (grouping == TALLY_KEYS)
         cut->ranks = tally_vulkan_place(cut, cut->chunks * sizeof(uint64_t));
-    const uint64_t groups = grouping == TALLY_KEYS ? cut->chunks : shape->segments;
+    const uint64_t groups = grouping == TALLY_KEYS ? cut->chunks : shape->groups;
     cut->too_many = groups > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID;
 }
 
@@ -85,9 +85,9 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_group_arguments(l, &a);
     tally_vulkan_inspect(l, &a);
     if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
-        if (l->args->shape.segments)
+        if (l->args->shape.groups)
             tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_SEGMENTS], &a,
-                                  divide_up(l->args->shape.segments, l->plan->device->block / cut->many));
+                                  divide_up(l->args->shape.groups, l->plan->device->block / cut->many));
     } else {
         a.ranks = l->workspace + cut->ranks;
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_COUNT_HEADS], &a, cut->chunks);

@@ -225,13 +225,13 @@ static void tile_segments(const tally_vulkan_device *device, uint32_t block, con
 /* Reductions by segments: teams of threads as for rows of the segments' mean length. */
 static void cut_segments(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                          tally_vulkan_slot slot, const tally_shape *shape, tally_vulkan_cut *cut) {
-    tally_vulkan_cut rows = {.columns = shape->segments, .extent = divide_up(cut->extent, most(1, shape->segments))};
+    tally_vulkan_cut rows = {.columns = shape->groups, .extent = divide_up(cut->extent, most(1, shape->groups))};
     divide_row(block, c, &rows);
     cut->path = TALLY_VULKAN_BY_SEGMENTS;
     cut->many = rows.many;
     cut->width = (uint32_t)(rows.many * LONGEST_ROW * (16 / c->in_bytes));
-    cut->panels = divide_up(shape->segments, block / cut->many);
-    tile_segments(device, block, c, slot, shape->segments, rows.extent, cut);
+    cut->panels = divide_up(shape->groups, block / cut->many);
+    tile_segments(device, block, c, slot, shape->groups, rows.extent, cut);
     cut_chunks(cut, (uint64_t)block * UNROLL * (16 / c->in_bytes), GROUPS);
     cut->tile = cut->chunk;
     cut->tiles = cut->chunks;

@@ -53,7 +53,7 @@ static void expect_bad(tally_device *device, const tally_desc *desc, const damag
     for (int before = 0; before < 2; before++) {
         unsigned char *out = fence(&fout, poison, out_bytes, before);
         tally_args args = arguments(fence(&fx, x, sizeof x, before), N, out, out_bytes);
-        args.shape.segments = segments;
+        args.shape.groups = segments;
         args.offsets = fence(&fo, offsets, index_bytes, before);
         forget_last_error();
         tally_status status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
@@ -129,12 +129,12 @@ static void of_no_values_at_all(void **state) {
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
     desc.grouping = TALLY_SEGMENTS;
     tally_args args = arguments(NULL, 0, &out, sizeof out);
-    args.shape.segments = 1;
+    args.shape.groups = 1;
     args.offsets = offsets;
     assert_fails(run_desc(*state, &desc, &args), TALLY_BAD_OFFSETS);
     assert_true(out == 5);
     /* No segment, and one offset that passes the end. */
-    args.shape.segments = 0;
+    args.shape.groups = 0;
     args.offsets = &offsets[1];
     assert_fails(run_desc(*state, &desc, &args), TALLY_BAD_OFFSETS);
 }
@@ -148,7 +148,7 @@ static void checked_while_running_good_ones_work(void **state) {
     desc.grouping = TALLY_SEGMENTS;
     desc.index = TALLY_I32;
     tally_args args = arguments(x, N, out, sizeof out);
-    args.shape.segments = SEGMENTS;
+    args.shape.groups = SEGMENTS;
     args.offsets = offsets;
     assert_ok(run_desc(*state, &desc, &args));
     desc.flags = TALLY_CHECK_WHILE_RUNNING;
@@ -179,7 +179,7 @@ static void the_message_has_the_offset_of_its_type(void **state) {
             desc.index = cases[k].type;
             tally_args args = arguments(x, N, out, sizeof out);
             args.offsets = offsets;
-            args.shape.segments = 2;
+            args.shape.groups = 2;
             assert_fails(run_desc(cpu, &desc, &args), TALLY_BAD_OFFSETS);
             if (!strstr(tally_last_error(), cases[k].told))
                 fail_msg("no%s in: %s", cases[k].told, tally_last_error());

@@ -57,12 +57,12 @@ static void operators_without_a_value(void **state) {
         assert_fails(run_desc(*state, &desc, &args), TALLY_EMPTY);
         desc.grouping = TALLY_SEGMENTS;
         args = arguments(x, 4, out, sizeof out);
-        args.shape.segments = 3;
+        args.shape.groups = 3;
         args.offsets = offsets;
         assert_fails(run_desc(*state, &desc, &args), TALLY_EMPTY);
         assert_true(is_poison(out, sizeof out));
         /* But no group at all needs no value. */
-        args.shape.segments = 0;
+        args.shape.groups = 0;
         assert_ok(run_desc(*state, &desc, &args));
         desc.grouping = TALLY_KEYS;
         args = arguments(NULL, 0, out, sizeof out);

@@ -46,7 +46,7 @@ static void a_long_axis_and_a_long_segment(void **state) {
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_I8);
     tally_args args = arguments(x, N, sums, sizeof sums);
     desc.grouping = TALLY_SEGMENTS;
-    args.shape.segments = 3;
+    args.shape.groups = 3;
     args.offsets = offsets;
     assert_ok(run_desc(*state, &desc, &args));
     assert_true(sums[0] == 0 && sums[1] == (int64_t)N - 4 && sums[2] == 1 + 100 + 100);

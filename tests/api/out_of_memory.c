@@ -68,7 +68,7 @@ static tally_args life_arguments(const life *l) {
         args.shape = (tally_shape){1, 50, 1500, 0};
     if (l->grouping == TALLY_SEGMENTS) {
         args.shape.extent = N / 2;
-        args.shape.segments = SEGMENTS;
+        args.shape.groups = SEGMENTS;
         args.offsets = offsets;
     }
     if (l->grouping == TALLY_KEYS) {

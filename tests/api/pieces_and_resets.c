@@ -75,7 +75,7 @@ static void groupings_that_need_everything_at_once(void **state) {
         desc.grouping = (tally_grouping)grouping;
         tally_plan *plan = plan_for(*state, desc);
         tally_args args = arguments(x, 8, NULL, 0);
-        args.shape.segments = 1;
+        args.shape.groups = 1;
         if (grouping == TALLY_SEGMENTS)
             args.offsets = offsets;
         else

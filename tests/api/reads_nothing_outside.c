@@ -114,7 +114,7 @@ static void segments_and_keys(void **state) {
         fenced_run r = {.device = *state, .elements = n, .shape = {1, n, 1, 0}};
         r.desc.grouping = (tally_grouping)grouping;
         if (grouping == TALLY_SEGMENTS) {
-            r.shape.segments = groups;
+            r.shape.groups = groups;
             r.offsets = offsets;
             r.index_bytes = (groups + 1) * 8;
         } else {

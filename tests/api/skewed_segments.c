@@ -38,7 +38,7 @@ static void expect_sums(device_memory *m) {
         desc.grouping = TALLY_SEGMENTS;
         desc.flags = flags;
         tally_args args = arguments(m->x, N, m->out, segments * sizeof *out);
-        args.shape.segments = segments;
+        args.shape.groups = segments;
         args.offsets = m->offsets;
         memset(out, 0x5a, sizeof out);
         assert_ok(tally_copy(m->device, m->out, out, sizeof out));

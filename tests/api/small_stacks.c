@@ -28,7 +28,7 @@ static void *compute(void *argument) {
     if (j->desc.grouping == TALLY_AXIS)
         args.shape = (tally_shape){1, GROUP, N / GROUP, 0};
     if (j->desc.grouping == TALLY_SEGMENTS)
-        args.shape.segments = N / GROUP;
+        args.shape.groups = N / GROUP;
     run_desc(j->device, &j->desc, &args);
     return NULL;
 }

@@ -52,7 +52,7 @@ static void *work(void *argument) {
         if (tally_run(scan, &args, TALLY_SYNCHRONOUS) != TALLY_OK || (n && out[n - 1] != total))
             complain(w, "wrong scan");
         args = arguments(x, N, out, sizeof *out * (N / 100));
-        args.shape.segments = N / 100;
+        args.shape.groups = N / 100;
         args.offsets = offsets;
         if (tally_run(segments, &args, TALLY_SYNCHRONOUS) != TALLY_OK || out[0] != expected_sum(100))
             complain(w, "wrong segments");

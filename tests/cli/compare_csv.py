@@ -163,6 +163,10 @@ def wide_groups():
     with open("k.txt", "w") as file:
         keys = [random.choice([1, 1, 1, 2]) for _ in range(n)]
         file.writelines(f"{v}\n" for v in keys)
+    with open("l.txt", "w") as file:
+        labels = [random.randint(-1, 4) for _ in range(n)]
+        file.writelines(f"{v}\n" for v in labels)
+    labelled = [[v for v, label in zip(x, labels) if label == g] for g in range(4)]
     runs = [(key, [v for _, v in group]) for key, group in itertools.groupby(zip(keys, x), key=lambda pair: pair[0])]
     backward = list(itertools.accumulate(x[::-1], step, initial=start))[1:][::-1]
     forward = list(itertools.accumulate(x, step, initial=start))
@@ -172,6 +176,7 @@ def wide_groups():
             (["scan", op, "x.txt", "--exclusive"], forward[:-1], itertools.repeat("")),
             (["scan", op, "x.txt", "--reverse"], backward, itertools.repeat("")),
             (["segments", op, "x.txt", "o.txt"], [of(x[a:b]) for a, b in zip(offsets, offsets[1:])], itertools.repeat("")),
+            (["labels", op, "x.txt", "l.txt", "--groups", "4", "--skip-bad"], [of(v) for v in labelled], itertools.repeat("")),
             (["keys", op, "x.txt", "k.txt"], [of(group) for _, group in runs], [f"{key} " for key, _ in runs])]:
         fit = all(in_range(r, 0 if op == "norm1" else -2**63) for r in results)
         fit |= arguments[0] == "reduce" and op in ("sum", "norm1")

@@ -252,6 +252,13 @@ def groups():
             check(f"keys sum {dtype} {n} {segments}", np.load("out.npy"), total[ends] - total[starts] if n else [],
                   0 if dtype[0] != "f" else max(1e-9, TOLERANCE[dtype]))
             check(f"keys of keys {dtype} {n} {segments}", np.load("keys.npy"), keys[starts])
+            labels = RANDOM.integers(-1, segments + 1, n)
+            np.save("l.npy", labels.astype(RANDOM.choice(["i4", "i8", ">i4"])))
+            run("labels", "sum", "x.npy", "l.npy", "-o", "out.npy", "--groups", str(segments), "--skip-bad")
+            sums, good = np.zeros(segments, total.dtype), (labels >= 0) & (labels < segments)
+            np.add.at(sums, labels[good], wide(x)[good])
+            check(f"labels sum {dtype} {n} {segments}", np.load("out.npy"), sums,
+                  0 if dtype[0] != "f" else max(1e-9, TOLERANCE[dtype]))
 
 
 def inputs():

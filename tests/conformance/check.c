@@ -156,6 +156,11 @@ static void place_inputs(test_case *t, uint64_t *state) {
         layout_key_values(l, t->desc.index, random_bits(state), &t->index, &t->run_keys);
         guarded_place(&c->index, c->device, t->index, l->elements * size, misalignment(state, size));
         t->args.keys = guarded_address(&c->index);
+    } else if (l->grouping == TALLY_LABELS) {
+        if (!layout_label_values(l, t->desc.index, random_bits(state), &t->index))
+            return;
+        guarded_place(&c->index, c->device, t->index, l->elements * size, misalignment(state, size));
+        t->args.labels = guarded_address(&c->index);
     }
     if (t->with_initial) {
         unsigned char bytes[8];
@@ -201,7 +206,7 @@ static bool check_surroundings(test_case *t) {
     if (t->index) {
         guarded_fetch(&c->index);
         if (!guarded_unchanged(&c->index))
-            return fail(t, "offsets or keys were written");
+            return fail(t, "offsets, keys or labels were written");
     }
     if (t->with_initial) {
         guarded_fetch(&c->initial);
@@ -256,10 +261,10 @@ static bool check_group(test_case *t, size_t number, cell *x, cell *y) {
     if (t->with_initial)
         reference_initial(&r, t->initial);
     for (size_t k = 0; k < g.count; k++) {
-        size_t within = t->what->reverse ? g.count - 1 - k : k, at = g.start + within * g.stride;
+        size_t within = t->what->reverse ? g.count - 1 - k : k, at = group_element(g, within);
         if (t->is_scan && !inclusive && !compare(t, &r, at, number))
             return false;
-        reference_push(&r, x[at], reads_y ? y[at] : x[at], within);
+        reference_push(&r, x[at], reads_y ? y[at] : x[at], group_index(g, within));
         if (inclusive && !compare(t, &r, at, number))
             return false;
     }
@@ -268,7 +273,7 @@ static bool check_group(test_case *t, size_t number, cell *x, cell *y) {
     if (reference_has_second_pass(&r)) {
         reference_begin_second(&r);
         for (size_t k = 0; k < g.count; k++)
-            reference_second(&r, x[g.start + k * g.stride]);
+            reference_second(&r, x[group_element(g, k)]);
     }
     return compare(t, &r, number, number);
 }
@@ -365,18 +370,20 @@ static bool check_refused_initial(test_case *t, tally_plan *plan) {
 static bool run(test_case *t, tally_plan *plan, uint64_t *state) {
     if (t->with_initial && !holds_initial(t))
         return check_refused_initial(t, plan);
-    bool must_be_empty = t->l->has_empty && !t->is_scan && !reference_has_value_of_nothing(t->what->op);
-    if (t->how == AT_ONCE && t->args.out_bytes && !must_be_empty && random_below(state, 6) == 0 &&
+    const bool must_be_bad = t->l->leaves_out && !(t->desc.flags & TALLY_SKIP_BAD_LABELS);
+    bool must_be_empty = !must_be_bad && t->l->has_empty && !t->is_scan && !reference_has_value_of_nothing(t->what->op);
+    const tally_status due = must_be_bad ? TALLY_BAD_LABELS : must_be_empty ? TALLY_EMPTY : TALLY_OK;
+    if (t->how == AT_ONCE && t->args.out_bytes && due == TALLY_OK && random_below(state, 6) == 0 &&
         !check_short_output(t, plan))
         return false;
     tally_status status =
         t->how == AT_ONCE ? tally_run(plan, &t->args, TALLY_SYNCHRONOUS) : run_in_pieces(t, plan, state);
-    if (status != (must_be_empty ? TALLY_EMPTY : TALLY_OK))
+    if (status != due)
         return fail(t, "%s: %s", tally_status_name(status), status == TALLY_OK ? "" : tally_last_error());
     if (t->how == IN_PIECES && status != TALLY_OK)
         tally_reset(plan); /* a finish that failed leaves the pieces where they are */
-    if (must_be_empty)
-        return check_untouched(t, "TALLY_EMPTY");
+    if (due != TALLY_OK)
+        return check_untouched(t, tally_status_name(due));
     return check_surroundings(t) && check_results(t);
 }
 
@@ -398,7 +405,7 @@ bool check_case(checker *c, const combination *what, tally_plan *plan, const lay
     c->elements += l->elements;
     place_inputs(&t, &state);
     bool passed = true;
-    if (l->grouping != TALLY_SEGMENTS || t.index) {
+    if ((l->grouping != TALLY_SEGMENTS && l->grouping != TALLY_LABELS) || t.index) {
         place_outputs(&t, &state);
         passed = run(&t, plan, &state);
     }

@@ -62,11 +62,17 @@ static combination number_of(int op, int mode, int form, int grouping) {
     return c;
 }
 
+/* Labels have no scans. */
+static bool has_form(int grouping, int form) {
+    return grouping != TALLY_LABELS || forms[form].form == TALLY_REDUCE;
+}
+
 #define EACH_OPERATOR_MODE_FORM_GROUPING                                                                               \
     for (int op = 0; op < TALLY_USER; op++)                                                                            \
         for (int mode = 0; mode < TALLY_MODE_COUNT; mode++)                                                            \
             for (int form = 0; form < FORM_COUNT; form++)                                                              \
-                for (int grouping = 0; grouping < TALLY_GROUPING_COUNT; grouping++)
+                for (int grouping = 0; grouping < TALLY_GROUPING_COUNT; grouping++)                                    \
+                    if (has_form(grouping, form))
 
 void each_main_combination(combination_visitor *visit, void *context) {
     EACH_OPERATOR_MODE_FORM_GROUPING
@@ -100,8 +106,8 @@ void each_index_combination(combination_visitor *visit, void *context) {
     for (int o = 0; o < 3; o++)
         for (int t = 0; t < 4; t++)
             for (int form = 0; form < FORM_COUNT; form++)
-                for (int grouping = TALLY_SEGMENTS; grouping <= TALLY_KEYS; grouping++)
-                    for (int index = TALLY_I8; index < TALLY_DTYPE_COUNT; index++) {
+                for (int grouping = TALLY_SEGMENTS; grouping <= TALLY_LABELS; grouping++)
+                    for (int index = TALLY_I8; index < TALLY_DTYPE_COUNT && has_form(grouping, form); index++) {
                         combination c = number_of(ops[o], TALLY_FAST, form, grouping);
                         c.in = types[t];
                         c.index = (tally_dtype)index;

@@ -97,7 +97,7 @@ static void run_list(run *r) {
     guarded_place(&c->out, c->device, NULL, results * size_of(r->desc.out), 0);
     tally_args args = TALLY_ARGS_INIT;
     args.shape.extent = l->values;
-    args.shape.segments = l->segments;
+    args.shape.groups = l->segments;
     args.x = guarded_address(&c->x);
     args.offsets = guarded_address(&c->index);
     args.out = guarded_address(&c->out);

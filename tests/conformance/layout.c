@@ -47,12 +47,12 @@ void layout_axis(layout *l, uint64_t outer, uint64_t extent, uint64_t inner) {
 
 group layout_group(const layout *l, size_t number) {
     if (l->grouping == TALLY_ALL_VALUES)
-        return (group){0, 1, l->elements};
+        return (group){NULL, 0, 1, l->elements};
     if (l->grouping == TALLY_AXIS) {
         size_t inner = l->shape.inner, extent = l->shape.extent;
-        return (group){number / inner * inner * extent + number % inner, inner, extent};
+        return (group){NULL, number / inner * inner * extent + number % inner, inner, extent};
     }
-    return (group){l->bounds[number], 1, l->bounds[number + 1] - l->bounds[number]};
+    return (group){l->order, l->bounds[number], 1, l->bounds[number + 1] - l->bounds[number]};
 }
 
 typedef struct cutter {
@@ -156,7 +156,7 @@ void layout_segments(layout *l, cut which, uint64_t n, uint64_t seed) {
     cutter c = {0};
     cut_into(&c, which, n, seed);
     finish_cuts(l, &c, n);
-    l->shape.segments = l->groups;
+    l->shape.groups = l->groups;
     snprintf(l->name, sizeof l->name, "segments:%s:%" PRIu64 ":%" PRIx64, cut_names[which], n, seed);
 }
 
@@ -172,9 +172,44 @@ void layout_keys(layout *l, cut which, uint64_t n, uint64_t seed) {
     snprintf(l->name, sizeof l->name, "keys:%s:%" PRIu64 ":%" PRIx64, cut_names[which], n, seed);
 }
 
+/* Elements in random order are cut into groups; a third stays as it is, that is, sorted by label. Then each group's are
+ * put in order. */
+void layout_labels(layout *l, cut which, uint64_t n, uint64_t seed) {
+    layout_segments(l, which, n, seed);
+    l->grouping = TALLY_LABELS;
+    snprintf(l->name, sizeof l->name, "labels:%s:%" PRIu64 ":%" PRIx64, cut_names[which], n, seed);
+    uint64_t state = seed, *shuffled = must_allocate(n * sizeof *shuffled), *next;
+    for (uint64_t i = 0; i < n; i++)
+        shuffled[i] = i;
+    const bool stays = random_below(&state, 3) == 0;
+    for (uint64_t i = n; !stays && i > 1; i--) {
+        const uint64_t k = random_below(&state, i), swapped = shuffled[k];
+        shuffled[k] = shuffled[i - 1];
+        shuffled[i - 1] = swapped;
+    }
+    /* of[i]: element i's group, after the first one, of those left out */
+    uint64_t *of = must_allocate(n * sizeof *of);
+    const uint64_t first = l->bounds[0], last = l->bounds[l->groups];
+    l->leaves_out = first > 0 || last < n;
+    for (uint64_t i = 0; i < n; i++)
+        of[shuffled[i]] = i < first ? 0 : l->groups + 1;
+    for (size_t g = 0; g < l->groups; g++)
+        for (uint64_t i = l->bounds[g]; i < l->bounds[g + 1]; i++)
+            of[shuffled[i]] = g + 1;
+    next = must_allocate((l->groups + 2) * sizeof *next);
+    next[0] = 0;
+    memcpy(next + 1, l->bounds, (l->groups + 1) * sizeof *next);
+    l->order = shuffled;
+    for (uint64_t i = 0; i < n; i++)
+        l->order[next[of[i]]++] = i;
+    free(next);
+    free(of);
+}
+
 void layout_release(layout *l) {
     free(l->bounds);
-    l->bounds = NULL;
+    free(l->order);
+    l->bounds = l->order = NULL;
 }
 
 bool layout_offsets(const layout *l, tally_dtype index, void **memory, size_t *bytes) {
@@ -185,6 +220,27 @@ bool layout_offsets(const layout *l, tally_dtype index, void **memory, size_t *b
     unsigned char *out = *memory = must_allocate(*bytes);
     for (size_t g = 0; g <= l->groups; g++)
         encode(index, (cell){.u = l->bounds[g]}, out + g * size);
+    return true;
+}
+
+bool layout_label_values(const layout *l, tally_dtype index, uint64_t seed, void **memory) {
+    const size_t size = size_of(index);
+    const bool is_signed = kind_of(index) == KIND_SIGNED;
+    const uint64_t highest = highest_cell(index).u;
+    uint64_t state = seed;
+    if (is_float(index) || l->groups > highest + (l->leaves_out && !is_signed ? 0 : 1))
+        return false;
+    unsigned char *out = *memory = must_allocate(l->elements * size);
+    for (uint64_t i = 0; i < l->elements; i++) { /* those left out; the others are written over */
+        const uint64_t above = highest - l->groups + 1, past = l->groups + (above ? random_below(&state, above) : 0);
+        const bool below = is_signed && (above == 0 || random_below(&state, 2));
+        const cell label = below ? (cell){.i = random_below(&state, 2) ? -1 : lowest_cell(index).i} : (cell){.u = past};
+        if (l->leaves_out)
+            encode(index, label, out + i * size);
+    }
+    for (size_t g = 0; g < l->groups; g++)
+        for (uint64_t k = l->bounds[g]; k < l->bounds[g + 1]; k++)
+            encode(index, (cell){.u = g}, out + l->order[k] * size);
     return true;
 }
 
@@ -325,6 +381,9 @@ static void make_few(layout *l, tally_grouping grouping, size_t i, uint64_t seed
                                  : CUT_MIDDLE,
                         sizes[2 - i / 2] / (i ? 1 : 10), seed);
         break;
+    case TALLY_LABELS:
+        layout_labels(l, i == 0 ? CUT_GAP : i == 1 ? CUT_EMPTIES : CUT_MIDDLE, sizes[2 - i / 2] / (i ? 1 : 10), seed);
+        break;
     default:
         layout_keys(l, i == 0 ? CUT_SHORT : i == 1 ? CUT_ONES : CUT_MIDDLE, sizes[2 - i / 2] / (i ? 1 : 10), seed);
         break;
@@ -379,6 +438,8 @@ void layout_make(layout *l, tally_grouping grouping, amount how_many, size_t i, 
         layout_all(l, n);
     else if (grouping == TALLY_SEGMENTS)
         layout_segments(l, which, n, random_bits(&state));
+    else if (grouping == TALLY_LABELS)
+        layout_labels(l, which, n, random_bits(&state));
     else
         layout_keys(l, which == CUT_EMPTIES || which == CUT_NOTHING || which == CUT_GAP ? CUT_SHORT : which, n,
                     random_bits(&state));

@@ -104,6 +104,8 @@ static bool visit(void *context, const combination *what) {
     tally_traits traits = {.struct_size = sizeof traits};
     if (tally_op_traits(what->op, &traits) == TALLY_OK && traits.takes_ddof)
         desc.ddof = (int)(case_seed(&s->o, name, 1000) % 3);
+    if (what->grouping == TALLY_LABELS && case_seed(&s->o, name, 1500) % 4)
+        desc.flags |= TALLY_SKIP_BAD_LABELS;
     tally_plan *plan;
     tally_status status = tally_plan_create(s->c.device, &desc, &plan);
     const bool compiles = !strstr(tally_last_error(), "does not compile"); /* else the kernel is at fault */

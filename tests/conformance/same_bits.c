@@ -78,7 +78,9 @@ static bool run_on(ensemble *e, int d, const char *name, const tally_desc *desc,
     }
     if (in->index) {
         guarded_place(&c->index, c->device, in->index, in->index_bytes, 0);
-        *(desc->grouping == TALLY_KEYS ? &args.keys : &args.offsets) = guarded_address(&c->index);
+        *(desc->grouping == TALLY_KEYS     ? &args.keys
+          : desc->grouping == TALLY_LABELS ? &args.labels
+                                           : &args.offsets) = guarded_address(&c->index);
     }
     guarded_place(&c->out, c->device, NULL, in->out_bytes, random_below(&state, 64));
     args.out = guarded_address(&c->out);
@@ -137,6 +139,8 @@ static bool visit(void *context, const combination *what) {
     if (e->o->quick && case_seed(e->o, name, 2000) % 16)
         return true;
     tally_desc desc = combination_desc(what), described;
+    if (what->grouping == TALLY_LABELS)
+        desc.flags |= TALLY_SKIP_BAD_LABELS;
     size_t per_result;
     tally_plan *plan;
     if (tally_plan_create(e->part[0].device, &desc, &plan) != TALLY_OK)
@@ -164,6 +168,9 @@ static bool visit(void *context, const combination *what) {
             layout_offsets(&l, TALLY_I64, &in.index, &in.index_bytes);
         } else if (what->grouping == TALLY_KEYS) {
             layout_key_values(&l, TALLY_I64, seed, &in.index, &run_keys);
+            in.index_bytes = l.elements * 8;
+        } else if (what->grouping == TALLY_LABELS) {
+            layout_label_values(&l, TALLY_I64, seed, &in.index);
             in.index_bytes = l.elements * 8;
         }
         bool has_value = !l.has_empty || what->form != TALLY_REDUCE || reference_has_value_of_nothing(what->op);

@@ -319,10 +319,10 @@ static bool check_fold(const user_case *u, const unsigned char *x) {
         group g = layout_group(u->l, number);
         u->op->identity(context, acc);
         for (size_t k = 0; k < g.count; k++) {
-            size_t within = u->reverse ? g.count - 1 - k : k, at = g.start + within * g.stride;
+            size_t within = u->reverse ? g.count - 1 - k : k, at = group_element(g, within);
             if (u->is_scan && !u->inclusive && !compare_result(u, acc, k, at))
                 return false;
-            u->op->lift(context, x + at * u->in_bytes, within, lifted);
+            u->op->lift(context, x + at * u->in_bytes, group_index(g, within), lifted);
             u->op->combine(context, acc, lifted, acc);
             if (u->is_scan && u->inclusive && !compare_result(u, acc, k + 1, at))
                 return false;
@@ -373,6 +373,10 @@ static bool check_user_case(user_case *u, tally_plan *plan, tally_dtype in, tall
         layout_key_values(l, index_type, random_bits(&state), &index, &run_keys);
         guarded_place(&c->index, c->device, index, l->elements * 8, 0);
         u->args.keys = guarded_address(&c->index);
+    } else if (l->grouping == TALLY_LABELS) {
+        layout_label_values(l, index_type, random_bits(&state), &index);
+        guarded_place(&c->index, c->device, index, l->elements * 8, 0);
+        u->args.labels = guarded_address(&c->index);
     }
     guarded_place(&c->out, c->device, NULL, results * u->out_bytes, random_below(&state, 64));
     u->args.out = guarded_address(u->in_place ? &c->x : &c->out);
@@ -411,7 +415,7 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
     bool reverse;
     desc.op = TALLY_USER;
     desc.form = form_of(form, &reverse);
-    desc.flags = reverse ? TALLY_REVERSE : 0;
+    desc.flags = reverse ? TALLY_REVERSE : grouping == TALLY_LABELS ? TALLY_SKIP_BAD_LABELS : 0;
     desc.grouping = (tally_grouping)grouping;
     desc.in = in;
     desc.out = operators[number].out;
@@ -463,7 +467,7 @@ uint64_t user_operators(checker *c, const options *o) {
     uint64_t refused = 0;
     for (int number = 0; number < OPERATORS; number++)
         for (int form = 0; form < FORM_COUNT; form++)
-            for (int grouping = 0; grouping < TALLY_GROUPING_COUNT; grouping++)
+            for (int grouping = 0; grouping < (form ? TALLY_LABELS : TALLY_GROUPING_COUNT); grouping++)
                 refused += !check_operator(c, o, number, types[number], form, grouping);
     return refused;
 }

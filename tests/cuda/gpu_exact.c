@@ -223,7 +223,7 @@ static void index_types(void **state) {
                 desc.grouping = by_keys ? TALLY_KEYS : TALLY_SEGMENTS;
                 desc.index = (tally_dtype)type;
                 tally_args args = arguments(x, N, expected, sizeof expected);
-                args.shape.segments = by_keys ? 0 : SEGMENTS;
+                args.shape.groups = by_keys ? 0 : SEGMENTS;
                 *(by_keys ? &args.keys : &args.offsets) = index;
                 args.count = by_keys ? &count : NULL;
                 assert_ok(run_desc(cpu, &desc, &args));

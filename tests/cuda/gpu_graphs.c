@@ -80,9 +80,9 @@ static void fill(contents *c, const example *e, uint64_t *state) {
             c->x[i] *= (float)(bits >> 40) * (bits >> 20 & 1 ? 1e-20F : 1e10F);
     }
     if (e->grouping == TALLY_SEGMENTS) {
-        for (uint64_t s = 0; s <= e->shape.segments; s++)
+        for (uint64_t s = 0; s <= e->shape.groups; s++)
             c->index[s] = (int64_t)random_below(state, ELEMENTS + 1);
-        qsort(c->index, e->shape.segments + 1, sizeof *c->index, ascending);
+        qsort(c->index, e->shape.groups + 1, sizeof *c->index, ascending);
     } else if (e->grouping == TALLY_KEYS) {
         const uint64_t length = 1 + random_below(state, 40);
         for (size_t i = 0; i < ELEMENTS; i++)
@@ -111,7 +111,7 @@ static size_t out_bytes_of(const example *e) {
     const size_t elements = e->shape.outer * e->shape.extent * e->shape.inner, size = e->op == TALLY_ARGMAX ? 8 : 4;
     if (e->form != TALLY_REDUCE || e->grouping == TALLY_KEYS)
         return elements * size;
-    return size * (e->grouping == TALLY_SEGMENTS ? e->shape.segments : e->shape.outer * e->shape.inner);
+    return size * (e->grouping == TALLY_SEGMENTS ? e->shape.groups : e->shape.outer * e->shape.inner);
 }
 
 static tally_args args_of(const example *e, const void *x, const void *index, void *out, void *keys) {

@@ -116,7 +116,7 @@ static void sums_of_f32_and_the_place_of_the_largest(void **state) {
     tally_desc segments = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
     segments.grouping = TALLY_SEGMENTS;
     tally_args args = arguments(x, n, out, 12);
-    args.shape.segments = 3;
+    args.shape.groups = 3;
     args.offsets = upload(bounds, sizeof bounds);
     assert_ok(run_desc(gpu, &segments, &args));
     assert_ok(tally_copy(gpu, sums, out, sizeof sums));

@@ -143,7 +143,7 @@ static tally_args arguments_of(const repeated *r, size_t bytes) {
             r->columns ? (tally_shape){1, r->n / r->columns, r->columns, 0} : (tally_shape){r->n / ROW, ROW, 1, 0};
     if (r->grouping == TALLY_SEGMENTS) {
         args.offsets = offsets;
-        args.shape.segments = SEGMENTS;
+        args.shape.groups = SEGMENTS;
     }
     if (r->grouping == TALLY_KEYS)
         args.keys = keys;

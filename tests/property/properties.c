@@ -233,7 +233,7 @@ static void groupings_agree_round(round_state *r) {
             assert_ok(run_desc(r->device, &desc, &args));
             desc.grouping = TALLY_SEGMENTS;
             args = arguments(integers, rows * extent, others, sizeof others);
-            args.shape.segments = rows;
+            args.shape.groups = rows;
             args.offsets = offsets;
             assert_ok(run_desc(r->device, &desc, &args));
             require(r, memcmp(results, others, bytes) == 0);

@@ -165,7 +165,7 @@ static void few_threads_add_many_numbers(void **unused) {
             assert_ok(tally_copy(device, memory, k ? (void *)large : small, n * bytes));
             assert_ok(tally_copy(device, memory + sizeof large, offsets, sizeof offsets));
             args.shape.extent = n;
-            args.shape.segments = SHORT + 1;
+            args.shape.groups = SHORT + 1;
             args.x = memory;
             args.offsets = memory + sizeof large;
             args.out = memory + sizeof large + (sizeof offsets + 15) / 16 * 16;

@@ -42,7 +42,7 @@ static void run_sums(size_t begin, size_t elements, size_t segments, tally_dtype
     desc.out = out;
     desc.index = TALLY_U64;
     args.offsets = offsets_x;
-    args.shape.segments = segments;
+    args.shape.groups = segments;
     assert_ok(run_desc(device, &desc, &args));
     assert_ok(tally_copy(device, found, out_x, args.out_bytes));
 }

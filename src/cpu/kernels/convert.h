@@ -76,19 +76,31 @@ ALWAYS_INLINE double exactly_enough(uint64_t v) {
             out[i] = (s_##to)v;                                                                                        \
         }                                                                                                              \
     }
+/* What floats of 32 bits hold needs no rounding to odd. */
+#if ELEMENT_BITS <= (ELEMENT_IS_FLOAT ? 32 : 16)
+#define BITS_TO_NARROW(in, count, bits)                                                                                \
+    for (size_t i = 0; i < (count); i++)                                                                               \
+    bits[i] = tally_bits_of_float((float)(in)[i])
+#else
+#define BITS_TO_NARROW(in, count, bits)                                                                                \
+    do {                                                                                                               \
+        double values[CONVERT_CHUNK];                                                                                  \
+        for (size_t i = 0; i < (count); i++) {                                                                         \
+            const PASTE2(s_, ELEMENT) v = (in)[i];                                                                     \
+            values[i] = AS_DOUBLE(v);                                                                                  \
+        }                                                                                                              \
+        round_to_odd(values, count, bits);                                                                             \
+    } while (0)
+#endif
+
 #define DEFINE_CONVERT_TO_NARROW(to)                                                                                   \
     static void convert_to_##to(const void *source, size_t n, void *target) {                                          \
         const PASTE2(e_, ELEMENT) *restrict in = source;                                                               \
         e_##to *restrict out = target;                                                                                 \
         for (size_t done = 0; done < n; done += CONVERT_CHUNK) {                                                       \
             const size_t count = n - done < CONVERT_CHUNK ? n - done : CONVERT_CHUNK;                                  \
-            double values[CONVERT_CHUNK];                                                                              \
             uint32_t bits[CONVERT_CHUNK];                                                                              \
-            for (size_t i = 0; i < count; i++) {                                                                       \
-                const PASTE2(s_, ELEMENT) v = in[done + i];                                                            \
-                values[i] = AS_DOUBLE(v);                                                                              \
-            }                                                                                                          \
-            round_to_odd(values, count, bits);                                                                         \
+            BITS_TO_NARROW(in + done, count, bits);                                                                    \
             to##_of_bits(bits, count, out + done);                                                                     \
         }                                                                                                              \
     }

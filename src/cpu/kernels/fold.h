@@ -278,6 +278,15 @@ ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fol
     }
 }
 
+/* ---- labels ---- */
+
+ALWAYS_INLINE void NAME(fold_labels)(tally_monoid m, const E_T *x, const E_T *y, const uint32_t *labels, size_t n,
+                                     A_T *acc) {
+    for (size_t i = 0; i < n; i++)
+        acc[labels[i]] =
+            NAME(combine_acc)(m, acc[labels[i]], (A_T)NAME(element)(m, x + i, m == TALLY_MONOID_dot ? y + i : y));
+}
+
 /* ---- columns ---- */
 
 enum {
@@ -407,6 +416,12 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
         (TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), PASTE4(fold_rows_, CLASS, _, name), x, y, offsets, \
          count, acc);                                                                                                  \
     }                                                                                                                  \
+    static void PASTE4(fold_labels_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,   \
+                                                     const uint32_t *labels, const uint64_t *places, size_t n,         \
+                                                     uint64_t index, void *acc) {                                      \
+        (void)context, (void)places, (void)index;                                                                      \
+        NAME(fold_labels)(TALLY_MONOID_##name, x, y, labels, n, acc);                                                  \
+    }                                                                                                                  \
     static void PASTE4(fold_block_, CLASS, _, name)(const void *x, const void *y, size_t rows, size_t width,           \
                                                     size_t stride, bool fresh, void *acc) {                            \
         NAME(fold_columns)(TALLY_MONOID_##name, x, y, rows, width, stride, fresh, acc);                                \
@@ -437,6 +452,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
         .fold = PASTE4(fold_, CLASS, _, name),                                                                         \
         .fold_rows = PASTE4(fold_rows_, CLASS, _, name),                                                               \
         .fold_segments = PASTE4(fold_segments_, CLASS, _, name),                                                       \
+        .fold_labels = PASTE4(fold_labels_, CLASS, _, name),                                                           \
         .fold_columns = PASTE4(fold_columns_, CLASS, _, name),                                                         \
         .fold_block = PASTE4(fold_block_, CLASS, _, name),                                                             \
         .prefixes = PASTE4(prefixes_, CLASS, _, name),                                                                 \

@@ -45,6 +45,10 @@ typedef struct tally_cpu_kernels {
     /* acc[i] = elements offsets[i] .. offsets[i + 1] - 1, for i < count; no offset is below offsets[0] */
     void (*fold_segments)(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
                           size_t count, void *acc);
+    /* acc[labels[i]] = itself combined with element i, for i from 0 to n - 1. The element's place is places[i], or
+     * index + i if places is NULL. NULL: elements have to be sorted by label for fold */
+    void (*fold_labels)(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
+                        const uint64_t *places, size_t n, uint64_t index, void *acc);
     /* acc[j] = acc[j] combined with element j of 'rows' rows that begin 'stride' elements apart; the first row is
      * number 'index' of its group */
     void (*fold_columns)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
@@ -122,6 +126,10 @@ typedef struct tally_cpu_heads {
     void (*pick)(const void *keys, const uint32_t *heads, size_t count, void *to);
 } tally_cpu_heads;
 
+/* to[i] = labels[i] + (i % copies) * (groups + 1) for i < n, where a label outside of 0 .. groups - 1 counts as
+ * 'groups'. Returns whether there was one. 'copies' is a power of two. */
+typedef bool tally_cpu_read_labels(const void *labels, size_t n, uint32_t groups, uint32_t copies, uint32_t *to);
+
 /* The kernels of one instruction-set level, by input type. */
 typedef struct tally_cpu_level {
     const char *name;
@@ -130,6 +138,7 @@ typedef struct tally_cpu_level {
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
     bool (*decreases)(const uint64_t *offsets, size_t n);
+    tally_cpu_read_labels *const *read_labels; /* by the labels' type */
 } tally_cpu_level;
 
 extern const tally_cpu_level tally_cpu_level_baseline;

@@ -11,6 +11,8 @@ extern const tally_cpu_heads PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )[4];
 
 bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
 
+extern tally_cpu_read_labels *const PASTE4(tally_cpu_labels, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
 const tally_cpu_level PASTE4(tally_cpu_level, _,
@@ -22,4 +24,5 @@ const tally_cpu_level PASTE4(tally_cpu_level, _,
                                                    },
                                                .forms = PASTE4(tally_cpu_forms, _, TALLY_LEVEL, ),
                                                .heads = PASTE4(tally_cpu_heads, _, TALLY_LEVEL, ),
-                                               .decreases = PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )};
+                                               .decreases = PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, ),
+                                               .read_labels = PASTE4(tally_cpu_labels, _, TALLY_LEVEL, )};

@@ -6,6 +6,7 @@
  *   C0, C1, ...      type tags of the components, two at least
  *   FAST_FOLD        a file with a faster fold of whole runs (minmax.h, indexed.h, logsumexp.h, moments.h, integers.h)
  *   FAST_COLUMNS     defined if that file has a faster fold of some columns (indexed.h), too
+ *   SORTS_LABELS     defined if elements taken one by one would lose too many digits; there is no fold_labels then
  *   ON_<class>       as in fold.h
  *
  * The rest is straight from the table, one by one. */
@@ -189,6 +190,19 @@ ALWAYS_INLINE void NAME(fold_segments)(tally_monoid m, NAME(fold_function) * fol
         acc[i] = fold(x + offsets[i], offsets[i + 1] - offsets[i], 0, NAME(identity_of)(m));
 }
 
+#ifdef SORTS_LABELS
+#define FOR_LABELS DROP
+#else
+#define FOR_LABELS KEEP
+ALWAYS_INLINE void NAME(fold_labels)(tally_monoid m, const E_T *x, const uint32_t *labels, const uint64_t *places,
+                                     size_t n, uint64_t index, A_T *acc) {
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t place = places ? places[i] : index + i;
+        acc[labels[i]] = NAME(combine)(m, acc[labels[i]], NAME(lift)(m, LOAD_ONE(x + i), (int64_t)place));
+    }
+}
+#endif
+
 #ifdef FOLD_COLUMNS
 ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, size_t rows, size_t width, size_t stride,
                                       uint64_t index, A_T *restrict acc) {
@@ -231,6 +245,12 @@ ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, siz
         (void)context, (void)y;                                                                                        \
         NAME(fold_segments)(TALLY_MONOID_##name, PASTE4(fold_values_, CLASS, _, name), x, offsets, count, acc);        \
     }                                                                                                                  \
+    FOR_LABELS(static void PASTE4(fold_labels_, CLASS, _, name)(                                                       \
+        const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,                        \
+        const uint64_t *places, size_t n, uint64_t index, void *acc) {                                                 \
+        (void)context, (void)y;                                                                                        \
+        NAME(fold_labels)(TALLY_MONOID_##name, x, labels, places, n, index, acc);                                      \
+    })                                                                                                                 \
     static void PASTE4(fold_columns_, CLASS, _, name)(const tally_cpu_context *context, const void *x, const void *y,  \
                                                       size_t rows, size_t width, size_t stride, uint64_t index,        \
                                                       void *acc) {                                                     \
@@ -256,7 +276,8 @@ ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, siz
         .fold = PASTE4(fold_, CLASS, _, name),                                                                         \
         .fold_rows = PASTE4(fold_rows_, CLASS, _, name),                                                               \
         .fold_segments = PASTE4(fold_segments_, CLASS, _, name),                                                       \
-        .fold_columns = PASTE4(fold_columns_, CLASS, _, name),                                                         \
+        FOR_LABELS(.fold_labels = PASTE4(fold_labels_, CLASS, _, name), ).fold_columns =                               \
+            PASTE4(fold_columns_, CLASS, _, name),                                                                     \
         .prefixes = PASTE4(prefixes_, CLASS, _, name),                                                                 \
         .combine = PASTE4(combine_, CLASS, _, name),                                                                   \
     };
@@ -271,6 +292,7 @@ ALWAYS_INLINE void NAME(fold_columns)(tally_monoid m, const E_T *restrict x, siz
 #undef FOLD_FEW
 #undef FOLD_COLUMNS
 #undef PREFIXES
+#undef FOR_LABELS
 #undef FOR_C2
 #undef FOR_C3
 #undef FOR_C4

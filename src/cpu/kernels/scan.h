@@ -173,53 +173,68 @@ ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, const E_T *x, size_t rows, s
 }
 
 /* One row, of which before[] is combined into each element and becomes the result. The last vector overlaps the one
- * before it, so it is computed before any of them is stored. */
+ * before it, so it is computed before any of them is stored, from values of its own: a vector that is loaded from two
+ * stores waits for both (29 columns of i8: 5.3 ns a row so, 2.4 with these). */
 ALWAYS_INLINE void NAME(scan_column_row_)(tally_monoid m, const E_T *x, size_t width, bool exclusive, L_T *before,
-                                          L_T *out) {
+                                          L_V *last_before, O_T *out) {
     if (width < LANES) {
         for (size_t j = 0; j < width; j++) {
             NOT_IN_VECTORS(j);
             const L_T was = before[j];
             before[j] = NAME(scan_combine_one_)(m, was, LOAD_ONE(x + j));
-            out[j] = exclusive ? was : before[j];
+            memcpy(out + j, exclusive ? &was : before + j, sizeof was);
         }
         return;
     }
     const size_t last = width - LANES;
-    L_V last_was, was;
-    memcpy(&last_was, before + last, sizeof last_was);
-    const L_V last_after = NAME(scan_combine_)(m, last_was, LOAD(x + last));
+    L_V was;
+    const L_V last_was = *last_before, last_after = NAME(scan_combine_)(m, last_was, LOAD(x + last));
     for (size_t j = 0; j < last; j += LANES) {
         memcpy(&was, before + j, sizeof was);
         const L_V after = NAME(scan_combine_)(m, was, LOAD(x + j));
         memcpy(before + j, &after, sizeof after);
         memcpy(out + j, exclusive ? &was : &after, sizeof after);
     }
-    memcpy(before + last, &last_after, sizeof last_after);
+    *last_before = last_after;
     memcpy(out + last, exclusive ? &last_was : &last_after, sizeof last_after);
 }
 
-/* Rows of at least a vector: tiles that stay in the first-level cache with their running values, with as many rows as
- * the buffer has room for, if the rows are neighbours. */
+/* A tile of columns whose running values stay in the first-level cache. Output that is streamed goes through a buffer,
+ * as many rows at a time as it has room for, if the rows are neighbours. */
+ALWAYS_INLINE void NAME(scan_column_tile_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                           tally_cpu_scan_options how, A_T *acc, O_T *out) {
+    L_T narrowed[NAME(BUFFER_)], buffer[NAME(BUFFER_)];
+    L_T *const before = sizeof(A_T) == sizeof(L_T) ? (L_T *)acc : narrowed;
+    L_V last_before = {0};
+    const size_t last = width < LANES ? 0 : width - LANES;
+    const size_t most = !how.stream ? rows : width == stride ? NAME(BUFFER_) / width : 1;
+    for (size_t j = 0; sizeof(A_T) != sizeof(L_T) && j < width; j++)
+        before[j] = (L_T)acc[j];
+    if (width >= LANES)
+        memcpy(&last_before, before + last, sizeof last_before);
+    for (size_t done = 0; done < rows; done += most) {
+        const size_t block = rows - done < most ? rows - done : most;
+        const size_t at = (how.reverse ? rows - done - block : done) * stride;
+        O_T *const to = how.stream ? (O_T *)buffer : out + at;
+        for (size_t k = 0; k < block; k++) {
+            const size_t row = how.reverse ? block - 1 - k : k;
+            NAME(scan_column_row_)
+            (m, x + at + row * stride, width, how.exclusive, before, &last_before, to + row * stride);
+        }
+        if (how.stream)
+            stream_bytes(out + at, buffer, block * width * sizeof *buffer);
+    }
+    if (width >= LANES)
+        memcpy(before + last, &last_before, sizeof last_before);
+    for (size_t j = 0; sizeof(A_T) != sizeof(L_T) && j < width; j++)
+        acc[j] = (A_T)before[j];
+}
+
 ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
                                             tally_cpu_scan_options how, A_T *acc, O_T *out) {
-    L_T before[NAME(BUFFER_)], buffer[NAME(BUFFER_)];
     for (size_t first = 0; first < width; first += NAME(BUFFER_)) {
-        size_t tile = width - first < NAME(BUFFER_) ? width - first : (size_t)NAME(BUFFER_);
-        size_t most = tile == stride ? NAME(BUFFER_) / tile : 1;
-        for (size_t j = 0; j < tile; j++)
-            before[j] = (L_T)acc[first + j];
-        for (size_t done = 0; done < rows; done += most) {
-            size_t block = rows - done < most ? rows - done : most;
-            size_t at = (how.reverse ? rows - done - block : done) * stride + first;
-            for (size_t k = 0; k < block; k++) {
-                size_t row = how.reverse ? block - 1 - k : k;
-                NAME(scan_column_row_)(m, x + at + row * stride, tile, how.exclusive, before, buffer + row * tile);
-            }
-            NAME(write_out_)(how.stream, out + at, buffer, block * tile);
-        }
-        for (size_t j = 0; j < tile; j++)
-            acc[first + j] = (A_T)before[j];
+        const size_t tile = width - first < NAME(BUFFER_) ? width - first : (size_t)NAME(BUFFER_);
+        NAME(scan_column_tile_)(m, x + first, rows, tile, stride, how, acc + first, out + first);
     }
 }
 

@@ -179,6 +179,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define C0         f64
 #define C1         f64
 #define FAST_FOLD  "cpu/kernels/logsumexp.h"
+#define SORTS_LABELS
 #include "cpu/kernels/pairs.h"
 #endif
 
@@ -190,6 +191,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define C2         f64
 #define C3         f64
 #define FAST_FOLD  "cpu/kernels/moments.h"
+#define SORTS_LABELS
 #include "cpu/kernels/pairs.h"
 
 #if ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
@@ -202,6 +204,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define C3         f64
 #define C4         f64
 #define FAST_FOLD  "cpu/kernels/higher_moments.h"
+#define SORTS_LABELS
 #include "cpu/kernels/pairs.h"
 
 #define CLASS      FLOATS6
@@ -214,6 +217,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define C4         f64
 #define C5         f64
 #define FAST_FOLD  "cpu/kernels/higher_moments.h"
+#define SORTS_LABELS
 #include "cpu/kernels/pairs.h"
 
 #endif

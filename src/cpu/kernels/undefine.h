@@ -18,6 +18,7 @@
 #undef FAST_ROWS
 #undef FAST_FOLD
 #undef FAST_COLUMNS
+#undef SORTS_LABELS
 #undef EXTREMA
 #undef STRICTLY
 #undef IS_STRICT

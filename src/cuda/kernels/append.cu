@@ -63,19 +63,19 @@ struct lanes {
     }
 };
 #else
-/* A lane for each element of a vector. */
+/* A lane for each element of a vector, or one. */
 struct lanes {
-    enum { LIMIT = LANE_LIMIT };
-    running<lane_t> lane[VECTOR];
+    enum { LIMIT = LANE_LIMIT, LANES = IS_LARGE ? 1 : VECTOR };
+    running<lane_t> lane[LANES];
 
     template <int Count> void prepare(const in_t *) {}
     void add(int k, value_t x, value_t y, uint64 index) {
-        lane[k].append(x, y, index);
+        lane[k % LANES].append(x, y, index);
     }
     acc_t take() {
         acc_t acc = widen(lane[0].sum());
 #pragma unroll
-        for (int k = 1; k < VECTOR; k++)
+        for (int k = 1; k < LANES; k++)
             acc = combine(acc, widen(lane[k].sum()));
         *this = lanes();
         return acc;
@@ -86,7 +86,7 @@ struct lanes {
 /* Adds a vector of elements (and of the second input's, if there is one) that lanes are prepared for. 'index' is that
  * of the first. */
 inline void add_prepared(lanes &l, const in_t *x, const in_t *y, uint64 index) {
-#pragma unroll
+#pragma unroll IS_LARGE ? 1 : VECTOR
     for (int k = 0; k < VECTOR; k++)
         l.add(k, value_of(x[k]), HAS_SECOND ? value_of(y[k]) : value_t(0), index + k);
 }

@@ -70,7 +70,7 @@ inline void fold_groups(acc_t *spots, uint32 panel, uint32 groups) {
         for (uint32 i = threadIdx.x; i < wholes * panel; i += BLOCK) {
             const uint32 group = i / panel * AT_ONCE * d, at = group * panel + i % panel;
             acc_t acc = spots[at];
-#pragma unroll
+#pragma unroll IS_LARGE ? 1 : AT_ONCE
             for (uint32 k = 1; k < AT_ONCE; k++)
                 if (group + k * d < groups)
                     acc = combine(acc, spots[at + k * d * panel]);

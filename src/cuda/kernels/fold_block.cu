@@ -3,7 +3,7 @@ template <int Threads = BLOCK> inline acc_t fold_block(acc_t acc) {
     __shared__ alignas(16) uint8 memory[Threads / WARP * sizeof(acc_t)];
     acc_t *of_warp = (acc_t *)memory;
     int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-#pragma unroll
+#pragma unroll IS_LARGE ? 1 : 5
     for (int d = 1; d < WARP; d *= 2) {
         acc_t next = from_above(acc, d);
         if ((lane & (2 * d - 1)) == 0)

@@ -8,6 +8,7 @@
  * compiler would otherwise take too many registers for four. */
 enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
 
+/* Aligned: all rows begin with a whole vector. Any rows take more registers, so they have a kernel of their own. */
 template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
     wait_for_last();
     let_next_start();
@@ -18,12 +19,4 @@ template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
         else if (threadIdx.x == 0)
             give(p.to, number, acc);
     }
-}
-
-/* Rows that all begin with a whole vector; and any rows, which take more registers. */
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce(reduce_args p) {
-    reduce_rows<true>(p);
-}
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_A_PROCESSOR) reduce_across(reduce_args p) {
-    reduce_rows<false>(p);
 }

@@ -55,7 +55,7 @@ template <bool Aligned, int Threads, int Unroll> inline void add_step(const row 
 }
 
 inline void add_singles(const row &r, uint64 from, uint64 to, lanes &l) {
-#pragma unroll
+#pragma unroll IS_LARGE ? 1 : VECTOR
     for (int k = 0; k < VECTOR; k++)
         if (from + k < to) {
             const in_t x = load(r.x + from + k);

@@ -1,7 +1,7 @@
 /* Reductions of many short rows that are whole vectors of 16 bytes: 2^lane_bits threads of a warp share a row and read
  * it directly, without shared memory. */
 
-enum { ROW_LOADS = 4 /* vectors that a thread has on their way at a time */ };
+enum { ROW_LOADS = IS_LARGE ? 1 : 4 /* vectors that a thread has on their way at a time */ };
 
 /* The elements of 'from' that begin with element 'at' of the row. */
 inline void load_vector_of(const row &r, const in_t *from, uint32 at, in_t *to) {

@@ -79,7 +79,7 @@ struct staged_tile {
 /* Rows [row, end) of a column that starts at element 'at' of the tile. They are few enough for one lane. */
 template <bool Rows> inline acc_t fold_part(const slabs_args &p, const staged_tile &s, uint32 at, uint32 row, uint32 end) {
     running<lane_t> sum;
-#pragma unroll 4
+#pragma unroll IS_LARGE ? 1 : 4
     for (; row < end; row++) {
         uint32 e = at + row * (Rows ? 1 : p.inner);
         in_t x = *(const in_t *)staged_at(s.x, (s.shift_x + e) * (uint32)sizeof(in_t));

@@ -1,0 +1,141 @@
+/* labels.c: tally labels. A result may need any element, so values and labels are held whole in memory. Labels are
+ * looked at before the run: without --groups the largest one says how many groups there are.
+ *
+ * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+
+#include "number.h"
+#include "options.h"
+#include "work.h"
+#include "wrap.h"
+
+typedef struct labelled {
+    work w;
+    tally_plan *plan;
+    wrap second;
+    buffer x, labels, results;
+    uint64_t groups;
+} labelled;
+
+static int check_inputs(const work *w) {
+    if (number_is_float(w->y.dtype) && w->y.count != 0)
+        return fault_data(w->f, "%s: labels must be integers, and these are %s", w->y.name,
+                          tally_dtype_name(w->y.dtype));
+    if (w->x.rank > 1 || w->y.rank > 1)
+        return fault_data(w->f, "%s: has %d dimensions; labels takes arrays of one",
+                          w->x.rank > 1 ? w->x.name : w->y.name, w->x.rank > 1 ? w->x.rank : w->y.rank);
+    return 0;
+}
+
+/* Both inputs' numbers of elements, which must be the same. */
+static int find_counts(work *w) {
+    int code = input_make_seekable(&w->x, w->f);
+    if (code == 0)
+        code = input_make_seekable(&w->y, w->f);
+    if (code == 0 && w->x.count != w->y.count)
+        return fault_data(w->f, "%s has %llu values and %s has %llu labels; there must be one label per value",
+                          w->x.name, (unsigned long long)w->x.count, w->y.name, (unsigned long long)w->y.count);
+    return code;
+}
+
+/* Label number 'index', which is not in 0 .. groups - 1. */
+static int refuse_label(const labelled *l, uint64_t index, int64_t label) {
+    const work *const w = &l->w;
+    if (label < 0)
+        return fault_data(w->f, "%s: label %llu is %lld; groups are numbered from 0 (--skip-bad leaves it out)",
+                          w->y.name, (unsigned long long)index, (long long)label);
+    return fault_data(w->f, "%s: label %llu is %lld, and there are %llu groups (--skip-bad leaves it out)", w->y.name,
+                      (unsigned long long)index, (long long)label, (unsigned long long)l->groups);
+}
+
+/* Reads the labels as i64 and counts the groups. */
+static int read_labels(labelled *l) {
+    work *const w = &l->w;
+    const options *const o = w->o;
+    const size_t size = w->y.element_bytes;
+    int64_t *const labels = l->labels.host, most = -1;
+    unsigned char raw[4096 * sizeof(uint64_t)];
+    l->groups = (uint64_t)o->groups;
+    for (uint64_t at = 0, n; at < w->y.count; at += n) {
+        n = w->y.count - at < 4096 ? w->y.count - at : 4096;
+        const int code = input_read_exactly(&w->y, raw, (size_t)n, w->f);
+        for (uint64_t i = 0; code == 0 && i < n; i++) {
+            int64_t *const label = &labels[at + i];
+            if (!number_to_i64(w->y.dtype, raw + i * size, label)) {
+                if (!o->skip_bad)
+                    return fault_data(w->f, "%s: label %llu does not fit i64", w->y.name, (unsigned long long)(at + i));
+                *label = -1;
+            }
+            const bool is_bad = *label < 0 || (o->groups_given && *label >= o->groups);
+            if (is_bad && !o->skip_bad)
+                return refuse_label(l, at + i, *label);
+            most = *label > most ? *label : most;
+        }
+        if (code != 0)
+            return code;
+    }
+    if (!o->groups_given)
+        l->groups = (uint64_t)(most + 1);
+    return buffer_to_device(w, &l->labels, (size_t)w->y.count * sizeof *labels);
+}
+
+static int read_values(labelled *l) {
+    work *const w = &l->w;
+    const int code = input_read_exactly(&w->x, l->x.host, (size_t)w->x.count, w->f);
+    return code != 0 ? code : buffer_to_device(w, &l->x, (size_t)w->x.count * w->x.element_bytes);
+}
+
+static int read_all(labelled *l) {
+    work *const w = &l->w;
+    int code;
+    if ((code = buffer_make(w, &l->labels, w->y.count * sizeof(int64_t))) != 0 || (code = read_labels(l)) != 0 ||
+        (code = buffer_make(w, &l->x, w->x.count * w->x.element_bytes)) != 0)
+        return code;
+    return read_values(l);
+}
+
+static int run_all(labelled *l) {
+    work *const w = &l->w;
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape = (tally_shape){1, w->x.count, 1, l->groups};
+    args.x = l->x.device;
+    args.labels = l->labels.device;
+    args.out = l->results.device;
+    args.out_bytes = (size_t)l->groups * work_result_bytes(w);
+    int code;
+    if ((code = work_check(w, w->x.name, tally_run(l->plan, &args, TALLY_SYNCHRONOUS))) != 0 ||
+        (code = wrap_run(w, &l->second, &args)) != 0 || (code = buffer_to_host(w, &l->results, args.out_bytes)) != 0 ||
+        (code = wrap_check(w, &l->second, l->results.host, (size_t)l->groups, 0)) != 0)
+        return code;
+    return work_write(w, 0, l->results.host, (size_t)l->groups);
+}
+
+static int run(labelled *l, const options *o, fault *f) {
+    work *const w = &l->w;
+    const unsigned flags = o->skip_bad ? TALLY_SKIP_BAD_LABELS : 0;
+    int code;
+    if ((code = work_open(w, o, f)) != 0 || (code = check_inputs(w)) != 0 ||
+        (code = work_plan(w, TALLY_LABELS, TALLY_REDUCE, flags, &l->plan)) != 0 || (code = find_counts(w)) != 0 ||
+        (code = read_all(l)) != 0 ||
+        (code = wrap_open(w, &l->second, TALLY_LABELS, TALLY_REDUCE, flags, l->groups)) != 0 ||
+        (code = buffer_make(w, &l->results, l->groups * work_result_bytes(w))) != 0 ||
+        (code = work_open_output(w, 1, &l->groups, false, false)) != 0 || (code = run_all(l)) != 0)
+        return code;
+    return work_finish(w, TALLY_REDUCE, TALLY_LABELS, w->x.count);
+}
+
+int command_labels(int argc, char **argv, fault *f) {
+    static options o;
+    static labelled l;
+    int code = options_parse(&o, COMMAND_LABELS, argc, argv, f);
+    if (code != 0 || o.help)
+        return code != 0 ? code : options_help(COMMAND_LABELS, f);
+    code = run(&l, &o, f);
+    tally_plan_destroy(l.plan);
+    wrap_close(&l.w, &l.second);
+    buffer_free(&l.w, &l.x);
+    buffer_free(&l.w, &l.labels);
+    buffer_free(&l.w, &l.results);
+    work_close(&l.w);
+    return code;
+}
