@@ -63,7 +63,8 @@ static void rounding_to_f16_is_the_compilers(void **state) {
     (void)state;
     uint64_t random = 2;
     for (int k = 0; k < 200000; k++) {
-        double d = ldexp(random_normal(&random), (int)random_below(&random, 44) - 26);
+        const int exponent = (int)random_below(&random, 44) - 26;
+        double d = ldexp(random_normal(&random), exponent);
         assert_true((double)round_to(TALLY_F16, d) == (double)(_Float16)d);
     }
 }

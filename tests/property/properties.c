@@ -32,7 +32,8 @@ static void each_round(void **state, void (*law)(round_state *)) {
         r.n = random_below(&r.random, 3) ? 1 + random_below(&r.random, 3000)
                                          : round_sizes[random_below(&r.random, COUNT_OF(round_sizes))];
         for (size_t k = 0; k < r.n; k++) {
-            integers[k] = (int64_t)random_bits(&r.random) >> random_below(&r.random, 60);
+            integers[k] = (int64_t)random_bits(&r.random);
+            integers[k] >>= random_below(&r.random, 60);
             doubles[k] = random_normal(&r.random);
             floats[k] = (float)((int)random_below(&r.random, 7) - 3);
         }
@@ -348,7 +349,8 @@ static void x_with_minus_x_round(round_state *r) {
 
 /* A constant sequence has no variance to speak of, and its mean is itself. */
 static void constants_round(round_state *r) {
-    double constant = ldexp(1 + random_unit(&r->random), (int)random_below(&r->random, 60) - 30), mean, variance, sum;
+    const int exponent = (int)random_below(&r->random, 60) - 30;
+    double constant = ldexp(1 + random_unit(&r->random), exponent), mean, variance, sum;
     for (size_t k = 0; k < r->n; k++)
         double_others[k] = constant;
     tally_desc desc = describe(TALLY_MEAN, TALLY_REDUCE, TALLY_F64);

@@ -10,6 +10,7 @@
 enum {
     NAME(BLOCK) = 4096,
     NAME(STRIP) = 256,    /* rows of columns */
+    NAME(ROWS) = 32,      /* of them, added one by one; their sums are added then */
     NAME(PREFIXES) = 128, /* elements of a block of prefixes, at most */
     NAME(FIRST) = 8       /* and of the first */
 };
@@ -45,10 +46,16 @@ ALWAYS_INLINE s_f64 NAME(shift_for)(A_T acc, const E_T *x, size_t n, size_t stri
 ALWAYS_INLINE A_T NAME(fold_apart)(tally_monoid m, const E_T *x, size_t n, size_t stride, s_f64 shift) {
     for (int pass = 0;; pass++) {
         s_f64 sum = 0, squares = 0;
-        for (size_t i = 0; i < n; i++) {
-            const s_f64 d = LOAD_ONE(x + i * stride) - shift;
-            sum += d;
-            squares += d * d;
+        for (size_t i = 0; i < n;) {
+            const size_t end = n - i < NAME(ROWS) ? n : i + NAME(ROWS);
+            s_f64 sum_of_rows = 0, squares_of_rows = 0;
+            for (; i < end; i++) {
+                const s_f64 d = LOAD_ONE(x + i * stride) - shift;
+                sum_of_rows += d;
+                squares_of_rows += d * d;
+            }
+            sum += sum_of_rows;
+            squares += squares_of_rows;
         }
         const A_T acc = NAME(of_sums)((s_f64)n, 1 / (s_f64)n, shift, sum, squares);
         if (NAME(overflows)(squares))
@@ -167,7 +174,10 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
 #define LOAD_F64(p) PASTE2(load_f64_from_, ELEMENT)(p)
 
 /* As many columns as 'vectors' have lanes, and few enough rows that those that must be passed twice are in the second
- * cache still. 'vectors' is a constant where this is inlined. */
+ * cache still. 'vectors' is a constant where this is inlined.
+ *
+ * With 256 rows added one by one, the variance of N(1e9, 1) was wrong by up to 103 units of rounding (2^-53 of itself),
+ * and by 51 with 78 rows, where log n allows 38. By 32 rows the most in 60,000 columns is 13, and 23 at N(0, 1). */
 ALWAYS_INLINE void NAME(fold_strip)(tally_monoid m, const E_T *x, size_t rows, size_t stride, int vectors, A_T *acc) {
     enum { LANES = LANES_OF(s_f64), STRIP_AHEAD = 1024 };
     const s_f64 n = (s_f64)rows, share = 1 / n;
@@ -184,25 +194,38 @@ ALWAYS_INLINE void NAME(fold_strip)(tally_monoid m, const E_T *x, size_t rows, s
         else
             shift[v] = 0.25 * LOAD_F64(first) + 0.25 * LOAD_F64(first + stride) + 0.25 * LOAD_F64(first + 2 * stride) +
                        0.25 * LOAD_F64(first + 3 * stride);
-        sum[v] = squares[v] = (v_f64){0};
     }
-    for (size_t r = 0; r < rows; r++) {
-        /* The processor does not see that the next strips continue each row: four rows took 2.2 ns a value without. */
-        fetch_bytes((const char *)(x + r * stride) + STRIP_AHEAD, (size_t)vectors * LANES * sizeof(E_T));
+    UNROLL_8 for (int v = 0; v < vectors; v++) sum[v] = squares[v] = (v_f64){0};
+    for (size_t r = 0; r < rows;) {
+        const size_t end = rows - r < NAME(ROWS) ? rows : r + NAME(ROWS);
+        v_f64 sum_of_rows[4], squares_of_rows[4];
+        UNROLL_8 for (int v = 0; v < vectors; v++) sum_of_rows[v] = squares_of_rows[v] = (v_f64){0};
+        for (; r < end; r++) {
+            /* The processor does not see that the next strips continue each row: four rows took 2.2 ns a value
+             * without. */
+            fetch_bytes((const char *)(x + r * stride) + STRIP_AHEAD, (size_t)vectors * LANES * sizeof(E_T));
+            UNROLL_8 for (int v = 0; v < vectors; v++) {
+                const v_f64 d = LOAD_F64(x + r * stride + v * LANES) - shift[v];
+                sum_of_rows[v] += d;
+                squares_of_rows[v] = add_product_f64(squares_of_rows[v], d, d);
+            }
+        }
         UNROLL_8 for (int v = 0; v < vectors; v++) {
-            const v_f64 d = LOAD_F64(x + r * stride + v * LANES) - shift[v];
-            sum[v] += d;
-            squares[v] = add_product_f64(squares[v], d, d);
+            sum[v] += sum_of_rows[v];
+            squares[v] += squares_of_rows[v];
         }
     }
-    for (int v = 0; v < vectors; v++)
+    for (int v = 0; v < vectors; v++) {
+        const v_f64 off = sum[v] * share, rest = squares[v] - sum[v] * off;
+        const v_f64 m2 = (v_f64)((v_i64)rest & ~(v_i64)(rest < 0));
         for (int l = 0; l < (int)LANES; l++) {
             const int j = v * LANES + l;
-            A_T own = NAME(of_sums)(n, share, shift[v][l], sum[v][l], squares[v][l]);
+            A_T own = {n, shift[v][l], off[l], m2[l]};
             if (NAME(overflows)(squares[v][l]) || !NAME(is_near)(squares[v][l], own))
                 own = NAME(fold_apart)(m, x + j, rows, stride, own.c1 + own.c2);
             acc[j] = acc[j].c0 == 0 ? own : NAME(combine)(m, acc[j], own);
         }
+    }
 }
 
 ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
