@@ -73,6 +73,7 @@ int nvrtcCompileProgram(program *made, int count, const char *const *options) {
     usleep((useconds_t)state.milliseconds * 1000);
     if (error)
         snprintf(made->log, sizeof made->log, "tally.cu(1): error: %.100s as it was told", error);
+    strcpy(made->code, "\177ELF");
     for (int k = 0; k < count; k++)
         strncat(made->code, options[k], sizeof made->code - strlen(made->code) - 1);
     strncat(made->code, made->source, sizeof made->code - strlen(made->code) - 1);

@@ -260,17 +260,21 @@ __attribute__((noinline)) static void leave_on_the_stack(int byte) {
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
+static void make_plan(tally_op op, tally_form form, tally_grouping grouping) {
+    tally_desc desc = describe(op, form, TALLY_F32);
+    tally_plan *plan;
+    desc.grouping = grouping;
+    assert_ok(tally_plan_create(device, &desc, &plan));
+    tally_plan_destroy(plan);
+}
+
 static void make_plans(int byte) {
     static const tally_op ops[] = {TALLY_SUM, TALLY_ARGMAX, TALLY_VAR};
     for (size_t op = 0; op < COUNT_OF(ops); op++)
-        for (int grouping = 0; grouping < TALLY_GROUPING_COUNT; grouping++)
+        for (int grouping = TALLY_ALL_VALUES; grouping <= TALLY_KEYS; grouping++)
             for (int form = TALLY_REDUCE; form <= TALLY_INCLUSIVE_SCAN; form++) {
-                tally_desc desc = describe(ops[op], (tally_form)form, TALLY_F32);
-                tally_plan *plan;
-                desc.grouping = (tally_grouping)grouping;
                 leave_on_the_stack(byte);
-                assert_ok(tally_plan_create(device, &desc, &plan));
-                tally_plan_destroy(plan);
+                make_plan(ops[op], (tally_form)form, (tally_grouping)grouping);
             }
 }
 
@@ -283,6 +287,25 @@ static void kernels_of_computations_are_found_on_disk(void **state) {
     open_again();
     make_plans(0xee);
     assert_int_equal(compiler->compilations, once);
+}
+
+/* With what the build's own program makes of them. */
+static void the_commonest_computations_are_prebuilt(void **state) {
+    char command[2 * PATH_MAX];
+    snprintf(command, sizeof command, "'%s' '%s' 90", PREBUILD, (const char *)*state);
+    assert_int_equal(system(command), 0);
+    setenv("TALLY_CACHE", "0", 1);
+    setenv("TALLY_PREBUILT_DIR", *state, 1);
+    for (int grouping = TALLY_ALL_VALUES; grouping <= TALLY_KEYS; grouping++) {
+        make_plan(TALLY_SUM, TALLY_REDUCE, (tally_grouping)grouping);
+        make_plan(TALLY_ARGMAX, TALLY_REDUCE, (tally_grouping)grouping);
+    }
+    make_plan(TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_ALL_VALUES);
+    make_plan(TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_AXIS);
+    assert_int_equal(compiler->compilations, 0);
+    make_plan(TALLY_PROD, TALLY_REDUCE, TALLY_ALL_VALUES);
+    assert_true(compiler->compilations > 0);
+    unsetenv("TALLY_PREBUILT_DIR");
 }
 
 /* ---- several sources ---- */
@@ -451,6 +474,7 @@ int main(void) {
         ON_A_DEVICE(of_many_threads_one_compiles),
         ON_A_DEVICE(of_many_threads_none_waits_for_a_failure),
         ON_A_DEVICE(kernels_of_computations_are_found_on_disk),
+        ON_A_DEVICE(the_commonest_computations_are_prebuilt),
         ON_A_DEVICE(several_are_compiled_side_by_side),
         ON_A_DEVICE(on_the_calling_thread_if_there_is_to_be_one),
         ON_A_DEVICE(on_the_calling_thread_if_there_is_one_core),
