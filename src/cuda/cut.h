@@ -22,7 +22,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_PANELS,     /* panels.cu */
     TALLY_CUDA_SCAN_SLABS, /* scan_slabs.cu */
     TALLY_CUDA_NARROW,     /* scan_narrow.cu */
-    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
+    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu */
     TALLY_CUDA_EXACT       /* exact.cu */
 } tally_cuda_path;
 
@@ -98,7 +98,8 @@ typedef struct tally_cuda_cut {
             uint64_t tiles;
             uint64_t chunks;
             uint64_t chunk;  /* tiles of a chunk, which one block, or one warp, takes */
-            uint64_t blocks; /* in waves: all resident together */
+            uint64_t blocks; /* that mark runs */
+            uint64_t marked; /* strips of a warp of theirs */
             unsigned few;    /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {
@@ -110,11 +111,12 @@ typedef struct tally_cuda_cut {
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t control;  /* a tally_cuda_control */
     size_t entries;  /* the values that blocks exchange while they run */
-    size_t told;     /* NARROW: the tellers' sums */
-    size_t bits;     /* of segments: where they begin; 0: none */
+    size_t told;     /* NARROW: the tellers' sums. GROUPS by keys: the heads of each block that marks runs */
+    size_t bits;     /* where segments or runs begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
     size_t first;    /* GROUPS by segments: the first one of each tile or chunk */
     size_t heads;    /* GROUPS by keys: the heads of each tile */
+    size_t ranks;    /* GROUPS by keys: of each strip */
     size_t zeroed_bytes;
     size_t bytes;
 } tally_cuda_cut;

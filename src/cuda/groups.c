@@ -8,7 +8,9 @@ enum {
     LOOKS = 16,            /* offsets, or keys, that a thread reads if there are many */
     LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
-    TILES_A_GROUP = 32, /* as in fold_runs.cu, with two words each */
+    STRIP = 1 << 10,       /* elements, as in runs.cu */
+    MARKERS = 16,          /* warps of a block of mark_runs.cu */
+    MARKING_BLOCKS = 2,    /* a processor, of mark_runs.cu */
 
     /* in one launch */
     FEW_OF_BLOCK = 1 << 12,   /* elements and segments, by one block */
@@ -43,37 +45,35 @@ static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shap
     cut->partials = tally_cuda_place(cut, (cut->folds.chunks + 1) * sizes->cut_bytes);
 }
 
-static void cut_for_waves(const tally_cuda_sizes *sizes, uint64_t resident, tally_cuda_cut *cut) {
-    const uint64_t tiles = cut->folds.tiles, blocks = least(tiles, resident);
-    const uint64_t waves = least(sizes->wave.waves, divide_up(tiles, blocks));
-    cut->folds.chunk = 1;
-    cut->folds.chunks = tiles;
-    cut->folds.blocks = blocks;
-    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    cut->entries = tally_cuda_place(cut, waves * blocks * 2 * sizeof(uint32_t));
-    cut->zeroed_bytes = cut->bytes;
-    cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
-    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
-}
-
-static void cut_for_blocks(bool keys, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
-    cut->folds.chunk = keys ? 1 : divide_up(tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
+    cut->folds.chunk = divide_up(tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
     cut->folds.chunks = divide_up(tiles, cut->folds.chunk);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    if (!keys)
-        cut->zeroed_bytes = cut->bytes;
-    *(keys ? &cut->heads : &cut->first) =
-        tally_cuda_place(cut, (tiles + (keys ? 2 * divide_up(tiles, TILES_A_GROUP) : 0)) * sizeof(uint64_t));
-    if (keys) /* blocks read each other's number of heads while they run */
-        cut->zeroed_bytes = cut->bytes;
+    cut->zeroed_bytes = cut->bytes;
+    cut->first = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);
+}
+
+static void cut_runs(const tally_cuda_device *device, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+    const uint64_t tiles = cut->folds.tiles, strips = tiles * (sizes->fold_tile / STRIP);
+    const uint64_t blocks = (uint64_t)device->multiprocessors * MARKING_BLOCKS;
+    cut->folds.marked = divide_up(strips, blocks * MARKERS);
+    cut->folds.blocks = divide_up(strips, cut->folds.marked * MARKERS);
+    cut->folds.chunk = 1;
+    cut->folds.chunks = tiles;
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    cut->bits = tally_cuda_place(cut, strips * STRIP / 8);
+    cut->ranks = tally_cuda_place(cut, strips * sizeof(uint32_t));
+    cut->told = tally_cuda_place(cut, cut->folds.blocks * sizeof(uint64_t));
+    cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
+    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
 }
 
 /* Whether one launch reduces all. */
 static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
-    if (sizes->folds_in_waves || tiles > blocks)
+    if (tiles > blocks)
         return false;
     cut->folds.few = (unsigned)tiles;
     cut->folds.chunk = 1;
@@ -94,7 +94,7 @@ static bool cut_few_segments(unsigned blocks, const tally_shape *shape, tally_cu
 }
 
 void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                           uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
+                           const tally_shape *shape, tally_cuda_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (keys && !shape->extent)
         return;
@@ -104,12 +104,12 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
     if (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut))
         return;
-    if (sizes->folds_by_warps)
+    if (keys)
+        cut_runs(device, sizes, cut);
+    else if (sizes->folds_by_warps)
         cut_for_warps(sizes, shape, cut);
-    else if (sizes->folds_in_waves)
-        cut_for_waves(sizes, resident, cut);
     else
-        cut_for_blocks(keys, sizes, cut);
+        cut_for_blocks(sizes, cut);
 }
 
 /* ---- launching ---- */
@@ -180,19 +180,6 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     return status;
 }
 
-static tally_status start_runs(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
-    static const char what[] = "launching a reduction of runs";
-    const tally_cuda_plan *plan = l->plan;
-    if (!plan->sizes.folds_in_waves)
-        return start(l, plan->kernels.fold_runs, args->tiles, args, what);
-    const tally_cuda_grid grid = {.x = l->cut->folds.blocks,
-                                  .threads = plan->sizes.wave.threads,
-                                  .shared = plan->sizes.wave.shared,
-                                  .is_together = true};
-    return tally_cuda_enqueue(l, plan->kernels.fold_runs_in_waves, grid, args, what);
-}
-
-/* An output that may be too small must stay untouched, so the runs are counted first. */
 static tally_status launch_runs(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
@@ -211,24 +198,23 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
                                    .cuts = l->workspace + cut->partials,
                                    .heads = l->workspace + cut->heads,
                                    .told = l->workspace + cut->control,
-                                   .entries = l->workspace + cut->entries};
+                                   .bits = l->workspace + cut->bits,
+                                   .ranks = l->workspace + cut->ranks,
+                                   .totals = l->workspace + cut->told,
+                                   .marked = cut->folds.marked,
+                                   .markers = cut->folds.blocks};
     if (a->keys_out)
         args.room = least(args.room, a->keys_out_bytes / c->index_bytes);
+    tally_cuda_grid grid = {.x = cut->folds.few, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
     if (cut->folds.few) {
-        const tally_cuda_grid grid = {.x = cut->folds.few,
-                                      .threads = TALLY_CUDA_FOLD_BLOCK,
-                                      .cluster = cut->folds.few > 1 ? cut->folds.few : 0,
-                                      .starts_early = true};
-        args.is_alone = true;
-        return tally_cuda_enqueue(l, k->fold_runs, grid, &args, "launching a reduction of few elements by keys");
+        grid.cluster = cut->folds.few > 1 ? cut->folds.few : 0;
+        return tally_cuda_enqueue(l, k->fold_few_runs, grid, &args, "launching a reduction of few elements by keys");
     }
-    tally_status status = TALLY_OK;
-    if (args.room < args.n)
-        status = start(l, k->count_runs, blocks_for(l, divide_up(args.n, LOOKS)), &args, "launching the count of runs");
-    if (status == TALLY_OK && args.room < args.n)
-        status = start(l, k->refuse_more_runs, 1, &args, "launching the check of the output's size");
+    const tally_cuda_grid marks = {.x = cut->folds.blocks, .threads = MARKERS * 32, .starts_early = true};
+    tally_status status = tally_cuda_enqueue(l, k->mark_runs, marks, &args, "launching the search for runs");
+    grid.x = args.tiles;
     if (status == TALLY_OK)
-        status = start_runs(l, &args);
+        status = tally_cuda_enqueue(l, k->fold_runs, grid, &args, "launching a reduction of runs");
     if (status == TALLY_OK)
         status = start_fold_cuts(l, divide_up(args.chunks, TALLY_CUDA_FOLD_BLOCK), &args);
     return status;

@@ -72,21 +72,15 @@ static const char *const segments[] = {tally_cuda_kernels_offsets,
                                        tally_cuda_kernels_segment_ends,
                                        tally_cuda_kernels_fold_cuts,
                                        NULL};
-/* 500 ms */
-static const char *const waves[] = {RUNS,
-                                    tally_cuda_kernels_pipeline,
-                                    tally_cuda_kernels_fetch,
-                                    tally_cuda_kernels_stretch,
-                                    tally_cuda_kernels_wave_runs,
-                                    NULL};
-static const char *const runs[] = {RUNS,
-                                   tally_cuda_kernels_count_runs,
-                                   tally_cuda_kernels_fold_tile,
-                                   tally_cuda_kernels_fold_cuts,
-                                   tally_cuda_kernels_fold_runs,
-                                   NULL};
-/* 180 ms */
-static const char *const ends_of_runs[] = {RUNS, tally_cuda_kernels_count_runs, tally_cuda_kernels_fold_cuts, NULL};
+static const char *const runs[] = {RUNS, tally_cuda_kernels_fold_tile, tally_cuda_kernels_run_tiles,
+                                   tally_cuda_kernels_fold_runs, NULL};
+static const char *const few_runs[] = {RUNS,
+                                       tally_cuda_kernels_mark_runs,
+                                       tally_cuda_kernels_fold_tile,
+                                       tally_cuda_kernels_run_tiles,
+                                       tally_cuda_kernels_fold_cuts,
+                                       tally_cuda_kernels_few_runs,
+                                       NULL};
 
 /* ---- scans ---- */
 
@@ -204,9 +198,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, ends_of_warps);
         break;
     case TALLY_KEYS:
-        add(l, sizes->folds_in_waves ? waves : runs);
-        if (sizes->folds_in_waves)
-            add(l, ends_of_runs);
+        add(l, runs);
+        add(l, few_runs);
         break;
     default:
         if (sizes->has_clusters)

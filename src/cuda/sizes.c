@@ -119,7 +119,7 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
 enum {
     FOLD_SHARED = 16 << 10, /* bytes of a tile; of a reduction by segments two are in shared memory */
     FEW_CLUSTER = 8,        /* blocks of a cluster that reduces few elements: the most that every device takes */
-    MOST_ITEMS = 32         /* of a thread, half as many if it keeps long keys in registers */
+    MOST_ITEMS = 32         /* of a thread */
 };
 
 /* Whether elements, and what a lane keeps of them, have 4 bytes, from sm_90 on, where it was measured. */
@@ -139,30 +139,6 @@ static bool folds_by_warps(const tally_computation *c, int architecture) {
     return c->desc.grouping == TALLY_SEGMENTS && has_narrow_lanes(c, architecture);
 }
 
-/* Results are the values that lanes keep, in the elements' place; keys are read in whole vectors. */
-static bool folds_in_waves(const tally_computation *c, int architecture) {
-    if (c->desc.grouping != TALLY_KEYS || !has_narrow_lanes(c, architecture) || c->index_bytes < 4 ||
-        !tally_cuda_lowers_directly(c))
-        return false;
-    tally_cuda_accumulator t;
-    tally_cuda_accumulator_of(c, &t);
-    return strcmp(t.lane[0], tally_cuda_element_type(c->desc.out)) == 0;
-}
-
-/* wave_runs.cu's struct scratch and some to spare. */
-static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
-    enum { WARP = 32, TEAMS = 2, FINISHERS = 256, RING = 3 };
-    const unsigned tile = s->fold_tile, words = tile / WARP, of_keys = 2 * words * 4 + 64;
-    const unsigned place = round_up(tile * (unsigned)c->in_bytes + 16, 128);
-    const unsigned key_place = round_up(tile * (unsigned)c->index_bytes + 32, 128);
-    const unsigned rest = 1024 + RING * (place + 16);
-    s->wave.ring = RING;
-    s->wave.key_ring = (shared_limit(architecture) - rest) / (key_place + of_keys);
-    s->wave.shared = rest + s->wave.key_ring * (key_place + of_keys);
-    s->wave.waves = 2 * s->wave.key_ring + 1;
-    s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
-}
-
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
@@ -173,14 +149,14 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     const bool takes_twice =
         !keys && s->slot_bytes <= 8 && tally_cuda_lowers_cheaply(c) && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
-    const unsigned items = takes_twice ? 2 * MOST_ITEMS : keys && c->index_bytes > 4 ? MOST_ITEMS / 2 : MOST_ITEMS;
+    const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
     while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
     /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. Narrow elements need fewer: 7
      * blocks took 0.95 of the time of 5 for sums of f16 and of bytes on an H100, and 0.9 of 4 for argmax of i16. */
-    s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : c->index_bytes > 4 ? 6 : 8 : s->slot_bytes <= 32 ? 4 : 2;
+    s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : 8 : s->slot_bytes <= 32 ? 4 : 2;
     if (!keys && in <= 2 && s->slot_bytes <= 16)
         s->fold_blocks = takes_twice && in == 2 ? 6 : 7;
     s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
@@ -191,11 +167,6 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->fold_tile = 32 * 32; /* warp_segments.cu */
         s->fold_blocks =
             5; /* with 6, registers spill, among them the number of the next chunk, which the warp then waits for */
-    }
-    s->folds_in_waves = folds_in_waves(c, architecture);
-    if (s->folds_in_waves) {
-        s->fold_tile = 256 * 20; /* wave_runs.cu */
-        wave_sizes(c, architecture, s);
     }
 }
 

@@ -7,7 +7,12 @@ constexpr uint64 FRESH = 1ull << 61;  /* the run that continues after the tile h
 constexpr uint64 ENDS = 1ull << 60;   /* the run that began before the tile ends in it */
 constexpr uint64 COUNT = (1ull << COUNT_BITS) - 1;
 
-inline uint64 add_lanes(uint64 value) {
+enum {
+    STRIP = WARP * WARP, /* elements whose bits a warp of mark_runs.cu finds together */
+    MARKERS = 16         /* such warps of a block */
+};
+
+template <class T> inline T add_lanes(T value) {
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2)
         value += __shfl_xor_sync(ALL_LANES, value, d);
@@ -18,6 +23,47 @@ enum { REFUSED_RUNS = 4 /* TALLY_GPU_REFUSED_RUNS of gpu/plan.h */ };
 
 inline bool is_head(const groups_args &p, uint64 at) {
     return at == 0 || load(p.keys + at) != load(p.keys + at - 1);
+}
+
+/* Bits of the heads among Words * WARP elements from 'first' on: a word for WARP of them, which is the lane's number. All
+ * lanes of a warp call this. */
+template <int Words> inline uint32 find_heads(const groups_args &p, uint64 first) {
+    constexpr int loads = sizeof(index_t) <= 4 ? 32 : 16, at_once = Words < loads ? Words : loads;
+    const uint32 lane = threadIdx.x % WARP;
+    const uint64 left = first < p.n ? p.n - first : 0;
+    const uint32 there = left < Words * WARP ? (uint32)left : Words * WARP;
+    uint32 mine = 0;
+    auto keep = [&](int word, bool is_there) {
+        const uint32 bits = __ballot_sync(ALL_LANES, is_there);
+        if ((int)lane == word)
+            mine = bits;
+    };
+    if (!is_aligned(p.keys)) {
+#pragma unroll 1
+        for (int w = 0; w < Words; w++)
+            keep(w, w * WARP + lane < there && is_head(p, first + w * WARP + lane));
+        return mine;
+    }
+    const index_t *from = p.keys + first + lane;
+    index_t before = lane == WARP - 1 && first && there ? from[-WARP] : index_t(0); /* the last lane's of the word before */
+#pragma unroll 1
+    for (int done = 0; done < Words; done += at_once) {
+        index_t key[at_once];
+#pragma unroll
+        for (int k = 0; k < at_once; k++)
+            key[k] = (done + k) * WARP + lane < there ? from[(done + k) * WARP] : index_t(0);
+#pragma unroll
+        for (int k = 0; k < at_once; k++) {
+            const index_t other = k ? key[k ? k - 1 : 0] : before;
+            const index_t previous = __shfl_sync(ALL_LANES, lane == WARP - 1 ? other : key[k], lane - 1);
+            keep(done + k, key[k] != previous);
+        }
+        before = key[at_once - 1];
+    }
+    const uint32 begin = lane * WARP;
+    if (first == 0 && lane == 0)
+        mine |= 1;
+    return begin >= there ? 0 : there - begin < WARP ? mine & ((1u << (there - begin)) - 1) : mine;
 }
 
 /* ---- for fold_cuts.cu ---- */

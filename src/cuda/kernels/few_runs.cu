@@ -1,0 +1,102 @@
+/* Reductions by keys of few elements: all tiles are in one cluster of blocks, or there is one tile alone. No other launch
+ * is needed. */
+
+inline void begin_cluster() {
+#if TALLY_ARCHITECTURE >= 90
+    if (gridDim.x > 1)
+        arrive_in_cluster();
+#endif
+}
+inline void tell_cluster(runs_memory &r, uint32 heads) {
+#if TALLY_ARCHITECTURE >= 90
+    if (gridDim.x > 1) {
+        wait_for_cluster(); /* all blocks run */
+        if (threadIdx.x < gridDim.x)
+            store_at_block(&r.heads_of[blockIdx.x], threadIdx.x, heads);
+        __syncwarp();
+        arrive_in_cluster();
+        return;
+    }
+#endif
+    if (threadIdx.x == 0)
+        r.heads_of[0] = heads;
+}
+/* Returns whether there is room for all runs, and in r.before how many are in earlier tiles. All threads call this. */
+inline bool find_place(runs_memory &r, const groups_args &p) {
+#if TALLY_ARCHITECTURE >= 90
+    if (gridDim.x > 1)
+        wait_for_cluster();
+#endif
+    __syncthreads();
+    uint64 before = 0, all = 0;
+    for (uint32 b = 0; b < gridDim.x; b++) {
+        before += b < blockIdx.x ? r.heads_of[b] : 0;
+        all += r.heads_of[b];
+    }
+    if (threadIdx.x == 0) {
+        r.before = before;
+        if (blockIdx.x == 0) {
+            control told = control();
+            told.runs = all;
+            told.refused = all > p.room ? REFUSED_RUNS : 0;
+            *p.told = told;
+        }
+    }
+    __syncthreads();
+    return all <= p.room;
+}
+inline void end_cluster(const groups_args &p) {
+#if TALLY_ARCHITECTURE >= 90
+    if (gridDim.x > 1) {
+        __syncwarp();
+        arrive_in_cluster();
+        wait_for_cluster();
+        ending e;
+        if (blockIdx.x == 0 && threadIdx.x < p.chunks && find_ending(p, threadIdx.x, &e))
+            finish_group(p, threadIdx.x, e, fold_parts(p, e.first, threadIdx.x));
+    }
+#endif
+}
+
+enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
+
+extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(groups_args p) {
+    __shared__ alignas(128) uint8 memory[PLACE], seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_memory s;
+    __shared__ runs_memory r;
+    begin_cluster();
+    wait_for_last();
+    let_next_start();
+    const uint64 number = blockIdx.x, first = number * TILE;
+    const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
+    const tile t = {first, count, memory, seconds, (result_t *)memory};
+    fetch_tile(p, t);
+    close_copies();
+    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const uint32 mine = find_heads<WORDS>(p, first + warp * WORDS * WARP);
+    if (threadIdx.x == BLOCK - 1)
+        r.ends = first + count == p.n || is_head(p, first + count);
+    if (lane < WORDS)
+        s.heads[warp * WORDS + lane] = mine;
+    __syncthreads();
+    const uint32 heads = rank_heads(s);
+    tell_cluster(r, heads);
+    if (p.keys_out)
+        list_heads(s, r);
+    wait_for_copies<0>();
+    __syncthreads();
+    acc_t whole = identity_as<acc_t>();
+    if (heads)
+        fold_heads(s, t, heads);
+    else
+        whole = fold_whole(t);
+    if (!find_place(r, p))
+        return;
+    if (p.keys_out)
+        put_keys(r, p.keys + first, p.keys_out + r.before, heads);
+    if (heads)
+        put_runs(t, r.ends ? heads : heads - 1, p.out + r.before);
+    if (threadIdx.x == 0)
+        keep_ends(s, r, p, t, number, heads, whole);
+    end_cluster(p);
+}

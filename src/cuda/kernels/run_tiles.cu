@@ -1,0 +1,69 @@
+/* Tiles of reductions by keys: of runs of neighbours whose keys are equal. */
+enum { RUNS_CLUSTER = 8 /* blocks at most, of few_runs.cu */ };
+
+struct runs_memory {
+    uint16 at[TILE];          /* of each head, in the tile */
+    uint64 of_warp[WARPS][2]; /* heads before the tile, and in all */
+    uint64 before;            /* heads in earlier tiles */
+    uint32 heads_of[RUNS_CLUSTER];
+    uint32 ends; /* whether the last run ends where the tile does */
+};
+static_assert(IS_IN_PLACE && HEAD_WORDS <= BLOCK);
+
+/* Lists where the heads are. */
+inline void list_heads(const tile_memory &s, runs_memory &r) {
+    const uint32 begin = threadIdx.x * ITEMS;
+    uint32 number = rank_of(s, begin);
+#pragma unroll 1
+    for (item_bits bits = heads_of_thread(s); bits; bits &= bits - 1)
+        r.at[number++] = (uint16)(begin + __ffsll(bits) - 1);
+}
+
+/* Writes the keys of the runs that begin in the tile. */
+inline void put_keys(const runs_memory &r, const index_t *from, index_t *to, uint32 heads) {
+    enum { AT_A_TIME = 4 };
+    if (!is_aligned(from) || !is_aligned(to)) {
+        for (uint32 k = threadIdx.x; k < heads; k += BLOCK)
+            store_slowly(to + k, load_slowly(from + r.at[k]));
+        return;
+    }
+#pragma unroll 1
+    for (uint32 k = threadIdx.x; k < heads; k += AT_A_TIME * BLOCK) {
+        index_t key[AT_A_TIME];
+#pragma unroll
+        for (uint32 j = 0; j < AT_A_TIME; j++)
+            if (k + j * BLOCK < heads)
+                key[j] = from[r.at[k + j * BLOCK]];
+#pragma unroll
+        for (uint32 j = 0; j < AT_A_TIME; j++)
+            if (k + j * BLOCK < heads)
+                to[k + j * BLOCK] = key[j];
+    }
+}
+
+/* Writes the results of the runs that begin and end in the tile. */
+inline void put_runs(const tile &t, uint32 count, result_t *out) {
+    for (uint32 i = threadIdx.x; i < count; i += BLOCK)
+        put(out + i, t.results[i]);
+}
+
+/* Thread 0, when everything in the tile is folded. */
+inline void keep_ends(tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint64 number,
+                      uint32 heads, const acc_t &whole) {
+    cut &c = p.cuts[number];
+    const bool ends = heads ? s.first_head > 0 : r.ends;
+    if (ends)
+        c.before.write(heads ? *(acc_t *)s.before : whole);
+    if (heads && !r.ends)
+        c.after.write(*(acc_t *)s.after);
+    else if (!heads && !ends)
+        c.after.write(whole);
+    else
+        c.after.write(identity_as<acc_t>());
+#if NEEDS_START
+    c.start = heads ? t.first + s.last_head : 0;
+    c.end = t.first + (heads ? s.first_head : t.count);
+#endif
+    p.heads[number] = (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
+}
+
