@@ -20,8 +20,8 @@ inline index_t offset_at(const groups_args &p, uint64 segment) {
 /* Segments [from, to) begin in the tile; 'open' elements belong to the segment before them. */
 struct tile_groups {
     uint64 from, to;
-    index_t first, second; /* the offsets of the thread's first segment and of the next one, loaded a tile ahead */
-    index_t begin;         /* of segment 'from' */
+    index_t first; /* the offset of the thread's first segment, loaded a tile ahead */
+    index_t begin; /* of segment 'from' */
     uint32 open;
     bool ends; /* the segment before 'from' */
 
@@ -32,10 +32,8 @@ struct tile_groups {
         from = low;
         to = high;
         begin = load(p.offsets + from);
-        if (from + threadIdx.x < to) {
+        if (from + threadIdx.x < to)
             first = offset_at(p, from + threadIdx.x);
-            second = offset_at(p, from + threadIdx.x + 1);
-        }
     }
     void find_open(const tile &t) {
         open = 0;
@@ -50,12 +48,32 @@ struct tile_groups {
             search_each(p, t, use);
             return;
         }
-        uint64 g = from + threadIdx.x;
-        if (g < to)
-            use(g, position_in(t, first), position_in(t, second));
 #pragma unroll 4
-        for (g += BLOCK; g < to; g += BLOCK)
+        for (uint64 g = from + threadIdx.x; g < to; g += BLOCK)
             use(g, position_in(t, offset_at(p, g)), position_in(t, offset_at(p, g + 1)));
+    }
+    /* Calls use(begin) with the low bits of where the thread's share of the segments begins. */
+    template <class Use> void for_each_begin(const groups_args &p, Use use) const {
+        enum { AT_A_TIME = 8 };
+        const uint32 count = (uint32)(to - from);
+        const index_t *offsets = p.offsets + from;
+        if (threadIdx.x < count)
+            use((uint32)first);
+        if (!is_aligned(offsets)) {
+            for (uint32 k = threadIdx.x + BLOCK; k < count; k += BLOCK)
+                use((uint32)load_slowly(offsets + k));
+            return;
+        }
+#pragma unroll 1
+        for (uint32 k = threadIdx.x + BLOCK; k < count; k += AT_A_TIME * BLOCK) {
+            uint32 begins[AT_A_TIME];
+#pragma unroll
+            for (uint32 j = 0; j < AT_A_TIME; j++)
+                begins[j] = (uint32)offsets[k + j * BLOCK < count ? k + j * BLOCK : k]; /* or the same once more */
+#pragma unroll
+            for (uint32 j = 0; j < AT_A_TIME; j++)
+                use(begins[j]);
+        }
     }
     /* The same for the segments that are not empty, by a search at each element. */
     template <class Use> void search_each(const groups_args &p, const tile &t, Use use) const {
@@ -75,7 +93,8 @@ struct tile_groups {
     }
 };
 
-/* Marks where the tile's segments begin, and where the last segment of all ends; returns the number of heads. */
+/* Marks where the tile's segments begin, and where the last segment of all ends; returns the number of heads. An empty
+ * segment begins where the next one does, so it adds no head. */
 inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g) {
     auto mark = [&](uint32 at) {
         if (at < t.count)
@@ -84,12 +103,15 @@ inline uint32 mark_heads(tile_memory &s, const groups_args &p, const tile &t, co
     for (uint32 w = threadIdx.x; w < HEAD_WORDS; w += BLOCK)
         s.heads[w] = 0;
     __syncthreads();
-    g.for_each(p, t, [&](uint64, uint32 begin, uint32 end) {
-        if (begin < end)
-            mark(begin);
-    });
-    if (threadIdx.x == 0 && g.to == p.segments)
-        mark(position_in(t, offset_at(p, p.segments)));
+    if (g.is_crowded())
+        g.search_each(p, t, [&](uint64, uint32 begin, uint32) { mark(begin); });
+    else
+        g.for_each_begin(p, [&](uint32 begin) { mark(begin - (uint32)t.first); });
+    if (threadIdx.x == 0) {
+        const uint32 end = g.to == p.segments ? position_in(t, offset_at(p, p.segments)) : t.count;
+        mark(end);
+        s.has_end = end < t.count;
+    }
     __syncthreads();
     return rank_heads(s);
 }
@@ -111,7 +133,19 @@ inline void fold_short(tile_memory &s, const groups_args &p, const tile &t, cons
     }
 }
 
-/* Writes the results of the segments that end in the tile in which they begin. */
+/* Writes the results of the segments that end in the tile in which they begin, if none is empty: then segments are
+ * numbered as their heads are. 'end' is where the last of them ends. */
+inline void put_in_order(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g, index_t end) {
+    const uint32 goes_on = g.to > g.from && (uint64)end > t.first + t.count, count = (uint32)(g.to - g.from) - goes_on;
+    if (threadIdx.x == 0)
+        s.goes_on = goes_on;
+    result_t *out = p.out + g.from;
+#pragma unroll 4
+    for (uint32 k = threadIdx.x; k < count; k += BLOCK)
+        put(out + k, t.results[k]);
+}
+
+/* The same for any segments. */
 inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g, bool are_put) {
     if (threadIdx.x == 0 && g.is_crowded())
         atomicOr(&p.told->crowded, 1);
@@ -222,7 +256,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         else if (g.open)
             whole = fold_whole(t);
         __syncthreads();
-        put_segments(s, p, t, g, are_short);
+        if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end)
+            put_in_order(s, p, t, g, next_groups.begin);
+        else
+            put_segments(s, p, t, g, are_short);
         __syncthreads(); /* the next copy may take the results' place */
         if (threadIdx.x == 0)
             go_on(s, p, t, g, chunk, heads != 0, whole, &open);

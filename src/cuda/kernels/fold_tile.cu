@@ -25,6 +25,7 @@ struct tile_memory {
     alignas(16) uint8 before[sizeof(acc_t)], after[sizeof(acc_t)]; /* before the first head, and from the last on */
     uint32 first_head, last_head;
     uint32 goes_on; /* whether a group begins in the tile and goes on behind it */
+    uint32 has_end; /* whether the last segment of all ends in the tile, which is a head, too */
 };
 
 /* A tile in shared memory. */
@@ -85,28 +86,33 @@ __noinline__ void fetch_slowly(uint8 *memory, const in_t *from, uint32 count) {
         else
             *place_of<in_t>(memory, e) = load(from + e);
 }
+/* A whole tile at any address. */
+__noinline__ void fetch_straddling(uint8 *memory, const uint8 *from) {
+    constexpr uint32 bytes = TILE * sizeof(in_t);
+    const uint32 mine = threadIdx.x * 16;
+#pragma unroll 4
+    for (uint32 k = mine; k < bytes; k += BLOCK * 16)
+        *(uint4 *)(memory + placed(k)) = load_straddling(from + k);
+}
+template <int Bytes> inline void fetch_words(uint8 *memory, const uint8 *from) {
+    constexpr uint32 bytes = TILE * sizeof(in_t), period = 2048; /* of placed() */
+    const uint32 mine = threadIdx.x * Bytes, place = placed(mine);
+#pragma unroll
+    for (uint32 k = 0; k < bytes; k += BLOCK * Bytes)
+        if (bytes % (BLOCK * Bytes) == 0 || k + mine < bytes)
+            copy_async<Bytes>(memory + (place ^ placed(k % period)) + k / period * period, from + k + mine);
+}
 /* Starts to copy a tile of global memory to the positions of place_of. */
 inline void fetch(uint8 *memory, const in_t *from, uint32 count, bool is_inner) {
-    constexpr uint32 bytes = TILE * sizeof(in_t);
-    const bool aligned = ((uint64)from & 15) == 0;
-    if (count < TILE || (!aligned && !is_inner)) {
+    constexpr int word = sizeof(in_t) < 8 ? 4 : 8; /* of copies that run by themselves at most other addresses */
+    if (count == TILE && ((uint64)from & 15) == 0)
+        fetch_words<16>(memory, (const uint8 *)from);
+    else if (count == TILE && ((uint64)from & (word - 1)) == 0)
+        fetch_words<word>(memory, (const uint8 *)from);
+    else if (count == TILE && is_inner)
+        fetch_straddling(memory, (const uint8 *)from);
+    else
         fetch_slowly(memory, from, count);
-        return;
-    }
-    const uint32 mine = threadIdx.x * 16;
-    uint8 *to = memory + placed(mine);
-    const uint8 *at = (const uint8 *)from + mine;
-    if (aligned) {
-#pragma unroll
-        for (uint32 k = 0; k < bytes; k += BLOCK * 16)
-            if (bytes % (BLOCK * 16) == 0 || k + mine < bytes)
-                copy_async<16>(to + k, at + k);
-        return;
-    }
-#pragma unroll 4
-    for (uint32 k = 0; k < bytes; k += BLOCK * 16)
-        if (bytes % (BLOCK * 16) == 0 || k + mine < bytes)
-            *(uint4 *)(to + k) = load_straddling(at + k);
 }
 inline void fetch_tile(const groups_args &p, const tile &t) {
     const bool is_inner = t.first && t.first + t.count < p.n; /* its neighbours may be read, too */
