@@ -61,7 +61,8 @@ inline void end_cluster(const groups_args &p) {
 enum { WORDS = HEAD_WORDS / WARPS /* a warp's */ };
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(groups_args p) {
-    __shared__ alignas(128) uint8 memory[PLACE], seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_bytes<PLACE> memory;
+    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
     begin_cluster();
@@ -69,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     let_next_start();
     const uint64 number = blockIdx.x, first = number * TILE;
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const tile t = {first, count, memory, seconds, (result_t *)memory};
+    const tile t = {first, count, memory.bytes, seconds, (result_t *)memory.bytes};
     fetch_tile(p, t);
     close_copies();
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;

@@ -207,16 +207,18 @@ inline void go_on(tile_memory &s, const groups_args &p, const tile &t, const til
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p) {
-    __shared__ alignas(128) uint8 memory[BUFFERS][PLACE], seconds[BUFFERS][HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_bytes<PLACE> memory[BUFFERS];
+    __shared__ alignas(128) uint8 seconds[BUFFERS][HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
-    __shared__ alignas(16) uint8 results[IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(result_t)];
+    __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(result_t)> results;
     const uint64 chunk = blockIdx.x, first = chunk * p.chunk;
     const uint64 last = first + p.chunk < p.tiles ? first + p.chunk : p.tiles;
     auto tile_at = [&](uint64 number) {
         const uint64 at = number * TILE;
         const uint32 count = number >= last ? 0 : number + 1 < p.tiles ? (uint32)TILE : (uint32)(p.n - at);
         const uint32 buffer = (uint32)number % BUFFERS;
-        return tile{at, count, memory[buffer], seconds[buffer], (result_t *)(IS_IN_PLACE ? memory[buffer] : results)};
+        uint8 *const x = memory[buffer].bytes;
+        return tile{at, count, x, seconds[buffer], (result_t *)(IS_IN_PLACE ? x : results.bytes)};
     };
     table where = {~0ull - WARP, 0};
     tile t = tile_at(first);

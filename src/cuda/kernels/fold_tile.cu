@@ -28,6 +28,11 @@ struct tile_memory {
     uint32 has_end; /* whether the last segment of all ends in the tile, which is a head, too */
 };
 
+/* A tile's memory, of so many bytes. Results may be stored to the place before the first, where nobody reads them. */
+template <int Bytes> struct tile_bytes {
+    alignas(16) uint8 before[16], bytes[Bytes];
+};
+
 /* A tile in shared memory. */
 struct tile {
     uint64 first; /* element */
@@ -340,8 +345,8 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     running<lane_t> run;
     lane_t first = identity_as<lane_t>();
     uint32 start = 0;
-    result_t *to = results + rank;
-    const item_bits later = mine & (mine - 1), earliest = mine ^ later;
+    result_t *to = results + rank - 1; /* what the thread's first head ends is stored again when it is whole */
+    const item_bits earliest = mine & -mine;
     const uint32 number = rank + __popcll(mine);
     item_bits any = or_lanes((uint32)mine);
     if (HAS_UPPER)
@@ -349,16 +354,17 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     auto step = [&](int k, item_bits heads) {
         const item_bits bit = (item_bits)1 << k;
         if (LOWERS_CHEAPLY) { /* without a branch, which most steps of a warp would take */
-            if (later & heads & bit)
+            if (heads & bit)
                 *to++ = result_of(t, run.sum(), start, begin + k);
             first = earliest & heads & bit ? run.sum() : first;
             start = NEEDS_START && heads & bit ? begin + k : start;
             run = heads & bit ? running<lane_t>() : run;
         } else if (heads & bit) {
-            if (later & bit)
-                *to++ = result_of(t, run.sum(), start, begin + k);
-            else
+            if (earliest & bit)
                 first = run.sum();
+            else
+                *to = result_of(t, run.sum(), start, begin + k);
+            to++;
             start = begin + k;
             run = {};
         }
