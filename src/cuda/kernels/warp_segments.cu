@@ -122,7 +122,10 @@ inline uint32 placed(uint32 at) {
 __noinline__ void fetch_slowly(uint8 *to, const in_t *from, uint32 count) {
 #pragma unroll 4
     for (uint32 e = lane_number(); e < count; e += WARP)
-        *(in_t *)(to + placed(e * sizeof(in_t))) = load(from + e);
+        if (((uint64)from & 3) == 0)
+            copy_ahead<4>(to + placed(e * sizeof(in_t)), from + e);
+        else
+            *(in_t *)(to + placed(e * sizeof(in_t))) = load(from + e);
 }
 
 /* Every call makes a group of copies, even if nothing is left. */
