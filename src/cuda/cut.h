@@ -22,7 +22,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_PANELS,     /* panels.cu */
     TALLY_CUDA_SCAN_SLABS, /* scan_slabs.cu */
     TALLY_CUDA_NARROW,     /* scan_narrow.cu */
-    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu */
+    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
     TALLY_CUDA_EXACT       /* exact.cu */
 } tally_cuda_path;
 
@@ -100,6 +100,7 @@ typedef struct tally_cuda_cut {
             uint64_t chunk;  /* tiles of a chunk, which one block, or one warp, takes */
             uint64_t blocks; /* that mark runs */
             uint64_t marked; /* strips of a warp of theirs */
+            uint64_t together; /* blocks in waves, which are resident together */
             unsigned few;    /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {

@@ -48,3 +48,10 @@ tally_status tally_cuda_enqueue(const tally_cuda_launch *l, CUfunction kernel, t
     void *parameters[] = {arguments};
     return tally_cuda_start(l->plan->device, kernel, grid, l->stream, parameters, what);
 }
+
+tally_status tally_cuda_clear(const tally_cuda_launch *l, size_t bytes) {
+    if (!bytes)
+        return TALLY_OK;
+    return tally_cuda_check(l->plan->device->api->cuMemsetD32Async(l->workspace, 0, bytes / 4, l->stream),
+                            "clearing the workspace");
+}

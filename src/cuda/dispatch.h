@@ -40,4 +40,7 @@ typedef struct tally_cuda_launch {
 tally_status tally_cuda_enqueue(const tally_cuda_launch *launch, CUfunction kernel, tally_cuda_grid grid,
                                 void *arguments, const char *what);
 
+/* Enqueues the clearing of so many bytes of the run's workspace, a multiple of 4. */
+tally_status tally_cuda_clear(const tally_cuda_launch *launch, size_t bytes);
+
 #endif

@@ -5,7 +5,7 @@
 enum {
     MOST_CHUNKS = 8192,    /* enough for all processors to finish at about the same time; 16384 took 1 to 5% longer */
     CUT_BYTES = 512 << 10, /* of workspace for the chunks' ends */
-    LOOKS = 16,            /* offsets, or keys, that a thread reads if there are many */
+    LOOKS = 16,            /* offsets that a thread reads if there are many */
     LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
     STRIP = 1 << 10,       /* elements, as in runs.cu */
@@ -55,7 +55,9 @@ static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);
 }
 
-static void cut_runs(const tally_cuda_device *device, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+/* What waves need comes first, for they clear it. */
+static void cut_runs(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t resident,
+                     uint64_t elements, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles, strips = tiles * (sizes->fold_tile / STRIP);
     const uint64_t blocks = (uint64_t)device->multiprocessors * MARKING_BLOCKS;
     cut->folds.marked = divide_up(strips, blocks * MARKERS);
@@ -63,6 +65,12 @@ static void cut_runs(const tally_cuda_device *device, const tally_cuda_sizes *si
     cut->folds.chunk = 1;
     cut->folds.chunks = tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    if (sizes->folds_in_waves) {
+        const uint64_t in_waves = divide_up(elements, sizes->wave.tile);
+        cut->folds.together = least(in_waves, resident);
+        cut->entries = tally_cuda_place(cut, least(sizes->wave.waves, divide_up(in_waves, cut->folds.together)) *
+                                                 cut->folds.together * 2 * sizeof(uint32_t));
+    }
     cut->bits = tally_cuda_place(cut, strips * STRIP / 8);
     cut->ranks = tally_cuda_place(cut, strips * sizeof(uint32_t));
     cut->told = tally_cuda_place(cut, cut->folds.blocks * sizeof(uint64_t));
@@ -94,7 +102,7 @@ static bool cut_few_segments(unsigned blocks, const tally_shape *shape, tally_cu
 }
 
 void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                           const tally_shape *shape, tally_cuda_cut *cut) {
+                           uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     const bool keys = c->desc.grouping == TALLY_KEYS;
     if (keys && !shape->extent)
         return;
@@ -105,7 +113,7 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     if (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut))
         return;
     if (keys)
-        cut_runs(device, sizes, cut);
+        cut_runs(device, sizes, resident, shape->extent, cut);
     else if (sizes->folds_by_warps)
         cut_for_warps(sizes, shape, cut);
     else
@@ -180,6 +188,25 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     return status;
 }
 
+/* One launch for all that fold_cuts does not, where outputs cannot be too small. */
+static tally_status launch_waves(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    const tally_cuda_grid grid = {.x = cut->folds.together,
+                                  .threads = sizes->wave.threads,
+                                  .shared = sizes->wave.shared,
+                                  .is_together = true};
+    args->tiles = args->chunks = divide_up(args->n, sizes->wave.tile);
+    args->entries = l->workspace + cut->entries;
+    tally_status status = tally_cuda_clear(l, cut->bits);
+    if (status == TALLY_OK)
+        status =
+            tally_cuda_enqueue(l, l->plan->kernels.fold_runs_in_waves, grid, args, "launching a reduction of runs");
+    if (status == TALLY_OK)
+        status = start_fold_cuts(l, divide_up(args->chunks, TALLY_CUDA_FOLD_BLOCK), args);
+    return status;
+}
+
 static tally_status launch_runs(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
@@ -210,6 +237,8 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
         grid.cluster = cut->folds.few > 1 ? cut->folds.few : 0;
         return tally_cuda_enqueue(l, k->fold_few_runs, grid, &args, "launching a reduction of few elements by keys");
     }
+    if (l->plan->sizes.folds_in_waves && args.room >= args.n)
+        return launch_waves(l, &args);
     const tally_cuda_grid marks = {.x = cut->folds.blocks, .threads = MARKERS * 32, .starts_early = true};
     tally_status status = tally_cuda_enqueue(l, k->mark_runs, marks, &args, "launching the search for runs");
     grid.x = args.tiles;

@@ -5,7 +5,7 @@
 #include "cuda/dispatch.h"
 
 void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computation *computation,
-                           const tally_cuda_sizes *sizes, const tally_shape *shape,
+                           const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                            tally_cuda_cut *cut);
 
 /* The workspace has been cleared. */

@@ -7,16 +7,9 @@
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
 
-static tally_status zero(const tally_cuda_launch *l) {
-    if (!l->cut->zeroed_bytes)
-        return TALLY_OK;
-    return tally_cuda_check(
-        l->plan->device->api->cuMemsetD32Async(l->workspace, 0, l->cut->zeroed_bytes / 4, l->stream),
-        "clearing the workspace");
-}
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
-    tally_status status = zero(l);
+    tally_status status = tally_cuda_clear(l, l->cut->zeroed_bytes);
     if (status != TALLY_OK)
         return status;
     switch (l->cut->path) {

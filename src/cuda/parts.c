@@ -72,6 +72,13 @@ static const char *const segments[] = {tally_cuda_kernels_offsets,
                                        tally_cuda_kernels_segment_ends,
                                        tally_cuda_kernels_fold_cuts,
                                        NULL};
+/* 500 ms */
+static const char *const waves[] = {RUNS,
+                                    tally_cuda_kernels_pipeline,
+                                    tally_cuda_kernels_fetch,
+                                    tally_cuda_kernels_stretch,
+                                    tally_cuda_kernels_wave_runs,
+                                    NULL};
 static const char *const runs[] = {RUNS, tally_cuda_kernels_fold_tile, tally_cuda_kernels_run_tiles,
                                    tally_cuda_kernels_fold_runs, NULL};
 static const char *const few_runs[] = {RUNS,
@@ -202,6 +209,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, ends_of_warps);
         break;
     case TALLY_KEYS:
+        if (sizes->folds_in_waves)
+            add(l, waves);
         add(l, runs);
         add(l, few_runs);
         break;

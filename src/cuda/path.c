@@ -65,7 +65,7 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         tally_cuda_rows_cut(device, sizes, shape->extent, cut);
     else if (!tally_is_scan(c))
-        tally_cuda_groups_cut(device, c, sizes, shape, cut);
+        tally_cuda_groups_cut(device, c, sizes, resident, shape, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
         tally_cuda_scan_cut(c, sizes, resident, cut);
 }

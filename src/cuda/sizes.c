@@ -138,6 +138,31 @@ static bool folds_by_warps(const tally_computation *c, int architecture) {
     return c->desc.grouping == TALLY_SEGMENTS && has_narrow_lanes(c, architecture);
 }
 
+/* Results are the values that lanes keep, in the elements' place; keys are read in whole vectors. */
+static bool folds_in_waves(const tally_computation *c, int architecture) {
+    if (c->desc.grouping != TALLY_KEYS || !has_narrow_lanes(c, architecture) || c->index_bytes < 4 ||
+        !tally_cuda_lowers_directly(c))
+        return false;
+    tally_cuda_accumulator t;
+    tally_cuda_accumulator_of(c, &t);
+    return strcmp(t.lane[0], tally_cuda_element_type(c->desc.out)) == 0;
+}
+
+/* wave_runs.cu's struct scratch and some to spare. */
+static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
+    enum { WARP = 32, TEAMS = 2, FINISHERS = 256, ITEMS = 20, RING = 3 };
+    const unsigned tile = FINISHERS * ITEMS, words = tile / WARP, of_keys = 2 * words * 4 + 64;
+    const unsigned place = round_up(tile * (unsigned)c->in_bytes + 16, 128);
+    const unsigned key_place = round_up(tile * (unsigned)c->index_bytes + 32, 128);
+    const unsigned rest = 1024 + RING * (place + 16);
+    s->wave.tile = tile;
+    s->wave.ring = RING;
+    s->wave.key_ring = (shared_limit(architecture) - rest) / (key_place + of_keys);
+    s->wave.shared = rest + s->wave.key_ring * (key_place + of_keys);
+    s->wave.waves = 2 * s->wave.key_ring + 1;
+    s->wave.threads = 3 * WARP + words + TEAMS * FINISHERS;
+}
+
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
@@ -167,6 +192,9 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
         s->fold_blocks =
             5; /* with 6, registers spill, among them the number of the next chunk, which the warp then waits for */
     }
+    s->folds_in_waves = folds_in_waves(c, architecture);
+    if (s->folds_in_waves)
+        wave_sizes(c, architecture, s);
 }
 
 /* ---- reductions along axes ---- */

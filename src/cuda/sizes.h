@@ -17,6 +17,7 @@ typedef struct tally_cuda_sizes {
     unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned column_spots;    /* accumulators that a block of fold_columns.cu keeps in shared memory */
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
+    bool folds_in_waves;      /* wave_runs.cu where the outputs have room for a run of each element */
     unsigned fold_tile;       /* elements of a tile of a reduction by segments or keys */
     unsigned fold_results;    /* that a tile has room for; as many as elements, if they take their place */
     unsigned few_blocks;      /* of the cluster that reduces few elements by segments; 1 where there are no clusters */
@@ -25,6 +26,14 @@ typedef struct tally_cuda_sizes {
     unsigned cut_bytes;       /* of what such a reduction keeps of a chunk's ends */
     unsigned held_rows;       /* vectors of a thread of scan_held.cu; 0: that does not do this scan */
     unsigned held_cluster;    /* blocks that a cluster of scan_held.cu may have; 0: none */
+    struct {                  /* wave_runs.cu */
+        unsigned tile;        /* elements of a tile */
+        unsigned ring;        /* tiles of elements that shared memory holds */
+        unsigned key_ring;    /* tiles of keys, likewise */
+        unsigned waves;       /* of which entries are kept */
+        unsigned threads;     /* of a block, in all */
+        unsigned shared;      /* bytes of shared memory */
+    } wave;
     struct {                     /* scan_tiles.cu */
         unsigned items;          /* elements of a finisher */
         unsigned finishers;      /* threads that finish a tile: a team */

@@ -283,6 +283,8 @@ static unsigned dynamic_shared(const char *kernel, const tally_cuda_sizes *sizes
     for (size_t k = 0; k < sizeof scans / sizeof *scans; k++)
         if (strncmp(kernel, scans[k], strlen(scans[k])) == 0)
             return sizes->scan.shared;
+    if (strncmp(kernel, "fold_runs_in_waves'", 19) == 0)
+        return sizes->wave.shared;
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* The last launch of a reduction by groups: results of groups that cross several chunks, folded in order from the parts
- * that the chunks kept. One thread folds a group of few chunks, the whole block a longer one. */
+ * that the chunks kept. One thread folds a group of few chunks, a warp a longer one, the whole block the longest. */
 constexpr int CUTS_AT_ONCE = sizeof(acc_t) <= 8 ? 16 : sizeof(acc_t) <= 32 ? 4 : 1; /* a thread may have a hundred */
 
 inline acc_t fold_parts(const groups_args &p, uint64 begin, uint64 end) {
@@ -18,6 +18,32 @@ inline void finish_group(const groups_args &p, uint64 chunk, ending e, acc_t bef
     store(p.out + e.group, lower(combine(before, p.cuts[chunk].before.read()), e.count, e.start));
 }
 
+enum { OF_WARP = 1024 /* chunks of a group that a warp folds at most */ };
+
+/* By a warp; false if the group is too long. */
+inline bool finish_by_warp(const groups_args &p, uint64 chunk) {
+    ending e;
+    find_ending(p, chunk, &e);
+#if GROUPS == KEYS
+    if (!find_last_fresh(p, e.first + 1, OF_WARP, &e.first))
+        return false;
+#endif
+    if (chunk - e.first > OF_WARP)
+        return false;
+    const uint32 lane = threadIdx.x % WARP;
+    const uint64 each = (chunk - e.first + WARP - 1) / WARP, begin = e.first + lane * each, end = begin + each;
+    acc_t acc = fold_parts(p, begin, end < chunk ? end : chunk);
+#pragma unroll
+    for (uint32 d = 1; d < WARP; d *= 2) {
+        const acc_t next = from_above(acc, d);
+        if ((lane & (2 * d - 1)) == 0)
+            acc = combine(acc, next);
+    }
+    if (lane == 0)
+        finish_group(p, chunk, e, acc);
+    return true;
+}
+
 /* By the whole block. */
 inline void finish_long_group(const groups_args &p, uint64 chunk) {
     ending e;
@@ -32,6 +58,7 @@ inline void finish_long_group(const groups_args &p, uint64 chunk) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p) {
+    constexpr uint64 DONE = ~0ull;
     __shared__ uint64 longer[BLOCK];
     __shared__ uint32 count;
     if (threadIdx.x == 0)
@@ -56,8 +83,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p) {
     if (is_near)
         finish_group(p, chunk, e, parts);
     __syncthreads();
+    for (uint32 k = threadIdx.x / WARP; k < count; k += BLOCK / WARP) {
+        const bool is_done = finish_by_warp(p, longer[k]);
+        __syncwarp();
+        if (is_done && threadIdx.x % WARP == 0)
+            longer[k] = DONE;
+    }
+    __syncthreads();
     for (uint32 k = 0; k < count; k++)
-        finish_long_group(p, longer[k]);
+        if (longer[k] != DONE)
+            finish_long_group(p, longer[k]);
 #if GROUPS == SEGMENTS
     finish_crowds(p);
 #endif

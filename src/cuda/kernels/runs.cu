@@ -83,14 +83,40 @@ inline bool is_fresh(const groups_args &p, uint64 number) {
 inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
     if (!number || !(p.heads[number] & ENDS))
         return false;
-    e->group = (p.heads[number - 1] & COUNT) - 1;
-    e->first = number - 1;
-    for (int k = 0; k < NEAR && !is_fresh(p, e->first); k++)
-        e->first--;
+    uint64 words[NEAR + 1]; /* of the tiles before; the first of all is always FRESH */
+#pragma unroll
+    for (uint32 k = 0; k <= NEAR; k++)
+        words[k] = k < number ? p.heads[number - 1 - k] : 0;
+    e->group = (words[0] & COUNT) - 1;
+    uint32 back = NEAR;
+#pragma unroll
+    for (uint32 k = NEAR; k-- > 0;)
+        back = words[k] & FRESH ? k : back;
+    e->first = number - 1 - back;
     return true;
 }
 
-/* The last tile before 'end' that is FRESH, for all threads of the block; the first tile of all always is. */
+/* The last tile before 'end' that is FRESH, for all lanes of a warp. False if it is farther than 'most' tiles. */
+inline bool find_last_fresh(const groups_args &p, uint64 end, uint64 most, uint64 *found) {
+    enum { AHEAD = 4 /* words that a lane reads at a time */ };
+    for (uint64 done = 0; done < most && done < end; done += AHEAD * WARP) {
+        uint32 lanes[AHEAD];
+#pragma unroll
+        for (uint32 k = 0; k < AHEAD; k++) {
+            const uint64 back = done + k * WARP + threadIdx.x % WARP;
+            lanes[k] = __ballot_sync(ALL_LANES, back < end && is_fresh(p, end - 1 - back));
+        }
+#pragma unroll
+        for (uint32 k = 0; k < AHEAD; k++)
+            if (lanes[k]) {
+                *found = end - done - k * WARP - __ffs(lanes[k]);
+                return true;
+            }
+    }
+    return false;
+}
+
+/* The last tile before 'end' that is FRESH, for all threads of the block. */
 inline uint64 last_fresh(const groups_args &p, uint64 end) {
     __shared__ uint64 found;
     enum { AHEAD = 8 /* words that a thread reads at a time */ };

@@ -154,11 +154,10 @@ struct held {
             const uint64 within = logical(p, k) + p.before - (GROUPS == ALL ? 0 : start);
             results.element[k] = lower(INCLUSIVE ? after : before, within + INCLUSIVE, GROUPS == ALL ? 0 : start);
         });
-        int from = 0, to = count;
 #if GROUPS == SEGMENTS /* other elements have no results */
         const uint64 begin = (uint64)load_fresh(p.offsets), end = (uint64)load_fresh(p.offsets + p.segments);
-        from = begin <= low ? 0 : begin - low < count ? (int)(begin - low) : count;
-        to = end >= low + count ? count : end > low ? (int)(end - low) : 0;
+        const int from = begin <= low ? 0 : begin - low < count ? (int)(begin - low) : count;
+        const int to = end >= low + count ? count : end > low ? (int)(end - low) : 0;
         if (from || to < count) {
 #pragma unroll
             for (int k = 0; k < HELD_VECTOR; k++)
