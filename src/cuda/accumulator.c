@@ -161,7 +161,7 @@ bool tally_cuda_lowers_directly(const tally_computation *c) {
 bool tally_cuda_lowers_cheaply(const tally_computation *c) {
     enum { MOST_BYTES = 16 };
     return c->entry && tally_cuda_accumulator_bytes(c) <= MOST_BYTES &&
-           (c->per_result == 2 || tally_lower_component(c->entry->lower) >= 0);
+           (c->per_result == 2 || c->entry->result == TALLY_RESULT_FLAG || tally_lower_component(c->entry->lower) >= 0);
 }
 
 bool tally_cuda_sums_bytes(const tally_computation *c) {

@@ -165,13 +165,15 @@ static void wave_sizes(const tally_computation *c, int architecture, tally_cuda_
 
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
-    const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
+    s->fold_stages = s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c);
+    const unsigned in = (unsigned)c->in_bytes;
+    const unsigned result = s->fold_stages ? s->slot_bytes : (unsigned)(c->out_bytes * c->per_result);
     /* By segments, results that are wider than elements have a place of their own, for a quarter as many; else tiles
      * would have few elements. Of narrow ones a thread takes twice as many, because the work that a tile makes besides
      * is the same. */
-    const bool in_place = keys || s->slot_bytes > 16 || result <= in;
+    const bool in_place = keys || s->slot_bytes > 16 || result <= in || (s->fold_stages && result <= 2 * in);
     const bool takes_twice =
-        !keys && s->slot_bytes <= 8 && tally_cuda_lowers_cheaply(c) && (in == 1 || (in == 2 && in_place));
+        !keys && s->slot_bytes <= 8 && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;

@@ -19,6 +19,7 @@ typedef struct tally_cuda_sizes {
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
     bool folds_in_waves;      /* wave_runs.cu where the outputs have room for a run of each element */
     unsigned fold_tile;       /* elements of a tile of a reduction by segments or keys */
+    bool fold_stages;         /* accumulators, where results would be lowered at each head (fold_tile.cu) */
     unsigned fold_results;    /* that a tile has room for; as many as elements, if they take their place */
     unsigned few_blocks;      /* of the cluster that reduces few elements by segments; 1 where there are no clusters */
     unsigned few_threads;     /* of such a block */

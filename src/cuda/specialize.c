@@ -107,7 +107,8 @@ static void add_lower(tally_text *text, const tally_computation *c, const tally_
     const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
     const char *lower = c->entry->lower;
     int component = tally_lower_component(lower);
-    const bool of_lanes = c->per_result == 2 || component >= 0; /* lane_t, too: it needs fewer conversions */
+    /* of lane_t, too: it needs fewer conversions */
+    const bool of_lanes = c->per_result == 2 || component >= 0 || c->entry->result == TALLY_RESULT_FLAG;
     tally_text_print(text, "%sinline result_t lower(%s acc, uint64 count, uint64 start) {\n",
                      of_lanes ? "template <class A> " : "", of_lanes ? "A" : "acc_t");
     const char *convert = is_exact_extremum(c) ? "output_of_real<out_t>" : "output<out_t>::of";
@@ -231,6 +232,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
                    {"FOLD_RESULTS", s->fold_results},
+                   {"FOLD_STAGED", s->fold_stages},
                    {"FOLD_BLOCKS", s->fold_blocks},
                    {"FEW_BLOCK", s->few_threads},
                    {"LOWERS_CHEAPLY", tally_cuda_lowers_cheaply(c)},

@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     let_next_start();
     const uint64 number = blockIdx.x, first = number * TILE;
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const tile t = {first, count, memory.bytes, seconds, (result_t *)memory.bytes};
+    const tile t = {first, count, memory.bytes, seconds, (kept_t *)memory.bytes};
     fetch_tile(p, t);
     close_copies();
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     __syncthreads();
     const uint32 heads = rank_heads(s);
     tell_cluster(r, heads);
-    if (p.keys_out)
+    if (p.keys_out || LISTS_ALWAYS)
         list_heads(s, r);
     wait_for_copies<0>();
     __syncthreads();
@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     if (p.keys_out)
         put_keys(r, p.keys + first, p.keys_out + r.before, heads);
     if (heads)
-        put_runs(t, r.ends ? heads : heads - 1, p.out + r.before);
+        put_runs(r, t, heads, p.out + r.before);
     if (threadIdx.x == 0)
         keep_ends(s, r, p, t, number, heads, whole);
     end_cluster(p);

@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     __shared__ runs_memory r;
     const uint64 number = blockIdx.x, first = number * TILE;
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const tile t = {first, count, memory.bytes, seconds, (result_t *)memory.bytes};
+    const tile t = {first, count, memory.bytes, seconds, (kept_t *)memory.bytes};
     fetch_tile(p, t);
     close_copies();
     wait_for_last(); /* heads are marked */
@@ -62,10 +62,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
         told.refused = is_refused ? REFUSED_RUNS : 0;
         *p.told = told;
     }
-    if (p.keys_out && heads && !is_refused) {
+    if ((p.keys_out || LISTS_ALWAYS) && heads && !is_refused) {
         list_heads(s, r);
         __syncthreads();
-        put_keys(r, p.keys + first, p.keys_out + before, heads);
+        if (p.keys_out)
+            put_keys(r, p.keys + first, p.keys_out + before, heads);
     }
     wait_for_copies<0>();
     if (is_refused)
@@ -78,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
         whole = fold_whole(t);
     __syncthreads();
     if (heads)
-        put_runs(t, r.ends ? heads : heads - 1, p.out + before);
+        put_runs(r, t, heads, p.out + before);
     if (threadIdx.x == 0)
         keep_ends(s, r, p, t, number, heads, whole);
 }

@@ -139,10 +139,15 @@ inline void put_in_order(tile_memory &s, const groups_args &p, const tile &t, co
     const uint32 goes_on = g.to > g.from && (uint64)end > t.first + t.count, count = (uint32)(g.to - g.from) - goes_on;
     if (threadIdx.x == 0)
         s.goes_on = goes_on;
-    result_t *out = p.out + g.from;
 #pragma unroll 4
-    for (uint32 k = threadIdx.x; k < count; k += BLOCK)
-        put(out + k, t.results[k]);
+    for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
+        uint64 first = 0, behind = 0;
+        if (FOLD_STAGED && NEEDS_START) {
+            first = (uint64)offset_at(p, g.from + k);
+            behind = (uint64)offset_at(p, g.from + k + 1);
+        }
+        put(p.out + g.from + k, result_of(t.results[k], behind - first, first));
+    }
 }
 
 /* The same for any segments. */
@@ -157,7 +162,7 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
         else if (end > t.count)
             atomicOr(&s.goes_on, 1); /* bad offsets have several */
         else if (!are_put)
-            put(p.out + segment, t.results[rank_of(s, begin)]);
+            put(p.out + segment, result_of(t.results[rank_of(s, begin)], end - begin, t.first + begin));
     });
 }
 
@@ -210,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __shared__ tile_bytes<PLACE> memory[BUFFERS];
     __shared__ alignas(128) uint8 seconds[BUFFERS][HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
-    __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(result_t)> results;
+    __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
     const uint64 chunk = blockIdx.x, first = chunk * p.chunk;
     const uint64 last = first + p.chunk < p.tiles ? first + p.chunk : p.tiles;
     auto tile_at = [&](uint64 number) {
@@ -218,7 +223,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
         const uint32 count = number >= last ? 0 : number + 1 < p.tiles ? (uint32)TILE : (uint32)(p.n - at);
         const uint32 buffer = (uint32)number % BUFFERS;
         uint8 *const x = memory[buffer].bytes;
-        return tile{at, count, x, seconds[buffer], (result_t *)(IS_IN_PLACE ? x : results.bytes)};
+        return tile{at, count, x, seconds[buffer], (kept_t *)(IS_IN_PLACE ? x : results.bytes)};
     };
     table where = {~0ull - WARP, 0};
     tile t = tile_at(first);

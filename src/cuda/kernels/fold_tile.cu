@@ -11,9 +11,18 @@ enum {
     ITEMS = TILE / BLOCK,
     HEAD_WORDS = TILE / WARP,
     WORDS_EACH = HEAD_WORDS > BLOCK ? HEAD_WORDS / BLOCK : 1, /* a thread's */
-    IS_IN_PLACE = FOLD_RESULTS == TILE, /* results take the place of the elements; else there is room for fewer */
-    PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(result_t) ? sizeof(in_t) : sizeof(result_t)) /* bytes */
+    IS_IN_PLACE = FOLD_RESULTS == TILE /* results take the place of the elements; else there is room for fewer */
 };
+/* What a head's place receives: the result, or the accumulator if lowering takes many instructions. Threads lower those
+ * side by side when they write the results. */
+template <bool Staged> struct kept_of {
+    typedef result_t type;
+};
+template <> struct kept_of<true> {
+    typedef acc_t type;
+};
+typedef kept_of<FOLD_STAGED>::type kept_t;
+enum { PLACE = TILE * (!IS_IN_PLACE || sizeof(in_t) > sizeof(kept_t) ? sizeof(in_t) : sizeof(kept_t)) /* bytes */ };
 static_assert(ITEMS <= 2 * WARP && ITEMS <= LANE_LIMIT && ITEMS * sizeof(in_t) % 16 == 0);
 
 struct tile_memory {
@@ -38,7 +47,7 @@ struct tile {
     uint64 first; /* element */
     uint32 count;
     uint8 *x, *y;
-    result_t *results; /* of its heads, in their order */
+    kept_t *results; /* of its heads, in their order */
 };
 
 /* ---- memory ---- */
@@ -265,12 +274,21 @@ template <> struct widened<acc_t> {
     }
 };
 
-/* The result of 'acc', of elements [begin, end) of the tile. */
-template <class A> inline result_t result_of(const tile &t, const A &acc, uint32 begin, uint32 end) {
-    if constexpr (LOWERS_CHEAPLY)
+/* What is kept of 'acc', of elements [begin, end) of the tile. */
+template <class A> inline kept_t kept(const tile &t, const A &acc, uint32 begin, uint32 end) {
+    if constexpr (FOLD_STAGED)
+        return widened<A>::of(acc);
+    else if constexpr (LOWERS_CHEAPLY)
         return lower(acc, end - begin, t.first + begin);
     else
         return lower(widened<A>::of(acc), end - begin, t.first + begin);
+}
+/* The result of it, of 'count' elements from 'begin' on. */
+template <class K> inline result_t result_of(const K &what, uint64 count, uint64 begin) {
+    if constexpr (FOLD_STAGED)
+        return lower(what, count, begin);
+    else
+        return what;
 }
 
 /* A thread's items, in registers. */
@@ -326,7 +344,7 @@ inline item_bits heads_of_thread(const tile_memory &s) {
     return bits;
 }
 
-/* Folds a tile that has heads, 'all' of them. results[k] becomes the result of the group that the k-th head begins, as
+/* Folds a tile that has heads, 'all' of them. results[k] becomes what is kept of the group that the k-th head begins, as
  * far as it lies in the tile. All threads of the block call this; the tile's ends are known after the next barrier. */
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
@@ -336,7 +354,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     if (t.count < TILE && t.count / ITEMS == threadIdx.x) /* what lies behind the input is a group, too */
         mine |= (item_bits)1 << t.count % ITEMS;
     const uint32 rank = rank_of(s, begin);
-    result_t *const results = t.results;
+    kept_t *const results = t.results;
     thread_items items;
     items.read(t);
     if (IS_IN_PLACE)
@@ -345,7 +363,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     running<lane_t> run;
     lane_t first = identity_as<lane_t>();
     uint32 start = 0;
-    result_t *to = results + rank - 1; /* what the thread's first head ends is stored again when it is whole */
+    kept_t *to = results + rank - 1; /* what the thread's first head ends is stored again when it is whole */
     const item_bits earliest = mine & -mine;
     const uint32 number = rank + __popcll(mine);
     item_bits any = or_lanes((uint32)mine);
@@ -353,9 +371,9 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
         any |= (item_bits)or_lanes((uint32)(mine >> UPPER)) << UPPER;
     auto step = [&](int k, item_bits heads) {
         const item_bits bit = (item_bits)1 << k;
-        if (LOWERS_CHEAPLY) { /* without a branch, which most steps of a warp would take */
+        if (LOWERS_CHEAPLY || FOLD_STAGED) { /* without a branch, which most steps of a warp would take */
             if (heads & bit)
-                *to++ = result_of(t, run.sum(), start, begin + k);
+                *to++ = kept(t, run.sum(), start, begin + k);
             first = earliest & heads & bit ? run.sum() : first;
             start = NEEDS_START && heads & bit ? begin + k : start;
             run = heads & bit ? running<lane_t>() : run;
@@ -363,7 +381,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
             if (earliest & bit)
                 first = run.sum();
             else
-                *to = result_of(t, run.sum(), start, begin + k);
+                *to = kept(t, run.sum(), start, begin + k);
             to++;
             start = begin + k;
             run = {};
@@ -411,7 +429,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
         const acc_t ended = combine(before, widen(first));
         const uint32 head = begin + __ffsll(mine) - 1;
         if (rank) {
-            results[rank - 1] = result_of(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
+            results[rank - 1] = kept(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
         } else {
             *(acc_t *)s.before = ended;
             s.first_head = head;
@@ -424,6 +442,6 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
             acc = combine(carry, acc);
         *(acc_t *)s.after = acc;
         if (t.count == TILE)
-            results[all - 1] = result_of(t, acc, NEEDS_START ? head_before(s, TILE) : 0, TILE);
+            results[all - 1] = kept(t, acc, NEEDS_START ? head_before(s, TILE) : 0, TILE);
     }
 }

@@ -10,6 +10,8 @@ struct runs_memory {
 };
 static_assert(IS_IN_PLACE && HEAD_WORDS <= BLOCK);
 
+constexpr bool LISTS_ALWAYS = FOLD_STAGED && NEEDS_START;
+
 /* Lists where the heads are. */
 inline void list_heads(const tile_memory &s, runs_memory &r) {
     const uint32 begin = threadIdx.x * ITEMS;
@@ -41,10 +43,17 @@ inline void put_keys(const runs_memory &r, const index_t *from, index_t *to, uin
     }
 }
 
-/* Writes the results of the runs that begin and end in the tile. */
-inline void put_runs(const tile &t, uint32 count, result_t *out) {
-    for (uint32 i = threadIdx.x; i < count; i += BLOCK)
-        put(out + i, t.results[i]);
+/* Writes the results of the runs that begin and end in the tile, which has so many heads. */
+inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t *out) {
+    const uint32 count = r.ends ? heads : heads - 1;
+    for (uint32 k = threadIdx.x; k < count; k += BLOCK) {
+        uint32 first = 0, behind = 0;
+        if (FOLD_STAGED && NEEDS_START) {
+            first = r.at[k];
+            behind = k + 1 < heads ? r.at[k + 1] : t.count;
+        }
+        put(out + k, result_of(t.results[k], behind - first, t.first + first));
+    }
 }
 
 /* Thread 0, when everything in the tile is folded. */
