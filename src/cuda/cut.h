@@ -97,11 +97,11 @@ typedef struct tally_cuda_cut {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;
             uint64_t chunks;
-            uint64_t chunk;  /* tiles of a chunk, which one block, or one warp, takes */
-            uint64_t blocks; /* that mark runs */
-            uint64_t marked; /* strips of a warp of theirs */
+            uint64_t chunk;    /* tiles of a chunk, which one block, or one warp, takes */
+            uint64_t blocks;   /* that mark runs */
+            uint64_t marked;   /* strips of a warp of theirs */
             uint64_t together; /* blocks in waves, which are resident together */
-            unsigned few;    /* blocks of the only launch, if there are few elements; else 0 */
+            unsigned few;      /* blocks of the only launch, if there are few elements; else 0 */
         } folds;
         struct {
             uint64_t blocks; /* that share a row; 0: each group is a warp's */

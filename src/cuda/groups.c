@@ -8,9 +8,9 @@ enum {
     LOOKS = 16,            /* offsets that a thread reads if there are many */
     LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
-    STRIP = 1 << 10,       /* elements, as in runs.cu */
-    MARKERS = 16,          /* warps of a block of mark_runs.cu */
-    MARKING_BLOCKS = 2,    /* a processor, of mark_runs.cu */
+    STRIP = 1 << 10,    /* elements, as in runs.cu */
+    MARKERS = 16,       /* warps of a block of mark_runs.cu */
+    MARKING_BLOCKS = 2, /* a processor, of mark_runs.cu */
 
     /* in one launch */
     FEW_OF_BLOCK = 1 << 12,   /* elements and segments, by one block */
@@ -192,10 +192,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
 static tally_status launch_waves(const tally_cuda_launch *l, tally_cuda_groups_args *args) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_sizes *sizes = &l->plan->sizes;
-    const tally_cuda_grid grid = {.x = cut->folds.together,
-                                  .threads = sizes->wave.threads,
-                                  .shared = sizes->wave.shared,
-                                  .is_together = true};
+    const tally_cuda_grid grid = {
+        .x = cut->folds.together, .threads = sizes->wave.threads, .shared = sizes->wave.shared, .is_together = true};
     args->tiles = args->chunks = divide_up(args->n, sizes->wave.tile);
     args->entries = l->workspace + cut->entries;
     tally_status status = tally_cuda_clear(l, cut->bits);

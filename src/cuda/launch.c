@@ -7,7 +7,6 @@
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
 
-
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     tally_status status = tally_cuda_clear(l, l->cut->zeroed_bytes);
     if (status != TALLY_OK)

@@ -172,8 +172,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
      * would have few elements. Of narrow ones a thread takes twice as many, because the work that a tile makes besides
      * is the same. */
     const bool in_place = keys || s->slot_bytes > 16 || result <= in || (s->fold_stages && result <= 2 * in);
-    const bool takes_twice =
-        !keys && s->slot_bytes <= 8 && !s->fold_stages && (in == 1 || (in == 2 && in_place));
+    const bool takes_twice = !keys && s->slot_bytes <= 8 && !s->fold_stages && (in == 1 || (in == 2 && in_place));
     const unsigned element = (in_place ? (unsigned)most(in, result) : in) + (two ? in : 0);
     const unsigned items = takes_twice ? 2 * MOST_ITEMS : MOST_ITEMS;
     s->fold_tile = TALLY_CUDA_FOLD_BLOCK * items;
@@ -233,8 +232,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->unroll = s->is_large ? 1 : acc == 16 && c->desc.grouping == TALLY_ALL_VALUES && !is_logsumexp ? 8 : 4;
     s->held_cluster = 0; /* tally_cuda_plan_create asks */
     s->held_rows = held_rows(c, acc);
-    s->has_clusters =
-        architecture >= 90 && acc <= 32 && (c->desc.grouping == TALLY_ALL_VALUES || s->held_rows);
+    s->has_clusters = architecture >= 90 && acc <= 32 && (c->desc.grouping == TALLY_ALL_VALUES || s->held_rows);
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     s->entry_bytes = entry_bytes(c, s);

@@ -117,14 +117,6 @@ inline void load_relaxed(const void *from, unsigned &a, unsigned &b, unsigned &c
                  : "l"(from)
                  : "memory");
 }
-inline unsigned long long load_relaxed(const unsigned long long *from) {
-    unsigned long long value;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
-    return value;
-}
-inline void store_relaxed(unsigned long long *to, unsigned long long value) {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
-}
 inline void store_release(unsigned *to, unsigned value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
 }

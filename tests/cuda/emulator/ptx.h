@@ -113,13 +113,6 @@ inline void load_relaxed(const void *from, unsigned &a, unsigned &b, unsigned &c
     c = words[2];
     d = words[3];
 }
-inline unsigned long long load_relaxed(const unsigned long long *from) {
-    emulate::scheduler->give_way();
-    return *from;
-}
-inline void store_relaxed(unsigned long long *to, unsigned long long value) {
-    *to = value;
-}
 inline void store_release(unsigned *to, unsigned value) {
     *to = value;
 }
