@@ -40,7 +40,7 @@ static void place_bits(tally_cuda_cut *cut, uint64_t elements) {
 /* Checks the offsets, and marks the elements at which segments begin. */
 static tally_status mark_offsets(const tally_cuda_launch *l) {
     const CUdeviceptr control = l->workspace + l->cut->control;
-    const uint64_t segments = l->args->shape.segments;
+    const uint64_t segments = l->args->shape.groups;
     tally_cuda_mark_args args = {.marks = {.offsets = tally_cuda_address(l->args->offsets),
                                            .segments = segments,
                                            .n = l->cut->elements,
@@ -99,7 +99,7 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
                                  .sums = sums_first ? l->workspace + cut->partials : 0,
                                  .n = cut->elements,
                                  .before = l->pieces.before,
-                                 .segments = a->shape.segments,
+                                 .segments = a->shape.groups,
                                  .bits = l->workspace + cut->bits,
                                  .refused = l->workspace + cut->control + offsetof(tally_cuda_control, refused)};
     const bool segments = l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS;
