@@ -92,17 +92,15 @@ static const char *const few_runs[] = {RUNS,
 /* ---- scans ---- */
 
 #define TILES                                                                                                          \
-    tally_cuda_kernels_pipeline, tally_cuda_kernels_since_head, tally_cuda_kernels_waves,                              \
-        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_scan_move,                         \
-        tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
+    tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch,    \
+        tally_cuda_kernels_scan_move, tally_cuda_kernels_stretch, tally_cuda_kernels_scan_finish
 
 /* 350 ms */
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_bytes,
                                             tally_cuda_kernels_scan, NULL};
 /* 150 ms */
-static const char *const held[] = {tally_cuda_kernels_since_head, tally_cuda_kernels_scan_held, PIECES, NULL};
-static const char *const held_groups[] = {tally_cuda_kernels_since_head, tally_cuda_kernels_scan_held, NULL};
+static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
 /* 45 ms */
 static const char *const pieces[] = {PIECES, NULL};
 /* 185 ms */
@@ -175,8 +173,6 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, scan_of_slabs);
     if (c->desc.grouping == TALLY_ALL_VALUES)
         add(l, sizes->held_rows ? held : pieces);
-    else if (sizes->held_rows)
-        add(l, held_groups);
     if (c->desc.grouping == TALLY_SEGMENTS)
         add(l, marks);
 }

@@ -28,35 +28,10 @@ enum {
     LEAST_STRAND = 4 /* rows of a strand of a narrow array at least */
 };
 
-/* ---- heads of segments ---- */
-
-/* Places what mark_offsets needs, and clears it. */
-static void place_bits(tally_cuda_cut *cut, uint64_t elements) {
-    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    cut->bits = tally_cuda_place(cut, divide_up(elements, WARP) * sizeof(uint32_t));
-    cut->zeroed_bytes = cut->bytes;
-}
-
-/* Checks the offsets, and marks the elements at which segments begin. */
-static tally_status mark_offsets(const tally_cuda_launch *l) {
-    const CUdeviceptr control = l->workspace + l->cut->control;
-    const uint64_t segments = l->args->shape.groups;
-    tally_cuda_mark_args args = {.marks = {.offsets = tally_cuda_address(l->args->offsets),
-                                           .segments = segments,
-                                           .n = l->cut->elements,
-                                           .bits = l->workspace + l->cut->bits},
-                                 .refused = control + offsetof(tally_cuda_control, refused),
-                                 .where = control + offsetof(tally_cuda_control, not_bad)};
-    const tally_cuda_grid grid = {
-        .x = tally_cuda_blocks_for(l->plan->device, segments / OFFSETS_A_THREAD + 1, TALLY_CUDA_BLOCK, MARKING_BLOCKS),
-        .threads = TALLY_CUDA_BLOCK};
-    return tally_cuda_enqueue(l, l->plan->kernels.mark_offsets, grid, &args, "launching the check of offsets");
-}
-
 /* ---- held in registers ---- */
 
 /* Cuts a scan that registers can hold. False if they cannot. */
-static bool cut_held(const tally_computation *c, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+static bool cut_held(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t vectors = divide_up(cut->elements, sizes->vector), rows = sizes->held_rows;
     uint64_t blocks = 1;
     bool in_cluster = false;
@@ -73,11 +48,8 @@ static bool cut_held(const tally_computation *c, const tally_cuda_sizes *sizes, 
     cut->held.in_cluster = in_cluster;
     cut->held.threads = (unsigned)threads;
     cut->held.blocks = divide_up(vectors, threads * rows);
-    const bool groups = c->desc.grouping != TALLY_ALL_VALUES;
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        place_bits(cut, cut->elements);
     if (cut->held.blocks > 1 && !in_cluster)
-        cut->partials = tally_cuda_place(cut, cut->held.blocks * (groups ? sizes->record_bytes : sizes->slot_bytes));
+        cut->partials = tally_cuda_place(cut, cut->held.blocks * sizes->slot_bytes);
     return true;
 }
 
@@ -98,17 +70,9 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
                                  .total = l->pieces.total,
                                  .sums = sums_first ? l->workspace + cut->partials : 0,
                                  .n = cut->elements,
-                                 .before = l->pieces.before,
-                                 .segments = a->shape.groups,
-                                 .bits = l->workspace + cut->bits,
-                                 .refused = l->workspace + cut->control + offsetof(tally_cuda_control, refused)};
-    const bool segments = l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS;
-    if (segments)
-        args.offsets = tally_cuda_address(a->offsets);
-    else
-        args.keys = tally_cuda_address(a->keys);
-    tally_status status = segments ? mark_offsets(l) : TALLY_OK;
-    if (status == TALLY_OK && sums_first)
+                                 .before = l->pieces.before};
+    tally_status status = TALLY_OK;
+    if (sums_first)
         status = tally_cuda_enqueue(l, kernel, grid, &args, "launching the sums of a scan");
     args.out = tally_cuda_address(a->out);
     if (status == TALLY_OK)
@@ -124,7 +88,7 @@ void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *siz
                          tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
-    if (cut_held(c, sizes, cut))
+    if (cut_held(sizes, cut))
         return;
     cut->path = TALLY_CUDA_SCAN;
     cut->scan.tile = cut->elements <= whole ? whole : least(whole, fair);
@@ -139,6 +103,22 @@ void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *siz
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
     cut->zeroed_bytes = cut->bytes;
+}
+
+/* Checks the offsets, and marks the elements at which segments begin. */
+static tally_status mark_offsets(const tally_cuda_launch *l) {
+    const CUdeviceptr control = l->workspace + l->cut->control;
+    const uint64_t segments = l->args->shape.groups;
+    tally_cuda_mark_args args = {.marks = {.offsets = tally_cuda_address(l->args->offsets),
+                                           .segments = segments,
+                                           .n = l->cut->elements,
+                                           .bits = l->workspace + l->cut->bits},
+                                 .refused = control + offsetof(tally_cuda_control, refused),
+                                 .where = control + offsetof(tally_cuda_control, not_bad)};
+    const tally_cuda_grid grid = {
+        .x = tally_cuda_blocks_for(l->plan->device, segments / OFFSETS_A_THREAD + 1, TALLY_CUDA_BLOCK, MARKING_BLOCKS),
+        .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.mark_offsets, grid, &args, "launching the check of offsets");
 }
 
 static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {

@@ -26,7 +26,7 @@ static unsigned shared_limit(int architecture) {
 /* Vectors of a thread of scan_held.cu; there is code for each element, twice. With 4 vectors scans of 2^10 f32 took 1.3
  * times as long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
 static unsigned held_rows(const tally_computation *c, unsigned acc) {
-    if (!tally_is_scan(c) || c->desc.grouping == TALLY_AXIS || acc > 32)
+    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32)
         return 0;
     return acc > 8 || c->in_bytes == 1 ? 1 : 2;
 }
@@ -70,6 +70,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         WARP = 32,
         MOST_COLUMNS = 64 /* of scan_narrow.cu */
     };
+    s->held_rows = held_rows(c, acc);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const bool keys = c->desc.grouping == TALLY_KEYS;
     unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
@@ -231,8 +232,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     const bool is_logsumexp = c->entry && c->monoid == TALLY_MONOID_logsumexp; /* 8 took all registers of a block */
     s->unroll = s->is_large ? 1 : acc == 16 && c->desc.grouping == TALLY_ALL_VALUES && !is_logsumexp ? 8 : 4;
     s->held_cluster = 0; /* tally_cuda_plan_create asks */
-    s->held_rows = held_rows(c, acc);
-    s->has_clusters = architecture >= 90 && acc <= 32 && (c->desc.grouping == TALLY_ALL_VALUES || s->held_rows);
+    s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     s->entry_bytes = entry_bytes(c, s);

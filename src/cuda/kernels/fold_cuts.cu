@@ -18,17 +18,17 @@ inline void finish_group(const groups_args &p, uint64 chunk, ending e, acc_t bef
     store(p.out + e.group, lower(combine(before, p.cuts[chunk].before.read()), e.count, e.start));
 }
 
-enum { OF_WARP = 1024 /* chunks of a group that a warp folds at most */ };
+enum { MOST_OF_WARP = 1024 /* chunks of a group that a warp folds at most */ };
 
 /* By a warp; false if the group is too long. */
 inline bool finish_by_warp(const groups_args &p, uint64 chunk) {
     ending e;
     find_ending(p, chunk, &e);
 #if GROUPS == KEYS
-    if (!find_last_fresh(p, e.first + 1, OF_WARP, &e.first))
+    if (!find_last_fresh(p, e.first + 1, MOST_OF_WARP, &e.first))
         return false;
 #endif
-    if (chunk - e.first > OF_WARP)
+    if (chunk - e.first > MOST_OF_WARP)
         return false;
     const uint32 lane = threadIdx.x % WARP;
     const uint64 each = (chunk - e.first + WARP - 1) / WARP, begin = e.first + lane * each, end = begin + each;

@@ -39,7 +39,8 @@ struct tile_memory {
 
 /* A tile's memory, of so many bytes. Results may be stored to the place before the first, where nobody reads them. */
 template <int Bytes> struct tile_bytes {
-    alignas(16) uint8 before[16], bytes[Bytes];
+    alignas(128) uint8 before[128]; /* so that copies of a warp keep to whole lines */
+    uint8 bytes[Bytes];
 };
 
 /* A tile in shared memory. */

@@ -5,8 +5,7 @@
  * blocks and threads alone.
  *
  * A warp has consecutive vectors of 16 bytes, in rows of one per lane. 'Logical' positions count in the direction of
- * the scan; elements lie at 'physical' positions. Groups are segments, whose heads another launch has marked, or runs of
- * keys. */
+ * the scan; elements lie at 'physical' positions. */
 
 enum {
     HELD_BLOCK = 1024, /* threads of a block at most */
@@ -14,10 +13,6 @@ enum {
     HELD_VECTOR = 16 / sizeof(in_t),   /* elements of a vector */
     OF_RESULTS = 16 / sizeof(result_t) /* results of a vector */
 };
-
-typedef since_head<acc_t, uint32> held_sum; /* with logical positions */
-typedef slot_of<held_sum, GROUPS == ALL ? SLOT_BYTES : (sizeof(held_sum) + 15) / 16 * 16> held_slot;
-static_assert(sizeof(held_slot) <= (GROUPS == ALL ? SLOT_BYTES : RECORD_BYTES));
 
 /* An element at any address, read past the first-level cache. A kernel that starts early may find old contents there,
  * from before the kernel before the last one wrote. */
@@ -61,7 +56,6 @@ struct held {
     uint64 low; /* physical position of its lowest element */
     int count;  /* number of elements */
     uint4 bits;
-    uint32 heads; /* a bit for each element, in physical order */
 
     void fetch(const held_args &p, int row) {
         const uint64 warp = (blockIdx.x * blockDim.x + threadIdx.x) / WARP;
@@ -79,93 +73,32 @@ struct held {
         } else {
             bits = gather(p.x + low, count);
         }
-#if GROUPS == SEGMENTS
-        heads = count ? __ldcg(p.bits + low / WARP) >> low % WARP & ((1u << HELD_VECTOR) - 1) : 0;
-#elif GROUPS == KEYS
-        find_heads(p);
-#endif
     }
-#if GROUPS == KEYS
-    /* All lanes of a warp call this. */
-    void find_heads(const held_args &p) {
-        constexpr int bytes = HELD_VECTOR * sizeof(index_t), access = bytes < 16 ? bytes : 16;
-        typedef typename word_of<access>::type word;
-        index_t key[HELD_VECTOR] = {};
-        const index_t *from = p.keys + low;
-        if (count == HELD_VECTOR && ((uint64)from & (access - 1)) == 0) {
-#pragma unroll
-            for (int b = 0; b < bytes / access; b++) {
-                const word part = __ldcg((const word *)from + b);
-                memcpy((uint8 *)key + b * access, &part, access);
-            }
-        } else {
-#pragma unroll
-            for (int k = 0; k < HELD_VECTOR; k++)
-                if (k < count)
-                    key[k] = load_fresh(from + k);
-        }
-        index_t previous = from_below(key[REVERSE ? 0 : HELD_VECTOR - 1], 1); /* in logical order */
-        const bool is_first = REVERSE ? low + count == p.n : low == 0;
-        if (threadIdx.x % WARP == 0 && count && !is_first)
-            previous = load_fresh(REVERSE ? from + count : from - 1);
-        heads = 0;
-#pragma unroll
-        for (int j = 0; j < HELD_VECTOR; j++) {
-            const int k = REVERSE ? HELD_VECTOR - 1 - j : j;
-            if (k >= count)
-                continue;
-            heads |= (uint32)(key[k] != previous) << k;
-            previous = key[k];
-        }
-        if (is_first && count)
-            heads |= 1u << (REVERSE ? count - 1 : 0);
-    }
-#endif
-    uint64 logical(const held_args &p, int k) const {
-        return REVERSE ? p.n - 1 - (low + k) : low + k;
-    }
-    /* Adds the elements to 'left' in logical order, or to 'base' from a head on, and calls each(k, before, after, start)
-     * for element k with the sums before and after it and the position of its group's head. */
-    template <class Each> held_sum add(const held_args &p, held_sum left, const acc_t &base, Each each) const {
+    /* Adds the elements to 'left' in logical order, and calls each(k, before, after) for element k with the sums before
+     * and after it. */
+    template <class Each> acc_t add(const held_args &p, acc_t left, Each each) const {
         in_t few[HELD_VECTOR];
-        running<acc_t> sum = left.acc;
-        uint32 start = left.start();
+        running<acc_t> sum = left;
         memcpy(few, &bits, 16);
 #pragma unroll
         for (int j = 0; j < HELD_VECTOR; j++) {
             const int k = REVERSE ? HELD_VECTOR - 1 - j : j;
-            if (GROUPS != ALL && heads >> k & 1) {
-                sum = base;
-                start = (uint32)logical(p, k);
-            }
             const acc_t before = sum.sum();
             if (k < count)
                 sum.add(value_of(few[k]), HAS_SECOND ? value_of(load_fresh(p.y + low + k)) : value_t(0),
                         low + k + p.before);
-            each(k, before, sum.sum(), start);
+            each(k, before, sum.sum());
         }
-        return held_sum::of(sum.sum(), left.has_head() || (GROUPS != ALL && heads), start);
+        return sum.sum();
     }
-    /* Writes the results; 'left' is the sum before, 'base' what each group begins with. */
-    void finish(const held_args &p, held_sum left, const acc_t &base) const {
+    /* Writes the results; 'left' is the sum before. */
+    void finish(const held_args &p, acc_t left) const {
+        const uint64 first = REVERSE ? p.n - low - count : low; /* logical */
         few<result_t, HELD_VECTOR> results;
-        left.acc = combine(base, left.acc);
-        left = add(p, left, base, [&](int k, const acc_t &before, const acc_t &after, uint32 start) {
-            const uint64 within = logical(p, k) + p.before - (GROUPS == ALL ? 0 : start);
-            results.element[k] = lower(INCLUSIVE ? after : before, within + INCLUSIVE, GROUPS == ALL ? 0 : start);
+        left = add(p, left, [&](int k, const acc_t &before, const acc_t &after) {
+            const uint64 within = first + p.before + (REVERSE ? count - 1 - k : k);
+            results.element[k] = lower(INCLUSIVE ? after : before, within + INCLUSIVE, 0);
         });
-#if GROUPS == SEGMENTS /* other elements have no results */
-        const uint64 begin = (uint64)load_fresh(p.offsets), end = (uint64)load_fresh(p.offsets + p.segments);
-        const int from = begin <= low ? 0 : begin - low < count ? (int)(begin - low) : count;
-        const int to = end >= low + count ? count : end > low ? (int)(end - low) : 0;
-        if (from || to < count) {
-#pragma unroll
-            for (int k = 0; k < HELD_VECTOR; k++)
-                if (k >= from && k < to)
-                    store(p.out + low + k, results.element[k]);
-            return;
-        }
-#endif
         const bool is_whole = sizeof results % 16 == 0 && count == HELD_VECTOR && ((uint64)p.out & 15) == 0;
 #pragma unroll
         for (int v = 0; v * OF_RESULTS < HELD_VECTOR; v++) {
@@ -176,93 +109,93 @@ struct held {
             else
                 scatter(p.out + low + v * OF_RESULTS, vector, count - v * OF_RESULTS);
         }
-        if (p.total && count && logical(p, REVERSE ? 0 : count - 1) + 1 == p.n)
-            p.total->write(left.acc);
+        if (p.total && count && first + count == p.n)
+            p.total->write(left);
     }
 };
 
 /* Gives each lane the sum of the lanes up to it, added in order. */
-inline held_sum scan_lanes(held_sum sum) {
+inline acc_t scan_lanes(acc_t sum) {
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
-        const held_sum left = from_below(sum, d);
+        const acc_t left = from_below(sum, d);
         if (threadIdx.x % WARP >= d)
-            sum = join(left, sum);
+            sum = combine(left, sum);
     }
     return sum;
 }
 
 /* Turns the sum of each of a thread's vectors into the sum of all of the block's vectors before it. Returns the block's
  * sum to all threads. */
-inline held_sum scan_block(held_sum (&sum)[HELD_ROWS]) {
-    __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(held_sum)];
-    held_sum *of_warp = (held_sum *)memory, base = held_sum::nothing();
+inline acc_t scan_block(acc_t (&sum)[HELD_ROWS]) {
+    __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
+    acc_t *of_warp = (acc_t *)memory, base = identity_as<acc_t>();
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++) {
-        const held_sum up_to = scan_lanes(sum[u]), below = from_below(up_to, 1);
-        sum[u] = lane ? join(base, below) : base;
-        base = join(base, from_lane(up_to, WARP - 1));
+        const acc_t up_to = scan_lanes(sum[u]), below = from_below(up_to, 1);
+        sum[u] = lane ? combine(base, below) : base;
+        base = combine(base, from_lane(up_to, WARP - 1));
     }
     if (lane == 0)
         of_warp[warp] = base;
     __syncthreads();
-    const held_sum up_to = scan_lanes(lane < blockDim.x / WARP ? of_warp[lane] : held_sum::nothing());
-    const held_sum before = from_lane(up_to, warp - 1);
+    const acc_t up_to = scan_lanes(lane < blockDim.x / WARP ? of_warp[lane] : identity_as<acc_t>());
+    const acc_t before = from_lane(up_to, warp - 1);
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
-        sum[u] = warp ? join(before, sum[u]) : sum[u];
+        sum[u] = warp ? combine(before, sum[u]) : sum[u];
     return from_lane(up_to, WARP - 1);
 }
 
 /* Returns to all threads the sum of the blocks before this one, which the earlier launch has stored in 'sums'. */
-inline held_sum fold_sums(const held_args &p) {
-    __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(held_sum)];
-    held_sum *of_warp = (held_sum *)memory, sum = held_sum::nothing();
+inline acc_t fold_sums(const held_args &p) {
+    __shared__ alignas(16) uint8 memory[HELD_BLOCK / WARP * sizeof(acc_t)];
+    acc_t *of_warp = (acc_t *)memory, acc = identity_as<acc_t>();
     const uint32 each = (blockIdx.x + blockDim.x - 1) / blockDim.x;
 #pragma unroll 1
     for (uint32 k = 0; k < each; k++) {
         const uint32 b = threadIdx.x * each + k;
         if (b < blockIdx.x)
-            sum = join(sum, ((const held_slot *)p.sums)[b].read());
+            acc = combine(acc, p.sums[b].read());
     }
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
-        const held_sum next = from_above(sum, d);
+        const acc_t next = from_above(acc, d);
         if (threadIdx.x % (2 * d) == 0)
-            sum = join(sum, next);
+            acc = combine(acc, next);
     }
     if (threadIdx.x % WARP == 0)
-        of_warp[threadIdx.x / WARP] = sum;
+        of_warp[threadIdx.x / WARP] = acc;
     __syncthreads();
-    sum = of_warp[0];
+    acc = of_warp[0];
 #pragma unroll 1
     for (int w = 1; w * WARP * each < blockIdx.x; w++)
-        sum = join(sum, of_warp[w]);
-    return sum;
+        acc = combine(acc, of_warp[w]);
+    return acc;
 }
 
 #if TALLY_ARCHITECTURE >= 90
 /* Returns the sum of the cluster's blocks before this one. All must have arrived at its barrier once. */
-inline held_sum exchange_sums(const held_sum &own) {
-    __shared__ held_slot of_blocks[HELD_CLUSTER];
+inline acc_t exchange_sums(acc_t own) {
+    __shared__ slot of_blocks[HELD_CLUSTER];
     wait_for_cluster();
     if (threadIdx.x < gridDim.x) {
-        uint32 words[sizeof(held_slot) / 4] = {};
+        uint32 words[sizeof(slot) / 4] = {};
         memcpy(words, &own, sizeof own);
 #pragma unroll
-        for (int w = 0; w < (int)(sizeof(held_slot) / 4); w++)
+        for (int w = 0; w < (int)(sizeof(slot) / 4); w++)
             store_at_block(&of_blocks[blockIdx.x].word[w], threadIdx.x, words[w]);
     }
     __syncwarp();
     arrive_in_cluster();
     wait_for_cluster();
-    held_sum before = held_sum::nothing();
+    acc_t before = identity_as<acc_t>();
 #pragma unroll 1
     for (int b = 0; b < blockIdx.x; b++) {
-        held_sum next;
+        acc_t next;
         memcpy(&next, of_blocks[b].word, sizeof next);
-        before = join(before, next);
+        before = combine(before, next);
     }
     return before;
 }
@@ -271,7 +204,7 @@ inline held_sum exchange_sums(const held_sum &own) {
 extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p) {
     const bool is_second = p.sums && p.out;
     held mine[HELD_ROWS];
-    held_sum sum[HELD_ROWS];
+    acc_t sum[HELD_ROWS];
 #if TALLY_ARCHITECTURE >= 90
     const bool is_cluster = !p.sums && gridDim.x > 1;
     if (is_cluster)
@@ -286,31 +219,25 @@ extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p) 
         mine[u].fetch(p, u);
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
-        sum[u] = mine[u].add(p, held_sum::nothing(), identity_as<acc_t>(),
-                             [](int, const acc_t &, const acc_t &, uint32) {});
-    const held_sum own = scan_block(sum);
+        sum[u] = mine[u].add(p, identity_as<acc_t>(), [](int, const acc_t &, const acc_t &) {});
+    const acc_t own = scan_block(sum);
     if (!p.out) {
         if (threadIdx.x == 0)
-            ((held_slot *)p.sums)[blockIdx.x].write(own);
+            p.sums[blockIdx.x].write(own);
         return;
     }
     if (is_second) {
         wait_for_last();
         let_next_start();
     }
-    held_sum before = held_sum::nothing();
-    const acc_t base = p.carry ? p.carry->read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
+    acc_t base = p.carry ? p.carry->read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
 #if TALLY_ARCHITECTURE >= 90
     if (is_cluster)
-        before = exchange_sums(own);
+        base = combine(base, exchange_sums(own));
 #endif
     if (is_second && blockIdx.x)
-        before = fold_sums(p);
-#if GROUPS == SEGMENTS
-    if (*p.refused)
-        return;
-#endif
+        base = combine(base, fold_sums(p));
 #pragma unroll
     for (int u = 0; u < HELD_ROWS; u++)
-        mine[u].finish(p, join(before, sum[u]), base);
+        mine[u].finish(p, combine(base, sum[u]));
 }
