@@ -16,7 +16,7 @@ tally_status tally_cuda_compiler_version(int *version);
 
 /* Compiles CUDA C for an architecture (90 for compute capability 9.0) into *image, which the caller frees: machine code
  * (a cubin) or, for a device that is newer than the compiler, PTX with the zero that ends it. 'name' names the source
- * in messages. Options are NVRTC's; --gpu-architecture is added. A text that does not compile gives
+ * in messages. Options are NVRTC's; --gpu-architecture and --minimal are added. A text that does not compile gives
  * TALLY_INVALID_ARGUMENT with the compiler's log in the message. log may be NULL; else it receives the compiler's
  * output, on success too, which the caller frees, or NULL if it is empty. Any thread may call. */
 tally_status tally_cuda_compile(const char *source, const char *name, const char *const *options, size_t count,
