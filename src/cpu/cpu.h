@@ -49,13 +49,22 @@ typedef struct tally_cpu_device {
     unsigned threads;
 } tally_cpu_device;
 
+/* What the scans of numbers make together. */
+typedef enum tally_cpu_parts {
+    TALLY_CPU_NUMBER,   /* one scan: the accumulator is a number */
+    TALLY_CPU_EXTREMES, /* minmax: the second scan is of the same numbers */
+    TALLY_CPU_PLACE     /* argmin: the second scan is of the places where the first one changes, of i64 */
+} tally_cpu_parts;
+
 /* How lifted elements are scanned (lifted.c). */
 typedef struct tally_cpu_lifted {
-    const tally_cpu_direct_scan *scan; /* of numbers of 'type'; NULL if the accumulator is not a number */
-    tally_dtype type;                  /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
-    tally_dtype carry;                 /* of the values that the scan starts from: a sum of 32 bits has one of 64 */
-    bool as_they_are;                  /* elements are scanned without being lifted, and prefixes are the results */
-    bool by_conversion;                /* elements are lifted by converting their type */
+    tally_cpu_parts parts;
+    const tally_cpu_direct_scan *scan; /* of numbers of 'type'; NULL if there is none for the accumulator */
+    const tally_cpu_direct_scan *second;
+    tally_dtype type;   /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
+    tally_dtype carry;  /* of the values that the scan starts from: a sum of 32 bits has one of 64 */
+    bool as_they_are;   /* elements are scanned without being lifted, and prefixes are the results */
+    bool by_conversion; /* elements are lifted by converting their type */
 } tally_cpu_lifted;
 
 typedef struct tally_cpu_plan tally_cpu_plan;

@@ -4,6 +4,7 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
+#include "cpu/components.h"
 #include "cpu/scratch.h"
 
 /* How the monoids of one component lift and combine, as text. */
@@ -68,14 +69,39 @@ bool tally_cpu_is_strict(const tally_cpu_plan *plan) {
     return c->desc.mode == TALLY_EXACT && type->strict_kernels[c->monoid];
 }
 
+/* Two scans of numbers instead of one of pairs. */
+static void choose_pair(tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_level *level = plan->device->level;
+    const tally_dtype type = scanned_type(tally_dtype_value(c->desc.in));
+    tally_monoid first = TALLY_MONOID_min, second = TALLY_MONOID_max;
+    if (c->monoid == TALLY_MONOID_argmin || c->monoid == TALLY_MONOID_argmax) {
+        first = c->monoid == TALLY_MONOID_argmin ? TALLY_MONOID_min : TALLY_MONOID_max;
+        second = c->reverse ? TALLY_MONOID_min : TALLY_MONOID_max;
+    } else if (c->monoid != TALLY_MONOID_minmax) {
+        return;
+    }
+    const bool places = c->monoid != TALLY_MONOID_minmax;
+    plan->lifted = (tally_cpu_lifted){.parts = places ? TALLY_CPU_PLACE : TALLY_CPU_EXTREMES,
+                                      .scan = tally_cpu_same_scan(level, type, first),
+                                      .second = tally_cpu_same_scan(level, places ? TALLY_I64 : type, second),
+                                      .type = type,
+                                      .carry = type,
+                                      .by_conversion = true};
+}
+
 void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_level *level = plan->device->level;
     const tally_dtype acc = plan->kernels->acc_type;
-    if (c->exact || c->monoid == TALLY_MONOID_user || acc == TALLY_DEFAULT)
+    if (c->exact || c->monoid == TALLY_MONOID_user)
         return;
     if (tally_cpu_is_strict(plan)) /* which no scan is */
         return;
+    if (acc == TALLY_DEFAULT) {
+        choose_pair(plan);
+        return;
+    }
     const bool as_they_are = plan->direct && plan->direct->groups;
     const tally_dtype type = as_they_are                ? c->desc.in
                              : wraps_in_32_bits(c, acc) ? TALLY_U32
@@ -84,16 +110,11 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
     const tally_monoid monoid = combining(c->monoid);
     const tally_cpu_direct_scan *scan = tally_cpu_same_scan(level, type, monoid);
     if (scan)
-        plan->lifted = (tally_cpu_lifted){scan, type, level->types[type]->kernels[monoid]->acc_type, as_they_are,
-                                          lifts_by_conversion(c->monoid)};
-}
-
-static void convert(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values, size_t count,
-                    void *out) {
-    if (from == to)
-        memcpy(out, values, count * tally_dtype_size(from));
-    else
-        plan->device->level->types[from]->convert[to](values, count, out);
+        plan->lifted = (tally_cpu_lifted){.scan = scan,
+                                          .type = type,
+                                          .carry = level->types[type]->kernels[monoid]->acc_type,
+                                          .as_they_are = as_they_are,
+                                          .by_conversion = lifts_by_conversion(c->monoid)};
 }
 
 /* block->lifted[place ..] = n elements, lifted. */
@@ -102,12 +123,12 @@ static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, ui
     const tally_dtype acc = plan->kernels->acc_type, type = plan->lifted.type;
     void *to = tally_at_mutable(block->lifted, place, tally_dtype_size(type));
     if (plan->lifted.by_conversion) {
-        convert(plan, plan->base.computation.desc.in, type, x, n, to);
+        tally_cpu_convert_numbers(plan, plan->base.computation.desc.in, type, x, n, to);
         return;
     }
     plan->kernels->fold_rows(&plan->context, x, y, n, 1, acc == type ? to : block->narrow);
     if (acc != type)
-        convert(plan, acc, type, block->narrow, n, to);
+        tally_cpu_convert_numbers(plan, acc, type, block->narrow, n, to);
 }
 
 /* n neighbouring elements, lifted: themselves where there is nothing to lift. */
@@ -119,97 +140,157 @@ static const void *lift(const tally_cpu_plan *plan, const void *x, const void *y
     return block->lifted;
 }
 
-void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, uint64_t *carry) {
-    convert(plan, plan->kernels->acc_type, plan->lifted.carry, acc, 1, carry);
-}
+/* ---- where argmin changes ---- */
 
-void tally_cpu_narrow(const tally_cpu_plan *plan, const void *numbers, size_t count, void *acc) {
-    convert(plan, plan->lifted.type, plan->kernels->acc_type, numbers, count, acc);
-}
-
-/* Narrow accumulators are values, whose conversions go through the wider type as well. */
-void tally_cpu_lower_numbers(const tally_cpu_plan *plan, const void *numbers, size_t count, tally_counts counts,
-                             void *out) {
-    const tally_dtype from = plan->lifted.type, to = plan->base.computation.desc.out;
-    if (plan->lifted.as_they_are)
-        memcpy(out, numbers, count * plan->base.computation.out_bytes);
-    else if (from == plan->kernels->acc_type)
-        plan->lower(plan, numbers, count, counts, out);
+/* block->narrow = the number of each element that becomes the smallest, in block->counts; of others, one that changes
+ * nothing. 'before' and 'after' are the smallest ones before and after each. */
+static void find_places(const tally_cpu_plan *plan, const void *lifted, const void *before, const void *after,
+                        uint64_t n, tally_cpu_lifted_block *block) {
+    const tally_cpu_pairs *pairs = &plan->device->level->pairs[plan->lifted.type];
+    int64_t *places = (int64_t *)block->narrow;
+    if (plan->base.computation.reverse)
+        pairs->equals(lifted, after, block->counts, n, places);
     else
-        convert(plan, from, to, numbers, count, out);
+        pairs->changes(before, after, block->counts, n, places);
+}
+
+/* The first element of a group is its smallest, even where that is as large as can be. */
+static void place_first(const tally_cpu_plan *plan, const uint64_t *carry, uint64_t count,
+                        tally_cpu_lifted_block *block) {
+    for (uint64_t j = 0; !plan->base.computation.reverse && j < count; j++)
+        block->narrow[j] = (int64_t)carry[j] < 0 ? block->counts[j] : block->narrow[j];
+}
+
+/* ---- neighbours ---- */
+
+/* to[0 ..] = the value before n numbers and those after each of them; the other way round in a reverse scan. *carry
+ * becomes the value after them. */
+static void scan_block(const tally_cpu_plan *plan, const tally_cpu_direct_scan *scan, tally_dtype type,
+                       tally_dtype carry_type, const void *numbers, uint64_t n, uint64_t *carry, uint64_t *to) {
+    const bool reverse = plan->base.computation.reverse;
+    const size_t bytes = tally_dtype_size(type);
+    char *before = tally_at_mutable(to, reverse ? n : 0, bytes), *after = tally_at_mutable(to, reverse ? 0 : 1, bytes);
+    tally_cpu_convert_numbers(plan, carry_type, type, carry, 1, before);
+    scan->scan(numbers, n, (tally_cpu_scan_options){.reverse = reverse}, carry, after);
+    tally_cpu_convert_numbers(plan, type, carry_type, reverse ? after : after + (n - 1) * bytes, 1, carry);
+}
+
+/* The second scan; index is the first element's. */
+static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t n, uint64_t index,
+                        tally_cpu_lifted_block *block, tally_cpu_carry *carry) {
+    const tally_dtype type = tally_cpu_second_type(plan);
+    if (plan->lifted.parts == TALLY_CPU_PLACE) {
+        const size_t bytes = tally_dtype_size(plan->lifted.type);
+        const bool reverse = plan->base.computation.reverse;
+        for (uint64_t i = 0; i < n; i++)
+            block->counts[i] = index + i;
+        find_places(plan, lifted, block->scanned, tally_at(block->scanned, reverse ? 0 : 1, bytes), n, block);
+        place_first(plan, &carry->second, 1, block);
+        lifted = block->narrow;
+    }
+    scan_block(plan, plan->lifted.second, type, type, lifted, n, &carry->second, block->second);
 }
 
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
-    const tally_dtype type = plan->lifted.type;
-    const size_t bytes = tally_dtype_size(type);
-    const tally_cpu_scan_options how = {.reverse = c->reverse};
+    const size_t bytes = tally_dtype_size(plan->lifted.type),
+                 second_bytes = tally_dtype_size(tally_cpu_second_type(plan));
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    uint64_t carry;
-    tally_cpu_widen(plan, acc, &carry);
+    tally_cpu_carry carry;
+    tally_cpu_split(plan, acc, 1, &carry.first, &carry.second);
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = c->reverse ? n - done - count : done;
         const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
-        /* the value before the block, then those after each element; the other way round in a reverse scan */
-        char *before = tally_at_mutable(block->scanned, c->reverse ? count : 0, bytes);
-        char *after = tally_at_mutable(block->scanned, c->reverse ? 0 : 1, bytes);
-        convert(plan, plan->lifted.carry, type, &carry, 1, before);
-        plan->lifted.scan->scan(lifted, count, how, &carry, after);
-        convert(plan, type, plan->lifted.carry, c->reverse ? after : after + (count - 1) * bytes, 1, &carry);
-        const char *prefixes = exclusive == c->reverse ? (char *)block->scanned + bytes : (char *)block->scanned;
+        scan_block(plan, plan->lifted.scan, plan->lifted.type, plan->lifted.carry, lifted, count, &carry.first,
+                   block->scanned);
+        if (plan->lifted.second)
+            scan_second(plan, lifted, count, index + first, block, &carry);
+        const size_t from = exclusive == c->reverse;
         const uint64_t number = index + first;
         const uint64_t elements = c->reverse ? length - number - exclusive : number + !exclusive;
-        tally_cpu_lower_numbers(plan, prefixes, count, (tally_counts){NULL, elements, c->reverse ? -1 : 1},
-                                tally_at_mutable(out, first, c->out_bytes));
+        tally_cpu_lower_prefixes(plan, tally_at(block->scanned, from, bytes),
+                                 tally_at(block->second, from, second_bytes), count,
+                                 (tally_counts){NULL, elements, c->reverse ? -1 : 1},
+                                 tally_at_mutable(out, first, c->out_bytes * c->per_result));
     }
 }
 
-/* Results of the rows in block->scanned. */
-static void lower_rows(const tally_cpu_plan *plan, uint64_t rows, uint64_t width, uint64_t stride, uint64_t number,
-                       uint64_t length, tally_cpu_lifted_block *block, void *out) {
+/* ---- columns ---- */
+
+typedef struct columns {
+    const void *x, *y;
+    uint64_t rows, width, stride;
+    uint64_t index, length;
+    void *acc, *out;
+} columns;
+
+/* Results of rows whose prefixes are at 'first' and in block->second. */
+static void lower_rows(const tally_cpu_plan *plan, const columns *s, uint64_t row, uint64_t rows, const void *first,
+                       tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, counted = tally_lowers_by_count(c->entry);
-    const size_t bytes = tally_dtype_size(plan->lifted.type);
-    number = c->reverse ? length - number - exclusive : number + !exclusive;
-    if (width == stride) {
+    const size_t bytes = tally_dtype_size(plan->lifted.type), out_bytes = c->out_bytes * c->per_result;
+    const uint64_t index = s->index + row, number = c->reverse ? s->length - index - exclusive : index + !exclusive;
+    void *out = tally_at_mutable(s->out, row * s->stride, out_bytes);
+    if (s->width == s->stride) {
         for (uint64_t r = 0; counted && r < rows; r++)
-            for (uint64_t j = 0; j < width; j++)
-                block->counts[r * width + j] = c->reverse ? number - r : number + r;
-        tally_cpu_lower_numbers(plan, block->scanned, rows * width, (tally_counts){block->counts, 0, 0}, out);
+            for (uint64_t j = 0; j < s->width; j++)
+                block->counts[r * s->width + j] = c->reverse ? number - r : number + r;
+        tally_cpu_lower_prefixes(plan, first, block->second, rows * s->width, (tally_counts){block->counts, 0, 0}, out);
         return;
     }
     for (uint64_t r = 0; r < rows; r++)
-        tally_cpu_lower_numbers(plan, tally_at(block->scanned, r * width, bytes), width,
-                                (tally_counts){NULL, c->reverse ? number - r : number + r, 0},
-                                tally_at_mutable(out, r * stride, c->out_bytes));
+        tally_cpu_lower_prefixes(plan, tally_at(first, r * s->width, bytes),
+                                 tally_at(block->second, r * s->width, tally_dtype_size(tally_cpu_second_type(plan))),
+                                 s->width, (tally_counts){NULL, c->reverse ? number - r : number + r, 0},
+                                 tally_at_mutable(out, r * s->stride, out_bytes));
 }
 
-/* As tally_cpu_lifted_columns, for columns of which a block holds some rows. */
-static void scan_some_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
-                              uint64_t stride, uint64_t index, uint64_t length, tally_cpu_lifted_block *block,
-                              void *acc, void *out) {
+static const void *lift_rows(const tally_cpu_plan *plan, const columns *s, uint64_t row, uint64_t rows,
+                             tally_cpu_lifted_block *block) {
+    const size_t bytes = plan->base.computation.in_bytes;
+    if (s->width == s->stride)
+        return lift(plan, tally_at(s->x, row * s->stride, bytes), tally_at(s->y, row * s->stride, bytes),
+                    rows * s->width, block);
+    for (uint64_t r = 0; r < rows; r++)
+        lift_to(plan, tally_at(s->x, (row + r) * s->stride, bytes), tally_at(s->y, (row + r) * s->stride, bytes),
+                s->width, block, r * s->width);
+    return block->lifted;
+}
+
+/* Columns of which a block holds some rows. */
+static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
-    uint64_t carry[TALLY_CPU_LIFTED_COLUMNS];
-    convert(plan, plan->kernels->acc_type, plan->lifted.carry, acc, width, carry);
-    for (uint64_t done = 0, count; done < rows; done += count) {
-        count = least(rows - done, TALLY_CPU_LIFTED_BLOCK / width);
-        const uint64_t row = c->reverse ? rows - done - count : done;
-        const void *lifted = block->lifted;
-        if (width == stride)
-            lifted = lift(plan, tally_at(x, row * stride, c->in_bytes), tally_at(y, row * stride, c->in_bytes),
-                          count * width, block);
-        for (uint64_t r = 0; width < stride && r < count; r++)
-            lift_to(plan, tally_at(x, (row + r) * stride, c->in_bytes), tally_at(y, (row + r) * stride, c->in_bytes),
-                    width, block, r * width);
-        plan->lifted.scan->columns(lifted, count, width, width, how, carry, block->scanned);
-        lower_rows(plan, count, width, stride, index + row, length, block,
-                   tally_at_mutable(out, row * stride, c->out_bytes));
+    const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
+    const uint64_t width = s->width;
+    const size_t bytes = tally_dtype_size(plan->lifted.type);
+    void *scanned = tally_at_mutable(block->scanned, places && !c->reverse ? width : 0, bytes);
+    uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
+    tally_cpu_split(plan, s->acc, width, carry, second);
+    for (uint64_t done = 0, rows; done < s->rows; done += rows) {
+        rows = least(s->rows - done, TALLY_CPU_LIFTED_BLOCK / width);
+        const uint64_t row = c->reverse ? s->rows - done - rows : done;
+        const void *lifted = lift_rows(plan, s, row, rows, block);
+        if (places && !c->reverse)
+            memcpy(block->scanned, carry, width * bytes);
+        plan->lifted.scan->columns(lifted, rows, width, width, how, carry, scanned);
+        if (places) {
+            for (uint64_t i = 0, r = 0; r < rows; r++)
+                for (uint64_t j = 0; j < width; j++)
+                    block->counts[i++] = s->index + row + r;
+            find_places(plan, lifted, block->scanned, scanned, rows * width, block);
+            place_first(plan, second, width, block);
+            lifted = block->narrow;
+        }
+        if (plan->lifted.second)
+            plan->lifted.second->columns(lifted, rows, width, width, how, second, block->second);
+        lower_rows(plan, s, row, rows, scanned, block);
     }
-    convert(plan, plan->lifted.carry, plan->kernels->acc_type, carry, width, acc);
+    tally_cpu_join(plan, carry, second, width, s->acc);
 }
 
 /* Rows of more columns are faster one by one by fold_columns, in the elements' own width: 192 columns of i8 took 0.06
@@ -223,16 +304,41 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t inner) {
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
-    for (uint64_t first = 0, columns; first < width; first += columns) {
-        columns = least(width - first, divide_up(width, divide_up(width, TALLY_CPU_LIFTED_COLUMNS)));
-        scan_some_columns(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), rows, columns, stride,
-                          index, length, tally_cpu_worker(plan, worker), tally_at_mutable(acc, first, plan->acc_bytes),
-                          tally_at_mutable(out, first, c->out_bytes));
+    const uint64_t most_columns = divide_up(width, divide_up(width, TALLY_CPU_LIFTED_COLUMNS));
+    for (uint64_t first = 0; first < width; first += most_columns) {
+        const columns some = {.x = tally_at(x, first, c->in_bytes),
+                              .y = tally_at(y, first, c->in_bytes),
+                              .rows = rows,
+                              .width = least(width - first, most_columns),
+                              .stride = stride,
+                              .index = index,
+                              .length = length,
+                              .acc = tally_at_mutable(acc, first, plan->acc_bytes),
+                              .out = tally_at_mutable(out, first, c->out_bytes * c->per_result)};
+        scan_columns(plan, &some, tally_cpu_worker(plan, worker));
     }
 }
 
+/* ---- groups ---- */
+
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
-                             tally_cpu_lifted_block *block, const void *start, void *acc, void *to) {
+                             tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
+                             void *to) {
     const tally_cpu_scan_options how = {.reverse = plan->base.computation.reverse, .exclusive = exclusive};
-    plan->lifted.scan->groups(lift(plan, x, y, n, block), block->heads, n, how, start, acc, to);
+    const void *lifted = lift(plan, x, y, n, block);
+    const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
+    const size_t bytes = tally_dtype_size(plan->lifted.type);
+    if (places)
+        memcpy((char *)to - bytes, &acc->first, bytes);
+    plan->lifted.scan->groups(lifted, block->heads, n, how, &start->first, &acc->first, to);
+    if (places) {
+        find_places(plan, lifted, (char *)to - bytes, to, n, block);
+        for (uint64_t i = 0; i < n; i++) /* 0 at heads */
+            block->narrow[i] &= ~(uint64_t)(int64_t)block->heads[i];
+        place_first(plan, &acc->second, 1, block);
+        lifted = block->narrow;
+    }
+    if (plan->lifted.second)
+        plan->lifted.second->groups(lifted, block->heads, n, how, &start->second, &acc->second,
+                                    tally_at_mutable(block->second, 1, tally_dtype_size(tally_cpu_second_type(plan))));
 }

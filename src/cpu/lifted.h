@@ -1,6 +1,6 @@
 /* Scans of accumulators that are a number: elements are lifted to accumulators, these are scanned by the kernel of
  * their own type, and the prefixes are lowered. The three loops take a block at a time, which stays in the first-level
- * cache. So every operator is scanned in vectors, into every type. */
+ * cache. So every operator is scanned in vectors, into every type. minmax, argmin and argmax are two such scans. */
 #ifndef TALLY_CPU_LIFTED_H
 #define TALLY_CPU_LIFTED_H
 
@@ -11,10 +11,16 @@ typedef struct tally_cpu_lifted_block {
     _Alignas(64) int8_t heads[TALLY_CPU_LIFTED_BLOCK];
     _Alignas(64) uint64_t narrow[TALLY_CPU_LIFTED_BLOCK];
     _Alignas(64) uint64_t lifted[TALLY_CPU_LIFTED_BLOCK];
-    _Alignas(64) uint64_t scanned[TALLY_CPU_LIFTED_BLOCK + 1];
+    _Alignas(64) uint64_t scanned[TALLY_CPU_LIFTED_BLOCK + TALLY_CPU_LIFTED_COLUMNS];
+    _Alignas(64) uint64_t second[TALLY_CPU_LIFTED_BLOCK + TALLY_CPU_LIFTED_COLUMNS];
     _Alignas(64) uint64_t counts[TALLY_CPU_LIFTED_BLOCK];
-    _Alignas(64) uint64_t picked[TALLY_CPU_BATCH];
+    _Alignas(64) uint64_t picked[2][TALLY_CPU_BATCH];
 } tally_cpu_lifted_block;
+
+/* The values that the scans of a group start from, of plan->lifted.carry and of the second scan's type. */
+typedef struct tally_cpu_carry {
+    uint64_t first, second;
+} tally_cpu_carry;
 
 /* The scan of numbers of one type, or NULL. */
 const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_level *level, tally_dtype type, tally_monoid monoid);
@@ -37,17 +43,11 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t inner);
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
 
-/* n elements at most a block, of groups that begin at block->heads, as numbers of plan->lifted.type. start and *acc are
- * of plan->lifted.carry. The prefixes go to 'to'. */
+/* n elements at most a block, of groups that begin at block->heads, as numbers of plan->lifted.type; block->counts is
+ * each one's number in its group where argmin is scanned. The prefixes go to 'to', those of a second scan to
+ * block->second from element 1 on. */
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
-                             tally_cpu_lifted_block *block, const void *start, void *acc, void *to);
-
-/* An accumulator to the value that a scan starts from, and numbers that were scanned to accumulators. */
-void tally_cpu_widen(const tally_cpu_plan *plan, const void *acc, uint64_t *carry);
-void tally_cpu_narrow(const tally_cpu_plan *plan, const void *numbers, size_t count, void *acc);
-
-/* Prefixes to results. */
-void tally_cpu_lower_numbers(const tally_cpu_plan *plan, const void *numbers, size_t count, tally_counts counts,
-                             void *out);
+                             tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
+                             void *to);
 
 #endif

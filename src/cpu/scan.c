@@ -302,10 +302,11 @@ static size_t packed_groups(const scan *s) {
     return groups < 4 ? 0 : groups;
 }
 
-/* Short rows whose accumulator is no number are scanned as columns: one by one each took as long as 50 elements. */
+/* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */
 static bool packs_rows(const scan *s) {
-    return s->inner == 1 && !s->plan->direct && !s->plan->lifted.scan && s->extent > 1 &&
-           s->extent <= TALLY_CPU_SHORT_GROUP / 2 && packed_groups(s) > 0;
+    const bool is_number = s->plan->lifted.scan && s->plan->lifted.parts == TALLY_CPU_NUMBER;
+    return s->inner == 1 && !s->plan->direct && !is_number && s->extent > 1 && s->extent <= TALLY_CPU_SHORT_GROUP / 2 &&
+           packed_groups(s) > 0;
 }
 
 static size_t packed_bytes(const scan *s) {

@@ -130,12 +130,23 @@ typedef struct tally_cpu_heads {
  * 'groups'. Returns whether there was one. 'copies' is a power of two. */
 typedef bool tally_cpu_read_labels(const void *labels, size_t n, uint32_t groups, uint32_t copies, uint32_t *to);
 
+/* Pairs from two scans of numbers of one type (two_scans.c). */
+typedef struct tally_cpu_pairs {
+    /* to[2 i] = first[i], to[2 i + 1] = second[i] */
+    void (*interleave)(const void *first, const void *second, size_t n, void *to);
+    /* places[i] = numbers[i] where after[i] differs from before[i], else -1 */
+    void (*changes)(const void *before, const void *after, const uint64_t *numbers, size_t n, int64_t *places);
+    /* places[i] = numbers[i] where after[i] is x[i], else INT64_MAX */
+    void (*equals)(const void *x, const void *after, const uint64_t *numbers, size_t n, int64_t *places);
+} tally_cpu_pairs;
+
 /* The kernels of one instruction-set level, by input type. */
 typedef struct tally_cpu_level {
     const char *name;
     const tally_cpu_type *types[TALLY_DTYPE_COUNT];
     const tally_cpu_forms *forms; /* by operator */
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
+    const tally_cpu_pairs *pairs; /* by type, of 32 and 64 bits */
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
     bool (*decreases)(const uint64_t *offsets, size_t n);
     tally_cpu_read_labels *const *read_labels; /* by the labels' type */

@@ -9,6 +9,8 @@ extern const tally_cpu_forms PASTE4(tally_cpu_forms, _, TALLY_LEVEL, )[TALLY_USE
 
 extern const tally_cpu_heads PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )[4];
 
+extern const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
+
 bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
 
 extern tally_cpu_read_labels *const PASTE4(tally_cpu_labels, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
@@ -25,4 +27,5 @@ const tally_cpu_level PASTE4(tally_cpu_level, _,
                                                .forms = PASTE4(tally_cpu_forms, _, TALLY_LEVEL, ),
                                                .heads = PASTE4(tally_cpu_heads, _, TALLY_LEVEL, ),
                                                .decreases = PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, ),
-                                               .read_labels = PASTE4(tally_cpu_labels, _, TALLY_LEVEL, )};
+                                               .read_labels = PASTE4(tally_cpu_labels, _, TALLY_LEVEL, ),
+                                               .pairs = PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )};

@@ -275,14 +275,14 @@ static __attribute__((noinline)) void NAME(split_columns_)(const E_T *x, size_t 
 
 /* out[r][j] = columns[j][r], where columns begin 'apart' elements from each other; likewise. */
 ALWAYS_INLINE void NAME(join_columns_of_)(const L_T *restrict columns, size_t apart, size_t rows, size_t width,
-                                          L_T *restrict out) {
+                                          O_T *restrict out) {
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < width; j++)
             out[r * width + j] = columns[j * apart + r];
 }
 
 static __attribute__((noinline)) void NAME(join_columns_)(const L_T *columns, size_t apart, size_t rows, size_t width,
-                                                          L_T *out) {
+                                                          O_T *out) {
     switch (width) {
     case 2:
         NAME(join_columns_of_)(columns, apart, rows, 2, out);
@@ -329,8 +329,9 @@ static void NAME(scan_narrow_columns_)(NAME(scan_function_) * scan, const E_T *x
             acc[j] = (A_T)values[how.reverse ? 0 : block - 1];
         }
         const ptrdiff_t shift = !how.exclusive ? 0 : how.reverse ? 1 : -1;
-        NAME(join_columns_)(scanned + LANES + shift, apart, block, width, buffer);
-        NAME(write_out_)(how.stream, out + at, buffer, block * width);
+        NAME(join_columns_)(scanned + LANES + shift, apart, block, width, how.stream ? (O_T *)buffer : out + at);
+        if (how.stream)
+            stream_bytes(out + at, buffer, block * width * sizeof *buffer);
     }
 }
 
