@@ -166,6 +166,17 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
         plan->lower = value_type(plan) == TALLY_I64 ? lower_from_i64 : lower_from_f64;
 }
 
+bool tally_cpu_result_is_element(const tally_cpu_plan *plan) {
+    const tally_desc *d = &plan->base.computation.desc;
+    return plan->lower == lower_value && plan->lifted.scan && plan->lifted.by_conversion &&
+           (d->in == d->out || plan->device->level->types[d->in]->convert[d->out]);
+}
+
+void tally_cpu_convert_elements(const tally_cpu_plan *plan, const void *x, size_t count, void *out) {
+    if (x != out || plan->base.computation.desc.in != plan->base.computation.desc.out)
+        convert(plan, plan->base.computation.desc.in, x, count, out);
+}
+
 void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc) {
     const tally_computation *c = &plan->base.computation;
     if (c->exact) {

@@ -13,6 +13,10 @@ static inline bool tally_cpu_lowers_by_count(const tally_cpu_plan *plan) {
 /* Chooses plan->lower. */
 void tally_cpu_lower_choose(tally_cpu_plan *plan);
 
+/* Whether the result of one element is itself, converted; and so many results. */
+bool tally_cpu_result_is_element(const tally_cpu_plan *plan);
+void tally_cpu_convert_elements(const tally_cpu_plan *plan, const void *x, size_t count, void *out);
+
 /* acc = lift of an output element, for initial values. */
 void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
 #include "cpu/scratch.h"
@@ -373,6 +374,16 @@ static tally_status reduce_columns(tally_cpu_plan *plan, reduction *r) {
     return TALLY_OK;
 }
 
+/* Groups of one element. */
+static void elements_task(void *job, size_t task, unsigned worker) {
+    (void)worker;
+    const reduction *r = job;
+    const tally_computation *c = &r->plan->base.computation;
+    const uint64_t first = task * r->tile;
+    tally_cpu_convert_elements(r->plan, input(r, r->x, first), least(r->tile, r->outer - first),
+                               tally_at_mutable(r->out, first, c->out_bytes));
+}
+
 /* All values, few enough for one task: as reduce_groups, but without its bookkeeping, which takes as long as folding a
  * hundred values. */
 static void reduce_few(const tally_cpu_plan *plan, const tally_args *args) {
@@ -409,6 +420,11 @@ tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint
     if (r.extent == 1 && !into) { /* every element is a group */
         r.outer *= r.inner;
         r.inner = 1;
+        if (tally_cpu_result_is_element(plan)) {
+            r.tile = TALLY_CPU_SCAN_BYTES / c->in_bytes;
+            run_tasks(&r, divide_up(r.outer, r.tile), elements_task);
+            return TALLY_OK;
+        }
     }
     choose_packed(&r);
     if (r.packed)

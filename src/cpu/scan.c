@@ -64,6 +64,10 @@ static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_
 static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, unsigned worker) {
     const tally_cpu_plan *plan = s->plan;
     const bool exclusive = plan->base.computation.desc.form == TALLY_EXCLUSIVE_SCAN;
+    if (!exclusive && tally_cpu_result_is_element(plan)) {
+        tally_cpu_convert_elements(plan, input(s, s->x, first), end - first, output(s, first));
+        return;
+    }
     void *acc = tally_cpu_worker(plan, worker);
     for (uint64_t count; first < end; first += count) {
         count = least(end - first, TALLY_CPU_BATCH);
@@ -210,12 +214,9 @@ static void scan_turned_columns(const scan *s, uint64_t group, uint64_t first, u
         if (s->y)
             tally_cpu_pack(input(s, s->y, element), in_bytes, s->inner, block, t->y);
         for (uint64_t j = 0; j < s->inner; j++) {
-            _Alignas(64) unsigned char before[TALLY_CPU_PACKED_SLACK];
             const void *x = tally_at(t->x, j * block, in_bytes), *y = s->y ? tally_at(t->y, j * block, in_bytes) : NULL;
-            void *column = tally_at_mutable(acc, j, plan->acc_bytes);
-            memcpy(before, column, plan->acc_bytes);
-            plan->kernels->fold(&plan->context, x, y, block, s->index + row, column);
-            tally_cpu_scan_run(plan, x, y, block, s->index + row, s->index + s->extent, false, worker, before,
+            tally_cpu_scan_run(plan, x, y, block, s->index + row, s->index + s->extent, false, worker,
+                               tally_at_mutable(acc, j, plan->acc_bytes),
                                tally_at_mutable(t->out, j * block, out_bytes));
         }
         tally_cpu_unpack(t->out, out_bytes, s->inner, block, output(s, element));

@@ -12,7 +12,8 @@ enum { TALLY_CPU_LEAST_STREAMED = 4096 };
 size_t tally_cpu_run_bytes(const tally_cpu_plan *plan);
 
 /* Scans n neighbouring elements, of which the first is number 'index' in a group of 'length'. *acc is the value before
- * them, and is overwritten. 'stream' asks for stores past the caches. */
+ * them, and is overwritten: with several components, by the value after them. 'stream' asks for stores past the caches.
+ */
 void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         uint64_t length, bool stream, unsigned worker, void *acc, void *out);
 

@@ -186,10 +186,12 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
         }
         return width;
     }
-    for (; j + LANES <= width; j += LANES) {
+    for (; j < width && width >= LANES; j += LANES) {
+        /* columns that fill no vector are taken with some before them, whose lanes are dropped */
+        const size_t at = j + LANES <= width ? j : width - LANES;
         for (size_t first = 0; first < rows; first += NAME(NUMBERED_ROWS)) {
             const size_t count = rows - first < NAME(NUMBERED_ROWS) ? rows - first : (size_t)NAME(NUMBERED_ROWS);
-            const E_T *from = x + first * stride + j;
+            const E_T *from = x + first * stride + at;
             L_V best = LOAD(from);
             places place = {0}, row = {0};
             for (size_t r = 1; r < count; r++) {
@@ -202,11 +204,12 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
                 best = (L_V)((better & (places)v) | (~better & (places)best));
                 place = (better & row) | (~better & place);
             }
-            for (size_t l = 0; l < LANES; l++)
-                acc[j + l] = NAME(combine)(m, acc[j + l], (A_T){best[l], (int64_t)(index + first) + (int64_t)place[l]});
+            for (size_t l = j - at; l < LANES; l++)
+                acc[at + l] =
+                    NAME(combine)(m, acc[at + l], (A_T){best[l], (int64_t)(index + first) + (int64_t)place[l]});
         }
     }
-    return j;
+    return j < width ? j : width;
 }
 #undef L_V
 #undef LANES

@@ -147,7 +147,7 @@ ALWAYS_INLINE void NAME(scan_exps)(const F_T *each, size_t count, s_f64 *sums) {
  * beginning, the largest value is that of each prefix, one by one, for a while. */
 ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
                                            bool exclusive, A_T acc, A_T *prefixes) {
-    enum { FEW = 32, NEAR = 4 };
+    enum { FEW = 8, NEAR = 4 }; /* segments of 40 took 3.6 ns an element with 32, 3.1 with 8 */
     for (size_t done = 0, count; done < n; done += count) {
         count = n - done < NAME(PREFIXES) ? n - done : (size_t)NAME(PREFIXES);
         size_t at = reverse ? n - done - count : done;
