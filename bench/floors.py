@@ -3,10 +3,16 @@
 SPDX-License-Identifier: Apache-2.0"""
 import re
 
-# The first pattern that matches a row's name counts. Exact sums are compared with the plain sum, not the roof.
+# The first pattern that matches a row's name counts. Exact sums and scans are compared with the plain ones, not
+# the roof.
 FLOORS = [
     (r"exact/.*/normal", 0.95),
     (r"exact/", 0.05),
+    (r"exact_scan/sum/f64/normal", 0.55),
+    (r"exact_scan/sum/f64/spread_20", 0.35),
+    (r"exact_scan/.*/normal", 0.85),
+    (r"exact_scan/.*/spread_20", 0.60),
+    (r"exact_scan/", 0.02),
     (r"segments/", 0.70),
     (r"keys/", 0.60),
     (r"cumsum_axis", 0.65),

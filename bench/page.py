@@ -130,7 +130,7 @@ def side_by_side(peers):
 
 def group_of(name):
     head = name.split("/")[0]
-    if head in ("segments", "keys", "exact", "roof"):
+    if head in ("segments", "keys", "exact", "exact_scan", "roof"):
         return head
     return "scan" if "scan" in head else head.split("_axis")[0] + " along an axis" if "_axis" in head else "reduce"
 
@@ -147,7 +147,7 @@ def summary(library):
     for group, members in groups.items():
         ratios = sorted(reached(r) for r in members if not is_one_call(r) and not r.get("error_occurred"))
         shown = f"{ratios[0]:.2f}, {ratios[len(ratios) // 2]:.2f}, {ratios[-1]:.2f}" if ratios else "-"
-        shown += " (of the plain sum)" if group == "exact" else ""
+        shown += " (of the plain sum)" if group == "exact" else " (of the plain scan)" if group == "exact_scan" else ""
         lines.append(f"| {group} | {len(members)} | {shown} | {sum(map(misses, members))} |")
     below = [r for r in rows if misses(r)]
     if below:

@@ -163,7 +163,7 @@ static void measure_rows(const settings *s, tally_device *device, const bench_ro
     const char *group = "";
     for (size_t i = 0; i < rows->count; i++) {
         const bench_row *row = &rows->row[i];
-        if (!wanted(s, row->name))
+        if (!wanted(s, row->name) || tally_supports(device, &row->desc) == TALLY_UNSUPPORTED)
             continue;
         if (strcmp(group, row->group) != 0)
             print_group(s->table, row);

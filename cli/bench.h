@@ -89,7 +89,7 @@ void bench_pools_free(void);
 
 typedef enum bench_measure {
     BENCH_ROOF_RATIO = 0, /* the roof's time over the row's: 1 is the speed of memory */
-    BENCH_PLAIN_RATIO,    /* the fast sum's time over the exact sum's */
+    BENCH_PLAIN_RATIO,    /* the fast computation's time over the exact one's */
     BENCH_NANOSECONDS     /* the time of one call */
 } bench_measure;
 

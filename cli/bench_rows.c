@@ -185,16 +185,21 @@ static bool add_keys(bench_rows *rows) {
     return true;
 }
 
-static bool add_exact(bench_rows *rows) {
-    static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_F16};
+static bool add_exact(bench_rows *rows, tally_form form) {
+    static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_F16, TALLY_BF16};
     static const char *const data_names[] = {"normal", "spread_20", "spread_100", "random_bits"};
-    for (int t = 0; t < 3; t++)
+    const bool is_scan = form != TALLY_REDUCE;
+    for (int t = 0; t < (is_scan ? 4 : 3); t++)
         for (int data = 0; data <= BENCH_BITS; data++) {
             if (types[t] == TALLY_F16 && data == BENCH_SPREAD_100)
-                continue; /* f16 and bf16 have no such exponents */
-            bench_row *row = add(rows, "Exact sums beside the plain sum", TALLY_SUM, types[t], two_to_26);
-            if (!name(row, "exact/sum/%s/%s", tally_dtype_name(types[t]), data_names[data]))
+                continue; /* f16 has no such exponents */
+            bench_row *row =
+                add(rows, is_scan ? "Exact scans beside the plain scan" : "Exact sums beside the plain sum", TALLY_SUM,
+                    types[t], two_to_26);
+            if (!name(row, "%s/sum/%s/%s", is_scan ? "exact_scan" : "exact", tally_dtype_name(types[t]),
+                      data_names[data]))
                 return false;
+            row->desc.form = form;
             row->desc.mode = TALLY_EXACT;
             row->data = (bench_data)data;
             row->measure = BENCH_PLAIN_RATIO;
@@ -206,7 +211,8 @@ bool bench_rows_make(bench_rows *rows) {
     *rows = (bench_rows){NULL, 0, 0};
     return add_all_values(rows) && add_one_call(rows) && add_scans(rows) && add_axis(rows, TALLY_F32, TALLY_REDUCE) &&
            add_axis(rows, TALLY_F64, TALLY_REDUCE) && add_axis(rows, TALLY_F32, TALLY_INCLUSIVE_SCAN) &&
-           add_segments(rows, 0) && add_segments(rows, TALLY_CHECK_WHILE_RUNNING) && add_keys(rows) && add_exact(rows);
+           add_segments(rows, 0) && add_segments(rows, TALLY_CHECK_WHILE_RUNNING) && add_keys(rows) &&
+           add_exact(rows, TALLY_REDUCE) && add_exact(rows, TALLY_INCLUSIVE_SCAN);
 }
 
 void bench_rows_free(bench_rows *rows) {
