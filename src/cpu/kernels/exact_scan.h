@@ -30,8 +30,8 @@ enum {
 };
 
 /* How a result is rounded: to f64, for which the rests need prefixes of their own; to f32; or to doubles that are
- * converted afterwards. */
-typedef enum target { TO_F64, TO_F32, TO_NARROW } target;
+ * converted afterwards; or to f32 from one bound only, where both give the same. */
+typedef enum target { TO_F64, TO_F32, TO_NARROW, TO_F32_SURELY } target;
 
 /* A prefix: within 'error' of high + low. */
 typedef struct prefix {
@@ -156,7 +156,7 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
             v = whole;
         }
         v = prefixes_of_lanes(v);
-        low += multiple + v;
+        low = to == TO_F32_SURELY ? multiple + v : low + (multiple + v);
         high += multiple + v;
         multiple += last_f64(v);
         if (scaled)
@@ -167,7 +167,7 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
             differ |= (v_u64)low ^ (v_u64)high;
             memcpy((double *)results + i, &low, sizeof low);
         } else {
-            const half_vector rounded = to == TO_F32 ? round_to_f32(low) : round_to_odd_f32(low);
+            const half_vector rounded = to == TO_NARROW ? round_to_odd_f32(low) : round_to_f32(low);
             if (to == TO_F32)
                 narrow_differ |= (half_bits)rounded ^ (half_bits)round_to_f32(high);
             memcpy((float *)results + i, &rounded, sizeof rounded);
@@ -195,11 +195,16 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
     DEFINE_RUN_TO(TO_F64, tag, type)                                                                                   \
     DEFINE_RUN_TO(TO_F32, tag, type)                                                                                   \
     DEFINE_RUN_TO(TO_NARROW, tag, type)                                                                                \
+    static __attribute__((noinline))                                                                                   \
+    window_sums run_surely_##tag(const void *x, size_t n, bool reverse, const window *w, void *results) {              \
+        return scan_window(x, n, type, TO_F32_SURELY, false, false, reverse, w, results);                              \
+    }                                                                                                                  \
     static window_sums run_##tag(const void *x, size_t n, target to, bool has_rests, bool reverse, const window *w,    \
                                  void *results) {                                                                      \
-        return to == TO_F64   ? run_TO_F64_##tag(x, n, has_rests, reverse, w, results)                                 \
-               : to == TO_F32 ? run_TO_F32_##tag(x, n, has_rests, reverse, w, results)                                 \
-                              : run_TO_NARROW_##tag(x, n, has_rests, reverse, w, results);                             \
+        return to == TO_F64      ? run_TO_F64_##tag(x, n, has_rests, reverse, w, results)                              \
+               : to == TO_F32    ? run_TO_F32_##tag(x, n, has_rests, reverse, w, results)                              \
+               : to == TO_NARROW ? run_TO_NARROW_##tag(x, n, has_rests, reverse, w, results)                           \
+                                 : run_surely_##tag(x, n, reverse, w, results);                                        \
     }
 
 /* Floats, of which none is a NaN, to 16 bits. */
@@ -448,6 +453,43 @@ static window_sums run_window(scanner *s, const void *x, size_t n, bool has_rest
     return sums;
 }
 
+/* The smallest magnitude of n floats. */
+static float smallest_of(const float *x, size_t n) {
+    v_u32 least = ~(v_u32){0};
+    size_t i = 0;
+    for (; i + W32 <= n; i += W32) {
+        v_u32 bits;
+        memcpy(&bits, x + i, sizeof bits);
+        least = min_u32(least, bits & 0x7fffffff);
+    }
+    uint32_t all = 0x7f800000;
+    for (int l = 0; l < W32; l++)
+        all = least[l] < all ? least[l] : all;
+    float smallest = tally_float_of_bits(all);
+    for (; i < n; i++)
+        smallest = __builtin_fabsf(x[i]) < smallest ? __builtin_fabsf(x[i]) : smallest;
+    return smallest;
+}
+
+/* Results of f32 without bounds, for elements that are all even multiples of the unit. With a rest, the prefix before
+ * the block is replaced by the odd multiple next to it. Then so is every prefix, and none lies beyond an even multiple,
+ * where the boundaries between large enough results are: rounding to odd, of all prefixes at once. False if this does
+ * not work for some result. */
+static bool scan_surely(scanner *s, const void *x, size_t n, window w, double error, float *results, double *multiple) {
+    const double unit = power_of_two(w.top - 52);
+    double shift = 0;
+    if (w.rest != 0 || error != 0) {
+        const bool is_odd = (int64_t)(w.multiple / unit) & 1;
+        if (!is_odd && __builtin_fabs(w.rest) <= 2 * error)
+            return false;
+        shift = is_odd ? 0 : w.rest < 0 ? -unit : unit;
+    }
+    w.multiple += shift;
+    const bool reverse = s->how->options.reverse;
+    *multiple = s->functions->run(x, n, TO_F32_SURELY, false, reverse, &w, results).multiple - shift;
+    return (w.rest == 0 && error == 0) || smallest_of(results, n) >= power_of_two(w.top - 26);
+}
+
 /* One block of n elements at x, a multiple of W64. Returns the prefix after it. If *certain becomes false, results that
  * are not the same in s->others may be wrong. */
 static prefix scan_block(scanner *s, const void *x, size_t n, bounds b, void *results, bool *certain) {
@@ -455,6 +497,12 @@ static prefix scan_block(scanner *s, const void *x, size_t n, bounds b, void *re
     const window w = window_of(s, b, n, &after);
     const double u = 0x1p-53, half_unit = power_of_two(w.top - 53);
     const bool has_rests = w.scaled || b.lowest < w.top - 52;
+    *certain = true;
+    if (s->to == TO_F32 && !w.scaled && b.lowest >= w.top - 51 &&
+        scan_surely(s, x, n, w, after.error, results, &after.high)) {
+        after.high = two_sum(after.high, w.rest, &after.low);
+        return after;
+    }
     const double rest_bound = __builtin_fabs(w.rest) + (double)n * half_unit + after.error;
     const double roundings =
         (double)(n / W64 + MORE_ROUNDINGS) * u * rest_bound + (w.scaled ? (double)n * 0x1p-1074 : 0);
