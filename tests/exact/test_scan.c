@@ -198,6 +198,28 @@ static void prefixes_on_and_beside_ties(void **unused) {
             }
 }
 
+/* A tiny element in the first block, and then only elements of one binade, of which every second sum is a tie: what
+ * came before decides how it rounds. */
+static void ties_after_a_tiny_beginning(void **unused) {
+    (void)unused;
+    for (int f = 0; f < FORMATS; f++)
+        for (uint64_t seed = 0; seed < 32; seed++) {
+            const float_format *format = &float_formats[f];
+            const int lowest = format->lowest > -100 ? format->lowest : -100;
+            uint64_t r = seed;
+            for (size_t i = 0; i < LARGEST; i++)
+                encode(format, i == 0 ? ldexp(seed & 1 ? -1 : 1, lowest) : 0, i);
+            const double sign = seed & 2 ? -1 : 1;
+            encode(format, sign, 1023);
+            for (size_t i = 1024; i + 2 <= LARGEST; i += 2) { /* between 1 and a little above 2 */
+                const double step = 1 + ldexp(1 + 2 * (double)(oracle_random(&r) % 8), -format->fraction_bits);
+                encode(format, sign * step, i);
+                encode(format, -sign * step, i + 1);
+            }
+            check_some(format, format, "ties after a tiny beginning", seed, LARGEST, input);
+        }
+}
+
 /* Long runs in one direction, so that the state's limbs are needed after many certain blocks. */
 static void rare_ties_in_long_arrays(void **unused) {
     (void)unused;
@@ -252,8 +274,9 @@ static void hostile_environments(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kinds_types_and_sizes),   cmocka_unit_test(every_direction_and_form),
-        cmocka_unit_test(prefixes_on_and_beside_ties), cmocka_unit_test(rare_ties_in_long_arrays),
-        cmocka_unit_test(specials_in_later_blocks),    cmocka_unit_test(hostile_environments),
+        cmocka_unit_test(prefixes_on_and_beside_ties), cmocka_unit_test(ties_after_a_tiny_beginning),
+        cmocka_unit_test(rare_ties_in_long_arrays),    cmocka_unit_test(specials_in_later_blocks),
+        cmocka_unit_test(hostile_environments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,18 +20,20 @@ enum {
     /* Elements of a block: the setup takes as long as some 100 elements. Elements and results stay in the first-level
      * cache. */
     SCAN_BLOCK = 1024,
-    SLOTS = 8, /* before and behind the results, of which one is for the result before the block */
-    /* Blocks are scaled by 2^-SCALE if the sum of their magnitudes may pass 2^LARGE. */
-    LARGE = 1000,
-    SCALE = 128,
+    SLOTS = 8,   /* before and behind the results, of which one is for the result before the block */
+    SCALE = 128, /* blocks of which prefixes may pass 2^1000 are scaled by 2^-SCALE */
     /* The largest number of roundings on the way to a prefix of rests is one for each vector and 4; the others are
      * slack for the roundings of the bounds themselves. */
     MORE_ROUNDINGS = 16
 };
 
-/* How a result is rounded: to f64, for which the rests need prefixes of their own; to f32; or to doubles that are
- * converted afterwards; or to f32 from one bound only, where both give the same. */
+/* How a result is rounded: to f64; to f32; to a float by rounding to odd, which then goes on to 16 bits; or to f32 from
+ * one bound only, where both give the same. */
 typedef enum target { TO_F64, TO_F32, TO_NARROW, TO_F32_SURELY } target;
+
+/* What is done with rests: there are none; they are summed, for the blocks that follow; or they are scanned, which f64
+ * needs, and the others where the bounds were too wide. */
+typedef enum rests { NO_RESTS, SUMMED, SCANNED } rests;
 
 /* A prefix: within 'error' of high + low. */
 typedef struct prefix {
@@ -44,7 +46,7 @@ typedef struct window {
     int top;      /* magnitudes and prefixes are less than 2^(top - 1) */
     bool scaled;
     double multiple, rest; /* of the prefix before the block */
-    double lower, upper;   /* what is added to a multiple and, if there are rests, to their sum */
+    double lower, upper;   /* what is added to a multiple or, if rests are scanned, to a prefix of them */
 } window;
 
 typedef struct window_sums {
@@ -64,8 +66,7 @@ typedef struct bounds {
 typedef struct scan_functions {
     tally_dtype in;
     bounds (*look)(const void *x, size_t n);
-    window_sums (*run)(const void *x, size_t n, target to, bool has_rests, bool reverse, const window *w,
-                       void *results);
+    window_sums (*run)(const void *x, size_t n, target to, rests kind, bool reverse, const window *w, void *results);
     void (*add)(tally_superaccumulator *accumulator, const void *x, size_t n);
 } scan_functions;
 
@@ -81,7 +82,8 @@ typedef struct scanner {
     prefix anchor;            /* of those before 'anchor_at', without an error */
     tally_exact_state *state; /* of those before 'state_at' */
     size_t state_at, anchor_at;
-    bool no_rests; /* of the last block */
+    bool no_rests;    /* of the last block */
+    int until_summed; /* blocks until it is tried again to sum rests instead of scanning them */
     _Alignas(64) double results[SCAN_BLOCK + 2 * SLOTS];
     _Alignas(64) double others[SCAN_BLOCK];
     _Alignas(64) float odd[SCAN_BLOCK];
@@ -131,12 +133,11 @@ ALWAYS_INLINE half_vector round_to_odd_f32(v_f64 x) {
 }
 
 /* n is a multiple of W64. Results go to 'results' in the order of the elements; those of TO_NARROW are floats. */
-ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype in, const target to,
-                                      const bool has_rests, const bool scaled, const bool reverse, const window *w,
-                                      void *results) {
+ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype in, const target to, const rests kind,
+                                      const bool scaled, const bool reverse, const window *w, void *results) {
     const v_f64 sigma = splat_f64(w->sigma), lower = splat_f64(w->lower), upper = splat_f64(w->upper);
-    v_f64 multiple = splat_f64(w->multiple), rest = splat_f64(w->rest);
-    v_u64 rests = {0}, differ = {0};
+    v_f64 multiple = splat_f64(w->multiple), rest = splat_f64(kind == SCANNED ? w->rest : 0);
+    v_u64 parts = {0}, differ = {0};
     half_bits narrow_differ = {0};
     for (size_t done = 0; done < n; done += W64) {
         const size_t i = reverse ? n - W64 - done : done;
@@ -145,14 +146,17 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
             v *= splat_f64(SCALED);
         if (reverse)
             v = reversed_f64(v);
-        if (has_rests) {
+        if (kind != NO_RESTS) {
             const v_f64 whole = (v + sigma) - sigma;
             v_f64 part = v - whole;
-            rests |= (v_u64)part;
-            part = prefixes_of_lanes(part);
-            low += rest + part;
-            high += rest + part;
-            rest += last_f64(part);
+            parts |= (v_u64)part;
+            if (kind == SCANNED) {
+                part = prefixes_of_lanes(part);
+                low += rest + part;
+                high += rest + part;
+                part = last_f64(part);
+            }
+            rest += part;
             v = whole;
         }
         v = prefixes_of_lanes(v);
@@ -173,9 +177,10 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
             memcpy((float *)results + i, &rounded, sizeof rounded);
         }
     }
-    window_sums sums = {multiple[0], rest[0], true, false};
+    window_sums sums = {multiple[0], kind == SCANNED ? rest[0] : w->rest, true, false};
     for (int l = 0; l < W64; l++) {
-        sums.no_rests &= rests[l] << 1 == 0; /* a rest of -0 is none */
+        sums.rest += kind == SUMMED ? rest[l] : 0;
+        sums.no_rests &= parts[l] << 1 == 0; /* a rest of -0 is none */
         sums.differ |= differ[l] != 0 || narrow_differ[l] != 0;
     }
     return sums;
@@ -183,13 +188,15 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
 
 /* Only elements of f64, and an initial value of f64, are large enough to be scaled. */
 #define DEFINE_RUN_TO(target, tag, type)                                                                               \
-    static __attribute__((noinline)) window_sums run_##target##_##tag(const void *x, size_t n, bool has_rests,         \
+    static __attribute__((noinline)) window_sums run_##target##_##tag(const void *x, size_t n, rests kind,             \
                                                                       bool reverse, const window *w, void *results) {  \
         if ((type == TALLY_F64 || target == TO_F64) && w->scaled)                                                      \
-            return scan_window(x, n, type, target, true, true, reverse, w, results);                                   \
-        if (has_rests)                                                                                                 \
-            return scan_window(x, n, type, target, true, false, reverse, w, results);                                  \
-        return scan_window(x, n, type, target, false, false, reverse, w, results);                                     \
+            return scan_window(x, n, type, target, SCANNED, true, reverse, w, results);                                \
+        if (kind == SCANNED)                                                                                           \
+            return scan_window(x, n, type, target, SCANNED, false, reverse, w, results);                               \
+        if (kind == SUMMED && target != TO_F64)                                                                        \
+            return scan_window(x, n, type, target, SUMMED, false, reverse, w, results);                                \
+        return scan_window(x, n, type, target, NO_RESTS, false, reverse, w, results);                                  \
     }
 #define DEFINE_RUN(tag, type)                                                                                          \
     DEFINE_RUN_TO(TO_F64, tag, type)                                                                                   \
@@ -197,13 +204,13 @@ ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype
     DEFINE_RUN_TO(TO_NARROW, tag, type)                                                                                \
     static __attribute__((noinline))                                                                                   \
     window_sums run_surely_##tag(const void *x, size_t n, bool reverse, const window *w, void *results) {              \
-        return scan_window(x, n, type, TO_F32_SURELY, false, false, reverse, w, results);                              \
+        return scan_window(x, n, type, TO_F32_SURELY, NO_RESTS, false, reverse, w, results);                           \
     }                                                                                                                  \
-    static window_sums run_##tag(const void *x, size_t n, target to, bool has_rests, bool reverse, const window *w,    \
+    static window_sums run_##tag(const void *x, size_t n, target to, rests kind, bool reverse, const window *w,        \
                                  void *results) {                                                                      \
-        return to == TO_F64      ? run_TO_F64_##tag(x, n, has_rests, reverse, w, results)                              \
-               : to == TO_F32    ? run_TO_F32_##tag(x, n, has_rests, reverse, w, results)                              \
-               : to == TO_NARROW ? run_TO_NARROW_##tag(x, n, has_rests, reverse, w, results)                           \
+        return to == TO_F64      ? run_TO_F64_##tag(x, n, kind, reverse, w, results)                                   \
+               : to == TO_F32    ? run_TO_F32_##tag(x, n, kind, reverse, w, results)                                   \
+               : to == TO_NARROW ? run_TO_NARROW_##tag(x, n, kind, reverse, w, results)                                \
                                  : run_surely_##tag(x, n, reverse, w, results);                                        \
     }
 
@@ -270,12 +277,8 @@ static bounds bounds_of(double largest, double smallest, tally_dtype type) {
 
 /* ------------------------------------------------------------------------------------ prefixes ----------- */
 
-static prefix prefix_of_pair(tally_exact_pair pair) {
-    return (prefix){pair.high, pair.low, 0, false};
-}
-
-/* The part of a double that leaves nothing, or as good as nothing, of the limbs: twice. A sum that f64 does not hold is
- * read as one whose lowest bit has another exponent. */
+/* The limbs, rounded to a double, and what that leaves likewise. A sum too large for f64 is scaled by giving its lowest
+ * bit another exponent. */
 static prefix prefix_of_limbs(const tally_superaccumulator *limbs) {
     tally_superaccumulator rest = *limbs;
     prefix p = {0, 0, 0, false};
@@ -295,21 +298,20 @@ static prefix prefix_of_limbs(const tally_superaccumulator *limbs) {
     return p;
 }
 
-static prefix prefix_of_state(const tally_exact_state *state) {
-    switch (state->holds) {
-    case TALLY_HOLDS_LIMBS:
-        return prefix_of_limbs(&state->limbs);
-    case TALLY_HOLDS_PAIR:
-        return prefix_of_pair(state->pair);
-    default:
-        return (prefix){0, 0, 0, false};
-    }
-}
-
 static bool has_specials(const tally_exact_state *state) {
     const tally_superaccumulator *a = &state->limbs;
     return state->holds == TALLY_HOLDS_LIMBS &&
            (a->nans != 0 || a->positive_infinities != 0 || a->negative_infinities != 0);
+}
+
+/* Of a state with an infinity or a NaN, which needs none, 0. */
+static prefix prefix_of_state(const tally_exact_state *state) {
+    prefix p = {0, 0, 0, false};
+    if (state->holds == TALLY_HOLDS_LIMBS && !has_specials(state))
+        p = prefix_of_limbs(&state->limbs);
+    if (state->holds == TALLY_HOLDS_PAIR)
+        p.high = state->pair.high, p.low = state->pair.low;
+    return p;
 }
 
 /* Whether only -0 has been added, at least once. */
@@ -370,7 +372,7 @@ static void walk(scanner *s, size_t count, char *results) {
         tally_round_sum(limbs, s->how->out, results + (options.reverse ? count - 1 - k : k) * s->out_bytes);
     }
     s->state_at = s->done + count;
-    s->before = has_specials(s->state) ? (prefix){0, 0, 0, false} : prefix_of_limbs(limbs);
+    s->before = prefix_of_state(s->state);
 }
 
 /* Whether the sum is NaN, whatever is added. */
@@ -430,21 +432,20 @@ static void exchange_bounds(window *w) {
 }
 
 /* Runs a window with bounds 'delta' to either side. If results differ, s->others are those of the other bound. */
-static window_sums run_window(scanner *s, const void *x, size_t n, bool has_rests, window w, double delta,
-                              void *results) {
+static window_sums run_window(scanner *s, const void *x, size_t n, rests kind, window w, double delta, void *results) {
     const scan_functions *f = s->functions;
     const bool reverse = s->how->options.reverse, is_narrow = s->to == TO_NARROW;
-    const double middle = has_rests ? 0 : w.rest;
+    const double middle = kind == SCANNED ? 0 : w.rest;
     w.lower = middle - delta;
     w.upper = middle + delta;
-    window_sums sums = f->run(x, n, s->to, has_rests, reverse, &w, is_narrow ? s->odd : results);
+    window_sums sums = f->run(x, n, s->to, kind, reverse, &w, is_narrow ? s->odd : results);
     if (is_narrow) {
         narrow(s->odd, n, s->how->out, results);
         sums.differ = w.lower != w.upper;
     }
     if (sums.differ) {
         exchange_bounds(&w);
-        f->run(x, n, s->to, has_rests, reverse, &w, is_narrow ? s->odd : (void *)s->others);
+        f->run(x, n, s->to, kind, reverse, &w, is_narrow ? s->odd : (void *)s->others);
     }
     if (sums.differ && is_narrow) {
         narrow(s->odd, n, s->how->out, (uint16_t *)s->others);
@@ -480,13 +481,13 @@ static bool scan_surely(scanner *s, const void *x, size_t n, window w, double er
     double shift = 0;
     if (w.rest != 0 || error != 0) {
         const bool is_odd = (int64_t)(w.multiple / unit) & 1;
-        if (!is_odd && __builtin_fabs(w.rest) <= 2 * error)
+        if (__builtin_fabs(w.rest) + 2 * error >= unit || (!is_odd && __builtin_fabs(w.rest) <= 2 * error))
             return false;
         shift = is_odd ? 0 : w.rest < 0 ? -unit : unit;
     }
     w.multiple += shift;
     const bool reverse = s->how->options.reverse;
-    *multiple = s->functions->run(x, n, TO_F32_SURELY, false, reverse, &w, results).multiple - shift;
+    *multiple = s->functions->run(x, n, TO_F32_SURELY, NO_RESTS, reverse, &w, results).multiple - shift;
     return (w.rest == 0 && error == 0) || smallest_of(results, n) >= power_of_two(w.top - 26);
 }
 
@@ -506,17 +507,25 @@ static prefix scan_block(scanner *s, const void *x, size_t n, bounds b, void *re
     const double rest_bound = __builtin_fabs(w.rest) + (double)n * half_unit + after.error;
     const double roundings =
         (double)(n / W64 + MORE_ROUNDINGS) * u * rest_bound + (w.scaled ? (double)n * 0x1p-1074 : 0);
-    /* How far the bounds are apart if there are no rests, and if there are. The sum of a multiple and a rest is rounded
-     * before it is rounded to less than f64. */
+    /* How far the bounds are from the middle if there are no rests, and if they are scanned or only summed. The sum of
+     * a multiple and a rest is rounded before it is rounded to less than f64. */
     const double last = s->to == TO_F64 ? 0 : 2 * half_unit;
     const bool is_exact = after.error == 0 && (s->to == TO_F64 || w.rest == 0);
     const double least = is_exact ? 0 : after.error + last + 4 * u * rest_bound;
-    const double most = after.error + last + roundings;
-    const bool expects_rests = has_rests && (w.scaled || !s->no_rests);
-    window_sums sums = run_window(s, x, n, has_rests, w, expects_rests ? most : least, results);
-    const bool no_rests = sums.no_rests && !w.scaled;
-    if (expects_rests ? no_rests && sums.differ : !no_rests)
-        sums = run_window(s, x, n, has_rests, w, expects_rests ? least : most, results);
+    const double scanned = after.error + last + roundings, summed = scanned + (double)n * half_unit;
+    rests kind = !has_rests ? NO_RESTS : s->to == TO_F64 || w.scaled || s->until_summed-- > 0 ? SCANNED : SUMMED;
+    bool no_rests = !has_rests || (s->no_rests && !w.scaled); /* expected, and then found */
+    double delta = no_rests ? least : kind == SCANNED ? scanned : summed;
+    window_sums sums = run_window(s, x, n, kind, w, delta, results);
+    no_rests = sums.no_rests && !w.scaled;
+    if (no_rests ? sums.differ && delta > least : delta == least && has_rests) {
+        delta = no_rests ? least : kind == SCANNED ? scanned : summed;
+        sums = run_window(s, x, n, kind, w, delta, results);
+    }
+    if (sums.differ && kind == SUMMED && !no_rests) {
+        s->until_summed = BLOCKS_PER_LOOK;
+        sums = run_window(s, x, n, SCANNED, w, scanned, results);
+    }
     s->no_rests = no_rests;
     *certain = !sums.differ;
     if (!no_rests)
@@ -625,6 +634,7 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     s.to = how->out == TALLY_F64 ? TO_F64 : how->out == TALLY_F32 ? TO_F32 : TO_NARROW;
     s.state = before;
     s.no_rests = false;
+    s.until_summed = 0;
     s.before = prefix_of_state(before);
     const bool reverse = how->options.reverse, in_place = x == out;
     char *const results = (char *)(s.results + SLOTS);
