@@ -169,3 +169,8 @@ bool tally_cuda_sums_bytes(const tally_computation *c) {
            c->monoid == TALLY_MONOID_sum && tally_cuda_lowers_directly(c) && c->in_bytes == 1 && c->out_bytes == 1 &&
            !tally_dtype_is_float(c->desc.in) && !tally_dtype_is_float(c->desc.out);
 }
+
+bool tally_cuda_has_terms(const tally_computation *c) {
+    return tally_is_scan(c) && !c->exact && c->entry &&
+           (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments);
+}

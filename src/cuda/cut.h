@@ -10,20 +10,21 @@
 #include "cuda/sizes.h"
 
 typedef enum tally_cuda_path {
-    TALLY_CUDA_NOTHING,    /* no results */
-    TALLY_CUDA_ROWS,       /* reduce.cu */
-    TALLY_CUDA_SHORT_ROWS, /* short_rows.cu */
-    TALLY_CUDA_TINY_ROWS,  /* tiny_rows.cu */
-    TALLY_CUDA_SLABS,      /* slabs.cu */
-    TALLY_CUDA_COLUMNS,    /* columns.cu */
-    TALLY_CUDA_SCAN,       /* scan.cu */
-    TALLY_CUDA_HELD,       /* scan_held.cu */
-    TALLY_CUDA_STRETCHES,  /* scan_columns.cu */
-    TALLY_CUDA_PANELS,     /* panels.cu */
-    TALLY_CUDA_SCAN_SLABS, /* scan_slabs.cu */
-    TALLY_CUDA_NARROW,     /* scan_narrow.cu */
-    TALLY_CUDA_GROUPS,     /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
-    TALLY_CUDA_EXACT       /* exact.cu */
+    TALLY_CUDA_NOTHING,      /* no results */
+    TALLY_CUDA_ROWS,         /* reduce.cu */
+    TALLY_CUDA_SHORT_ROWS,   /* short_rows.cu */
+    TALLY_CUDA_TINY_ROWS,    /* tiny_rows.cu */
+    TALLY_CUDA_SLABS,        /* slabs.cu */
+    TALLY_CUDA_COLUMNS,      /* columns.cu */
+    TALLY_CUDA_SCAN,         /* scan.cu */
+    TALLY_CUDA_HELD,         /* scan_held.cu */
+    TALLY_CUDA_STRETCHES,    /* scan_columns.cu */
+    TALLY_CUDA_PANELS,       /* panels.cu */
+    TALLY_CUDA_HELD_COLUMNS, /* scan_held_columns.cu */
+    TALLY_CUDA_SCAN_SLABS,   /* scan_slabs.cu */
+    TALLY_CUDA_NARROW,       /* scan_narrow.cu */
+    TALLY_CUDA_GROUPS,       /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
+    TALLY_CUDA_EXACT         /* exact.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
@@ -70,6 +71,13 @@ typedef struct tally_cuda_cut {
             uint64_t chunk;  /* rows of a chunk */
             unsigned width;  /* columns of a thread */
         } stretches;
+        struct {
+            uint64_t panels;  /* of all slabs */
+            uint64_t chunk;   /* rows of a block */
+            unsigned width;   /* columns of a panel */
+            unsigned blocks;  /* of the cluster that has a panel */
+            unsigned threads; /* of a block */
+        } held_columns;
         struct {
             uint64_t blocks;
             uint64_t panels;  /* of all slabs */

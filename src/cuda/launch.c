@@ -32,6 +32,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_stretches_launch(l);
     case TALLY_CUDA_PANELS:
         return tally_cuda_panels_launch(l);
+    case TALLY_CUDA_HELD_COLUMNS:
+        return tally_cuda_held_columns_launch(l);
     case TALLY_CUDA_SCAN_SLABS:
         return tally_cuda_scan_slabs_launch(l);
     case TALLY_CUDA_NARROW:

@@ -99,6 +99,8 @@ static const char *const few_runs[] = {RUNS,
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_bytes,
                                             tally_cuda_kernels_scan, NULL};
+static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
+                                            tally_cuda_kernels_scan, NULL};
 /* 150 ms */
 static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
 /* 45 ms */
@@ -118,6 +120,8 @@ static const char *const sums_of_panels[] = {TILES, tally_cuda_kernels_panels, e
 /* 130 ms */
 /* 190 ms */
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, NULL};
+
+static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns, NULL};
 
 /* ---- exact sums ---- */
 
@@ -166,11 +170,13 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, panels);
     if (sizes->scan.columns)
         add(l, narrow);
-    add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : scan);
+    add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : tally_cuda_has_terms(c) ? scan_of_terms : scan);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
         add(l, sums_of_panels);
     if (c->desc.grouping == TALLY_AXIS)
         add(l, scan_of_slabs);
+    if (sizes->scan.strand)
+        add(l, held_columns);
     if (c->desc.grouping == TALLY_ALL_VALUES)
         add(l, sizes->held_rows ? held : pieces);
     if (c->desc.grouping == TALLY_SEGMENTS)

@@ -1,6 +1,7 @@
 #include "cuda/scan.h"
 
 #include "core/arithmetic.h"
+#include "cuda/accumulator.h"
 
 enum {
     WARP = 32,
@@ -8,7 +9,8 @@ enum {
     /* The most vectors of a scan that is held in registers: by one block, by a cluster of CLUSTER or of WIDE_CLUSTER
      * blocks, or by as many blocks as needed, after a launch that computes their sums. 2^16 f32 took 2.5 us by two
      * launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
-     * 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. */
+     * 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. Sums of terms
+     * (scan_terms.cu), which only waves have, are never in two launches. */
     HELD_IN_BLOCK = 1 << 10,
     HELD_IN_CLUSTER = 1 << 13,
     HELD_IN_WIDE_CLUSTER = 1 << 14,
@@ -31,11 +33,11 @@ enum {
 /* ---- held in registers ---- */
 
 /* Cuts a scan that registers can hold. False if they cannot. */
-static bool cut_held(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+static bool cut_held(const tally_computation *c, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t vectors = divide_up(cut->elements, sizes->vector), rows = sizes->held_rows;
     uint64_t blocks = 1;
     bool in_cluster = false;
-    if (!rows || !vectors || vectors > HELD_VECTORS)
+    if (!rows || !vectors || vectors > (tally_cuda_has_terms(c) ? HELD_IN_WIDE_CLUSTER : HELD_VECTORS))
         return false;
     if (vectors > HELD_IN_BLOCK) {
         blocks = vectors <= HELD_IN_CLUSTER ? CLUSTER : WIDE_CLUSTER;
@@ -88,7 +90,7 @@ void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *siz
                          tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
-    if (cut_held(sizes, cut))
+    if (cut_held(c, sizes, cut))
         return;
     cut->path = TALLY_CUDA_SCAN;
     cut->scan.tile = cut->elements <= whole ? whole : least(whole, fair);

@@ -11,6 +11,7 @@ void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_co
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *computation,
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
 tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *launch);
+tally_status tally_cuda_held_columns_launch(const tally_cuda_launch *launch);
 tally_status tally_cuda_panels_launch(const tally_cuda_launch *launch);
 tally_status tally_cuda_stretches_launch(const tally_cuda_launch *launch);
 

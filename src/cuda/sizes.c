@@ -31,6 +31,13 @@ static unsigned held_rows(const tally_computation *c, unsigned acc) {
     return acc > 8 || c->in_bytes == 1 ? 1 : 2;
 }
 
+/* Rows of a column that a thread of scan_held_columns.cu keeps in registers. */
+static unsigned held_strand(const tally_computation *c, int architecture, unsigned acc) {
+    if (c->desc.grouping != TALLY_AXIS || architecture < 90 || acc > 32)
+        return 0;
+    return c->in_bytes * (tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1) >= 8 ? 8 : 16;
+}
+
 /* scan_tiles.cu's struct scratch without its ring, with some bytes to spare; and the bytes of a place in the ring. */
 static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
                             unsigned ring) {
@@ -83,8 +90,14 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         vectors -= 2;
     s->scan.items = vectors * vector;
     s->scan.summers = 4 * WARP;
+    /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. */
+    const bool has_short_entries = s->slot_bytes <= 8 && !tally_cuda_needs_start(c);
+    s->scan.messengers = architecture >= 90 && !has_short_entries && s->slot_bytes <= 32
+                             ? 2
+                             : 1; /* with 3 there are 72 registers a thread, not 80 */
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
+    s->scan.strand = held_strand(c, architecture, acc);
     const bool takes_columns = in == result && in >= 4 && acc <= 8 && c->desc.grouping == TALLY_AXIS;
     s->scan.columns = takes_columns ? MOST_COLUMNS : 0;
     const unsigned limit = shared_limit(architecture);
@@ -101,7 +114,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         s->scan.columns = 0;
     const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
     s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
-    s->scan.threads = loaders + WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
+    s->scan.threads = loaders + s->scan.messengers * WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
     s->scan.narrow_threads = s->scan.threads + WARP;
 }
 

@@ -40,6 +40,7 @@ typedef struct tally_cuda_sizes {
         unsigned finishers;      /* threads that finish a tile: a team */
         unsigned teams;          /* that take tiles in turn */
         unsigned summers;        /* threads that add a tile up */
+        unsigned messengers;     /* warps that add waves up */
         unsigned ring;           /* tiles that shared memory holds */
         unsigned waves;          /* of which entries are kept */
         unsigned threads;        /* of a block, in all */
@@ -50,6 +51,7 @@ typedef struct tally_cuda_sizes {
         unsigned panel_place;    /* bytes of a tile there */
         unsigned panel_ring;     /* tiles there that shared memory holds */
         unsigned columns;        /* that scan_narrow.cu takes at most; 0: none */
+        unsigned strand;         /* rows of a thread of scan_held_columns.cu; 0: that does not do this scan */
         unsigned narrow_threads; /* of a block of scan_narrow.cu */
     } scan;
     struct {                /* exact.cu */

@@ -376,14 +376,15 @@ template <bool IsRounded> inline double ratio(double p, double q) {
     return is_nan(nearest) ? near : nearest;
 }
 
-/* The square root: rounded as IEEE's, or to an ulp, by two of Newton's steps from an approximation. Those are not for
- * subnormals, whose roots are below what a narrower type can hold. */
+/* The square root: rounded as IEEE's, or to an ulp, by two of Newton's steps from an approximation. Roots of numbers below
+ * 1e-280 or above 1e300 are no good, but zero or infinite in a narrower type all the same. There is no branch, so several
+ * roots overlap. */
 template <bool IsRounded> inline double root(double x) {
     if (IsRounded)
         return sqrt(x);
-    const double r = inverse_root_nearby(x), half_r = 0.5 * r, near = x * r;
-    const double nearer = __fma_rn(__fma_rn(-near, near, x), half_r, near);
-    return x >= 0x1p-1022 && x <= GREATEST_FINITE<double> ? __fma_rn(__fma_rn(-nearer, nearer, x), half_r, nearer) : x;
+    const double bounded = x > 1e300 ? 1e300 : x, r = inverse_root_nearby(bounded + 1e-300), half_r = 0.5 * r;
+    const double near = bounded * r, nearer = __fma_rn(__fma_rn(-near, near, bounded), half_r, near);
+    return __fma_rn(__fma_rn(-nearer, nearer, bounded), half_r, nearer);
 }
 
 /* e^x for x <= 0. The hardware's powers of 2 have errors of about 2^-23; below 2^-126 they are 0. */
@@ -416,6 +417,25 @@ inline double exp_below(double x) {
 template <class T> inline T sum_of_exps(T m, T s, T n, T t) {
     const T e = m == n ? T(1) : exp_below(m < n ? m - n : n - m);
     return m < n ? s * e + t : s + t * e;
+}
+/* The logarithm of a normal number. x = 2^n m with m from sqrt(1/2) to sqrt(2), and log m = 2 atanh f with f = (m - 1) / (m + 1), by a polynomial with an
+ * error of 2^-59 (by Lawson's algorithm). The error is an ulp or two. The library's log takes branches, so no two of them
+ * would overlap. */
+inline double log_of_normal(double x) {
+    const int shifted = __double2hiint(x) - 0x3fe6a09e, n = shifted >> 20;
+    const double m = __hiloint2double((shifted & 0xfffff) + 0x3fe6a09e, __double2loint(x));
+    const double f = (m - 1) * reciprocal(m + 1), z = f * f;
+    double sum = 0x1.2f06fc88e789dp-3;
+    sum = __fma_rn(sum, z, 0x1.39a198aaf4637p-3);
+    sum = __fma_rn(sum, z, 0x1.74663ff61e861p-3);
+    sum = __fma_rn(sum, z, 0x1.c71c5205981b7p-3);
+    sum = __fma_rn(sum, z, 0x1.24924941f4022p-2);
+    sum = __fma_rn(sum, z, 0x1.999999997fda6p-2);
+    sum = __fma_rn(sum, z, 0x1.5555555555592p-1);
+    const double exponent = small_number((uint32)(n + 1024)) - 1024;
+    const double log_m = f + __fma_rn(f, z * sum, __fma_rn(exponent, 0x1.abc9e3b39803fp-56, f));
+    const double log_x = __fma_rn(exponent, 0x1.62e42fefa39efp-1, log_m);
+    return log_x;
 }
 /* Scans and groups have so many logarithms that they take the hardware's, whose error is 2^-22. */
 inline float logarithm(float x) {
@@ -470,6 +490,9 @@ template <class T> inline T from_above(T value, int distance) {
 }
 template <class T> inline T from_below(T value, int distance) {
     return by_words(value, [=](uint32 w) { return __shfl_up_sync(ALL_LANES, w, distance); });
+}
+template <class T> inline T from_across(T value, int distance) {
+    return by_words(value, [=](uint32 w) { return __shfl_xor_sync(ALL_LANES, w, distance); });
 }
 template <class T> inline T from_lane(T value, int lane) {
     return by_words(value, [=](uint32 w) { return __shfl_sync(ALL_LANES, w, lane); });

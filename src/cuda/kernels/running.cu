@@ -43,6 +43,9 @@ template <class A, class L = A> struct running {
     void append(value_t x, value_t y, uint64 i) {
         add(x, y, i);
     }
+    void add_next(value_t x, value_t y, uint64 i) {
+        add(x, y, i);
+    }
     /* Adds what another thread has added from the same shift. */
     template <class Move> void add_from(Move move) {
         distances += move(distances);
@@ -77,6 +80,13 @@ template <class A, class L = A> struct running {
             acc = combine(acc, lift_as<A>(x, y, i));
         else
             acc = combine(acc, widen(lift_as<L>(x, y, i)));
+    }
+    /* The next in the order of a scan. */
+    void add_next(value_t x, value_t y, uint64 i) {
+        if (REVERSE)
+            add(x, y, i);
+        else
+            append(x, y, i);
     }
     /* An element whose index is larger than those before it. */
     void append(value_t x, value_t y, uint64 i) {

@@ -1,6 +1,28 @@
 /* The kernel of scans along consecutive elements: its warps and their work. scan_tiles.cu tells how they go together;
  * scan_move.cu, scan_sum.cu and scan_finish.cu what each does. */
 
+inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
+    const int team = (threadIdx.x - FIRST_FINISHER) / FINISHERS, thread = (threadIdx.x - FIRST_FINISHER) % FINISHERS;
+    int in_turn = 0;
+    const bool has_base = p.carry || p.initial;
+    acc_t base = identity_as<acc_t>();
+    if (has_base)
+        base = p.carry ? p.carry->read() : raise(load(p.initial));
+    place here = {0, 0};
+    here.advance(team);
+    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1) {
+        const tile t = tile_at(p, turn);
+#if SUMS_BYTES
+        finish_bytes(s, p, t, here, team, thread, in_turn, base);
+#elif HAS_TERMS
+        if (!finish_terms(s, p, t, here, team, thread, in_turn, has_base, base))
+            finish_in_general(s, p, t, here, team, thread, in_turn, has_base, base);
+#else
+        finish_tile(s, p, t, here, team, thread, in_turn, has_base, base);
+#endif
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;

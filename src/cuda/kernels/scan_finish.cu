@@ -172,7 +172,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     uint64 at_column = column;
     auto add_item = [&](auto &sum, int k) {
         uint64 at = position(k);
-        sum.add(value_of(items[k]), partner_of(p, at), index_of(p, at, at_column));
+        sum.add_next(value_of(items[k]), partner_of(p, at), index_of(p, at, at_column));
     };
 
     /* the sums within the stretch */
@@ -253,26 +253,4 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         p.total->write(KEPT || ADDS_ABSENT ? combine(left, widen(run.sum())) : carried.sum());
 
     hand_over(s, p, t, here, team, thread);
-}
-
-#if SUMS_BYTES
-inline void finish_bytes(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
-                         int in_turn, const acc_t &base);
-#endif
-
-inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
-    int team = (threadIdx.x - FIRST_FINISHER) / FINISHERS, thread = (threadIdx.x - FIRST_FINISHER) % FINISHERS;
-    int in_turn = 0;
-    bool has_base = p.carry || p.initial;
-    acc_t base = identity_as<acc_t>();
-    if (has_base)
-        base = p.carry ? p.carry->read() : raise(load(p.initial));
-    place here = {0, 0};
-    here.advance(team);
-    for (uint64 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS), in_turn ^= 1)
-#if SUMS_BYTES
-        finish_bytes(s, p, tile_at(p, turn), here, team, thread, in_turn, base);
-#else
-        finish_tile(s, p, tile_at(p, turn), here, team, thread, in_turn, has_base, base);
-#endif
 }

@@ -85,7 +85,7 @@ struct held {
             const int k = REVERSE ? HELD_VECTOR - 1 - j : j;
             const acc_t before = sum.sum();
             if (k < count)
-                sum.add(value_of(few[k]), HAS_SECOND ? value_of(load_fresh(p.y + low + k)) : value_t(0),
+                sum.add_next(value_of(few[k]), HAS_SECOND ? value_of(load_fresh(p.y + low + k)) : value_t(0),
                         low + k + p.before);
             each(k, before, sum.sum());
         }

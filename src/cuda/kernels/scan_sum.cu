@@ -86,45 +86,69 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, int from, int to) {
     int thread = threadIdx.x - FIRST_SUMMER;
     running<lane_t> sum;
+    /* All of them are in one row; remainders of each would take longer than all else. */
+    const uint64 of_first = GROUPS != ROWS ? 0
+                            : REVERSE      ? (to < t.count ? (uint64)(to - t.count) : remainder(t.first, p.extent))
+                                           : (from > 0 ? (uint64)0 - from : remainder(t.first, p.extent));
     auto add = [&](int e, in_t x) {
-        uint64 at = t.low + e, column = 0;
-        if (GROUPS == ROWS)
-            column = remainder(REVERSE ? p.n - 1 - at : at, p.extent) + p.before;
-        sum.add(value_of(x), partner_of(p, at), index_of(p, at, column));
+        const uint64 at = t.low + e, column = of_first + (REVERSE ? t.count - 1 - e : e) + p.before;
+        sum.add_next(value_of(x), partner_of(p, at), index_of(p, at, column));
     };
 #if COMMUTES
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
     const uint32 shift = shift_of(p.x + t.low); /* where they are not aligned, a vector is made of two */
-    auto add_vector = [&](int v, bool all) {
-        in_t few[a_vector];
-        uint4 bits = ((const uint4 *)memory)[v];
-        if (shift)
-            bits = straddling(bits, ((const uint4 *)memory)[v + 1], shift);
-#if SUMS_BYTES
-        if (all) {
-            sum.acc.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.acc.a0));
-            sum.acc.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.acc.a0));
-            return;
-        }
-#endif
-        memcpy(few, &bits, 16);
-#pragma unroll
-        for (int k = 0; k < a_vector; k++) {
-            int e = v * a_vector + k;
-            if (all || (e >= from && e < to))
-                add(e, few[k]);
-        }
+    auto vector_at = [&](int v) {
+        const uint4 bits = ((const uint4 *)memory)[v];
+        return shift ? straddling(bits, ((const uint4 *)memory)[v + 1], shift) : bits;
     };
-    if (SMALL) {
+    /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. */
+    constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
+    /* Calls use(e, x) for each of this thread's elements. */
+    auto each = [&](auto use) {
+        auto use_vector = [&](int v, bool all) {
+            in_t few[a_vector];
+            const uint4 bits = vector_at(v);
+            memcpy(few, &bits, 16);
+#pragma unroll
+            for (int k = 0; k < a_vector; k++) {
+                const int e = v * a_vector + k;
+                if (all || (e >= from && e < to))
+                    use(e, few[k]);
+            }
+        };
         if (from == 0 && to == TILE) {
-#pragma unroll 10
+#pragma unroll VECTORS_AT_ONCE
             for (int v = thread; v < vectors; v += SUMMERS)
-                add_vector(v, true);
+                use_vector(v, true);
         } else {
 #pragma unroll 1
             for (int v = from / a_vector + thread; v * a_vector < to; v += SUMMERS)
-                add_vector(v, false);
+                use_vector(v, false);
         }
+    };
+#if IS_LOGSUMEXP /* by the largest, which is found first, no exponential waits for another */
+    typedef decltype(lane_t::a0) real;
+    value_t largest = range<value_t>::lowest();
+    each([&](int, in_t x) { largest = larger(largest, value_of(x)); });
+    lane_t total = {(real)largest, 0};
+    if (total.a0 >= -GREATEST_FINITE<real> && total.a0 <= GREATEST_FINITE<real>)
+        each([&](int, in_t x) { total.a1 += exp_below((real)value_of(x) - total.a0); });
+    else
+        total.a1 = total.a0 == total.a0 ? 1 : total.a0; /* infinite, or NaN */
+    return total;
+#elif SUMS_BYTES
+    if (from == 0 && to == TILE) {
+#pragma unroll 10
+        for (int v = thread; v < vectors; v += SUMMERS) {
+            const uint4 bits = vector_at(v);
+            sum.acc.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.acc.a0));
+            sum.acc.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.acc.a0));
+        }
+        return sum.sum();
+    }
+#endif
+    if (SMALL) {
+        each(add);
         return sum.sum();
     }
 #endif
@@ -156,18 +180,30 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
         int head = last_head(s, p, t, here, in_turn);
         int from = !REVERSE && head >= 0 ? head : 0, to = REVERSE && head >= 0 ? head + 1 : t.count;
         lane_t sum = sum_share(p, t, s.tile[here.at], from, to);
+        lane_t *of_warp = (lane_t *)s.of_summers[in_turn];
+#if HAS_TERMS
+        sum = fold_warp(sum);
+#else
 #pragma unroll
         for (int d = 1; d < WARP; d *= 2) /* in order: the lanes above have what comes after */
             sum = combine(sum, by_words(sum, [=](uint32 w) { return __shfl_down_sync(ALL_LANES, w, d); }));
-        lane_t *of_warp = (lane_t *)s.of_summers[in_turn];
+#endif
         if (lane == 0)
             of_warp[thread / WARP] = sum;
         sync_some<SUMMERS>(OF_SUMMERS);
+#if HAS_TERMS
+        if (thread < WARP)
+            sum = fold_warp(lane < SUMMERS / WARP ? of_warp[lane] : identity_as<lane_t>());
+#endif
         if (thread == 0) {
+#if IS_LOGSUMEXP
+            memcpy(s.largest[here.at], &sum.a0, sizeof sum.a0);
+#elif !HAS_TERMS
             sum = of_warp[0];
 #pragma unroll
             for (int w = 1; w < SUMMERS / WARP; w++)
                 sum = combine(sum, of_warp[w]);
+#endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
             if (p.tiles > 1)
                 publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
@@ -183,12 +219,18 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
 
 inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
     place here = {0, 0};
+    const uint32 messenger = (threadIdx.x - MESSENGER) / WARP;
+    here.advance((int)messenger);
+#if IN_ACCESSES
+    add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, [&](uint64, const record &before) {
+#else
     add_up_waves<WAVES>(p.entries, turns, [&](uint64, const record &before) {
+#endif
         if (threadIdx.x % WARP == 0) {
             s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
             *(record *)s.prefix[here.at] = before;
             s.ready[here.at].arrive();
         }
-        here.advance();
+        here.advance(MESSENGERS);
     });
 }

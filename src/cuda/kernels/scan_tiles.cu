@@ -10,11 +10,12 @@ constexpr int larger_of(int a, int b) {
     return a > b ? a : b;
 }
 enum {
-    ITEMS = SCAN_ITEMS,         /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
-    FINISHERS = SCAN_FINISHERS, /* threads of a team */
-    TEAMS = SCAN_TEAMS,         /* of finishers; they take tiles in turn */
-    SUMMERS = SCAN_SUMMERS,     /* threads */
-    RING = SCAN_RING,           /* tiles that shared memory holds */
+    ITEMS = SCAN_ITEMS,           /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
+    FINISHERS = SCAN_FINISHERS,   /* threads of a team */
+    TEAMS = SCAN_TEAMS,           /* of finishers; they take tiles in turn */
+    SUMMERS = SCAN_SUMMERS,       /* threads */
+    MESSENGERS = SCAN_MESSENGERS, /* warps */
+    RING = SCAN_RING,             /* tiles that shared memory holds */
     TILE = FINISHERS * ITEMS,
     LOADERS = COPIES_IN_BULK ? WARP : 4 * WARP,
     STORERS = COPIES_IN_BULK ? WARP : 0,
@@ -22,7 +23,7 @@ enum {
     /* the first thread of each kind */
     FIRST_STORER = LOADERS,
     MESSENGER = FIRST_STORER + STORERS,
-    FIRST_SUMMER = MESSENGER + WARP,
+    FIRST_SUMMER = MESSENGER + MESSENGERS * WARP,
     FIRST_FINISHER = FIRST_SUMMER + SUMMERS,
     THREADS = FIRST_FINISHER + TEAMS * FINISHERS,
 
@@ -49,7 +50,7 @@ static_assert(THREADS == SCAN_THREADS && WAVES == SCAN_WAVES);
  * compile. KEPT: the sums within a stretch are few and small enough to stay in registers until the sum before them is
  * known; otherwise they are computed again then. */
 constexpr bool SMALL = sizeof(acc_t) <= 32, KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= 192;
-constexpr int AT_ONCE = SMALL ? ITEMS : 1;
+constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
 struct scratch {
     alignas(128) uint8 tile[RING][(PLACE + 127) / 128 * 128];
@@ -66,6 +67,13 @@ struct scratch {
     alignas(16) uint8 of_summers[2][SUMMERS / WARP * sizeof(lane_t)];
     int head_of_summers[2][SUMMERS / WARP];
     alignas(16) uint8 of_finishers[TEAMS][2][FINISHERS / WARP * (sizeof(lane_t) + 16)];
+#if IN_ACCESSES
+    baton batons[MESSENGERS];
+#endif
+#if HAS_TERMS                           /* scan_terms.cu */
+    alignas(16) uint8 largest[RING][8]; /* element of a tile since its last head */
+    int head_of_finishers[TEAMS][2][FINISHERS / WARP];
+#endif
 #if SCAN_COLUMNS /* scan_narrow.cu */
     alignas(16) uint8 before_columns[RING][SCAN_COLUMNS * sizeof(acc_t)];
     alignas(16) uint8 of_rows[2][SUMMERS * sizeof(lane_t)];
@@ -85,6 +93,10 @@ inline void init_gates(scratch &s, int summers, int messengers) {
             s.done[at].init(FINISHERS / WARP);
             s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
         }
+#if IN_ACCESSES
+        for (int k = 0; k < MESSENGERS; k++)
+            s.batons[k].given.init(1);
+#endif
         show_gates();
     }
     __syncthreads();

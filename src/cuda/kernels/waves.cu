@@ -221,13 +221,104 @@ inline record scan_warp(record sum) {
 }
 #endif
 
+#if IS_LOGSUMEXP
+/* The sum of several: their exponentials do not wait for each other. */
+struct few_sums {
+    acc_t sum = identity_as<acc_t>();
+
+    void see(const acc_t &next) { /* all of them before the first is added */
+        sum.a0 = larger(sum.a0, next.a0);
+    }
+    void add(const acc_t &next) {
+        sum.a1 += next.a0 == sum.a0 ? next.a1 : next.a1 * exp_below(next.a0 - sum.a0);
+    }
+    void agree() { /* all lanes, when each has seen its own */
+#pragma unroll
+        for (int d = 1; d < WARP; d *= 2)
+            sum.a0 = larger(sum.a0, from_across(sum.a0, d));
+    }
+    template <class Move> void add_from(Move move) { /* what another lane has added */
+        sum.a1 += move(sum.a1);
+    }
+    acc_t get() const {
+        return sum;
+    }
+};
+#elif MOMENTS == 2
+/* The sum of several without a division for each: relative to the mean of one of them, the others' means and their
+ * squares are plain sums. If there are k, at most log2(k) bits are lost. */
+struct few_sums {
+    double shift = 0, count = 0, distances = 0, apart = 0, squares = 0;
+    bool has_shift = false;
+
+    void see(const acc_t &next) {
+        if (!has_shift && next.a0 != 0) {
+            shift = next.a1;
+            has_shift = true;
+        }
+    }
+    void add(const acc_t &next) {
+        const double away = next.a1 - shift + next.a2, distance = next.a0 * away;
+        count += next.a0;
+        distances += next.a0 != 0 ? distance : 0;
+        apart += next.a0 != 0 ? distance * away : 0;
+        squares += next.a3;
+    }
+    void agree() {
+        const uint32 lanes = __ballot_sync(ALL_LANES, has_shift);
+        shift = from_lane(shift, lanes ? __ffs(lanes) - 1 : 0);
+    }
+    template <class Move> void add_from(Move move) {
+        count += move(count);
+        distances += move(distances);
+        apart += move(apart);
+        squares += move(squares);
+    }
+    acc_t get() const {
+        acc_t r = identity_as<acc_t>();
+        if (count == 0)
+            return r;
+        const double away = distances * reciprocal(count), between = __fma_rn(-distances, away, apart);
+        r.a0 = count;
+        r.a1 = shift + away;
+        const double part = r.a1 - shift;
+        r.a2 = shift - (r.a1 - part) + (away - part); /* Knuth's two-sum */
+        r.a3 = is_nan(between) ? squares + range<double>::highest() /* it overflowed */
+               : between > 0   ? squares + between
+                               : squares;
+        return r;
+    }
+};
+#endif
+
 /* Gives all lanes the warp's sums, added in any order. Those of several chains do not wait for each other. */
 template <int Chains> inline void fold_warps(acc_t (&sum)[Chains]) {
+#if IS_LOGSUMEXP || MOMENTS == 2
+    few_sums few[Chains];
+#pragma unroll
+    for (int c = 0; c < Chains; c++)
+        few[c].see(sum[c]);
+#pragma unroll
+    for (int c = 0; c < Chains; c++)
+        few[c].agree();
+#pragma unroll
+    for (int c = 0; c < Chains; c++)
+        few[c].add(sum[c]);
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2)
 #pragma unroll
         for (int c = 0; c < Chains; c++)
-            sum[c] = combine(sum[c], by_words(sum[c], [=](uint32 w) { return __shfl_xor_sync(ALL_LANES, w, d); }));
+            few[c].add_from([=](auto value) { return from_across(value, d); });
+#pragma unroll
+    for (int c = 0; c < Chains; c++)
+        sum[c] = few[c].get();
+#else
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+#pragma unroll
+        for (int c = 0; c < Chains; c++)
+            sum[c] = combine(sum[c], from_across(sum[c], d));
+#endif
 }
 inline acc_t fold_warp(acc_t sum) {
     acc_t sums[1] = {sum};
@@ -254,13 +345,25 @@ inline record share_of_batch(const batch &few, uint32 at, uint32 from, uint32 en
             }
         }
     }
+    const auto is_in = [&](int k) { return at + k * WARP + lane < end && at + k * WARP + lane >= from; };
+#if IS_LOGSUMEXP || MOMENTS == 2
+    few_sums sums;
+#pragma unroll
+    for (int k = 0; k < batch::MANY; k++)
+        if (is_in(k))
+            sums.see(few.get(k).acc);
+#pragma unroll
+    for (int k = 0; k < batch::MANY; k++)
+        if (is_in(k))
+            sums.add(few.get(k).acc);
+    const acc_t sum = sums.get();
+#else
     acc_t sum = identity_as<acc_t>();
 #pragma unroll
-    for (int k = 0; k < batch::MANY; k++) {
-        uint32 index = at + k * WARP + lane;
-        if (index < end && index >= from)
+    for (int k = 0; k < batch::MANY; k++)
+        if (is_in(k))
             sum = combine(sum, few.get(k).acc);
-    }
+#endif
     return record::of(sum, found, start);
 }
 inline record fold_batch(const batch &few, uint32 at, uint32 end) {
@@ -274,15 +377,14 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
  * becomes the sum before the next one; *before becomes the sum before this block's tile, as far as it is known. */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
 #if COMMUTES && IN_ACCESSES
-    record low = share_of_batch(few, at, 0, blockIdx.x), high = share_of_batch(few, at, blockIdx.x, needed);
-    acc_t sum[2] = {low.acc, high.acc};
+    record low = share_of_batch(few, at, 0, blockIdx.x), whole = share_of_batch(few, at, 0, needed);
+    acc_t sum[2] = {low.acc, whole.acc};
     fold_warps(sum);
     low.acc = sum[0];
-    high.acc = sum[1];
-    *base = join(*base, low);
+    whole.acc = sum[1];
     if (at < blockIdx.x)
-        *before = *base;
-    *base = join(*base, high);
+        *before = at ? join(*base, low) : low; /* the first batch of a wave has nothing before */
+    *base = at ? join(*base, whole) : whole;
 #elif COMMUTES
     if (at < blockIdx.x)
         *before = join(*base, fold_batch(few, at, blockIdx.x));
@@ -306,6 +408,51 @@ inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, 
 #endif
 }
 
+#if IN_ACCESSES
+/* What a messenger gives to the next: the sum before its wave. */
+struct baton {
+    gate given;
+    alignas(16) uint8 base[sizeof(record)];
+};
+
+/* The work of several messengers, a warp each, which take waves in turn. To add up a wave takes longer than its tiles
+ * do, but does not need the sum before it, so only that sum goes from messenger to messenger. 'turns' is the number of
+ * this block's tiles; all lanes call tell(turn, before) with the sum before each tile. In the last wave in which a block
+ * has a tile, it needs only the entries of the blocks before it. */
+template <int Waves, int Messengers, class Tell>
+inline void add_up_waves(const entry *all, uint64 turns, uint32 messenger, baton *batons, Tell tell) {
+    const uint32 lane = threadIdx.x % WARP;
+    uint32 of_wave = messenger, parity = 0; /* the wave's place in the ring of waves */
+    for (uint64 turn = messenger; turn < turns; turn += Messengers) {
+        const uint32 needed = turn + 1 < turns ? gridDim.x : blockIdx.x, tag = (uint32)turn + 1;
+        const entry *entries = all + (uint64)of_wave * gridDim.x;
+        record sum = record::nothing(), before = record::nothing(); /* since the wave began */
+        for (uint32 at = 0; at < needed; at += batch::MANY * WARP) {
+            batch few;
+            while (!few.try_read(entries, at + lane, needed, tag))
+                ;
+            __syncwarp();
+            add_batch(few, at, needed, &sum, &before);
+        }
+        if (turn > 0) {
+            batons[messenger].given.wait(parity);
+            parity ^= 1;
+            const record base = *(const record *)batons[messenger].base;
+            __syncwarp(); /* all lanes have read it before the sum goes on, after which it is written again */
+            sum = join(base, sum);
+            before = join(base, before);
+        }
+        baton *next = &batons[messenger + 1 == Messengers ? 0 : messenger + 1];
+        if (lane == 0 && turn + 1 < turns) {
+            *(record *)next->base = sum;
+            next->given.arrive();
+        }
+        tell(turn, before);
+        of_wave += Messengers;
+        of_wave -= of_wave >= Waves ? Waves : 0;
+    }
+}
+#else
 /* The messenger's work: one warp adds up each wave in the order of the blocks. 'turns' is the number of this block's
  * tiles; all lanes call tell(turn, before) with the sum before each tile. In the last wave in which a block has a tile,
  * it needs only the entries of the blocks before it. */
@@ -313,7 +460,7 @@ template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint
     uint32 lane = threadIdx.x % WARP;
     record base = record::nothing(); /* before the wave */
     uint32 of_wave = 0;              /* the wave's place in the ring of waves */
-    enum { AHEAD = IN_ACCESSES ? 1 : ENTRY_BYTES == 8 ? 3 : 2 }; /* waves at a time, as many as registers hold */
+    enum { AHEAD = ENTRY_BYTES == 8 ? 3 : 2 }; /* waves at a time, as many as registers hold */
     auto needed_of = [&](uint64 turn) { return turn + 1 < turns ? gridDim.x : turn + 1 == turns ? blockIdx.x : 0; };
     batch few[AHEAD]; /* this wave's entries, and those being loaded while it is added up */
     auto entries_ahead = [&](int k) {
@@ -346,3 +493,4 @@ template <int Waves, class Tell> inline void add_up_waves(const entry *all, uint
         of_wave = of_wave + 1 == Waves ? 0 : of_wave + 1;
     }
 }
+#endif
