@@ -19,13 +19,80 @@ static inline void copy_blocks(const char *from, size_t bytes, char *to) {
         memcpy(to + i, from + i, BLOCK);
 }
 
-/* 'bytes' is a constant where this is inlined. */
-static inline __attribute__((always_inline)) void pack_constant(const char *from, size_t bytes, size_t rows,
-                                                                size_t groups, char *to) {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t g = 0; g < groups; g++)
-            memcpy(to + (r * groups + g) * bytes, from + (g * rows + r) * bytes, bytes);
+/* ---- transpositions of elements: to[b][a] = from[a][b] ---- */
+
+static inline __attribute__((always_inline)) void transpose_one_by_one(const char *from, size_t bytes, size_t a_from,
+                                                                       size_t a_count, size_t b_from, size_t b_count,
+                                                                       char *to) {
+    for (size_t b = b_from; b < b_count; b++)
+        for (size_t a = a_from; a < a_count; a++)
+            memcpy(to + (b * a_count + a) * bytes, from + (a * b_count + b) * bytes, bytes);
 }
+
+/* Blocks of W x W elements, W of which fill 16 bytes: log2(W) times, each vector of the first half is interleaved with
+ * one of the second half. Element by element, a transposition took 0.3 ns an element, more than the work on it.
+ *
+ * Where both sides are as long as W, the last blocks overlap those before. Where one is shorter, vectors are read or
+ * written whole all the same, in the order of the targets, so that the next one overwrites what is too much; the last
+ * ones, which would pass the end, go one by one. */
+#if defined(__clang__)
+#define INTERLEAVE(V, p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
+#else
+#define INTERLEAVE(V, p, q, ...) __builtin_shuffle(p, q, (V){__VA_ARGS__})
+#endif
+#define LOWER_2   0, 2
+#define UPPER_2   1, 3
+#define LOWER_4   0, 4, 1, 5
+#define UPPER_4   2, 6, 3, 7
+#define LOWER_8   0, 8, 1, 9, 2, 10, 3, 11
+#define UPPER_8   4, 12, 5, 13, 6, 14, 7, 15
+#define LOWER_16  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define UPPER_16  8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LOWER(W)  LOWER_##W
+#define UPPER(W)  UPPER_##W
+#define UNROLL_16 _Pragma("GCC unroll 16")
+
+#define DEFINE_TRANSPOSE(W, type)                                                                                      \
+    typedef type vector_##W __attribute__((vector_size(BLOCK)));                                                       \
+    static inline __attribute__((always_inline)) void transpose_block_##W(const char *from, size_t apart, size_t read, \
+                                                                          char *to, size_t to_apart, size_t written) { \
+        vector_##W v[W] = {{0}}, w[W];                                                                                 \
+        UNROLL_16 for (size_t i = 0; i < W; i++) if (i < read) memcpy(&v[i], from + i * apart, BLOCK);                 \
+        UNROLL_16 for (size_t round = 1; round < W; round *= 2) {                                                      \
+            UNROLL_16 for (size_t i = 0; i < W / 2; i++) {                                                             \
+                w[2 * i] = INTERLEAVE(vector_##W, v[i], v[i + W / 2], LOWER(W));                                       \
+                w[2 * i + 1] = INTERLEAVE(vector_##W, v[i], v[i + W / 2], UPPER(W));                                   \
+            }                                                                                                          \
+            UNROLL_16 for (size_t i = 0; i < W; i++) v[i] = w[i];                                                      \
+        }                                                                                                              \
+        UNROLL_16 for (size_t i = 0; i < W; i++) if (i < written) memcpy(to + i * to_apart, &v[i], BLOCK);             \
+    }                                                                                                                  \
+    static void transpose_##W(const char *from, size_t a_count, size_t b_count, char *to) {                            \
+        enum { BYTES = BLOCK / W };                                                                                    \
+        const size_t whole = a_count * b_count * BYTES, row = b_count * BYTES, to_row = a_count * BYTES;               \
+        size_t a = 0, b = 0;                                                                                           \
+        if (a_count >= W && b_count >= W) {                                                                            \
+            for (; a < a_count; a += W) {                                                                              \
+                const size_t a_at = least(a, a_count - W);                                                             \
+                for (b = 0; b < b_count; b += W) {                                                                     \
+                    const size_t b_at = least(b, b_count - W);                                                         \
+                    transpose_block_##W(from + a_at * row + b_at * BYTES, row, W, to + b_at * to_row + a_at * BYTES,   \
+                                        to_row, W);                                                                    \
+                }                                                                                                      \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (; a + W <= a_count && (a + W - 1) * row + BLOCK <= whole; a += W)                                         \
+            transpose_block_##W(from + a * row, row, W, to + a * BYTES, to_row, b_count);                              \
+        if (a_count < W)                                                                                               \
+            for (; b + W <= b_count && (b + W - 1) * to_row + BLOCK <= whole; b += W)                                  \
+                transpose_block_##W(from + b * BYTES, row, a_count, to + b * to_row, to_row, W);                       \
+        transpose_one_by_one(from, BYTES, a, a_count, b, b_count, to);                                                 \
+    }
+DEFINE_TRANSPOSE(2, uint64_t)
+DEFINE_TRANSPOSE(4, uint32_t)
+DEFINE_TRANSPOSE(8, uint16_t)
+DEFINE_TRANSPOSE(16, uint8_t)
 
 void tally_cpu_pack(const void *source, size_t row_bytes, size_t rows, size_t groups, void *target) {
     const char *from = source;
@@ -33,19 +100,19 @@ void tally_cpu_pack(const void *source, size_t row_bytes, size_t rows, size_t gr
     const size_t whole = rows * groups * row_bytes;
     switch (row_bytes) {
     case 1:
-        pack_constant(from, 1, rows, groups, to);
+        transpose_16(from, groups, rows, to);
         return;
     case 2:
-        pack_constant(from, 2, rows, groups, to);
+        transpose_8(from, groups, rows, to);
         return;
     case 4:
-        pack_constant(from, 4, rows, groups, to);
+        transpose_4(from, groups, rows, to);
         return;
     case 8:
-        pack_constant(from, 8, rows, groups, to);
+        transpose_2(from, groups, rows, to);
         return;
     case 16:
-        pack_constant(from, 16, rows, groups, to);
+        transpose_one_by_one(from, 16, 0, groups, 0, rows, to);
         return;
     default:
         break;
