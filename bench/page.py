@@ -130,7 +130,7 @@ def side_by_side(peers):
 
 def group_of(name):
     head = name.split("/")[0]
-    if head in ("segments", "keys", "exact", "exact_scan", "roof"):
+    if head in ("segments", "keys", "labels", "exact", "exact_scan", "roof"):
         return head
     return "scan" if "scan" in head else head.split("_axis")[0] + " along an axis" if "_axis" in head else "reduce"
 

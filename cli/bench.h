@@ -72,13 +72,16 @@ typedef enum bench_lengths {
     BENCH_NO_LENGTHS = 0,
     BENCH_SEGMENTS_EQUAL, /* each of 'length' */
     BENCH_SEGMENTS_SKEW,  /* the first half of the array is one segment, the rest random lengths of 0 to 7 */
-    BENCH_KEY_RUNS        /* random lengths of 1 to 2 * length - 1 */
+    BENCH_KEY_RUNS,       /* random lengths of 1 to 2 * length - 1 */
+    BENCH_LABELS_RANDOM,  /* of 'length' groups */
+    BENCH_LABELS_SKEW     /* likewise, but half of all elements in one */
 } bench_lengths;
 
 void bench_fill(void *memory, tally_dtype dtype, size_t n, bench_data data, uint64_t seed);
 uint64_t bench_fill_offsets(int64_t *offsets, uint64_t n, bench_lengths lengths, uint64_t length); /* segments */
 uint64_t bench_segment_count(uint64_t n, bench_lengths lengths, uint64_t length);
 uint64_t bench_fill_keys(int32_t *keys, uint64_t n, uint64_t length); /* runs */
+void bench_fill_labels(int32_t *labels, uint64_t n, bench_lengths lengths, uint64_t groups);
 
 /* Memory that is mapped on first need, touched by the fill, and grows to the largest row. NULL when there is none. */
 enum { BENCH_X = 0, BENCH_Y, BENCH_INDEX, BENCH_OUT, BENCH_KEYS_OUT, BENCH_POOLS };

@@ -132,7 +132,7 @@ void bench_fill(void *memory, tally_dtype dtype, size_t n, bench_data data, uint
     bench_team_run_once(fill_share, &job);
 }
 
-/* ----------------------------------------------------------------------------------------- offsets, keys ----- */
+/* --------------------------------------------------------------------------------- offsets, keys, labels ----- */
 
 static uint64_t next_length(uint64_t at, uint64_t segment, uint64_t n, bench_lengths lengths, uint64_t length) {
     uint64_t next = length;
@@ -169,6 +169,13 @@ uint64_t bench_fill_keys(int32_t *keys, uint64_t n, uint64_t length) {
             keys[at++] = key;
     }
     return runs;
+}
+
+void bench_fill_labels(int32_t *labels, uint64_t n, bench_lengths lengths, uint64_t groups) {
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t bits = hash(i);
+        labels[i] = (int32_t)(lengths == BENCH_LABELS_SKEW && bits >> 63 ? groups / 3 : (bits & UINT32_MAX) % groups);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------ memory ----- */

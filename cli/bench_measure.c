@@ -199,6 +199,13 @@ static bool prepare_index(const bench_row *row, uint64_t n, buffers *b, tally_ar
         args->keys_out = add_output(b, BENCH_KEYS_OUT, args->keys_out_bytes);
         if (!args->keys_out)
             return false;
+    } else if (row->desc.grouping == TALLY_LABELS) {
+        int32_t *labels = add_input(b, BENCH_INDEX, n * sizeof *labels);
+        if (!labels)
+            return false;
+        bench_fill_labels(labels, n, row->lengths, row->length);
+        *results = args->shape.groups = row->length;
+        args->labels = labels;
     }
     return true;
 }

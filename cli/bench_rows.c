@@ -185,6 +185,20 @@ static bool add_keys(bench_rows *rows) {
     return true;
 }
 
+static bool add_labels(bench_rows *rows) {
+    static const uint64_t groups[] = {256, 1 << 16, 1 << 24};
+    for (int i = 0; i < 6; i++) {
+        bench_row *row = add(rows, "Sums by label, 32-bit labels", TALLY_SUM, TALLY_F32, two_to_26);
+        if (!name(row, "labels/sum/f32/%s%" PRIu64, i % 2 ? "skewed_" : "", groups[i / 2]))
+            return false;
+        row->desc.grouping = TALLY_LABELS;
+        row->desc.index = TALLY_I32;
+        row->lengths = i % 2 ? BENCH_LABELS_SKEW : BENCH_LABELS_RANDOM;
+        row->length = groups[i / 2];
+    }
+    return true;
+}
+
 static bool add_exact(bench_rows *rows, tally_form form) {
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_F16, TALLY_BF16};
     static const char *const data_names[] = {"normal", "spread_20", "spread_100", "random_bits"};
@@ -212,7 +226,7 @@ bool bench_rows_make(bench_rows *rows) {
     return add_all_values(rows) && add_one_call(rows) && add_scans(rows) && add_axis(rows, TALLY_F32, TALLY_REDUCE) &&
            add_axis(rows, TALLY_F64, TALLY_REDUCE) && add_axis(rows, TALLY_F32, TALLY_INCLUSIVE_SCAN) &&
            add_segments(rows, 0) && add_segments(rows, TALLY_CHECK_WHILE_RUNNING) && add_keys(rows) &&
-           add_exact(rows, TALLY_REDUCE) && add_exact(rows, TALLY_INCLUSIVE_SCAN);
+           add_labels(rows) && add_exact(rows, TALLY_REDUCE) && add_exact(rows, TALLY_INCLUSIVE_SCAN);
 }
 
 void bench_rows_free(bench_rows *rows) {

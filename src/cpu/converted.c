@@ -98,6 +98,16 @@ static void fold_labels(const tally_cpu_context *context, const void *x, const v
     }
 }
 
+static void fold_labels_to_pairs(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
+                                 size_t n, void *pairs) {
+    converted block;
+    for (size_t done = 0, count; done < n; done += count) {
+        count = least(n - done, BLOCK);
+        convert(context, x, y, done, count, &block, 0);
+        context->inner->fold_labels_to_pairs(context, block.x, second(y, &block), labels + done, count, pairs);
+    }
+}
+
 /* A block is as many rows of some columns, which neither conversions nor accumulators are too short for. */
 static void fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
                          size_t stride, uint64_t index, void *acc) {
@@ -140,6 +150,8 @@ void tally_cpu_convert_first(tally_cpu_plan *plan, tally_dtype to, const tally_c
         .fold_rows = fold_rows,
         .fold_segments = fold_segments,
         .fold_labels = kernels->fold_labels ? fold_labels : NULL,
+        .fold_labels_to_pairs = kernels->fold_labels_to_pairs ? fold_labels_to_pairs : NULL,
+        .sum_pairs = kernels->sum_pairs,
         .fold_columns = fold_columns,
         .prefixes = prefixes,
         .combine = combine,

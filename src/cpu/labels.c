@@ -16,16 +16,21 @@
 #include "cpu/scratch.h"
 
 enum {
-    /* A table of at most so many bytes stays in the second-level cache. */
-    TABLE_BYTES = 512 * 1024,
+    /* Tables that stay in the second-level cache. Larger ones, up to those of the third, pay if there are many elements
+     * for each accumulator: one of 4 MiB took 0.9 ns an element, buckets 3.1. */
+    TABLE_BYTES = 576 * 1024,
+    LARGE_TABLE_BYTES = 4 * 1024 * 1024,
+    MANY = 128,
+    BUCKET_BYTES = 256 * 1024,
     /* Tables with copies, which stay in the first-level cache. An accumulator that was just written can be read only
      * some ten cycles later, so neighbouring elements use different copies. */
     COPIED_BYTES = 32 * 1024,
     COPIES = 4,
-    /* Elements that a copy's accumulator takes one by one where each addition may round; then it is added to another
-     * one. A sum of numbers from 2^-60 to 2^31 was wrong by 102 units in the last place after 16,384, most of which
-     * are those that are too small to count alone. */
-    ROUNDED = 2 * 1024,
+    /* Of larger tables one group's accumulator may have copies: that of a label which SUSPECTED or more of SAMPLED have
+     * that are looked at. */
+    HOT_COPIES = 8,
+    SAMPLED = 32,
+    SUSPECTED = 4,
     /* Most buckets: each is a stream of writes. */
     MOST_BUCKETS = 2048,
     /* Least elements of a part, and most parts of an input. */
@@ -35,7 +40,8 @@ enum {
     /* Elements that are sorted by label at a time, and most groups of such a table. */
     SORTED = 32 * 1024,
     SORTED_GROUPS = 4096,
-    RANGE = 16 * 1024 /* groups of a task that combines tables */
+    SORTED_WIDTH = 1 << TALLY_PARTITION_MOST_SHIFT, /* of buckets of 2^27 groups and more */
+    RANGE = 16 * 1024                               /* groups of a task that combines tables */
 };
 
 /* Elements that go into one table: a part of a bucket. */
@@ -55,8 +61,9 @@ typedef struct labelled {
     const tally_args *args;
     uint32_t groups;
     bool counts_elements, has_bad;
-    bool sorts;      /* elements are sorted and folded group by group, not combined one by one */
-    bool has_totals; /* copies are emptied into one more copy, which is the first */
+    bool sorts;     /* elements are sorted and folded group by group, not combined one by one */
+    bool has_pairs; /* accumulators are pairs while they are filled, twice as large */
+    bool seeks_hot; /* tables end with HOT_COPIES accumulators of one group */
     uint32_t copies;
     size_t width;       /* accumulators of a copy: a bucket's groups and, if there is one bucket, those left out */
     size_t table_bytes; /* its accumulators, then their numbers of elements */
@@ -72,26 +79,27 @@ typedef struct labelled {
 
 /* ---- tables ---- */
 
-static size_t layers_of(const labelled *l) {
-    return l->copies + l->has_totals;
-}
-
 static size_t slots_of(const labelled *l) {
-    return layers_of(l) * l->width;
+    return l->copies * l->width + (l->seeks_hot ? HOT_COPIES : 0);
 }
 
 static void *accumulator(const labelled *l, void *table, size_t copy, size_t group) {
     return tally_at_mutable(table, copy * l->width + group, l->plan->acc_bytes);
 }
 
-static uint64_t *counts_of(const labelled *l, void *table) {
-    return tally_at_mutable(table, round_up(slots_of(l) * l->plan->acc_bytes, 64), 1);
+/* Bytes of the accumulators. */
+static size_t filled_bytes(const labelled *l) {
+    return (size_t)round_up(slots_of(l) * l->plan->acc_bytes << l->has_pairs, 64);
+}
+
+static uint32_t *counts_of(const labelled *l, void *table) {
+    return tally_at_mutable(table, filled_bytes(l), 1);
 }
 
 static void clear_table(const labelled *l, void *table) {
-    l->plan->kernels->identity(&l->plan->context, slots_of(l), table);
+    l->plan->kernels->identity(&l->plan->context, slots_of(l) << l->has_pairs, table);
     if (l->counts_elements)
-        memset(counts_of(l, table), 0, slots_of(l) * sizeof(uint64_t));
+        memset(counts_of(l, table), 0, slots_of(l) * sizeof(uint32_t));
 }
 
 /* ---- elements into a table ---- */
@@ -113,84 +121,141 @@ static elements elements_at(const labelled *l, uint64_t first, size_t n) {
                       first, n};
 }
 
-/* The labels of the elements as places in a table; if they have to be read, in 'room'. */
-static const uint32_t *labels_of(labelled *l, uint64_t first, size_t n, uint32_t *room) {
-    if (l->is_partitioned)
-        return l->partition.labels + first;
+/* The labels of the elements as places in a table. */
+static void read_labels(labelled *l, uint64_t first, size_t n, uint32_t *labels) {
+    if (l->is_partitioned) {
+        for (size_t i = 0; i < n; i++)
+            labels[i] = l->partition.labels[first + i];
+        return;
+    }
     const tally_computation *c = &l->plan->base.computation;
     if (l->plan->device->level->read_labels[c->desc.index](tally_at(l->args->labels, first, c->index_bytes), n,
-                                                           l->groups, l->copies, room))
+                                                           l->groups, l->copies, labels))
         __atomic_store_n(&l->has_bad, true, __ATOMIC_RELAXED);
-    return room;
 }
 
-static void count_elements(const uint32_t *labels, size_t n, uint64_t *counts) {
+static void count_elements(const uint32_t *labels, size_t n, uint32_t *counts) {
     for (size_t i = 0; i < n; i++)
         counts[labels[i]]++;
 }
 
-/* Adds the copies to the totals and clears them. */
-static void add_to_totals(const labelled *l, void *table) {
-    const tally_cpu_plan *plan = l->plan;
-    for (size_t copy = 1; copy <= l->copies; copy++) {
-        plan->kernels->combine(&plan->context, l->width, accumulator(l, table, copy, 0), table);
-        plan->kernels->identity(&plan->context, l->width, accumulator(l, table, copy, 0));
+/* A label that many of the part's elements seem to have, or UINT32_MAX. Without copies each of them would wait for the
+ * one before: half of 2^24 elements with one of 65536 labels took 1.5 times as long as random labels. */
+static uint32_t find_hot(labelled *l, const part *p) {
+    uint32_t labels[SAMPLED];
+    const uint64_t n = p->end - p->begin;
+    if (!l->seeks_hot || n < BLOCK * SAMPLED / 8)
+        return UINT32_MAX;
+    for (size_t k = 0; k < SAMPLED; k++)
+        read_labels(l, p->begin + n * k / SAMPLED, 1, &labels[k]);
+    for (size_t k = 0; k + SUSPECTED <= SAMPLED; k++) {
+        size_t same = 1;
+        for (size_t other = k + 1; other < SAMPLED; other++)
+            same += labels[other] == labels[k];
+        if (same >= SUSPECTED)
+            return labels[k];
+    }
+    return UINT32_MAX;
+}
+
+static void spread_hot(const labelled *l, uint32_t hot, size_t n, uint32_t *labels) {
+    const uint32_t first = (uint32_t)l->width;
+    for (uint32_t i = 0; i < n; i++)
+        labels[i] = labels[i] == hot ? first + i % HOT_COPIES : labels[i];
+}
+
+static void gather_hot(const labelled *l, uint32_t hot, void *table) {
+    for (size_t k = 0; k < HOT_COPIES; k++) {
+        l->plan->kernels->combine(&l->plan->context, 1, accumulator(l, table, 1, k), accumulator(l, table, 0, hot));
+        if (l->counts_elements)
+            counts_of(l, table)[hot] += counts_of(l, table)[l->width + k];
     }
 }
 
 static void fold_part(labelled *l, const part *p, void *table) {
-    uint32_t room[BLOCK];
-    void *const copies = accumulator(l, table, l->has_totals, 0);
+    const tally_cpu_plan *plan = l->plan;
+    uint32_t labels[BLOCK];
+    const uint32_t hot = find_hot(l, p);
     for (uint64_t first = p->begin; first < p->end; first += BLOCK) {
         const elements e = elements_at(l, first, (size_t)least(p->end - first, BLOCK));
-        const uint32_t *labels = labels_of(l, first, e.n, room);
-        l->plan->kernels->fold_labels(&l->plan->context, e.x, e.y, labels, e.places, e.n, e.index, copies);
+        read_labels(l, first, e.n, labels);
+        if (hot != UINT32_MAX)
+            spread_hot(l, hot, e.n, labels);
+        if (l->has_pairs)
+            plan->kernels->fold_labels_to_pairs(&plan->context, e.x, e.y, labels, e.n, table);
+        else
+            plan->kernels->fold_labels(&plan->context, e.x, e.y, labels, e.places, e.n, e.index, table);
         if (l->counts_elements)
             count_elements(labels, e.n, counts_of(l, table));
-        if (l->has_totals && (first - p->begin + BLOCK) % (ROUNDED * l->copies) == 0)
-            add_to_totals(l, table);
     }
+    if (l->has_pairs)
+        plan->kernels->sum_pairs(slots_of(l), table);
+    if (hot != UINT32_MAX)
+        gather_hot(l, hot, table);
 }
 
 /* ---- the same by sorting, for accumulators that take many elements at a time ---- */
 
+/* A worker's room: up to SORTED elements, group by group. */
 typedef struct sorted {
-    uint32_t labels[SORTED];
     _Alignas(64) char x[SORTED * sizeof(uint64_t)];
     _Alignas(64) char y[SORTED * sizeof(uint64_t)];
+    uint32_t labels[SORTED], next[SORTED_WIDTH];
+    uint64_t starts[SORTED_WIDTH + 1]; /* group g is starts[g] .. starts[g + 1] - 1 */
 } sorted;
 
-/* ends[g] = where the next element of group g goes. */
-static void sort_elements(const void *from, size_t bytes, const uint32_t *labels, const uint32_t *starts, size_t groups,
-                          size_t n, uint32_t *ends, char *to) {
-    memcpy(ends, starts, groups * sizeof *ends);
-    for (size_t i = 0; i < n; i++)
-        memcpy(to + ends[labels[i]]++ * bytes, tally_at(from, i, bytes), bytes);
+#define DEFINE_SORT(bits)                                                                                              \
+    static void sort_##bits(const void *from, const uint32_t *labels, size_t n, uint32_t *next, char *to) {            \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            memcpy(to + (size_t)next[labels[i]]++ * (bits / 8), (const char *)from + i * (bits / 8), bits / 8);        \
+    }
+DEFINE_SORT(8)
+DEFINE_SORT(16)
+DEFINE_SORT(32)
+DEFINE_SORT(64)
+
+static void sort_elements(const void *from, size_t bytes, size_t n, size_t width, sorted *s, char *to) {
+    for (size_t g = 0; g < width; g++)
+        s->next[g] = (uint32_t)s->starts[g];
+    if (bytes == 1)
+        sort_8(from, s->labels, n, s->next, to);
+    else if (bytes == 2)
+        sort_16(from, s->labels, n, s->next, to);
+    else if (bytes == 4)
+        sort_32(from, s->labels, n, s->next, to);
+    else
+        sort_64(from, s->labels, n, s->next, to);
 }
 
-/* The worker's scratch: the elements, and two numbers for each group. */
-static void fold_sorted(labelled *l, const part *p, sorted *room, void *table) {
+/* Sorts the n elements from 'first' on. Returns y, or NULL if there is none. */
+static const char *sort_block(labelled *l, uint64_t first, size_t n, sorted *s) {
+    const size_t bytes = l->plan->base.computation.in_bytes;
+    const elements e = elements_at(l, first, n);
+    read_labels(l, first, n, s->labels);
+    memset(s->next, 0, l->width * sizeof *s->next);
+    count_elements(s->labels, n, s->next);
+    s->starts[0] = 0;
+    for (size_t g = 0; g < l->width; g++)
+        s->starts[g + 1] = s->starts[g] + s->next[g];
+    sort_elements(e.x, bytes, n, l->width, s, s->x);
+    if (e.y)
+        sort_elements(e.y, bytes, n, l->width, s, s->y);
+    return e.y ? s->y : NULL;
+}
+
+static void fold_sorted(labelled *l, const part *p, sorted *s, void *table) {
     const tally_cpu_plan *plan = l->plan;
-    const size_t bytes = plan->base.computation.in_bytes, width = l->width;
-    uint32_t *const starts = tally_at_mutable(room, 1, sizeof *room), *const ends = starts + width;
+    const size_t bytes = plan->base.computation.in_bytes;
     for (uint64_t first = p->begin; first < p->end; first += SORTED) {
-        const elements e = elements_at(l, first, (size_t)least(p->end - first, SORTED));
-        const uint32_t *labels = labels_of(l, first, e.n, room->labels);
-        memset(ends, 0, width * sizeof *ends);
-        for (size_t i = 0; i < e.n; i++)
-            ends[labels[i]]++;
-        for (size_t g = 0, before = 0; g < width; before += ends[g++])
-            starts[g] = (uint32_t)before;
-        if (e.y)
-            sort_elements(e.y, bytes, labels, starts, width, e.n, ends, room->y);
-        sort_elements(e.x, bytes, labels, starts, width, e.n, ends, room->x);
-        for (size_t g = 0; g < width; g++)
-            if (ends[g] > starts[g])
-                plan->kernels->fold(&plan->context, tally_at(room->x, starts[g], bytes),
-                                    e.y ? tally_at(room->y, starts[g], bytes) : NULL, ends[g] - starts[g], 0,
+        const char *y = sort_block(l, first, (size_t)least(p->end - first, SORTED), s);
+        for (size_t g = 0; g < l->width; g++) {
+            const size_t n = (size_t)(s->starts[g + 1] - s->starts[g]);
+            if (n)
+                plan->kernels->fold(&plan->context, s->x + s->starts[g] * bytes, tally_at(y, s->starts[g], bytes), n, 0,
                                     accumulator(l, table, 0, g));
-        for (size_t g = 0; l->counts_elements && g < width; g++)
-            counts_of(l, table)[g] += ends[g] - starts[g];
+            if (l->counts_elements)
+                counts_of(l, table)[g] += (uint32_t)n;
+        }
     }
 }
 
@@ -205,19 +270,24 @@ static size_t groups_of(const labelled *l, size_t bucket) {
     return first < l->groups ? (size_t)least(l->groups - first, l->is_partitioned ? l->width : l->groups) : 0;
 }
 
-/* The first table's groups begin .. end - 1 = those of all copies of 'count' tables, in order. */
-static void combine_tables(labelled *l, const part *parts, size_t count, void *table, size_t begin, size_t end) {
-    const tally_cpu_plan *plan = l->plan;
+/* The first table's groups begin .. end - 1 = those of all copies of the bucket's tables, in order. */
+static void combine_tables(const labelled *l, const part *parts, size_t count, void *table, size_t begin, size_t end) {
     for (size_t k = 0; k < count; k++)
-        for (size_t copy = 0; copy < layers_of(l); copy++) {
-            void *const other = k ? parts[k].table : table;
-            if (k + copy == 0)
-                continue;
-            plan->kernels->combine(&plan->context, end - begin, accumulator(l, other, copy, begin),
-                                   accumulator(l, table, 0, begin));
-            const uint64_t *const from = counts_of(l, other) + copy * l->width;
-            for (size_t g = begin; l->counts_elements && g < end; g++)
-                counts_of(l, table)[g] += from[g];
+        for (size_t copy = k == 0; copy < l->copies; copy++)
+            l->plan->kernels->combine(&l->plan->context, end - begin,
+                                      accumulator(l, k ? parts[k].table : table, copy, begin),
+                                      accumulator(l, table, 0, begin));
+}
+
+/* totals[0 ..] = the numbers of elements of the groups begin .. end - 1, from all copies of the bucket's tables. */
+static void sum_counts(const labelled *l, const part *parts, size_t count, void *table, size_t begin, size_t end,
+                       uint64_t *totals) {
+    memset(totals, 0, (end - begin) * sizeof *totals);
+    for (size_t k = 0; k < count; k++)
+        for (size_t copy = 0; copy < l->copies; copy++) {
+            const uint32_t *const from = counts_of(l, k ? parts[k].table : table) + copy * l->width;
+            for (size_t g = begin; g < end; g++)
+                totals[g - begin] += from[g];
         }
 }
 
@@ -228,37 +298,71 @@ static void lower_to(uint64_t *lowest, uint64_t value) {
     }
 }
 
-static void find_empty(labelled *l, size_t bucket, const uint64_t *counts, size_t begin, size_t end) {
-    for (size_t g = begin; g < end; g++)
-        if (!counts[g]) {
-            lower_to(&l->empty, first_group(l, bucket) + g);
-            return;
-        }
+/* What is done with the groups begin .. end - 1 of a bucket, whose tables have been combined into the first. */
+static void find_empty(labelled *l, const part *parts, size_t count, void *table, size_t begin, size_t end) {
+    for (size_t g = begin; g < end; g += TALLY_CPU_BATCH) {
+        uint64_t totals[TALLY_CPU_BATCH];
+        const size_t n = least(end - g, TALLY_CPU_BATCH);
+        sum_counts(l, parts, count, table, g, g + n, totals);
+        for (size_t k = 0; k < n; k++)
+            if (!totals[k]) {
+                lower_to(&l->empty, first_group(l, parts->bucket) + g + k);
+                return;
+            }
+    }
 }
 
-static void give(const labelled *l, size_t bucket, void *table, size_t begin, size_t end) {
+static void give(const labelled *l, const part *parts, size_t count, void *table, size_t begin, size_t end) {
     const tally_computation *c = &l->plan->base.computation;
     for (size_t g = begin; g < end; g += TALLY_CPU_BATCH) {
+        uint64_t totals[TALLY_CPU_BATCH];
         const size_t n = least(end - g, TALLY_CPU_BATCH);
-        l->plan->lower(l->plan, accumulator(l, table, 0, g), n, (tally_counts){counts_of(l, table) + g, 0, 0},
-                       tally_at_mutable(l->args->out, first_group(l, bucket) + g, c->out_bytes * c->per_result));
+        if (l->counts_elements)
+            sum_counts(l, parts, count, table, g, g + n, totals);
+        l->plan->lower(l->plan, accumulator(l, table, 0, g), n, (tally_counts){totals, 0, 0},
+                       tally_at_mutable(l->args->out, first_group(l, parts->bucket) + g, c->out_bytes * c->per_result));
+    }
+}
+
+/* The only part of a bucket, if it is sorted at once: needs no table, but room for a batch of accumulators. */
+static void give_sorted(labelled *l, const part *p, sorted *s, void *acc) {
+    const tally_cpu_plan *plan = l->plan;
+    const tally_computation *c = &plan->base.computation;
+    const size_t groups = groups_of(l, p->bucket);
+    const char *y = sort_block(l, p->begin, (size_t)(p->end - p->begin), s);
+    for (size_t g = 0, n; g < groups; g += n) {
+        uint64_t totals[TALLY_CPU_BATCH];
+        n = least(groups - g, TALLY_CPU_BATCH);
+        for (size_t k = 0; k < n; k++)
+            totals[k] = s->starts[g + k + 1] - s->starts[g + k];
+        plan->kernels->fold_segments(&plan->context, s->x, y, s->starts + g, n, acc);
+        plan->lower(plan, acc, n, (tally_counts){totals, 0, 0},
+                    tally_at_mutable(l->args->out, first_group(l, p->bucket) + g, c->out_bytes * c->per_result));
     }
 }
 
 /* ---- tasks ---- */
 
+/* Behind the worker's table, if it has one. */
+static sorted *room_of(const labelled *l, unsigned worker) {
+    return tally_at_mutable(tally_cpu_worker(l->plan, worker), l->is_partitioned ? l->table_bytes : 0, 1);
+}
+
 static void part_task(void *job, size_t task, unsigned worker) {
     labelled *l = job;
     const part *p = &l->parts[task];
-    void *const scratch = tally_cpu_worker(l->plan, worker);
-    void *const table = p->table ? p->table : scratch;
+    void *const table = p->table ? p->table : tally_cpu_worker(l->plan, worker);
+    if (l->sorts && !p->table && p->end - p->begin <= SORTED) {
+        give_sorted(l, p, room_of(l, worker), table);
+        return;
+    }
     clear_table(l, table);
     if (l->sorts)
-        fold_sorted(l, p, tally_at_mutable(scratch, l->is_partitioned ? l->table_bytes : 0, 1), table);
+        fold_sorted(l, p, room_of(l, worker), table);
     else
         fold_part(l, p, table);
     if (!p->table)
-        give(l, p->bucket, table, 0, groups_of(l, p->bucket));
+        give(l, p, 1, table, 0, groups_of(l, p->bucket));
 }
 
 static size_t ranges_of(const labelled *l) {
@@ -269,33 +373,37 @@ static void range_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     labelled *l = job;
     const joined *j = &l->joined[task / ranges_of(l)];
-    void *const table = l->parts[j->first].table;
+    const part *parts = &l->parts[j->first];
     const size_t begin = task % ranges_of(l) * RANGE, end = least(begin + RANGE, groups_of(l, j->bucket));
     if (begin >= end)
         return;
-    combine_tables(l, &l->parts[j->first], j->count, table, begin, end);
+    combine_tables(l, parts, j->count, parts->table, begin, end);
     if (l->gives)
-        give(l, j->bucket, table, begin, end);
+        give(l, parts, j->count, parts->table, begin, end);
     else
-        find_empty(l, j->bucket, counts_of(l, table), begin, end);
+        find_empty(l, parts, j->count, parts->table, begin, end);
 }
 
 static void give_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     const labelled *l = job;
     const joined *j = &l->joined[task / ranges_of(l)];
+    const part *parts = &l->parts[j->first];
     const size_t begin = task % ranges_of(l) * RANGE;
-    give(l, j->bucket, l->parts[j->first].table, begin, least(begin + RANGE, groups_of(l, j->bucket)));
+    give(l, parts, j->count, parts->table, begin, least(begin + RANGE, groups_of(l, j->bucket)));
 }
 
 /* Moved elements: whether each of a bucket's groups has one. Outputs are not written before all have been looked at. */
 static void empty_task(void *job, size_t bucket, unsigned worker) {
     labelled *l = job;
-    uint64_t *const counts = tally_cpu_worker(l->plan, worker);
+    uint8_t *const has_element = tally_cpu_worker(l->plan, worker);
     const uint64_t *starts = l->partition.starts;
-    memset(counts, 0, l->width * sizeof *counts);
-    count_elements(l->partition.labels + starts[bucket], (size_t)(starts[bucket + 1] - starts[bucket]), counts);
-    find_empty(l, bucket, counts, 0, groups_of(l, bucket));
+    memset(has_element, 0, l->width);
+    for (uint64_t i = starts[bucket]; i < starts[bucket + 1]; i++)
+        has_element[l->partition.labels[i]] = 1;
+    const uint8_t *empty = memchr(has_element, 0, groups_of(l, bucket));
+    if (empty)
+        lower_to(&l->empty, first_group(l, bucket) + (size_t)(empty - has_element));
 }
 
 /* ---- errors ---- */
@@ -337,8 +445,8 @@ static tally_status check_empty(const labelled *l) {
 
 static void set_width(labelled *l, size_t width) {
     l->width = width;
-    l->table_bytes = (size_t)(round_up(slots_of(l) * l->plan->acc_bytes, 64) +
-                              (l->counts_elements ? round_up(slots_of(l) * sizeof(uint64_t), 64) : 0));
+    l->table_bytes = (size_t)most(filled_bytes(l), round_up(TALLY_CPU_BATCH * l->plan->acc_bytes, 64)) +
+                     (l->counts_elements ? (size_t)round_up(slots_of(l) * sizeof(uint32_t), 64) : 0);
 }
 
 /* Whether a sum loses a bit of the result's with nearly every addition: f64 in f64. Sums of narrower floats are f64,
@@ -349,27 +457,35 @@ static bool rounds(const tally_cpu_plan *plan) {
     return c->desc.acc == TALLY_F64 && (kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE);
 }
 
+static unsigned choose_shift(const labelled *l, size_t slot, size_t most_groups) {
+    unsigned shift = 0;
+    while ((((size_t)2 << shift) * slot <= BUCKET_BYTES && (size_t)2 << shift <= most_groups) ||
+           ((l->groups >> shift) + 1 > MOST_BUCKETS && shift < TALLY_PARTITION_MOST_SHIFT))
+        shift++;
+    return shift;
+}
+
 /* Copies change the order in which elements are combined, which is for operators of the table only. */
 static void choose_tables(labelled *l) {
     const tally_cpu_plan *plan = l->plan;
-    const size_t slot = plan->acc_bytes + l->counts_elements * sizeof(uint64_t), width = (size_t)l->groups + 1;
-    const bool copies = plan->base.computation.entry && plan->kernels->fold_labels;
+    const bool one_by_one = plan->kernels->fold_labels, copies = one_by_one && plan->base.computation.entry;
+    l->has_pairs = rounds(plan) && plan->kernels->fold_labels_to_pairs;
+    l->sorts = !one_by_one || (rounds(plan) && !l->has_pairs);
+    const size_t slot = (plan->acc_bytes << l->has_pairs) + l->counts_elements * sizeof(uint32_t);
+    const size_t width = (size_t)l->groups + 1, most_groups = l->sorts ? SORTED_GROUPS : LARGE_TABLE_BYTES;
+    const bool many = l->args->shape.extent / MANY >= width;
+    const size_t most_bytes = many && one_by_one ? LARGE_TABLE_BYTES : TABLE_BYTES;
     l->copies = copies && COPIES * width * slot <= COPIED_BYTES ? COPIES : 1;
-    l->has_totals = l->copies > 1 && rounds(plan);
-    l->sorts = !plan->kernels->fold_labels || (rounds(plan) && !l->has_totals);
-    const size_t most_groups = l->sorts ? SORTED_GROUPS : TABLE_BYTES;
-    l->is_partitioned = width > 2 && (width * slot > TABLE_BYTES || width > most_groups);
-    if (!l->is_partitioned) {
+    l->seeks_hot = copies && l->copies == 1;
+    l->is_partitioned = width > 2 && (width * slot > most_bytes || width > most_groups);
+    if (l->is_partitioned) {
+        const unsigned shift = choose_shift(l, slot, most_groups);
+        l->partition = (tally_partition){
+            .plan = plan, .args = l->args, .shift = shift, .buckets = (size_t)(l->groups >> shift) + 1};
+        set_width(l, (size_t)1 << shift);
+    } else {
         set_width(l, width);
-        return;
     }
-    unsigned shift = 0;
-    while ((((size_t)2 << shift) * slot <= TABLE_BYTES / 2 && (size_t)2 << shift <= most_groups) ||
-           (l->groups >> shift) + 1 > MOST_BUCKETS)
-        shift++;
-    l->partition =
-        (tally_partition){.plan = plan, .args = l->args, .shift = shift, .buckets = (size_t)(l->groups >> shift) + 1};
-    set_width(l, (size_t)1 << shift);
 }
 
 /* How many parts a bucket of n elements is cut into. Combining a table must cost little beside filling it. */
@@ -399,8 +515,8 @@ static tally_status reserve(labelled *l, tally_cpu_plan *plan, char **moved, cha
     const size_t of_partition = l->is_partitioned ? (size_t)round_up(tally_partition_bytes(&l->partition), 64) : 0;
     const size_t buckets = l->is_partitioned ? l->partition.buckets : 1;
     const size_t of_parts = (size_t)round_up((buckets + MOST_PARTS) * sizeof *l->parts, 64);
-    const size_t of_worker =
-        (l->is_partitioned ? l->table_bytes : 0) + (l->sorts ? sizeof(sorted) + 2 * l->width * sizeof(uint32_t) : 0);
+    const size_t of_fold = (l->is_partitioned ? l->table_bytes : 0) + (l->sorts ? sizeof(sorted) : 0);
+    const size_t of_worker = (size_t)most(of_fold, l->is_partitioned ? tally_partition_worker_bytes(&l->partition) : 0);
     void *scratch;
     tally_status status = tally_cpu_worker_scratch(plan, of_worker);
     if (status == TALLY_OK)

@@ -1,14 +1,21 @@
 /* A stable partition in two passes: chunks of the input count their elements in each bucket, which gives every chunk
- * its places in every bucket, and then move them. */
+ * its places in every bucket, and then move them. An element goes through a small buffer of its bucket, so that memory
+ * is written in whole lines, past the caches. (2^24 f32 into 512 buckets: 1.8 ns each, without buffers 4.2, with
+ * buffers and plain stores 4.1.) */
 #include "cpu/partition.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "core/arithmetic.h"
 #include "cpu/scratch.h"
 
 enum {
     BLOCK = 1024, /* labels that are read at a time */
+    /* Elements of a bucket's buffer: a line of labels. Half as many took 3.2 ns for each element instead of 1.8. */
+    BUFFERED = 32,
     /* Chunks for each thread, so that the threads end together. The order in a bucket does not depend on them. */
     CHUNKS_A_THREAD = 4
 };
@@ -17,25 +24,18 @@ typedef struct moving {
     tally_partition *to;
     size_t chunks;
     uint64_t chunk;   /* elements of one */
-    uint64_t *counts; /* [chunk][bucket]: its elements, then where its next one goes */
+    uint64_t *counts; /* [chunk][bucket]: its elements, then where its first one goes */
     bool has_bad;
 } moving;
-
-static uint32_t groups_of(const tally_partition *p) {
-    return (uint32_t)p->args->shape.groups;
-}
 
 static size_t chunks_of(const tally_partition *p) {
     return (size_t)least(divide_up(p->args->shape.extent, BLOCK), CHUNKS_A_THREAD * (uint64_t)p->plan->device->threads);
 }
 
-static const void *labels_at(const tally_partition *p, uint64_t first) {
-    return tally_at(p->args->labels, first, p->plan->base.computation.index_bytes);
-}
-
 static bool read_block(const tally_partition *p, uint64_t first, size_t n, uint32_t *labels) {
-    return p->plan->device->level->read_labels[p->plan->base.computation.desc.index](labels_at(p, first), n,
-                                                                                     groups_of(p), 1, labels);
+    const tally_computation *c = &p->plan->base.computation;
+    return p->plan->device->level->read_labels[c->desc.index](tally_at(p->args->labels, first, c->index_bytes), n,
+                                                              (uint32_t)p->args->shape.groups, 1, labels);
 }
 
 static void count_task(void *job, size_t task, unsigned worker) {
@@ -72,53 +72,103 @@ static void sum_counts(moving *m) {
     p->starts[p->buckets] = before;
 }
 
+/* ---- moving ---- */
+
+/* A worker's room: where each bucket's next element goes, and the buffers of what is moved. */
+typedef struct room {
+    uint64_t *next;
+    char *labels, *x, *y, *places;
+} room;
+
+/* A block of elements on the way. */
+typedef struct block {
+    uint32_t read[BLOCK], bucket[BLOCK];
+    uint16_t labels[BLOCK];
+    uint64_t to[BLOCK], places[BLOCK];
+} block;
+
+static void store_line(const char *from, size_t bytes, char *to) {
+#ifdef __SSE2__
+    for (size_t k = 0; k < bytes; k += sizeof(__m128i))
+        _mm_stream_si128((void *)(to + k), _mm_loadu_si128((const void *)(from + k)));
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
+static void end_stores(void) {
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+/* Writes a bucket's buffer up to element 'last' of the bucket. The first of a chunk may begin within a line, whose
+ * other elements are another chunk's. */
+static void empty_buffer(const char *buffer, size_t bytes, uint64_t first, uint64_t last, char *memory) {
+    const uint64_t line = last / BUFFERED * BUFFERED, begin = most(line, first);
+    if (last - begin == BUFFERED - 1)
+        store_line(buffer, BUFFERED * bytes, memory + line * bytes);
+    else
+        memcpy(memory + begin * bytes, buffer + (begin - line) * bytes, (last - begin + 1) * bytes);
+}
+
 #define DEFINE_MOVE(bits)                                                                                              \
-    static void move_##bits(const void *from, const uint64_t *to, size_t n, void *memory) {                            \
-        for (size_t k = 0; k < n; k++)                                                                                 \
-            memcpy((char *)memory + to[k] * (bits / 8), (const char *)from + k * (bits / 8), bits / 8);                \
+    static void move_##bits(const void *from, const block *b, size_t n, const uint64_t *first, char *buffers,          \
+                            char *memory) {                                                                            \
+        enum { BYTES = bits / 8 };                                                                                     \
+        for (size_t k = 0; k < n; k++) {                                                                               \
+            char *const buffer = buffers + (size_t)b->bucket[k] * (BUFFERED * BYTES);                                  \
+            const uint64_t to = b->to[k];                                                                              \
+            memcpy(buffer + to % BUFFERED * BYTES, (const char *)from + k * BYTES, BYTES);                             \
+            if (to % BUFFERED == BUFFERED - 1)                                                                         \
+                empty_buffer(buffer, BYTES, first[b->bucket[k]], to, memory);                                          \
+        }                                                                                                              \
     }
 DEFINE_MOVE(8)
 DEFINE_MOVE(16)
 DEFINE_MOVE(32)
 DEFINE_MOVE(64)
 
-static void move_elements(const void *from, size_t bytes, const uint64_t *to, size_t n, void *memory) {
+static void move_elements(const void *from, size_t bytes, const block *b, size_t n, const uint64_t *first,
+                          char *buffers, void *memory) {
     if (bytes == 1)
-        move_8(from, to, n, memory);
+        move_8(from, b, n, first, buffers, memory);
     else if (bytes == 2)
-        move_16(from, to, n, memory);
+        move_16(from, b, n, first, buffers, memory);
     else if (bytes == 4)
-        move_32(from, to, n, memory);
+        move_32(from, b, n, first, buffers, memory);
     else
-        move_64(from, to, n, memory);
+        move_64(from, b, n, first, buffers, memory);
 }
 
-static void move_task(void *job, size_t task, unsigned worker) {
-    (void)worker;
-    moving *m = job;
-    const tally_partition *p = m->to;
+static void move_block(const tally_partition *p, uint64_t i, size_t n, const uint64_t *first, const room *r) {
     const size_t bytes = p->plan->base.computation.in_bytes;
-    uint64_t *const next = m->counts + task * p->buckets;
-    const uint64_t end = least((task + 1) * m->chunk, p->args->shape.extent);
-    const uint32_t mask = (uint32_t)((UINT64_C(1) << p->shift) - 1);
-    for (uint64_t i = task * m->chunk; i < end; i += BLOCK) {
-        uint32_t labels[BLOCK];
-        uint64_t to[BLOCK];
-        const size_t n = least(end - i, BLOCK);
-        read_block(p, i, n, labels);
-        for (size_t k = 0; k < n; k++) {
-            to[k] = next[labels[k] >> p->shift]++;
-            p->labels[to[k]] = labels[k] & mask;
-        }
-        move_elements(tally_at(p->args->x, i, bytes), bytes, to, n, p->x);
-        if (p->y)
-            move_elements(tally_at(p->args->y, i, bytes), bytes, to, n, p->y);
-        for (size_t k = 0; p->places && k < n; k++)
-            p->places[to[k]] = i + k;
+    const uint32_t mask = (UINT32_C(1) << p->shift) - 1;
+    block b;
+    read_block(p, i, n, b.read);
+    for (size_t k = 0; k < n; k++) {
+        b.bucket[k] = b.read[k] >> p->shift;
+        b.labels[k] = (uint16_t)(b.read[k] & mask);
+        b.to[k] = r->next[b.bucket[k]]++;
+    }
+    move_16(b.labels, &b, n, first, r->labels, (char *)p->labels);
+    move_elements(tally_at(p->args->x, i, bytes), bytes, &b, n, first, r->x, p->x);
+    if (p->y)
+        move_elements(tally_at(p->args->y, i, bytes), bytes, &b, n, first, r->y, p->y);
+    if (p->places) {
+        for (size_t k = 0; k < n; k++)
+            b.places[k] = i + k;
+        move_64(b.places, &b, n, first, r->places, (char *)p->places);
     }
 }
 
-/* ---- memory ---- */
+/* What is left in the buffers. */
+static void empty_buffers(const tally_partition *p, const uint64_t *first, const char *buffers, size_t bytes,
+                          const uint64_t *next, void *memory) {
+    for (size_t b = 0; memory && b < p->buckets; b++)
+        if (next[b] % BUFFERED && next[b] > first[b])
+            empty_buffer(buffers + b * BUFFERED * bytes, bytes, first[b], next[b] - 1, memory);
+}
 
 /* The next 'bytes' of the memory, or of no memory at all when only the size is asked for. */
 static void *take(char *memory, size_t *at, size_t bytes) {
@@ -126,6 +176,38 @@ static void *take(char *memory, size_t *at, size_t bytes) {
     *at += (size_t)round_up(bytes, 64);
     return taken;
 }
+
+static size_t lay_out_room(const tally_partition *p, char *memory, room *r) {
+    const tally_computation *c = &p->plan->base.computation;
+    const size_t elements = p->buckets * BUFFERED;
+    size_t at = 0;
+    r->next = take(memory, &at, p->buckets * sizeof *r->next);
+    r->labels = take(memory, &at, elements * sizeof *p->labels);
+    r->x = take(memory, &at, elements * c->in_bytes);
+    r->y = take(memory, &at, p->args->y ? elements * c->in_bytes : 0);
+    r->places = take(memory, &at, tally_looks_at_index(c) ? elements * sizeof *p->places : 0);
+    return at;
+}
+
+static void move_task(void *job, size_t task, unsigned worker) {
+    moving *m = job;
+    const tally_partition *p = m->to;
+    const size_t bytes = p->plan->base.computation.in_bytes;
+    const uint64_t *first = m->counts + task * p->buckets;
+    const uint64_t end = least((task + 1) * m->chunk, p->args->shape.extent);
+    room r;
+    lay_out_room(p, tally_cpu_worker(p->plan, worker), &r);
+    memcpy(r.next, first, p->buckets * sizeof *first);
+    for (uint64_t i = task * m->chunk; i < end; i += BLOCK)
+        move_block(p, i, (size_t)least(end - i, BLOCK), first, &r);
+    empty_buffers(p, first, r.labels, sizeof *p->labels, r.next, p->labels);
+    empty_buffers(p, first, r.x, bytes, r.next, p->x);
+    empty_buffers(p, first, r.y, bytes, r.next, p->y);
+    empty_buffers(p, first, r.places, sizeof *p->places, r.next, p->places);
+    end_stores();
+}
+
+/* ---- memory ---- */
 
 static size_t lay_out(tally_partition *p, char *memory, uint64_t **counts) {
     const tally_computation *c = &p->plan->base.computation;
@@ -144,6 +226,11 @@ size_t tally_partition_bytes(const tally_partition *partition) {
     tally_partition p = *partition;
     uint64_t *counts;
     return lay_out(&p, NULL, &counts);
+}
+
+size_t tally_partition_worker_bytes(const tally_partition *partition) {
+    room r;
+    return lay_out_room(partition, NULL, &r);
 }
 
 void tally_partition_make(tally_partition *p, void *memory) {

@@ -75,6 +75,10 @@ static tally_args life_arguments(const life *l) {
         args.shape.extent = N / 2;
         args.keys = keys;
     }
+    if (l->grouping == TALLY_LABELS) {
+        args.shape.groups = N;
+        args.labels = keys;
+    }
     return args;
 }
 
@@ -95,6 +99,7 @@ static tally_status live(const life *l) {
     tally_desc desc = describe(l->op, l->form, TALLY_F32);
     desc.grouping = l->grouping;
     desc.mode = l->mode;
+    desc.flags = l->grouping == TALLY_LABELS ? TALLY_SKIP_BAD_LABELS : 0;
     tally_args args = life_arguments(l);
     status = tally_plan_create(device, &desc, &plan);
     if (status == TALLY_OK) {
@@ -155,6 +160,8 @@ static void each_allocation_may_fail(void **state) {
         {TALLY_SUM, TALLY_REDUCE, TALLY_AXIS, TALLY_EXACT, false},
         {TALLY_SUM, TALLY_REDUCE, TALLY_SEGMENTS, TALLY_EXACT, false},
         {TALLY_SUM, TALLY_REDUCE, TALLY_KEYS, TALLY_EXACT, false},
+        {TALLY_SUM, TALLY_REDUCE, TALLY_LABELS, TALLY_FAST, false},
+        {TALLY_SUM, TALLY_REDUCE, TALLY_LABELS, TALLY_EXACT, false},
         {TALLY_SUM, TALLY_REDUCE, TALLY_ALL_VALUES, TALLY_FAST, true},
         {TALLY_SUM, TALLY_REDUCE, TALLY_AXIS, TALLY_FAST, true},
         {TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_AXIS, TALLY_FAST, true},

@@ -29,6 +29,10 @@ static void *compute(void *argument) {
         args.shape = (tally_shape){1, GROUP, N / GROUP, 0};
     if (j->desc.grouping == TALLY_SEGMENTS)
         args.shape.groups = N / GROUP;
+    if (j->desc.grouping == TALLY_LABELS) {
+        args.labels = keys; /* below N / 50 */
+        args.shape.groups = N;
+    }
     run_desc(j->device, &j->desc, &args);
     return NULL;
 }

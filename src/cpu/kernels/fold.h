@@ -7,6 +7,7 @@
  *     LANE_ABS    prefix of the function for ABS: abs or magnitude
  *     NARROW_PRODUCTS   defined if elements have at most half the bits of a lane
  *     FAST_VECTORS   optional: a file with faster folds for some of the class' monoids
+ *     COMPENSATES    defined if the accumulator of sums has no more digits than their results
  *     FAST_ROWS      optional: a file with faster folds for their short rows and segments
  *     ON_<class>  defined as KEEP for the classes whose monoids are wanted (classes.h)
  *
@@ -287,6 +288,31 @@ ALWAYS_INLINE void NAME(fold_labels)(tally_monoid m, const E_T *x, const E_T *y,
             NAME(combine_acc)(m, acc[labels[i]], (A_T)NAME(element)(m, x + i, m == TALLY_MONOID_dot ? y + i : y));
 }
 
+/* Knuth's two-sum (The Art of Computer Programming 2, 4.2.2) for every addition. The error of a sum is then about one
+ * rounding, however long it is. */
+#ifdef COMPENSATES
+#define FOR_PAIRS KEEP
+ALWAYS_INLINE void NAME(fold_labels_to_pairs)(tally_monoid m, const E_T *x, const E_T *y, const uint32_t *labels,
+                                              size_t n, A_T *pairs) {
+    for (size_t i = 0; i < n; i++) {
+        A_T *const pair = pairs + 2 * (size_t)labels[i];
+        const A_T term = (A_T)NAME(element)(m, x + i, m == TALLY_MONOID_dot ? y + i : y), before = pair[0];
+        const A_T sum = before + term, moved = sum - before;
+        pair[0] = sum;
+        pair[1] += (before - (sum - moved)) + (term - moved);
+    }
+}
+
+/* The second number of an infinite sum is NaN. */
+static __attribute__((unused)) void NAME(sum_pairs)(size_t count, void *acc) {
+    A_T *const sums = acc;
+    for (size_t i = 0; i < count; i++)
+        sums[i] = sums[2 * i] - sums[2 * i] == 0 ? sums[2 * i] + sums[2 * i + 1] : sums[2 * i];
+}
+#else
+#define FOR_PAIRS DROP
+#endif
+
 /* ---- columns ---- */
 
 enum {
@@ -422,6 +448,12 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
         (void)context, (void)places, (void)index;                                                                      \
         NAME(fold_labels)(TALLY_MONOID_##name, x, y, labels, n, acc);                                                  \
     }                                                                                                                  \
+    FOR_PAIRS(static void PASTE4(fold_labels_to_pairs_, CLASS, _,                                                      \
+                                 name)(const tally_cpu_context *context, const void *x, const void *y,                 \
+                                       const uint32_t *labels, size_t n, void *pairs) {                                \
+        (void)context;                                                                                                 \
+        NAME(fold_labels_to_pairs)(TALLY_MONOID_##name, x, y, labels, n, pairs);                                       \
+    })                                                                                                                 \
     static void PASTE4(fold_block_, CLASS, _, name)(const void *x, const void *y, size_t rows, size_t width,           \
                                                     size_t stride, bool fresh, void *acc) {                            \
         NAME(fold_columns)(TALLY_MONOID_##name, x, y, rows, width, stride, fresh, acc);                                \
@@ -453,7 +485,9 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
         .fold_rows = PASTE4(fold_rows_, CLASS, _, name),                                                               \
         .fold_segments = PASTE4(fold_segments_, CLASS, _, name),                                                       \
         .fold_labels = PASTE4(fold_labels_, CLASS, _, name),                                                           \
-        .fold_columns = PASTE4(fold_columns_, CLASS, _, name),                                                         \
+        FOR_PAIRS(.fold_labels_to_pairs = PASTE4(fold_labels_to_pairs_, CLASS, _, name),                               \
+                  .sum_pairs = NAME(sum_pairs), )                                                                      \
+            .fold_columns = PASTE4(fold_columns_, CLASS, _, name),                                                     \
         .fold_block = PASTE4(fold_block_, CLASS, _, name),                                                             \
         .prefixes = PASTE4(prefixes_, CLASS, _, name),                                                                 \
         .combine = PASTE4(combine_, CLASS, _, name),                                                                   \
@@ -464,6 +498,7 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
 #include "core/monoids.def"
 
 #undef DEFINE_KERNELS
+#undef FOR_PAIRS
 #undef SPLAT
 #undef LOAD_ONE
 #undef LOAD

@@ -49,6 +49,11 @@ typedef struct tally_cpu_kernels {
      * index + i if places is NULL. NULL: elements have to be sorted by label for fold */
     void (*fold_labels)(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
                         const uint64_t *places, size_t n, uint64_t index, void *acc);
+    /* Sums in f64 of as many digits: the same into pairs, of a sum and of what its additions have rounded away. Then
+     * sum_pairs makes acc[i] of pair i. NULL for all others, which have digits to spare, or lose none */
+    void (*fold_labels_to_pairs)(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
+                                 size_t n, void *pairs);
+    void (*sum_pairs)(size_t count, void *acc);
     /* acc[j] = acc[j] combined with element j of 'rows' rows that begin 'stride' elements apart; the first row is
      * number 'index' of its group */
     void (*fold_columns)(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,

@@ -47,6 +47,9 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FAST_VECTORS "cpu/kernels/packed_sum.h"
 #endif
 #define FAST_ROWS "cpu/kernels/rows.h"
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
+#define COMPENSATES
+#endif
 #include "cpu/kernels/fold.h"
 
 /* ---- products ---- */
@@ -61,6 +64,9 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #endif
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS <= 32 && !(ELEMENT_BITS == 16 && !ELEMENT_IS_SIGNED) && defined(__AVX2__)
 #define FAST_VECTORS "cpu/kernels/packed_square.h"
+#endif
+#if ELEMENT_IS_FLOAT && ELEMENT_BITS == 64
+#define COMPENSATES
 #endif
 #include "cpu/kernels/fold.h"
 
@@ -83,6 +89,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FLUSH     NEVER
 #define LANE_ABS  abs
 #define FAST_ROWS "cpu/kernels/rows.h"
+#define COMPENSATES
 #include "cpu/kernels/fold.h"
 #endif
 

@@ -19,6 +19,7 @@
 #undef FAST_FOLD
 #undef FAST_COLUMNS
 #undef SORTS_LABELS
+#undef COMPENSATES
 #undef EXTREMA
 #undef STRICTLY
 #undef IS_STRICT
