@@ -28,7 +28,6 @@ enum {
     COPIES = 4,
     /* Of larger tables one group's accumulator may have copies: that of a label which SUSPECTED or more of SAMPLED have
      * that are looked at. */
-    HOT_COPIES = 8,
     SAMPLED = 32,
     SUSPECTED = 4,
     /* Most buckets: each is a stream of writes. */
@@ -63,7 +62,7 @@ typedef struct labelled {
     bool counts_elements, has_bad;
     bool sorts;     /* elements are sorted and folded group by group, not combined one by one */
     bool has_pairs; /* accumulators are pairs while they are filled, twice as large */
-    bool seeks_hot; /* tables end with HOT_COPIES accumulators of one group */
+    bool seeks_hot; /* tables end with TALLY_CPU_HOT_COPIES accumulators of one group */
     uint32_t copies;
     size_t width;       /* accumulators of a copy: a bucket's groups and, if there is one bucket, those left out */
     size_t table_bytes; /* its accumulators, then their numbers of elements */
@@ -80,7 +79,7 @@ typedef struct labelled {
 /* ---- tables ---- */
 
 static size_t slots_of(const labelled *l) {
-    return l->copies * l->width + (l->seeks_hot ? HOT_COPIES : 0);
+    return l->copies * l->width + (l->seeks_hot ? TALLY_CPU_HOT_COPIES : 0);
 }
 
 static void *accumulator(const labelled *l, void *table, size_t copy, size_t group) {
@@ -121,17 +120,17 @@ static elements elements_at(const labelled *l, uint64_t first, size_t n) {
                       first, n};
 }
 
-/* The labels of the elements as places in a table. */
-static void read_labels(labelled *l, uint64_t first, size_t n, uint32_t *labels) {
-    if (l->is_partitioned) {
-        for (size_t i = 0; i < n; i++)
-            labels[i] = l->partition.labels[first + i];
-        return;
-    }
+/* The labels of the elements as places in a table. Those of a bucket are in order. */
+static void read_labels(labelled *l, uint64_t first, size_t n, uint32_t hot, uint32_t *labels) {
     const tally_computation *c = &l->plan->base.computation;
-    if (l->plan->device->level->read_labels[c->desc.index](tally_at(l->args->labels, first, c->index_bytes), n,
-                                                           l->groups, l->copies, labels))
+    tally_cpu_read_labels *const *read = l->plan->device->level->read_labels;
+    tally_cpu_places places = {l->groups, l->copies, hot, (uint32_t)l->width};
+    if (l->is_partitioned) {
+        places.groups = (uint32_t)l->width;
+        read[TALLY_U16](l->partition.labels + first, n, places, labels);
+    } else if (read[c->desc.index](tally_at(l->args->labels, first, c->index_bytes), n, places, labels)) {
         __atomic_store_n(&l->has_bad, true, __ATOMIC_RELAXED);
+    }
 }
 
 static void count_elements(const uint32_t *labels, size_t n, uint32_t *counts) {
@@ -147,7 +146,7 @@ static uint32_t find_hot(labelled *l, const part *p) {
     if (!l->seeks_hot || n < BLOCK * SAMPLED / 8)
         return UINT32_MAX;
     for (size_t k = 0; k < SAMPLED; k++)
-        read_labels(l, p->begin + n * k / SAMPLED, 1, &labels[k]);
+        read_labels(l, p->begin + n * k / SAMPLED, 1, UINT32_MAX, &labels[k]);
     for (size_t k = 0; k + SUSPECTED <= SAMPLED; k++) {
         size_t same = 1;
         for (size_t other = k + 1; other < SAMPLED; other++)
@@ -158,14 +157,8 @@ static uint32_t find_hot(labelled *l, const part *p) {
     return UINT32_MAX;
 }
 
-static void spread_hot(const labelled *l, uint32_t hot, size_t n, uint32_t *labels) {
-    const uint32_t first = (uint32_t)l->width;
-    for (uint32_t i = 0; i < n; i++)
-        labels[i] = labels[i] == hot ? first + i % HOT_COPIES : labels[i];
-}
-
 static void gather_hot(const labelled *l, uint32_t hot, void *table) {
-    for (size_t k = 0; k < HOT_COPIES; k++) {
+    for (size_t k = 0; k < TALLY_CPU_HOT_COPIES; k++) {
         l->plan->kernels->combine(&l->plan->context, 1, accumulator(l, table, 1, k), accumulator(l, table, 0, hot));
         if (l->counts_elements)
             counts_of(l, table)[hot] += counts_of(l, table)[l->width + k];
@@ -178,9 +171,7 @@ static void fold_part(labelled *l, const part *p, void *table) {
     const uint32_t hot = find_hot(l, p);
     for (uint64_t first = p->begin; first < p->end; first += BLOCK) {
         const elements e = elements_at(l, first, (size_t)least(p->end - first, BLOCK));
-        read_labels(l, first, e.n, labels);
-        if (hot != UINT32_MAX)
-            spread_hot(l, hot, e.n, labels);
+        read_labels(l, first, e.n, hot, labels);
         if (l->has_pairs)
             plan->kernels->fold_labels_to_pairs(&plan->context, e.x, e.y, labels, e.n, table);
         else
@@ -231,7 +222,7 @@ static void sort_elements(const void *from, size_t bytes, size_t n, size_t width
 static const char *sort_block(labelled *l, uint64_t first, size_t n, sorted *s) {
     const size_t bytes = l->plan->base.computation.in_bytes;
     const elements e = elements_at(l, first, n);
-    read_labels(l, first, n, s->labels);
+    read_labels(l, first, n, UINT32_MAX, s->labels);
     memset(s->next, 0, l->width * sizeof *s->next);
     count_elements(s->labels, n, s->next);
     s->starts[0] = 0;

@@ -131,9 +131,16 @@ typedef struct tally_cpu_heads {
     void (*pick)(const void *keys, const uint32_t *heads, size_t count, void *to);
 } tally_cpu_heads;
 
-/* to[i] = labels[i] + (i % copies) * (groups + 1) for i < n, where a label outside of 0 .. groups - 1 counts as
- * 'groups'. Returns whether there was one. 'copies' is a power of two. */
-typedef bool tally_cpu_read_labels(const void *labels, size_t n, uint32_t groups, uint32_t copies, uint32_t *to);
+/* How labels become places in a table: label l of element i stands at l + (i % copies) * (groups + 1). A label outside
+ * of 0 .. groups - 1 counts as 'groups'. 'hot' is a label whose elements go to 'spare' + i % TALLY_CPU_HOT_COPIES
+ * instead; UINT32_MAX: there is none. 'copies' is a power of two. */
+enum { TALLY_CPU_HOT_COPIES = 8 };
+typedef struct tally_cpu_places {
+    uint32_t groups, copies, hot, spare;
+} tally_cpu_places;
+
+/* to[i] = the place of labels[i] for i < n. Returns whether a label was outside. */
+typedef bool tally_cpu_read_labels(const void *labels, size_t n, tally_cpu_places places, uint32_t *to);
 
 /* Pairs from two scans of numbers of one type (two_scans.c). */
 typedef struct tally_cpu_pairs {

@@ -5,13 +5,16 @@
 #include "cpu/kernels/simd.h"
 
 #define DEFINE_READ(tag, wide)                                                                                         \
-    static bool read_##tag(const void *labels, size_t n, uint32_t groups, uint32_t copies, uint32_t *restrict to) {    \
+    static bool read_##tag(const void *labels, size_t n, tally_cpu_places places, uint32_t *restrict to) {             \
         const e_##tag *label = labels;                                                                                 \
+        const uint32_t groups = places.groups;                                                                         \
         wide bad = 0;                                                                                                  \
         for (size_t i = 0; i < n; i++) {                                                                               \
             const wide value = (wide)label[i];                                                                         \
+            const uint32_t place = value < groups ? (uint32_t)value : groups;                                          \
             bad |= value >= groups;                                                                                    \
-            to[i] = (value < groups ? (uint32_t)value : groups) + ((uint32_t)i & (copies - 1)) * (groups + 1);         \
+            to[i] = place == places.hot ? places.spare + ((uint32_t)i & (TALLY_CPU_HOT_COPIES - 1))                    \
+                                        : place + ((uint32_t)i & (places.copies - 1)) * (groups + 1);                  \
         }                                                                                                              \
         return bad != 0;                                                                                               \
     }
