@@ -68,7 +68,7 @@ static void start(const scan_case *c, const tally_exact_type_kernels *kernels, c
 static void check_level(const scan_case *c, const unsigned char *x, const tally_exact_kernels *level) {
     static unsigned char copy[sizeof input];
     const tally_exact_type_kernels *kernels = tally_exact_of_type(level, c->in->type);
-    const tally_exact_scan how = {{c->reverse, c->exclusive, false, 0}, layout_of(c), c->out->type};
+    const tally_exact_scan how = {{c->reverse, c->exclusive, false, 0}, layout_of(c), c->out->type, true};
     tally_exact_state state;
     unsigned char *out = output + c->seed % 5 * c->out->size;
     memcpy(copy, x, (c->n + c->before) * c->in->size);
@@ -77,6 +77,12 @@ static void check_level(const scan_case *c, const unsigned char *x, const tally_
         out = (unsigned char *)first;
     start(c, kernels, copy + (c->reverse ? c->n * c->in->size : 0), &state);
     kernels->scan(&how, first, c->n, &state, out);
+    uint64_t after = 0;
+    tally_exact_to_limbs(&state, layout_of(c));
+    tally_round_sum(&state.limbs, c->out->type, &after);
+    if (oracle_load(c->out, &after, 0) != expected[c->n])
+        fail_msg("level %s, %s to %s, %s, seed %llu, n %zu after %zu: the state that is kept", level->level,
+                 c->in->name, c->out->name, c->data, (unsigned long long)c->seed, c->n, c->before);
     for (size_t i = 0; i < c->n; i++) {
         const size_t k = c->reverse ? c->n - 1 - i : i;
         const uint64_t want = expected[k + !c->exclusive], got = oracle_load(c->out, out, i);

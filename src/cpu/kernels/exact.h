@@ -18,6 +18,7 @@ typedef struct tally_exact_scan {
     tally_cpu_scan_options options;
     tally_exact_layout layout; /* of states: a SUM layout for the wider of both types */
     tally_dtype out;           /* a float */
+    bool keeps;                /* *before becomes the state after the elements; else it is overwritten */
 } tally_exact_scan;
 
 /* For one element type. Pointers may be misaligned, n may be any number.

@@ -620,6 +620,20 @@ static size_t next_count(const scanner *s, size_t walked) {
     return left < W64 ? left : left / W64 * W64;
 }
 
+/* Makes s->state that of all elements. A sum of nothing but -0 has been walked, so its state is there. */
+static void keep_state(scanner *s) {
+    const bool is_pair = s->before.error == 0 && !s->before.scaled;
+    if (s->state_at == s->n)
+        return;
+    if (is_pair && !has_specials(s->state)) {
+        s->state->holds = TALLY_HOLDS_PAIR;
+        s->state->pair = (tally_exact_pair){s->before.high, s->before.low};
+        s->state->pair_count = 1;
+    } else {
+        advance(s, s->n);
+    }
+}
+
 static void scan_array(const scan_functions *functions, const tally_exact_scan *how, const void *x, size_t n,
                        tally_exact_state *before, void *out) {
     scanner s;
@@ -666,6 +680,8 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     }
     if (how->options.stream)
         end_stream();
+    if (how->keeps)
+        keep_state(&s);
 }
 
 #define DEFINE_EXACT_SCAN(tag, type, lane)                                                                             \
