@@ -17,8 +17,8 @@
 #include "cpu/kernels/exact_stream.h"
 
 enum {
-    /* Elements of a block: the setup takes as long as some 100 elements. Elements and results stay in the first-level
-     * cache. */
+    /* Elements of a block. Its setup takes as long as 150 elements at most, as segments of one show. Elements and
+     * results stay in the first-level cache. */
     SCAN_BLOCK = 1024,
     SLOTS = 8,   /* before and behind the results, of which one is for the result before the block */
     SCALE = 128, /* blocks of which prefixes may pass 2^1000 are scaled by 2^-SCALE */
