@@ -11,7 +11,6 @@ enum {
     NARROW_BYTES = 256, /* up to this width panels may come out narrower than it says, to make their number even */
     LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; else panels are cut into chunks */
     CHUNKED_ROW = 256,  /* bytes of a row at most for that; wider ones are stretches, a thread for a column */
-    LEAST_PART = 4,     /* of the places must have a chunk */
     CHUNKS_A_PLACE = 4, /* chunks for each that the device holds at a time, so that they end together */
 
     /* columns held in registers, as in scan_held_columns.cu */
@@ -138,7 +137,7 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     if (!strands || shape->extent < (is_chunked ? tile : tile / 2))
         return false;
     const uint64_t chunks = is_chunked ? least(divide_up(CHUNKS_A_PLACE * places, parts), shape->extent / tile) : 1;
-    if (is_chunked && parts * chunks < places / LEAST_PART)
+    if (is_chunked && parts * chunks < places)
         return false;
     cut->path = TALLY_CUDA_PANELS;
     cut->panels.panels = parts;

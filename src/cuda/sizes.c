@@ -85,16 +85,16 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         narrowest = (unsigned)c->index_bytes;
     const unsigned vector = 16 / (unsigned)most(narrowest, 1); /* for static analysis: no type is empty */
     unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
-    const unsigned most_items = c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* heads have a bit each */
+    const bool has_moments = c->entry && c->monoid == TALLY_MONOID_moments; /* with more, registers spill */
+    const unsigned most_items = has_moments ? 24 : c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* a bit each */
     while (vectors > 1 && vectors * vector > most_items)
         vectors -= 2;
     s->scan.items = vectors * vector;
     s->scan.summers = 4 * WARP;
-    /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. */
-    const bool has_short_entries = s->slot_bytes <= 8 && !tally_cuda_needs_start(c);
-    s->scan.messengers = architecture >= 90 && !has_short_entries && s->slot_bytes <= 32
-                             ? 2
-                             : 1; /* with 3 there are 72 registers a thread, not 80 */
+    /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. With three, a thread
+     * would have 72 registers instead of 80. */
+    const bool has_long_entries = s->slot_bytes <= 32 && (s->slot_bytes > 8 || tally_cuda_needs_start(c));
+    s->scan.messengers = architecture >= 90 && has_long_entries ? 2 : 1;
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
     s->scan.strand = held_strand(c, architecture, acc);

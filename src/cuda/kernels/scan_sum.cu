@@ -97,50 +97,71 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
 #if COMMUTES
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
     const uint32 shift = shift_of(p.x + t.low); /* where they are not aligned, a vector is made of two */
-    auto vector_at = [&](int v) {
+    auto vector_at = [&](int v, bool is_aligned) {
         const uint4 bits = ((const uint4 *)memory)[v];
-        return shift ? straddling(bits, ((const uint4 *)memory)[v + 1], shift) : bits;
+        return is_aligned ? bits : straddling(bits, ((const uint4 *)memory)[v + 1], shift);
     };
     /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. */
     constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
-    /* Calls use(e, x) for each of this thread's elements. */
+    /* Calls use(e, k, x) for each of this thread's elements, k being its place in a vector. */
     auto each = [&](auto use) {
-        auto use_vector = [&](int v, bool all) {
+        auto use_vector = [&](int v, bool is_aligned, bool all) {
             in_t few[a_vector];
-            const uint4 bits = vector_at(v);
+            const uint4 bits = vector_at(v, is_aligned);
             memcpy(few, &bits, 16);
 #pragma unroll
             for (int k = 0; k < a_vector; k++) {
                 const int e = v * a_vector + k;
                 if (all || (e >= from && e < to))
-                    use(e, few[k]);
+                    use(e, k, few[k]);
             }
         };
-        if (from == 0 && to == TILE) {
+        if (HAS_TERMS && from == 0 && to == TILE && shift == 0) { /* without a branch a vector, so that they overlap */
 #pragma unroll VECTORS_AT_ONCE
             for (int v = thread; v < vectors; v += SUMMERS)
-                use_vector(v, true);
+                use_vector(v, true, true);
+        } else if (HAS_TERMS && from == 0 && to == TILE) {
+#pragma unroll VECTORS_AT_ONCE
+            for (int v = thread; v < vectors; v += SUMMERS)
+                use_vector(v, false, true);
+        } else if (from == 0 && to == TILE) {
+#pragma unroll 10
+            for (int v = thread; v < vectors; v += SUMMERS)
+                use_vector(v, shift == 0, true);
         } else {
 #pragma unroll 1
             for (int v = from / a_vector + thread; v * a_vector < to; v += SUMMERS)
-                use_vector(v, false);
+                use_vector(v, shift == 0, false);
         }
     };
 #if IS_LOGSUMEXP /* by the largest, which is found first, no exponential waits for another */
     typedef decltype(lane_t::a0) real;
-    value_t largest = range<value_t>::lowest();
-    each([&](int, in_t x) { largest = larger(largest, value_of(x)); });
-    lane_t total = {(real)largest, 0};
-    if (total.a0 >= -GREATEST_FINITE<real> && total.a0 <= GREATEST_FINITE<real>)
-        each([&](int, in_t x) { total.a1 += exp_below((real)value_of(x) - total.a0); });
-    else
+    value_t most[a_vector];
+    real exps[a_vector];
+#pragma unroll
+    for (int k = 0; k < a_vector; k++) {
+        most[k] = range<value_t>::lowest();
+        exps[k] = 0;
+    }
+    each([&](int, int k, in_t x) { most[k] = larger(most[k], value_of(x)); });
+#pragma unroll
+    for (int k = 1; k < a_vector; k++)
+        most[0] = larger(most[0], most[k]);
+    lane_t total = {(real)most[0], 0};
+    if (total.a0 >= -GREATEST_FINITE<real> && total.a0 <= GREATEST_FINITE<real>) {
+        each([&](int, int k, in_t x) { exps[k] += exp_below((real)value_of(x) - total.a0); });
+#pragma unroll
+        for (int k = 0; k < a_vector; k++)
+            total.a1 += exps[k];
+    } else {
         total.a1 = total.a0 == total.a0 ? 1 : total.a0; /* infinite, or NaN */
+    }
     return total;
 #elif SUMS_BYTES
     if (from == 0 && to == TILE) {
 #pragma unroll 10
         for (int v = thread; v < vectors; v += SUMMERS) {
-            const uint4 bits = vector_at(v);
+            const uint4 bits = vector_at(v, shift == 0);
             sum.acc.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.acc.a0));
             sum.acc.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.acc.a0));
         }
@@ -148,7 +169,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     }
 #endif
     if (SMALL) {
-        each(add);
+        each([&](int e, int, in_t x) { add(e, x); });
         return sum.sum();
     }
 #endif

@@ -248,44 +248,43 @@ struct few_sums {
 /* The sum of several without a division for each: relative to the mean of one of them, the others' means and their
  * squares are plain sums. If there are k, at most log2(k) bits are lost. */
 struct few_sums {
-    double shift = 0, count = 0, distances = 0, apart = 0, squares = 0;
+    double shift = 0, count = 0, distances = 0, squares = 0;
     bool has_shift = false;
 
+    /* Once squares are infinite or NaN the mean means nothing. */
+    static bool counts(const acc_t &next) {
+        return next.a0 != 0 && IS_FINITE(next.a3);
+    }
     void see(const acc_t &next) {
-        if (!has_shift && next.a0 != 0) {
+        if (!has_shift && counts(next)) {
             shift = next.a1;
             has_shift = true;
         }
-    }
-    void add(const acc_t &next) {
-        const double away = next.a1 - shift + next.a2, distance = next.a0 * away;
-        count += next.a0;
-        distances += next.a0 != 0 ? distance : 0;
-        apart += next.a0 != 0 ? distance * away : 0;
-        squares += next.a3;
     }
     void agree() {
         const uint32 lanes = __ballot_sync(ALL_LANES, has_shift);
         shift = from_lane(shift, lanes ? __ffs(lanes) - 1 : 0);
     }
+    void add(const acc_t &next) {
+        const double away = counts(next) ? next.a1 - shift + next.a2 : 0, distance = next.a0 * away;
+        count += next.a0;
+        distances += distance;
+        squares += __fma_rn(distance, away, next.a3);
+    }
     template <class Move> void add_from(Move move) {
         count += move(count);
         distances += move(distances);
-        apart += move(apart);
         squares += move(squares);
     }
     acc_t get() const {
         acc_t r = identity_as<acc_t>();
-        if (count == 0)
-            return r;
-        const double away = distances * reciprocal(count), between = __fma_rn(-distances, away, apart);
+        const double away = distances * reciprocal(count == 0 ? 1 : count);
+        const double rest = __fma_rn(-distances, away, squares);
         r.a0 = count;
         r.a1 = shift + away;
         const double part = r.a1 - shift;
         r.a2 = shift - (r.a1 - part) + (away - part); /* Knuth's two-sum */
-        r.a3 = is_nan(between) ? squares + range<double>::highest() /* it overflowed */
-               : between > 0   ? squares + between
-                               : squares;
+        r.a3 = is_nan(rest) ? squares : rest < 0 ? 0 : rest; /* NaN or infinite, if they overflowed; rounding */
         return r;
     }
 };
