@@ -26,6 +26,10 @@ enum {
      * some ten cycles later, so neighbouring elements use different copies. */
     COPIED_BYTES = 32 * 1024,
     COPIES = 4,
+    /* Where additions round, copies are added to one more copy after so many elements each: a sum of 2^22 numbers from
+     * 2^-60 to 2^31 is then wrong by 13 units in the last place (with 16 times as many elements by 102). Pairs would
+     * take 1.2 ns an element instead of 0.6. */
+    ROUNDED = 2 * 1024,
     /* Of larger tables one group's accumulator may have copies: that of a label which SUSPECTED or more of SAMPLED have
      * that are looked at. */
     SAMPLED = 32,
@@ -60,9 +64,10 @@ typedef struct labelled {
     const tally_args *args;
     uint32_t groups;
     bool counts_elements, has_bad;
-    bool sorts;     /* elements are sorted and folded group by group, not combined one by one */
-    bool has_pairs; /* accumulators are pairs while they are filled, twice as large */
-    bool seeks_hot; /* tables end with TALLY_CPU_HOT_COPIES accumulators of one group */
+    bool sorts;      /* elements are sorted and folded group by group, not combined one by one */
+    bool has_pairs;  /* accumulators are pairs while they are filled, twice as large */
+    bool has_totals; /* behind the copies there is one more, to which they are added now and then */
+    bool seeks_hot;  /* tables end with TALLY_CPU_HOT_COPIES accumulators of one group */
     uint32_t copies;
     size_t width;       /* accumulators of a copy: a bucket's groups and, if there is one bucket, those left out */
     size_t table_bytes; /* its accumulators, then their numbers of elements */
@@ -78,8 +83,12 @@ typedef struct labelled {
 
 /* ---- tables ---- */
 
+static size_t layers_of(const labelled *l) {
+    return l->copies + l->has_totals;
+}
+
 static size_t slots_of(const labelled *l) {
-    return l->copies * l->width + (l->seeks_hot ? TALLY_CPU_HOT_COPIES : 0);
+    return layers_of(l) * l->width + (l->seeks_hot ? TALLY_CPU_HOT_COPIES : 0);
 }
 
 static void *accumulator(const labelled *l, void *table, size_t copy, size_t group) {
@@ -165,6 +174,14 @@ static void gather_hot(const labelled *l, uint32_t hot, void *table) {
     }
 }
 
+static void add_to_totals(const labelled *l, void *table) {
+    const tally_cpu_plan *plan = l->plan;
+    for (size_t copy = 0; copy < l->copies; copy++)
+        plan->kernels->combine(&plan->context, l->width, accumulator(l, table, copy, 0),
+                               accumulator(l, table, l->copies, 0));
+    plan->kernels->identity(&plan->context, l->copies * l->width, table);
+}
+
 static void fold_part(labelled *l, const part *p, void *table) {
     const tally_cpu_plan *plan = l->plan;
     uint32_t labels[BLOCK];
@@ -178,6 +195,8 @@ static void fold_part(labelled *l, const part *p, void *table) {
             plan->kernels->fold_labels(&plan->context, e.x, e.y, labels, e.places, e.n, e.index, table);
         if (l->counts_elements)
             count_elements(labels, e.n, counts_of(l, table));
+        if (l->has_totals && (first - p->begin + BLOCK) % (ROUNDED * l->copies) == 0)
+            add_to_totals(l, table);
     }
     if (l->has_pairs)
         plan->kernels->sum_pairs(slots_of(l), table);
@@ -264,7 +283,7 @@ static size_t groups_of(const labelled *l, size_t bucket) {
 /* The first table's groups begin .. end - 1 = those of all copies of the bucket's tables, in order. */
 static void combine_tables(const labelled *l, const part *parts, size_t count, void *table, size_t begin, size_t end) {
     for (size_t k = 0; k < count; k++)
-        for (size_t copy = k == 0; copy < l->copies; copy++)
+        for (size_t copy = k == 0; copy < layers_of(l); copy++)
             l->plan->kernels->combine(&l->plan->context, end - begin,
                                       accumulator(l, k ? parts[k].table : table, copy, begin),
                                       accumulator(l, table, 0, begin));
@@ -460,14 +479,16 @@ static unsigned choose_shift(const labelled *l, size_t slot, size_t most_groups)
 static void choose_tables(labelled *l) {
     const tally_cpu_plan *plan = l->plan;
     const bool one_by_one = plan->kernels->fold_labels, copies = one_by_one && plan->base.computation.entry;
-    l->has_pairs = rounds(plan) && plan->kernels->fold_labels_to_pairs;
-    l->sorts = !one_by_one || (rounds(plan) && !l->has_pairs);
-    const size_t slot = (plan->acc_bytes << l->has_pairs) + l->counts_elements * sizeof(uint32_t);
-    const size_t width = (size_t)l->groups + 1, most_groups = l->sorts ? SORTED_GROUPS : LARGE_TABLE_BYTES;
+    const size_t width = (size_t)l->groups + 1, counts = l->counts_elements * sizeof(uint32_t);
+    l->copies = copies && COPIES * width * (plan->acc_bytes + counts) <= COPIED_BYTES ? COPIES : 1;
+    l->seeks_hot = copies && l->copies == 1;
+    l->has_totals = rounds(plan) && l->copies > 1;
+    l->has_pairs = rounds(plan) && !l->has_totals && plan->kernels->fold_labels_to_pairs;
+    l->sorts = !one_by_one || (rounds(plan) && !l->has_totals && !l->has_pairs);
+    const size_t slot = (plan->acc_bytes << l->has_pairs) + counts;
+    const size_t most_groups = l->sorts ? SORTED_GROUPS : LARGE_TABLE_BYTES;
     const bool many = l->args->shape.extent / MANY >= width;
     const size_t most_bytes = many && one_by_one ? LARGE_TABLE_BYTES : TABLE_BYTES;
-    l->copies = copies && COPIES * width * slot <= COPIED_BYTES ? COPIES : 1;
-    l->seeks_hot = copies && l->copies == 1;
     l->is_partitioned = width > 2 && (width * slot > most_bytes || width > most_groups);
     if (l->is_partitioned) {
         const unsigned shift = choose_shift(l, slot, most_groups);
