@@ -3,8 +3,7 @@
 #include "core/arithmetic.h"
 
 enum {
-    MOST_CHUNKS = 8192,    /* enough for all processors to finish at about the same time; 16384 took 1 to 5% longer */
-    CUT_BYTES = 512 << 10, /* of workspace for the chunks' ends */
+    CUT_BYTES = 512 << 10, /* of workspace for the ends of warps' chunks */
     LOOKS = 16,            /* offsets that a thread reads if there are many */
     LOOKING_BLOCKS = 16,   /* a processor, of threads that take turns */
 
@@ -47,8 +46,8 @@ static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shap
 
 static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
-    cut->folds.chunk = divide_up(tiles, least(MOST_CHUNKS, CUT_BYTES / sizes->cut_bytes));
-    cut->folds.chunks = divide_up(tiles, cut->folds.chunk);
+    cut->folds.chunk = 1;
+    cut->folds.chunks = tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->zeroed_bytes = cut->bytes;
     cut->first = tally_cuda_place(cut, tiles * sizeof(uint64_t));

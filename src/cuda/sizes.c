@@ -130,7 +130,7 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
 /* ---- reductions by segments and keys ---- */
 
 enum {
-    FOLD_SHARED = 16 << 10, /* bytes of a tile; of a reduction by segments two are in shared memory */
+    FOLD_SHARED = 16 << 10, /* bytes of a tile */
     FEW_CLUSTER = 8,        /* blocks of a cluster that reduces few elements: the most that every device takes */
     MOST_ITEMS = 32         /* of a thread */
 };
@@ -193,11 +193,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
     while (s->fold_tile * element > FOLD_SHARED && s->fold_tile / TALLY_CUDA_FOLD_BLOCK * in > 16) /* whole vectors */
         s->fold_tile /= 2;
     s->fold_results = in_place ? s->fold_tile : s->fold_tile / 4;
-    /* By segments, with 4 of sum f32 it took 2 to 15% longer; with 6 registers spilled. Narrow elements need fewer: 7
-     * blocks took 0.95 of the time of 5 for sums of f16 and of bytes on an H100, and 0.9 of 4 for argmax of i16. */
-    s->fold_blocks = s->slot_bytes <= 8 ? !keys ? 5 : 8 : s->slot_bytes <= 32 ? 4 : 2;
-    if (!keys && in <= 2 && s->slot_bytes <= 16)
-        s->fold_blocks = takes_twice && in == 2 ? 6 : 7;
+    s->fold_blocks = s->slot_bytes <= 8 ? 8 : s->slot_bytes <= 32 ? 4 : 2;
     s->few_blocks = architecture >= 90 ? FEW_CLUSTER : 1;
     s->few_threads = s->slot_bytes <= 16 ? 1024 : 256; /* large accumulators have no room for more */
     s->cut_bytes = 2 * s->slot_bytes + (keys && tally_cuda_needs_start(c) ? 16 : 0);

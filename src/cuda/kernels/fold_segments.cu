@@ -1,8 +1,7 @@
-/* Reductions by segments. A block takes a chunk of consecutive tiles and copies the next tile while it folds one. It
- * marks where segments begin (fold_tile.cu). Each segment then finds its result by its head's number; an empty segment
+/* Reductions by segments, a tile a block, which marks where segments begin (fold_tile.cu). Each segment then finds its result by its head's number; an empty segment
  * has no head. Where a tile has millions of empty segments, each element searches the offsets for its segment instead,
  * and the last launch writes the results of the empty ones. */
-enum { BUFFERS = 2, CROWDED = 16 * TILE /* segments, where a search for each element is faster */ };
+enum { CROWDED = 16 * TILE /* segments, where a search for each element is faster */ };
 
 /* A position in the tile. Positions behind the tile give count + 1, and so do those before it: bad offsets that are
  * only found while the kernel runs must lead nowhere. */
@@ -166,115 +165,60 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
     });
 }
 
-/* ---- from tile to tile ---- */
-
-/* The segment that is open where a chunk's next tile begins. */
-struct open_segment {
-    acc_t acc;       /* of its elements in the chunk */
-    bool began_here; /* in the chunk */
-};
-
-/* Where a chunk's tiles find their segments, a lane a tile. */
-struct table {
-    uint64 begin, entry;
-
-    uint64 first_of(const groups_args &p, uint64 number) {
-        if (number - begin >= WARP) {
-            begin = number;
-            const uint64 mine = number + threadIdx.x % WARP;
-            entry = mine < p.tiles ? p.first[mine] : p.segments;
-        }
-        return __shfl_sync(ALL_LANES, entry, (int)(number - begin));
-    }
-};
-
-/* Thread 0 calls this when everything in a tile is folded. 'whole' is the tile's accumulator where it has no head. */
-inline void go_on(tile_memory &s, const groups_args &p, const tile &t, const tile_groups &g, uint64 chunk,
-                  bool has_heads, const acc_t &whole, open_segment *open) {
-    if (g.open) {
-        open->acc = combine(open->acc, has_heads ? *(acc_t *)s.before : whole);
-        if (g.ends) {
-            const uint64 segment = g.from - 1;
-            if (open->began_here) {
-                const uint64 begin = begin_of(p, segment), end = t.first + g.open;
-                put(p.out + segment, lower(open->acc, end - begin, begin));
-            } else {
-                p.cuts[chunk].before.write(open->acc);
-            }
-            open->acc = identity_as<acc_t>();
-        }
-    }
-    if (s.goes_on) {
-        open->acc = *(acc_t *)s.after;
-        open->began_here = true;
-    }
-    s.goes_on = 0;
+/* Thread 0, when everything in the tile is folded. 'whole' is the tile's accumulator where it has no head. */
+inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_groups &g, uint32 heads,
+                      const acc_t &whole) {
+    cut &c = p.cuts[blockIdx.x];
+    if (g.open && g.ends)
+        c.before.write(heads ? *(const acc_t *)s.before : whole);
+    if (s.goes_on)
+        c.after.write(*(const acc_t *)s.after);
+    else
+        c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p) {
-    __shared__ tile_bytes<PLACE> memory[BUFFERS];
-    __shared__ alignas(128) uint8 seconds[BUFFERS][HAS_SECOND ? TILE * sizeof(in_t) : 16];
+    __shared__ tile_bytes<PLACE> memory;
+    __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
-    const uint64 chunk = blockIdx.x, first = chunk * p.chunk;
-    const uint64 last = first + p.chunk < p.tiles ? first + p.chunk : p.tiles;
-    auto tile_at = [&](uint64 number) {
-        const uint64 at = number * TILE;
-        const uint32 count = number >= last ? 0 : number + 1 < p.tiles ? (uint32)TILE : (uint32)(p.n - at);
-        const uint32 buffer = (uint32)number % BUFFERS;
-        uint8 *const x = memory[buffer].bytes;
-        return tile{at, count, x, seconds[buffer], (kept_t *)(IS_IN_PLACE ? x : results.bytes)};
-    };
-    table where = {~0ull - WARP, 0};
-    tile t = tile_at(first);
-    tile_groups g;
+    const uint64 number = blockIdx.x, first = number * TILE;
+    const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
+    const tile t = {first, count, memory.bytes, seconds, (kept_t *)(IS_IN_PLACE ? memory.bytes : results.bytes)};
     fetch_tile(p, t);
     close_copies();
     wait_for_last(); /* offsets are checked */
     let_next_start();
     const uint32 refused = load_ahead(&p.told->refused);
-    const uint64 from = where.first_of(p, first);
-    g.look_up(p, from, where.first_of(p, first + 1));
-    open_segment open = {identity_as<acc_t>(), false};
+    tile_groups g;
+    g.look_up(p, p.first[number], number + 1 < p.tiles ? p.first[number + 1] : p.segments);
     if (threadIdx.x == 0)
         s.goes_on = 0;
     if (refused) {
         wait_for_copies<0>();
         return;
     }
-#pragma unroll 1
-    for (uint64 number = first; number < last; number++) {
-        const tile next = tile_at(number + 1);
-        if (next.count)
-            fetch_tile(p, next);
-        close_copies();
-        tile_groups next_groups;
-        next_groups.look_up(p, g.to, where.first_of(p, number + 2));
-        const uint32 heads = mark_heads(s, p, t, g);
-        g.find_open(t);
-        wait_for_copies<1>();
-        __syncthreads();
-        acc_t whole = identity_as<acc_t>();
-        const bool are_short = heads > FOLD_RESULTS;
-        if (are_short)
-            fold_short(s, p, t, g);
-        else if (heads)
-            fold_heads(s, t, heads);
-        else if (g.open)
-            whole = fold_whole(t);
-        __syncthreads();
-        if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end)
-            put_in_order(s, p, t, g, next_groups.begin);
-        else
-            put_segments(s, p, t, g, are_short);
-        __syncthreads(); /* the next copy may take the results' place */
-        if (threadIdx.x == 0)
-            go_on(s, p, t, g, chunk, heads != 0, whole, &open);
-        t = next;
-        g = next_groups;
-    }
+    const uint32 heads = mark_heads(s, p, t, g);
+    const index_t end = load(p.offsets + g.to); /* of the last segment that begins here */
+    g.find_open(t);
+    wait_for_copies<0>();
+    __syncthreads();
+    acc_t whole = identity_as<acc_t>();
+    const bool are_short = heads > FOLD_RESULTS;
+    if (are_short)
+        fold_short(s, p, t, g);
+    else if (heads)
+        fold_heads(s, t, heads);
+    else if (g.open)
+        whole = fold_whole(t);
+    __syncthreads();
+    if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end)
+        put_in_order(s, p, t, g, end);
+    else
+        put_segments(s, p, t, g, are_short);
+    __syncthreads();
     if (threadIdx.x == 0)
-        p.cuts[chunk].after.write(open.acc);
+        keep_ends(s, p, g, heads, whole);
 }
 
 /* ---- the launch before ---- */

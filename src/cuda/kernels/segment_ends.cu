@@ -2,22 +2,22 @@
 
 enum { ENDS_STAND = 0 }; /* for fold_cuts.cu: whether groups' ends are known before the folds are done */
 
-/* The group that began in an earlier chunk and ends in this one, if there is one. */
+/* The group that began in an earlier tile and ends in this one, if there is one. */
 struct ending {
     uint64 group, start, count;
-    uint64 first; /* the chunk that it began in */
+    uint64 first; /* the tile that it began in */
 };
 
-inline bool find_ending(const groups_args &p, uint64 chunk, ending *e) {
-    const uint64 low = chunk * p.chunk * TILE, from = p.first[chunk * p.chunk];
+inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
+    const uint64 low = number * TILE, from = p.first[number];
     if (!from)
         return false;
     e->group = from - 1;
     e->start = begin_of(p, from - 1);
     const uint64 end = begin_of(p, from);
     e->count = end - e->start;
-    e->first = e->start / TILE / p.chunk;
-    return end > low && end - low <= p.chunk * TILE && end <= p.n && e->start < low;
+    e->first = e->start / TILE;
+    return end > low && end - low <= TILE && end <= p.n && e->start < low;
 }
 
 /* The work that tiles have left: reporting bad offsets, and the results of empty segments if there are too many. */
