@@ -49,7 +49,6 @@ static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     cut->folds.chunk = 1;
     cut->folds.chunks = tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    cut->zeroed_bytes = cut->bytes;
     cut->first = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);
 }
@@ -121,12 +120,6 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
 
 /* ---- launching ---- */
 
-static tally_status start(const tally_cuda_launch *l, CUfunction kernel, uint64_t blocks, void *args,
-                          const char *what) {
-    const tally_cuda_grid grid = {.x = blocks, .threads = TALLY_CUDA_FOLD_BLOCK};
-    return tally_cuda_enqueue(l, kernel, grid, args, what);
-}
-
 /* The last launch of a reduction by groups, which starts while the folds still run. */
 static tally_status start_fold_cuts(const tally_cuda_launch *l, uint64_t blocks, void *args) {
     const tally_cuda_grid grid = {.x = blocks, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
@@ -177,9 +170,13 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     args.first = l->workspace + cut->first;
     args.check_before = !while_running;
     args.check_while_running = while_running;
-    tally_status status =
-        start(l, k->place_groups, blocks_for(l, most(looks, args.tiles)), &args, "launching the search for segments");
-    const tally_cuda_grid grid = {.x = chunks, .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
+    tally_status status = tally_cuda_enqueue(l, k->clear_control, (tally_cuda_grid){.x = 1, .threads = 1}, &args,
+                                             "clearing the workspace");
+    tally_cuda_grid grid = {
+        .x = blocks_for(l, most(looks, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
+    grid.x = chunks;
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->fold_segments, grid, &args, "launching a reduction of segments");
     if (status == TALLY_OK)

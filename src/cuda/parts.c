@@ -60,6 +60,7 @@ static const char *const warps[] = {WARPS, tally_cuda_kernels_warp_heads, tally_
 /* 260 ms */
 static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,
                                             WARPS,
+                                            tally_cuda_kernels_clear_control,
                                             tally_cuda_kernels_segment_words,
                                             tally_cuda_kernels_mark_segments,
                                             tally_cuda_kernels_warp_ends,
@@ -67,6 +68,7 @@ static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,
                                             NULL};
 static const char *const segments[] = {tally_cuda_kernels_offsets,
                                        GROUPS,
+                                       tally_cuda_kernels_clear_control,
                                        tally_cuda_kernels_fold_tile,
                                        tally_cuda_kernels_fold_segments,
                                        tally_cuda_kernels_segment_ends,

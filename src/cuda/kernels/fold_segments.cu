@@ -269,6 +269,7 @@ inline findings place_all(const groups_args &p) {
 
 /* Unless offsets are checked while running: then only the tiles' first segments are searched for. */
 extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p) {
+    wait_for_last();
     let_next_start();
     if (p.check_before) {
         tell(place_all(p), p.refuses_empty, &p.told->refused, &p.told->not_bad);

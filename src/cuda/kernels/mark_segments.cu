@@ -62,9 +62,3 @@ extern "C" __global__ void __launch_bounds__(BLOCK) mark_words(groups_args p) {
         tell_findings(p, p.segments > p.n / CLOSER ? look_and_own<true>(p, me, stride)
                                                    : look_and_own<false>(p, me, stride));
 }
-
-/* The launch before mark_words. */
-extern "C" __global__ void clear_control(groups_args p) {
-    let_next_start();
-    *p.told = control();
-}
