@@ -104,8 +104,8 @@ typedef struct tally_cuda_cut {
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;
-            uint64_t chunks;
-            uint64_t chunk;    /* tiles of a chunk, which one block, or one warp, takes */
+            uint64_t chunks;   /* a tile each, or by warps: */
+            uint64_t chunk;    /* tiles of a chunk */
             uint64_t blocks;   /* that mark runs */
             uint64_t marked;   /* strips of a warp of theirs */
             uint64_t together; /* blocks in waves, which are resident together */

@@ -46,11 +46,9 @@ static void cut_for_warps(const tally_cuda_sizes *sizes, const tally_shape *shap
 
 static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles;
-    cut->folds.chunk = 1;
-    cut->folds.chunks = tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->first = tally_cuda_place(cut, tiles * sizeof(uint64_t));
-    cut->partials = tally_cuda_place(cut, cut->folds.chunks * sizes->cut_bytes);
+    cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
 }
 
 /* What waves need comes first, for they clear it. */
@@ -60,8 +58,6 @@ static void cut_runs(const tally_cuda_device *device, const tally_cuda_sizes *si
     const uint64_t blocks = (uint64_t)device->multiprocessors * MARKING_BLOCKS;
     cut->folds.marked = divide_up(strips, blocks * MARKERS);
     cut->folds.blocks = divide_up(strips, cut->folds.marked * MARKERS);
-    cut->folds.chunk = 1;
-    cut->folds.chunks = tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     if (sizes->folds_in_waves) {
         const uint64_t in_waves = divide_up(elements, sizes->wave.tile);
@@ -82,8 +78,6 @@ static bool cut_few_runs(const tally_cuda_sizes *sizes, unsigned blocks, tally_c
     if (tiles > blocks)
         return false;
     cut->folds.few = (unsigned)tiles;
-    cut->folds.chunk = 1;
-    cut->folds.chunks = tiles;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->heads = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
@@ -106,7 +100,7 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         return;
     cut->path = TALLY_CUDA_GROUPS;
     cut->folds.tile = sizes->fold_tile;
-    cut->folds.tiles = most(1, divide_up(shape->extent, cut->folds.tile));
+    cut->folds.tiles = cut->folds.chunks = most(1, divide_up(shape->extent, cut->folds.tile));
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
     if (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut))
         return;
@@ -164,7 +158,6 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
         (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && args.segments;
     const uint64_t looks = args.segments / LOOKS, chunks = cut->folds.chunks;
     args.tiles = cut->folds.tiles;
-    args.chunk = cut->folds.chunk;
     args.chunks = chunks;
     args.cuts = l->workspace + cut->partials;
     args.first = l->workspace + cut->first;
@@ -214,7 +207,6 @@ static tally_status launch_runs(const tally_cuda_launch *l) {
                                    .n = a->shape.extent,
                                    .room = a->out_bytes / (c->out_bytes * c->per_result),
                                    .tiles = cut->folds.tiles,
-                                   .chunk = cut->folds.chunk,
                                    .chunks = cut->folds.chunks,
                                    .cuts = l->workspace + cut->partials,
                                    .heads = l->workspace + cut->heads,
