@@ -171,9 +171,11 @@ static void place_inputs(test_case *t, uint64_t *state) {
     }
 }
 
+/* Outputs for runs of keys have room for all runs, or for as many as there are elements, which no input exceeds. */
 static void place_outputs(test_case *t, uint64_t *state) {
     checker *c = t->c;
-    size_t bytes = t->results * t->per_result * t->out_bytes;
+    size_t room = t->reduces_keys && *state >> 20 & 1 ? t->l->elements : t->results;
+    size_t bytes = room * t->per_result * t->out_bytes;
     if (t->in_place) {
         t->args.out = guarded_address(&c->x);
     } else {
@@ -184,10 +186,10 @@ static void place_outputs(test_case *t, uint64_t *state) {
     if (t->reduces_keys) {
         size_t size = size_of(t->desc.index);
         t->args.count = random_below(state, 8) ? &t->count : NULL;
-        guarded_place(&c->keys_out, c->device, NULL, t->results * size, misalignment(state, size));
+        guarded_place(&c->keys_out, c->device, NULL, room * size, misalignment(state, size));
         if (random_below(state, 4)) {
             t->args.keys_out = guarded_address(&c->keys_out);
-            t->args.keys_out_bytes = t->results * size;
+            t->args.keys_out_bytes = room * size;
         }
     }
 }
@@ -303,7 +305,7 @@ static bool check_results(test_case *t) {
     for (size_t g = 0; g < t->l->groups && passed; g++)
         passed = check_group(t, g, x, y);
     if (passed && t->reduces_keys && t->args.keys_out &&
-        memcmp(t->run_keys, guarded_found(&t->c->keys_out), t->args.keys_out_bytes) != 0)
+        memcmp(t->run_keys, guarded_found(&t->c->keys_out), t->results * size_of(t->desc.index)) != 0)
         passed = fail(t, "keys_out are not the keys of the runs");
     if (passed && t->reduces_keys && t->args.count && t->count != t->l->groups)
         passed = fail(t, "%" PRIu64 " runs reported, there are %zu", t->count, t->l->groups);
@@ -316,7 +318,7 @@ static bool check_results(test_case *t) {
 static bool check_short_output(test_case *t, tally_plan *plan) {
     tally_args args = t->args;
     uint64_t count = 12345;
-    args.out_bytes--;
+    args.out_bytes = t->results * t->per_result * t->out_bytes - 1;
     if (t->reduces_keys)
         args.count = &count;
     tally_status status = tally_run(plan, &args, TALLY_SYNCHRONOUS);

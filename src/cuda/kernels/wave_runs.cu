@@ -1,10 +1,10 @@
 /* Reductions by keys for the commonest case: elements, lanes' values and results of 4 bytes, on devices with bulk
- * copies. Everything is read once. As in a scan (scan_tiles.cu), a block has one tile in every wave, and different
- * warps work on different tiles at the same time. Loaders fetch keys and elements, each to a ring of their own.
- * Counters find the heads of runs and publish their number at once. The messenger adds up the numbers of all blocks of
- * a wave. Finishers fold, each thread over a stretch of consecutive elements, join the stretches by a segmented scan,
- * and write keys and results side by side. Parts of runs that cross a tile's end are kept for the last launch
- * (fold_cuts.cu). */
+ * copies, where the outputs have room for a run of each element. Everything is read once. As in a scan (scan_tiles.cu),
+ * a block has one tile in every wave, and different warps work on different tiles at the same time. Loaders fetch keys
+ * and elements, each to a ring of their own. Counters find the heads of runs and publish their number at once. The
+ * messenger adds up the numbers of all blocks of a wave. Finishers fold, each thread over a stretch of consecutive
+ * elements, join the stretches by a segmented scan, and write keys and results side by side. Parts of runs that cross a
+ * tile's end are kept for the last launch (fold_cuts.cu). */
 enum {
     VECTORS = 5, /* a thread: an odd number, so that neighbouring stretches use different banks */
     ITEMS = VECTORS * 4,
@@ -392,8 +392,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fold_runs_in_waves(grou
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
     let_next_start();
-    if (p.told->refused)
-        return;
     const uint64 turns = (p.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x;
     if (threadIdx.x == 0) {
         for (int at = 0; at < RING; at++) {
