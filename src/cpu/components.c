@@ -28,15 +28,18 @@ void tally_cpu_convert_numbers(const tally_cpu_plan *plan, tally_dtype from, tal
 
 /* to[i] = from[i], of 'bytes' each, where the elements begin as many bytes apart as is said. */
 static void copy_apart(const void *from, size_t from_apart, size_t bytes, size_t count, size_t to_apart, void *to) {
-    if (bytes == 4) /* the commonest sizes are constants: a call for each would take most of the time */
+    if (bytes == 1) /* the sizes are constants: a call for each would take most of the time */
+        for (size_t i = 0; i < count; i++)
+            memcpy((char *)to + i * to_apart, (const char *)from + i * from_apart, 1);
+    else if (bytes == 2)
+        for (size_t i = 0; i < count; i++)
+            memcpy((char *)to + i * to_apart, (const char *)from + i * from_apart, 2);
+    else if (bytes == 4)
         for (size_t i = 0; i < count; i++)
             memcpy((char *)to + i * to_apart, (const char *)from + i * from_apart, 4);
-    else if (bytes == 8)
-        for (size_t i = 0; i < count; i++)
-            memcpy((char *)to + i * to_apart, (const char *)from + i * from_apart, 8);
     else
         for (size_t i = 0; i < count; i++)
-            memcpy((char *)to + i * to_apart, (const char *)from + i * from_apart, bytes);
+            memcpy((char *)to + i * to_apart, (const char *)from + i * from_apart, 8);
 }
 
 static size_t second_at(const tally_cpu_plan *plan, size_t bytes) {

@@ -35,8 +35,8 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan);
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out);
 
-/* Whether the next one is the faster way for so many columns. */
-bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t inner);
+/* Whether the next one is the faster way for so many rows and columns. */
+bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner);
 
 /* 'rows' rows of 'width' columns that begin 'stride' elements apart; the first is number 'index' of 'length'.
  * acc[width] is the value before them and becomes the value after them. */

@@ -242,7 +242,7 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
         plan->direct->columns(input(s, s->x, element), rows, width, s->inner, how, acc, output(s, element));
         return;
     }
-    if (tally_cpu_lifts_columns(plan, s->inner)) {
+    if (tally_cpu_lifts_columns(plan, s->extent, s->inner)) {
         tally_cpu_lifted_columns(plan, input(s, s->x, element), input(s, s->y, element), rows, width, s->inner,
                                  s->index + first, s->index + s->extent, worker, acc, output(s, element));
         return;
