@@ -61,11 +61,12 @@ typedef struct tally_cpu_lifted {
     tally_cpu_parts parts;
     const tally_cpu_direct_scan *scan; /* of numbers of 'type'; NULL if there is none for the accumulator */
     const tally_cpu_direct_scan *second;
-    tally_dtype type;   /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
-    tally_dtype carry;  /* of the values that the scan starts from: a sum of 32 bits has one of 64 */
-    bool as_they_are;   /* elements are scanned without being lifted, and prefixes are the results */
-    bool by_conversion; /* elements are lifted by converting their type */
-    bool folds_carry;   /* what a block leaves to the next one is folded: it has more digits than the prefixes */
+    tally_dtype type;           /* the accumulator's, or that of 32 bits in which narrower ones are scanned */
+    size_t bytes, second_bytes; /* of a number of the first and the second scan */
+    tally_dtype carry;          /* of the values that the scan starts from: a sum of 32 bits has one of 64 */
+    bool as_they_are;           /* elements are scanned without being lifted, and prefixes are the results */
+    bool by_conversion;         /* elements are lifted by converting their type */
+    bool folds_carry; /* what a block leaves to the next one is folded: it has more digits than the prefixes */
 } tally_cpu_lifted;
 
 typedef struct tally_cpu_plan tally_cpu_plan;

@@ -92,7 +92,7 @@ static void choose_pair(tally_cpu_plan *plan) {
                                       .by_conversion = true};
 }
 
-void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
+static void choose(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_level *level = plan->device->level;
     const tally_dtype acc = plan->kernels->acc_type;
@@ -121,11 +121,17 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
                                           .folds_carry = in_f32};
 }
 
+void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
+    choose(plan);
+    plan->lifted.bytes = tally_dtype_size(plan->lifted.type);
+    plan->lifted.second_bytes = tally_dtype_size(tally_cpu_second_type(plan));
+}
+
 /* block->lifted[place ..] = n elements, lifted. */
 static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, tally_cpu_lifted_block *block,
                     uint64_t place) {
     const tally_dtype acc = plan->kernels->acc_type, type = plan->lifted.type;
-    void *to = tally_at_mutable(block->lifted, place, tally_dtype_size(type));
+    void *to = tally_at_mutable(block->lifted, place, plan->lifted.bytes);
     if (plan->lifted.by_conversion) {
         tally_cpu_convert_numbers(plan, plan->base.computation.desc.in, type, x, n, to);
         return;
@@ -169,10 +175,9 @@ static void place_first(const tally_cpu_plan *plan, const uint64_t *carry, uint6
 
 /* to[0 ..] = the value before n numbers and those after each of them; the other way round in a reverse scan. *carry
  * becomes the value after them. */
-static void scan_block(const tally_cpu_plan *plan, const tally_cpu_direct_scan *scan, tally_dtype type,
+static void scan_block(const tally_cpu_plan *plan, const tally_cpu_direct_scan *scan, tally_dtype type, size_t bytes,
                        tally_dtype carry_type, const void *numbers, uint64_t n, uint64_t *carry, uint64_t *to) {
     const bool reverse = plan->base.computation.reverse;
-    const size_t bytes = tally_dtype_size(type);
     char *before = tally_at_mutable(to, reverse ? n : 0, bytes), *after = tally_at_mutable(to, reverse ? 0 : 1, bytes);
     tally_cpu_convert_numbers(plan, carry_type, type, carry, 1, before);
     scan->scan(numbers, n, (tally_cpu_scan_options){.reverse = reverse}, carry, after);
@@ -184,7 +189,7 @@ static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t
                         tally_cpu_lifted_block *block, tally_cpu_carry *carry) {
     const tally_dtype type = tally_cpu_second_type(plan);
     if (plan->lifted.parts == TALLY_CPU_PLACE) {
-        const size_t bytes = tally_dtype_size(plan->lifted.type);
+        const size_t bytes = plan->lifted.bytes;
         const bool reverse = plan->base.computation.reverse;
         for (uint64_t i = 0; i < n; i++)
             block->counts[i] = index + i;
@@ -192,15 +197,15 @@ static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t
         place_first(plan, &carry->second, 1, block);
         lifted = block->narrow;
     }
-    scan_block(plan, plan->lifted.second, type, type, lifted, n, &carry->second, block->second);
+    scan_block(plan, plan->lifted.second, type, plan->lifted.second_bytes, type, lifted, n, &carry->second,
+               block->second);
 }
 
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
-    const size_t bytes = tally_dtype_size(plan->lifted.type),
-                 second_bytes = tally_dtype_size(tally_cpu_second_type(plan));
+    const size_t bytes = plan->lifted.bytes, second_bytes = plan->lifted.second_bytes;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, &carry.first, &carry.second);
@@ -209,7 +214,7 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
         const uint64_t first = c->reverse ? n - done - count : done;
         const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
         uint64_t folded = carry.first;
-        scan_block(plan, plan->lifted.scan, plan->lifted.type, plan->lifted.carry, lifted, count, &carry.first,
+        scan_block(plan, plan->lifted.scan, plan->lifted.type, bytes, plan->lifted.carry, lifted, count, &carry.first,
                    block->scanned);
         if (plan->lifted.folds_carry) {
             plan->kernels->fold(&plan->context, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count,
@@ -242,7 +247,7 @@ static void lower_rows(const tally_cpu_plan *plan, const columns *s, uint64_t ro
                        tally_cpu_lifted_block *block) {
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN, counted = tally_lowers_by_count(c->entry);
-    const size_t bytes = tally_dtype_size(plan->lifted.type), out_bytes = c->out_bytes * c->per_result;
+    const size_t bytes = plan->lifted.bytes, out_bytes = c->out_bytes * c->per_result;
     const uint64_t index = s->index + row, number = c->reverse ? s->length - index - exclusive : index + !exclusive;
     void *out = tally_at_mutable(s->out, row * s->stride, out_bytes);
     if (s->width == s->stride) {
@@ -254,8 +259,8 @@ static void lower_rows(const tally_cpu_plan *plan, const columns *s, uint64_t ro
     }
     for (uint64_t r = 0; r < rows; r++)
         tally_cpu_lower_prefixes(plan, tally_at(first, r * s->width, bytes),
-                                 tally_at(block->second, r * s->width, tally_dtype_size(tally_cpu_second_type(plan))),
-                                 s->width, (tally_counts){NULL, c->reverse ? number - r : number + r, 0},
+                                 tally_at(block->second, r * s->width, plan->lifted.second_bytes), s->width,
+                                 (tally_counts){NULL, c->reverse ? number - r : number + r, 0},
                                  tally_at_mutable(out, r * s->stride, out_bytes));
 }
 
@@ -290,7 +295,7 @@ static void scan_columns(const tally_cpu_plan *plan, const columns *s, tally_cpu
     const tally_cpu_scan_options how = {.reverse = c->reverse, .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN};
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
     const uint64_t width = s->width;
-    const size_t bytes = tally_dtype_size(plan->lifted.type);
+    const size_t bytes = plan->lifted.bytes;
     void *scanned = tally_at_mutable(block->scanned, places && !c->reverse ? width : 0, bytes);
     uint64_t carry[TALLY_CPU_LIFTED_COLUMNS], second[TALLY_CPU_LIFTED_COLUMNS];
     tally_cpu_split(plan, s->acc, width, carry, second);
@@ -365,7 +370,7 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
     const tally_cpu_scan_options how = {.reverse = plan->base.computation.reverse, .exclusive = exclusive};
     const void *lifted = lift(plan, x, y, n, block);
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
-    const size_t bytes = tally_dtype_size(plan->lifted.type);
+    const size_t bytes = plan->lifted.bytes;
     if (places)
         memcpy((char *)to - bytes, &acc->first, bytes);
     plan->lifted.scan->groups(lifted, block->heads, n, how, &start->first, &acc->first, to);
@@ -378,5 +383,5 @@ void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const vo
     }
     if (plan->lifted.second)
         plan->lifted.second->groups(lifted, block->heads, n, how, &start->second, &acc->second,
-                                    tally_at_mutable(block->second, 1, tally_dtype_size(tally_cpu_second_type(plan))));
+                                    tally_at_mutable(block->second, 1, plan->lifted.second_bytes));
 }

@@ -126,7 +126,7 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
     const uint64_t n = s->end - s->begin;
     const bool places = plan->lifted.parts == TALLY_CPU_PLACE;
-    const size_t second_bytes = tally_dtype_size(tally_cpu_second_type(plan));
+    const size_t second_bytes = plan->lifted.second_bytes;
     uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
     tally_cpu_carry start, value;
     tally_cpu_start(plan, r->initial, block->narrow);
@@ -135,8 +135,8 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
     for (uint64_t done = 0, count; done < n; done += count) {
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
-        void *to = plan->lifted.as_they_are ? output(r, first)
-                                            : tally_at_mutable(block->scanned, 1, tally_dtype_size(plan->lifted.type));
+        void *to =
+            plan->lifted.as_they_are ? output(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
         mark_heads(&b, first, count, block->heads);
         if (places)
             number = number_elements(block->heads, count, false, true, number, block->counts);
@@ -166,11 +166,11 @@ static void pick(const void *from, const uint32_t *places, size_t count, size_t 
 /* Results of the groups between boundaries, from a scan of their elements: the prefix at each group's last one. */
 static void reduce_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker) {
     const tally_cpu_plan *plan = r->plan;
-    const size_t bytes = tally_dtype_size(plan->lifted.type);
+    const size_t bytes = plan->lifted.bytes;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
     boundaries heads = {.stretch = s, .end = s->boundaries}, ends = {.stretch = s, .next = 1, .end = s->boundaries};
     const uint64_t begin = boundary(s, 0), end = boundary(s, s->boundaries - 1);
-    const size_t second_bytes = tally_dtype_size(tally_cpu_second_type(plan));
+    const size_t second_bytes = plan->lifted.second_bytes;
     uint64_t before = begin, done = 1, number = 0;
     tally_cpu_carry identity, value;
     plan->kernels->identity(&plan->context, 1, block->narrow);
