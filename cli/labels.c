@@ -4,6 +4,8 @@
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
 
+#include <inttypes.h>
+
 #include "number.h"
 #include "options.h"
 #include "work.h"
@@ -63,7 +65,7 @@ static int read_labels(labelled *l) {
             int64_t *const label = &labels[at + i];
             if (!number_to_i64(w->y.dtype, raw + i * size, label)) {
                 if (!o->skip_bad)
-                    return fault_data(w->f, "%s: label %llu does not fit i64", w->y.name, (unsigned long long)(at + i));
+                    return fault_data(w->f, "%s: label %" PRIu64 " does not fit i64", w->y.name, at + i);
                 *label = -1;
             }
             const bool is_bad = *label < 0 || (o->groups_given && *label >= o->groups);
