@@ -20,7 +20,7 @@
  *               managed memory, or host memory that was allocated or registered for it. args.count is host memory.
  *   Kernels     are compiled for the device when a plan first needs them, which takes from some tenths of a second to
  *               several seconds. They are kept for other processes in $XDG_CACHE_HOME/tally (~/.cache/tally). Up to
- *               six threads compile a plan's kernels and end before tally_plan_create returns.
+ *               eight threads compile a plan's kernels and end before tally_plan_create returns.
  *   Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
  *
  * Environment

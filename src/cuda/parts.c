@@ -32,19 +32,22 @@ static const char *const aligned_rows[] = {
     ROWS, tally_cuda_kernels_reduce, entry_reduce, tally_cuda_kernels_fold_partials, PIECES, NULL};
 /* 80 ms */
 static const char *const any_rows[] = {ROWS, tally_cuda_kernels_reduce, entry_reduce_across, NULL};
+/* 150 ms */
 static const char *const tiny_rows[] = {ROWS, tally_cuda_kernels_tiny_rows, NULL};
+/* 100 ms */
 static const char *const short_rows[] = {ROWS, tally_cuda_kernels_short_rows, NULL};
-/* 200 ms */
-static const char *const tiny_and_short_rows[] = {ROWS, tally_cuda_kernels_tiny_rows, tally_cuda_kernels_short_rows,
-                                                  NULL};
-/* 260 ms */
-static const char *const columns[] = {tally_cuda_kernels_partials, tally_cuda_kernels_columns,
-                                      tally_cuda_kernels_fold_columns, NULL};
+
+#define COLUMNS tally_cuda_kernels_partials, tally_cuda_kernels_columns
+
+/* 180 ms */
+static const char *const columns[] = {COLUMNS, tally_cuda_kernels_fold_columns, entry_fold_columns, NULL};
+/* 105 ms */
+static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_fold_columns, entry_fold_single_columns, NULL};
 /* 205 ms */
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 /* 180 ms */
-static const char *const thin_columns[] = {tally_cuda_kernels_partials, tally_cuda_kernels_columns,
-                                           tally_cuda_kernels_column_partials, tally_cuda_kernels_thin_columns, NULL};
+static const char *const thin_columns[] = {COLUMNS, tally_cuda_kernels_column_partials, tally_cuda_kernels_thin_columns,
+                                           NULL};
 
 /* ---- reductions by segments and keys ---- */
 
@@ -185,25 +188,19 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, marks);
 }
 
-/* Kernels of rows that short_rows_cut (reduce.c) may choose. */
-static void add_short_rows(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
-    const bool commutes = c->entry || c->user.commutes;
-    if (commutes && !sizes->is_large)
-        add(l, tiny_and_short_rows);
-    else if (commutes)
-        add(l, short_rows);
-    else if (!sizes->is_large)
-        add(l, tiny_rows);
-}
-
 static void add_reductions(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
     switch (c->desc.grouping) {
     case TALLY_AXIS:
         add(l, columns);
         add(l, thin_columns);
         add(l, slabs);
-        add_short_rows(l, c, sizes);
+        if (!sizes->is_large)
+            add(l, tiny_rows);
         add(l, aligned_rows);
+        if (sizes->column_width > 1)
+            add(l, single_columns);
+        if (c->entry || c->user.commutes)
+            add(l, short_rows);
         add(l, any_rows);
         break;
     case TALLY_SEGMENTS:

@@ -145,15 +145,11 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
             give(p.to, b.column + j, spots[j]);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, COLUMN_RESIDENT) fold_columns(columns_args p) {
+/* Threads of COLUMN_WIDTH columns and of one have kernels of their own, which are compiled side by side. */
+template <int Width> inline void fold_columns_of(const columns_args &p) {
     __shared__ alignas(16) uint8 memory[COLUMN_SPOTS * sizeof(acc_t)];
     let_next_start();
     uint64 parts = p.outer * p.panels * p.chunks;
-    for (uint64 number = blockIdx.x; number < parts; number += gridDim.x) {
-        panel_part b = panel_part_at(p, number);
-        if (p.width == 1)
-            fold_panel<1>(p, b, (acc_t *)memory);
-        else
-            fold_panel<COLUMN_WIDTH>(p, b, (acc_t *)memory);
-    }
+    for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
+        fold_panel<Width>(p, panel_part_at(p, number), (acc_t *)memory);
 }
