@@ -61,22 +61,14 @@ static const char *const few_segments[] = {tally_cuda_kernels_offsets, GROUPS, t
 /* 360 ms */
 static const char *const warps[] = {WARPS, tally_cuda_kernels_warp_heads, tally_cuda_kernels_warp_fold, NULL};
 /* 260 ms */
-static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,
-                                            WARPS,
-                                            tally_cuda_kernels_clear_control,
-                                            tally_cuda_kernels_segment_words,
-                                            tally_cuda_kernels_mark_segments,
-                                            tally_cuda_kernels_warp_ends,
-                                            tally_cuda_kernels_fold_cuts,
-                                            NULL};
-static const char *const segments[] = {tally_cuda_kernels_offsets,
-                                       GROUPS,
-                                       tally_cuda_kernels_clear_control,
-                                       tally_cuda_kernels_fold_tile,
-                                       tally_cuda_kernels_fold_segments,
-                                       tally_cuda_kernels_segment_ends,
-                                       tally_cuda_kernels_fold_cuts,
-                                       NULL};
+static const char *const ends_of_warps[] = {tally_cuda_kernels_fold_block,    WARPS,
+                                            tally_cuda_kernels_clear_control, tally_cuda_kernels_segment_words,
+                                            tally_cuda_kernels_mark_segments, tally_cuda_kernels_warp_ends,
+                                            tally_cuda_kernels_fold_cuts,     NULL};
+static const char *const segments[] = {tally_cuda_kernels_offsets,       GROUPS,
+                                       tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,
+                                       tally_cuda_kernels_fold_segments, tally_cuda_kernels_segment_ends,
+                                       tally_cuda_kernels_fold_cuts,     NULL};
 /* 500 ms */
 static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_pipeline,
