@@ -5,9 +5,7 @@ SPDX-License-Identifier: Apache-2.0"""
 import concurrent.futures
 import ctypes as c
 import os
-import subprocess
 import sys
-import time
 
 import numpy as np
 import torch
@@ -17,7 +15,7 @@ from device import TORCH, Clock, enqueue # noqa: E402
 from peers import Cub # noqa: E402
 from surveys.cases import is_float # noqa: E402
 from surveys.device import POISON, SPARE, Device # noqa: E402
-from surveys.gpu import CLASSES, RANGE # noqa: E402
+from surveys.gpu import CLASSES, RANGE, compile_ahead # noqa: E402
 from tally import ALL, AXIS, EXCLUSIVE, INCLUSIVE, KEYS, REDUCE, SEGMENTS, SIZES # noqa: E402
 
 FAR_SLOWER = 3 # a peer that takes so many times as long as tally is timed twice only
@@ -51,16 +49,7 @@ class Cuda(Device):
                   f"{self.clock.graph(nothing) * 1e6:.2f} us in a graph")
 
     def ready(self, cases):
-        """Kernels are compiled by many processes beforehand: one after the other they would take most of the time."""
-        if self.options.compilers < 1:
-            return
-        parts = min(self.options.compilers, len(cases))
-        start = time.perf_counter()
-        command = [sys.executable, *sys.argv, "--compile-part"]
-        running = [subprocess.Popen(command + [f"{k}/{parts}"], stdout=subprocess.DEVNULL) for k in range(parts)]
-        failed = sum(process.wait() != 0 for process in running)
-        print(f"compiled in {time.perf_counter() - start:.1f} s by {parts} processes"
-              + (f", {failed} of which failed" if failed else ""), flush=True)
+        compile_ahead(self.options, cases)
 
     # ---- the data ----
 

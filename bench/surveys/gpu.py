@@ -1,5 +1,5 @@
-"""A GPU through tally's own memory and copies: what the survey does on Vulkan, and in the processes that compile the plans of
-CUDA ahead.
+"""A GPU through tally's own memory and copies: what the survey does on Vulkan, and in the processes that compile plans
+ahead.
 
 A Vulkan device that waits for each call falls to its idle clocks. With --beside cuda:0 a sum on the CUDA device holds
 them up before each call; what the change from one to the other costs is measured with a sum of one element and taken off.
@@ -7,6 +7,8 @@ them up before each call; what the change from one to the other costs is measure
 SPDX-License-Identifier: Apache-2.0"""
 import ctypes as c
 import statistics
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -100,6 +102,7 @@ class Roof:
 class Vulkan(Gpu):
     def __init__(self, tally, helper, options):
         super().__init__(tally, helper, options)
+        self.options = options
         beside = Tally(options.tally, options.beside) if options.beside else None
         self.roof = Roof(beside or tally)
         self.wake = Roof(beside).sum(WAKING) if beside else lambda: None
@@ -107,6 +110,9 @@ class Vulkan(Gpu):
         self.empty = self.seconds(Roof(tally).sum(4), 51) if beside else 0
         self.empty_roof = self.seconds(self.roof.sum(4), 51) if beside else 0
         print(f"taken off each call: {self.empty * 1e6:.0f} us, and {self.empty_roof * 1e6:.0f} us of the roof")
+
+    def ready(self, cases):
+        compile_ahead(self.options, cases)
 
     def seconds(self, call, repeat):
         return self.turns([call], repeat)[0]
@@ -134,16 +140,31 @@ class Vulkan(Gpu):
         row["peers"] = {}
 
 
+def compile_ahead(options, cases):
+    """Kernels are compiled by many processes beforehand: one after the other they would take most of the time."""
+    if options.compilers < 1:
+        return
+    parts = min(options.compilers, len(cases))
+    start = time.perf_counter()
+    command = [sys.executable, *sys.argv, "--compile-part"]
+    running = [subprocess.Popen(command + [f"{k}/{parts}"], stdout=subprocess.DEVNULL) for k in range(parts)]
+    failed = sum(process.wait() != 0 for process in running)
+    print(f"compiled in {time.perf_counter() - start:.1f} s by {parts} processes"
+          + (f", {failed} of which failed" if failed else ""), flush=True)
+
+
 def compile_part(options, cases):
-    """Runs every so-many-th case once, so that its kernels lie in the folder of the cache. The data are as they come."""
+    """Compiles every so-many-th case, so that its kernels lie in the folder of the cache. Vulkan's are made with the plan,
+    CUDA's when it is first run, on data as they come."""
     part, parts = map(int, options.compile_part.split("/"))
     device = Gpu(Tally(options.tally, options.device), None, options)
     device.tile = device.poison = lambda *any_: None
     for case in cases[part::parts]:
         try:
             plan = device.tally.plan(case.op, case.type, case.form, case.grouping, 0, case.out, case.index)
-            _, _, args = device.prepare(case, plan)
-            device.tally.run(plan, args)
+            if options.device.startswith("cuda"):
+                _, _, args = device.prepare(case, plan)
+                device.tally.run(plan, args)
             device.tally.destroy(plan)
         except (Refused, RuntimeError): # the survey itself says so
             pass
