@@ -253,7 +253,8 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
         return;
     }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = (uint64_t)block * (scans ? tally_vulkan_tile_slots(slot) : tally_vulkan_run_items(slot));
+    cut->tile = (uint64_t)block *
+                (scans ? tally_vulkan_tile_slots(slot) * (16 / c->in_bytes) : tally_vulkan_run_items(slot));
     cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
     cut_chunks(cut, cut->tile, GROUPS);
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));

@@ -26,7 +26,6 @@ record_t append(record_t left, record_t right) {
 }
 
 shared wide shared_heads[BLOCK];
-shared uint head_bits[TILE_SLOTS * BLOCK / 32];
 
 /* The records of the threads before, appended; and of *all* threads. 'runs' are left out. */
 record_t scan_records(record_t own, out record_t all) {
@@ -65,9 +64,7 @@ wide sum_before(wide own, out wide all) {
     return THREAD > 0 ? shared_heads[THREAD - 1] : wide(0);
 }
 
-/* ---- a tile ---- */
-
-const uint TILE = TILE_SLOTS * BLOCK;
+/* ---- heads ---- */
 
 wide element_of(wide logical) {
     return REVERSE ? minus(minus(p.extent, 1u), logical) : logical;
@@ -87,110 +84,213 @@ void places_of(uint tile, bool is_last, out wide from, out wide to) {
     to = REVERSE ? here : is_last ? plus(p_segments, 1u) : next;
 }
 
-/* Loads elements and heads into shared memory. */
-void fill_tile(wide first, wide from, wide to) {
-    barrier(); /* earlier use of the memory */
-    for (uint w = THREAD; w < TILE / 32; w += BLOCK)
-        head_bits[w] = 0;
-    barrier();
-    for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint i = v * BLOCK + THREAD;
-        const wide logical = plus(first, i), at = element_of(logical);
-        if (less(logical, p.extent)) {
-            const uvec2 bits = load_bits(element_at(p.x, at), IN_LOG);
-            tile_slots[i] = acc_of(lift_bits(bits, load_partner(element_at(p.y, at)), at));
-            if (BY_KEYS && begins_run(logical))
-                atomicOr(head_bits[i >> 5], 1u << (i & 31u));
-        } else {
-            tile_slots[i] = identity();
-        }
-    }
+/* A bit for each element of a scan's tile that begins a group, in logical order. */
+shared uint head_bits[TILE_SLOTS * BLOCK * 16 / 32];
+
+/* Of elements [i, i + VECTOR), the first of a vector. */
+uint heads_of(uint i) {
+    return head_bits[i >> 5] >> (i & 31u) & (1u << VECTOR) - 1u;
+}
+void mark_segments(wide first, wide from, wide to) {
     for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
         const wide offset = offset_at(e), local = minus(REVERSE ? minus(p.extent, offset) : offset, first);
-        if (is_below(local, TILE))
+        if (is_below(local, TILE_LENGTH))
             atomicOr(head_bits[local.x >> 5], 1u << (local.x & 31u));
     }
-    barrier();
 }
 
-bool is_head(uint i) {
-    return (head_bits[i >> 5] >> (i & 31u) & 1u) != 0;
-}
+const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
 
-/* Turns each slot into its group's accumulator up to it, with the value before the tile. */
-record_t scan_tile_slots(wide first, record_t before) {
-    const uint begin = THREAD * TILE_SLOTS;
-    record_t own = no_record(), all;
-    uint until_head = TILE_SLOTS;
-    for (uint k = 0; k < TILE_SLOTS; k++) {
-        const uint i = begin + k;
-        if (is_head(i)) {
-            own.head = plus(first, i + 1);
-            own.acc = tile_slots[i];
-            until_head = min(until_head, k);
-        } else {
-            own.acc = combine(own.acc, tile_slots[i]);
+/* The tile's elements from 'first' on are 'count'. A key is compared with the one before it in logical order. */
+void mark_keys(wide first, uint count) {
+    const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
+    uint at = 0;
+    for (; at + step <= count; at += step) {
+        uvec4 keys[KEYS_AHEAD];
+        uvec2 left[KEYS_AHEAD];
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+            const wide logical = plus(first, at + (v * BLOCK + THREAD) * vector);
+            const wide lowest = REVERSE ? minus(minus(p.extent, logical), vector) : logical;
+            const wide before = logical == wide(0) ? logical : minus(logical, 1u);
+            keys[v] = load_vector(plus(p_keys, shifted_up(lowest, log)));
+            left[v] = key_at(before);
         }
-        tile_slots[i] = own.acc;
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+            const uint i = at + (v * BLOCK + THREAD) * vector;
+            uint bits = first == wide(0) && i == 0 ? 1u : 0u;
+            UNROLLED for (uint k = 0; k < vector; k++) {
+                const uvec2 key = pick(keys[v], REVERSE ? vector - 1 - k : k, log);
+                bits |= key != left[v] ? 1u << k : 0;
+                left[v] = key;
+            }
+            if (bits != 0)
+                atomicOr(head_bits[i >> 5], bits << (i & 31u));
+        }
     }
-    const record_t left = append(before, scan_records(own, all));
-    for (uint k = 0; k < until_head; k++)
-        tile_slots[begin + k] = combine(left.acc, tile_slots[begin + k]);
-    all = append(before, all);
+    for (at += THREAD; at < count; at += BLOCK)
+        if (begins_run(plus(first, at)))
+            atomicOr(head_bits[at >> 5], 1u << (at & 31u));
+}
+
+/* ---- the last group of some neighbours ---- */
+
+/* And, if it begins among them, its position in the tile plus 1. */
+struct last_group {
+    acc_t acc;
+    uint head;
+};
+shared uint shared_notes[BLOCK], team_notes[BLOCK / TEAM];
+last_group join(last_group left, last_group right) {
+    return last_group(combine(left.acc, right.acc), left.head);
+}
+last_group of_thread(uint t) {
+    return last_group(shared_slots[t], shared_notes[t] & 0xffffu);
+}
+
+/* Of the threads [begin, end), back to where it begins. */
+last_group last_of_threads(uint begin, uint end) {
+    last_group last = last_group(identity(), 0);
+    for (uint t = end; t > begin && last.head == 0; t--)
+        last = join(of_thread(t - 1), last);
+    return last;
+}
+
+/* That of all threads before, and of *all*. The notes of threads and teams have the counts from bit 16 on. */
+last_group scan_last_groups(last_group own, uint count, out last_group all) {
+    const uint team = THREAD / TEAM;
     barrier();
-    return all;
-}
-
-/* ---- results ---- */
-
-/* The logical position where the group of element i of the tile begins. */
-wide start_of(wide first, uint i, wide head_before) {
-    uint word = i >> 5, bits = head_bits[word] & (~0u >> (31u - (i & 31u)));
-    while (bits == 0 && word > 0)
-        bits = head_bits[--word];
-    return bits != 0 ? plus(first, 32 * word + findMSB(bits)) : minus(head_before, 1u);
-}
-void give_scan(wide first, record_t before, wide first_inside, wide end_inside) {
-    for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint i = v * BLOCK + THREAD;
-        const wide logical = plus(first, i), at = element_of(logical);
-        if (!less(logical, p.extent) || less(at, first_inside) || !less(at, end_inside))
-            continue;
-        acc_t acc = tile_slots[i];
-        if (!INCLUSIVE)
-            acc = is_head(i) ? identity() : i > 0 ? tile_slots[i - 1] : before.acc;
-        if (given(p.initial))
-            acc = combine(base_of(wide(0)), acc);
-        const wide start = start_of(first, i, before.head);
-        store_result(p.out_at, at, lower(acc, plus(minus(logical, start), INCLUSIVE ? 1u : 0u), start));
+    shared_slots[THREAD] = own.acc;
+    shared_notes[THREAD] = own.head | count << 16;
+    barrier();
+    if (THREAD < BLOCK / TEAM) {
+        const last_group last = last_of_threads(THREAD * TEAM, THREAD * TEAM + TEAM);
+        uint sum = 0;
+        UNROLLED for (uint k = 0; k < TEAM; k++)
+            sum += shared_notes[THREAD * TEAM + k] >> 16;
+        team_slots[THREAD] = last.acc;
+        team_notes[THREAD] = last.head | sum << 16;
     }
+    barrier();
+    last_group ahead = last_of_threads(team * TEAM, THREAD);
+    for (uint k = team; k > 0 && ahead.head == 0; k--)
+        ahead = join(last_group(team_slots[k - 1], team_notes[k - 1] & 0xffffu), ahead);
+    all = last_group(identity(), 0);
+    for (uint k = BLOCK / TEAM; k > 0 && all.head == 0; k--)
+        all = join(last_group(team_slots[k - 1], team_notes[k - 1] & 0xffffu), all);
+    return ahead;
+}
+
+/* ---- a tile of a scan ---- */
+
+/* What the kernels of this file and of runs.comp note of a tile's slots. */
+shared uint tile_notes[TILE_SLOTS * BLOCK];
+
+/* Turns the slots of the tile's vectors, each the accumulator of its last group, into those before each vector, with
+ * that before the tile; and notes where that group begins in the tile, plus 1. Returns the one after the tile. */
+record_t scan_slots(wide first, record_t before) {
+    last_group own = last_group(identity(), 0), all;
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+        const uint slot = THREAD * TILE_SLOTS + v, heads = heads_of(slot * VECTOR);
+        const last_group last = last_group(tile_slots[spread(slot)], heads == 0 ? 0 : slot * VECTOR + findMSB(heads) + 1);
+        own = last.head != 0 ? last : join(own, last);
+    }
+    last_group run = scan_last_groups(own, 0, all);
+    if (run.head == 0)
+        run.acc = combine(before.acc, run.acc);
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+        const uint slot = THREAD * TILE_SLOTS + v, heads = heads_of(slot * VECTOR);
+        const last_group last = last_group(tile_slots[spread(slot)], heads == 0 ? 0 : slot * VECTOR + findMSB(heads) + 1);
+        tile_slots[spread(slot)] = run.acc;
+        tile_notes[slot] = run.head;
+        run = last.head != 0 ? last : join(run, last);
+    }
+    return all.head != 0 ? record_t(all.acc, plus(first, all.head), wide(0))
+                         : record_t(combine(before.acc, all.acc), before.head, wide(0));
+}
+
+/* The tile's heads are marked. */
+record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before) {
+    const wide first = plus(t.before, t.first);
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+        const uint place = (v * BLOCK + THREAD) * VECTOR, logical = t.first + place;
+        const uint heads = heads_of(place), count = elements_there(t, logical);
+        acc_t sum = identity();
+        UNROLLED for (uint k = 0; k < VECTOR; k++)
+            if (k < count) {
+                const acc_t own = scan_lift(t, in_tile.x[v], in_tile.y[v], k, logical + k);
+                sum = (heads >> k & 1u) != 0 ? own : combine(sum, own);
+            }
+        tile_slots[spread(v * BLOCK + THREAD)] = sum;
+    }
+    barrier();
+    const record_t after = scan_slots(first, before);
+    barrier();
+    const acc_t base = base_of(wide(0));
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+        const uint slot = v * BLOCK + THREAD, head = tile_notes[slot];
+        const wide start = minus(head != 0 ? plus(first, head) : before.head, 1u);
+        acc_t run = tile_slots[spread(slot)];
+        if (has_base())
+            run = combine(base, run);
+        scan_vector(t, in_tile.x[v], in_tile.y[v], t.first + slot * VECTOR, run, heads_of(slot * VECTOR), start, base);
+    }
+    return after;
 }
 
 /* ---- passes ---- */
 
-/* Goes over the tiles of a chunk and writes results if 'gives'. */
-record_t pass_over(uint chunk, record_t before, bool gives) {
-    uint length;
-    const wide begin = begin_of_chunk(chunk, p.extent, length);
-    const bool by_segments = !BY_KEYS;
-    const wide first_inside = by_segments ? offset_at(wide(0)) : wide(0);
-    const wide end_inside = by_segments ? offset_at(p_segments) : p.extent;
-    /* one tile at least: an empty input may have segments */
-    for (uint at = 0; at < max(length, 1u); at += TILE) {
-        const wide first = plus(begin, at);
-        wide from = wide(0), to = wide(0);
-        if (by_segments)
-            places_of(chunk * (p.chunk / TILE) + at / TILE, !less(plus(first, TILE), p.extent), from, to);
-        fill_tile(first, from, to);
-        const record_t after = scan_tile_slots(first, before);
-        if (gives)
-            give_scan(first, before, first_inside, end_inside);
-        before = after;
+/* A chunk's elements as those of a row, and which of them are in any segment. */
+scan_tile chunk_of_groups(uint chunk) {
+    scan_tile t;
+    t.before = begin_of_chunk(chunk, p.extent, t.count);
+    t.number = REVERSE ? minus(minus(p.extent, t.before), t.count) : t.before;
+    t.x = element_at(p.x, t.number);
+    t.y = element_at(p.y, t.number);
+    t.out_at = plus(p.out_at, shifted_up(times(t.number, PER_RESULT), OUT_LOG));
+    t.first = t.from = 0;
+    t.to = t.count;
+    if (!BY_KEYS) {
+        const wide low = offset_at(wide(0)), high = offset_at(p_segments);
+        const wide from = REVERSE ? minus(p.extent, high) : low, to = REVERSE ? minus(p.extent, low) : high;
+        t.from = less(from, t.before) ? 0 : at_most(minus(from, t.before), t.count);
+        t.to = less(to, t.before) ? 0 : at_most(minus(to, t.before), t.count);
     }
-    return before;
+    return t;
 }
 
-const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
+/* The next tile is loaded while one is scanned. An empty input may have segments, but no results. */
+void scan_chunk(uint chunk) {
+    scan_tile t = chunk_of_groups(chunk);
+    record_t run = no_record();
+    if (given(p.slots))
+        run = read_record(chunk);
+    tile_vectors next;
+    if (t.count > 0)
+        load_tile(t, next);
+    while (t.first < t.count) {
+        const wide first = plus(t.before, t.first);
+        const tile_vectors now = next;
+        scan_tile after = t;
+        after.first += TILE_LENGTH;
+        barrier(); /* earlier use of the memory */
+        for (uint w = THREAD; w < TILE_LENGTH / 32; w += BLOCK)
+            head_bits[w] = 0;
+        barrier();
+        if (BY_KEYS) {
+            mark_keys(first, min(t.count - t.first, TILE_LENGTH));
+        } else {
+            wide from, to;
+            places_of(chunk * (p.chunk / TILE_LENGTH) + t.first / TILE_LENGTH, !less(plus(first, TILE_LENGTH), p.extent),
+                      from, to);
+            mark_segments(first, from, to);
+        }
+        if (after.first < t.count)
+            load_tile(after, next);
+        barrier();
+        run = scan_groups_of_tile(t, now, run);
+        t = after;
+    }
+}
 
 /* The position where the last run of keys in a chunk begins, plus 1, or 0; and the number of runs that begin. All
  * threads call this. */
@@ -243,28 +343,59 @@ wide last_run(wide first, uint length, out wide runs) {
     return shared_heads[0];
 }
 
+/* The same without the number, from the end of the chunk back to that position. */
+shared uint last_head;
+wide last_run_only(wide first, uint length) {
+    uint head = 0;
+    for (uint end = length; end > 0 && head == 0; end -= min(end, KEYS_AHEAD * BLOCK)) {
+        barrier();
+        last_head = 0;
+        barrier();
+        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+            const uint back = v * BLOCK + THREAD;
+            if (back < end && begins_run(plus(first, end - 1 - back)))
+                atomicMax(last_head, end - back);
+        }
+        barrier();
+        head = last_head;
+    }
+    return head != 0 ? plus(first, head) : wide(0);
+}
+
+/* The same of segments, of a chunk that another follows. */
+wide last_segment(uint chunk, wide first) {
+    const uint tiles = p.chunk / (IS_SCAN ? TILE_LENGTH : ITEMS * BLOCK); /* of a chunk */
+    const wide next = load_wide(p_places, (chunk + 1) * tiles); /* of the offsets, the first that lies behind */
+    if (REVERSE ? less(p_segments, next) : next == wide(0))
+        return wide(0);
+    const wide offset = offset_at(REVERSE ? next : minus(next, 1u)), at = REVERSE ? minus(p.extent, offset) : offset;
+    return less(at, first) ? wide(0) : plus(at, 1u);
+}
+
 /* The whole workgroup folds elements in order; its first thread receives the result. */
 acc_t fold_neighbours(wide first, uint length) {
 #if COMMUTES
     return fold_together(first, length);
 #else
-    return fold_block(fold_rows(stretch_of(first, length, first), THREAD, BLOCK), 1, BLOCK);
+    return fold_block(fold_stretch(stretch_of(first, length, first), THREAD, BLOCK), 1, BLOCK);
 #endif
 }
 
-/* Only the elements after the last head of a chunk matter. */
+/* Only the elements after the last head of a chunk matter, and of the last chunk none does. */
 record_t fold_after_last_head(uint chunk) {
     uint length;
     const wide first = begin_of_chunk(chunk, p.extent, length), end = plus(first, length);
     wide head = wide(0), runs = wide(0);
-    if (BY_KEYS) {
+    if (BY_KEYS && !IS_SCAN)
         head = last_run(first, length, runs);
-    } else {
-        const wide next = search(end, false), offset = next != wide(0) ? offset_at(minus(next, 1u)) : wide(0);
-        head = next != wide(0) && !less(offset, first) ? plus(offset, 1u) : wide(0);
-    }
+    if (chunk + 1 == p.chunks)
+        return record_t(identity(), head, runs);
+    if (BY_KEYS && IS_SCAN)
+        head = last_run_only(first, length);
+    if (!BY_KEYS)
+        head = last_segment(chunk, first);
     const wide begin = head != wide(0) ? minus(head, 1u) : first;
-    return record_t(fold_neighbours(begin, end.x - begin.x), head, runs);
+    return record_t(fold_neighbours(REVERSE ? minus(p.extent, end) : begin, minus(end, begin).x), head, runs);
 }
 
 void fold_groups() {
@@ -272,7 +403,7 @@ void fold_groups() {
     if (CONTROL.refused != 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        const record_t sum = REVERSE ? pass_over(chunk, no_record(), false) : fold_after_last_head(chunk);
+        const record_t sum = fold_after_last_head(chunk);
         if (THREAD == 0)
             write_record(chunk, sum);
     }
@@ -308,5 +439,5 @@ void give_groups() {
     if (CONTROL.refused != 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count())
-        pass_over(chunk, given(p.slots) ? read_record(chunk) : no_record(), true);
+        scan_chunk(chunk);
 }

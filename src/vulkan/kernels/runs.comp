@@ -5,56 +5,17 @@
  * the tile comes from the tile before or, where a chunk begins, from the spine of groups.comp. */
 const uint RUN_TILE = ITEMS * BLOCK, STAGED = TILE_SLOTS * BLOCK;
 
-shared uint shared_notes[BLOCK], team_notes[BLOCK / TEAM];
 shared uint thread_heads[BLOCK];  /* of the threads before */
 shared uint run_heads[RUN_TILE / 32];
 /* The position in the tile where a group ends; from bit 16 on, the position where it began, plus 1; 0: before the tile.
  */
-shared uint staged_ends[STAGED];
-
-/* The last group of some neighbours and, if it begins among them, its position in the tile plus 1. */
-struct last_group {
-    acc_t acc;
-    uint head;
-};
-last_group join(last_group left, last_group right) {
-    return last_group(combine(left.acc, right.acc), left.head);
-}
-last_group of_thread(uint t) {
-    return last_group(shared_slots[t], shared_notes[t] & 0xffffu);
-}
-
-/* The last group of the threads [begin, end), back to where it begins. */
-last_group last_of_threads(uint begin, uint end) {
-    last_group last = last_group(identity(), 0);
-    for (uint t = end; t > begin && last.head == 0; t--)
-        last = join(of_thread(t - 1), last);
-    return last;
-}
+#define STAGED_END(slot) tile_notes[slot]
 
 /* Turns each thread's own record into that of all threads before, and counts the heads there; and the same of *all*
  * threads. */
 last_group scan_threads_groups(last_group own, uint heads, out uint heads_ahead, out last_group all, out uint all_heads) {
     const uint team = THREAD / TEAM;
-    barrier();
-    shared_slots[THREAD] = own.acc;
-    shared_notes[THREAD] = own.head | heads << 16;
-    barrier();
-    if (THREAD < BLOCK / TEAM) {
-        const last_group last = last_of_threads(THREAD * TEAM, THREAD * TEAM + TEAM);
-        uint sum = 0;
-        UNROLLED for (uint k = 0; k < TEAM; k++)
-            sum += shared_notes[THREAD * TEAM + k] >> 16;
-        team_slots[THREAD] = last.acc;
-        team_notes[THREAD] = last.head | sum << 16;
-    }
-    barrier();
-    last_group ahead = last_of_threads(team * TEAM, THREAD);
-    for (uint k = team; k > 0 && ahead.head == 0; k--)
-        ahead = join(last_group(team_slots[k - 1], team_notes[k - 1] & 0xffffu), ahead);
-    all = last_group(identity(), 0);
-    for (uint k = BLOCK / TEAM; k > 0 && all.head == 0; k--)
-        all = join(last_group(team_slots[k - 1], team_notes[k - 1] & 0xffffu), all);
+    const last_group ahead = scan_last_groups(own, heads, all);
     heads_ahead = all_heads = 0;
     UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
         heads_ahead += k < team ? team_notes[k] >> 16 : 0;
@@ -176,7 +137,7 @@ void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
                 const uint at = THREAD * ITEMS + v * taken + k;
                 if (head < STAGED) {
                     tile_slots[head] = combine(acc, widen(lane));
-                    staged_ends[head] = at | start << 16;
+                    STAGED_END(head) = at | start << 16;
                 }
                 head++;
                 start = at + 1;
@@ -189,7 +150,7 @@ void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
 }
 
 void give_staged_run(wide first, record_t before, uint head, uint slot) {
-    const uint log = log_bytes(INDEX), note = staged_ends[slot];
+    const uint log = log_bytes(INDEX), note = STAGED_END(slot);
     const wide heads = plus(before.runs, head), rank = minus(heads, 1u), end = plus(first, note & 0xffffu);
     const wide start = minus(note >> 16 != 0 ? plus(first, note >> 16) : before.head, 1u);
     if (heads == wide(0))

@@ -4,6 +4,7 @@
 struct scan_tile {
     address x, y, out_at; /* of the chunk's first element in memory */
     uint count;           /* of the chunk */
+    uint from, to;        /* of it: the elements whose results are stored, logical */
     uint first;           /* of the tile in the chunk, logical */
     wide number, before;  /* of the chunk's first element in memory; elements of the row before the chunk, logical */
 };
@@ -42,22 +43,35 @@ acc_t scan_lift(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     const uvec2 partner = TWO_INPUTS ? pick(y, place, IN_LOG) : uvec2(0);
     return acc_of(lift_bits(pick(x, place, IN_LOG), partner, plus(t.number, physical(t, logical))));
 }
-result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical) {
-    return lower(INCLUSIVE ? next : run, plus(t.before, logical + (INCLUSIVE ? 1 : 0)), wide(0));
+/* In a group that begins at 'start'. */
+result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical, wide start) {
+    return lower(INCLUSIVE ? next : run, minus(plus(t.before, logical + (INCLUSIVE ? 1 : 0)), start), start);
 }
 
 /* Bytes of an element's results, and whether those of a vector's elements fill vectors. */
 #define RESULT        (PER_RESULT << OUT_LOG)
 #define FILLS_VECTORS (RESULT * VECTOR >= 16 && !REVERSE)
 
-/* The results of a vector's elements; only the first 'count' exist. */
-void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, uint count, acc_t run) {
-    if (count == VECTOR && FILLS_VECTORS && (t.out_at.x & 15u) == 0) {
-        vectors_at out_at = vectors_at(plus(t.out_at, logical * RESULT));
-        uvec4 words = uvec4(0);
-        UNROLLED for (uint k = 0; k < VECTOR; k++) {
-            const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
-            const result_t r = scan_lower(t, run, next, logical + k);
+/* The elements of a vector from 'logical' on that lie before 'end', as bits. */
+uint bits_before(uint logical, uint end) {
+    return (1u << min(VECTOR, end - min(logical, end))) - 1u;
+}
+
+/* The results of a vector's elements. 'run' is the value before them, in a group that begins at 'start'. 'heads' has a
+ * bit for each element that begins another group, from 'base' on. */
+void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, acc_t run, uint heads, wide start, acc_t base) {
+    const uint stored = bits_before(logical, t.to) & ~bits_before(logical, t.from);
+    const bool in_vectors = stored == (1u << VECTOR) - 1u && FILLS_VECTORS && (t.out_at.x & 15u) == 0;
+    vectors_at out_at = vectors_at(plus(t.out_at, logical * RESULT));
+    uvec4 words = uvec4(0);
+    UNROLLED for (uint k = 0; k < VECTOR; k++) {
+        if ((heads >> k & 1u) != 0) {
+            run = base;
+            start = plus(t.before, logical + k);
+        }
+        const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
+        const result_t r = scan_lower(t, run, next, logical + k, start);
+        if (in_vectors) {
             const uint byte = k * RESULT & 15u;
             gather(words, byte, r.first);
             if (PER_RESULT == 2)
@@ -66,13 +80,9 @@ void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, uint count, acc_t 
                 out_at.vector[k * RESULT >> 4] = words;
                 words = uvec4(0);
             }
-            run = next;
+        } else if ((stored >> k & 1u) != 0) {
+            store_result(t.out_at, wide_of(physical(t, logical + k)), r);
         }
-        return;
-    }
-    for (uint k = 0; k < count; k++) {
-        const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
-        store_result(t.out_at, wide_of(physical(t, logical + k)), scan_lower(t, run, next, logical + k));
         run = next;
     }
 }
@@ -133,8 +143,8 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
     barrier();
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
-        scan_vector(t, in_tile.x[v], in_tile.y[v], logical, elements_there(t, logical),
-                    tile_slots[spread(v * BLOCK + THREAD)]);
+        scan_vector(t, in_tile.x[v], in_tile.y[v], logical, tile_slots[spread(v * BLOCK + THREAD)], 0, wide(0),
+                    identity());
     }
     return combine(before, all);
 }
@@ -147,7 +157,8 @@ scan_tile chunk_of_row(uint chunk, uint row, wide extent) {
     t.x = element_at(p.x, first);
     t.y = element_at(p.y, first);
     t.out_at = plus(p.out_at, shifted_up(times(first, PER_RESULT), OUT_LOG));
-    t.first = 0;
+    t.first = t.from = 0;
+    t.to = t.count;
     t.number = plus(p.before, lowest);
     t.before = plus(p.before, begin);
     return t;
