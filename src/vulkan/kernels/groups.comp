@@ -226,13 +226,15 @@ record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before)
     const record_t after = scan_slots(first, before);
     barrier();
     const acc_t base = base_of(wide(0));
+    const bool exchanging = exchanges(t);
+    uvec4 left_vector = uvec4(0);
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint slot = v * BLOCK + THREAD, head = tile_notes[slot];
         const wide start = minus(head != 0 ? plus(first, head) : before.head, 1u);
         acc_t run = tile_slots[spread(slot)];
         if (has_base())
             run = combine(base, run);
-        scan_vector(t, in_tile.x[v], in_tile.y[v], t.first + slot * VECTOR, run, heads_of(slot * VECTOR), start, base);
+        scan_vector(t, v, in_tile.x[v], in_tile.y[v], run, heads_of(slot * VECTOR), start, base, exchanging, left_vector);
     }
     return after;
 }
@@ -249,6 +251,8 @@ scan_tile chunk_of_groups(uint chunk) {
     t.out_at = plus(p.out_at, shifted_up(times(t.number, PER_RESULT), OUT_LOG));
     t.first = t.from = 0;
     t.to = t.count;
+    t.ahead = at_most(t.number, VECTOR);
+    t.behind = at_most(minus(minus(p.extent, t.number), t.count), VECTOR);
     if (!BY_KEYS) {
         const wide low = offset_at(wide(0)), high = offset_at(p_segments);
         const wide from = REVERSE ? minus(p.extent, high) : low, to = REVERSE ? minus(p.extent, low) : high;

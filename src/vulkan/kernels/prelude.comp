@@ -130,6 +130,25 @@ uvec4 load_vector(address at) {
     return (at.x & 15u) == 0 ? vectors_at(at).vector[0] : load_shifted(at);
 }
 
+/* Of two vectors that follow each other, the 16 bytes from 'byte' on. */
+uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
+    if ((byte & 8u) != 0) {
+        low = uvec4(low.zw, high.xy);
+        high.xy = high.zw;
+    }
+    if ((byte & 4u) != 0) {
+        low = uvec4(low.yzw, high.x);
+        high.x = high.y;
+    }
+    const uint shift = 8u * (byte & 3u), back = 31u - shift;
+    return low >> shift | uvec4(low.yzw, high.x) << 1 << back;
+}
+/* From any address in an array, 16 bytes before its end and not in its first 16, of two aligned vectors. */
+uvec4 load_straddling(address at) {
+    vectors_at from = vectors_at(address(at.x & ~15u, at.y));
+    return straddling(from.vector[0], from.vector[1], at.x & 15u);
+}
+
 /* The first 'count' of UNROLL vectors that lie 'apart' from each other. How they are aligned is asked once. */
 void load_vectors(address at, uint apart, uint count, out uvec4 x[UNROLL]) {
     if ((at.x & 15u) == 0) {
@@ -181,6 +200,13 @@ void store_vector(address at, uvec4 vector) {
         store_bits(at, 3, vector.xy);
         store_bits(plus(at, 8), 3, vector.zw);
     }
+}
+
+/* The first 'count' bytes of a vector. */
+void store_bytes(address at, uvec4 vector, uint count) {
+    UNROLLED for (uint w = 0; w < 4; w++)
+        if (4 * w < count)
+            merge_bytes(plus(at, 4 * w), count - 4 * w >= 4 ? ~0u : (1u << 8u * (count - 4 * w)) - 1u, vector[w]);
 }
 
 /* Inserts an element's result into a vector, at 'byte' of 16. */

@@ -160,9 +160,14 @@ void scan_once() {
         uint next = tiles;
         if (now < tiles) {
             const address from = element_at(p.x, begin_of_tile(now));
-            UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
-                x[v] = ANYWHERE ? load_vector(plus(from, 16 * PLACE_OF_VECTOR(v)))
-                                : vectors_at(from).vector[PLACE_OF_VECTOR(v)];
+            if (ANYWHERE && (now == 0 || now == tiles - 1)) {
+                UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
+                    x[v] = load_vector(plus(from, 16 * PLACE_OF_VECTOR(v)));
+            } else {
+                UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
+                    x[v] = ANYWHERE ? load_straddling(plus(from, 16 * PLACE_OF_VECTOR(v)))
+                                    : vectors_at(from).vector[PLACE_OF_VECTOR(v)];
+            }
             barrier(); /* earlier use of the memory */
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
                 acc_t sum = LIFTED(x[v], 0u);
@@ -219,9 +224,11 @@ void scan_once() {
             }
             const wide begin = begin_of_tile(last), number = plus(p.before, times(last, ONCE_LENGTH));
             const address to = plus(p.out_at, shifted_up(begin, OUT_LOG));
+            const bool exchanging = ANYWHERE && !REVERSE && (to.x & 15u) != 0;
+            uvec4 left_vector = uvec4(0);
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++) {
                 acc_t run = combine(before, before_vector[v]);
-                uvec4 words = uvec4(0);
+                uvec4 words = uvec4(0), first_words, words_before;
                 UNROLLED for (uint k = 0; k < VECTOR; k++) {
                     const acc_t following = combine(run, LIFTED(last_x[v], k));
                     const uint logical = (v * BLOCK + THREAD) * VECTOR + k + (INCLUSIVE ? 1 : 0);
@@ -235,14 +242,24 @@ void scan_once() {
                     }
                     if ((k + 1 << OUT_LOG & 15u) == 0) {
                         const uint place = PLACE_OF_VECTOR(v) * (VECTOR << OUT_LOG >> 4) + (byte >> 4);
-                        if (ANYWHERE)
-                            store_vector(plus(to, 16 * place), words);
-                        else
+                        const address here = plus(to, 16 * place);
+                        if (!ANYWHERE)
                             vectors_at(to).vector[place] = words;
+                        else if (!exchanging)
+                            store_vector(here, words);
+                        else if (k << OUT_LOG < 16)
+                            first_words = words;
+                        else
+                            vectors_at(address(here.x & ~15u, here.y)).vector[0] =
+                                straddling(words_before, words, 16 - (here.x & 15u));
+                        words_before = words;
                         words = uvec4(0);
                     }
                     run = following;
                 }
+                if (exchanging)
+                    exchange(plus(to, (v * BLOCK + THREAD) * (VECTOR << OUT_LOG)), v, TILE_VECTORS, first_words, words_before,
+                             left_vector);
             }
             if (last == tiles - 1 && given(p.total) && THREAD == 0) { /* nothing has been added up since */
                 acc_t sum = row_sums[0];

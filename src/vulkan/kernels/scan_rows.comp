@@ -7,6 +7,7 @@ struct scan_tile {
     uint from, to;        /* of it: the elements whose results are stored, logical */
     uint first;           /* of the tile in the chunk, logical */
     wide number, before;  /* of the chunk's first element in memory; elements of the row before the chunk, logical */
+    uint ahead, behind;   /* elements of the array before and after the chunk, or VECTOR */
 };
 
 #define VECTOR      (16u >> IN_LOG)
@@ -50,20 +51,49 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical, wide start
 
 /* Bytes of an element's results, and whether those of a vector's elements fill vectors. */
 #define RESULT        (PER_RESULT << OUT_LOG)
-#define FILLS_VECTORS (RESULT * VECTOR >= 16 && !REVERSE)
+#define FILLS_VECTORS (RESULT * VECTOR >= 16)
 
 /* The elements of a vector from 'logical' on that lie before 'end', as bits. */
 uint bits_before(uint logical, uint end) {
     return (1u << min(VECTOR, end - min(logical, end))) - 1u;
 }
 
-/* The results of a vector's elements. 'run' is the value before them, in a group that begins at 'start'. 'heads' has a
- * bit for each element that begins another group, from 'base' on. */
-void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, acc_t run, uint heads, wide start, acc_t base) {
+/* Whether the results of a whole tile lie across vectors. Its threads then exchange the last vectors of their results,
+ * and store aligned ones. */
+bool exchanges(scan_tile t) {
+    return FILLS_VECTORS && !REVERSE && (t.out_at.x & 15u) != 0 && t.first >= t.from &&
+           t.first + TILE_LENGTH <= t.to;
+}
+shared uvec4 exchanged[BLOCK];
+
+/* The first and the last vector of the results of a thread's vector v, of 'count' of the tile. The first one goes to
+ * 'at'. 'left' is the last one before the first thread's. */
+void exchange(address at, uint v, uint count, uvec4 first, uvec4 last, inout uvec4 left) {
+    const uint byte = at.x & 15u;
+    const address end = plus(at, RESULT * VECTOR - 16);
+    barrier(); /* earlier use of the memory */
+    exchanged[THREAD] = last;
+    barrier();
+    if (THREAD > 0)
+        left = exchanged[THREAD - 1];
+    if (THREAD + v > 0)
+        vectors_at(address(at.x & ~15u, at.y)).vector[0] = straddling(left, first, 16 - byte);
+    else
+        store_bytes(at, first, 16 - byte);
+    if (THREAD == BLOCK - 1 && v == count - 1)
+        store_bytes(plus(end, 16 - byte), straddling(last, last, 16 - byte), byte);
+    left = exchanged[BLOCK - 1];
+}
+
+/* The results of the elements of a thread's vector v. 'run' is the value before them, in a group that begins at 'start'.
+ * 'heads' has a bit for each element that begins another group, from 'base' on. */
+void scan_vector(scan_tile t, uint v, uvec4 x, uvec4 y, acc_t run, uint heads, wide start, acc_t base,
+                 bool exchanging, inout uvec4 left) {
+    const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
     const uint stored = bits_before(logical, t.to) & ~bits_before(logical, t.from);
-    const bool in_vectors = stored == (1u << VECTOR) - 1u && FILLS_VECTORS && (t.out_at.x & 15u) == 0;
-    vectors_at out_at = vectors_at(plus(t.out_at, logical * RESULT));
-    uvec4 words = uvec4(0);
+    const bool is_whole = stored == (1u << VECTOR) - 1u;
+    const address out_at = plus(t.out_at, physical(t, logical + (REVERSE ? VECTOR - 1 : 0)) * RESULT);
+    uvec4 words = uvec4(0), first, before;
     UNROLLED for (uint k = 0; k < VECTOR; k++) {
         if ((heads >> k & 1u) != 0) {
             run = base;
@@ -71,20 +101,31 @@ void scan_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, acc_t run, uint he
         }
         const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
         const result_t r = scan_lower(t, run, next, logical + k, start);
-        if (in_vectors) {
-            const uint byte = k * RESULT & 15u;
-            gather(words, byte, r.first);
-            if (PER_RESULT == 2)
-                gather(words, byte + (1u << OUT_LOG), r.second);
-            if (byte + RESULT == 16) {
-                out_at.vector[k * RESULT >> 4] = words;
-                words = uvec4(0);
-            }
-        } else if ((stored >> k & 1u) != 0) {
+        const uint place = (REVERSE ? VECTOR - 1 - k : k) * RESULT, byte = place & 15u;
+        gather(words, byte, r.first);
+        if (PER_RESULT == 2)
+            gather(words, byte + (1u << OUT_LOG), r.second);
+        if (!is_whole && (stored >> k & 1u) != 0)
             store_result(t.out_at, wide_of(physical(t, logical + k)), r);
+        if (FILLS_VECTORS && (REVERSE ? byte == 0 : byte + RESULT == 16)) {
+            const address to = plus(out_at, place & ~15u);
+            if (exchanging) {
+                if (k * RESULT < 16)
+                    first = words;
+                else
+                    vectors_at(address(to.x & ~15u, to.y)).vector[0] = straddling(before, words, 16 - (to.x & 15u));
+                before = words;
+            } else if (is_whole) {
+                store_vector(to, words);
+            }
+            words = uvec4(0);
         }
         run = next;
     }
+    if (exchanging)
+        exchange(out_at, v, TILE_SLOTS, first, before, left);
+    else if (is_whole && !FILLS_VECTORS)
+        store_bytes(out_at, words, RESULT * VECTOR);
 }
 
 /* A thread's vectors of a tile. */
@@ -101,15 +142,29 @@ uint vector_in_memory(uint v) {
     return REVERSE ? TILE_SLOTS * BLOCK - 1 - i : i;
 }
 
+/* Vectors at any address of a tile that is not at an end of the array. */
+void load_straddling_tile(address at, out uvec4 vectors[TILE_SLOTS]) {
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
+        vectors[v] = load_straddling(plus(at, 16 * vector_in_memory(v)));
+}
+
 /* The condition of all of a workgroup's loads is tested once, because nothing must come between them. */
 void load_tile(scan_tile t, out tile_vectors in_tile) {
     const address x = whole_tile(t, t.x), y = whole_tile(t, t.y);
-    if (t.count - t.first >= TILE_LENGTH && (x.x & 15u) == 0 && (!TWO_INPUTS || (y.x & 15u) == 0)) {
+    const bool is_whole = t.count - t.first >= TILE_LENGTH;
+    if (is_whole && (x.x & 15u) == 0 && (!TWO_INPUTS || (y.x & 15u) == 0)) {
         UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
             in_tile.x[v] = vectors_at(x).vector[vector_in_memory(v)];
             if (TWO_INPUTS)
                 in_tile.y[v] = vectors_at(y).vector[vector_in_memory(v)];
         }
+        return;
+    }
+    const uint before = t.first, after = t.count - min(t.count, t.first + TILE_LENGTH);
+    if (is_whole && (REVERSE ? after : before) + t.ahead >= VECTOR && (REVERSE ? before : after) + t.behind >= VECTOR) {
+        load_straddling_tile(x, in_tile.x);
+        if (TWO_INPUTS)
+            load_straddling_tile(y, in_tile.y);
         return;
     }
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
@@ -141,11 +196,11 @@ acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
         run = combine(run, own);
     }
     barrier();
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
-        scan_vector(t, in_tile.x[v], in_tile.y[v], logical, tile_slots[spread(v * BLOCK + THREAD)], 0, wide(0),
-                    identity());
-    }
+    const bool exchanging = exchanges(t);
+    uvec4 left = uvec4(0);
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
+        scan_vector(t, v, in_tile.x[v], in_tile.y[v], tile_slots[spread(v * BLOCK + THREAD)], 0, wide(0), identity(),
+                    exchanging, left);
     return combine(before, all);
 }
 
@@ -159,6 +214,8 @@ scan_tile chunk_of_row(uint chunk, uint row, wide extent) {
     t.out_at = plus(p.out_at, shifted_up(times(first, PER_RESULT), OUT_LOG));
     t.first = t.from = 0;
     t.to = t.count;
+    t.ahead = at_most(first, VECTOR);
+    t.behind = at_most(minus(minus(times(p.columns, p.extent), first), t.count), VECTOR);
     t.number = plus(p.before, lowest);
     t.before = plus(p.before, begin);
     return t;
