@@ -37,9 +37,11 @@ static const uint64_t MOST_GROUPS = UINT64_C(1) << 31; /* that kernels count in 
 
 uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_slot slot) {
     enum { BESIDES = 1024, LEAST = 32 /* a word of head bits */ };
-    const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1, tile = tally_vulkan_tile_slots(slot);
-    const unsigned spread = slot.bytes * (1 + tile) / 32 + 1;
-    const unsigned a_thread = slot.bytes * (1 + tile) + spread + (unsigned)sizeof(uint32_t) * (3 + tile) + of_team;
+    const unsigned tile = tally_vulkan_tile_slots(slot), slots = slot.bytes * (1 + tile), spread = slots / 32 + 1;
+    const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1;
+    const unsigned notes = (unsigned)sizeof(uint32_t) * (1 + tile), heads = 2 * tile;
+    const unsigned results = (unsigned)most(16, sizeof(uint32_t) * tile); /* exchanged or staged */
+    const unsigned a_thread = slots + spread + of_team + notes + heads + results;
     uint32_t block = device->block;
     while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
         block /= 2;
@@ -253,8 +255,7 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
         return;
     }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = (uint64_t)block *
-                (scans ? tally_vulkan_tile_slots(slot) * (16 / c->in_bytes) : tally_vulkan_run_items(slot));
+    cut->tile = (uint64_t)block * tally_vulkan_tile_slots(slot) * (16 / c->in_bytes);
     cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
     cut_chunks(cut, cut->tile, GROUPS);
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));

@@ -65,12 +65,8 @@ typedef struct tally_vulkan_slot {
 } tally_vulkan_slot;
 tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
-/* Accumulators of a tile in shared memory, a thread: of a vector of 16 bytes each in scan_rows.comp, of an element in
- * groups.comp. */
+/* Accumulators of a tile in shared memory, a thread: each of a vector of 16 bytes. */
 unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
-
-/* Neighbouring elements that a thread of runs.comp takes. */
-unsigned tally_vulkan_run_items(tally_vulkan_slot slot);
 
 /* Whether a module has scan_once.comp: accumulators are one number of 4 or 8 bytes, elements come from one array. */
 bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);

@@ -180,48 +180,79 @@ last_group scan_last_groups(last_group own, uint count, out last_group all) {
     return ahead;
 }
 
-/* ---- a tile of a scan ---- */
+/* The same of their heads: those ahead, and *all*, after scan_last_groups. */
+uint heads_ahead(out uint all) {
+    const uint team = THREAD / TEAM;
+    uint ahead = 0;
+    all = 0;
+    UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
+        ahead += k < team ? team_notes[k] >> 16 : 0;
+        all += team_notes[k] >> 16;
+    }
+    UNROLLED for (uint k = 0; k < TEAM; k++)
+        ahead += k < THREAD % TEAM ? shared_notes[team * TEAM + k] >> 16 : 0;
+    return ahead;
+}
 
-/* What the kernels of this file and of runs.comp note of a tile's slots. */
+/* ---- a tile ---- */
+
+/* Of a vector: from bit 16 on, how many heads of the tile come before it. Below, where the group before it begins in the
+ * tile, plus 1; 0: before the tile. */
 shared uint tile_notes[TILE_SLOTS * BLOCK];
 
-/* Turns the slots of the tile's vectors, each the accumulator of its last group, into those before each vector, with
- * that before the tile; and notes where that group begins in the tile, plus 1. Returns the one after the tile. */
+/* The slot of a vector receives its last group's accumulator. */
+void sum_vectors(scan_tile t, tile_vectors in_tile) {
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+        const uint place = (v * BLOCK + THREAD) * VECTOR, logical = t.first + place;
+        const uint heads = heads_of(place), count = elements_there(t, logical);
+        lane_t lane = lane_identity();
+        UNROLLED for (uint k = 0; k < VECTOR; k++)
+            if (k < count) {
+                const lifted_t item = scan_lift_item(t, in_tile.x[v], in_tile.y[v], k, logical + k);
+                lane = (heads >> k & 1u) != 0 ? lane_of(item) : added(lane, item);
+            }
+        tile_slots[spread(v * BLOCK + THREAD)] = widen(lane);
+    }
+}
+
+/* The last group of a slot's vector. */
+last_group of_slot(uint slot, uint heads) {
+    return last_group(tile_slots[spread(slot)], heads == 0 ? 0 : slot * VECTOR + findMSB(heads) + 1);
+}
+
+/* Turns the slots into the accumulators before each vector, with that before the tile, and takes the notes. Returns the
+ * record after the tile. */
 record_t scan_slots(wide first, record_t before) {
     last_group own = last_group(identity(), 0), all;
+    uint count = 0;
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint slot = THREAD * TILE_SLOTS + v, heads = heads_of(slot * VECTOR);
-        const last_group last = last_group(tile_slots[spread(slot)], heads == 0 ? 0 : slot * VECTOR + findMSB(heads) + 1);
+        const last_group last = of_slot(slot, heads);
         own = last.head != 0 ? last : join(own, last);
+        count += bitCount(heads);
     }
-    last_group run = scan_last_groups(own, 0, all);
+    last_group run = scan_last_groups(own, count, all);
+    uint all_heads = 0;
+    count = IS_SCAN ? 0 : heads_ahead(all_heads);
     if (run.head == 0)
         run.acc = combine(before.acc, run.acc);
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
         const uint slot = THREAD * TILE_SLOTS + v, heads = heads_of(slot * VECTOR);
-        const last_group last = last_group(tile_slots[spread(slot)], heads == 0 ? 0 : slot * VECTOR + findMSB(heads) + 1);
+        const last_group last = of_slot(slot, heads);
         tile_slots[spread(slot)] = run.acc;
-        tile_notes[slot] = run.head;
+        tile_notes[slot] = run.head | count << 16;
         run = last.head != 0 ? last : join(run, last);
+        count += bitCount(heads);
     }
-    return all.head != 0 ? record_t(all.acc, plus(first, all.head), wide(0))
-                         : record_t(combine(before.acc, all.acc), before.head, wide(0));
+    const wide runs = plus(before.runs, all_heads);
+    return all.head != 0 ? record_t(all.acc, plus(first, all.head), runs)
+                         : record_t(combine(before.acc, all.acc), before.head, runs);
 }
 
 /* The tile's heads are marked. */
 record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before) {
     const wide first = plus(t.before, t.first);
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint place = (v * BLOCK + THREAD) * VECTOR, logical = t.first + place;
-        const uint heads = heads_of(place), count = elements_there(t, logical);
-        acc_t sum = identity();
-        UNROLLED for (uint k = 0; k < VECTOR; k++)
-            if (k < count) {
-                const acc_t own = scan_lift(t, in_tile.x[v], in_tile.y[v], k, logical + k);
-                sum = (heads >> k & 1u) != 0 ? own : combine(sum, own);
-            }
-        tile_slots[spread(v * BLOCK + THREAD)] = sum;
-    }
+    sum_vectors(t, in_tile);
     barrier();
     const record_t after = scan_slots(first, before);
     barrier();
@@ -229,7 +260,7 @@ record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before)
     const bool exchanging = exchanges(t);
     uvec4 left_vector = uvec4(0);
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint slot = v * BLOCK + THREAD, head = tile_notes[slot];
+        const uint slot = v * BLOCK + THREAD, head = tile_notes[slot] & 0xffffu;
         const wide start = minus(head != 0 ? plus(first, head) : before.head, 1u);
         acc_t run = tile_slots[spread(slot)];
         if (has_base())
@@ -253,13 +284,34 @@ scan_tile chunk_of_groups(uint chunk) {
     t.to = t.count;
     t.ahead = at_most(t.number, VECTOR);
     t.behind = at_most(minus(minus(p.extent, t.number), t.count), VECTOR);
-    if (!BY_KEYS) {
+    if (IS_SCAN && !BY_KEYS) {
         const wide low = offset_at(wide(0)), high = offset_at(p_segments);
         const wide from = REVERSE ? minus(p.extent, high) : low, to = REVERSE ? minus(p.extent, low) : high;
         t.from = less(from, t.before) ? 0 : at_most(minus(from, t.before), t.count);
         t.to = less(to, t.before) ? 0 : at_most(minus(to, t.before), t.count);
     }
     return t;
+}
+
+/* All threads call this, and meet before they look at the marks. Where a chunk has more positions than elements, the end
+ * of the input is marked, too. [from, to) are the offsets that may lie in the tile. */
+void mark_heads(scan_tile t, uint chunk, uint positions, out wide from, out wide to) {
+    const wide first = plus(t.before, t.first);
+    const uint count = min(t.count - t.first, TILE_LENGTH), end = t.count - t.first;
+    from = to = wide(0);
+    barrier(); /* earlier use of the memory */
+    for (uint w = THREAD; w < TILE_LENGTH / 32; w += BLOCK)
+        head_bits[w] = 0;
+    barrier();
+    if (BY_KEYS) {
+        mark_keys(first, count);
+        if (THREAD == 0 && positions > t.count && end < TILE_LENGTH)
+            atomicOr(head_bits[end >> 5], 1u << (end & 31u));
+    } else {
+        const uint tile = chunk * (p.chunk / TILE_LENGTH) + t.first / TILE_LENGTH;
+        places_of(tile, chunk + 1 == p.chunks && t.first + TILE_LENGTH >= positions, from, to);
+        mark_segments(first, from, to);
+    }
 }
 
 /* The next tile is loaded while one is scanned. An empty input may have segments, but no results. */
@@ -269,25 +321,13 @@ void scan_chunk(uint chunk) {
     if (given(p.slots))
         run = read_record(chunk);
     tile_vectors next;
-    if (t.count > 0)
-        load_tile(t, next);
+    load_tile(t, next);
     while (t.first < t.count) {
-        const wide first = plus(t.before, t.first);
         const tile_vectors now = next;
         scan_tile after = t;
+        wide from, to;
         after.first += TILE_LENGTH;
-        barrier(); /* earlier use of the memory */
-        for (uint w = THREAD; w < TILE_LENGTH / 32; w += BLOCK)
-            head_bits[w] = 0;
-        barrier();
-        if (BY_KEYS) {
-            mark_keys(first, min(t.count - t.first, TILE_LENGTH));
-        } else {
-            wide from, to;
-            places_of(chunk * (p.chunk / TILE_LENGTH) + t.first / TILE_LENGTH, !less(plus(first, TILE_LENGTH), p.extent),
-                      from, to);
-            mark_segments(first, from, to);
-        }
+        mark_heads(t, chunk, t.count, from, to);
         if (after.first < t.count)
             load_tile(after, next);
         barrier();
@@ -368,7 +408,7 @@ wide last_run_only(wide first, uint length) {
 
 /* The same of segments, of a chunk that another follows. */
 wide last_segment(uint chunk, wide first) {
-    const uint tiles = p.chunk / (IS_SCAN ? TILE_LENGTH : ITEMS * BLOCK); /* of a chunk */
+    const uint tiles = p.chunk / TILE_LENGTH; /* of a chunk */
     const wide next = load_wide(p_places, (chunk + 1) * tiles); /* of the offsets, the first that lies behind */
     if (REVERSE ? less(p_segments, next) : next == wide(0))
         return wide(0);

@@ -39,10 +39,13 @@ uvec4 scan_load(scan_tile t, address from, uint logical) {
 uint elements_there(scan_tile t, uint logical) {
     return min(VECTOR, t.count - min(logical, t.count));
 }
-acc_t scan_lift(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
+lifted_t scan_lift_item(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     const uint place = REVERSE ? VECTOR - 1 - k : k;
     const uvec2 partner = TWO_INPUTS ? pick(y, place, IN_LOG) : uvec2(0);
-    return acc_of(lift_bits(pick(x, place, IN_LOG), partner, plus(t.number, physical(t, logical))));
+    return lift_bits(pick(x, place, IN_LOG), partner, plus(t.number, physical(t, logical)));
+}
+acc_t scan_lift(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
+    return acc_of(scan_lift_item(t, x, y, k, logical));
 }
 /* In a group that begins at 'start'. */
 result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical, wide start) {
