@@ -203,15 +203,9 @@ shared uint tile_notes[TILE_SLOTS * BLOCK];
 /* The slot of a vector receives its last group's accumulator. */
 void sum_vectors(scan_tile t, tile_vectors in_tile) {
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint place = (v * BLOCK + THREAD) * VECTOR, logical = t.first + place;
-        const uint heads = heads_of(place), count = elements_there(t, logical);
-        lane_t lane = lane_identity();
-        UNROLLED for (uint k = 0; k < VECTOR; k++)
-            if (k < count) {
-                const lifted_t item = scan_lift_item(t, in_tile.x[v], in_tile.y[v], k, logical + k);
-                lane = (heads >> k & 1u) != 0 ? lane_of(item) : added(lane, item);
-            }
-        tile_slots[spread(v * BLOCK + THREAD)] = widen(lane);
+        const uint place = (v * BLOCK + THREAD) * VECTOR;
+        tile_slots[spread(v * BLOCK + THREAD)] =
+            sum_of_vector(t, in_tile.x[v], in_tile.y[v], t.first + place, heads_of(place));
     }
 }
 
@@ -457,6 +451,8 @@ void fold_groups() {
  * runs. */
 void spine_of_groups() {
     begin_kernel();
+    if (p_most_short != 0 && CONTROL.any_long == 0) /* nothing was opened (segments.comp) */
+        return;
     const uint each = (p.chunks + BLOCK - 1) / BLOCK;
     const uint first = min(THREAD * each, p.chunks), end = min(first + each, p.chunks);
     record_t own = no_record(), all;

@@ -44,6 +44,17 @@ lifted_t scan_lift_item(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     const uvec2 partner = TWO_INPUTS ? pick(y, place, IN_LOG) : uvec2(0);
     return lift_bits(pick(x, place, IN_LOG), partner, plus(t.number, physical(t, logical)));
 }
+/* The accumulator of a vector's elements from its last head on. */
+acc_t sum_of_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, uint heads) {
+    const uint count = elements_there(t, logical);
+    lane_t lane = lane_identity();
+    UNROLLED for (uint k = 0; k < VECTOR; k++)
+        if (k < count) {
+            const lifted_t item = scan_lift_item(t, x, y, k, logical + k);
+            lane = (heads >> k & 1u) != 0 ? lane_of(item) : added(lane, item);
+        }
+    return widen(lane);
+}
 acc_t scan_lift(scan_tile t, uvec4 x, uvec4 y, uint k, uint logical) {
     return acc_of(scan_lift_item(t, x, y, k, logical));
 }
@@ -180,14 +191,9 @@ void load_tile(scan_tile t, out tile_vectors in_tile) {
 
 acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
     barrier(); /* earlier use of the memory */
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR, count = elements_there(t, logical);
-        acc_t sum = identity();
-        UNROLLED for (uint k = 0; k < VECTOR; k++)
-            if (k < count)
-                sum = combine(sum, scan_lift(t, in_tile.x[v], in_tile.y[v], k, logical + k));
-        tile_slots[spread(v * BLOCK + THREAD)] = sum;
-    }
+    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
+        tile_slots[spread(v * BLOCK + THREAD)] =
+            sum_of_vector(t, in_tile.x[v], in_tile.y[v], t.first + (v * BLOCK + THREAD) * VECTOR, 0);
     barrier();
     acc_t sum = identity(), all;
     UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)

@@ -32,7 +32,7 @@ wide place_of(uint chunk) {
 /* The part of a long segment that lies in a chunk and continues after it. */
 void open_segments() {
     begin_kernel();
-    if (CONTROL.refused != 0)
+    if (CONTROL.refused != 0 || CONTROL.any_long == 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
         const wide first = times(chunk, p.chunk), end = plus(first, p.chunk), next = place_of(chunk + 1);
