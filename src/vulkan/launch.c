@@ -44,6 +44,34 @@ static void launch_slabs(const tally_vulkan_launch *l) {
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SLABS], &a, l->cut->scan_groups);
 }
 
+/* ---- scans ---- */
+
+tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, const tally_vulkan_cut *cut, bool counts) {
+    if (cut->path == TALLY_VULKAN_ALONG_ROWS)
+        return cut->tiles && !counts ? TALLY_VULKAN_SCAN_ONCE : TALLY_VULKAN_SCAN_ROWS;
+    if (cut->path == TALLY_VULKAN_BY_GROUPS)
+        return tally_is_scan(c) ? TALLY_VULKAN_GIVE_GROUPS : TALLY_VULKAN_GIVE_RUNS;
+    return TALLY_VULKAN_KERNEL_COUNT;
+}
+
+/* Reverse tiles begin at the end; rows begin where the last one ends. */
+bool tally_vulkan_is_misaligned(const tally_computation *c, const tally_args *a) {
+    const uint64_t result = tally_is_scan(c) ? c->out_bytes * c->per_result : 16;
+    const bool anywhere_in_it = c->reverse || (c->desc.grouping == TALLY_AXIS && a->shape.outer > 1);
+    const uint64_t within = anywhere_in_it ? a->shape.extent : 0;
+    uint64_t low = tally_vulkan_address(a->x) | tally_vulkan_address(a->y) | within * c->in_bytes | within * result;
+    if (tally_is_scan(c))
+        low |= tally_vulkan_address(a->out);
+    return low % 16 != 0;
+}
+
+static VkPipeline kernel_of_tiles(const tally_vulkan_launch *l) {
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    const tally_vulkan_kernel kernel = tally_vulkan_kernel_of_tiles(c, l->cut, l->count != 0);
+    return tally_vulkan_is_misaligned(c, l->args) && l->plan->anywhere[kernel] ? l->plan->anywhere[kernel]
+                                                                                : l->plan->kernels[kernel];
+}
+
 /* Scans whole tiles in one pass, and the rest of the last one as a row of its own that continues from there. */
 static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan) {
     const tally_vulkan_cut *cut = l->cut;
@@ -58,10 +86,7 @@ static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan
     tiles.tile_words = clear.tile_words;
     tiles.tiles = (uint32_t)cut->tiles;
     tiles.total = left ? l->workspace + cut->control : l->pieces.total;
-    const uint64_t first = c->reverse ? left : 0; /* element of the tiles in memory */
-    const bool aligned = (scan->x + first * c->in_bytes) % 16 == 0 && (scan->out_at + first * c->out_bytes) % 16 == 0;
-    tally_vulkan_dispatch(l, aligned ? l->plan->kernels[TALLY_VULKAN_SCAN_ONCE] : l->plan->scan_once_anywhere, &tiles,
-                          cut->once_groups);
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &tiles, cut->once_groups);
     if (!left)
         return;
     tally_vulkan_then(l);
@@ -108,7 +133,7 @@ static void launch_scan(const tally_vulkan_launch *l) {
         a.total = l->pieces.total;
     }
     a.panels = (uint32_t)cut->scan_groups;
-    tally_vulkan_dispatch(l, l->plan->kernels[along_rows ? TALLY_VULKAN_SCAN_ROWS : TALLY_VULKAN_SCAN_COLUMNS], &a,
+    tally_vulkan_dispatch(l, along_rows ? kernel_of_tiles(l) : l->plan->kernels[TALLY_VULKAN_SCAN_COLUMNS], &a,
                           cut->scan_groups);
 }
 
@@ -130,7 +155,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
         tally_vulkan_then(l);
     }
-    tally_vulkan_dispatch(l, k[scans ? TALLY_VULKAN_GIVE_GROUPS : TALLY_VULKAN_GIVE_RUNS], &a, cut->chunks);
+    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->chunks);
     tally_vulkan_tell(l, &a);
 }
 

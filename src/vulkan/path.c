@@ -11,6 +11,7 @@ enum {
     ROW_GROUPS = 512,   /* of consecutive elements, */
     ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
     SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
+    WHOLE_ROWS = 512,   /* so many rows are scanned whole, by a workgroup each */
     ONCE_GROUPS = 396,  /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
     SCAN_THREADS =
         1 << 16,     /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
@@ -195,8 +196,8 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         cut->width = 0;
         cut->many = block;
         cut->panels = cut->columns;
-        cut_chunks(cut, (uint64_t)block * tally_vulkan_tile_slots(slot) * (16 / c->in_bytes),
-                   SCAN_GROUPS / cut->columns);
+        cut_chunks(cut, (uint64_t)block * tally_vulkan_tile_vectors(slot, c->in_bytes) * (16 / c->in_bytes),
+                   cut->columns < WHOLE_ROWS ? SCAN_GROUPS / cut->columns : 1);
         cut->scan_groups = cut->columns * cut->chunks;
         cut_once(device, block, c, slot, cut);
     } else {
@@ -255,7 +256,7 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
         return;
     }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = (uint64_t)block * tally_vulkan_tile_slots(slot) * (16 / c->in_bytes);
+    cut->tile = (uint64_t)block * tally_vulkan_tile_vectors(slot, c->in_bytes) * (16 / c->in_bytes);
     cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
     cut_chunks(cut, cut->tile, GROUPS);
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));

@@ -130,7 +130,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     if (kernel == TALLY_VULKAN_SCAN_ONCE)
         choices.constant[VECTORS] =
             tally_vulkan_once_vectors(tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c)));
-    choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE;
+    choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE || device->is_software;
     return choices;
 }
 

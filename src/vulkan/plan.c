@@ -12,7 +12,8 @@
 
 /* ---- kernels ---- */
 
-static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_module *module) {
+static tally_status load_kernels(tally_vulkan_plan *plan) {
+    const tally_vulkan_module *const module = plan->module;
     const tally_computation *c = &plan->gpu.base.computation;
     const tally_grouping grouping = c->desc.grouping;
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
@@ -57,26 +58,22 @@ static tally_status load_kernels(tally_vulkan_plan *plan, const tally_vulkan_mod
     if (status == TALLY_OK && fast && !grouped && !scan)
         status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE,
                                            TALLY_VULKAN_FROM_SLOTS, &plan->fold_slots);
-    if (status == TALLY_OK && once)
-        status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_SCAN_ONCE,
-                                           TALLY_VULKAN_ANYWHERE, &plan->scan_once_anywhere);
     return status;
 }
 
 static tally_status load(tally_gpu_plan *gpu) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)gpu;
     const tally_computation *c = &gpu->base.computation;
-    const tally_vulkan_module *module;
     plan->device = (tally_vulkan_device *)gpu->base.device;
     plan->types = tally_vulkan_types_of(c);
     tally_status status = tally_vulkan_module_check(plan->device, c);
     if (status == TALLY_OK)
-        status = tally_vulkan_module_get(plan->device, c, &module, &plan->slot);
+        status = tally_vulkan_module_get(plan->device, c, &plan->module, &plan->slot);
     if (status != TALLY_OK)
         return status;
     plan->block = tally_vulkan_block_of(plan->device, plan->slot);
     gpu->total_bytes = c->exact ? tally_vulkan_exact_state_bytes(c) : plan->slot.bytes;
-    return load_kernels(plan, module);
+    return load_kernels(plan);
 }
 
 /* The pipelines belong to the device. */
@@ -180,6 +177,11 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     cut(plan, &r->args->shape, &shape_cut);
     const bool has_findings = !r->stream && shape_cut.path != TALLY_VULKAN_NOTHING && tally_gpu_has_findings(c);
     tally_status status = check_run(c, r, &shape_cut);
+    const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
+    if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !plan->anywhere[tiles] &&
+        !plan->device->is_software && tally_vulkan_is_misaligned(c, r->args))
+        status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, tiles, TALLY_VULKAN_ANYWHERE,
+                                           &plan->anywhere[tiles]);
     if (status == TALLY_OK)
         status = tally_gpu_prepare(gpu, r, shape_cut.elements, shape_cut.bytes, &memory);
     if (status == TALLY_OK && has_findings && !plan->outcome.buffer)

@@ -202,7 +202,7 @@ shared uint tile_notes[TILE_SLOTS * BLOCK];
 
 /* The slot of a vector receives its last group's accumulator. */
 void sum_vectors(scan_tile t, tile_vectors in_tile) {
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+    UNROLLED for (uint v = 0; v < ROWS; v++) {
         const uint place = (v * BLOCK + THREAD) * VECTOR;
         tile_slots[spread(v * BLOCK + THREAD)] =
             sum_of_vector(t, in_tile.x[v], in_tile.y[v], t.first + place, heads_of(place));
@@ -219,8 +219,8 @@ last_group of_slot(uint slot, uint heads) {
 record_t scan_slots(wide first, record_t before) {
     last_group own = last_group(identity(), 0), all;
     uint count = 0;
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint slot = THREAD * TILE_SLOTS + v, heads = heads_of(slot * VECTOR);
+    UNROLLED for (uint v = 0; v < ROWS; v++) {
+        const uint slot = THREAD * ROWS + v, heads = heads_of(slot * VECTOR);
         const last_group last = of_slot(slot, heads);
         own = last.head != 0 ? last : join(own, last);
         count += bitCount(heads);
@@ -230,8 +230,8 @@ record_t scan_slots(wide first, record_t before) {
     count = IS_SCAN ? 0 : heads_ahead(all_heads);
     if (run.head == 0)
         run.acc = combine(before.acc, run.acc);
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const uint slot = THREAD * TILE_SLOTS + v, heads = heads_of(slot * VECTOR);
+    UNROLLED for (uint v = 0; v < ROWS; v++) {
+        const uint slot = THREAD * ROWS + v, heads = heads_of(slot * VECTOR);
         const last_group last = of_slot(slot, heads);
         tile_slots[spread(slot)] = run.acc;
         tile_notes[slot] = run.head | count << 16;
@@ -253,7 +253,7 @@ record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before)
     const acc_t base = base_of(wide(0));
     const bool exchanging = exchanges(t);
     uvec4 left_vector = uvec4(0);
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+    UNROLLED for (uint v = 0; v < ROWS; v++) {
         const uint slot = v * BLOCK + THREAD, head = tile_notes[slot] & 0xffffu;
         const wide start = minus(head != 0 ? plus(first, head) : before.head, 1u);
         acc_t run = tile_slots[spread(slot)];

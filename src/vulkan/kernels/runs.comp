@@ -10,7 +10,7 @@ shared uint staged_ends[STAGED];
 /* Stores the groups that heads [begin, begin + STAGED) of the tile end. 'before' are the accumulators before the thread's
  * vectors. */
 void stage(scan_tile t, tile_vectors in_tile, acc_t before[TILE_SLOTS], uint begin) {
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+    UNROLLED for (uint v = 0; v < ROWS; v++) {
         const uint slot = v * BLOCK + THREAD, heads = heads_of(slot * VECTOR), note = tile_notes[slot];
         acc_t acc = before[v];
         lane_t lane = lane_identity();
@@ -67,7 +67,7 @@ record_t give_tile(scan_tile t, tile_vectors in_tile, record_t before, wide from
     const uint heads = minus(after.runs, before.runs).x;
     barrier();
     acc_t ahead[TILE_SLOTS];
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
+    UNROLLED for (uint v = 0; v < ROWS; v++)
         ahead[v] = tile_slots[spread(v * BLOCK + THREAD)];
     for (uint begin = 0; begin == 0 || begin < heads; begin += STAGED) {
         barrier();

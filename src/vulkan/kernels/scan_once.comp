@@ -14,8 +14,6 @@
  *
  * p.total receives the sum of all tiles. */
 #if SCANS_ONCE
-layout(constant_id = 11) const bool ANYWHERE = false; /* arrays may begin where vectors do not */
-
 const uint ENTRY_WORDS = SLOT_BYTES / 2, SENT = 65536;
 const uint WINDOW = 2 * TEAM; /* tiles */
 #define ONCE_PLANE  (p_tiles + WINDOW - 1 & ~(WINDOW - 1))

@@ -1,6 +1,5 @@
 /* Scans of all values and along an axis whose elements lie next to each other: a workgroup takes a chunk of a row, tile
- * by tile. A thread has TILE_SLOTS vectors of a tile, BLOCK vectors apart, so that neighbouring threads load
- * neighbours. The vectors' sums are scanned in shared memory, in the order of the elements. */
+ * by tile. A thread has ROWS vectors of a tile, BLOCK vectors apart, so that neighbouring threads load neighbours. The vectors' sums are scanned in shared memory, in the order of the elements. */
 struct scan_tile {
     address x, y, out_at; /* of the chunk's first element in memory */
     uint count;           /* of the chunk */
@@ -10,8 +9,11 @@ struct scan_tile {
     uint ahead, behind;   /* elements of the array before and after the chunk, or VECTOR */
 };
 
+layout(constant_id = 11) const bool ANYWHERE = false; /* arrays may begin where vectors do not: else that is slow */
+
 #define VECTOR      (16u >> IN_LOG)
-#define TILE_LENGTH (TILE_SLOTS * BLOCK * VECTOR)
+#define ROWS        min(TILE_SLOTS, 16u / VECTOR) /* few elements, so that drivers unroll the loops over them */
+#define TILE_LENGTH (ROWS * BLOCK * VECTOR)
 
 /* Elements [at, at + VECTOR) of a chunk, in logical positions and order. Elements past the end are missing. */
 uint physical(scan_tile t, uint logical) {
@@ -75,7 +77,7 @@ uint bits_before(uint logical, uint end) {
 /* Whether the results of a whole tile lie across vectors. Its threads then exchange the last vectors of their results,
  * and store aligned ones. */
 bool exchanges(scan_tile t) {
-    return FILLS_VECTORS && !REVERSE && (t.out_at.x & 15u) != 0 && t.first >= t.from &&
+    return ANYWHERE && FILLS_VECTORS && !REVERSE && (t.out_at.x & 15u) != 0 && t.first >= t.from &&
            t.first + TILE_LENGTH <= t.to;
 }
 shared uvec4 exchanged[BLOCK];
@@ -99,46 +101,59 @@ void exchange(address at, uint v, uint count, uvec4 first, uvec4 last, inout uve
     left = exchanged[BLOCK - 1];
 }
 
+/* Where another group begins. */
+void restart(scan_tile t, uint k, uint logical, uint heads, acc_t base, inout acc_t run, inout wide start) {
+    if ((heads >> k & 1u) != 0) {
+        run = base;
+        start = plus(t.before, logical + k);
+    }
+}
+
 /* The results of the elements of a thread's vector v. 'run' is the value before them, in a group that begins at 'start'.
  * 'heads' has a bit for each element that begins another group, from 'base' on. */
 void scan_vector(scan_tile t, uint v, uvec4 x, uvec4 y, acc_t run, uint heads, wide start, acc_t base,
                  bool exchanging, inout uvec4 left) {
     const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
     const uint stored = bits_before(logical, t.to) & ~bits_before(logical, t.from);
-    const bool is_whole = stored == (1u << VECTOR) - 1u;
     const address out_at = plus(t.out_at, physical(t, logical + (REVERSE ? VECTOR - 1 : 0)) * RESULT);
+    if (stored != (1u << VECTOR) - 1u || !ANYWHERE && FILLS_VECTORS && (out_at.x & 15u) != 0) {
+        for (uint k = 0; k < VECTOR; k++) {
+            restart(t, k, logical, heads, base, run, start);
+            const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
+            if ((stored >> k & 1u) != 0)
+                store_result(t.out_at, wide_of(physical(t, logical + k)), scan_lower(t, run, next, logical + k, start));
+            run = next;
+        }
+        return;
+    }
     uvec4 words = uvec4(0), first, before;
     UNROLLED for (uint k = 0; k < VECTOR; k++) {
-        if ((heads >> k & 1u) != 0) {
-            run = base;
-            start = plus(t.before, logical + k);
-        }
+        restart(t, k, logical, heads, base, run, start);
         const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
         const result_t r = scan_lower(t, run, next, logical + k, start);
         const uint place = (REVERSE ? VECTOR - 1 - k : k) * RESULT, byte = place & 15u;
         gather(words, byte, r.first);
         if (PER_RESULT == 2)
             gather(words, byte + (1u << OUT_LOG), r.second);
-        if (!is_whole && (stored >> k & 1u) != 0)
-            store_result(t.out_at, wide_of(physical(t, logical + k)), r);
         if (FILLS_VECTORS && (REVERSE ? byte == 0 : byte + RESULT == 16)) {
             const address to = plus(out_at, place & ~15u);
-            if (exchanging) {
-                if (k * RESULT < 16)
-                    first = words;
-                else
-                    vectors_at(address(to.x & ~15u, to.y)).vector[0] = straddling(before, words, 16 - (to.x & 15u));
-                before = words;
-            } else if (is_whole) {
+            if (!ANYWHERE)
+                vectors_at(to).vector[0] = words;
+            else if (!exchanging)
                 store_vector(to, words);
-            }
+            else if (k * RESULT < 16)
+                first = words;
+            else
+                vectors_at(address(to.x & ~15u, to.y)).vector[0] = straddling(before, words, 16 - (to.x & 15u));
+            if (ANYWHERE)
+                before = words;
             words = uvec4(0);
         }
         run = next;
     }
-    if (exchanging)
-        exchange(out_at, v, TILE_SLOTS, first, before, left);
-    else if (is_whole && !FILLS_VECTORS)
+    if (ANYWHERE && exchanging)
+        exchange(out_at, v, ROWS, first, before, left);
+    else if (!FILLS_VECTORS)
         store_bytes(out_at, words, RESULT * VECTOR);
 }
 
@@ -153,12 +168,12 @@ address whole_tile(scan_tile t, address from) {
 }
 uint vector_in_memory(uint v) {
     const uint i = v * BLOCK + THREAD;
-    return REVERSE ? TILE_SLOTS * BLOCK - 1 - i : i;
+    return REVERSE ? ROWS * BLOCK - 1 - i : i;
 }
 
 /* Vectors at any address of a tile that is not at an end of the array. */
 void load_straddling_tile(address at, out uvec4 vectors[TILE_SLOTS]) {
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
+    UNROLLED for (uint v = 0; v < ROWS; v++)
         vectors[v] = load_straddling(plus(at, 16 * vector_in_memory(v)));
 }
 
@@ -167,7 +182,7 @@ void load_tile(scan_tile t, out tile_vectors in_tile) {
     const address x = whole_tile(t, t.x), y = whole_tile(t, t.y);
     const bool is_whole = t.count - t.first >= TILE_LENGTH;
     if (is_whole && (x.x & 15u) == 0 && (!TWO_INPUTS || (y.x & 15u) == 0)) {
-        UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+        UNROLLED for (uint v = 0; v < ROWS; v++) {
             in_tile.x[v] = vectors_at(x).vector[vector_in_memory(v)];
             if (TWO_INPUTS)
                 in_tile.y[v] = vectors_at(y).vector[vector_in_memory(v)];
@@ -175,13 +190,13 @@ void load_tile(scan_tile t, out tile_vectors in_tile) {
         return;
     }
     const uint before = t.first, after = t.count - min(t.count, t.first + TILE_LENGTH);
-    if (is_whole && (REVERSE ? after : before) + t.ahead >= VECTOR && (REVERSE ? before : after) + t.behind >= VECTOR) {
+    if (ANYWHERE && is_whole && (REVERSE ? after : before) + t.ahead >= VECTOR && (REVERSE ? before : after) + t.behind >= VECTOR) {
         load_straddling_tile(x, in_tile.x);
         if (TWO_INPUTS)
             load_straddling_tile(y, in_tile.y);
         return;
     }
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
+    UNROLLED for (uint v = 0; v < ROWS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
         in_tile.x[v] = scan_load(t, t.x, logical);
         if (TWO_INPUTS)
@@ -191,23 +206,23 @@ void load_tile(scan_tile t, out tile_vectors in_tile) {
 
 acc_t scan_one_tile(scan_tile t, tile_vectors in_tile, acc_t before) {
     barrier(); /* earlier use of the memory */
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
+    UNROLLED for (uint v = 0; v < ROWS; v++)
         tile_slots[spread(v * BLOCK + THREAD)] =
             sum_of_vector(t, in_tile.x[v], in_tile.y[v], t.first + (v * BLOCK + THREAD) * VECTOR, 0);
     barrier();
     acc_t sum = identity(), all;
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
-        sum = combine(sum, tile_slots[spread(THREAD * TILE_SLOTS + v)]);
+    UNROLLED for (uint v = 0; v < ROWS; v++)
+        sum = combine(sum, tile_slots[spread(THREAD * ROWS + v)]);
     acc_t run = combine(before, scan_threads(sum, all));
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++) {
-        const acc_t own = tile_slots[spread(THREAD * TILE_SLOTS + v)];
-        tile_slots[spread(THREAD * TILE_SLOTS + v)] = run;
+    UNROLLED for (uint v = 0; v < ROWS; v++) {
+        const acc_t own = tile_slots[spread(THREAD * ROWS + v)];
+        tile_slots[spread(THREAD * ROWS + v)] = run;
         run = combine(run, own);
     }
     barrier();
     const bool exchanging = exchanges(t);
     uvec4 left = uvec4(0);
-    UNROLLED for (uint v = 0; v < TILE_SLOTS; v++)
+    UNROLLED for (uint v = 0; v < ROWS; v++)
         scan_vector(t, v, in_tile.x[v], in_tile.y[v], tile_slots[spread(v * BLOCK + THREAD)], 0, wide(0), identity(),
                     exchanging, left);
     return combine(before, all);
