@@ -40,9 +40,8 @@ uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_s
     enum { BESIDES = 1024, LEAST = 32 /* a word of head bits */ };
     const unsigned tile = tally_vulkan_tile_slots(slot), slots = slot.bytes * (1 + tile), spread = slots / 32 + 1;
     const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1;
-    const unsigned notes = (unsigned)sizeof(uint32_t) * (1 + tile), heads = 2 * tile;
-    const unsigned results = (unsigned)most(16, sizeof(uint32_t) * tile); /* exchanged or staged */
-    const unsigned a_thread = slots + spread + of_team + notes + heads + results;
+    const unsigned words = (unsigned)sizeof(uint32_t) * (1 + 4), heads = 2, staged = (unsigned)sizeof(uint32_t) * tile;
+    const unsigned a_thread = slots + spread + of_team + words + heads + staged;
     uint32_t block = device->block;
     while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
         block /= 2;
@@ -77,19 +76,28 @@ static void divide_row(uint32_t block, const tally_computation *c, tally_vulkan_
     cut->panels = divide_up(cut->columns, block / cut->many);
 }
 
-/* The other shapes: neighbouring threads take neighbouring columns, several each if those are always of one row. */
+/* Whether a thread may take several neighbouring columns: its lanes are short. */
+static bool takes_columns(const tally_computation *c) {
+    return c->entry && tally_class_of(c->monoid) != TALLY_CLASS_FLOATS;
+}
+/* Units of 'each' neighbouring columns of one row; the last one of a row may overlap. */
+static uint64_t units_of(const tally_vulkan_cut *cut, uint64_t each) {
+    return cut->columns / cut->inner * divide_up(cut->inner, each);
+}
+
+/* The other shapes: neighbouring threads take neighbouring columns, several each if rows have as many. */
 static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = c->in_bytes == 8 ? 2 : 4;
-    const bool has_short_lanes = c->entry && tally_class_of(c->monoid) != TALLY_CLASS_FLOATS;
-    cut->many = has_short_lanes && cut->inner % each == 0 ? (uint32_t)each : 1;
-    const uint64_t rows_at_once = power_of_two(cut->extent / ROWS_A_THREAD, block),
+    cut->many = takes_columns(c) && cut->inner >= each ? (uint32_t)each : 1;
+    const uint64_t units = units_of(cut, cut->many), rows_at_once = power_of_two(cut->extent / ROWS_A_THREAD, block),
                    wide = most(PANEL, block / rows_at_once);
-    cut->width = (uint32_t)power_of_two(divide_up(cut->columns, cut->many), least(wide, block));
-    cut->panels = divide_up(cut->columns, (uint64_t)cut->width * cut->many);
+    cut->width = (uint32_t)power_of_two(units, least(wide, block));
+    cut->panels = divide_up(units, cut->width);
 }
 
 bool tally_vulkan_takes_tiles(const tally_computation *c, tally_vulkan_slot slot) {
-    return c->entry && !c->exact && !tally_is_scan(c) && tally_vulkan_tile_slots(slot) > 1;
+    const bool has_places = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED; /* tiles do not know them */
+    return c->entry && !c->exact && !tally_is_scan(c) && !has_places && tally_vulkan_tile_slots(slot) > 1;
 }
 
 /* As many rows as a workgroup has room for. Returns false if they are not short. */
@@ -201,10 +209,12 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         cut->scan_groups = cut->columns * cut->chunks;
         cut_once(device, block, c, slot, cut);
     } else {
+        const bool is_narrow = c->in_bytes < 4 || (c->in_bytes == 4 && c->out_bytes < 4);
+        const uint64_t units = units_of(cut, is_narrow && cut->inner >= 4 && takes_columns(c) ? 4 : 1);
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;
-        cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / cut->columns);
+        cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / units);
         divide_columns(block, c, cut);
-        cut->scan_groups = divide_up(cut->columns * cut->chunks, block);
+        cut->scan_groups = divide_up(units * cut->chunks, block);
     }
     cut->fold_width = fold_width(block, cut);
 }

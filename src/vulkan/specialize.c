@@ -98,7 +98,7 @@ tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithme
 
 /* Shared memory holds as many, and one more a thread: with all else 16 KB, which every device has, are enough. */
 unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot) {
-    return slot.bytes > 8 ? 1 : 4;
+    return slot.bytes > 16 ? 1 : slot.bytes > 8 ? 2 : 4;
 }
 
 unsigned tally_vulkan_tile_vectors(tally_vulkan_slot slot, unsigned in_bytes) {

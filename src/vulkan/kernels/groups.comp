@@ -84,8 +84,8 @@ void places_of(uint tile, bool is_last, out wide from, out wide to) {
     to = REVERSE ? here : is_last ? plus(p_segments, 1u) : next;
 }
 
-/* A bit for each element of a scan's tile that begins a group, in logical order. */
-shared uint head_bits[TILE_SLOTS * BLOCK * 16 / 32];
+/* A bit for each element of a tile that begins a group, in logical order. */
+shared uint head_bits[BLOCK * MOST_ELEMENTS / 32];
 
 /* Of elements [i, i + VECTOR), the first of a vector. */
 uint heads_of(uint i) {
@@ -103,17 +103,18 @@ const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
 
 /* The tile's elements from 'first' on are 'count'. A key is compared with the one before it in logical order. */
 void mark_keys(wide first, uint count) {
-    const uint log = log_bytes(INDEX), vector = 16u >> log, step = KEYS_AHEAD * BLOCK * vector;
-    uint at = 0;
-    for (; at + step <= count; at += step) {
+    const uint log = log_bytes(INDEX), vector = 16u >> log, whole = count & ~(vector - 1);
+    for (uint at = 0; at < whole; at += KEYS_AHEAD * BLOCK * vector) {
         uvec4 keys[KEYS_AHEAD];
         uvec2 left[KEYS_AHEAD];
         UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
-            const wide logical = plus(first, at + (v * BLOCK + THREAD) * vector);
+            const uint i = at + (v * BLOCK + THREAD) * vector;
+            const wide logical = plus(first, i);
             const wide lowest = REVERSE ? minus(minus(p.extent, logical), vector) : logical;
-            const wide before = logical == wide(0) ? logical : minus(logical, 1u);
-            keys[v] = load_vector(plus(p_keys, shifted_up(lowest, log)));
-            left[v] = key_at(before);
+            if (i < whole) {
+                keys[v] = load_vector(plus(p_keys, shifted_up(lowest, log)));
+                left[v] = key_at(logical == wide(0) ? logical : minus(logical, 1u));
+            }
         }
         UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
             const uint i = at + (v * BLOCK + THREAD) * vector;
@@ -123,13 +124,13 @@ void mark_keys(wide first, uint count) {
                 bits |= key != left[v] ? 1u << k : 0;
                 left[v] = key;
             }
-            if (bits != 0)
+            if (i < whole && bits != 0)
                 atomicOr(head_bits[i >> 5], bits << (i & 31u));
         }
     }
-    for (at += THREAD; at < count; at += BLOCK)
-        if (begins_run(plus(first, at)))
-            atomicOr(head_bits[at >> 5], 1u << (at & 31u));
+    const uint last = whole + THREAD;
+    if (last < count && begins_run(plus(first, last)))
+        atomicOr(head_bits[last >> 5], 1u << (last & 31u));
 }
 
 /* ---- the last group of some neighbours ---- */
@@ -198,7 +199,7 @@ uint heads_ahead(out uint all) {
 
 /* Of a vector: from bit 16 on, how many heads of the tile come before it. Below, where the group before it begins in the
  * tile, plus 1; 0: before the tile. */
-shared uint tile_notes[TILE_SLOTS * BLOCK];
+#define TILE_NOTE(slot) spare_words[slot]
 
 /* The slot of a vector receives its last group's accumulator. */
 void sum_vectors(scan_tile t, tile_vectors in_tile) {
@@ -234,7 +235,7 @@ record_t scan_slots(wide first, record_t before) {
         const uint slot = THREAD * ROWS + v, heads = heads_of(slot * VECTOR);
         const last_group last = of_slot(slot, heads);
         tile_slots[spread(slot)] = run.acc;
-        tile_notes[slot] = run.head | count << 16;
+        TILE_NOTE(slot) = run.head | count << 16;
         run = last.head != 0 ? last : join(run, last);
         count += bitCount(heads);
     }
@@ -253,8 +254,11 @@ record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before)
     const acc_t base = base_of(wide(0));
     const bool exchanging = exchanges(t);
     uvec4 left_vector = uvec4(0);
+    uint notes[TILE_SLOTS]; /* the words are used again */
+    UNROLLED for (uint v = 0; v < ROWS; v++)
+        notes[v] = TILE_NOTE(v * BLOCK + THREAD);
     UNROLLED for (uint v = 0; v < ROWS; v++) {
-        const uint slot = v * BLOCK + THREAD, head = tile_notes[slot] & 0xffffu;
+        const uint slot = v * BLOCK + THREAD, head = notes[v] & 0xffffu;
         const wide start = minus(head != 0 ? plus(first, head) : before.head, 1u);
         acc_t run = tile_slots[spread(slot)];
         if (has_base())

@@ -292,16 +292,17 @@ void give(acc_t acc, wide column, uint chunk, wide extent) {
         store_result(p.out_at, column, lower(acc, plus(p.before, extent), wide(0)));
 }
 
-/* Neighbouring columns, which are there all if several are: results that fill words need not be merged with others. */
-void give_columns(acc_t acc[MOST_COLUMNS], uint count, wide column, uint chunk, wide extent) {
+/* Neighbouring columns, which are there all if several are; those before 'first' are another thread's. Results that fill
+ * words need not be merged with others. */
+void give_columns(acc_t acc[MOST_COLUMNS], uint first, uint count, wide column, uint chunk, wide extent) {
     const uint log = OUT_LOG, bytes = count << log;
     const address to = plus(p.out_at, shifted_up(column, log));
     const bool are_words = PER_RESULT == 1 && (bytes & 3u) == 0 && (to.x & 3u) == 0;
-    const bool in_words = are_words && !given(p.total) && !given(p.slots);
+    const bool in_words = are_words && first == 0 && !given(p.total) && !given(p.slots);
     uvec4 words[2];
     words[0] = words[1] = uvec4(0);
     UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++)
-        if (v < count) {
+        if (v >= first && v < count) {
             if (!in_words) {
                 give(acc[v], plus(column, v), chunk, extent);
             } else {
@@ -325,11 +326,11 @@ void give_columns(acc_t acc[MOST_COLUMNS], uint count, wide column, uint chunk, 
     }
 }
 
-/* A workgroup takes 2^columns_log neighbouring columns; 'parts' threads share one, or 'each' neighbours. In a row the
- * parts are neighbours; otherwise neighbouring columns are. */
+/* A workgroup takes 2^units_log neighbouring units, which are columns or 'each' neighbours of them; 'parts' threads share
+ * one. In a row the parts are neighbours; otherwise neighbouring columns are. */
 struct division {
-    uint parts, each, columns_log;
-    uint part, first; /* a thread's: of the parts; of the columns */
+    uint parts, each, units_log;
+    uint part, unit; /* a thread's: of the parts; of the units */
 };
 division divide_block() {
     const bool by_rows = FROM_SLOTS ? false : !BY_AXIS || p.width == 0;
@@ -338,10 +339,24 @@ division divide_block() {
     const int many = findMSB(threads), width = findMSB(p.width);
     d.parts = by_rows ? threads : BLOCK >> width;
     d.each = by_rows || FROM_SLOTS || !BY_AXIS ? 1 : p.many;
-    d.columns_log = uint(by_rows ? findMSB(BLOCK) - many : width + findMSB(d.each));
+    d.units_log = uint(by_rows ? findMSB(BLOCK) - many : width);
     d.part = by_rows ? THREAD & threads - 1 : THREAD >> width;
-    d.first = (by_rows ? THREAD >> many : THREAD & p.width - 1) * d.each;
+    d.unit = by_rows ? THREAD >> many : THREAD & p.width - 1;
     return d;
+}
+
+/* The first column of a thread's unit. The last unit of a row may overlap the one before it, by 'shared_columns'. */
+wide column_of(division d, uint panel, out uint shared_columns) {
+    const wide unit = plus(shifted_up(wide_of(panel), d.units_log), d.unit);
+    const uint each_log = uint(findMSB(d.each));
+    shared_columns = 0;
+    if (d.each == 1 || (p.inner.x & d.each - 1) == 0)
+        return shifted_up(unit, each_log);
+    wide at;
+    const wide row = divided(unit, plus(shifted_down(p.inner, each_log), 1u), at), wanted = shifted_up(at, each_log);
+    const wide column = least(wanted, minus(p.inner, d.each));
+    shared_columns = minus(wanted, column).x;
+    return plus(times(row, p.inner), column);
 }
 
 acc_t fold_stretch(stretch s, uint part, uint parts) {
@@ -378,7 +393,8 @@ void reduce() {
     const wide extent = extent_of_run();
     for (uint number = group_number(); number < p.panels * p.chunks; number += group_count()) {
         const uint chunk = number / p.panels, panel = number % p.panels;
-        const wide column = plus(shifted_up(wide_of(panel), d.columns_log), d.first);
+        uint shared_columns;
+        const wide column = column_of(d, panel, shared_columns);
         acc_t acc[MOST_COLUMNS];
         UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++)
             acc[v] = identity();
@@ -388,7 +404,7 @@ void reduce() {
             if (v < d.each && d.parts > 1)
                 acc[v] = fold_block(acc[v], p.width == 0 ? 1 : p.width, d.parts);
         if (d.part == 0 && less(column, p.columns))
-            give_columns(acc, d.each, column, chunk, extent);
+            give_columns(acc, shared_columns, d.each, column, chunk, extent);
     }
 }
 

@@ -11,7 +11,7 @@ shared uint staged_ends[STAGED];
  * vectors. */
 void stage(scan_tile t, tile_vectors in_tile, acc_t before[TILE_SLOTS], uint begin) {
     UNROLLED for (uint v = 0; v < ROWS; v++) {
-        const uint slot = v * BLOCK + THREAD, heads = heads_of(slot * VECTOR), note = tile_notes[slot];
+        const uint slot = v * BLOCK + THREAD, heads = heads_of(slot * VECTOR), note = TILE_NOTE(slot);
         acc_t acc = before[v];
         lane_t lane = lane_identity();
         uint head = (note >> 16) - begin, start = note & 0xffffu;
@@ -51,7 +51,7 @@ void give_staged_segment(wide first, wide e, uint begin) {
     if (!is_below(local, TILE_LENGTH))
         return;
     const uint vector = local.x / VECTOR, below = (1u << local.x % VECTOR) - 1u;
-    const uint slot = (tile_notes[vector] >> 16) + bitCount(heads_of(vector * VECTOR) & below) - begin;
+    const uint slot = (TILE_NOTE(vector) >> 16) + bitCount(heads_of(vector * VECTOR) & below) - begin;
     if (start == end && begin == 0)
         store_result(p.out_at, g, lower(identity(), wide(0), start));
     else if (start != end && slot < STAGED)

@@ -1,5 +1,6 @@
 /* Scans along an axis whose elements do not lie next to each other, and along short rows: a thread takes a chunk of a
- * column, and neighbouring threads take neighbouring columns. */
+ * column, and neighbouring threads take neighbouring columns. Where elements or results are narrower than a word, it takes
+ * four columns of one row, so that what threads store are words. */
 const uint ROWS_IN_FLIGHT = 16;
 
 /* A thread's position in memory and in the column. */
@@ -69,8 +70,100 @@ void scan_chunk(uint chunk, wide column) {
         write_slot(p.total, column, run);
 }
 
+/* As path.c has it. */
+#define BY_FOURS (MOST_COLUMNS > 1 && IN_LOG <= 2 && min(IN_LOG, OUT_LOG) < 2 && !is_below(p.inner, 4))
+#if MOST_COLUMNS > 1
+const uint FOUR = 4, FOURS_IN_FLIGHT = 4;
+
+/* Four results of a row; those of columns before 'first' are another thread's. */
+void store_four(address at, result_t r[FOUR], uint first) {
+    const uint bytes = PER_RESULT << OUT_LOG;
+    uvec4 words = uvec4(0);
+    if (first == 0 && FOUR * bytes <= 16) {
+        UNROLLED for (uint v = 0; v < FOUR; v++) {
+            gather(words, v * bytes, r[v].first);
+            if (PER_RESULT == 2)
+                gather(words, v * bytes + (1u << OUT_LOG), r[v].second);
+        }
+        store_bytes(at, words, FOUR * bytes);
+    } else {
+        UNROLLED for (uint v = 0; v < FOUR; v++)
+            if (v >= first)
+                store_result(at, wide_of(v), r[v]);
+    }
+}
+
+/* Of a column's chunk and its three neighbours'; 'first' is the first of them whose results this thread stores. */
+void scan_four(uint chunk, wide column, uint first) {
+    uint length;
+    const wide begin = begin_of_chunk(chunk, p.extent, length);
+    wide count = plus(plus(p.before, begin), INCLUSIVE ? 1u : 0u);
+    const wide row = REVERSE ? minus(minus(p.extent, begin), 1u) : begin;
+    scan_place at = place_of(elements_before(column, row), row);
+    const scan_place apart =
+        scan_place(shifted_up(p.inner, IN_LOG), shifted_up(p.inner, IN_LOG),
+                   shifted_up(times(p.inner, PER_RESULT), OUT_LOG), wide(0));
+    acc_t run[FOUR];
+    UNROLLED for (uint v = 0; v < FOUR; v++)
+        run[v] = given(p.slots) ? read_slot(p.slots, number_of_slot(chunk, plus(column, v))) : base_of(plus(column, v));
+    while (length > 0) {
+        uvec4 x[FOURS_IN_FLIGHT], y[FOURS_IN_FLIGHT];
+        scan_place ahead = at;
+        UNROLLED for (uint k = 0; k < FOURS_IN_FLIGHT; k++) {
+            if (k < length) {
+                x[k] = load_columns(ahead.x);
+                if (TWO_INPUTS)
+                    y[k] = load_columns(ahead.y);
+            }
+            ahead = next_place(ahead, apart);
+        }
+        UNROLLED for (uint k = 0; k < FOURS_IN_FLIGHT; k++)
+            if (k < length) {
+                result_t r[FOUR];
+                UNROLLED for (uint v = 0; v < FOUR; v++) {
+                    const uvec2 partner = TWO_INPUTS ? pick(y[k], v, IN_LOG) : uvec2(0);
+                    const acc_t next =
+                        combine(run[v], acc_of(lift_bits(pick(x[k], v, IN_LOG), partner, plus(p.before, at.row))));
+                    r[v] = lower(INCLUSIVE ? next : run[v], plus(count, k), wide(0));
+                    run[v] = next;
+                }
+                store_four(at.out_at, r, first);
+                at = next_place(at, apart);
+            }
+        count = plus(count, FOURS_IN_FLIGHT);
+        length -= min(length, FOURS_IN_FLIGHT);
+    }
+    UNROLLED for (uint v = 0; v < FOUR; v++)
+        if (!given(p.slots) && given(p.total) && v >= first)
+            write_slot(p.total, plus(column, v), run[v]);
+}
+
+/* Fours of a chunk's columns: each row has whole ones and, if any are left, a last one that overlaps. */
+void scan_fours() {
+    const wide a_row = shifted_down(plus(p.inner, FOUR - 1), 2);
+    wide unused;
+    const wide rows = divided(p.columns, p.inner, unused), fours = times(rows, a_row), all = times(fours, p.chunks);
+    for (uint group = group_number(); group < p.panels; group += group_count()) {
+        const wide number = plus(times(group, BLOCK), THREAD);
+        if (less(number, all)) {
+            wide four, at;
+            const uint chunk = divided(number, fours, four).x;
+            const wide row = divided(four, a_row, at), wanted = shifted_up(at, 2);
+            const wide column = least(wanted, minus(p.inner, FOUR));
+            scan_four(chunk, plus(times(row, p.inner), column), minus(wanted, column).x);
+        }
+    }
+}
+#else
+void scan_fours() {}
+#endif
+
 void scan_columns() {
     begin_kernel();
+    if (BY_FOURS) {
+        scan_fours();
+        return;
+    }
     const wide all = times(p.columns, p.chunks);
     for (uint group = group_number(); group < p.panels; group += group_count()) {
         const wide number = plus(times(group, BLOCK), THREAD);

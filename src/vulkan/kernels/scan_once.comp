@@ -256,8 +256,8 @@ void scan_once() {
                     run = following;
                 }
                 if (exchanging)
-                    exchange(plus(to, (v * BLOCK + THREAD) * (VECTOR << OUT_LOG)), v, TILE_VECTORS, first_words, words_before,
-                             left_vector);
+                    exchange(plus(to, (v * BLOCK + THREAD) * (VECTOR << OUT_LOG)), true, v + THREAD > 0,
+                             v * BLOCK + THREAD + 1 < TILE_VECTORS * BLOCK, first_words, words_before, left_vector);
             }
             if (last == tiles - 1 && given(p.total) && THREAD == 0) { /* nothing has been added up since */
                 acc_t sum = row_sums[0];

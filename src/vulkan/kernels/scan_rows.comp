@@ -9,10 +9,11 @@ struct scan_tile {
     uint ahead, behind;   /* elements of the array before and after the chunk, or VECTOR */
 };
 
+const uint MOST_ELEMENTS = 16; /* a thread's of a tile, so that drivers unroll the loops over them */
 layout(constant_id = 11) const bool ANYWHERE = false; /* arrays may begin where vectors do not: else that is slow */
 
 #define VECTOR      (16u >> IN_LOG)
-#define ROWS        min(TILE_SLOTS, 16u / VECTOR) /* few elements, so that drivers unroll the loops over them */
+#define ROWS        min(TILE_SLOTS, MOST_ELEMENTS / VECTOR)
 #define TILE_LENGTH (ROWS * BLOCK * VECTOR)
 
 /* Elements [at, at + VECTOR) of a chunk, in logical positions and order. Elements past the end are missing. */
@@ -69,36 +70,39 @@ result_t scan_lower(scan_tile t, acc_t run, acc_t next, uint logical, wide start
 #define RESULT        (PER_RESULT << OUT_LOG)
 #define FILLS_VECTORS (RESULT * VECTOR >= 16)
 
-/* The elements of a vector from 'logical' on that lie before 'end', as bits. */
-uint bits_before(uint logical, uint end) {
-    return (1u << min(VECTOR, end - min(logical, end))) - 1u;
-}
-
-/* Whether the results of a whole tile lie across vectors. Its threads then exchange the last vectors of their results,
- * and store aligned ones. */
+/* Whether the results of a tile's vectors lie across vectors in memory. Neighbouring threads then exchange the last
+ * vectors of their results, and store aligned ones. */
 bool exchanges(scan_tile t) {
-    return ANYWHERE && FILLS_VECTORS && !REVERSE && (t.out_at.x & 15u) != 0 && t.first >= t.from &&
-           t.first + TILE_LENGTH <= t.to;
+    return ANYWHERE && FILLS_VECTORS && !REVERSE && (t.out_at.x & 15u) != 0;
 }
-shared uvec4 exchanged[BLOCK];
+shared uint spare_words[4 * BLOCK];
+uvec4 spare_vector(uint thread) {
+    return uvec4(spare_words[thread], spare_words[BLOCK + thread], spare_words[2 * BLOCK + thread],
+                 spare_words[3 * BLOCK + thread]);
+}
 
-/* The first and the last vector of the results of a thread's vector v, of 'count' of the tile. The first one goes to
- * 'at'. 'left' is the last one before the first thread's. */
-void exchange(address at, uint v, uint count, uvec4 first, uvec4 last, inout uvec4 left) {
+/* The first and the last vector of the results of a thread's vector v. The first one goes to 'at'. 'left' is the last one
+ * before the first thread's. Where a neighbour has no whole vector, a part is stored. All threads call this. */
+void exchange(address at, bool is_whole, bool has_left, bool has_right, uvec4 first, uvec4 last, inout uvec4 left) {
     const uint byte = at.x & 15u;
-    const address end = plus(at, RESULT * VECTOR - 16);
     barrier(); /* earlier use of the memory */
-    exchanged[THREAD] = last;
+    UNROLLED for (uint w = 0; w < 4; w++)
+        spare_words[w * BLOCK + THREAD] = last[w];
     barrier();
     if (THREAD > 0)
-        left = exchanged[THREAD - 1];
-    if (THREAD + v > 0)
+        left = spare_vector(THREAD - 1);
+    if (is_whole && has_left)
         vectors_at(address(at.x & ~15u, at.y)).vector[0] = straddling(left, first, 16 - byte);
-    else
+    else if (is_whole)
         store_bytes(at, first, 16 - byte);
-    if (THREAD == BLOCK - 1 && v == count - 1)
-        store_bytes(plus(end, 16 - byte), straddling(last, last, 16 - byte), byte);
-    left = exchanged[BLOCK - 1];
+    if (is_whole && !has_right)
+        store_bytes(plus(at, RESULT * VECTOR - byte), straddling(last, last, 16 - byte), byte);
+    left = spare_vector(BLOCK - 1);
+}
+
+/* Whether all results of a vector are stored. */
+bool is_stored(scan_tile t, uint logical) {
+    return logical >= t.from && logical + VECTOR <= t.to;
 }
 
 /* Where another group begins. */
@@ -109,24 +113,24 @@ void restart(scan_tile t, uint k, uint logical, uint heads, acc_t base, inout ac
     }
 }
 
-/* The results of the elements of a thread's vector v. 'run' is the value before them, in a group that begins at 'start'.
- * 'heads' has a bit for each element that begins another group, from 'base' on. */
-void scan_vector(scan_tile t, uint v, uvec4 x, uvec4 y, acc_t run, uint heads, wide start, acc_t base,
-                 bool exchanging, inout uvec4 left) {
-    const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
-    const uint stored = bits_before(logical, t.to) & ~bits_before(logical, t.from);
-    const address out_at = plus(t.out_at, physical(t, logical + (REVERSE ? VECTOR - 1 : 0)) * RESULT);
-    if (stored != (1u << VECTOR) - 1u || !ANYWHERE && FILLS_VECTORS && (out_at.x & 15u) != 0) {
-        for (uint k = 0; k < VECTOR; k++) {
-            restart(t, k, logical, heads, base, run, start);
-            const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
-            if ((stored >> k & 1u) != 0)
-                store_result(t.out_at, wide_of(physical(t, logical + k)), scan_lower(t, run, next, logical + k, start));
-            run = next;
-        }
-        return;
+/* The results of a vector's elements one by one, those that are stored. 'run' is the value before them, in a group that
+ * begins at 'start'. 'heads' has a bit for each element that begins another group, from 'base' on. */
+void give_elements(scan_tile t, uvec4 x, uvec4 y, uint logical, acc_t run, uint heads, wide start, acc_t base) {
+    for (uint k = 0; k < VECTOR; k++) {
+        restart(t, k, logical, heads, base, run, start);
+        const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
+        if (logical + k >= t.from && logical + k < t.to)
+            store_result(t.out_at, wide_of(physical(t, logical + k)), scan_lower(t, run, next, logical + k, start));
+        run = next;
     }
-    uvec4 words = uvec4(0), first, before;
+}
+
+/* The same of all. If threads exchange, 'first' and 'last' are the first and the last vector of the results, of which
+ * the first one is not stored. */
+void give_vector(scan_tile t, uvec4 x, uvec4 y, uint logical, address out_at, acc_t run, uint heads, wide start,
+                 acc_t base, bool exchanging, out uvec4 first, out uvec4 last) {
+    uvec4 words = uvec4(0);
+    first = last = words;
     UNROLLED for (uint k = 0; k < VECTOR; k++) {
         restart(t, k, logical, heads, base, run, start);
         const acc_t next = combine(run, scan_lift(t, x, y, k, logical + k));
@@ -144,17 +148,31 @@ void scan_vector(scan_tile t, uint v, uvec4 x, uvec4 y, acc_t run, uint heads, w
             else if (k * RESULT < 16)
                 first = words;
             else
-                vectors_at(address(to.x & ~15u, to.y)).vector[0] = straddling(before, words, 16 - (to.x & 15u));
+                vectors_at(address(to.x & ~15u, to.y)).vector[0] = straddling(last, words, 16 - (to.x & 15u));
             if (ANYWHERE)
-                before = words;
+                last = words;
             words = uvec4(0);
         }
         run = next;
     }
-    if (ANYWHERE && exchanging)
-        exchange(out_at, v, ROWS, first, before, left);
-    else if (!FILLS_VECTORS)
+    if (!FILLS_VECTORS)
         store_bytes(out_at, words, RESULT * VECTOR);
+}
+
+/* A thread's vector v. All threads call this; 'left' is as exchange() has it. */
+void scan_vector(scan_tile t, uint v, uvec4 x, uvec4 y, acc_t run, uint heads, wide start, acc_t base,
+                 bool exchanging, inout uvec4 left) {
+    const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR, place = v * BLOCK + THREAD;
+    const bool is_whole = is_stored(t, logical);
+    const address out_at = plus(t.out_at, physical(t, logical + (REVERSE ? VECTOR - 1 : 0)) * RESULT);
+    uvec4 first = uvec4(0), before = uvec4(0);
+    if (is_whole && (ANYWHERE || !FILLS_VECTORS || (out_at.x & 15u) == 0))
+        give_vector(t, x, y, logical, out_at, run, heads, start, base, exchanging, first, before);
+    else
+        give_elements(t, x, y, logical, run, heads, start, base);
+    if (ANYWHERE && exchanging)
+        exchange(out_at, is_whole, place > 0 && is_stored(t, logical - VECTOR),
+                 place + 1 < ROWS * BLOCK && is_stored(t, logical + VECTOR), first, before, left);
 }
 
 /* A thread's vectors of a tile. */
@@ -171,17 +189,19 @@ uint vector_in_memory(uint v) {
     return REVERSE ? ROWS * BLOCK - 1 - i : i;
 }
 
-/* Vectors at any address of a tile that is not at an end of the array. */
-void load_straddling_tile(address at, out uvec4 vectors[TILE_SLOTS]) {
-    UNROLLED for (uint v = 0; v < ROWS; v++)
-        vectors[v] = load_straddling(plus(at, 16 * vector_in_memory(v)));
+/* From an address that vectors do not begin at; at the ends of the array by words. */
+uvec4 load_anywhere(scan_tile t, address from, uint logical) {
+    const uint before = min(logical, t.count), after = t.count - min(logical + VECTOR, t.count);
+    const uint low = (REVERSE ? after : before) + t.ahead, high = (REVERSE ? before : after) + t.behind;
+    if (logical + VECTOR <= t.count && low >= VECTOR && high >= VECTOR)
+        return load_straddling(element_at(from, REVERSE ? t.count - logical - VECTOR : logical));
+    return scan_load(t, from, logical);
 }
 
 /* The condition of all of a workgroup's loads is tested once, because nothing must come between them. */
 void load_tile(scan_tile t, out tile_vectors in_tile) {
     const address x = whole_tile(t, t.x), y = whole_tile(t, t.y);
-    const bool is_whole = t.count - t.first >= TILE_LENGTH;
-    if (is_whole && (x.x & 15u) == 0 && (!TWO_INPUTS || (y.x & 15u) == 0)) {
+    if (t.count - t.first >= TILE_LENGTH && (x.x & 15u) == 0 && (!TWO_INPUTS || (y.x & 15u) == 0)) {
         UNROLLED for (uint v = 0; v < ROWS; v++) {
             in_tile.x[v] = vectors_at(x).vector[vector_in_memory(v)];
             if (TWO_INPUTS)
@@ -189,18 +209,11 @@ void load_tile(scan_tile t, out tile_vectors in_tile) {
         }
         return;
     }
-    const uint before = t.first, after = t.count - min(t.count, t.first + TILE_LENGTH);
-    if (ANYWHERE && is_whole && (REVERSE ? after : before) + t.ahead >= VECTOR && (REVERSE ? before : after) + t.behind >= VECTOR) {
-        load_straddling_tile(x, in_tile.x);
-        if (TWO_INPUTS)
-            load_straddling_tile(y, in_tile.y);
-        return;
-    }
     UNROLLED for (uint v = 0; v < ROWS; v++) {
         const uint logical = t.first + (v * BLOCK + THREAD) * VECTOR;
-        in_tile.x[v] = scan_load(t, t.x, logical);
+        in_tile.x[v] = ANYWHERE ? load_anywhere(t, t.x, logical) : scan_load(t, t.x, logical);
         if (TWO_INPUTS)
-            in_tile.y[v] = scan_load(t, t.y, logical);
+            in_tile.y[v] = ANYWHERE ? load_anywhere(t, t.y, logical) : scan_load(t, t.y, logical);
     }
 }
 

@@ -77,10 +77,36 @@ acc_t fold_block(acc_t acc, uint apart, uint count) {
     return acc;
 }
 
-/* The accumulators of the threads before, folded; and of *all* threads. There are few barriers, and each thread adds up
- * what it needs. */
+/* The accumulators of the threads before, 'width' apart, folded; and of *all* threads. */
+acc_t scan_block(acc_t acc, uint width, out acc_t all) {
+    barrier();
+    shared_slots[THREAD] = acc;
+    for (uint d = width; d < BLOCK; d *= 2) {
+        barrier();
+        acc_t left;
+        if (THREAD >= d)
+            left = shared_slots[THREAD - d];
+        barrier();
+        if (THREAD >= d) {
+            acc = combine(left, acc);
+            shared_slots[THREAD] = acc;
+        }
+    }
+    barrier();
+    all = shared_slots[BLOCK - width + THREAD % width];
+    return THREAD >= width ? shared_slots[THREAD - width] : identity();
+}
+
 const uint TEAM = 16;
 shared acc_t team_slots[BLOCK / TEAM];
+#if HAS_RUNNING
+/* Accumulators whose combination is long, are combined few times after each other. */
+acc_t scan_threads(acc_t acc, out acc_t all) {
+    return scan_block(acc, 1, all);
+}
+#else
+/* The accumulators of the threads before, folded; and of *all* threads. There are few barriers, and each thread adds up
+ * what it needs. */
 acc_t scan_threads(acc_t acc, out acc_t all) {
     const uint team = THREAD / TEAM;
     barrier();
@@ -105,23 +131,4 @@ acc_t scan_threads(acc_t acc, out acc_t all) {
             before = combine(before, shared_slots[spread(team * TEAM + k)]);
     return before;
 }
-
-/* The accumulators of the threads before, 'width' apart, folded; and of *all* threads. */
-acc_t scan_block(acc_t acc, uint width, out acc_t all) {
-    barrier();
-    shared_slots[THREAD] = acc;
-    for (uint d = width; d < BLOCK; d *= 2) {
-        barrier();
-        acc_t left;
-        if (THREAD >= d)
-            left = shared_slots[THREAD - d];
-        barrier();
-        if (THREAD >= d) {
-            acc = combine(left, acc);
-            shared_slots[THREAD] = acc;
-        }
-    }
-    barrier();
-    all = shared_slots[BLOCK - width + THREAD % width];
-    return THREAD >= width ? shared_slots[THREAD - width] : identity();
-}
+#endif
