@@ -5,7 +5,9 @@ A Vulkan device that waits for each call falls to its idle clocks. With --beside
 them up before each call; what the change from one to the other costs is measured with a sum of one element and taken off.
 
 SPDX-License-Identifier: Apache-2.0"""
+import concurrent.futures
 import ctypes as c
+import os
 import statistics
 import subprocess
 import sys
@@ -107,6 +109,8 @@ class Vulkan(Gpu):
         self.roof = Roof(beside or tally)
         self.wake = Roof(beside).sum(WAKING) if beside else lambda: None
         self.name = f"beside {options.beside}" if beside else "its own sum of i32 and its copy as roofs"
+        if beside: # the CPU has nothing else to do
+            self.workers = concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 4))
         self.empty = self.seconds(Roof(tally).sum(4), 51) if beside else 0
         self.empty_roof = self.seconds(self.roof.sum(4), 51) if beside else 0
         print(f"taken off each call: {self.empty * 1e6:.0f} us, and {self.empty_roof * 1e6:.0f} us of the roof")
