@@ -1,13 +1,15 @@
 /* The kernels that were compiled when the library was built: modules of SPIR-V without names, packed.
  *
- * The modules consist of the same functions over and over: of some 12,000 in 70 modules fewer than 800 differ in more
- * than the numbers of their ids. So a function is packed as a body, which modules share, and a list of ids. In a body
- * an operand is one of
+ * The modules consist of the same functions over and over: of some 15,000 in 76 modules about 1,100 differ in more than
+ * the numbers of their ids. So a function is packed as a body, which modules share. In a body an operand is one of
  *
  *   LITERAL v   the value v, which is no id of the module
  *   NEXT        an id that the function has not named yet: the largest of all functions so far, plus 1
- *   LISTED      another such id: the next of the function's list
+ *   LISTED      another such id: the body has a name for it
  *   AGAIN + d   the id that the function named first d + 1 ids ago
+ *
+ * Names are numbers that all bodies share. A module mostly has one id for a name, which it tells when the name first
+ * comes; another one it tells each time.
  *
  * Ids are numbered by where they first stand (spirv-opt --compact-ids), so most new ones are NEXT. Which operands are
  * ids nobody needs to know: small literals are packed like ids and come out the same. All numbers are written seven
@@ -20,13 +22,14 @@
 enum { TALLY_VULKAN_LITERAL, TALLY_VULKAN_NEXT, TALLY_VULKAN_LISTED, TALLY_VULKAN_AGAIN };
 
 typedef struct tally_vulkan_bodies {
-    const unsigned char *bytes; /* each ends with OpFunctionEnd */
+    const unsigned char *bytes; /* each: how many bytes its names take, those, and operands up to OpFunctionEnd */
     const uint32_t *at;         /* the beginning of each body, by its number */
-    size_t most_ids;            /* that one of them names */
+    size_t most_ids, names;     /* ids that one of them has; different names */
 } tally_vulkan_bodies;
 
 /* Bytes: the words of the header; the instructions before the first function, each as opcode, length and operands;
- * OpNop; and the functions, each as the number of its body and its list. */
+ * OpNop; and the functions. Each is the number of its body; how many listed ids are not those of their names before, and
+ * each of these as its distance from the one before and the id; and the ids of new names. */
 typedef struct tally_vulkan_packed_module {
     tally_monoid monoid;
     tally_vulkan_arithmetic arithmetic;
@@ -38,7 +41,7 @@ extern const tally_vulkan_bodies tally_vulkan_module_bodies;
 extern const tally_vulkan_packed_module tally_vulkan_modules[];
 extern const size_t tally_vulkan_module_count;
 
-/* Writes the module's words. 'ids' is scratch for bodies->most_ids. */
+/* Writes the module's words. 'ids' is scratch for bodies->most_ids + bodies->names. */
 void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_packed_module *packed, uint32_t *ids,
                          uint32_t *words);
 

@@ -7,17 +7,28 @@
 #include "vulkan/modules.h"
 #include "vulkan/spirv.h"
 
-enum { MOST_WORDS = 1 << 20, MOST_BYTES = 1 << 24, MOST_BODIES = 1 << 16, MOST_MODULES = 256, MOST_IDS = 1 << 20 };
+enum {
+    MOST_WORDS = 1 << 20,
+    MOST_BYTES = 1 << 24,
+    MOST_BODIES = 1 << 16,
+    MOST_MODULES = 256,
+    MOST_IDS = 1 << 20,
+    MOST_NAMES = 1 << 20
+};
 
 typedef struct bytes {
     unsigned char *data;
     size_t count;
 } bytes;
 
-static uint32_t words[MOST_WORDS], unpacked[MOST_WORDS], ids[MOST_IDS];
+static uint32_t words[MOST_WORDS], unpacked[MOST_WORDS], ids[MOST_IDS + MOST_NAMES];
 static uint32_t place_of[MOST_IDS]; /* an id's place among those that the function named, plus 1; 0: not yet */
-static uint32_t body_at[MOST_BODIES];
-static bytes bodies, function, list;
+static uint32_t body_at[MOST_BODIES], code_at[MOST_BODIES], code_end[MOST_BODIES];
+static uint32_t names[MOST_NAMES], names_at[MOST_BODIES]; /* of the bodies' listed ids */
+static uint32_t name_of[MOST_IDS], id_of[MOST_NAMES];     /* in a module; plus 1, and 0: none */
+static uint32_t listed[MOST_IDS], listed_count;           /* the function's listed ids */
+static uint32_t name_count, names_count;                  /* different ones, and in all bodies */
+static bytes bodies, function;
 static size_t body_count, most_ids;
 static size_t word_count[MOST_MODULES];
 
@@ -42,26 +53,75 @@ static void put(bytes *to, uint32_t word) {
     } while (word);
 }
 
+/* The function's listed ids get their names in this module, or new ones. */
+static void add_names(void) {
+    bytes made = allocate();
+    names_at[body_count] = names_count;
+    for (uint32_t k = 0; k < listed_count; k++) {
+        uint32_t *const name = &name_of[listed[k]];
+        if (!*name)
+            *name = ++name_count;
+        if (names_count == MOST_NAMES)
+            fail("the modules", "list too many ids");
+        put(&made, names[names_count++] = *name - 1);
+    }
+    put(&bodies, (uint32_t)made.count);
+    memcpy(bodies.data + bodies.count, made.data, made.count);
+    bodies.count += made.count;
+    free(made.data);
+}
+
 /* The number of the body in 'function', which joins the others if none is the same. */
 static uint32_t number_of_body(void) {
-    for (size_t k = 0; k < body_count; k++) {
-        const size_t end = k + 1 < body_count ? body_at[k + 1] : bodies.count;
-        if (end - body_at[k] == function.count && !memcmp(bodies.data + body_at[k], function.data, function.count))
+    for (size_t k = 0; k < body_count; k++)
+        if (code_end[k] - code_at[k] == function.count &&
+            !memcmp(bodies.data + code_at[k], function.data, function.count))
             return (uint32_t)k;
-    }
-    if (body_count == MOST_BODIES || bodies.count + function.count > MOST_BYTES)
+    if (body_count == MOST_BODIES || bodies.count + 2 * function.count > MOST_BYTES)
         fail("the modules", "have too many functions");
     body_at[body_count] = (uint32_t)bodies.count;
+    add_names();
+    code_at[body_count] = (uint32_t)bodies.count;
     memcpy(bodies.data + bodies.count, function.data, function.count);
     bodies.count += function.count;
+    code_end[body_count] = (uint32_t)bodies.count;
     return (uint32_t)body_count++;
 }
 
-/* Fills 'function' and 'list'; returns where the next function begins. */
+/* The function as its body's number and what the names of its listed ids do not tell. */
+static void put_function(bytes *to) {
+    const uint32_t number = number_of_body(), *const name = names + names_at[number];
+    bytes others = allocate(), news = allocate();
+    uint32_t count = 0, last = 0;
+    for (uint32_t k = 0; k < listed_count; k++) {
+        const uint32_t id = listed[k], known = id_of[name[k]];
+        if (!known) {
+            put(&news, id);
+        } else if (known - 1 != id) {
+            put(&others, k - last);
+            put(&others, id);
+            last = k;
+            count++;
+        }
+        id_of[name[k]] = id + 1;
+        if (!name_of[id])
+            name_of[id] = name[k] + 1;
+    }
+    put(to, number);
+    put(to, count);
+    memcpy(to->data + to->count, others.data, others.count);
+    to->count += others.count;
+    memcpy(to->data + to->count, news.data, news.count);
+    to->count += news.count;
+    free(others.data);
+    free(news.data);
+}
+
+/* Fills 'function' and 'listed'; returns where the next function begins. */
 static size_t pack_function(size_t at, uint32_t *largest) {
     const uint32_t bound = words[TALLY_SPIRV_BOUND];
     uint32_t seen = 0, opcode;
-    function.count = list.count = 0;
+    function.count = listed_count = 0;
     do {
         const uint32_t length = tally_spirv_length(words[at]);
         opcode = tally_spirv_opcode(words[at]);
@@ -77,7 +137,7 @@ static size_t pack_function(size_t at, uint32_t *largest) {
             } else {
                 put(&function, id == *largest + 1 ? TALLY_VULKAN_NEXT : TALLY_VULKAN_LISTED);
                 if (id != *largest + 1)
-                    put(&list, id);
+                    listed[listed_count++] = id;
                 if (id > *largest)
                     *largest = id;
                 ids[seen++] = id;
@@ -120,13 +180,13 @@ static size_t read_words(const char *path) {
 static bytes pack(const char *path, size_t count) {
     bytes made = allocate();
     uint32_t largest = 0;
+    memset(name_of, 0, sizeof name_of);
+    memset(id_of, 0, sizeof id_of);
     for (size_t at = pack_head(&made); at < count;) {
         at = pack_function(at, &largest);
-        put(&made, number_of_body());
-        memcpy(made.data + made.count, list.data, list.count);
-        made.count += list.count;
+        put_function(&made);
     }
-    const tally_vulkan_bodies all = {bodies.data, body_at, most_ids};
+    const tally_vulkan_bodies all = {bodies.data, body_at, most_ids, name_count};
     const tally_vulkan_packed_module packed = {.bytes = made.data, .count = count};
     tally_vulkan_unpack(&all, &packed, ids, unpacked);
     if (memcmp(words, unpacked, count * sizeof *words) != 0)
@@ -153,7 +213,7 @@ int main(int argc, char **argv) {
     char monoid[32], arithmetic[32], name[80];
     if (argc > MOST_MODULES)
         fail(argv[0], "too many modules");
-    bodies = allocate(), function = allocate(), list = allocate();
+    bodies = allocate(), function = allocate();
     printf("/* Made by src/vulkan/pack.c. */\n#include \"vulkan/modules.h\"\n\n");
     for (int k = 1; k < argc; k++) {
         split(argv[k], monoid, arithmetic);
@@ -167,9 +227,9 @@ int main(int argc, char **argv) {
     printf("static const uint32_t body_at[] = {\n");
     for (size_t k = 0; k < body_count; k++)
         printf("%u,\n", body_at[k]);
-    printf("};\n\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {body_bytes, body_at, %zu};\n"
+    printf("};\n\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {body_bytes, body_at, %zu, %u};\n"
            "const tally_vulkan_packed_module tally_vulkan_modules[] = {\n",
-           most_ids);
+           most_ids, name_count);
     for (int k = 1; k < argc; k++) {
         split(argv[k], monoid, arithmetic);
         printf("    {TALLY_MONOID_%s, TALLY_VULKAN_%s, %s_%s, %zu},\n", monoid, arithmetic, monoid, arithmetic,

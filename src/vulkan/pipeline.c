@@ -165,7 +165,8 @@ static tally_status packed_module_get(tally_vulkan_device *device, const packed_
             return TALLY_OK;
         }
     uint32_t *const words = malloc(packed->count * sizeof *words);
-    uint32_t *const ids = malloc(tally_vulkan_module_bodies.most_ids * sizeof *ids);
+    const size_t room = tally_vulkan_module_bodies.most_ids + tally_vulkan_module_bodies.names;
+    uint32_t *const ids = malloc(room * sizeof *ids);
     tally_status status = TALLY_OUT_OF_MEMORY;
     if (words && ids) {
         tally_vulkan_unpack(&tally_vulkan_module_bodies, packed, ids, words);

@@ -1,4 +1,6 @@
 /* Unpacks the modules of SPIR-V that the build packed: modules.h has the format, pack.c the other way. */
+#include <string.h>
+
 #include "vulkan/modules.h"
 #include "vulkan/spirv.h"
 
@@ -24,10 +26,42 @@ static uint32_t *unpack_head(const unsigned char **at, uint32_t *to) {
     return to;
 }
 
+/* A function's listed ids. */
+typedef struct list {
+    const unsigned char *names, *others, *news;
+    uint32_t left, until_other; /* ids that are not those of their names, and how many come before the next */
+} list;
+
+static list list_of(const unsigned char **body, const unsigned char **at) {
+    const uint32_t name_bytes = next(body), count = next(at);
+    list l = {.names = *body, .others = *at, .left = count};
+    *body += name_bytes;
+    for (uint32_t k = 0; k < 2 * count; k++)
+        next(at);
+    l.news = *at;
+    if (count)
+        l.until_other = next(&l.others);
+    return l;
+}
+
+/* 'id_of' has the ids of names, plus 1; 0: none yet. */
+static uint32_t next_listed(list *l, uint32_t *id_of) {
+    uint32_t *const known = &id_of[next(&l->names)];
+    if (l->left && l->until_other-- == 0) {
+        *known = next(&l->others) + 1;
+        if (--l->left)
+            l->until_other = next(&l->others) - 1;
+    } else if (!*known) {
+        *known = next(&l->news) + 1;
+    }
+    return *known - 1;
+}
+
 /* 'largest' is that of the ids of the functions so far. */
-static uint32_t *unpack_function(const unsigned char *body, const unsigned char **list, uint32_t *largest,
-                                 uint32_t *ids, uint32_t *to) {
+static uint32_t *unpack_function(const unsigned char *body, const unsigned char **at, uint32_t *largest, uint32_t *ids,
+                                 uint32_t *id_of, uint32_t *to) {
     uint32_t opcode, seen = 0;
+    list l = list_of(&body, at);
     do {
         opcode = next(&body);
         const uint32_t length = next(&body);
@@ -39,7 +73,7 @@ static uint32_t *unpack_function(const unsigned char *body, const unsigned char 
                 continue;
             }
             const uint32_t id = code == TALLY_VULKAN_NEXT     ? *largest + 1
-                                : code == TALLY_VULKAN_LISTED ? next(list)
+                                : code == TALLY_VULKAN_LISTED ? next_listed(&l, id_of)
                                                               : ids[seen - 1 - (code - TALLY_VULKAN_AGAIN)];
             if (code < TALLY_VULKAN_AGAIN)
                 ids[seen++] = id;
@@ -48,6 +82,7 @@ static uint32_t *unpack_function(const unsigned char *body, const unsigned char 
             *to++ = id;
         }
     } while (opcode != SpvOpFunctionEnd);
+    *at = l.news;
     return to;
 }
 
@@ -55,9 +90,11 @@ void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_p
                          uint32_t *words) {
     const unsigned char *at = packed->bytes;
     const uint32_t *end = words + packed->count;
+    uint32_t *const id_of = ids + bodies->most_ids;
     uint32_t largest = 0, *to = unpack_head(&at, words);
+    memset(id_of, 0, bodies->names * sizeof *id_of);
     while (to < end) {
         const unsigned char *body = bodies->bytes + bodies->at[next(&at)];
-        to = unpack_function(body, &at, &largest, ids, to);
+        to = unpack_function(body, &at, &largest, ids, id_of, to);
     }
 }

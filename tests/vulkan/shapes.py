@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Shapes at the edges of the Vulkan kernels' tiles, vectors and columns, which the conformance suite's quick sizes do not
+reach: results are what the oracle of bench/survey gives.
+
+usage: shapes.py LIBTALLY LIBSURVEY      exits with 77 where NumPy is missing, or with 1 where TALLY_REQUIRE names it
+"""
+import os
+import sys
+
+try:
+    import numpy # noqa: F401
+except ImportError:
+    print(f"{sys.executable} has no NumPy")
+    sys.exit(1 if "numpy" in os.environ.get("TALLY_REQUIRE", "").split(",") else 77)
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+from surveys.cases import parse # noqa: E402
+from surveys.gpu import Gpu # noqa: E402
+from surveys.host import load_helper # noqa: E402
+from tally import Tally # noqa: E402
+
+CASES = """
+sum/inclusive/all/f32/40003+1,3                              tiles whose results lie across vectors
+sum/exclusive/all/i32/40003+2,1                              and are wider than the elements
+max/inclusive/all/u8/70001+1,5                               which are bytes
+minmax/inclusive/all/u16/40003+3,1                           two results an element
+any/inclusive/all/f32/40003+1,2                              results of less than a vector
+sum/inclusive/axis/u16/600x701x1+3,1                         rows that begin anywhere, scanned whole
+sum/inclusive/segments/f32/70003+1,3/i64:exponential:24      heads of segments, empty ones too
+mean/inclusive/segments/u8/70003/i32:uniform:3000            groups that begin in an earlier chunk
+minmax/inclusive/keys/f16/70003/i16:constant:30              more keys in a vector than elements
+bxor/exclusive/keys/i64/40003/i32:power:300                  fewer
+minmax/reduce/keys/u64/40003+3,1/i16:exponential:24          runs that end in another tile
+sum/reduce/keys/u8/70003+3,0/i32:uniform:2                   more runs in a tile than are staged at once
+argmin/reduce/segments/i64/40003/i64:uniform:20              places, which tiles do not know
+sum/reduce/axis/f32/3x13x5003+1,2                            a row's last columns overlap
+argmax/reduce/axis/u8/3x1003x503
+sum/reduce/axis/f64/3x103x1501
+bor/exclusive/axis/i8/3x60x3003+3,0                          scanned as words
+sum/inclusive/axis/i16/2x100x4501+1,1
+minmax/inclusive/axis/u8/2x30x4501+1,1
+any/inclusive/axis/f32/2x30x4501+1,1
+var/inclusive/all/f32/10003+1,0                              moments in lanes
+"""
+LIBTALLY, LIBSURVEY = sys.argv[1:]
+device = Gpu(Tally(LIBTALLY, "vulkan:0"), load_helper(LIBSURVEY), None)
+failures = 0
+for line in CASES.strip().splitlines():
+    case = parse(line.split()[0])
+    wrong = device.measure(case, 0)[1]()
+    if wrong:
+        failures += 1
+        print(f"{case}: {wrong}")
+sys.exit(failures != 0)
