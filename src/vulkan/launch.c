@@ -69,7 +69,7 @@ static VkPipeline kernel_of_tiles(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_kernel kernel = tally_vulkan_kernel_of_tiles(c, l->cut, l->count != 0);
     return tally_vulkan_is_misaligned(c, l->args) && l->plan->anywhere[kernel] ? l->plan->anywhere[kernel]
-                                                                                : l->plan->kernels[kernel];
+                                                                               : l->plan->kernels[kernel];
 }
 
 /* Scans whole tiles in one pass, and the rest of the last one as a row of its own that continues from there. */

@@ -28,8 +28,8 @@ typedef struct tally_vulkan_bodies {
 } tally_vulkan_bodies;
 
 /* Bytes: the words of the header; the instructions before the first function, each as opcode, length and operands;
- * OpNop; and the functions. Each is the number of its body; how many listed ids are not those of their names before, and
- * each of these as its distance from the one before and the id; and the ids of new names. */
+ * OpNop; and the functions. Each is the number of its body; how many listed ids are not those of their names before,
+ * and each of these as its distance from the one before and the id; and the ids of new names. */
 typedef struct tally_vulkan_packed_module {
     tally_monoid monoid;
     tally_vulkan_arithmetic arithmetic;

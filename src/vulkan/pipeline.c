@@ -300,8 +300,7 @@ static bool is_better_whole(const tally_vulkan_module *module, tally_vulkan_kern
 }
 static bool has_later_memory(int kernel) {
     return kernel == TALLY_VULKAN_SLABS || kernel == TALLY_VULKAN_SCAN_ROWS || kernel == TALLY_VULKAN_SCAN_ONCE ||
-           kernel == TALLY_VULKAN_FOLD_GROUPS || kernel == TALLY_VULKAN_GIVE_GROUPS ||
-           kernel == TALLY_VULKAN_GIVE_RUNS;
+           kernel == TALLY_VULKAN_FOLD_GROUPS || kernel == TALLY_VULKAN_GIVE_GROUPS || kernel == TALLY_VULKAN_GIVE_RUNS;
 }
 
 /* The words of a kernel, by itself mostly, for this device; 'room' takes those of the module and what is added. */
