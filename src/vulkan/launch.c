@@ -49,19 +49,17 @@ static void launch_slabs(const tally_vulkan_launch *l) {
 tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, const tally_vulkan_cut *cut, bool counts) {
     if (cut->path == TALLY_VULKAN_ALONG_ROWS)
         return cut->tiles && !counts ? TALLY_VULKAN_SCAN_ONCE : TALLY_VULKAN_SCAN_ROWS;
-    if (cut->path == TALLY_VULKAN_BY_GROUPS)
-        return tally_is_scan(c) ? TALLY_VULKAN_GIVE_GROUPS : TALLY_VULKAN_GIVE_RUNS;
+    if (cut->path == TALLY_VULKAN_BY_GROUPS && tally_is_scan(c))
+        return TALLY_VULKAN_GIVE_GROUPS;
     return TALLY_VULKAN_KERNEL_COUNT;
 }
 
 /* Reverse tiles begin at the end; rows begin where the last one ends. */
 bool tally_vulkan_is_misaligned(const tally_computation *c, const tally_args *a) {
-    const uint64_t result = tally_is_scan(c) ? c->out_bytes * c->per_result : 16;
     const bool anywhere_in_it = c->reverse || (c->desc.grouping == TALLY_AXIS && a->shape.outer > 1);
-    const uint64_t within = anywhere_in_it ? a->shape.extent : 0;
-    uint64_t low = tally_vulkan_address(a->x) | tally_vulkan_address(a->y) | within * c->in_bytes | within * result;
-    if (tally_is_scan(c))
-        low |= tally_vulkan_address(a->out);
+    const uint64_t within = anywhere_in_it ? a->shape.extent : 0, result = c->out_bytes * c->per_result;
+    const uint64_t low = tally_vulkan_address(a->x) | tally_vulkan_address(a->y) | tally_vulkan_address(a->out) |
+                         within * c->in_bytes | within * result;
     return low % 16 != 0;
 }
 
@@ -155,7 +153,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
         tally_vulkan_then(l);
     }
-    tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->chunks);
+    tally_vulkan_dispatch(l, scans ? kernel_of_tiles(l) : k[TALLY_VULKAN_GIVE_RUNS], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
 }
 

@@ -40,8 +40,8 @@ uint32_t tally_vulkan_block_of(const tally_vulkan_device *device, tally_vulkan_s
     enum { BESIDES = 1024, LEAST = 32 /* a word of head bits */ };
     const unsigned tile = tally_vulkan_tile_slots(slot), slots = slot.bytes * (1 + tile), spread = slots / 32 + 1;
     const unsigned of_team = (slot.bytes + (unsigned)sizeof(uint64_t)) / 16 + 1;
-    const unsigned words = (unsigned)sizeof(uint32_t) * (1 + 4), heads = 2, staged = (unsigned)sizeof(uint32_t) * tile;
-    const unsigned a_thread = slots + spread + of_team + words + heads + staged;
+    const unsigned words = (unsigned)sizeof(uint32_t) * (1 + 4), heads = 2, more = (unsigned)sizeof(uint32_t);
+    const unsigned a_thread = slots + spread + of_team + words + heads + more;
     uint32_t block = device->block;
     while (block > LEAST && block * a_thread + BESIDES > device->shared_bytes)
         block /= 2;
@@ -209,7 +209,7 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         cut->scan_groups = cut->columns * cut->chunks;
         cut_once(device, block, c, slot, cut);
     } else {
-        const bool is_narrow = c->in_bytes < 4 || (c->in_bytes == 4 && c->out_bytes < 4);
+        const bool is_narrow = c->in_bytes <= 4 && c->out_bytes < 4;
         const uint64_t units = units_of(cut, is_narrow && cut->inner >= 4 && takes_columns(c) ? 4 : 1);
         cut->path = TALLY_VULKAN_ALONG_COLUMNS;
         cut_chunks(cut, LEAST_STRETCH, SCAN_THREADS / units);
@@ -266,7 +266,8 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
         return;
     }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = (uint64_t)block * tally_vulkan_tile_vectors(slot, c->in_bytes) * (16 / c->in_bytes);
+    cut->tile = (uint64_t)block * (scans ? tally_vulkan_tile_vectors(slot, c->in_bytes) * (16 / c->in_bytes)
+                                         : tally_vulkan_run_items(slot));
     cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
     cut_chunks(cut, cut->tile, GROUPS);
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));

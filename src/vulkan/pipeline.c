@@ -291,18 +291,13 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
 
 /* ---- pipelines ---- */
 
-/* Reductions of all values keep the shared memory that their module had when this was measured: with less, NVIDIA's
- * driver makes slower code. On an H200 the maximum of 2^28 f32 then takes 280 us instead of 249, the sum of i32 264
- * instead of 254, of 2^29 u8 164 instead of 145. */
+/* Reductions of all values keep their module's shared memory, all but that of slabs.comp, which was not there when this
+ * was measured: with less, NVIDIA's driver makes slower code. On an H200 the maximum of 2^28 f32 then takes 280 us
+ * instead of 249, the sum of i32 264 instead of 254, of 2^29 u8 164 instead of 145. */
 static bool is_better_whole(const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                             const tally_vulkan_choices *choices) {
     return kernel == TALLY_VULKAN_REDUCE && !choices->constant[BY_AXIS] && module->packed;
 }
-static bool has_later_memory(int kernel) {
-    return kernel == TALLY_VULKAN_SLABS || kernel == TALLY_VULKAN_SCAN_ROWS || kernel == TALLY_VULKAN_SCAN_ONCE ||
-           kernel == TALLY_VULKAN_FOLD_GROUPS || kernel == TALLY_VULKAN_GIVE_GROUPS || kernel == TALLY_VULKAN_GIVE_RUNS;
-}
-
 /* The words of a kernel, by itself mostly, for this device; 'room' takes those of the module and what is added. */
 static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                        const tally_vulkan_choices *choices, uint32_t *room) {
@@ -311,7 +306,7 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
     const char *others[TALLY_VULKAN_KERNEL_COUNT];
     size_t other_count = 0;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && is_better_whole(module, kernel, choices); k++)
-        if (!has_later_memory(k))
+        if (k != TALLY_VULKAN_SLABS)
             others[other_count++] = tally_vulkan_kernel_names[k];
     uint32_t *words = malloc((module->count + 1) * sizeof *words);
     const size_t count = words ? tally_vulkan_prune(module->words, module->count, tally_vulkan_kernel_names[kernel],

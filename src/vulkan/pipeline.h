@@ -33,7 +33,7 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
 typedef enum tally_vulkan_purpose {
     TALLY_VULKAN_PLAIN,
     TALLY_VULKAN_FROM_SLOTS, /* the reduction that folds accumulators */
-    TALLY_VULKAN_ANYWHERE    /* tiles of scans and runs that begin where vectors of 16 bytes do not */
+    TALLY_VULKAN_ANYWHERE    /* tiles of scans that begin where vectors of 16 bytes do not */
 } tally_vulkan_purpose;
 
 /* 'block': threads a workgroup. */

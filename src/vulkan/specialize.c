@@ -111,6 +111,11 @@ unsigned tally_vulkan_once_vectors(tally_vulkan_slot slot) {
     return slot.bytes > 4 ? 4 : 6;
 }
 
+/* Few enough for registers. */
+unsigned tally_vulkan_run_items(tally_vulkan_slot slot) {
+    return slot.bytes > 8 ? 4 : 16;
+}
+
 bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     return monoid != TALLY_MONOID_dot && monoid != TALLY_MONOID_user && tally_monoid_texts[monoid].components == 1 &&
            arithmetic != TALLY_VULKAN_f32w && arithmetic < TALLY_VULKAN_exact32;
@@ -189,6 +194,7 @@ static void add_choices(tally_text *text, const choices *c) {
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
         c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w || c->has_running ? LANE_LIMIT : 1U << 30,
         tally_vulkan_tile_slots(c->slot));
+    tally_text_print(text, "#define ITEMS %uu\n", tally_vulkan_run_items(c->slot));
 }
 
 /* What types are like, as functions of a type: bits of constants for questions that all types answer, and a choice

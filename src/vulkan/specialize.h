@@ -71,6 +71,9 @@ unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
 /* Vectors that a thread has of a tile of scan_rows.comp and groups.comp. */
 unsigned tally_vulkan_tile_vectors(tally_vulkan_slot slot, unsigned in_bytes);
 
+/* Neighbouring elements that a thread of runs.comp takes. */
+unsigned tally_vulkan_run_items(tally_vulkan_slot slot);
+
 /* Whether a module has scan_once.comp: accumulators are one number of 4 or 8 bytes, elements come from one array. */
 bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 

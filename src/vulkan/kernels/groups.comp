@@ -84,7 +84,7 @@ void places_of(uint tile, bool is_last, out wide from, out wide to) {
     to = REVERSE ? here : is_last ? plus(p_segments, 1u) : next;
 }
 
-/* A bit for each element of a tile that begins a group, in logical order. */
+/* A bit for each element of a scan's tile that begins a group, in logical order. */
 shared uint head_bits[BLOCK * MOST_ELEMENTS / 32];
 
 /* Of elements [i, i + VECTOR), the first of a vector. */
@@ -181,24 +181,9 @@ last_group scan_last_groups(last_group own, uint count, out last_group all) {
     return ahead;
 }
 
-/* The same of their heads: those ahead, and *all*, after scan_last_groups. */
-uint heads_ahead(out uint all) {
-    const uint team = THREAD / TEAM;
-    uint ahead = 0;
-    all = 0;
-    UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
-        ahead += k < team ? team_notes[k] >> 16 : 0;
-        all += team_notes[k] >> 16;
-    }
-    UNROLLED for (uint k = 0; k < TEAM; k++)
-        ahead += k < THREAD % TEAM ? shared_notes[team * TEAM + k] >> 16 : 0;
-    return ahead;
-}
-
 /* ---- a tile ---- */
 
-/* Of a vector: from bit 16 on, how many heads of the tile come before it. Below, where the group before it begins in the
- * tile, plus 1; 0: before the tile. */
+/* Of a vector: where the group before it begins in the tile, plus 1; 0: before the tile. */
 #define TILE_NOTE(slot) spare_words[slot]
 
 /* The slot of a vector receives its last group's accumulator. */
@@ -219,29 +204,23 @@ last_group of_slot(uint slot, uint heads) {
  * record after the tile. */
 record_t scan_slots(wide first, record_t before) {
     last_group own = last_group(identity(), 0), all;
-    uint count = 0;
     UNROLLED for (uint v = 0; v < ROWS; v++) {
-        const uint slot = THREAD * ROWS + v, heads = heads_of(slot * VECTOR);
-        const last_group last = of_slot(slot, heads);
+        const uint slot = THREAD * ROWS + v;
+        const last_group last = of_slot(slot, heads_of(slot * VECTOR));
         own = last.head != 0 ? last : join(own, last);
-        count += bitCount(heads);
     }
-    last_group run = scan_last_groups(own, count, all);
-    uint all_heads = 0;
-    count = IS_SCAN ? 0 : heads_ahead(all_heads);
+    last_group run = scan_last_groups(own, 0, all);
     if (run.head == 0)
         run.acc = combine(before.acc, run.acc);
     UNROLLED for (uint v = 0; v < ROWS; v++) {
-        const uint slot = THREAD * ROWS + v, heads = heads_of(slot * VECTOR);
-        const last_group last = of_slot(slot, heads);
+        const uint slot = THREAD * ROWS + v;
+        const last_group last = of_slot(slot, heads_of(slot * VECTOR));
         tile_slots[spread(slot)] = run.acc;
-        TILE_NOTE(slot) = run.head | count << 16;
+        TILE_NOTE(slot) = run.head;
         run = last.head != 0 ? last : join(run, last);
-        count += bitCount(heads);
     }
-    const wide runs = plus(before.runs, all_heads);
-    return all.head != 0 ? record_t(all.acc, plus(first, all.head), runs)
-                         : record_t(combine(before.acc, all.acc), before.head, runs);
+    return all.head != 0 ? record_t(all.acc, plus(first, all.head), wide(0))
+                         : record_t(combine(before.acc, all.acc), before.head, wide(0));
 }
 
 /* The tile's heads are marked. */
@@ -258,7 +237,7 @@ record_t scan_groups_of_tile(scan_tile t, tile_vectors in_tile, record_t before)
     UNROLLED for (uint v = 0; v < ROWS; v++)
         notes[v] = TILE_NOTE(v * BLOCK + THREAD);
     UNROLLED for (uint v = 0; v < ROWS; v++) {
-        const uint slot = v * BLOCK + THREAD, head = notes[v] & 0xffffu;
+        const uint slot = v * BLOCK + THREAD, head = notes[v];
         const wide start = minus(head != 0 ? plus(first, head) : before.head, 1u);
         acc_t run = tile_slots[spread(slot)];
         if (has_base())
@@ -282,7 +261,7 @@ scan_tile chunk_of_groups(uint chunk) {
     t.to = t.count;
     t.ahead = at_most(t.number, VECTOR);
     t.behind = at_most(minus(minus(p.extent, t.number), t.count), VECTOR);
-    if (IS_SCAN && !BY_KEYS) {
+    if (!BY_KEYS) {
         const wide low = offset_at(wide(0)), high = offset_at(p_segments);
         const wide from = REVERSE ? minus(p.extent, high) : low, to = REVERSE ? minus(p.extent, low) : high;
         t.from = less(from, t.before) ? 0 : at_most(minus(from, t.before), t.count);
@@ -291,23 +270,19 @@ scan_tile chunk_of_groups(uint chunk) {
     return t;
 }
 
-/* All threads call this, and meet before they look at the marks. Where a chunk has more positions than elements, the end
- * of the input is marked, too. [from, to) are the offsets that may lie in the tile. */
-void mark_heads(scan_tile t, uint chunk, uint positions, out wide from, out wide to) {
+/* All threads call this, and meet before they look at the marks. */
+void mark_heads(scan_tile t, uint chunk) {
     const wide first = plus(t.before, t.first);
-    const uint count = min(t.count - t.first, TILE_LENGTH), end = t.count - t.first;
-    from = to = wide(0);
     barrier(); /* earlier use of the memory */
     for (uint w = THREAD; w < TILE_LENGTH / 32; w += BLOCK)
         head_bits[w] = 0;
     barrier();
     if (BY_KEYS) {
-        mark_keys(first, count);
-        if (THREAD == 0 && positions > t.count && end < TILE_LENGTH)
-            atomicOr(head_bits[end >> 5], 1u << (end & 31u));
+        mark_keys(first, min(t.count - t.first, TILE_LENGTH));
     } else {
+        wide from, to;
         const uint tile = chunk * (p.chunk / TILE_LENGTH) + t.first / TILE_LENGTH;
-        places_of(tile, chunk + 1 == p.chunks && t.first + TILE_LENGTH >= positions, from, to);
+        places_of(tile, chunk + 1 == p.chunks && t.first + TILE_LENGTH >= t.count, from, to);
         mark_segments(first, from, to);
     }
 }
@@ -323,9 +298,8 @@ void scan_chunk(uint chunk) {
     while (t.first < t.count) {
         const tile_vectors now = next;
         scan_tile after = t;
-        wide from, to;
         after.first += TILE_LENGTH;
-        mark_heads(t, chunk, t.count, from, to);
+        mark_heads(t, chunk);
         if (after.first < t.count)
             load_tile(after, next);
         barrier();
@@ -406,7 +380,7 @@ wide last_run_only(wide first, uint length) {
 
 /* The same of segments, of a chunk that another follows. */
 wide last_segment(uint chunk, wide first) {
-    const uint tiles = p.chunk / TILE_LENGTH; /* of a chunk */
+    const uint tiles = p.chunk / (IS_SCAN ? TILE_LENGTH : ITEMS * BLOCK); /* of a chunk */
     const wide next = load_wide(p_places, (chunk + 1) * tiles); /* of the offsets, the first that lies behind */
     if (REVERSE ? less(p_segments, next) : next == wide(0))
         return wide(0);

@@ -1,27 +1,143 @@
-/* Reductions by runs of keys, and a user's operator by segments: the input is taken in tiles, whatever its groups, as
- * scans take it. A head also ends the group before. The groups that end in a tile are put side by side in shared memory,
- * and neighbouring threads write neighbouring results. */
-const uint STAGED = TILE_SLOTS * BLOCK;
+/* Reductions by runs of keys, and a user's operator by segments: the input is taken in tiles, whatever its groups. A
+ * thread has ITEMS neighbours in registers. A bit for each says whether a group begins there, which also ends the group
+ * before. The accumulators of the threads' last groups are scanned once per tile. Then the groups that end in the tile
+ * are put side by side in shared memory, and neighbouring threads write neighbouring results. A group that began before
+ * the tile comes from the tile before or, where a chunk begins, from the spine of groups.comp. */
+const uint RUN_TILE = ITEMS * BLOCK, STAGED = TILE_SLOTS * BLOCK;
 
+shared uint thread_heads[BLOCK];  /* of the threads before */
+shared uint run_heads[RUN_TILE / 32];
 /* The position in the tile where a group ends; from bit 16 on, the position where it began, plus 1; 0: before the tile.
  */
-shared uint staged_ends[STAGED];
+#define STAGED_END(slot) spare_words[slot]
 
-/* Stores the groups that heads [begin, begin + STAGED) of the tile end. 'before' are the accumulators before the thread's
- * vectors. */
-void stage(scan_tile t, tile_vectors in_tile, acc_t before[TILE_SLOTS], uint begin) {
-    UNROLLED for (uint v = 0; v < ROWS; v++) {
-        const uint slot = v * BLOCK + THREAD, heads = heads_of(slot * VECTOR), note = TILE_NOTE(slot);
-        acc_t acc = before[v];
-        lane_t lane = lane_identity();
-        uint head = (note >> 16) - begin, start = note & 0xffffu;
-        UNROLLED for (uint k = 0; k < VECTOR; k++) {
-            const uint at = slot * VECTOR + k;
-            const lifted_t item = scan_lift_item(t, in_tile.x[v], in_tile.y[v], k, t.first + at);
-            if ((heads >> k & 1u) != 0) {
+/* Turns each thread's own record into that of all threads before, and counts the heads there; and the same of *all*
+ * threads. */
+last_group scan_threads_groups(last_group own, uint heads, out uint heads_ahead, out last_group all, out uint all_heads) {
+    const uint team = THREAD / TEAM;
+    const last_group ahead = scan_last_groups(own, heads, all);
+    heads_ahead = all_heads = 0;
+    UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
+        heads_ahead += k < team ? team_notes[k] >> 16 : 0;
+        all_heads += team_notes[k] >> 16;
+    }
+    UNROLLED for (uint k = 0; k < TEAM; k++)
+        heads_ahead += k < THREAD % TEAM ? shared_notes[team * TEAM + k] >> 16 : 0;
+    return ahead;
+}
+
+/* ---- a thread's elements ---- */
+
+/* ITEMS neighbours in vectors; a type of few bytes fills only part of one. */
+const uint MOST_VECTORS = ITEMS * 8u / 16u;
+uint vectors_of(uint log) {
+    return max(ITEMS >> 4u - log, 1u);
+}
+uint taken_of_vector(uint log) {
+    return min(16u >> log, ITEMS);
+}
+
+/* Elements past the end may be anything: after the last group another one begins there that is not used. */
+uvec4 load_up_to_end(address from, wide first, uint log) {
+    const uint vector = 16u >> log;
+    const uint left = less(first, p.extent) ? at_most(minus(p.extent, first), vector) : 0;
+    const address at = plus(from, shifted_up(first, log));
+    if (left == vector)
+        return load_vector(at);
+    uvec4 loaded = uvec4(0);
+    for (uint k = 0; k < left; k++) {
+        const uvec2 bits = load_bits(plus(at, k << log), log);
+        const uint word = k << log >> 2;
+        loaded[word] |= bits.x << 8u * (k << log & 3u);
+        if (log == 3)
+            loaded[word + 1] = bits.y;
+    }
+    return loaded;
+}
+
+/* A thread's elements of an array. Whether they are whole vectors is tested once, because nothing must come between
+ * loads. */
+void load_items(address from, wide first, uint log, out uvec4 items[MOST_VECTORS]) {
+    const uint taken = taken_of_vector(log);
+    const address at = plus(from, shifted_up(first, log));
+    if (!less(p.extent, plus(first, max(ITEMS, 16u >> log))) && (at.x & 15u) == 0) {
+        UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+            items[v] = vectors_at(at).vector[v];
+    } else {
+        UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+            items[v] = load_up_to_end(from, plus(first, v * taken), log);
+    }
+}
+
+struct neighbours {
+    uvec4 x[MOST_VECTORS], y[MOST_VECTORS];
+    wide first;
+    uint heads; /* a bit for each that begins a group */
+};
+void load_neighbours(wide first, out neighbours n) {
+    n.first = first;
+    load_items(p.x, first, IN_LOG, n.x);
+    if (TWO_INPUTS)
+        load_items(p.y, first, IN_LOG, n.y);
+}
+lifted_t lift_neighbour(neighbours n, uint v, uint k) {
+    const uvec2 partner = TWO_INPUTS ? pick(n.y[v], k, IN_LOG) : uvec2(0);
+    return lift_bits(pick(n.x[v], k, IN_LOG), partner, plus(n.first, v * taken_of_vector(IN_LOG) + k));
+}
+
+/* Heads of keys. One more group begins after the last element, which ends the last group. */
+uint key_heads(wide first) {
+    const uint log = log_bytes(INDEX), taken = taken_of_vector(log);
+    uvec4 keys[MOST_VECTORS];
+    uint heads = 0;
+    load_items(p_keys, first, log, keys);
+    const bool has_left = first != wide(0) && !less(p.extent, first);
+    uvec2 left = has_left ? key_at(minus(first, 1u)) : ~pick(keys[0], 0, log);
+    UNROLLED for (uint v = 0; v < vectors_of(log); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const uvec2 key = pick(keys[v], k, log);
+            heads |= key != left ? 1u << v * taken + k : 0;
+            left = key;
+        }
+    if (less(p.extent, first))
+        return 0;
+    const uint end = at_most(minus(p.extent, first), ITEMS);
+    if (end == ITEMS)
+        return heads;
+    return heads & (1u << end) - 1u | 1u << end;
+}
+
+/* The same of segments: of the offsets [from, to). */
+uint segment_heads(wide first, wide from, wide to) {
+    for (uint w = THREAD; w < RUN_TILE / 32; w += BLOCK)
+        run_heads[w] = 0;
+    barrier();
+    for (wide e = plus(from, THREAD); less(e, to); e = plus(e, BLOCK)) {
+        const wide local = minus(offset_at(e), first);
+        if (is_below(local, RUN_TILE))
+            atomicOr(run_heads[local.x >> 5], 1u << (local.x & 31u));
+    }
+    barrier();
+    const uint at = THREAD * ITEMS;
+    return run_heads[at >> 5] >> (at & 31u) & ~0u >> 32u - ITEMS;
+}
+
+/* ---- a tile ---- */
+
+/* Stores the groups that heads [begin, begin + STAGED) of the tile end. */
+void stage(neighbours n, last_group before, uint heads_ahead, uint begin) {
+    const uint taken = taken_of_vector(IN_LOG);
+    acc_t acc = before.acc;
+    lane_t lane = lane_identity();
+    uint head = heads_ahead - begin, start = before.head;
+    UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const lifted_t item = lift_neighbour(n, v, k);
+            if ((n.heads >> v * taken + k & 1u) != 0) {
+                const uint at = THREAD * ITEMS + v * taken + k;
                 if (head < STAGED) {
                     tile_slots[head] = combine(acc, widen(lane));
-                    staged_ends[head] = at | start << 16;
+                    STAGED_END(head) = at | start << 16;
                 }
                 head++;
                 start = at + 1;
@@ -31,11 +147,10 @@ void stage(scan_tile t, tile_vectors in_tile, acc_t before[TILE_SLOTS], uint beg
                 lane = added(lane, item);
             }
         }
-    }
 }
 
 void give_staged_run(wide first, record_t before, uint head, uint slot) {
-    const uint log = log_bytes(INDEX), note = staged_ends[slot];
+    const uint log = log_bytes(INDEX), note = STAGED_END(slot);
     const wide heads = plus(before.runs, head), rank = minus(heads, 1u), end = plus(first, note & 0xffffu);
     const wide start = minus(note >> 16 != 0 ? plus(first, note >> 16) : before.head, 1u);
     if (heads == wide(0))
@@ -48,63 +163,68 @@ void give_staged_run(wide first, record_t before, uint head, uint slot) {
 /* The segment that offset e ends, if that is one of the heads [begin, begin + STAGED). */
 void give_staged_segment(wide first, wide e, uint begin) {
     const wide g = minus(e, 1u), start = offset_at(g), end = offset_at(e), local = minus(end, first);
-    if (!is_below(local, TILE_LENGTH))
+    if (!is_below(local, RUN_TILE))
         return;
-    const uint vector = local.x / VECTOR, below = (1u << local.x % VECTOR) - 1u;
-    const uint slot = (TILE_NOTE(vector) >> 16) + bitCount(heads_of(vector * VECTOR) & below) - begin;
+    const uint at = local.x, thread = at / ITEMS;
+    const uint below = run_heads[at >> 5] >> (thread * ITEMS & 31u) & (1u << at % ITEMS) - 1u;
+    const uint slot = thread_heads[thread] + bitCount(below) - begin;
     if (start == end && begin == 0)
         store_result(p.out_at, g, lower(identity(), wide(0), start));
     else if (start != end && slot < STAGED)
         store_result(p.out_at, g, lower(tile_slots[slot], minus(end, start), start));
 }
 
-/* The tile's heads are marked; they include the offsets [from, to). */
-record_t give_tile(scan_tile t, tile_vectors in_tile, record_t before, wide from, wide to) {
-    const wide first = plus(t.before, t.first);
-    sum_vectors(t, in_tile);
-    barrier();
-    const record_t after = scan_slots(first, before);
-    const uint heads = minus(after.runs, before.runs).x;
-    barrier();
-    acc_t ahead[TILE_SLOTS];
-    UNROLLED for (uint v = 0; v < ROWS; v++)
-        ahead[v] = tile_slots[spread(v * BLOCK + THREAD)];
-    for (uint begin = 0; begin == 0 || begin < heads; begin += STAGED) {
+record_t give_tile(wide first, record_t before, wide from, wide to) {
+    const uint taken = taken_of_vector(IN_LOG);
+    neighbours n;
+    load_neighbours(plus(first, THREAD * ITEMS), n);
+    n.heads = BY_KEYS ? key_heads(n.first) : segment_heads(first, from, to);
+    lane_t last = lane_identity();
+    UNROLLED for (uint v = 0; v < vectors_of(IN_LOG); v++)
+        UNROLLED for (uint k = 0; k < taken; k++) {
+            const lifted_t item = lift_neighbour(n, v, k);
+            last = (n.heads >> v * taken + k & 1u) != 0 ? lane_of(item) : added(last, item);
+        }
+    const uint head = n.heads != 0 ? THREAD * ITEMS + findMSB(n.heads) + 1 : 0;
+    uint heads_ahead, all_heads;
+    last_group all;
+    last_group ahead = scan_threads_groups(last_group(widen(last), head), bitCount(n.heads), heads_ahead, all, all_heads);
+    thread_heads[THREAD] = heads_ahead;
+    if (ahead.head == 0)
+        ahead.acc = combine(before.acc, ahead.acc);
+    for (uint begin = 0; begin == 0 || begin < all_heads; begin += STAGED) {
         barrier();
-        stage(t, in_tile, ahead, begin);
+        stage(n, ahead, heads_ahead, begin);
         barrier();
         if (BY_KEYS)
-            for (uint head = begin + THREAD; head < min(begin + STAGED, heads); head += BLOCK)
+            for (uint head = begin + THREAD; head < min(begin + STAGED, all_heads); head += BLOCK)
                 give_staged_run(first, before, head, head - begin);
         else
             for (wide e = plus(most(from, wide_of(1u)), THREAD); less(e, to); e = plus(e, BLOCK))
                 give_staged_segment(first, e, begin);
     }
-    return after;
+    barrier();
+    const wide runs = plus(before.runs, all_heads);
+    return all.head != 0 ? record_t(all.acc, plus(first, all.head), runs)
+                         : record_t(combine(before.acc, all.acc), before.head, runs);
 }
 
-/* The last chunk contains the end, where a group ends, too. */
 void give_runs() {
     begin_kernel();
     if (CONTROL.refused != 0)
         return;
     for (uint chunk = group_number(); chunk < p.chunks; chunk += group_count()) {
-        scan_tile t = chunk_of_groups(chunk);
-        const uint length = t.count + (chunk + 1 == p.chunks ? 1 : 0);
-        record_t run = read_record(chunk);
-        tile_vectors next;
-        load_tile(t, next);
-        while (t.first < length) {
-            const tile_vectors now = next;
-            scan_tile after = t;
-            wide from, to;
-            after.first += TILE_LENGTH;
-            mark_heads(t, chunk, length, from, to);
-            if (after.first < t.count)
-                load_tile(after, next);
-            barrier();
-            run = give_tile(t, now, run, from, to);
-            t = after;
+        /* the last chunk contains the end, where a group ends, too */
+        const bool is_last = chunk + 1 == p.chunks;
+        const wide begin = times(chunk, p.chunk);
+        const uint length = is_last ? minus(p.extent, begin).x + 1 : p.chunk;
+        record_t before = read_record(chunk);
+        for (uint at = 0; at < length; at += RUN_TILE) {
+            const wide first = plus(begin, at);
+            wide from = wide(0), to = wide(0);
+            if (!BY_KEYS)
+                places_of(chunk * (p.chunk / RUN_TILE) + at / RUN_TILE, is_last && at + RUN_TILE >= length, from, to);
+            before = give_tile(first, before, from, to);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* Scans along an axis whose elements do not lie next to each other, and along short rows: a thread takes a chunk of a
- * column, and neighbouring threads take neighbouring columns. Where elements or results are narrower than a word, it takes
- * four columns of one row, so that what threads store are words. */
+ * column, and neighbouring threads take neighbouring columns. Where results are narrower than a word, it takes four
+ * columns of one row, so that what threads store are words. */
 const uint ROWS_IN_FLIGHT = 16;
 
 /* A thread's position in memory and in the column. */
@@ -71,7 +71,7 @@ void scan_chunk(uint chunk, wide column) {
 }
 
 /* As path.c has it. */
-#define BY_FOURS (MOST_COLUMNS > 1 && IN_LOG <= 2 && min(IN_LOG, OUT_LOG) < 2 && !is_below(p.inner, 4))
+#define BY_FOURS (MOST_COLUMNS > 1 && IN_LOG <= 2 && OUT_LOG < 2 && !is_below(p.inner, 4))
 #if MOST_COLUMNS > 1
 const uint FOUR = 4, FOURS_IN_FLIGHT = 4;
 
