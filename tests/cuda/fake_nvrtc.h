@@ -1,5 +1,5 @@
-/* A stand-in for libnvrtc: its machine code is ELF's mark, the options and the source. A source with "#error" does not compile, and
- * the log repeats the line; for one with "#memory" there is no memory. */
+/* A stand-in for libnvrtc: its machine code is ELF's mark, the options and the source. A source with "#error" does not
+ * compile, and the log repeats the line; for one with "#memory" there is no memory. */
 #ifndef TALLY_TEST_CUDA_FAKE_NVRTC_H
 #define TALLY_TEST_CUDA_FAKE_NVRTC_H
 
