@@ -164,12 +164,26 @@ inline bool fetch_panel(const panels_args &p, const panel_layout &l, const panel
         from += part.split + part.gap_before(p, part.split);
     }
     const uint64 row_bytes = p.inner * sizeof(in_t);
+    const int bytes = columns * (int)sizeof(in_t);
+    uint64 begin = (uint64)from + row_of_thread * row_bytes;
+    to += row_of_thread * l.pitch;
+    const uint64 end = (uint64)from + (t.rows - 1) * row_bytes + bytes;
+    /* Few tiles have vectors that the array ends in; the loaders are too few to ask that of every vector. */
+    const bool is_inside = ((uint64)from & ~15ull) >= (uint64)p.x &&
+                           ((end + 15) & ~15ull) <= (uint64)(p.x + p.outer * p.extent * p.inner);
+    auto for_vectors = [&](auto fetch) {
 #pragma unroll 4
-    for (int row = row_of_thread; row < t.rows; row += at_once) {
-        const uint64 begin = (uint64)from + row * row_bytes;
-        if (at < (int)(begin & 15) + columns * (int)sizeof(in_t))
-            stored |= fetch_vector(p, to + row * l.pitch, (begin & ~15ull) + at);
-    }
+        for (int row = row_of_thread; row < t.rows; row += at_once) {
+            if (at < (int)(begin & 15) + bytes)
+                fetch(to, (begin & ~15ull) + at);
+            begin += at_once * row_bytes;
+            to += at_once * l.pitch;
+        }
+    };
+    if (is_inside)
+        for_vectors([&](uint8 *to, uint64 from) { copy_vector<16>(to, (const void *)from); });
+    else
+        for_vectors([&](uint8 *to, uint64 from) { stored |= fetch_vector(p, to, from); });
     return stored;
 }
 
