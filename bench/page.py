@@ -35,8 +35,9 @@ HOW = """## How it was measured
 
 ## The survey
 
-*Its figures: [CPU](survey-cpu.md), [H100](survey-h100.md).* The rows above were chosen. `bench/survey` draws computations that nobody chose: operator, form, grouping, types, size,
-alignment, shape and lengths of segments come from a seed. It compares every result with an oracle, times the case in
+*Its figures: [CPU](survey-cpu.md), CUDA on an [H100](survey-h100.md) and an [H200](survey-h200.md), [Vulkan on an
+H100](survey-vulkan-h100.md).* The rows above were chosen. `bench/survey` draws computations that nobody chose:
+operator, form, grouping, types, size, alignment, shape and lengths of segments come from a seed. It compares every result with an oracle, times the case in
 turns beside the roof of the bytes that it must move and beside every peer that has the computation, and prints the
 distribution of the ratios by class, our time over the peers', and the worst cases with the command that repeats each.
 
