@@ -80,9 +80,11 @@ static void divide_row(uint32_t block, const tally_computation *c, tally_vulkan_
 static bool takes_columns(const tally_computation *c) {
     return c->entry && tally_class_of(c->monoid) != TALLY_CLASS_FLOATS;
 }
+
 /* Units of 'each' neighbouring columns of one row; the last one of a row may overlap. */
 static uint64_t units_of(const tally_vulkan_cut *cut, uint64_t each) {
-    return cut->columns / cut->inner * divide_up(cut->inner, each);
+    const uint64_t inner = most(1, cut->inner); /* for static analysis: it is not 0 */
+    return cut->columns / inner * divide_up(inner, each);
 }
 
 /* The other shapes: neighbouring threads take neighbouring columns, several each if rows have as many. */
@@ -133,7 +135,7 @@ static bool cut_slabs(uint32_t block, const tally_computation *c, tally_vulkan_c
         cut->extent > cells / cut->inner)
         return false;
     const uint64_t slab = cut->extent * cut->inner, slabs = cut->columns / cut->inner;
-    const uint64_t rows = least(cells / slab, most(1, divide_up(slabs, GROUPS))), columns = rows * cut->inner;
+    const uint64_t rows = most(1, least(cells / slab, divide_up(slabs, GROUPS))), columns = rows * cut->inner;
     uint64_t team = 1;
     while (2 * team * columns <= block && 2 * team <= cut->extent)
         team *= 2;
