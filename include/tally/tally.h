@@ -366,8 +366,7 @@ typedef struct tally_shape {
     uint64_t outer;  /* AXIS: the product of the dimensions before the axis */
     uint64_t extent; /* the axis' own length; all other groupings: the number of elements */
     uint64_t inner;  /* AXIS: the product of the dimensions after the axis */
-    uint64_t groups; /* SEGMENTS: the number of segments; LABELS: the number of groups,
-                        at most 2^31 - 1 */
+    uint64_t groups; /* SEGMENTS: the number of segments; LABELS: the number of groups, at most 2^31 - 1 */
 } tally_shape;
 
 /* Where the data are. All pointers are to the device's memory, except count (host memory on every device). Results:

@@ -30,8 +30,8 @@ enum {
      * 2^-60 to 2^31 is then wrong by 13 units in the last place (with 16 times as many elements by 102). Pairs would
      * take 1.2 ns an element instead of 0.6. */
     ROUNDED = 2 * 1024,
-    /* Of larger tables one group's accumulator may have copies: that of a label which SUSPECTED or more of SAMPLED have
-     * that are looked at. */
+    /* In a larger table one group's accumulator may have copies. Its label is one that SUSPECTED or more elements of a
+     * sample of SAMPLED have. */
     SAMPLED = 32,
     SUSPECTED = 4,
     /* Most buckets: each is a stream of writes. */

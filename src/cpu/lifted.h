@@ -43,9 +43,9 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
 
-/* n elements at most a block, of groups that begin at block->heads, as numbers of plan->lifted.type; block->counts is
- * each one's number in its group where argmin is scanned. The prefixes go to 'to', those of a second scan to
- * block->second from element 1 on. */
+/* Scans n elements, at most a block, as numbers of plan->lifted.type. Groups begin at block->heads. For argmin and
+ * argmax block->counts holds each element's number in its group. The prefixes go to 'to'. A second scan's go to
+ * block->second, from element 1 on. */
 void tally_cpu_lifted_groups(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, bool exclusive,
                              tally_cpu_lifted_block *block, const tally_cpu_carry *start, tally_cpu_carry *acc,
                              void *to);

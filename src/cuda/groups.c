@@ -124,7 +124,7 @@ static uint64_t blocks_for(const tally_cuda_launch *l, uint64_t threads) {
     return tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_FOLD_BLOCK, LOOKING_BLOCKS);
 }
 
-/* What every reduction by segments is told. */
+/* The arguments that all kernels of a reduction by segments share. */
 static tally_cuda_groups_args segments_of(const tally_cuda_launch *l, bool refuses_empty) {
     const tally_args *a = l->args;
     return (tally_cuda_groups_args){.x = tally_cuda_address(a->x),

@@ -1,7 +1,7 @@
 /* Exact prefix sums: each result is the sum of its prefix, rounded once. docs/exact-scans.md has the argument in full.
  *
  * The elements of a block are doubles. A number sigma splits each, without error, into a multiple of a unit and a rest
- * (exact_stream.h). The unit is chosen from bounds of the block, so that prefixes of the multiples are exact doubles.
+ * (exact_window.h). The unit is chosen from bounds of the block, so that prefixes of the multiples are exact doubles.
  * With the rests, and with what came before the block, each prefix is known up to a small bound delta. If both ends of
  * that interval round to the same result, so does the prefix, because rounding is monotone (Ziv, 1991). Results that
  * fail this test, which are rare, are rounded from a superaccumulator.
@@ -12,55 +12,23 @@
 
 #include <math.h>
 
-#include "core/dtype.h"
-#include "cpu/kernels/exact_few.h"
-#include "cpu/kernels/exact_stream.h"
+#include "cpu/kernels/exact_window.h"
 
 enum {
     /* Elements of a block. Its setup takes as long as 150 elements at most, as segments of one show. Elements and
      * results stay in the first-level cache. */
     SCAN_BLOCK = 1024,
-    SLOTS = 8,   /* before and behind the results, of which one is for the result before the block */
-    SCALE = 128, /* blocks of which prefixes may pass 2^1000 are scaled by 2^-SCALE */
+    SLOTS = 8, /* before and behind the results, of which one is for the result before the block */
     /* The largest number of roundings on the way to a prefix of rests is one for each vector and 4; the others are
      * slack for the roundings of the bounds themselves. */
     MORE_ROUNDINGS = 16
 };
-
-/* How a result is rounded: to f64; to f32; to a float by rounding to odd, which then goes on to 16 bits; or to f32 from
- * one bound only, where both give the same. */
-typedef enum target { TO_F64, TO_F32, TO_NARROW, TO_F32_SURELY } target;
-
-/* What is done with rests: there are none; they are summed, for the blocks that follow; or they are scanned, which f64
- * needs, and the others where the bounds were too wide. */
-typedef enum rests { NO_RESTS, SUMMED, SCANNED } rests;
 
 /* A prefix: within 'error' of high + low. */
 typedef struct prefix {
     double high, low, error;
     bool scaled; /* by 2^-SCALE */
 } prefix;
-
-typedef struct window {
-    double sigma; /* 1.5 * 2^top */
-    int top;      /* magnitudes and prefixes are less than 2^(top - 1) */
-    bool scaled;
-    double multiple, rest; /* of the prefix before the block */
-    double lower, upper;   /* what is added to a multiple or, if rests are scanned, to a prefix of them */
-} window;
-
-typedef struct window_sums {
-    double multiple, rest; /* of the prefix after the block */
-    bool no_rests;         /* every element was a multiple of the unit */
-    bool differ;           /* some result is not certain */
-} window_sums;
-
-/* What a block's elements are like. */
-typedef struct bounds {
-    double largest; /* magnitude */
-    int lowest;     /* all are multiples of 2^lowest */
-    bool finite;
-} bounds;
 
 /* The kernels of an element type. */
 typedef struct scan_functions {
@@ -89,191 +57,6 @@ typedef struct scanner {
     _Alignas(64) float odd[SCAN_BLOCK];
     _Alignas(64) double padded[LANES_OF(double)];
 } scanner;
-
-/* ------------------------------------------------------------------------------------ one block ---------- */
-
-#define SCALED 0x1p-128 /* 2^-SCALE */
-
-typedef float half_vector __attribute__((vector_size(sizeof(v_f64) / 2)));
-typedef uint32_t half_bits __attribute__((vector_size(sizeof(v_f64) / 2)));
-
-ALWAYS_INLINE half_vector round_to_f32(v_f64 x) {
-#if defined(__AVX512F__)
-    return (half_vector)_mm512_cvtpd_ps((__m512d)x);
-#elif defined(__AVX2__)
-    return (half_vector)_mm256_cvtpd_ps((__m256d)x);
-#else
-    return __builtin_convertvector(x, half_vector);
-#endif
-}
-
-ALWAYS_INLINE v_f64 prefixes_of_lanes(v_f64 x) {
-    UNROLL_8 for (size_t shift = 1; shift < W64; shift *= 2) x += shift_up_f64(x, (v_f64){0}, shift);
-    return x;
-}
-
-ALWAYS_INLINE v_f64 load_lanes(const void *x, size_t i, const tally_dtype in) {
-    switch (in) {
-    case TALLY_F16:
-        return load_f64_from_f16((const e_f16 *)x + i);
-    case TALLY_BF16:
-        return load_f64_from_bf16((const e_bf16 *)x + i);
-    case TALLY_F32:
-        return load_f64_from_f32((const e_f32 *)x + i);
-    default:
-        return load_f64_from_f64((const e_f64 *)x + i);
-    }
-}
-
-/* The float next to x toward zero, with its last bit set if that is not x: rounding to odd. It rounds on to 16 bits as
- * x itself does (Boldo and Melquiond, 2008). */
-ALWAYS_INLINE half_vector round_to_odd_f32(v_f64 x) {
-    const v_u64 dropped = (v_u64){0} + ((UINT64_C(1) << 29) - 1), bits = (v_u64)x;
-    return round_to_f32((v_f64)((bits | ((bits & dropped) + dropped)) & ~dropped));
-}
-
-/* n is a multiple of W64. Results go to 'results' in the order of the elements; those of TO_NARROW are floats. */
-ALWAYS_INLINE window_sums scan_window(const void *x, size_t n, const tally_dtype in, const target to, const rests kind,
-                                      const bool scaled, const bool reverse, const window *w, void *results) {
-    const v_f64 sigma = splat_f64(w->sigma), lower = splat_f64(w->lower), upper = splat_f64(w->upper);
-    v_f64 multiple = splat_f64(w->multiple), rest = splat_f64(kind == SCANNED ? w->rest : 0);
-    v_u64 parts = {0}, differ = {0};
-    half_bits narrow_differ = {0};
-    for (size_t done = 0; done < n; done += W64) {
-        const size_t i = reverse ? n - W64 - done : done;
-        v_f64 v = load_lanes(x, i, in), low = lower, high = upper;
-        if (scaled)
-            v *= splat_f64(SCALED);
-        if (reverse)
-            v = reversed_f64(v);
-        if (kind != NO_RESTS) {
-            const v_f64 whole = (v + sigma) - sigma;
-            v_f64 part = v - whole;
-            parts |= (v_u64)part;
-            if (kind == SCANNED) {
-                part = prefixes_of_lanes(part);
-                low += rest + part;
-                high += rest + part;
-                part = last_f64(part);
-            }
-            rest += part;
-            v = whole;
-        }
-        v = prefixes_of_lanes(v);
-        low = to == TO_F32_SURELY ? multiple + v : low + (multiple + v);
-        high += multiple + v;
-        multiple += last_f64(v);
-        if (scaled)
-            low *= splat_f64(1 / SCALED), high *= splat_f64(1 / SCALED);
-        if (reverse)
-            low = reversed_f64(low), high = reversed_f64(high);
-        if (to == TO_F64) {
-            differ |= (v_u64)low ^ (v_u64)high;
-            memcpy((double *)results + i, &low, sizeof low);
-        } else {
-            const half_vector rounded = to == TO_NARROW ? round_to_odd_f32(low) : round_to_f32(low);
-            if (to == TO_F32)
-                narrow_differ |= (half_bits)rounded ^ (half_bits)round_to_f32(high);
-            memcpy((float *)results + i, &rounded, sizeof rounded);
-        }
-    }
-    window_sums sums = {multiple[0], kind == SCANNED ? rest[0] : w->rest, true, false};
-    for (int l = 0; l < W64; l++) {
-        sums.rest += kind == SUMMED ? rest[l] : 0;
-        sums.no_rests &= parts[l] << 1 == 0; /* a rest of -0 is none */
-        sums.differ |= differ[l] != 0 || narrow_differ[l] != 0;
-    }
-    return sums;
-}
-
-/* Only elements of f64, and an initial value of f64, are large enough to be scaled. */
-#define DEFINE_RUN_TO(target, tag, type)                                                                               \
-    static __attribute__((noinline)) window_sums run_##target##_##tag(const void *x, size_t n, rests kind,             \
-                                                                      bool reverse, const window *w, void *results) {  \
-        if ((type == TALLY_F64 || target == TO_F64) && w->scaled)                                                      \
-            return scan_window(x, n, type, target, SCANNED, true, reverse, w, results);                                \
-        if (kind == SCANNED)                                                                                           \
-            return scan_window(x, n, type, target, SCANNED, false, reverse, w, results);                               \
-        if (kind == SUMMED && target != TO_F64)                                                                        \
-            return scan_window(x, n, type, target, SUMMED, false, reverse, w, results);                                \
-        return scan_window(x, n, type, target, NO_RESTS, false, reverse, w, results);                                  \
-    }
-#define DEFINE_RUN(tag, type)                                                                                          \
-    DEFINE_RUN_TO(TO_F64, tag, type)                                                                                   \
-    DEFINE_RUN_TO(TO_F32, tag, type)                                                                                   \
-    DEFINE_RUN_TO(TO_NARROW, tag, type)                                                                                \
-    static __attribute__((noinline))                                                                                   \
-    window_sums run_surely_##tag(const void *x, size_t n, bool reverse, const window *w, void *results) {              \
-        return scan_window(x, n, type, TO_F32_SURELY, NO_RESTS, false, reverse, w, results);                           \
-    }                                                                                                                  \
-    static window_sums run_##tag(const void *x, size_t n, target to, rests kind, bool reverse, const window *w,        \
-                                 void *results) {                                                                      \
-        return to == TO_F64      ? run_TO_F64_##tag(x, n, kind, reverse, w, results)                                   \
-               : to == TO_F32    ? run_TO_F32_##tag(x, n, kind, reverse, w, results)                                   \
-               : to == TO_NARROW ? run_TO_NARROW_##tag(x, n, kind, reverse, w, results)                                \
-                                 : run_surely_##tag(x, n, reverse, w, results);                                        \
-    }
-
-/* Floats, of which none is a NaN, to 16 bits. */
-static void narrow(const float *x, size_t n, tally_dtype out, uint16_t *results) {
-    size_t i = 0;
-    if (out == TALLY_BF16) {
-        for (; i < n; i++) {
-            const uint32_t bits = tally_bits_of_float(x[i]);
-            results[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-        }
-        return;
-    }
-#if defined(__F16C__)
-    for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128((__m128i *)(void *)(results + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
-#endif
-    for (; i < n; i++)
-        results[i] = tally_f16_of_f64(x[i]);
-}
-
-/* The binary exponent of a magnitude: floor(log2(x)), or less for a subnormal double. */
-static int exponent_of(double x) {
-    return (int)(tally_bits_of_double(x) >> 52 & 0x7ff) - 1023;
-}
-
-static bounds bounds_of(double largest, double smallest, tally_dtype type) {
-    const tally_float_format *format = &tally_dtypes[type].format;
-    const int unit = exponent_of(smallest) + 1 - format->precision;
-    return (bounds){largest, unit > format->lowest ? unit : format->lowest, largest - largest == 0};
-}
-
-/* The largest magnitude, and the smallest that is not zero, as bits. Zeros drop out: 0 - 1 is the largest number. */
-#define DEFINE_LOOK(tag, type, lane)                                                                                   \
-    static __attribute__((noinline)) bounds look_at_##tag(const void *x, size_t n) {                                   \
-        enum { LANES = LANES_OF(s_##lane) };                                                                           \
-        const s_##lane magnitude = (s_##lane)((s_##lane) ~(s_##lane)0 >> 1);                                           \
-        const s_##lane *p = x;                                                                                         \
-        v_##lane most = {0}, least = ~most;                                                                            \
-        size_t i = 0;                                                                                                  \
-        for (; i + LANES <= n; i += LANES) {                                                                           \
-            v_##lane bits;                                                                                             \
-            memcpy(&bits, p + i, sizeof bits);                                                                         \
-            bits &= magnitude;                                                                                         \
-            most = max_##lane(most, bits);                                                                             \
-            least = min_##lane(least, bits - 1);                                                                       \
-        }                                                                                                              \
-        s_##lane highest = 0, lowest = (s_##lane) ~(s_##lane)0;                                                        \
-        for (int l = 0; l < LANES; l++) {                                                                              \
-            highest = most[l] > highest ? most[l] : highest;                                                           \
-            lowest = least[l] < lowest ? least[l] : lowest;                                                            \
-        }                                                                                                              \
-        for (; i < n; i++) {                                                                                           \
-            s_##lane bits;                                                                                             \
-            memcpy(&bits, p + i, sizeof bits);                                                                         \
-            bits &= magnitude;                                                                                         \
-            highest = bits > highest ? bits : highest;                                                                 \
-            lowest = (s_##lane)(bits - 1) < lowest ? (s_##lane)(bits - 1) : lowest;                                    \
-        }                                                                                                              \
-        lowest++;                                                                                                      \
-        return bounds_of(value_at(&highest, 0, type), value_at(&lowest, 0, type), type);                               \
-    }
 
 /* ------------------------------------------------------------------------------------ prefixes ----------- */
 
@@ -304,7 +87,7 @@ static bool has_specials(const tally_exact_state *state) {
            (a->nans != 0 || a->positive_infinities != 0 || a->negative_infinities != 0);
 }
 
-/* Of a state with an infinity or a NaN, which needs none, 0. */
+/* A state with an infinity or a NaN gives 0: nothing is added to its prefix. */
 static prefix prefix_of_state(const tally_exact_state *state) {
     prefix p = {0, 0, 0, false};
     if (state->holds == TALLY_HOLDS_LIMBS && !has_specials(state))
@@ -452,24 +235,6 @@ static window_sums run_window(scanner *s, const void *x, size_t n, rests kind, w
         sums.differ = memcmp(results, s->others, n * s->out_bytes) != 0;
     }
     return sums;
-}
-
-/* The smallest magnitude of n floats. */
-static float smallest_of(const float *x, size_t n) {
-    v_u32 least = ~(v_u32){0};
-    size_t i = 0;
-    for (; i + W32 <= n; i += W32) {
-        v_u32 bits;
-        memcpy(&bits, x + i, sizeof bits);
-        least = min_u32(least, bits & 0x7fffffff);
-    }
-    uint32_t all = 0x7f800000;
-    for (int l = 0; l < W32; l++)
-        all = least[l] < all ? least[l] : all;
-    float smallest = tally_float_of_bits(all);
-    for (; i < n; i++)
-        smallest = __builtin_fabsf(x[i]) < smallest ? __builtin_fabsf(x[i]) : smallest;
-    return smallest;
 }
 
 /* Results of f32 without bounds, for elements that are all even multiples of the unit. With a rest, the prefix before
