@@ -2,7 +2,9 @@
 """Writes the page of a survey, and its chart, from the figures that bench/survey --json has kept: those of several seeds
 on one device are joined.
 
-    bench/surveys/page.py NAME FIGURES.json...      writes docs/bench/survey-NAME.md and .svg
+    bench/surveys/page.py NAME FIGURES.json... [COUNTERS.json]      writes docs/bench/survey-NAME.md and .svg
+
+COUNTERS.json is what bench/surveys/counters.py has kept of the worst cases.
 
 The same figures give the same bytes. SPDX-License-Identifier: Apache-2.0"""
 import json
@@ -16,7 +18,7 @@ import matplotlib.pyplot as plt # noqa: E402  (the back end must be chosen first
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
-from surveys import report # noqa: E402
+from surveys import counters, report # noqa: E402
 from surveys.cases import parse # noqa: E402
 
 CHARTED = ["all", "grouping and form", "bytes moved", "alignment", "type"]
@@ -66,7 +68,7 @@ def table(lines):
     return "```text\n" + "\n".join(lines) + "\n```\n"
 
 
-def write(name, figures, folder):
+def write(name, figures, counted, folder):
     rows = [row for f in figures for row in f["cases"]]
     for row in rows:
         row["parsed"] = parse(row["case"])
@@ -102,18 +104,29 @@ measured.*
 
 {table(report.worst(measured, lambda r: r["roof"] / r["tally"], lambda r: f"{r['roof'] / r['tally']:.3f}",
                     f"bench/survey --device {first['device']}"))}""")
+        if counted:
+            page.write(f"""
+## What the counters say of them
+
+One launch of each kernel, by `bench/surveys/counters.py`, which says what the columns mean.
+
+{table(counters.lines_of(counted))}""")
 
 
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    figures = []
+    figures, counted = [], []
     for path in sys.argv[2:]:
         with open(path, encoding="utf-8") as file:
-            figures.append(json.load(file))
+            kept = json.load(file)
+        if isinstance(kept, list):
+            counted += kept
+        else:
+            figures.append(kept)
     if len({(f["device"], f["name"], f["tally"]) for f in figures}) > 1:
         sys.exit("page.py: these figures are of several devices or libraries")
-    write(sys.argv[1], figures, os.path.join(ROOT, "docs", "bench"))
+    write(sys.argv[1], figures, counted, os.path.join(ROOT, "docs", "bench"))
 
 
 if __name__ == "__main__":
