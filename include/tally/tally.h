@@ -10,8 +10,9 @@
  *   3. Devices         open, describe, allocate, copy
  *   4. Plans           describe a computation once, run it many times
  *   5. Pieces          inputs that arrive in parts or do not fit in memory
- *   6. Accumulators    exact partial sums that travel between processes and machines
- *   7. Errors          what went wrong, where, and what to do
+ *   6. Accumulators    partial results that travel between processes and machines
+ *   7. Words           partial results as int64s, which MPI, NCCL and others combine
+ *   8. Errors          what went wrong, where, and what to do
  *
  * Rules that hold everywhere
  *   - A call that can fail returns a tally_status. If it is not TALLY_OK, the outputs are untouched (the two exceptions
@@ -61,7 +62,7 @@ typedef enum tally_status {
     TALLY_OUTPUT_TOO_SMALL = 4, /* the message gives the size that is needed */
     TALLY_EMPTY = 5,            /* a minimum, maximum, argmin, argmax or minmax of nothing */
     TALLY_BAD_OFFSETS = 6,      /* offsets that decrease or pass the end of the values */
-    TALLY_BAD_STATE = 7,        /* a saved accumulator that is damaged, or of another kind or version */
+    TALLY_BAD_STATE = 7,        /* a saved accumulator, or words, damaged or of another kind or version */
     TALLY_NO_DEVICE = 8,        /* no such back end, device or instruction set on this machine */
     TALLY_DEVICE_FAILED = 9,    /* the device or its driver reported a fault */
     TALLY_BAD_LABELS = 10,      /* a label outside of 0 .. groups - 1 */
@@ -335,7 +336,10 @@ enum {
     TALLY_REVERSE = 1u << 1,
     /* LABELS: leave out the elements whose label is outside of 0 .. groups - 1, such as -1. Without it they are
      * TALLY_BAD_LABELS. */
-    TALLY_SKIP_BAD_LABELS = 1u << 2
+    TALLY_SKIP_BAD_LABELS = 1u << 2,
+    /* REDUCE: the elements of x, or the results, are states in words (see 7). */
+    TALLY_WORDS_IN = 1u << 4,
+    TALLY_WORDS_OUT = 1u << 5
 };
 
 /* What to compute. Start from TALLY_DESC_INIT and set what differs. */
@@ -455,25 +459,31 @@ TALLY_API void tally_reset(tally_plan *plan);
 
 /* ------------------------------------------------------------------------------------ 6. Accumulators ----- */
 
-/* An exact partial result: add arrays on any thread or machine, send the saved bytes by any means, merge in any order,
- * and round once. The value has the same bits however the input was split. Operators: SUM and MEAN (which share one
- * kind of state and merge with each other), SUMSQ, NORM2 and DOT (likewise). Inputs: f16, bf16, f32, f64; for MEAN and
- * NORM2 integers, too. Others give TALLY_UNSUPPORTED; NULL, or states that do not merge, give TALLY_INVALID_ARGUMENT.
- */
+/* A partial result: add arrays on any thread or machine, send the saved bytes or the words (see 7) by any means, merge,
+ * and ask for the value. tally_accumulator_create makes one of TALLY_EXACT, whose value is rounded once and has the
+ * same bits however the input was split and merged. Its operators are those of exact mode, for every type that they
+ * take. tally_accumulator_create_for makes one of a descriptor's op, mode, in, acc, out and ddof: with TALLY_FAST also
+ * var, std, skewness, kurtosis, logsumexp, and sums of floats that round; merge these in the order of the parts for the
+ * same bits every time. The other fields must be as in TALLY_DESC_INIT. Not for USER. Errors: those of
+ * tally_plan_create. */
 typedef struct tally_accumulator tally_accumulator;
 
 TALLY_API tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator);
+TALLY_API tally_status tally_accumulator_create_for(const tally_desc *desc, tally_accumulator **accumulator);
 TALLY_API void tally_accumulator_destroy(tally_accumulator *accumulator);
 
 /* Adds n elements of host memory (y: the second input of DOT, else NULL). Runs on the calling thread. */
 TALLY_API tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x, const void *y, size_t n);
 
-/* Adds the state of 'from' to 'into'; both keep their operator. They must agree in the kind of state and in input type.
- */
+/* Adds the elements of 'from' to 'into', as if they came after those of 'into'; argmin's index counts through both.
+ * Both keep their operator. They must agree in the kind of state and in input type, else TALLY_INVALID_ARGUMENT: exact
+ * SUM and MEAN of floats merge with each other; so do exact SUMSQ, NORM2 and DOT; VAR and STD; ANY, ALL and
+ * COUNT_NONZERO. */
 TALLY_API tally_status tally_accumulator_merge(tally_accumulator *into, const tally_accumulator *from);
 
-/* The correctly rounded value of the accumulator's operator, of output type 'out' (TALLY_DEFAULT: the input's type, f64
- * for integers; or f16, bf16, f32 or f64, rounded once). The accumulator does not change. */
+/* The value of the accumulator's operator, of output type 'out', to which it is converted once (TALLY_DEFAULT: that of
+ * its descriptor, else the operator's own; TALLY_UNSUPPORTED for a float as an integer). minmax gives two elements.
+ * TALLY_EMPTY for a minimum and the like of nothing. The accumulator does not change. */
 TALLY_API tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally_dtype out, void *value);
 
 /* How many elements were added. */
@@ -482,14 +492,66 @@ TALLY_API uint64_t tally_accumulator_count(const tally_accumulator *accumulator)
 /* The saved form has a version and a checksum. The same elements give the same bytes on every machine, in any order and
  * split. 'bytes' receives its size, at most TALLY_ACCUMULATOR_MAX_BYTES; a buffer that is too small gives
  * TALLY_OUTPUT_TOO_SMALL. Loading checks everything and makes a new accumulator, or returns TALLY_BAD_STATE. Format:
- * docs/accumulator-format.md. */
+ * docs/accumulator-format.md. It is for the exact SUM, MEAN, SUMSQ, NORM2 and DOT of floats, and MEAN and NORM2 of
+ * integers; others are TALLY_UNSUPPORTED (0 bytes), and travel as words. */
 #define TALLY_ACCUMULATOR_MAX_BYTES 2048
 TALLY_API size_t tally_accumulator_saved_bytes(const tally_accumulator *accumulator);
 TALLY_API tally_status tally_accumulator_save(const tally_accumulator *accumulator, void *buffer, size_t buffer_bytes,
                                               size_t *bytes);
 TALLY_API tally_status tally_accumulator_load(const void *buffer, size_t bytes, tally_accumulator **accumulator);
 
-/* ------------------------------------------------------------------------------------------ 7. Errors ----- */
+/* ------------------------------------------------------------------------------------------- 7. Words ----- */
+
+/* A state is what a reduction knows of the elements so far: a sum's digits, a minimum, a mean and the squares of the
+ * deviations. In words it is an array of int64s that any engine can carry and, for most operators, combine: MPI, NCCL,
+ * a database. The words of every back end are the same for the same state. docs/words.md describes each word.
+ *
+ *   desc.flags = TALLY_WORDS_OUT   a reduction whose results are states. tally_plan_describe gives the words of one as
+ *                                  elements_per_result; desc.out is i64. Nothing is empty: the state of no elements is
+ *                                  a result like any other
+ *   desc.flags = TALLY_WORDS_IN    a reduction whose elements are states of desc.op and desc.in: x has 'count' words
+ *                                  for each, in the order of the elements that they stand for
+ *   both                           states are combined to states
+ *
+ * So ranks that have parts of an array run a plan with WORDS_OUT. If the rule is ADD or MAX, an all-reduce of the words
+ * as int64s gives the state of all. Otherwise gather the words of 'ranks' parts of 'results' states and run, with
+ * WORDS_IN, an AXIS of 1 x ranks x results. Both end with WORDS_IN, which gives the results. TALLY_KEYS over gathered
+ * states and keys joins runs that reach over several ranks.
+ *
+ * What is combined counts as one sequence: with ORDERED, argmin's index counts from the first part's first element.
+ * Exact results have the same bits for any parts, order and device. Words have room for 2^31 states and 2^64 elements.
+ *
+ * Both flags are for REDUCE, of every operator but USER, in every grouping, but for: WORDS_IN by LABELS; argmin and
+ * argmax by LABELS; and on GPUs what docs/support.md lists. These are TALLY_UNSUPPORTED. States that are damaged, or
+ * of another operator, type or version, give TALLY_BAD_STATE; the outputs are untouched. */
+typedef enum tally_words_rule {
+    TALLY_WORDS_ADD = 0, /* word by word, sums that may wrap, in any order */
+    TALLY_WORDS_MAX,     /* word by word, the larger one, in any order */
+    TALLY_WORDS_ORDERED, /* by a plan with WORDS_IN or tally_accumulator_add_words, neighbours first */
+    TALLY_WORDS_RULE_COUNT
+} tally_words_rule;
+
+typedef struct tally_words_info {
+    size_t struct_size; /* set by the caller to sizeof(tally_words_info) before the call */
+    size_t count;       /* int64s of a state: exact sums of f32 17, of f64 74; exact dot of f64 140; min 4 */
+    tally_words_rule rule;
+    int64_t nothing; /* with ADD and MAX, words that are all this are a state of no elements */
+} tally_words_info;
+
+/* Describes the words of a descriptor's states; needs no device. Errors are those of tally_plan_create. */
+TALLY_API tally_status tally_words_describe(const tally_desc *desc, tally_words_info *info);
+
+/* The words of an accumulator, and the elements that words stand for added to one, as if they came next. words_bytes is
+ * the size of the array, at least 8 x count of tally_words_describe for the accumulator's descriptor
+ * (TALLY_OUTPUT_TOO_SMALL; for adding, exactly that: TALLY_BAD_STATE). The memory is the caller's. If adding fails, the
+ * accumulator does not change. Words whose rule is MAX do not tell how many elements they stand for and count as one.
+ */
+TALLY_API tally_status tally_accumulator_words(const tally_accumulator *accumulator, int64_t *words,
+                                               size_t words_bytes);
+TALLY_API tally_status tally_accumulator_add_words(tally_accumulator *accumulator, const int64_t *words,
+                                                   size_t words_bytes);
+
+/* ------------------------------------------------------------------------------------------ 8. Errors ----- */
 
 /* The message of this thread's last failed call: what went wrong, where, and what to do. Never NULL; valid until the
  * next call of the library on this thread. */

@@ -89,7 +89,7 @@ static tally_status refuse_initial(void) {
 }
 
 static tally_status check_inputs(const tally_computation *c, const tally_args *a, uint64_t elements) {
-    bool two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+    bool two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && !c->takes_words;
     if (elements && !a->x)
         return missing("x", "it is the input");
     if (elements && two && !a->y)

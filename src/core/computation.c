@@ -82,7 +82,8 @@ static tally_status check_enumerators(const tally_desc *d) {
         if ((unsigned)optional[i].type >= TALLY_DTYPE_COUNT)
             return tally_fail(TALLY_INVALID_ARGUMENT, "desc.%s is %d, which is not a type", optional[i].name,
                               (int)optional[i].type);
-    if (d->flags & ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE | TALLY_SKIP_BAD_LABELS))
+    if (d->flags &
+        ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE | TALLY_SKIP_BAD_LABELS | TALLY_WORDS_IN | TALLY_WORDS_OUT))
         return tally_fail(TALLY_INVALID_ARGUMENT, "desc.flags has unknown bits: 0x%x", d->flags);
     return TALLY_OK;
 }
@@ -194,6 +195,45 @@ static tally_status decide_types(tally_computation *c) {
     return TALLY_OK;
 }
 
+/* What words are not for. Results that are words have the type i64, whatever the operator's is. */
+static tally_status begin_words(tally_computation *c) {
+    tally_desc *d = &c->desc;
+    c->takes_words = d->flags & TALLY_WORDS_IN;
+    c->gives_words = d->flags & TALLY_WORDS_OUT;
+    if (!c->takes_words && !c->gives_words)
+        return TALLY_OK;
+    if (tally_is_scan(c))
+        return tally_fail(TALLY_UNSUPPORTED, "words of a scan: words are for reductions");
+    if (d->grouping == TALLY_LABELS && c->takes_words)
+        return tally_fail(TALLY_UNSUPPORTED, "words by labels: combine the states of the groups along an axis");
+    if (d->grouping == TALLY_LABELS && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "words of %s by labels: its index counts the elements of the input, a state's those of the "
+                          "group",
+                          c->entry->name);
+    if (c->gives_words && d->out != TALLY_DEFAULT && d->out != TALLY_I64)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "words are i64; leave desc.out TALLY_DEFAULT with TALLY_WORDS_OUT");
+    if (c->gives_words)
+        d->out = TALLY_DEFAULT;
+    return TALLY_OK;
+}
+
+static tally_status end_words(tally_computation *c) {
+    if (!c->takes_words && !c->gives_words)
+        return TALLY_OK;
+    const tally_status status = tally_words_form_of(c, &c->words);
+    if (status != TALLY_OK)
+        return status;
+    if (c->takes_words)
+        c->in_bytes = c->words.count * sizeof(int64_t);
+    if (c->gives_words) {
+        c->desc.out = TALLY_I64;
+        c->out_bytes = sizeof(int64_t);
+        c->per_result = c->words.count;
+    }
+    return TALLY_OK;
+}
+
 static tally_status decide_user(tally_computation *c) {
     tally_desc *d = &c->desc;
     const tally_user_op *user = d->user;
@@ -230,7 +270,8 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
     c->entry = tally_operator_of(desc->op);
     c->monoid = c->entry ? c->entry->monoid : TALLY_MONOID_user;
     if ((status = check_ddof(c)) != TALLY_OK || (status = decide_index(c)) != TALLY_OK ||
-        (status = decide_form(c)) != TALLY_OK || (status = decide_exact(c)) != TALLY_OK)
+        (status = decide_form(c)) != TALLY_OK || (status = decide_exact(c)) != TALLY_OK ||
+        (status = begin_words(c)) != TALLY_OK)
         return status;
     status = c->entry ? decide_types(c) : decide_user(c);
     if (status != TALLY_OK)
@@ -240,11 +281,25 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
     c->in_bytes = tally_dtype_size(c->desc.in);
     c->out_bytes = tally_dtype_size(c->desc.out);
     c->per_result = tally_has_trait(c, TALLY_OPERATOR_PAIR_OF_RESULTS) ? 2 : 1;
-    return TALLY_OK;
+    return end_words(c);
 }
 
 void tally_computation_copy(const tally_computation *from, tally_computation *to) {
     *to = *from;
     if (to->desc.user)
         to->desc.user = &to->user;
+}
+
+void tally_computation_of_states(const tally_computation *c, tally_computation *states) {
+    *states = *c;
+    states->takes_words = states->gives_words = false;
+    states->desc.flags = 0;
+    states->desc.grouping = TALLY_ALL_VALUES;
+    states->desc.index = TALLY_DEFAULT;
+    states->index_bytes = 0;
+    states->in_bytes = tally_dtype_size(c->desc.in);
+    if (c->gives_words)
+        states->desc.out = default_out(c->entry, c->desc.in, c->desc.acc);
+    states->out_bytes = tally_dtype_size(states->desc.out);
+    states->per_result = tally_has_trait(c, TALLY_OPERATOR_PAIR_OF_RESULTS) ? 2 : 1;
 }

@@ -4,6 +4,7 @@
 #define TALLY_CORE_COMPUTATION_H
 
 #include "core/operator.h"
+#include "core/words.h"
 #include "tally/tally.h"
 
 typedef struct tally_computation {
@@ -20,6 +21,10 @@ typedef struct tally_computation {
      * bits. The result is not the operator table's expression of it but that number, rounded once. */
     bool rounds_integer;
     bool reverse;
+    /* The elements, or the results, are states of this form. in_bytes is then the size of a state; per_result its
+     * words. */
+    bool takes_words, gives_words;
+    tally_words_form words;
 } tally_computation;
 
 /* Fills in *computation or fails with the reason. Keeps no pointer to desc or its user operator. */
@@ -27,6 +32,9 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
 
 /* Copies a computation. An assignment would leave the copy's desc.user pointing into the original. */
 void tally_computation_copy(const tally_computation *from, tally_computation *to);
+
+/* Of a computation that takes or gives words: that of the same states from elements to values, of all values. */
+void tally_computation_of_states(const tally_computation *computation, tally_computation *states);
 
 static inline bool tally_has_trait(const tally_computation *c, unsigned trait) {
     return c->entry && (c->entry->traits & trait) != 0;
@@ -43,7 +51,7 @@ static inline bool tally_counts_runs(const tally_computation *c) {
 
 /* Whether a group without elements is an error, because the operator has no value for it (such as a minimum). */
 static inline bool tally_empty_is_error(const tally_computation *c) {
-    return !tally_is_scan(c) && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR);
+    return !tally_is_scan(c) && !c->gives_words && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR);
 }
 
 /* Whether a fold looks at elements' places in their group. */

@@ -1,151 +1,262 @@
-/* The public accumulators: an exact state and the operator that it is rounded for. Adding uses the kernels of the CPU's
- * best level; the superaccumulator does the rest.
+/* The public accumulators: a plan of the CPU that runs on the calling thread, and its accumulator.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "core/status.h"
-#include "cpu/kernels/exact.h"
+#include "cpu/fpenv.h"
 #include "cpu/level.h"
-#include "exact/round.h"
+#include "cpu/lower.h"
+#include "cpu/plan.h"
+#include "cpu/words.h"
 #include "exact/saved.h"
-#include "exact/superaccumulator.h"
 #include "tally/tally.h"
 
 struct tally_accumulator {
-    tally_op op;
-    tally_dtype in;
-    tally_superaccumulator state;
+    tally_cpu_device device; /* without threads */
+    tally_cpu_plan plan;
+    tally_words_form form;
+    uint64_t count;
+    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
 };
 
 _Static_assert(TALLY_SAVED_MAX <= TALLY_ACCUMULATOR_MAX_BYTES, "the public limit is too low");
 
-static tally_status allocate(tally_accumulator **accumulator) {
-    *accumulator = malloc(sizeof **accumulator);
-    if (!*accumulator)
-        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for an accumulator of %zu bytes", sizeof **accumulator);
+static const tally_computation *computation_of(const tally_accumulator *a) {
+    return &a->plan.base.computation;
+}
+
+static const char *name_of(const tally_accumulator *a) {
+    return computation_of(a)->entry->name;
+}
+
+/* ---- creation ---- */
+
+static tally_status make(const tally_computation *computation, tally_accumulator **accumulator) {
+    const size_t bytes = (size_t)round_up(sizeof(tally_accumulator), 64);
+    tally_accumulator *a = aligned_alloc(64, bytes);
+    if (!a)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for an accumulator of %zu bytes", bytes);
+    memset(a, 0, sizeof *a);
+    tally_status status = tally_words_form_of(computation, &a->form);
+    if (status == TALLY_OK)
+        status = tally_cpu_level_choose(NULL, &a->device.level, &a->device.exact);
+    if (status == TALLY_OK)
+        status = tally_cpu_plan_for_caller(&a->device, computation, &a->plan);
+    if (status != TALLY_OK) {
+        free(a);
+        return status;
+    }
+    a->plan.kernels->identity(&a->plan.context, 1, a->acc);
+    *accumulator = a;
     return TALLY_OK;
 }
 
-tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator) {
-    if (!accumulator)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: accumulator is NULL");
-    if (!tally_op_name(op))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is not an operator", (int)op);
-    if (in == TALLY_DEFAULT || !tally_dtype_name(in))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create: %d is not an element type", (int)in);
-    const tally_operator *entry = tally_operator_of(op);
-    char names[128];
-    if (!entry || !(entry->traits & TALLY_OPERATOR_ROUNDS_ONCE))
-        return tally_fail(TALLY_UNSUPPORTED, "an accumulator of %s: they take %s", tally_op_name(op),
-                          tally_operators_with(TALLY_OPERATOR_ROUNDS_ONCE, names, sizeof names));
-    if (!tally_dtype_is_float(in) && tally_monoid_of_integers(entry, in) == TALLY_MONOID_user)
-        return tally_fail(TALLY_UNSUPPORTED, "an accumulator of %s of %s: of integers it is exact without one",
-                          entry->name, tally_dtype_name(in));
-    tally_accumulator *made;
-    const tally_status status = allocate(&made);
+tally_status tally_accumulator_create_for(const tally_desc *desc, tally_accumulator **accumulator) {
+    if (!desc || !accumulator)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_create_for: %s is NULL",
+                          desc ? "accumulator" : "desc");
+    tally_computation computation;
+    const tally_status status = tally_computation_decide(desc, &computation);
     if (status != TALLY_OK)
         return status;
-    made->op = op;
-    made->in = in;
-    tally_superaccumulator_init(&made->state, tally_exact_layout_of(in, tally_exact_has_products(op)));
-    *accumulator = made;
-    return TALLY_OK;
+    if (desc->form != TALLY_REDUCE || desc->grouping != TALLY_ALL_VALUES || desc->flags)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "an accumulator is of a reduction of all values; leave desc.form, grouping and flags as in "
+                          "TALLY_DESC_INIT");
+    return make(&computation, accumulator);
+}
+
+tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator) {
+    tally_desc desc = TALLY_DESC_INIT;
+    desc.op = op;
+    desc.in = in;
+    desc.mode = TALLY_EXACT;
+    return tally_accumulator_create_for(&desc, accumulator);
 }
 
 void tally_accumulator_destroy(tally_accumulator *accumulator) {
     free(accumulator);
 }
 
-static bool has_two_inputs(const tally_accumulator *accumulator) {
-    return tally_operator_of(accumulator->op)->traits & TALLY_OPERATOR_TWO_INPUTS;
-}
+/* ---- elements ---- */
 
-/* The sum, which an exact plan's accumulator would be, in digits of 32 bits; the highest has the sign. */
-static void add_integers(tally_accumulator *accumulator, const void *x, size_t n) {
-    const tally_monoid monoid = tally_monoid_of_integers(tally_operator_of(accumulator->op), accumulator->in);
-    const tally_cpu_level *level = NULL;
-    const tally_exact_kernels *exact;
-    tally_cpu_level_choose(NULL, &level, &exact);
-    const tally_cpu_kernels *kernels = level->types[accumulator->in]->kernels[monoid];
-    const tally_cpu_context context = {.in_bytes = tally_dtype_size(accumulator->in)};
-    uint64_t words[4];
-    kernels->identity(&context, 1, words);
-    kernels->fold(&context, x, x, n, 0, words);
-    const int32_t count = (int32_t)(kernels->acc_bytes / sizeof *words), highest = 2 * count - 1;
-    for (int32_t k = 0; k <= highest; k++) {
-        const uint32_t digit = (uint32_t)(words[k / 2] >> 32 * (k % 2));
-        const bool has_sign = k == highest && tally_dtype_is_signed(accumulator->in);
-        tally_superaccumulator_deposit(&accumulator->state, has_sign ? (int32_t)digit : (int64_t)digit, 32 * k);
-    }
-    accumulator->state.count += n;
-    accumulator->state.others = 1;
+static tally_status check_elements(const tally_accumulator *a, const void *x, const void *y, size_t n) {
+    const bool two = tally_has_trait(computation_of(a), TALLY_OPERATOR_TWO_INPUTS);
+    if (!two && y)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: y is only for dot, and this is %s",
+                          name_of(a));
+    if (n && (!x || (two && !y)))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: %s is NULL and n is %zu", x ? "y" : "x", n);
+    if (n > SIZE_MAX / computation_of(a)->in_bytes)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: %zu elements do not fit into memory", n);
+    if (n > UINT64_MAX - a->count)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: more than 2^64 - 1 elements in all");
+    return TALLY_OK;
 }
 
 tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x, const void *y, size_t n) {
     if (!accumulator)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: accumulator is NULL");
-    if (!has_two_inputs(accumulator) && y)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: y is only for dot, and this is %s",
-                          tally_op_name(accumulator->op));
-    if (n == 0)
-        return TALLY_OK;
-    if (!x || (has_two_inputs(accumulator) && !y))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: %s is NULL and n is %zu", x ? "y" : "x", n);
-    if (n > SIZE_MAX / tally_dtype_size(accumulator->in))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: %zu elements do not fit into memory", n);
-    if (n > UINT64_MAX - accumulator->state.count)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add: more than 2^64 - 1 elements in all");
-    if (!tally_dtype_is_float(accumulator->in)) {
-        add_integers(accumulator, x, n);
-        return TALLY_OK;
-    }
-    const tally_exact_type_kernels *kernels = tally_exact_of_type(tally_cpu_exact_kernels(), accumulator->in);
-    if (!tally_exact_has_products(accumulator->op))
-        kernels->add(&accumulator->state, x, n);
-    else
-        kernels->add_products(&accumulator->state, x, has_two_inputs(accumulator) ? y : x, n);
+    const tally_status status = check_elements(accumulator, x, y, n);
+    if (status != TALLY_OK || n == 0)
+        return status;
+    tally_cpu_plan *const plan = &accumulator->plan;
+    tally_fpenv saved = tally_fpenv_enter();
+    plan->kernels->fold(&plan->context, x, y, n, accumulator->count, accumulator->acc);
+    tally_fpenv_leave(&saved);
+    accumulator->count += n;
+    return TALLY_OK;
+}
+
+/* Adds the accumulator of elements that come next; 'other' changes. */
+static tally_status append(tally_accumulator *into, const char *call, void *other, uint64_t count) {
+    if (count > UINT64_MAX - into->count)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "%s: more than 2^64 - 1 elements in all", call);
+    tally_fpenv saved = tally_fpenv_enter();
+    tally_cpu_words_append(&into->plan, other, count, into->acc, &into->count);
+    tally_fpenv_leave(&saved);
     return TALLY_OK;
 }
 
 tally_status tally_accumulator_merge(tally_accumulator *into, const tally_accumulator *from) {
     if (!into || !from)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_merge: %s is NULL", into ? "from" : "into");
-    if (into->in != from->in || tally_exact_has_products(into->op) != tally_exact_has_products(from->op))
+    if (into->form.tag != from->form.tag)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_merge: %s of %s and %s of %s do not merge",
-                          tally_op_name(into->op), tally_dtype_name(into->in), tally_op_name(from->op),
-                          tally_dtype_name(from->in));
-    if (from->state.count > UINT64_MAX - into->state.count)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_merge: more than 2^64 - 1 elements in all");
-    const tally_superaccumulator state = from->state; /* 'from' may be 'into' */
-    tally_superaccumulator_merge(&into->state, &state);
-    return TALLY_OK;
+                          name_of(into), tally_dtype_name(computation_of(into)->desc.in), name_of(from),
+                          tally_dtype_name(computation_of(from)->desc.in));
+    _Alignas(64) unsigned char other[TALLY_CPU_ACC_MOST]; /* 'from' may be 'into' */
+    memcpy(other, from->acc, from->plan.acc_bytes);
+    return append(into, "tally_accumulator_merge", other, from->count);
 }
+
+uint64_t tally_accumulator_count(const tally_accumulator *accumulator) {
+    return accumulator ? accumulator->count : 0;
+}
+
+/* ---- the value ---- */
 
 tally_status tally_accumulator_value(const tally_accumulator *accumulator, tally_dtype out, void *value) {
     if (!accumulator || !value)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_value: %s is NULL",
                           accumulator ? "value" : "accumulator");
-    if (out == TALLY_DEFAULT)
-        out = tally_dtype_is_float(accumulator->in) ? accumulator->in : TALLY_F64;
-    if (!tally_dtype_name(out))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_value: %d is not a type", (int)out);
-    if (!tally_dtype_is_float(out))
-        return tally_fail(TALLY_UNSUPPORTED, "an accumulator's value as %s: it rounds to a float",
-                          tally_dtype_name(out));
-    tally_round_result(&accumulator->state, accumulator->op, out, value);
+    const tally_computation *c = computation_of(accumulator);
+    tally_desc desc = c->desc;
+    desc.acc = desc.mode == TALLY_EXACT ? TALLY_DEFAULT : desc.acc;
+    desc.out = out == TALLY_DEFAULT ? desc.out : out;
+    tally_computation converted;
+    tally_status status = tally_computation_decide(&desc, &converted);
+    if (status != TALLY_OK)
+        return status;
+    if (!accumulator->count && tally_empty_is_error(c))
+        return tally_fail(TALLY_EMPTY, "%s of nothing has no value", c->entry->name);
+    tally_cpu_plan plan = accumulator->plan;
+    plan.base.computation.desc.out = converted.desc.out;
+    plan.base.computation.out_bytes = converted.out_bytes;
+    tally_cpu_lower_choose(&plan);
+    tally_fpenv saved = tally_fpenv_enter();
+    plan.lower(&plan, accumulator->acc, 1, (tally_counts){NULL, accumulator->count, 0}, value);
+    tally_fpenv_leave(&saved);
     return TALLY_OK;
 }
 
-uint64_t tally_accumulator_count(const tally_accumulator *accumulator) {
-    return accumulator ? accumulator->state.count : 0;
+/* ---- words ---- */
+
+tally_status tally_accumulator_words(const tally_accumulator *accumulator, int64_t *words, size_t words_bytes) {
+    if (!accumulator || !words)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_words: %s is NULL",
+                          accumulator ? "words" : "accumulator");
+    const size_t bytes = accumulator->form.count * sizeof *words;
+    if (words_bytes < bytes)
+        return tally_fail(TALLY_OUTPUT_TOO_SMALL,
+                          "tally_accumulator_words: there are %zu bytes for words, %zu are needed", words_bytes, bytes);
+    tally_cpu_words_write(&accumulator->plan, &accumulator->form, accumulator->acc, accumulator->count, words);
+    return TALLY_OK;
+}
+
+tally_status tally_accumulator_add_words(tally_accumulator *accumulator, const int64_t *words, size_t words_bytes) {
+    if (!accumulator || !words)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_add_words: %s is NULL",
+                          accumulator ? "words" : "accumulator");
+    const size_t bytes = accumulator->form.count * sizeof *words;
+    if (words_bytes != bytes)
+        return tally_fail(TALLY_BAD_STATE, "tally_accumulator_add_words: %zu bytes of words; %s of %s has %zu",
+                          words_bytes, name_of(accumulator), tally_dtype_name(computation_of(accumulator)->desc.in),
+                          bytes);
+    _Alignas(64) unsigned char other[TALLY_CPU_ACC_MOST];
+    uint64_t count;
+    const tally_status status = tally_cpu_words_read(&accumulator->plan, &accumulator->form, words, 0, other, &count);
+    return status == TALLY_OK ? append(accumulator, "tally_accumulator_add_words", other, count) : status;
+}
+
+/* ---- the saved form ---- */
+
+/* Integers are saved as superaccumulators, too. Their accumulator is one number in two's complement. */
+enum { MOST_WORDS = 4 };
+
+static void saved_of_integers(const tally_accumulator *a, tally_superaccumulator *state) {
+    const tally_dtype in = computation_of(a)->desc.in;
+    const uint64_t *words = (const uint64_t *)(const void *)a->acc;
+    const int32_t highest = 2 * (int32_t)(a->plan.acc_bytes / sizeof *words) - 1;
+    tally_superaccumulator_init(state, tally_exact_layout_of(in, tally_exact_has_products(computation_of(a)->desc.op)));
+    for (int32_t k = 0; k <= highest; k++) {
+        const uint32_t digit = (uint32_t)(words[k / 2] >> 32 * (k % 2));
+        const bool has_sign = k == highest && tally_dtype_is_signed(in);
+        tally_superaccumulator_deposit(state, has_sign ? (int32_t)digit : (int64_t)digit, 32 * k);
+    }
+    state->count = a->count;
+    state->others = a->count != 0;
+}
+
+static void integers_of_saved(const tally_superaccumulator *state, tally_accumulator *a) {
+    uint64_t words[MOST_WORDS + 1] = {0}, carry = 1;
+    tally_magnitude m;
+    tally_superaccumulator_magnitude(state, &m);
+    for (int32_t i = 0; i < m.count; i++) {
+        const int32_t at = m.exponent + 32 * i; /* of a digit's bit 0; bits below 0 are 0 */
+        const uint64_t digit = at < 0 ? m.digits[i] >> -at : m.digits[i];
+        const int32_t bit = at < 0 ? 0 : at;
+        words[bit / 64] |= digit << bit % 64;
+        if (bit % 64 > 32)
+            words[bit / 64 + 1] |= digit >> (64 - bit % 64);
+    }
+    for (int k = 0; k < MOST_WORDS && m.negative; k++) {
+        words[k] = ~words[k] + carry;
+        carry = carry && !words[k];
+    }
+    memcpy(a->acc, words, a->plan.acc_bytes);
+}
+
+/* NULL if there is no saved form, which is said in the last error. */
+static const tally_superaccumulator *saved_state(const tally_accumulator *a, tally_exact_state *room) {
+    const tally_computation *c = computation_of(a);
+    if (c->exact) {
+        memcpy(room, a->acc, sizeof *room);
+        tally_exact_to_limbs(room, (tally_exact_layout)a->plan.context.layout);
+        return &room->limbs;
+    }
+    if (c->rounds_integer) {
+        saved_of_integers(a, &room->limbs);
+        return &room->limbs;
+    }
+    tally_fail(TALLY_UNSUPPORTED, "a saved form of %s of %s: it travels as words (tally_accumulator_words)",
+               c->entry->name, tally_dtype_name(c->desc.in));
+    return NULL;
+}
+
+static size_t write_saved(const tally_accumulator *a, uint8_t bytes[TALLY_SAVED_MAX]) {
+    tally_exact_state room;
+    const tally_superaccumulator *state = saved_state(a, &room);
+    return state ? tally_saved_write(state, computation_of(a)->desc.op, computation_of(a)->desc.in, bytes) : 0;
 }
 
 size_t tally_accumulator_saved_bytes(const tally_accumulator *accumulator) {
     uint8_t bytes[TALLY_SAVED_MAX];
-    return accumulator ? tally_saved_write(&accumulator->state, accumulator->op, accumulator->in, bytes) : 0;
+    return accumulator ? write_saved(accumulator, bytes) : 0;
 }
 
 tally_status tally_accumulator_save(const tally_accumulator *accumulator, void *buffer, size_t buffer_bytes,
@@ -154,7 +265,9 @@ tally_status tally_accumulator_save(const tally_accumulator *accumulator, void *
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_save: %s is NULL",
                           !accumulator ? "accumulator" : (!buffer ? "buffer" : "bytes"));
     uint8_t saved[TALLY_SAVED_MAX];
-    const size_t size = tally_saved_write(&accumulator->state, accumulator->op, accumulator->in, saved);
+    const size_t size = write_saved(accumulator, saved);
+    if (size == 0)
+        return TALLY_UNSUPPORTED;
     if (size > buffer_bytes)
         return tally_fail(TALLY_OUTPUT_TOO_SMALL, "tally_accumulator_save: the buffer has %zu bytes, %zu are needed",
                           buffer_bytes, size);
@@ -167,15 +280,23 @@ tally_status tally_accumulator_load(const void *buffer, size_t bytes, tally_accu
     if (!buffer || !accumulator)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_accumulator_load: %s is NULL",
                           buffer ? "accumulator" : "buffer");
-    tally_accumulator read;
-    const tally_status status = tally_saved_read(buffer, bytes, &read.state, &read.op, &read.in);
+    tally_superaccumulator state;
+    tally_op op;
+    tally_dtype in;
+    tally_status status = tally_saved_read(buffer, bytes, &state, &op, &in);
+    tally_accumulator *made;
+    if (status == TALLY_OK)
+        status = tally_accumulator_create(op, in, &made);
     if (status != TALLY_OK)
         return status;
-    tally_accumulator *made;
-    const tally_status allocated = allocate(&made);
-    if (allocated != TALLY_OK)
-        return allocated;
-    *made = read;
+    made->count = state.count;
+    if (computation_of(made)->exact) {
+        tally_exact_state *const acc = (tally_exact_state *)(void *)made->acc;
+        acc->holds = TALLY_HOLDS_LIMBS;
+        acc->limbs = state;
+    } else {
+        integers_of_saved(&state, made);
+    }
     *accumulator = made;
     return TALLY_OK;
 }

@@ -85,6 +85,9 @@ struct tally_cpu_plan {
     tally_cpu_lower *lower;
     size_t acc_bytes;
 
+    tally_cpu_plan *states; /* of a plan that takes or gives words: from elements to values, for one thread */
+    bool has_empty;         /* of 'states': a state without elements was lowered */
+
     /* Grown when a run needs more than any before. */
     void *scratch; /* shared by the threads of a run */
     size_t scratch_bytes;

@@ -59,10 +59,3 @@ tally_status tally_cpu_level_choose(const char *name, const tally_cpu_level **le
     return tally_fail(TALLY_NO_DEVICE,
                       "no instruction set '%.32s' in this build; there may be baseline, avx2 and avx512", name);
 }
-
-const tally_exact_kernels *tally_cpu_exact_kernels(void) {
-    const tally_cpu_level *level;
-    const tally_exact_kernels *exact = NULL;
-    tally_cpu_level_choose(NULL, &level, &exact);
-    return exact;
-}

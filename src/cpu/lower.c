@@ -15,10 +15,6 @@ typedef struct value_and_index {
     int64_t index;
 } value_and_index;
 
-static uint64_t count_of(tally_counts counts, size_t i) {
-    return counts.each ? counts.each[i] : counts.first + (uint64_t)((int64_t)i * counts.step);
-}
-
 static void convert(const tally_cpu_plan *plan, tally_dtype from, const void *values, size_t count, void *out) {
     tally_dtype to = plan->base.computation.desc.out;
     tally_cpu_convert *function = plan->device->level->types[from]->convert[to];
@@ -120,7 +116,7 @@ static void lower_integer(const tally_cpu_plan *plan, const void *acc, size_t co
     const bool is_signed = tally_dtype_is_signed(c->desc.in), is_mean = c->entry->exact == TALLY_EXACTLY_MEAN;
     for (size_t i = 0; i < count; i++) {
         const uint64_t *words = (const uint64_t *)acc + i * (size_t)word_count;
-        const uint64_t n = count_of(counts, i);
+        const uint64_t n = tally_cpu_count_of(counts, i);
         void *const value = tally_at_mutable(out, i, c->out_bytes);
         if (c->desc.out != TALLY_F64 || !fits_double(words, word_count, is_signed, n)) {
             tally_round_integer(words, word_count, is_signed, n, c->desc.op, c->desc.out, value);
@@ -136,7 +132,8 @@ static void lower_user(const tally_cpu_plan *plan, const void *acc, size_t count
     const tally_cpu_context *context = &plan->context;
     for (size_t i = 0; i < count; i++) {
         uint64_t element = 0;
-        context->op.lower(context->op.context, tally_at(acc, i, context->acc_stride), count_of(counts, i), &element);
+        context->op.lower(context->op.context, tally_at(acc, i, context->acc_stride), tally_cpu_count_of(counts, i),
+                          &element);
         memcpy(tally_at_mutable(out, i, context->out_bytes), &element, context->out_bytes);
     }
 }

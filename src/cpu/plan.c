@@ -19,6 +19,7 @@
 #include "cpu/scan.h"
 #include "cpu/segments.h"
 #include "cpu/user.h"
+#include "cpu/words.h"
 
 /* ---- creation ---- */
 
@@ -104,26 +105,55 @@ static tally_status choose_kernels(tally_cpu_plan *plan) {
     return TALLY_OK;
 }
 
-tally_status tally_cpu_supports(const tally_device *device, const tally_computation *computation) {
-    tally_cpu_plan plan = {.device = (tally_cpu_device *)device};
-    tally_computation_copy(computation, &plan.base.computation);
-    return choose_kernels(&plan);
+tally_status tally_cpu_plan_for_caller(tally_cpu_device *device, const tally_computation *computation,
+                                       tally_cpu_plan *plan) {
+    *plan = (tally_cpu_plan){.base.device = &device->base, .device = device};
+    tally_computation_copy(computation, &plan->base.computation);
+    return choose_kernels(plan);
 }
 
-tally_status tally_cpu_plan_create(tally_device *device, const tally_computation *computation, tally_plan **out) {
+tally_status tally_cpu_supports(const tally_device *device, const tally_computation *computation) {
+    tally_cpu_plan plan;
+    tally_computation states = *computation;
+    if (computation->takes_words || computation->gives_words)
+        tally_computation_of_states(computation, &states);
+    return tally_cpu_plan_for_caller((tally_cpu_device *)device, &states, &plan);
+}
+
+static tally_status make_plan(tally_cpu_device *device, const tally_computation *computation, tally_cpu_plan **out);
+
+static tally_status choose_words(tally_cpu_plan *plan) {
+    tally_computation states;
+    tally_computation_of_states(&plan->base.computation, &states);
+    const tally_status status = make_plan(plan->device, &states, &plan->states);
+    if (status == TALLY_OK)
+        tally_cpu_words_choose(plan);
+    return status;
+}
+
+static tally_status make_plan(tally_cpu_device *device, const tally_computation *computation, tally_cpu_plan **out) {
     tally_cpu_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return no_memory(sizeof *plan);
-    plan->base.device = device;
-    plan->device = (tally_cpu_device *)device;
+    plan->base.device = &device->base;
+    plan->device = device;
     tally_computation_copy(computation, &plan->base.computation);
-    tally_status status = choose_kernels(plan);
+    const bool has_words = computation->takes_words || computation->gives_words;
+    tally_status status = has_words ? choose_words(plan) : choose_kernels(plan);
     if (status != TALLY_OK) {
         free(plan);
         return status;
     }
-    *out = &plan->base;
+    *out = plan;
     return TALLY_OK;
+}
+
+tally_status tally_cpu_plan_create(tally_device *device, const tally_computation *computation, tally_plan **out) {
+    tally_cpu_plan *plan;
+    const tally_status status = make_plan((tally_cpu_device *)device, computation, &plan);
+    if (status == TALLY_OK)
+        *out = &plan->base;
+    return status;
 }
 
 void tally_cpu_plan_destroy(tally_plan *base) {
@@ -131,6 +161,7 @@ void tally_cpu_plan_destroy(tally_plan *base) {
     free(plan->scratch);
     free(plan->worker_scratch);
     free(plan->pieces);
+    free(plan->states);
     free(plan);
 }
 
@@ -160,14 +191,31 @@ static tally_status dispatch(tally_cpu_plan *plan, const tally_args *args) {
     }
 }
 
+/* TALLY_BAD_STATE, before anything is written. */
+static tally_status check_words(const tally_cpu_plan *plan, const tally_args *args) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_shape *s = &args->shape;
+    const bool is_axis = c->desc.grouping == TALLY_AXIS;
+    return c->takes_words ? tally_cpu_words_check(plan, args->x, is_axis ? s->outer * s->extent * s->inner : s->extent)
+                          : TALLY_OK;
+}
+
+static tally_status run(tally_cpu_plan *plan, const tally_args *args, uint64_t results) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_status status = check_words(plan, args);
+    if (status != TALLY_OK)
+        return status;
+    return c->takes_words && tally_empty_is_error(c) ? tally_cpu_words_run(plan, args, results, dispatch)
+                                                     : dispatch(plan, args);
+}
+
 tally_status tally_cpu_plan_run(tally_plan *base, const tally_args *args, uint64_t results, tally_stream stream) {
-    (void)results;
     tally_cpu_plan *plan = (tally_cpu_plan *)base;
     tally_status status = refuse_stream(stream);
     if (status != TALLY_OK)
         return status;
     tally_fpenv saved = tally_fpenv_enter();
-    status = dispatch(plan, args);
+    status = run(plan, args, results);
     tally_fpenv_leave(&saved);
     return status;
 }
@@ -202,7 +250,9 @@ static tally_status begin_pieces(tally_cpu_plan *plan, const tally_args *args) {
 
 static tally_status push(tally_cpu_plan *plan, const tally_args *args) {
     bool first = !plan->input.begun;
-    tally_status status = begin_pieces(plan, args);
+    tally_status status = check_words(plan, args);
+    if (status == TALLY_OK)
+        status = begin_pieces(plan, args);
     if (status != TALLY_OK)
         return status;
     const tally_computation *c = &plan->base.computation;
@@ -233,6 +283,8 @@ static tally_status finish(tally_cpu_plan *plan, void *out, size_t out_bytes) {
     tally_status status = tally_pieces_finish(&plan->input, c, out_bytes, &inner);
     if (status == TALLY_OK && !plan->input.begun)
         status = make_pieces(plan, 1, NULL);
+    if (status == TALLY_OK)
+        status = tally_cpu_words_check_totals(plan, plan->pieces, inner);
     if (status != TALLY_OK)
         return status;
     plan->lower(plan, plan->pieces, inner, (tally_counts){NULL, plan->input.rows, 0}, out);

@@ -3,9 +3,13 @@
 #define TALLY_CPU_PLAN_H
 
 #include "core/backend.h"
+#include "cpu/cpu.h"
 
 tally_status tally_cpu_supports(const tally_device *device, const tally_computation *computation);
 tally_status tally_cpu_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
+/* Fills in a plan that its caller holds and runs no job with: one from elements to values, without words. */
+tally_status tally_cpu_plan_for_caller(tally_cpu_device *device, const tally_computation *computation,
+                                       tally_cpu_plan *plan);
 void tally_cpu_plan_destroy(tally_plan *plan);
 tally_status tally_cpu_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
 tally_status tally_cpu_plan_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);

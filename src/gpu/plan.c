@@ -23,6 +23,8 @@ static bool is_grouped(const tally_computation *c) {
 
 /* A reverse scan meets a group's last element first, and does not know in time where the group starts. */
 tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
+    if (c->takes_words || c->gives_words)
+        return tally_fail(TALLY_UNSUPPORTED, "words on %s: only the CPU has them", name);
     if (c->desc.grouping == TALLY_LABELS)
         return tally_fail(TALLY_UNSUPPORTED, "labels on %s: only the CPU has them", name);
     if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)

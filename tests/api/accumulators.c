@@ -8,10 +8,11 @@ static void what_has_no_accumulator(void **state) {
     tally_accumulator *a = untouched;
     for (int op = -1; op <= TALLY_OP_COUNT; op++)
         for (int type = -1; type <= TALLY_DTYPE_COUNT; type++) {
-            const bool is_float = type >= TALLY_F16 && type <= TALLY_F64, is_integer = type >= TALLY_I8 && !is_float;
-            const bool of_both = op == TALLY_MEAN || op == TALLY_NORM2;
-            const bool of_floats = of_both || op == TALLY_SUM || op == TALLY_SUMSQ || op == TALLY_DOT;
-            const bool known = (is_float && of_floats) || (is_integer && type < TALLY_DTYPE_COUNT && of_both);
+            tally_desc desc = TALLY_DESC_INIT;
+            desc.op = (tally_op)op;
+            desc.in = (tally_dtype)type;
+            desc.mode = TALLY_EXACT;
+            const bool known = tally_supports(NULL, &desc) == TALLY_OK;
             tally_status status = tally_accumulator_create((tally_op)op, (tally_dtype)type, &a);
             if (known) {
                 assert_int_equal(status, TALLY_OK);

@@ -55,9 +55,6 @@ extern const tally_exact_kernels tally_exact_kernels_baseline;
 extern const tally_exact_kernels tally_exact_kernels_avx2;
 extern const tally_exact_kernels tally_exact_kernels_avx512;
 
-/* The level of this machine's processor (the CPU back end chooses it, TALLY_CPU forces one). */
-const tally_exact_kernels *tally_cpu_exact_kernels(void);
-
 /* NULL for integers. */
 static inline const tally_exact_type_kernels *tally_exact_of_type(const tally_exact_kernels *kernels, tally_dtype in) {
     return kernels->types[in].add ? &kernels->types[in] : NULL;

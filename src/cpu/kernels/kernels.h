@@ -28,6 +28,8 @@ typedef struct tally_cpu_context {
     const struct tally_cpu_kernels *inner;        /* of the type that elements are converted to first (converted.h) */
     tally_cpu_convert *convert;
     size_t converted_bytes;
+    const struct tally_cpu_plan *states; /* words: the plan of the accumulators that they stand for, and their form */
+    const struct tally_words_form *words;
 } tally_cpu_context;
 
 /* y is the second input of dot. 'index' is the first element's place in its group. */

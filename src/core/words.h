@@ -1,0 +1,59 @@
+/* The wire form of partial results: what the int64 words of a state are, for each operator. tally.h has the rules that
+ * callers see; docs/words.md has every word. */
+#ifndef TALLY_CORE_WORDS_H
+#define TALLY_CORE_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "exact/superaccumulator.h"
+#include "tally/tally.h"
+
+typedef enum tally_words_kind {
+    TALLY_WORDS_EXACT,   /* check, elements, four counters, digits of a superaccumulator */
+    TALLY_WORDS_DIGITS,  /* check, elements, digits of an integer */
+    TALLY_WORDS_NUMBERS, /* check, elements, integers or the bits of doubles */
+    TALLY_WORDS_EXTREMES /* tag, its complement, keys, the keys again */
+} tally_words_kind;
+
+/* Where words stand. Those of the kind's own follow the head. */
+enum {
+    TALLY_WORDS_AT_CHECK = 0,
+    TALLY_WORDS_AT_ELEMENTS = 1,
+    TALLY_WORDS_HEAD = 2,
+    TALLY_WORDS_AT_SPECIALS = 2, /* EXACT: +infinity, -infinity, NaN, other than -0 */
+    TALLY_WORDS_AT_DIGITS = 6,
+    TALLY_WORDS_MOST = 256 /* room for two exact sums of f64 */
+};
+
+typedef struct tally_words_form {
+    tally_words_kind kind;
+    tally_words_rule rule;
+    tally_exact_layout layout; /* EXACT */
+    int numbers;               /* digits, numbers or keys */
+    size_t count;              /* words in all */
+    uint64_t tag;              /* hash of the version, the operation and the types */
+} tally_words_form;
+
+struct tally_computation;
+
+/* The form of a decided computation's states, whose words it may take or give. TALLY_UNSUPPORTED for a user's operator.
+ */
+tally_status tally_words_form_of(const struct tally_computation *computation, tally_words_form *form);
+
+/* Sets the check word. */
+void tally_words_seal(const tally_words_form *form, int64_t *words);
+
+/* TALLY_BAD_STATE, with the likely reason, for words that were damaged or belong to another operation. 'state' is
+ * their number, for the message. EXTREMES without elements have no reason to be refused. */
+tally_status tally_words_check(const tally_words_form *form, const int64_t *words, uint64_t state);
+
+/* Whether EXTREMES have no elements. */
+static inline bool tally_words_are_empty(const int64_t *words) {
+    return words[0] == INT64_MIN;
+}
+
+/* Words that stand for no elements. */
+void tally_words_clear(const tally_words_form *form, int64_t *words);
+
+#endif
