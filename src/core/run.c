@@ -47,6 +47,22 @@ static tally_status lacks_room(const tally_computation *c, const tally_args *arg
                       runs, is_out ? of_out : of_keys, name, name, is_out ? args->out_bytes : args->keys_out_bytes);
 }
 
+int64_t tally_label_value(const tally_computation *c, const void *label) {
+    union {
+        uint8_t u8;
+        uint16_t u16;
+        uint32_t u32;
+        int32_t i32;
+        int64_t i64;
+    } value = {0};
+    memcpy(&value, label, c->index_bytes);
+    return c->desc.index == TALLY_U8    ? value.u8
+           : c->desc.index == TALLY_U16 ? value.u16
+           : c->desc.index == TALLY_U32 ? value.u32
+           : c->desc.index == TALLY_I32 ? value.i32
+                                        : value.i64;
+}
+
 static tally_status labels_outcome(const tally_computation *c, const tally_args *args, const tally_outcome *o) {
     if (o->is_bad)
         return tally_fail(TALLY_BAD_LABELS,

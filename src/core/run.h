@@ -36,6 +36,9 @@ typedef struct tally_outcome {
     uint64_t runs;    /* of equal keys */
 } tally_outcome;
 
+/* A label, of the computation's type. */
+int64_t tally_label_value(const tally_computation *computation, const void *label);
+
 /* The error of an outcome: TALLY_BAD_OFFSETS or TALLY_BAD_LABELS before TALLY_EMPTY before TALLY_OUTPUT_TOO_SMALL; or
  * TALLY_OK. */
 tally_status tally_run_outcome(const tally_computation *computation, const tally_args *args,

@@ -420,19 +420,7 @@ static void empty_task(void *job, size_t bucket, unsigned worker) {
 
 static int64_t label_value(const labelled *l, uint64_t i) {
     const tally_computation *c = &l->plan->base.computation;
-    union {
-        uint8_t u8;
-        uint16_t u16;
-        uint32_t u32;
-        int32_t i32;
-        int64_t i64;
-    } value = {0};
-    memcpy(&value, tally_at(l->args->labels, i, c->index_bytes), c->index_bytes);
-    return c->desc.index == TALLY_U8    ? value.u8
-           : c->desc.index == TALLY_U16 ? value.u16
-           : c->desc.index == TALLY_U32 ? value.u32
-           : c->desc.index == TALLY_I32 ? value.i32
-                                        : value.i64;
+    return tally_label_value(c, tally_at(l->args->labels, i, c->index_bytes));
 }
 
 static tally_status bad_label(const labelled *l) {

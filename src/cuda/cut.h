@@ -24,7 +24,9 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SCAN_SLABS,   /* scan_slabs.cu */
     TALLY_CUDA_NARROW,       /* scan_narrow.cu */
     TALLY_CUDA_GROUPS,       /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
-    TALLY_CUDA_EXACT         /* exact.cu */
+    TALLY_CUDA_EXACT,        /* exact.cu */
+    TALLY_CUDA_LABELS,       /* sort_labels.cu */
+    TALLY_CUDA_TABLES        /* label_tables.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
@@ -115,6 +117,21 @@ typedef struct tally_cuda_cut {
             uint64_t blocks; /* that share a row; 0: each group is a warp's */
             uint64_t chunks; /* of keys */
         } exact;
+        struct {
+            uint64_t chunk; /* elements that a block counts and moves */
+            uint64_t chunks;
+            unsigned passes;
+            size_t sorted[2]; /* byte offsets in the workspace: of labels, x, y and indices, one after the other */
+            size_t offsets;   /* of the groups */
+            size_t in_groups; /* argmin, argmax: results of the sorted elements */
+            size_t segments;  /* the workspace of the reduction by segments, and the tally_cuda_control in it */
+            size_t control;
+        } labels;
+        struct {
+            uint64_t blocks;
+            unsigned threads; /* of a block */
+            unsigned shared;
+        } tables;
     };
 
     /* byte offsets in the workspace; what must be zero before a run comes first */

@@ -3,6 +3,7 @@
 #include "cuda/columns.h"
 #include "cuda/exact.h"
 #include "cuda/groups.h"
+#include "cuda/labels.h"
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
@@ -40,6 +41,10 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_narrow_launch(l);
     case TALLY_CUDA_GROUPS:
         return tally_cuda_groups_launch(l);
+    case TALLY_CUDA_TABLES:
+        return tally_cuda_tables_launch(l);
+    case TALLY_CUDA_LABELS:
+        return tally_cuda_labels_launch(l);
     case TALLY_CUDA_EXACT:
         return tally_cuda_exact_launch(l);
     }

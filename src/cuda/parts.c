@@ -86,6 +86,11 @@ static const char *const few_runs[] = {RUNS,
                                        tally_cuda_kernels_few_runs,
                                        NULL};
 
+/* ---- reductions by labels ---- */
+
+static const char *const labels[] = {tally_cuda_kernels_sort_labels, NULL};
+static const char *const tables[] = {tally_cuda_kernels_label_tables, NULL};
+
 /* ---- scans ---- */
 
 #define TILES                                                                                                          \
@@ -153,6 +158,9 @@ static void add_exact(list *l, const tally_computation *c) {
     case TALLY_KEYS:
         add(l, exact_keys);
         break;
+    case TALLY_LABELS:
+        add(l, labels);
+        break;
     default:
         add(l, exact_rows);
         add(l, c->desc.grouping == TALLY_AXIS ? exact_groups : exact_pieces);
@@ -206,6 +214,11 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, waves);
         add(l, runs);
         add(l, few_runs);
+        break;
+    case TALLY_LABELS:
+        add(l, labels);
+        if (sizes->has_tables)
+            add(l, tables);
         break;
     default:
         if (sizes->has_clusters)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "cuda/exact.h"
+#include "cuda/labels.h"
 #include "cuda/launch.h"
 #include "cuda/path.h"
 #include "cuda/specialize.h"
@@ -94,6 +95,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         plan->sizes.held_cluster = most_of_cluster(plan, plan->kernels.scan_held);
     if (status == TALLY_OK && plan->kernels.fold_runs_in_waves)
         status = prepare_resident(plan, plan->kernels.fold_runs_in_waves, sizes->wave.threads, sizes->wave.shared);
+    if (status == TALLY_OK && plan->kernels.fill_tables)
+        status = allow_shared(plan, plan->kernels.fill_tables, (unsigned)plan->device->shared_bytes_per_block);
     if (status == TALLY_OK && plan->kernels.scan_panels)
         status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.shared);
     if (status == TALLY_OK && plan->kernels.scan_narrow)
@@ -108,7 +111,15 @@ static tally_status load(tally_gpu_plan *gpu) {
     plan->device = (tally_cuda_device *)gpu->base.device;
     tally_cuda_sizes_of(&gpu->base.computation, plan->device->architecture, &plan->sizes);
     gpu->total_bytes = plan->sizes.slot_bytes;
-    return load_kernels(plan);
+    const tally_status status = load_kernels(plan);
+    return status == TALLY_OK && gpu->base.computation.desc.grouping == TALLY_LABELS ? tally_cuda_labels_load(plan)
+                                                                                     : status;
+}
+
+static void unload(tally_gpu_plan *gpu) {
+    tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
+    if (plan->sorted)
+        tally_gpu_plan_destroy(plan->sorted);
 }
 
 /* ---- memory ---- */
@@ -149,7 +160,10 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
 /* ---- runs ---- */
 
 static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    tally_cuda_cut_make(plan->device, &plan->gpu.base.computation, &plan->sizes, plan->resident, shape, cut);
+    if (plan->sorted)
+        tally_cuda_labels_cut(plan, shape, cut);
+    else
+        tally_cuda_cut_make(plan->device, &plan->gpu.base.computation, &plan->sizes, plan->resident, shape, cut);
 }
 
 static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
@@ -158,23 +172,50 @@ static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
     return c.bytes;
 }
 
-/* Waits for a synchronous run and fetches its findings. */
+static tally_status fetch(const tally_cuda_device *device, CUdeviceptr from, size_t bytes, void *to) {
+    return tally_cuda_check(device->api->cuMemcpyAsync(tally_cuda_address(to), from, bytes, device->stream),
+                            "reading a run's outcome");
+}
+
+static tally_status wait(const tally_cuda_device *device) {
+    return tally_cuda_check(device->api->cuStreamSynchronize(device->stream), "running a plan");
+}
+
+/* The label that is out of range, for the message. */
+static tally_status fetch_label(const tally_cuda_launch *l, tally_gpu_findings *findings) {
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    int64_t label = 0;
+    tally_status status = fetch(l->plan->device, tally_cuda_address(l->args->labels) + findings->bad * c->index_bytes,
+                                c->index_bytes, &label);
+    if (status == TALLY_OK)
+        status = wait(l->plan->device);
+    findings->label = tally_label_value(c, &label);
+    return status;
+}
+
+/* Waits for a synchronous run and fetches its findings. Those of labels are in two places. */
 static tally_status conclude(const tally_cuda_launch *l) {
     const tally_cuda_device *device = l->plan->device;
-    tally_cuda_control control = {0};
+    const bool has_findings =
+        l->cut->path != TALLY_CUDA_NOTHING && tally_gpu_has_findings(&l->plan->gpu.base.computation);
+    tally_cuda_control control = {0}, of_sorted = {0};
     tally_status status = TALLY_OK;
-    if (l->cut->path != TALLY_CUDA_NOTHING && tally_gpu_has_findings(&l->plan->gpu.base.computation))
-        status =
-            tally_cuda_check(device->api->cuMemcpyAsync(tally_cuda_address(&control), l->workspace + l->cut->control,
-                                                        sizeof control, device->stream),
-                             "reading a run's outcome");
+    if (has_findings)
+        status = fetch(device, l->workspace + l->cut->control, sizeof control, &control);
+    if (status == TALLY_OK && has_findings && l->cut->path == TALLY_CUDA_LABELS && l->args->shape.groups)
+        status = fetch(device, l->workspace + l->cut->labels.control, sizeof of_sorted, &of_sorted);
     if (status == TALLY_OK)
-        status = tally_cuda_check(device->api->cuStreamSynchronize(device->stream), "running a plan");
+        status = wait(device);
     if (status != TALLY_OK)
         return status;
-    const tally_gpu_findings findings = {
-        .refused = control.refused, .bad = ~control.not_bad, .empty = ~control.not_empty, .runs = control.runs};
-    return tally_gpu_conclude(&l->plan->gpu, l->args, &findings);
+    tally_gpu_findings findings = {.refused = control.refused,
+                                   .bad = ~control.not_bad,
+                                   .empty = ~(control.not_empty | of_sorted.not_empty),
+                                   .runs = control.runs};
+    findings.refused |= of_sorted.refused & TALLY_GPU_REFUSED_EMPTY;
+    if (l->plan->sorted && findings.refused & TALLY_GPU_REFUSED_BAD)
+        status = fetch_label(l, &findings);
+    return status == TALLY_OK ? tally_gpu_conclude(&l->plan->gpu, l->args, &findings) : status;
 }
 
 static tally_status count_later(const tally_cuda_launch *l) {
@@ -220,6 +261,7 @@ static const tally_gpu_calls calls = {.name = "CUDA",
                                       .release = release,
                                       .check_pointer = check_pointer,
                                       .load = load,
+                                      .unload = unload,
                                       .workspace = workspace,
                                       .run = run,
                                       .clear_totals = tally_cuda_clear_totals,

@@ -15,6 +15,7 @@ typedef struct tally_cuda_kernels {
 
 typedef struct tally_cuda_plan {
     tally_gpu_plan gpu;
+    tally_plan *sorted; /* LABELS: reduces the sorted elements by segments; NULL for other groupings */
     tally_cuda_device *device;
     tally_cuda_sizes sizes;
     tally_cuda_kernels kernels;

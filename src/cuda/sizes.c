@@ -231,6 +231,15 @@ static unsigned exact_slot_bytes(const tally_computation *c) {
     return (unsigned)((size_t)tally_cuda_exact_limbs(c) * sizeof(int64_t) + 2 * sizeof(uint32_t));
 }
 
+/* Whether a thread can have a table of accumulators, which have no numbers of elements beside them. */
+static bool has_tables(const tally_computation *c, unsigned acc) {
+    return c->desc.grouping == TALLY_LABELS && !c->exact && c->entry && acc <= 8 && c->per_result == 1 &&
+           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && !tally_lowers_by_count(c->entry) &&
+           !tally_empty_is_error(c);
+}
+
+enum { LABEL_ITEMS = 8 }; /* of a thread of sort_labels.cu */
+
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)c->in_bytes;
     memset(s, 0, sizeof *s); /* all are in the kernels' text, by which the caches find it */
@@ -248,4 +257,6 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     scan_sizes(c, architecture, acc, s);
     fold_sizes(c, architecture, s);
     exact_sizes(c, s);
+    s->has_tables = has_tables(c, acc);
+    s->label_tile = TALLY_CUDA_LABEL_BLOCK * LABEL_ITEMS;
 }

@@ -25,6 +25,8 @@ typedef struct tally_cuda_sizes {
     unsigned few_threads;     /* of such a block */
     unsigned fold_blocks;     /* blocks of such a reduction that a multiprocessor must have registers for */
     unsigned cut_bytes;       /* of what such a reduction keeps of a chunk's ends */
+    unsigned label_tile;      /* elements that sort_labels.cu sorts in shared memory */
+    bool has_tables;          /* label_tables.cu reduces few groups */
     unsigned held_rows;       /* vectors of a thread of scan_held.cu; 0: that does not do this scan */
     unsigned held_cluster;    /* blocks that a cluster of scan_held.cu may have; 0: none */
     struct {                  /* wave_runs.cu */
@@ -63,7 +65,9 @@ typedef struct tally_cuda_sizes {
 enum {
     TALLY_CUDA_BLOCK = 256,            /* threads of a block */
     TALLY_CUDA_SLAB_SCAN_BYTES = 8192, /* of a tile of scan_slabs.cu: of its elements, and of its results */
-    TALLY_CUDA_FOLD_BLOCK = 128        /* threads of a block in reductions by segments and keys */
+    TALLY_CUDA_FOLD_BLOCK = 128,       /* threads of a block in reductions by segments and keys */
+    TALLY_CUDA_LABEL_BLOCK = 512,      /* of sort_labels.cu */
+    TALLY_CUDA_TABLE_BLOCK = 256       /* at most, of label_tables.cu */
 };
 
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);

@@ -200,6 +200,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"ROWS", TALLY_AXIS},
                    {"SEGMENTS", TALLY_SEGMENTS},
                    {"KEYS", TALLY_KEYS},
+                   {"LABELS", TALLY_LABELS},
                    {"GROUPS", c->desc.grouping},
                    {"IS_SCAN", tally_is_scan(c)},
                    {"INCLUSIVE", c->desc.form == TALLY_INCLUSIVE_SCAN},
@@ -255,6 +256,10 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
                    {"IS_LOGSUMEXP", c->entry && c->monoid == TALLY_MONOID_logsumexp},
                    {"MOMENTS", moments_of(c)},
+                   {"IS_INDEXED", tally_class_of(c->monoid) == TALLY_CLASS_INDEXED},
+                   {"LABEL_TILE", s->label_tile},
+                   {"LABEL_THREADS", TALLY_CUDA_LABEL_BLOCK},
+                   {"MOST_TABLE_THREADS", TALLY_CUDA_TABLE_BLOCK},
                    {"IS_LARGE", s->is_large},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};

@@ -25,8 +25,6 @@ static bool is_grouped(const tally_computation *c) {
 tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
     if (c->takes_words || c->gives_words)
         return tally_fail(TALLY_UNSUPPORTED, "words on %s: only the CPU has them", name);
-    if (c->desc.grouping == TALLY_LABELS)
-        return tally_fail(TALLY_UNSUPPORTED, "labels on %s: only the CPU has them", name);
     if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
                           c->entry->name, tally_grouping_name(c->desc.grouping), name);
@@ -121,7 +119,7 @@ tally_status tally_gpu_prepare(tally_gpu_plan *plan, const tally_gpu_run *run, u
 }
 
 bool tally_gpu_has_findings(const tally_computation *c) {
-    return c->desc.grouping == TALLY_SEGMENTS || tally_counts_runs(c);
+    return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_LABELS || tally_counts_runs(c);
 }
 
 tally_status tally_gpu_conclude(const tally_gpu_plan *plan, const tally_args *args, const tally_gpu_findings *f) {
@@ -131,6 +129,7 @@ tally_status tally_gpu_conclude(const tally_gpu_plan *plan, const tally_args *ar
                                    .is_empty = f->refused & TALLY_GPU_REFUSED_EMPTY,
                                    .lacks_room = f->refused & TALLY_GPU_REFUSED_RUNS,
                                    .segment = is_bad ? f->bad : f->empty,
+                                   .label = f->label,
                                    .runs = f->runs};
     if (tally_counts_runs(c) && args->count)
         *args->count = f->runs;

@@ -49,7 +49,8 @@ enum { TALLY_GPU_REFUSED_BAD = 1, TALLY_GPU_REFUSED_EMPTY = 2, TALLY_GPU_REFUSED
 /* The findings of such kernels. */
 typedef struct tally_gpu_findings {
     uint32_t refused;    /* TALLY_GPU_REFUSED_ bits */
-    uint64_t bad, empty; /* the first segment of each kind, where the bit is set */
+    uint64_t bad, empty; /* the first segment of each kind, where the bit is set; labels: the first bad element */
+    int64_t label;       /* of that element */
     uint64_t runs;       /* of equal keys */
 } tally_gpu_findings;
 

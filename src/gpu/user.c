@@ -21,7 +21,8 @@ tally_status tally_user_check(const tally_computation *c, const char *backend) {
         return tally_fail(TALLY_UNSUPPORTED,
                           "a user operator on %s: its accumulator has %zu bytes, and %d at most are kept in registers",
                           backend, user->acc_bytes, LARGEST_ACCUMULATOR);
-    if ((grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS) && strstr(user->lift_source, "index"))
+    if ((grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS || grouping == TALLY_LABELS) &&
+        strstr(user->lift_source, "index"))
         return tally_fail(TALLY_UNSUPPORTED, "a user operator by %s on %s: its lift may not depend on the index",
                           tally_grouping_name(grouping), backend);
     return TALLY_OK;

@@ -244,6 +244,8 @@ static const tally_gpu_calls calls = {.name = "Vulkan",
                                       .lower_totals = lower_totals};
 
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *c) {
+    if (c->desc.grouping == TALLY_LABELS)
+        return tally_fail(TALLY_UNSUPPORTED, "labels on Vulkan: only the CPU and CUDA have them");
     const tally_status status = tally_gpu_supports(c, calls.name);
     return status == TALLY_OK ? tally_vulkan_module_check((const tally_vulkan_device *)device, c) : status;
 }

@@ -46,6 +46,9 @@ sum/all_values/reduce/f64/exact --quick
 sum/keys/reduce/bf16/exact --quick
 min/segments/reduce/f32/exact --quick
 max/all_values/inclusive/f64/exact --quick
+sum/labels/reduce/f32/fast
+argmin/labels/reduce/i16/fast
+dot/labels/reduce/f64/exact --quick
 / --quick --only offsets
 / --quick --only far_means
 END
@@ -57,7 +60,7 @@ END
     if [ "$amount" = long ]; then
         for op in sum prod min max argmin argmax minmax any all count_nonzero band bor bxor sumsq norm1 norm2 norm_inf \
             mean var std dot logsumexp skewness kurtosis; do
-            for grouping in all_values axis segments keys; do
+            for grouping in all_values axis segments keys labels; do
                 echo "$op/$grouping/ --quick"
             done
         done

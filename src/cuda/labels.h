@@ -1,0 +1,16 @@
+/* Reductions by labels on CUDA: elements are sorted by label, and each group is then a segment. */
+#ifndef TALLY_CUDA_LABELS_H
+#define TALLY_CUDA_LABELS_H
+
+#include "cuda/dispatch.h"
+
+/* Makes the plan for the sorted elements; 'plan' owns it. */
+tally_status tally_cuda_labels_load(tally_cuda_plan *plan);
+
+void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut);
+
+/* The workspace has been cleared. */
+tally_status tally_cuda_labels_launch(const tally_cuda_launch *launch);
+tally_status tally_cuda_tables_launch(const tally_cuda_launch *launch);
+
+#endif
