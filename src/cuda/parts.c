@@ -138,6 +138,7 @@ static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_group
 static const char *const exact_segments[] = {tally_cuda_kernels_offsets, entry_check_segments, EXACT,
                                              tally_cuda_kernels_exact_groups, NULL};
 static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
+static const char *const exact_words[] = {EXACT, tally_cuda_kernels_exact_words, NULL};
 
 /* ---- which there are ---- */
 
@@ -151,6 +152,10 @@ static void add(list *l, const char *const *part) {
 }
 
 static void add_exact(list *l, const tally_computation *c) {
+    if (c->takes_words) {
+        add(l, exact_words);
+        return;
+    }
     switch (c->desc.grouping) {
     case TALLY_SEGMENTS:
         add(l, exact_segments);

@@ -268,9 +268,11 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
 }
 
 static void add_types(tally_text *text, const tally_computation *c) {
+    if (c->gives_words)
+        tally_text_print(text, "struct state_words {\n    int64 word[%zu];\n};\n", c->words.count);
     tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
                      tally_cuda_element_type(c->desc.in), tally_cuda_value_type(c->desc.in),
-                     tally_cuda_element_type(c->desc.out), tally_cuda_index_type(c));
+                     c->gives_words ? "state_words" : tally_cuda_element_type(c->desc.out), tally_cuda_index_type(c));
     if (c->per_result == 2)
         tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
     else

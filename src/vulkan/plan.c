@@ -247,10 +247,14 @@ tally_status tally_vulkan_supports(const tally_device *device, const tally_compu
     if (c->desc.grouping == TALLY_LABELS)
         return tally_fail(TALLY_UNSUPPORTED, "labels on Vulkan: only the CPU and CUDA have them");
     const tally_status status = tally_gpu_supports(c, calls.name);
+    if (c->takes_words || c->gives_words)
+        return tally_fail(TALLY_UNSUPPORTED, "words on Vulkan: the CPU and CUDA have them");
     return status == TALLY_OK ? tally_vulkan_module_check((const tally_vulkan_device *)device, c) : status;
 }
 
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *c, tally_plan **plan) {
+    if (c->takes_words || c->gives_words)
+        return tally_vulkan_supports(device, c);
     return tally_gpu_plan_create(device, c, &calls, plan);
 }
 

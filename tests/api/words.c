@@ -111,6 +111,34 @@ static tally_status run_axis(const tally_desc *desc, uint64_t rows, uint64_t col
     return status;
 }
 
+/* A run whose arguments are in host memory. x has x_bytes bytes; offsets, keys and labels are int64. */
+static tally_status run_copied(const tally_desc *desc, const tally_args *args, size_t x_bytes) {
+    tally_args copy = *args;
+    const size_t each = sizeof(int64_t);
+    const struct {
+        const void **place;
+        size_t bytes;
+    } inputs[] = {{&copy.x, x_bytes},
+                  {&copy.offsets, (args->shape.groups + 1) * each},
+                  {&copy.keys, args->shape.extent * each},
+                  {&copy.labels, args->shape.extent * each}};
+    void *memory[COUNT_OF(inputs)], *keys_out = NULL;
+    for (size_t i = 0; i < COUNT_OF(inputs); i++)
+        *inputs[i].place = memory[i] = *inputs[i].place ? on_device(*inputs[i].place, inputs[i].bytes) : NULL;
+    void *const out = copy.out = on_device(args->out, args->out_bytes);
+    if (args->keys_out)
+        copy.keys_out = keys_out = on_device(args->keys_out, args->keys_out_bytes);
+    const tally_status status = run_desc(t.device, desc, &copy);
+    assert_ok(tally_copy(t.device, args->out, out, args->out_bytes));
+    if (keys_out)
+        assert_ok(tally_copy(t.device, args->keys_out, keys_out, args->keys_out_bytes));
+    for (size_t i = 0; i < COUNT_OF(inputs); i++)
+        tally_free(t.device, memory[i]);
+    tally_free(t.device, out);
+    tally_free(t.device, keys_out);
+    return status;
+}
+
 /* ---- every operator ---- */
 
 /* Whether two results are the same: bit by bit, or for operators that round nearly, or both not numbers. */
@@ -176,6 +204,29 @@ static void check_accumulator(const tally_desc *desc, const tally_words_info *in
     tally_accumulator_destroy(sum);
 }
 
+/* Every back end gives the words that an accumulator has, if nothing rounds. */
+static void check_same_words(const tally_desc *desc, const tally_words_info *info, uint64_t rows, uint64_t columns,
+                             uint64_t first, const int64_t *words) {
+    const size_t bytes = tally_dtype_size(desc->in);
+    const bool sums = desc->op >= TALLY_SUMSQ && info->rule == TALLY_WORDS_ORDERED;
+    const bool rounds = desc->mode == TALLY_FAST && (desc->in >= TALLY_F16 || sums);
+    int64_t own[MOST_WORDS];
+    tally_accumulator *a;
+    if (rounds)
+        return;
+    assert_ok(tally_accumulator_create_for(desc, &a));
+    for (uint64_t r = 0; r < rows; r++)
+        assert_ok(tally_accumulator_add(a, t.x + (first + r) * columns * bytes,
+                                        desc->op == TALLY_DOT ? t.y + (first + r) * columns * bytes : NULL, 1));
+    assert_ok(tally_accumulator_words(a, own, sizeof own));
+    tally_accumulator_destroy(a);
+    for (size_t i = 0; i < info->count; i++)
+        if (own[i] != words[i])
+            fail_msg("%s of %s, %s: word %zu is %llx, an accumulator's %llx", tally_op_name(desc->op),
+                     tally_dtype_name(desc->in), tally_mode_name(desc->mode), i, (unsigned long long)words[i],
+                     (unsigned long long)own[i]);
+}
+
 static void check(const tally_desc *plain, uint64_t rows, uint64_t columns) {
     const size_t bytes = tally_dtype_size(plain->in);
     const void *const y = plain->op == TALLY_DOT ? t.y : NULL;
@@ -202,6 +253,7 @@ static void check(const tally_desc *plain, uint64_t rows, uint64_t columns) {
     for (int p = 0; p < t.parts; p++) {
         assert_ok(run_axis(&out, t.rows[p], columns, t.x + done * columns * bytes, y ? t.y + done * columns * bytes : y,
                            bytes, t.words + (size_t)p * columns * info.count, part_bytes));
+        check_same_words(plain, &info, t.rows[p], columns, done, t.words + (size_t)p * columns * info.count);
         done += t.rows[p];
     }
     const bool rounds =
@@ -305,18 +357,18 @@ static void states_of_groups(void **state) {
                 args.count = &runs;
                 memset(expected, 0, sizeof expected);
                 memset(got, 0, sizeof got);
-                assert_ok(run_desc(t.device, &desc, &args));
+                assert_ok(run_copied(&desc, &args, sizeof x));
                 desc.flags = TALLY_WORDS_OUT;
                 args.out = words;
                 args.out_bytes = GROUPS * info.count * 8;
-                assert_ok(run_desc(t.device, &desc, &args));
+                assert_ok(run_copied(&desc, &args, sizeof x));
                 count = grouping == TALLY_KEYS ? (int64_t)runs : GROUPS;
                 assert_int_equal(count, GROUPS);
                 desc.flags = TALLY_WORDS_IN;
                 desc.grouping = TALLY_AXIS;
                 tally_args values = arguments(words, 1, got, sizeof got);
                 values.shape.inner = GROUPS;
-                assert_ok(run_desc(t.device, &desc, &values));
+                assert_ok(run_copied(&desc, &values, GROUPS * info.count * 8));
                 if (!agree(expected, got, sizeof got, TALLY_F64,
                            mode == TALLY_FAST && info.rule == TALLY_WORDS_ORDERED))
                     fail_msg("%s by %s, %s", tally_op_name(ops[o]), tally_grouping_name(grouping),
@@ -347,7 +399,7 @@ static void runs_that_reach_over_parts_are_joined(void **state) {
     args.keys_out = expected_keys;
     args.keys_out_bytes = sizeof expected_keys;
     args.count = &all;
-    assert_ok(run_desc(t.device, &desc, &args));
+    assert_ok(run_copied(&desc, &args, sizeof x));
     for (int p = 0; p < 2; p++) {
         const int first = p ? 333 : 0;
         uint64_t mine = 0;
@@ -357,7 +409,7 @@ static void runs_that_reach_over_parts_are_joined(void **state) {
         part.keys_out = keys_out + runs;
         part.keys_out_bytes = 8 * N;
         part.count = &mine;
-        assert_ok(run_desc(t.device, &desc, &part));
+        assert_ok(run_copied(&desc, &part, part.shape.extent * 8));
         runs += mine;
     }
     desc.flags = TALLY_WORDS_IN;
@@ -366,7 +418,7 @@ static void runs_that_reach_over_parts_are_joined(void **state) {
     join.keys_out = joined_keys;
     join.keys_out_bytes = sizeof joined_keys;
     join.count = &joined;
-    assert_ok(run_desc(t.device, &desc, &join));
+    assert_ok(run_copied(&desc, &join, runs * info.count * 8));
     assert_int_equal(joined, all);
     assert_memory_equal(got, expected, all * sizeof *got);
     assert_memory_equal(joined_keys, expected_keys, all * sizeof *keys);
@@ -387,21 +439,35 @@ static void pieces_end_in_words(void **state) {
     assert_ok(tally_plan_create(t.device, &desc, &to_words));
     desc.flags = TALLY_WORDS_IN;
     assert_ok(tally_plan_create(t.device, &desc, &to_values));
-    int64_t words[2][17];
+    float *const device_x = on_device(x, sizeof x), value, expected;
+    int64_t *const words = on_device(x, sizeof(int64_t[2][17]));
     for (int half = 0; half < 2; half++) {
         for (int k = 0; k < 3; k++) {
-            tally_args args = arguments(x + half * MOST_N / 2 + k * MOST_N / 6, MOST_N / 6, NULL, 0);
+            tally_args args = arguments(device_x + half * MOST_N / 2 + k * MOST_N / 6, MOST_N / 6, NULL, 0);
             assert_ok(tally_push(to_words, &args));
         }
-        assert_ok(tally_finish(to_words, words[half], sizeof words[half]));
-        tally_args args = arguments(words[half], 1, NULL, 0);
-        assert_ok(tally_push(to_values, &args));
+        assert_ok(tally_finish(to_words, words + half * 17, sizeof(int64_t[17])));
     }
-    float value, expected;
-    assert_ok(tally_finish(to_values, &value, sizeof value));
-    tally_args args = arguments(x, MOST_N, &expected, sizeof expected);
+    tally_args args = arguments(words, 1, NULL, 0);
+    if (tally_push(to_values, &args) != TALLY_UNSUPPORTED) { /* only the CPU has pieces of words */
+        args.x = words + 17;
+        assert_ok(tally_push(to_values, &args));
+        assert_ok(tally_finish(to_values, words, sizeof value));
+    } else {
+        tally_args both = arguments(words, 2, words, sizeof value);
+        void *const out = on_device(x, sizeof value);
+        both.out = out;
+        assert_ok(tally_run(to_values, &both, TALLY_SYNCHRONOUS));
+        assert_ok(tally_copy(t.device, words, out, sizeof value));
+        tally_free(t.device, out);
+    }
+    assert_ok(tally_copy(t.device, &value, words, sizeof value));
+    args = arguments(device_x, MOST_N, words, sizeof expected);
     assert_ok(tally_run(whole, &args, TALLY_SYNCHRONOUS));
+    assert_ok(tally_copy(t.device, &expected, words, sizeof expected));
     assert_memory_equal(&value, &expected, sizeof value);
+    tally_free(t.device, device_x);
+    tally_free(t.device, words);
     tally_plan_destroy(whole);
     tally_plan_destroy(to_words);
     tally_plan_destroy(to_values);
@@ -496,8 +562,8 @@ static void damaged_words_are_refused(void **state) {
             memset(out, POISON, sizeof out);
             words[1] ^= 4;
             desc.flags = TALLY_WORDS_IN;
-            tally_args args = arguments(words, 1, out, sizeof out);
-            assert_fails(run_desc(t.device, &desc, &args), TALLY_BAD_STATE);
+            const tally_args args = arguments(words, 1, out, sizeof out);
+            assert_fails(run_copied(&desc, &args, 8 * info.count), TALLY_BAD_STATE);
             assert_true(is_poison(out, sizeof out));
         }
         tally_accumulator_destroy(a);
