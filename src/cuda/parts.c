@@ -9,6 +9,7 @@
 #include "cuda/parts.h"
 
 #include "cuda/accumulator.h"
+#include "cuda/words.h"
 #include "cuda/texts.h"
 
 /* The kernels that are one call. */
@@ -129,7 +130,7 @@ static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns,
 
 #define EXACT                                                                                                          \
     tally_cuda_kernels_exact, tally_cuda_kernels_exact_levels, tally_cuda_kernels_exact_tiles,                         \
-        tally_cuda_kernels_exact_round
+        tally_cuda_kernels_words, tally_cuda_kernels_exact_round
 #define EXACT_PIECES tally_cuda_kernels_exact_pieces, entry_clear_totals, entry_lower_totals
 
 static const char *const exact_rows[] = {EXACT, tally_cuda_kernels_exact_rows, NULL};
@@ -138,6 +139,7 @@ static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_group
 static const char *const exact_segments[] = {tally_cuda_kernels_offsets, entry_check_segments, EXACT,
                                              tally_cuda_kernels_exact_groups, NULL};
 static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
+static const char *const states[] = {tally_cuda_kernels_words, tally_cuda_kernels_states, NULL};
 static const char *const exact_words[] = {EXACT, tally_cuda_kernels_exact_words, NULL};
 
 /* ---- which there are ---- */
@@ -237,7 +239,9 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
 size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *sizes,
                            const char *const *parts[TALLY_CUDA_MOST_PARTS]) {
     list l = {parts, 0};
-    if (c->exact)
+    if (tally_cuda_has_states(c))
+        add(&l, states);
+    else if (c->exact)
         add_exact(&l, c);
     else if (tally_is_scan(c))
         add_scans(&l, c, sizes);

@@ -90,8 +90,8 @@ struct tally_gpu_calls {
      * tally_gpu_conclude. */
     tally_status (*run)(tally_gpu_plan *plan, const tally_gpu_run *run);
 
-    /* Sets accumulators to the identity or the initial value; lowers accumulators to results. Both wait until that is
-     * done. 'elements': of each, in all pieces. */
+    /* NULL: there are no pieces. Sets accumulators to the identity or the initial value; lowers accumulators to
+     * results. Both wait until that is done. 'elements': of each, in all pieces. */
     tally_status (*clear_totals)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
     tally_status (*lower_totals)(tally_gpu_plan *plan, uint64_t totals, uint64_t count, uint64_t elements, void *out);
 };

@@ -144,16 +144,6 @@ inline uint64 result_bits(const magnitude &m, uint32 saw, uint64 count) {
     return round_bits(FINISH == FINISH_MEAN ? quotient_of(m, count) : of_digits(m), m.negative);
 }
 
-#if GIVES_WORDS || TAKES_WORDS
-/* What word i counts in the check: SplitMix64, as in src/core/words.c. */
-inline uint64 weight_of(int i) {
-    uint64 z = WORDS_TAG + (uint64)i * 0x9e3779b97f4a7c15ull;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return (z ^ z >> 31) | 1;
-}
-#endif
-
 #if GIVES_WORDS
 /* Settles the carries of the limbs in a warp's shared memory, in their place, and writes the state in words. Limbs above
  * the highest digit are its sign: they count modulo 2^64. */
