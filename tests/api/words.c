@@ -42,10 +42,13 @@ static uint64_t bits_of_f32(float x) {
 
 /* A moderate number now and then special, or any bits. */
 static uint64_t draw(tally_dtype type, bool wild) {
-    const double value = ldexp((double)next(1 << 20) - (1 << 19), -(int)next(24));
-    const uint64_t any = next(1u << 31) << 40 ^ next(1u << 31) << 20 ^ next(1u << 31);
+    uint64_t drawn[5]; /* in this order everywhere */
+    for (size_t k = 0; k < COUNT_OF(drawn); k++)
+        drawn[k] = next(1u << 31);
+    const double value = ldexp((double)(drawn[0] % (1 << 20)) - (1 << 19), -(int)(drawn[1] % 24));
+    const uint64_t any = drawn[2] << 40 ^ drawn[3] << 20 ^ drawn[4];
     if (type < TALLY_F16)
-        return wild ? any : next(200) - 100 * (type <= TALLY_I64);
+        return wild ? any : drawn[0] % 200 - 100 * (type <= TALLY_I64);
     if (type == TALLY_F64) {
         uint64_t bits;
         memcpy(&bits, &value, sizeof bits);
@@ -55,7 +58,7 @@ static uint64_t draw(tally_dtype type, bool wild) {
         return wild ? any & UINT32_MAX : bits_of_f32((float)value);
     if (type == TALLY_BF16)
         return wild ? any & 0xffff : bits_of_f32((float)value) >> 16;
-    return wild ? any & 0xffff : 0x3000 + next(0x2000) + 0x8000 * next(2);
+    return wild ? any & 0xffff : 0x3000 + drawn[0] % 0x2000 + 0x8000 * (drawn[1] % 2);
 }
 
 static void fill(tally_dtype type, void *x, size_t n, unsigned wild_in) {
