@@ -1,6 +1,7 @@
 #include "cuda/labels.h"
 
 #include "core/arithmetic.h"
+#include "cuda/label_words.h"
 #include "cuda/launch.h"
 #include "cuda/path.h"
 
@@ -11,7 +12,7 @@ enum {
     SEARCHING_BLOCKS = 16, /* a processor, of threads that take turns */
     WARP = 32,
     BLOCK_RESERVED = 1024, /* bytes of shared memory that the device takes of a block */
-    LEAST_OF_TABLE = 64    /* elements of a thread that has a table */
+    LEAST_OF_TABLE = 64,   /* elements of a thread that has a table */
 };
 
 /* ---- the plan of the sorted elements ---- */
@@ -88,12 +89,17 @@ void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape
     const uint64_t blocks = (uint64_t)plan->device->multiprocessors * SORTING_BLOCKS;
     tally_cuda_cut segments;
     *cut = (tally_cuda_cut){.elements = n, .groups = groups};
-    if ((!groups && !n) || cut_tables(plan, shape, cut))
+    if (!groups && !n)
         return;
-    cut_segments(plan, shape, &segments);
+    if (!(plan->sizes.label_words && n >= TALLY_CUDA_LEAST_OF_WORDS) && cut_tables(plan, shape, cut))
+        return;
     cut->path = TALLY_CUDA_LABELS;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    cut->zeroed_bytes = cut->bytes;
+    tally_cuda_words_cut(plan, shape, cut);
+    if (cut->labels.words.chunks && !plan->sizes.has_window)
+        return; /* nothing is ever sorted */
+    cut_segments(plan, shape, &segments);
+    cut->labels.sorts = true;
     cut->labels.passes = n && groups ? passes_for(c, groups) : 0;
     cut->labels.chunk = most(1, divide_up(tiles, blocks)) * plan->sizes.label_tile;
     cut->labels.chunks = most(1, divide_up(n, cut->labels.chunk));
@@ -107,10 +113,6 @@ void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape
 }
 
 /* ---- launching ---- */
-
-static bool leaves_out(const tally_cuda_launch *l) {
-    return (l->plan->gpu.base.computation.desc.flags & TALLY_SKIP_BAD_LABELS) != 0;
-}
 
 /* Where a pass leaves the elements: labels, x, y and indices, each aligned. */
 static void set_destination(const tally_cuda_launch *l, unsigned pass, tally_cuda_labels_args *args) {
@@ -180,8 +182,15 @@ tally_status tally_cuda_labels_launch(const tally_cuda_launch *l) {
                                    .groups = a->shape.groups,
                                    .chunk = cut->labels.chunk,
                                    .chunks = cut->labels.chunks,
-                                   .skips = leaves_out(l)};
-    tally_status status = sort(l, &args);
+                                   .skips = tally_cuda_leaves_out(l)};
+    tally_status status = TALLY_OK;
+    if (cut->labels.words.chunks) {
+        args.window = l->plan->sizes.has_window ? l->workspace + cut->labels.words.window : 0;
+        status = tally_cuda_words_launch(l);
+    }
+    if (status != TALLY_OK || !cut->labels.sorts)
+        return status;
+    status = sort(l, &args);
     if (!a->shape.groups && status == TALLY_OK) /* every label is out of range */
         return tally_cuda_enqueue(l, k->count_digits,
                                   (tally_cuda_grid){.x = cut->labels.chunks, .threads = TALLY_CUDA_LABEL_BLOCK}, &args,
@@ -208,7 +217,7 @@ tally_status tally_cuda_tables_launch(const tally_cuda_launch *l) {
                                    .n = a->shape.extent,
                                    .groups = a->shape.groups,
                                    .blocks = cut->tables.blocks,
-                                   .skips = leaves_out(l)};
+                                   .skips = tally_cuda_leaves_out(l)};
     const tally_cuda_grid fill = {
         .x = cut->tables.blocks, .threads = cut->tables.threads, .shared = cut->tables.shared};
     const tally_cuda_grid fold = {.x = divide_up(a->shape.groups, TALLY_CUDA_BLOCK / WARP),

@@ -9,7 +9,6 @@
 #include "cuda/parts.h"
 
 #include "cuda/accumulator.h"
-#include "cuda/words.h"
 #include "cuda/texts.h"
 
 /* The kernels that are one call. */
@@ -89,7 +88,10 @@ static const char *const few_runs[] = {RUNS,
 
 /* ---- reductions by labels ---- */
 
-static const char *const labels[] = {tally_cuda_kernels_sort_labels, NULL};
+static const char *const labels[] = {tally_cuda_kernels_label_loads, tally_cuda_kernels_sort_labels, NULL};
+#define WORDS tally_cuda_kernels_label_loads, tally_cuda_kernels_label_words, tally_cuda_kernels_label_buckets
+
+static const char *const words[] = {WORDS, NULL};
 static const char *const tables[] = {tally_cuda_kernels_label_tables, NULL};
 
 /* ---- scans ---- */
@@ -130,7 +132,7 @@ static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns,
 
 #define EXACT                                                                                                          \
     tally_cuda_kernels_exact, tally_cuda_kernels_exact_levels, tally_cuda_kernels_exact_tiles,                         \
-        tally_cuda_kernels_words, tally_cuda_kernels_exact_round
+        tally_cuda_kernels_exact_round
 #define EXACT_PIECES tally_cuda_kernels_exact_pieces, entry_clear_totals, entry_lower_totals
 
 static const char *const exact_rows[] = {EXACT, tally_cuda_kernels_exact_rows, NULL};
@@ -138,9 +140,8 @@ static const char *const exact_pieces[] = {EXACT, EXACT_PIECES, NULL};
 static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_groups, EXACT_PIECES, NULL};
 static const char *const exact_segments[] = {tally_cuda_kernels_offsets, entry_check_segments, EXACT,
                                              tally_cuda_kernels_exact_groups, NULL};
+static const char *const exact_words[] = {EXACT, WORDS, NULL};
 static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
-static const char *const states[] = {tally_cuda_kernels_words, tally_cuda_kernels_states, NULL};
-static const char *const exact_words[] = {EXACT, tally_cuda_kernels_exact_words, NULL};
 
 /* ---- which there are ---- */
 
@@ -153,11 +154,7 @@ static void add(list *l, const char *const *part) {
     l->parts[l->count++] = part;
 }
 
-static void add_exact(list *l, const tally_computation *c) {
-    if (c->takes_words) {
-        add(l, exact_words);
-        return;
-    }
+static void add_exact(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
     switch (c->desc.grouping) {
     case TALLY_SEGMENTS:
         add(l, exact_segments);
@@ -167,6 +164,8 @@ static void add_exact(list *l, const tally_computation *c) {
         break;
     case TALLY_LABELS:
         add(l, labels);
+        if (sizes->label_words)
+            add(l, exact_words);
         break;
     default:
         add(l, exact_rows);
@@ -226,6 +225,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
         add(l, labels);
         if (sizes->has_tables)
             add(l, tables);
+        if (sizes->label_words)
+            add(l, words);
         break;
     default:
         if (sizes->has_clusters)
@@ -239,10 +240,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
 size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *sizes,
                            const char *const *parts[TALLY_CUDA_MOST_PARTS]) {
     list l = {parts, 0};
-    if (tally_cuda_has_states(c))
-        add(&l, states);
-    else if (c->exact)
-        add_exact(&l, c);
+    if (c->exact)
+        add_exact(&l, c, sizes);
     else if (tally_is_scan(c))
         add_scans(&l, c, sizes);
     else

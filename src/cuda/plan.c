@@ -9,7 +9,6 @@
 #include "cuda/launch.h"
 #include "cuda/path.h"
 #include "cuda/specialize.h"
-#include "cuda/words.h"
 
 /* ---- kernels ---- */
 
@@ -98,6 +97,13 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         status = prepare_resident(plan, plan->kernels.fold_runs_in_waves, sizes->wave.threads, sizes->wave.shared);
     if (status == TALLY_OK && plan->kernels.fill_tables)
         status = allow_shared(plan, plan->kernels.fill_tables, (unsigned)plan->device->shared_bytes_per_block);
+    if (status == TALLY_OK && plan->kernels.add_buckets)
+        status = allow_shared(plan, plan->kernels.add_buckets, (unsigned)plan->device->shared_bytes_per_block);
+    if (status == TALLY_OK && plan->kernels.move_to_buckets &&
+        sizes->bucket_shared <= plan->device->shared_bytes_per_block)
+        status = allow_shared(plan, plan->kernels.move_to_buckets, sizes->bucket_shared);
+    if (status == TALLY_OK && plan->kernels.add_words)
+        status = allow_shared(plan, plan->kernels.add_words, (unsigned)plan->device->shared_bytes_per_block);
     if (status == TALLY_OK && plan->kernels.scan_panels)
         status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.shared);
     if (status == TALLY_OK && plan->kernels.scan_narrow)
@@ -110,15 +116,9 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
 static tally_status load(tally_gpu_plan *gpu) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     plan->device = (tally_cuda_device *)gpu->base.device;
-    tally_computation states;
-    const bool has_states = tally_cuda_has_states(&gpu->base.computation);
-    if (has_states)
-        tally_cuda_computation_of_states(&gpu->base.computation, &states);
-    tally_cuda_sizes_of(has_states ? &states : &gpu->base.computation, plan->device->architecture, &plan->sizes);
+    tally_cuda_sizes_of(&gpu->base.computation, plan->device->architecture, &plan->sizes);
     gpu->total_bytes = plan->sizes.slot_bytes;
     const tally_status status = load_kernels(plan);
-    if (has_states)
-        return status == TALLY_OK ? tally_cuda_words_load(plan) : status;
     return status == TALLY_OK && gpu->base.computation.desc.grouping == TALLY_LABELS ? tally_cuda_labels_load(plan)
                                                                                      : status;
 }
@@ -127,8 +127,6 @@ static void unload(tally_gpu_plan *gpu) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     if (plan->sorted)
         tally_gpu_plan_destroy(plan->sorted);
-    if (plan->states)
-        tally_gpu_plan_destroy(plan->states);
 }
 
 /* ---- memory ---- */
@@ -169,9 +167,7 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
 /* ---- runs ---- */
 
 static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    if (tally_cuda_has_states(&plan->gpu.base.computation))
-        tally_cuda_words_cut(plan, shape, cut);
-    else if (plan->sorted)
+    if (plan->sorted)
         tally_cuda_labels_cut(plan, shape, cut);
     else
         tally_cuda_cut_make(plan->device, &plan->gpu.base.computation, &plan->sizes, plan->resident, shape, cut);
@@ -213,7 +209,8 @@ static tally_status conclude(const tally_cuda_launch *l) {
     tally_status status = TALLY_OK;
     if (has_findings)
         status = fetch(device, l->workspace + l->cut->control, sizeof control, &control);
-    if (status == TALLY_OK && has_findings && l->cut->path == TALLY_CUDA_LABELS && l->args->shape.groups)
+    if (status == TALLY_OK && has_findings && l->cut->path == TALLY_CUDA_LABELS && l->cut->labels.sorts &&
+        l->args->shape.groups)
         status = fetch(device, l->workspace + l->cut->labels.control, sizeof of_sorted, &of_sorted);
     if (status == TALLY_OK)
         status = wait(device);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "core/dtype.h"
 #include "cuda/accumulator.h"
 #include "gpu/expressions.h"
 
@@ -238,10 +239,25 @@ static bool has_tables(const tally_computation *c, unsigned acc) {
            !tally_empty_is_error(c);
 }
 
+/* Whether a reduction by labels is a sum that label_words.cu makes an integer. */
+static bool has_window(const tally_computation *c) {
+    return c->desc.grouping == TALLY_LABELS && c->entry &&
+           (c->monoid == TALLY_MONOID_sum || c->monoid == TALLY_MONOID_sumabs) && tally_dtype_is_float(c->desc.in) &&
+           c->in_bytes <= 4;
+}
+
+static bool has_integers(const tally_computation *c) {
+    if (c->desc.grouping != TALLY_LABELS || c->exact || !c->entry || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
+        return false;
+    const tally_monoid_class kind = tally_class_of(c->monoid);
+    const bool adds = kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_COUNT;
+    return adds && (kind == TALLY_CLASS_COUNT || !tally_dtype_is_float(c->desc.acc));
+}
+
 enum { LABEL_ITEMS = 8 }; /* of a thread of sort_labels.cu */
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
-    unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)tally_dtype_size(c->desc.in);
+    unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)c->in_bytes;
     memset(s, 0, sizeof *s); /* all are in the kernels' text, by which the caches find it */
     s->slot_bytes = c->exact ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
@@ -254,11 +270,15 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     s->entry_bytes = entry_bytes(c, s);
-    if (!c->takes_words && !c->gives_words) { /* states have exact mode's kernels only */
-        scan_sizes(c, architecture, acc, s);
-        fold_sizes(c, architecture, s);
-    }
+    scan_sizes(c, architecture, acc, s);
+    fold_sizes(c, architecture, s);
     exact_sizes(c, s);
     s->has_tables = has_tables(c, acc);
+    s->has_window = has_window(c);
+    s->bucket_items = in == 8 ? 8 : 16;
+    s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 128 + TALLY_CUDA_BUCKET_BLOCK * s->bucket_items * (4 + in);
+    s->label_words = s->has_window ? 3 : has_integers(c) ? 2 : 0;
+    if (s->label_words && tally_lowers_by_count(c->entry))
+        s->label_words++;
     s->label_tile = TALLY_CUDA_LABEL_BLOCK * LABEL_ITEMS;
 }

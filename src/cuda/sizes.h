@@ -27,6 +27,10 @@ typedef struct tally_cuda_sizes {
     unsigned cut_bytes;       /* of what such a reduction keeps of a chunk's ends */
     unsigned label_tile;      /* elements that sort_labels.cu sorts in shared memory */
     bool has_tables;          /* label_tables.cu reduces few groups */
+    unsigned label_words;     /* of a group, in label_words.cu; 0: that does not do this reduction */
+    unsigned bucket_items;    /* of a thread that moves elements in label_buckets.cu */
+    unsigned bucket_shared;   /* bytes of such a block */
+    bool has_window;          /* whose integers are scaled floats */
     unsigned held_rows;       /* vectors of a thread of scan_held.cu; 0: that does not do this scan */
     unsigned held_cluster;    /* blocks that a cluster of scan_held.cu may have; 0: none */
     struct {                  /* wave_runs.cu */
@@ -67,7 +71,10 @@ enum {
     TALLY_CUDA_SLAB_SCAN_BYTES = 8192, /* of a tile of scan_slabs.cu: of its elements, and of its results */
     TALLY_CUDA_FOLD_BLOCK = 128,       /* threads of a block in reductions by segments and keys */
     TALLY_CUDA_LABEL_BLOCK = 512,      /* of sort_labels.cu */
-    TALLY_CUDA_TABLE_BLOCK = 256       /* at most, of label_tables.cu */
+    TALLY_CUDA_TABLE_BLOCK = 256,      /* at most, of label_tables.cu */
+    TALLY_CUDA_WORD_BLOCK = 1024,      /* of label_words.cu */
+    TALLY_CUDA_BUCKET_BLOCK = 512,     /* of label_buckets.cu, where it moves elements */
+    TALLY_CUDA_MOST_BUCKETS = 1024
 };
 
 void tally_cuda_sizes_of(const tally_computation *computation, int architecture, tally_cuda_sizes *sizes);

@@ -13,25 +13,12 @@ enum {
 };
 static_assert(SORT_TILE == LABEL_TILE && THREADS == LABEL_THREADS);
 
-/* ---- labels ---- */
+/* Whether label_words.cu has given the results. */
+inline bool is_done(const labels_args &p) {
+    return p.window && !p.window->failed;
+}
 
-template <class T> __noinline__ T load_slowly(const T *from) {
-    return load(from);
-}
-template <class T> inline bool is_aligned(const T *from) {
-    return ((uint64)from & (sizeof(T) - 1)) == 0;
-}
-/* Elements that are 'apart' from each other, before 'room'; all loads are under way together. */
-template <int Count, class T> inline void load_some(const T *from, uint32 apart, uint32 room, T to[Count]) {
-    if (is_aligned(from))
-#pragma unroll
-        for (int j = 0; j < Count; j++)
-            to[j] = j * apart < room ? from[j * apart] : T();
-    else
-#pragma unroll
-        for (int j = 0; j < Count; j++)
-            to[j] = j * apart < room ? load_slowly(from + j * apart) : T();
-}
+/* ---- labels ---- */
 
 /* Labels that are out of range are told, and become a number that is sorted with the others. */
 template <int Count>
@@ -76,6 +63,8 @@ inline uint32 lanes_below() {
 
 /* The first pass also looks for labels that are out of range. */
 extern "C" __global__ void __launch_bounds__(THREADS) count_digits(labels_args p) {
+    if (is_done(p))
+        return;
     __shared__ uint32 count[DIGITS];
     const uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.n ? begin + p.chunk : p.n;
     uint64 first_bad = ~0ull;
@@ -107,6 +96,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) count_digits(labels_args p
 
 /* One block: all numbers, by digit and then by chunk, become the sums of those before them. */
 extern "C" __global__ void __launch_bounds__(THREADS) place_digits(labels_args p) {
+    if (is_done(p))
+        return;
     __shared__ uint64 of_warps[WARPS];
     const uint64 count = DIGITS * p.chunks;
     const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -276,6 +267,8 @@ inline void sort_tile(sort_memory &s, const labels_args &p, uint64 first, uint32
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) sort_by_digit(labels_args p) {
+    if (is_done(p))
+        return;
     __shared__ sort_memory s;
     const uint64 begin = blockIdx.x * p.chunk, end = begin + p.chunk < p.n ? begin + p.chunk : p.n;
     uint64 next = threadIdx.x < DIGITS ? p.places[threadIdx.x * (uint64)gridDim.x + blockIdx.x] : 0;
@@ -285,10 +278,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) sort_by_digit(labels_ar
 
 /* ---- after the last pass ---- */
 
-/* Where the groups begin. After a label out of range, offsets that the launches for segments refuse, so that they write
+/* Where the groups begin. If there are results, or after a label out of range, offsets that the launches for segments refuse, so that they write
  * nothing. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_groups(labels_args p) {
-    const bool is_refused = p.told->refused;
+    const bool is_refused = p.told->refused || is_done(p);
     for (uint64 g = blockIdx.x * (uint64)THREADS + threadIdx.x; g <= p.groups; g += gridDim.x * (uint64)THREADS) {
         uint64 low = 0, high = p.n;
         while (low < high) {

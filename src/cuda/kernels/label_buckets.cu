@@ -1,0 +1,232 @@
+/* Reductions by labels of integers (label_words.cu), of more groups than the tables of a few blocks hold. The elements
+ * are first moved into buckets of neighbouring groups, in any order, and a block adds a bucket, or a part of a large
+ * one, to its table. */
+enum {
+    BUCKET_TILE = BUCKET_THREADS * BUCKET_ITEMS,
+    AT_ONCE = 8, /* elements of a thread that it adds to a table */
+    ALL_WORDS = SUM_WORDS + LOWERS_BY_COUNT
+};
+
+inline bool is_label(const buckets_args &p, index_t label) {
+    return sizeof(index_t) <= 4 ? (uint32)label < (uint32)p.of.groups : (uint64)label < p.of.groups;
+}
+
+/* The labels of a thread's elements of the tile, ~0 for those that are out of range. */
+inline void load_tile(const buckets_args &p, uint64 first, uint32 room, uint32 to[BUCKET_ITEMS], uint64 *first_bad) {
+    index_t label[BUCKET_ITEMS];
+    load_some<BUCKET_ITEMS>(p.of.labels + first, BUCKET_THREADS, room, label);
+#pragma unroll
+    for (int j = 0; j < BUCKET_ITEMS; j++) {
+        const bool is_there = j * BUCKET_THREADS < room, is_good = is_label(p, label[j]);
+        to[j] = is_there && is_good ? (uint32)label[j] : ~0u;
+        if (is_there && !is_good && first + j * BUCKET_THREADS < *first_bad)
+            *first_bad = first + j * BUCKET_THREADS;
+    }
+}
+
+inline uint32 room_in(const buckets_args &p, uint64 tile) {
+    const uint64 rest = p.of.n - tile;
+    const uint32 count = rest < BUCKET_TILE ? (uint32)rest : (uint32)BUCKET_TILE;
+    return threadIdx.x < count ? count - threadIdx.x : 0;
+}
+
+/* ---- how many elements a bucket has ---- */
+
+extern "C" __global__ void __launch_bounds__(BUCKET_THREADS) count_buckets(buckets_args p) {
+    __shared__ uint32 count[MOST_BUCKETS];
+    uint64 first_bad = ~0ull;
+    for (uint32 b = threadIdx.x; b < MOST_BUCKETS; b += BUCKET_THREADS)
+        count[b] = 0;
+    __syncthreads();
+    for (uint64 tile = blockIdx.x * (uint64)BUCKET_TILE; tile < p.of.n; tile += gridDim.x * (uint64)BUCKET_TILE) {
+        uint32 label[BUCKET_ITEMS];
+        load_tile(p, tile + threadIdx.x, room_in(p, tile), label, &first_bad);
+#pragma unroll
+        for (int j = 0; j < BUCKET_ITEMS; j++)
+            if (label[j] != ~0u)
+                atomicAdd(&count[label[j] >> p.shift], 1u);
+    }
+    __syncthreads();
+    for (uint32 b = threadIdx.x; b < p.buckets; b += BUCKET_THREADS)
+        if (count[b])
+            atomicAdd(p.counts + b, (uint64)count[b]);
+    if (!p.of.skips && first_bad != ~0ull) {
+        atomicOr(&p.of.told->refused, 1u);
+        atomicMax(&p.of.told->not_bad, ~first_bad);
+    }
+}
+
+/* ---- where buckets and their tasks begin ---- */
+
+/* Turns a number of each thread into the sum of those before it. */
+template <class T> inline T sum_before(T mine, T *of_warps) {
+    const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    T up_to = mine;
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) {
+        const T other = from_below(up_to, d);
+        up_to += (int)lane >= d ? other : 0;
+    }
+    __syncthreads(); /* earlier use of the memory */
+    if (lane == WARP - 1)
+        of_warps[warp] = up_to;
+    __syncthreads();
+    T before = up_to - mine;
+    for (uint32 w = 0; w < warp; w++)
+        before += of_warps[w];
+    return before;
+}
+
+extern "C" __global__ void __launch_bounds__(MOST_BUCKETS) place_buckets(buckets_args p) {
+    __shared__ uint64 of_warps[MOST_BUCKETS / WARP];
+    const uint32 b = threadIdx.x;
+    const uint64 count = b < p.buckets ? p.counts[b] : 0, tasks = (count + p.task - 1) / p.task;
+    const uint64 start = sum_before(count, of_warps), first_task = sum_before(tasks, of_warps);
+    if (b <= p.buckets) {
+        p.starts[b] = p.next[b] = start;
+        p.tasks[b] = first_task;
+    }
+    if (b == MOST_BUCKETS - 1) { /* of as many buckets there is no thread for their end */
+        p.starts[MOST_BUCKETS] = start + count;
+        p.tasks[MOST_BUCKETS] = first_task + tasks;
+    }
+}
+
+/* ---- moving ---- */
+
+struct bucket_memory {
+    uint32 count[MOST_BUCKETS]; /* of the tile's elements; then where they stand in the tile */
+    uint64 to[MOST_BUCKETS];    /* where they go, less that */
+    uint32 of_warps[BUCKET_THREADS / WARP];
+    uint32 total; /* elements of the tile whose labels are in range */
+    uint32 label[BUCKET_TILE];
+    alignas(16) in_t x[BUCKET_TILE];
+};
+static_assert(sizeof(bucket_memory) <= BUCKET_SHARED);
+
+inline uint32 place_tile(bucket_memory &s, const buckets_args &p) {
+    constexpr int EACH = MOST_BUCKETS / BUCKET_THREADS;
+    uint32 count[EACH], mine = 0;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        count[k] = s.count[threadIdx.x * EACH + k];
+        mine += count[k];
+    }
+    uint32 before = sum_before(mine, s.of_warps);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        const uint32 b = threadIdx.x * EACH + k;
+        s.count[b] = before;
+        if (count[k])
+            s.to[b] = atomicAdd(p.next + b, (uint64)count[k]) - before;
+        before += count[k];
+    }
+    if (threadIdx.x == BUCKET_THREADS - 1)
+        s.total = before;
+    __syncthreads();
+    return s.total;
+}
+
+inline void move_tile(bucket_memory &s, const buckets_args &p, uint64 tile) {
+    uint32 label[BUCKET_ITEMS], rank[BUCKET_ITEMS];
+    in_t x[BUCKET_ITEMS];
+    uint64 bad = ~0ull;
+    const uint32 room = room_in(p, tile);
+    load_tile(p, tile + threadIdx.x, room, label, &bad);
+    load_some<BUCKET_ITEMS>(p.of.x + tile + threadIdx.x, BUCKET_THREADS, room, x);
+    for (uint32 b = threadIdx.x; b < MOST_BUCKETS; b += BUCKET_THREADS)
+        s.count[b] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < BUCKET_ITEMS; j++)
+        rank[j] = label[j] != ~0u ? atomicAdd(&s.count[label[j] >> p.shift], 1u) : 0;
+    __syncthreads();
+    const uint32 count = place_tile(s, p);
+#pragma unroll
+    for (int j = 0; j < BUCKET_ITEMS; j++)
+        if (label[j] != ~0u) {
+            const uint32 at = s.count[label[j] >> p.shift] + rank[j];
+            s.label[at] = label[j];
+            s.x[at] = x[j];
+        }
+    __syncthreads();
+#pragma unroll 4
+    for (uint32 at = threadIdx.x; at < count; at += BUCKET_THREADS) {
+        const uint32 here = s.label[at];
+        const uint64 to = s.to[here >> p.shift] + at;
+        p.moved_x[to] = s.x[at];
+        p.moved_labels[to] = (uint16)(here & (p.of.width - 1));
+    }
+    __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 2) move_to_buckets(buckets_args p) {
+    extern __shared__ __align__(16) uint8 bucket_bytes[];
+    bucket_memory &s = *(bucket_memory *)bucket_bytes;
+    for (uint64 tile = blockIdx.x * (uint64)BUCKET_TILE; tile < p.of.n; tile += gridDim.x * (uint64)BUCKET_TILE)
+        move_tile(s, p, tile);
+}
+
+/* ---- adding ---- */
+
+/* Adds an integer to one that other blocks add to. */
+inline void add_to_all(const buckets_args &p, uint32 *to, const uint32 *from) {
+    uint64 carry = 0;
+#pragma unroll
+    for (int w = 0; w < ALL_WORDS; w++) {
+        carry = (w < SUM_WORDS ? carry : 0) + from[w * p.of.width];
+        const uint32 low = (uint32)carry, before = low ? atomicAdd(to + w * p.of.groups, low) : 0;
+        carry = (carry >> 32) + (before + low < before);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(buckets_args p) {
+    extern __shared__ __align__(16) uint8 word_memory[];
+    uint32 *const words = (uint32 *)word_memory;
+    if (blockIdx.x >= p.tasks[p.buckets])
+        return;
+    uint32 bucket = 0, above = p.buckets;
+    while (above - bucket > 1) {
+        const uint32 middle = (bucket + above) / 2;
+        if (p.tasks[middle] <= blockIdx.x)
+            bucket = middle;
+        else
+            above = middle;
+    }
+    const uint64 task = blockIdx.x - p.tasks[bucket], begin = p.starts[bucket] + task * p.task;
+    const uint64 end = begin + p.task < p.starts[bucket + 1] ? begin + p.task : p.starts[bucket + 1];
+    const bool is_whole = p.tasks[bucket + 1] - p.tasks[bucket] == 1;
+    word_table table = {words, p.of.width, 0, p.of.width, 0, false, false, ~0ull};
+#if IS_WINDOW
+    table.highest = p.of.window->highest;
+#endif
+    for (uint32 k = threadIdx.x; k < ALL_WORDS * p.of.width; k += WORD_THREADS)
+        words[k] = 0;
+    __syncthreads();
+    for (uint64 i = begin + threadIdx.x; i < end; i += AT_ONCE * WORD_THREADS) {
+        const uint32 room = end - i < AT_ONCE * WORD_THREADS ? (uint32)(end - i) : (uint32)AT_ONCE * WORD_THREADS;
+        uint16 label[AT_ONCE];
+        in_t x[AT_ONCE];
+        load_some<AT_ONCE>(p.moved_labels + i, WORD_THREADS, room, label);
+        load_some<AT_ONCE>(p.moved_x + i, WORD_THREADS, room, x);
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++)
+            if (j * WORD_THREADS < room)
+                table.add_good(label[j], x[j]);
+    }
+    __syncthreads();
+    const uint64 first = (uint64)bucket << p.shift;
+    for (uint32 g = threadIdx.x; g < p.of.width && first + g < p.of.groups; g += WORD_THREADS) {
+        uint32 *const to = p.of.partials + first + g;
+        if (!is_whole)
+            add_to_all(p, to, words + g);
+        else
+#pragma unroll
+            for (int w = 0; w < ALL_WORDS; w++)
+                to[w * p.of.groups] = words[w * p.of.width + g];
+    }
+#if IS_WINDOW
+    if (table.failed)
+        atomicOr(&p.of.window->failed, 1u);
+#endif
+}
