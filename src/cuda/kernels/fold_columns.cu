@@ -63,7 +63,7 @@ template <int Width> inline void empty_columns(running<lane_t> *lanes, acc_t *ac
 }
 
 template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
-    constexpr int AHEAD = rows_ahead(Width), MOST = LANE_LIMIT / AHEAD;
+    constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
     running<lane_t> lanes[Width];
 #pragma unroll
     for (int k = 0; k < Width; k++)
