@@ -83,25 +83,27 @@ typedef struct tally_cuda_cut {
         struct {
             uint64_t blocks;
             uint64_t panels;  /* of all slabs */
-            uint64_t chunks;  /* of a panel */
-            uint64_t chunk;   /* rows of a chunk */
             unsigned panel;   /* columns of a panel */
             unsigned strands; /* of a tile: the rows that one thread takes of its column */
             unsigned pitch;   /* bytes from a row of a tile to the next in shared memory */
         } panels;
         struct {
             uint64_t tiles;
-            uint64_t panels; /* tiles of a slab, where they are columns */
-            unsigned slabs;  /* of a tile; 0: tiles are columns */
-            unsigned panel;  /* columns of a tile */
+            uint64_t panels;          /* tiles of a slab, where they are columns */
+            unsigned slabs;           /* of a tile; 0: tiles are columns */
+            unsigned panel;           /* columns of a tile */
         } scan_slabs;
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;
-            uint64_t blocks;  /* all resident together */
-            unsigned strands; /* of a tile: the rows that one thread takes of its column */
-            unsigned rows;    /* of a strand */
-            unsigned lanes;   /* threads that scan what the strands have of a column */
+            uint64_t blocks;      /* of a panel; all are resident together */
+            uint64_t panel_bytes; /* of a panel's entries */
+            unsigned width;       /* columns of a panel */
+            unsigned panels;      /* of a slab */
+            unsigned strands;     /* of a tile: the rows that one thread takes of its column */
+            unsigned rows;        /* of a strand */
+            unsigned lanes;       /* threads that scan what the strands have of a column */
+            unsigned tellers;     /* lanes that add up a column's entries */
         } narrow;
         struct {
             uint64_t tile; /* elements of a tile */

@@ -105,11 +105,13 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     if (status == TALLY_OK && plan->kernels.add_words)
         status = allow_shared(plan, plan->kernels.add_words, (unsigned)plan->device->shared_bytes_per_block);
     if (status == TALLY_OK && plan->kernels.scan_panels)
-        status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.shared);
+        status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.panel_shared);
+    if (status == TALLY_OK && plan->kernels.scan_thin_panels)
+        status = allow_shared(plan, plan->kernels.scan_thin_panels, sizes->scan.panel_shared);
     if (status == TALLY_OK && plan->kernels.scan_narrow)
-        status = allow_shared(plan, plan->kernels.scan_narrow, sizes->scan.shared);
-    if (status == TALLY_OK && plan->kernels.sum_panels)
-        status = allow_shared(plan, plan->kernels.sum_panels, sizes->scan.shared);
+        status = allow_shared(plan, plan->kernels.scan_narrow, sizes->narrow.shared);
+    if (status == TALLY_OK && plan->kernels.scan_wide)
+        status = allow_shared(plan, plan->kernels.scan_wide, sizes->narrow.shared);
     return status;
 }
 

@@ -27,7 +27,11 @@ enum {
 
     FEW_COLUMNS = 3, /* whose sums of 4 bytes scan_narrow.cu publishes together, in so many bytes: */
     FEW_BYTES = 16,
-    LEAST_STRAND = 4 /* rows of a strand of a narrow array at least */
+    LEAST_STRAND = 4,     /* rows of a strand of a narrow array at least */
+    LEAST_OF_BLOCKS = 50, /* per cent of the device's that slabs of such arrays have together at least */
+    WIDE_BYTES = 496,     /* of a panel's row at most: a vector a lane, wherever it begins */
+    SECTOR = 32,          /* bytes of memory; panels are whole sectors */
+    TOLD_A_LANE = 5       /* entries that a lane of a teller adds up at a time */
 };
 
 /* ---- held in registers ---- */
@@ -166,26 +170,30 @@ tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
 
 /* ---- narrow arrays ---- */
 
-/* The most lanes of a warp that use one bank of shared memory at a time, when each goes down a column of a strand. */
-static unsigned lanes_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t rows) {
-    enum { BANKS = 32 };
-    const uint64_t words = 4 / sizes->vector; /* of 4 bytes in an element, of which 16 bytes have 'vector' */
-    const uint64_t lanes = BANKS / words;     /* that the banks serve at a time */
+/* The most words of one bank of shared memory that a warp's lanes use at a time, when each goes down a column of a
+ * strand. Elements of 8 bytes are served to half a warp. */
+static unsigned words_in_a_bank(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t rows) {
+    enum { BANKS = 32, WORD = 4 };
+    const uint64_t bytes = 16 / sizes->vector, lanes = bytes > WORD ? BANKS / (bytes / WORD) : BANKS;
     unsigned in_bank[BANKS] = {0}, greatest = 0;
+    uint64_t last = UINT64_MAX;
     for (uint64_t lane = 0; lane < lanes; lane++) {
-        unsigned *bank = &in_bank[(lane / inner * rows * inner + lane % inner) % lanes];
-        greatest = ++*bank > greatest ? *bank : greatest;
+        const uint64_t word = (lane / inner * rows * inner + lane % inner) * bytes / most(bytes, WORD);
+        unsigned *bank = &in_bank[word % lanes];
+        if (word != last)
+            greatest = ++*bank > greatest ? *bank : greatest;
+        last = word;
     }
     return greatest;
 }
 
 /* The number of rows of a strand that makes tiles whole vectors; 0 if there is none. Up to a quarter fewer than
- * most_rows, if then fewer lanes use the same bank. */
+ * most_rows, if then a bank has fewer words to give at a time. */
 static uint64_t rows_of_strand(const tally_cuda_sizes *sizes, uint64_t inner, uint64_t strands, uint64_t most_rows) {
     uint64_t best = 0;
     unsigned met = 0;
     for (uint64_t rows = most_rows; rows * 4 > most_rows * 3; rows--) {
-        const unsigned in_a_bank = lanes_in_a_bank(sizes, inner, rows);
+        const unsigned in_a_bank = words_in_a_bank(sizes, inner, rows);
         if (strands * rows * inner % sizes->vector == 0 && (!best || in_a_bank < met)) {
             best = rows;
             met = in_a_bank;
@@ -194,39 +202,94 @@ static uint64_t rows_of_strand(const tally_cuda_sizes *sizes, uint64_t inner, ui
     return best;
 }
 
-bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+/* The panels of all slabs. */
+static uint64_t panels_of(const tally_shape *shape, const tally_cuda_cut *cut) {
+    return shape->outer * cut->narrow.panels;
+}
+
+/* Room for the entries of each panel's waves. */
+static void place_entries(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t all_waves = divide_up(cut->narrow.tiles, cut->narrow.blocks), width = cut->narrow.width;
+    const bool are_few = width <= FEW_COLUMNS && sizes->slot_bytes == 4;
+    const uint64_t waves = least(are_few ? sizes->narrow.waves : sizes->narrow.ring, all_waves);
+    cut->narrow.panel_bytes = waves * cut->narrow.blocks * (are_few ? FEW_BYTES : width * sizes->entry_bytes);
+    cut->entries = tally_cuda_place(cut, panels_of(shape, cut) * cut->narrow.panel_bytes);
+    if (!are_few)
+        cut->told = tally_cuda_place(cut, panels_of(shape, cut) * cut->narrow.panel_bytes);
+}
+
+/* The lanes that add up a column's entries; 0 if a block's teller has not enough of them for its columns. */
+static unsigned tellers_of(uint64_t width, uint64_t blocks) {
+    unsigned lanes = 1;
+    while (lanes < WARP && lanes * TOLD_A_LANE < blocks)
+        lanes *= 2;
+    return divide_up(width, blocks) * lanes <= WARP ? lanes : 0;
+}
+
+/* Cuts panels, of which cut->narrow has the width and the number, into tiles. False if they have too few rows, or if a
+ * block's teller would have too many columns. */
+static bool cut_few_panels(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                            tally_cuda_cut *cut) {
-    const uint64_t inner = shape->inner;
-    if (shape->outer > 1 || inner > sizes->scan.columns || inner > resident)
-        return false;
-    const uint64_t strands = sizes->scan.finishers / inner, fair = divide_up(shape->extent, strands * resident);
+    const uint64_t width = cut->narrow.width, in = 16 / sizes->vector, pitch = round_up(width * in + 16, 16);
+    const uint64_t strands = sizes->scan.finishers / width, most_blocks = resident / panels_of(shape, cut);
+    const uint64_t fair = round_up(divide_up(shape->extent, strands * most_blocks), sizes->vector);
+    const uint64_t fit = sizes->scan.finishers * sizes->narrow.items * in / (strands * pitch);
+    const uint64_t most_rows = least(sizes->narrow.items, fair);
     if (shape->extent < strands * LEAST_STRAND)
         return false;
     const uint64_t rows =
-        rows_of_strand(sizes, inner, strands, least(sizes->scan.items, round_up(fair, sizes->vector)));
+        width == shape->inner ? rows_of_strand(sizes, width, strands, most_rows) : least(fit, most_rows);
     if (!rows)
         return false;
     cut->path = TALLY_CUDA_NARROW;
     cut->narrow.strands = (unsigned)strands;
     cut->narrow.rows = (unsigned)rows;
-    cut->narrow.tile = strands * rows * inner;
-    cut->narrow.tiles = divide_up(cut->elements, cut->narrow.tile);
-    cut->narrow.blocks = least(cut->narrow.tiles, resident);
-    for (cut->narrow.lanes = WARP; cut->narrow.lanes * inner > sizes->scan.finishers;)
+    cut->narrow.tile = strands * rows * width;
+    cut->narrow.tiles = divide_up(shape->extent, strands * rows);
+    cut->narrow.blocks = least(cut->narrow.tiles, most_blocks);
+    for (cut->narrow.lanes = WARP; cut->narrow.lanes * width > sizes->scan.finishers;)
         cut->narrow.lanes /= 2;
-    if (cut->narrow.tiles > 1) {
-        const uint64_t all_waves = divide_up(cut->narrow.tiles, cut->narrow.blocks);
-        if (inner <= FEW_COLUMNS && sizes->slot_bytes == 4) {
-            cut->entries = tally_cuda_place(cut, least(sizes->scan.waves, all_waves) * cut->narrow.blocks * FEW_BYTES);
-        } else {
-            const uint64_t waves = least(sizes->scan.ring, all_waves);
-            const uint64_t bytes = waves * inner * cut->narrow.blocks * sizes->entry_bytes;
-            cut->entries = tally_cuda_place(cut, bytes);
-            cut->told = tally_cuda_place(cut, bytes);
-        }
-    }
+    cut->narrow.tellers = tellers_of(width, cut->narrow.blocks);
+    if (!cut->narrow.tellers)
+        return false;
+    if (cut->narrow.tiles > 1)
+        place_entries(sizes, shape, cut);
     cut->zeroed_bytes = cut->bytes;
     return true;
+}
+
+/* The per cent of the device's blocks that so many panels have together. */
+static uint64_t share_of_blocks(uint64_t panels, uint64_t resident) {
+    return panels > resident ? 0 : resident / panels * panels * 100 / resident;
+}
+
+bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+                           tally_cuda_cut *cut) {
+    if (shape->inner > sizes->narrow.columns || share_of_blocks(shape->outer, resident) < LEAST_OF_BLOCKS)
+        return false;
+    cut->narrow.width = (unsigned)shape->inner;
+    cut->narrow.panels = 1;
+    return cut_few_panels(sizes, resident, shape, cut);
+}
+
+bool tally_cuda_wide_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+                         tally_cuda_cut *cut) {
+    const uint64_t in = 16 / sizes->vector, inner = shape->inner;
+    const uint64_t widest = least(sizes->narrow.columns, WIDE_BYTES / in), sector = SECTOR / in;
+    uint64_t best = LEAST_OF_BLOCKS - 1;
+    if (!widest)
+        return false;
+    const uint64_t fewest = divide_up(inner, widest / sector * sector);
+    for (uint64_t n = fewest; n <= 2 * fewest; n++) {
+        const uint64_t width = round_up(divide_up(inner, n), sector), panels = divide_up(inner, width);
+        const uint64_t share = share_of_blocks(shape->outer * panels, resident);
+        if (width < inner && share > best && tellers_of(width, resident / (shape->outer * panels))) {
+            best = share;
+            cut->narrow.width = (unsigned)width;
+            cut->narrow.panels = (unsigned)panels;
+        }
+    }
+    return best >= LEAST_OF_BLOCKS && cut_few_panels(sizes, resident, shape, cut);
 }
 
 tally_status tally_cuda_narrow_launch(const tally_cuda_launch *l) {
@@ -234,13 +297,23 @@ tally_status tally_cuda_narrow_launch(const tally_cuda_launch *l) {
     const tally_cuda_sizes *sizes = &l->plan->sizes;
     tally_cuda_narrow_args args = {.tiles = scan_of(l, cut->narrow.tile, cut->narrow.tiles),
                                    .told = l->workspace + cut->told,
-                                   .inner = (uint32_t)l->args->shape.inner,
+                                   .panel_bytes = cut->narrow.panel_bytes,
+                                   .outer = l->args->shape.outer,
+                                   .inner = l->args->shape.inner,
+                                   .width = cut->narrow.width,
+                                   .panels = cut->narrow.panels,
                                    .strands = cut->narrow.strands,
                                    .rows = cut->narrow.rows,
-                                   .lanes = cut->narrow.lanes};
-    const tally_cuda_grid grid = {.x = cut->narrow.blocks,
-                                  .threads = sizes->scan.narrow_threads,
-                                  .shared = sizes->scan.shared,
+                                   .lanes = cut->narrow.lanes,
+                                   .blocks = (uint32_t)cut->narrow.blocks,
+                                   .tellers = cut->narrow.tellers};
+    const tally_shape *shape = &l->args->shape;
+    args.tiles.n = shape->extent * cut->narrow.width;
+    const bool is_whole = cut->narrow.width == shape->inner;
+    const CUfunction kernel = is_whole ? l->plan->kernels.scan_narrow : l->plan->kernels.scan_wide;
+    const tally_cuda_grid grid = {.x = panels_of(shape, cut) * cut->narrow.blocks,
+                                  .threads = sizes->narrow.threads,
+                                  .shared = sizes->narrow.shared,
                                   .is_together = true};
-    return tally_cuda_enqueue(l, l->plan->kernels.scan_narrow, grid, &args, "launching a scan of a narrow array");
+    return tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan of few slabs");
 }

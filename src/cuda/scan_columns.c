@@ -2,6 +2,7 @@
 
 #include "core/arithmetic.h"
 #include "cuda/columns.h"
+#include "cuda/scan.h"
 
 enum {
     /* panels */
@@ -9,9 +10,9 @@ enum {
     LINE_BYTES = 128,   /* of a line of the cache; slabs whose rows have no more are one panel */
     SECTOR_BYTES = 32,  /* of memory; panels are whole sectors, as writing parts of one costs more */
     NARROW_BYTES = 256, /* up to this width panels may come out narrower than it says, to make their number even */
-    LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; else panels are cut into chunks */
-    CHUNKED_ROW = 256,  /* bytes of a row at most for that; wider ones are stretches, a thread for a column */
-    CHUNKS_A_PLACE = 4, /* chunks for each that the device holds at a time, so that they end together */
+    LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; else another way is taken, if there is one, */
+    HALF_BUSY = 40,     /* and stretches, which read twice, if there is none */
+    FEW_STRANDS = 8,    /* of a column, which each of its threads adds up by itself */
 
     /* columns held in registers, as in scan_held_columns.cu */
     HELD_THREADS = 512,
@@ -28,6 +29,7 @@ enum {
 
     /* stretches */
     LEAST_STRETCH = 32, /* rows of a column that a thread takes at least */
+    MOST_CHUNKS = 4096, /* of a column: the sums of 17047 of var f64 were scanned in 82 us on an H100 */
     MANY_CHUNKS = 256,  /* as in scan_columns.cu */
     WARP = 32,
     STRETCH_BLOCKS = 64 /* for each multiprocessor at most */
@@ -107,11 +109,11 @@ static bool cut_held_columns(const tally_cuda_device *device, const tally_comput
     return true;
 }
 
-/* Cuts into panels: whole rows of narrow slabs, else panels of the fastest width with all multiprocessors busy. If
- * there are too few panels for that, they are cut into chunks of whole rows. False if there are too few rows, or if
- * stretches are faster. */
+/* Cuts into panels: whole rows of narrow slabs, else panels of the fastest width with all multiprocessors busy. With
+ * too few panels for that, columns that clusters hold, or panels that some blocks share, if there is either way. False
+ * if there are too few rows, or if stretches are faster. */
 static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                       const tally_shape *shape, tally_cuda_cut *cut) {
+                       uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in, processors = (uint64_t)device->multiprocessors;
     const uint64_t places = processors * sizes->scan.teams, result = c->out_bytes * c->per_result;
     if (!sizes->scan.takes_panels || shape->extent < LEAST_ROWS || shape->inner * most(in, result) > INT32_MAX)
@@ -121,32 +123,19 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
         return false;
     const uint64_t wanted = choose_panels(shape->outer, row, sizes->scan.finishers * in, places);
     const uint64_t sectors = divide_up(divide_up(shape->outer * row, SECTOR_BYTES), wanted);
-    uint64_t panel = wanted > shape->outer ? sectors * SECTOR_BYTES / in : shape->inner;
-    uint64_t parts = divide_up(shape->outer * shape->inner, panel);
-    const bool is_chunked = tally_cuda_busy(parts, places) < LEAST_BUSY;
-    if (is_chunked && cut_held_columns(device, c, sizes, shape, cut))
+    const uint64_t panel = wanted > shape->outer ? sectors * SECTOR_BYTES / in : shape->inner;
+    const uint64_t panels = divide_up(shape->outer * shape->inner, panel), busy = tally_cuda_busy(panels, places);
+    if (busy < LEAST_BUSY &&
+        (cut_held_columns(device, c, sizes, shape, cut) || tally_cuda_wide_cut(sizes, resident, shape, cut)))
         return true;
-    if (is_chunked) {
-        if (row > CHUNKED_ROW || shape->inner > sizes->scan.finishers)
-            return false;
-        panel = shape->inner;
-        parts = shape->outer;
-    }
     cut->panels.panel = (unsigned)panel;
     const uint64_t strands = fit_strands(sizes, (unsigned)in, shape, cut), tile = strands * sizes->scan.panel_items;
-    if (!strands || shape->extent < (is_chunked ? tile : tile / 2))
-        return false;
-    const uint64_t chunks = is_chunked ? least(divide_up(CHUNKS_A_PLACE * places, parts), shape->extent / tile) : 1;
-    if (is_chunked && parts * chunks < places)
+    if (busy < HALF_BUSY || !strands || shape->extent < tile / 2)
         return false;
     cut->path = TALLY_CUDA_PANELS;
-    cut->panels.panels = parts;
+    cut->panels.panels = panels;
     cut->panels.strands = (unsigned)strands;
-    cut->panels.chunk = round_up(divide_up(shape->extent, chunks), tile);
-    cut->panels.chunks = divide_up(shape->extent, cut->panels.chunk);
-    cut->panels.blocks = least(divide_up(parts * cut->panels.chunks, sizes->scan.teams), processors);
-    if (cut->panels.chunks > 1)
-        cut->partials = tally_cuda_place(cut, cut->groups * cut->panels.chunks * sizes->slot_bytes);
+    cut->panels.blocks = least(divide_up(panels, sizes->scan.teams), processors);
     return true;
 }
 
@@ -163,7 +152,7 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
     const uint64_t threads = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm;
     uint64_t chunks = 1;
     if (!has_all_threads_busy(device, shape))
-        chunks = most(1, least(divide_up(2 * threads, cut->groups), shape->extent / LEAST_STRETCH));
+        chunks = most(1, least(least(divide_up(2 * threads, cut->groups), shape->extent / LEAST_STRETCH), MOST_CHUNKS));
     cut->path = TALLY_CUDA_STRETCHES;
     cut->stretches.width = has_many_columns(device, sizes, shape) ? sizes->column_width : 1;
     cut->stretches.chunk = divide_up(shape->extent, chunks);
@@ -173,10 +162,14 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
 }
 
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *c,
-                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    if (!cut_panels(device, c, sizes, shape, cut) &&
-        (has_all_threads_busy(device, shape) || !cut_held_columns(device, c, sizes, shape, cut)))
-        cut_stretches(device, sizes, shape, cut);
+                                 const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+                                 tally_cuda_cut *cut) {
+    if (cut_panels(device, c, sizes, resident, shape, cut))
+        return;
+    if (!has_all_threads_busy(device, shape) &&
+        (cut_held_columns(device, c, sizes, shape, cut) || tally_cuda_wide_cut(sizes, resident, shape, cut)))
+        return;
+    cut_stretches(device, sizes, shape, cut);
 }
 
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *c,
@@ -292,12 +285,11 @@ tally_status tally_cuda_held_columns_launch(const tally_cuda_launch *l) {
 tally_status tally_cuda_panels_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_sizes *sizes = &l->plan->sizes;
-    tally_cuda_scan_columns_args columns = columns_scan(l, cut->panels.chunk, cut->panels.chunks);
+    const tally_cuda_scan_columns_args columns = columns_scan(l, 0, 1);
     tally_cuda_panels_args args = {.x = columns.x,
                                    .y = columns.y,
                                    .out = columns.out,
                                    .initial = columns.initial,
-                                   .partials = columns.partials,
                                    .carry = columns.carry,
                                    .total = columns.total,
                                    .outer = columns.outer,
@@ -305,19 +297,12 @@ tally_status tally_cuda_panels_launch(const tally_cuda_launch *l) {
                                    .inner = columns.inner,
                                    .before = columns.before,
                                    .panels = cut->panels.panels,
-                                   .chunk = cut->panels.chunk,
-                                   .chunks = cut->panels.chunks,
                                    .panel = cut->panels.panel,
                                    .strands = cut->panels.strands,
                                    .pitch = cut->panels.pitch};
     const tally_cuda_grid grid = {
-        .x = cut->panels.blocks, .threads = sizes->scan.panel_threads, .shared = sizes->scan.shared};
-    tally_status status = TALLY_OK;
-    if (args.chunks > 1)
-        status = tally_cuda_enqueue(l, l->plan->kernels.sum_panels, grid, &args, "launching sums of panels");
-    if (status == TALLY_OK && args.chunks > 1)
-        status = launch_scan_of_sums(l, &columns);
-    if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, l->plan->kernels.scan_panels, grid, &args, "launching a scan of panels");
-    return status;
+        .x = cut->panels.blocks, .threads = sizes->scan.panel_threads, .shared = sizes->scan.panel_shared};
+    const bool is_thin = cut->panels.strands > FEW_STRANDS;
+    return tally_cuda_enqueue(l, is_thin ? l->plan->kernels.scan_thin_panels : l->plan->kernels.scan_panels, grid,
+                              &args, "launching a scan of panels");
 }

@@ -47,37 +47,53 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
         place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
     if (c->desc.grouping == TALLY_SEGMENTS)
         place += tile / 8 + 16;
-    const unsigned narrow =
-        s->scan.columns ? acc * (ring * s->scan.columns + 2 * s->scan.summers + s->scan.teams * s->scan.finishers) + 48
-                        : 0;
     unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
-    return round_up(ring * (place + s->record_bytes) + narrow + of_warps + 2 * s->scan.summers / 8 + 512, 128);
+    return round_up(ring * (place + s->record_bytes) + of_warps + 2 * s->scan.summers / 8 + 512, 128);
 }
 
 /* A tile of panels.cu takes the room of its results, or of its elements and of some more for each row, which begins
  * anywhere in a vector. False if shared memory has too little. */
-static bool panel_sizes(const tally_computation *c, unsigned acc, unsigned result, tally_cuda_sizes *s) {
+static bool panel_sizes(const tally_computation *c, unsigned acc, unsigned result, unsigned limit,
+                        tally_cuda_sizes *s) {
     enum { MOST_RING = 12, LEAST_RING = 3, GATES = 32, TO_SPARE = 256, ITEMS_OF_TWO = 20 };
     const unsigned in = (unsigned)c->in_bytes;
     s->scan.panel_items = in == 2 ? least(s->scan.items, ITEMS_OF_TWO) : s->scan.items; /* with more registers spill */
     const unsigned tile = s->scan.finishers * s->scan.panel_items;
     const unsigned of_strands = 2 * s->scan.teams * s->scan.finishers * acc + TO_SPARE;
     s->scan.panel_place = round_up(most(tile * result + 16, tile * in / 4 * 5), 128);
-    if (s->scan.shared > of_strands)
-        s->scan.panel_ring = least(MOST_RING, (s->scan.shared - of_strands) / (s->scan.panel_place + GATES));
+    s->scan.panel_ring = least(MOST_RING, (limit - of_strands) / (s->scan.panel_place + GATES));
+    s->scan.panel_shared = s->scan.panel_ring * (s->scan.panel_place + GATES) + of_strands;
     return acc <= 16 && s->scan.panel_ring >= LEAST_RING;
+}
+
+/* scan_narrow.cu has the threads of scan.cu, but one messenger and a teller, and a ring of its own: tiles are smaller,
+ * as a thread keeps its items in registers, and there are sums for each column. */
+static void narrow_sizes(const tally_computation *c, unsigned acc, unsigned widest, unsigned limit,
+                         tally_cuda_sizes *s) {
+    enum { WARP = 32, MOST_RING = 16, LEAST_RING = 4, GATES = 32 };
+    const unsigned in = (unsigned)c->in_bytes, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 1 : 0;
+    if (c->desc.grouping != TALLY_AXIS || s->slot_bytes > 16 || !(c->entry || c->user.commutes))
+        return;
+    s->narrow.columns = acc <= 8 ? 128 : 64;
+    s->narrow.items = least(s->scan.items, in == 1 ? 32 : 24); /* as many as registers hold, and whole vectors */
+    s->narrow.threads = s->scan.threads + (s->scan.messengers > 1 ? 0 : WARP);
+    const unsigned tile = s->scan.finishers * s->narrow.items;
+    const unsigned place = round_up(tile * widest + 16, 128) + two * round_up(tile * in + 16, 128) +
+                           round_up(acc * s->narrow.columns, 16) + 2 * s->record_bytes + GATES;
+    const unsigned fixed = acc * (2 * s->scan.summers + s->scan.teams * s->scan.finishers) +
+                           2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / WARP * round_up(acc + 16, 16) +
+                           2 * s->scan.summers / 8 + 1024;
+    s->narrow.ring = least(MOST_RING, (limit - fixed) / place);
+    s->narrow.waves = 2 * s->narrow.ring + 1;
+    s->narrow.shared = round_up(s->narrow.ring * place + fixed, 128);
+    if (s->narrow.ring < LEAST_RING)
+        s->narrow.columns = 0;
 }
 
 /* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches use
  * other banks, and as many as its registers hold. */
 static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    enum {
-        STRETCH = 80 /* bytes */,
-        MOST_RING = 10,
-        LEAST_RING = 4,
-        WARP = 32,
-        MOST_COLUMNS = 64 /* of scan_narrow.cu */
-    };
+    enum { STRETCH = 80 /* bytes */, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
     s->held_rows = held_rows(c, acc);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const bool keys = c->desc.grouping == TALLY_KEYS;
@@ -99,8 +115,6 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
     s->scan.strand = held_strand(c, architecture, acc);
-    const bool takes_columns = in == result && in >= 4 && acc <= 8 && c->desc.grouping == TALLY_AXIS;
-    s->scan.columns = takes_columns ? MOST_COLUMNS : 0;
     const unsigned limit = shared_limit(architecture);
     while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
         s->scan.finishers /= 2;
@@ -110,13 +124,11 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
     s->scan.waves = 2 * s->scan.ring + 1;
     s->scan.takes_panels = c->desc.grouping == TALLY_AXIS && s->scan.finishers == 8 * WARP && s->scan.ring > 2 &&
-                           panel_sizes(c, acc, result, s);
-    if (!s->scan.takes_panels)
-        s->scan.columns = 0;
+                           panel_sizes(c, acc, result, limit, s);
     const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
     s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
     s->scan.threads = loaders + s->scan.messengers * WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
-    s->scan.narrow_threads = s->scan.threads + WARP;
+    narrow_sizes(c, acc, most(in, result), limit, s);
 }
 
 /* An entry of waves.cu. */

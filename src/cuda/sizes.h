@@ -56,10 +56,17 @@ typedef struct tally_cuda_sizes {
         unsigned panel_items;    /* rows that a thread takes of a tile there */
         unsigned panel_place;    /* bytes of a tile there */
         unsigned panel_ring;     /* tiles there that shared memory holds */
-        unsigned columns;        /* that scan_narrow.cu takes at most; 0: none */
+        unsigned panel_shared;   /* bytes of shared memory there */
         unsigned strand;         /* rows of a thread of scan_held_columns.cu; 0: that does not do this scan */
-        unsigned narrow_threads; /* of a block of scan_narrow.cu */
     } scan;
+    struct {              /* scan_narrow.cu, as above */
+        unsigned columns; /* that it takes at most; 0: none */
+        unsigned items;
+        unsigned ring;
+        unsigned waves;
+        unsigned threads;
+        unsigned shared;
+    } narrow;
     struct {                /* exact.cu */
         unsigned vectors;   /* of 16 bytes that a lane loads at a time */
         unsigned key_chunk; /* keys whose runs one warp adds */

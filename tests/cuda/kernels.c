@@ -279,12 +279,18 @@ static int number_before(const char *from, const char *end, const char *word) {
 
 /* What a kernel is given at its launch; its name ends with a quote. */
 static unsigned dynamic_shared(const char *kernel, const tally_cuda_sizes *sizes) {
-    static const char *const scans[] = {"scan'", "scan_narrow'", "scan_panels'", "sum_panels'"};
-    for (size_t k = 0; k < sizeof scans / sizeof *scans; k++)
-        if (strncmp(kernel, scans[k], strlen(scans[k])) == 0)
-            return sizes->scan.shared;
-    if (strncmp(kernel, "fold_runs_in_waves'", 19) == 0)
-        return sizes->wave.shared;
+    const struct {
+        const char *kernel;
+        unsigned bytes;
+    } given[] = {{"scan'", sizes->scan.shared},
+                 {"scan_panels'", sizes->scan.panel_shared},
+                 {"scan_thin_panels'", sizes->scan.panel_shared},
+                 {"scan_narrow'", sizes->narrow.shared},
+                 {"scan_wide'", sizes->narrow.shared},
+                 {"fold_runs_in_waves'", sizes->wave.shared}};
+    for (size_t k = 0; k < sizeof given / sizeof *given; k++)
+        if (strncmp(kernel, given[k].kernel, strlen(given[k].kernel)) == 0)
+            return given[k].bytes;
     return 0;
 }
 

@@ -1,9 +1,7 @@
 /* Scans along an axis whose elements do not lie next to each other: outer x extent x inner. A panel is several
  * neighbouring columns: whole rows of narrow slabs, which lie in one piece, else part of a row of one slab, or of two
  * slabs, the last columns of one and the first of the next. A team of threads goes down a panel, tile by tile, and
- * keeps the sums of the rows so far in registers; each block has as many panels at a time as it has teams. If there are
- * too few columns for all processors, panels are cut into chunks, which a pass of its own sums before (scan_columns.cu
- * scans the sums). Loaders fetch tiles ahead, in whole vectors of memory for any number of columns. Rows of panels are
+ * keeps the sums of the rows so far in registers; each block has as many panels at a time as it has teams. Loaders fetch tiles ahead, in whole vectors of memory for any number of columns. Rows of panels are
  * too short for bulk copies, which took 36 cycles a row on an H200. Sizes are those of scan_tiles.cu. */
 enum {
     PANEL_ITEMS = SCAN_PANEL_ITEMS, /* rows that a thread takes of a tile */
@@ -20,19 +18,15 @@ struct panel_scratch {
     alignas(16) uint8 of_strands[TEAMS][2][FINISHERS * sizeof(acc_t)];
     gate full[PANEL_RING], empty[PANEL_RING];
 };
-static_assert(sizeof(panel_scratch) <= SCAN_SHARED_BYTES);
+static_assert(sizeof(panel_scratch) <= SCAN_PANEL_SHARED_BYTES);
 
-/* The part that a team goes down at a time: a panel, or a chunk of one. */
+/* The part that a team goes down at a time. */
 struct panel_part {
     uint64 column;      /* the first column, among outer x inner */
     uint64 at;          /* that column's element in the slab's physically lowest row */
     uint64 rows;        /* 0 if there is no such part */
-    uint32 chunk;
     int width, split; /* columns from 'split' on are the next slab's */
 
-    uint64 first(const panels_args &p) const { /* row, in logical order */
-        return chunk * p.chunk;
-    }
     /* Elements from a column's position, if it were in the same slab, to its real position. */
     uint64 gap_before(const panels_args &p, int column) const {
         return column >= split ? (p.extent - 1) * p.inner : 0;
@@ -40,15 +34,13 @@ struct panel_part {
 };
 inline panel_part panel_part_at(const panels_args &p, uint64 number) {
     panel_part part = {};
-    if (number >= p.panels * p.chunks)
+    if (number >= p.panels)
         return part;
-    part.chunk = p.chunks > 1 ? (uint32)(number / p.panels) : 0;
-    part.column = (number - part.chunk * p.panels) * p.panel;
+    part.column = number * p.panel;
     const uint64 slab = p.outer > 1 ? part.column / p.inner : 0, column = part.column - slab * p.inner;
     const uint64 left = p.outer * p.inner - part.column, of_slab = p.inner - column;
     part.at = slab * p.extent * p.inner + column;
-    const uint64 first = part.first(p);
-    part.rows = first >= p.extent ? 0 : p.extent - first < p.chunk ? p.extent - first : p.chunk;
+    part.rows = p.extent;
     part.width = left < p.panel ? (int)left : (int)p.panel;
     part.split = of_slab < part.width ? (int)of_slab : part.width;
     return part;
@@ -62,7 +54,7 @@ struct panel_tile {
 };
 inline panel_tile panel_tile_at(const panels_args &p, const panel_part &part, uint64 down, int most) {
     panel_tile t;
-    t.first = part.first(p) + down;
+    t.first = down;
     t.rows = part.rows - down < most ? (int)(part.rows - down) : most;
     t.width = part.width;
     t.begins = down == 0;
@@ -75,14 +67,13 @@ inline panel_tile panel_tile_at(const panels_args &p, const panel_part &part, ui
  * memory. */
 template <class Use> inline void for_panel_tiles(const panels_args &p, Use use) {
     panel_place here = {0, 0};
-    const uint64 parts = p.panels * p.chunks;
     const int rows = p.strands * PANEL_ITEMS;
-    for (uint64 base = (uint64)blockIdx.x * TEAMS; base < parts; base += (uint64)gridDim.x * TEAMS) {
+    for (uint64 base = (uint64)blockIdx.x * TEAMS; base < p.panels; base += (uint64)gridDim.x * TEAMS) {
         panel_part of[TEAMS];
 #pragma unroll
         for (int team = 0; team < TEAMS; team++)
             of[team] = panel_part_at(p, base + team);
-        for (uint64 down = 0; down < p.chunk; down += rows)
+        for (uint64 down = 0; down < p.extent; down += rows)
 #pragma unroll 1
             for (int team = 0; team < TEAMS; team++) {
                 panel_part part = of[0];
@@ -229,29 +220,25 @@ inline result_t *result_at(uint8 *memory, int number) {
     return (result_t *)(memory + (IN_LINE ? byte : vector_of_results((int)(byte / 16)) * 16 + byte % 16));
 }
 
-inline acc_t start_of_chunk(const panels_args &p, uint64 chunk, uint64 column) {
-    acc_t start = identity_as<acc_t>();
-    if (p.carry || p.initial)
-        start = p.carry ? p.carry[column].read() : raise(load(p.initial));
-    if (p.chunks > 1) {
-        acc_t rows = p.partials[chunk * p.outer * p.inner + column].read();
-        start = p.carry || p.initial ? combine(start, rows) : rows;
-    }
-    return start;
+inline acc_t start_of(const panels_args &p, uint64 column) {
+    return p.carry ? p.carry[column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
 }
 
 template <bool Value> struct choice {
     static constexpr bool value = Value;
 };
 
-/* Goes down the panels of a team: adds each chunk up, or scans it. */
-template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p) {
+/* Goes down the panels of a team. With a few strands, each thread adds up those of its column by itself; with Many, the
+ * team does together. */
+template <bool Many> inline void go_down(panel_scratch &s, const panels_args &p) {
     const int my_team = (threadIdx.x - PANEL_LOADERS) / FINISHERS;
     const int thread = (threadIdx.x - PANEL_LOADERS) % FINISHERS;
     const int strand = thread / p.panel, column = thread - strand * p.panel;
     const panel_layout l = panel_layout::of(p);
     const bool is_aligned = ((uint64)p.out & (sizeof(result_t) - 1)) == 0;
-    int in_turn = 0;
+    int in_turn = 0, lanes = WARP; /* that share a column, if there are more than a few strands */
+    while (lanes * (int)p.panel > FINISHERS)
+        lanes /= 2;
     acc_t run = identity_as<acc_t>(); /* this column's sum before the tile */
     for_panel_tiles(p, [&](const panel_part &part, const panel_tile &t, const panel_place &here, int team) {
         if (team != my_team)
@@ -263,7 +250,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
         const int first = REVERSE ? t.rows - 1 - strand * PANEL_ITEMS : strand * PANEL_ITEMS, step = REVERSE ? -1 : 1;
         auto row_of = [&](int k) { return first + k * step; };
         if (t.begins)
-            run = IsSum || !works ? identity_as<acc_t>() : start_of_chunk(p, part.chunk, part.column + column);
+            run = works ? start_of(p, part.column + column) : identity_as<acc_t>();
         s.full[here.at].wait(here.parity);
         const bool is_second = column >= part.split;
         const int of_slab = is_second ? column - part.split : column;
@@ -300,26 +287,29 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
             add_up(choice<true>());
         else
             add_up(choice<false>());
-        if (IsSum || !l.in_one_piece) { /* the elements are in registers, and results do not take their place */
+        if (!l.in_one_piece) { /* the elements are in registers, and results do not take their place */
             __syncwarp();
             if (thread % WARP == 0)
                 s.empty[here.at].arrive();
         }
-        acc_t *of_strands = (acc_t *)s.of_strands[team][in_turn];
-        of_strands[thread] = widen(sum);
-        in_turn ^= 1;
-        sync_some<FINISHERS>(OF_TEAMS + team);
         acc_t left = run;
-        if (works)
-            for (int k = 0; k < (int)p.strands; k++) {
-                if (k == strand)
-                    left = run;
-                run = combine(run, of_strands[k * (int)p.panel + column]);
-            }
-        if (IsSum) {
-            if (t.ends && works && strand == 0)
-                p.partials[part.chunk * p.outer * p.inner + part.column + column].write(run);
-            return;
+        if (Many) {
+            acc_t *totals = (acc_t *)s.of_strands[team][1];
+            left = combine(run, scan_strands((acc_t *)s.of_strands[team][0], p.panel, p.strands, lanes, team, thread,
+                                             widen(sum), totals));
+            if (works)
+                run = combine(run, totals[column]);
+        } else {
+            acc_t *of_strands = (acc_t *)s.of_strands[team][in_turn];
+            of_strands[thread] = widen(sum);
+            in_turn ^= 1;
+            sync_some<FINISHERS>(OF_TEAMS + team);
+            if (works)
+                for (int k = 0; k < (int)p.strands; k++) {
+                    if (k == strand)
+                        left = run;
+                    run = combine(run, of_strands[k * (int)p.panel + column]);
+                }
         }
         if (p.total && works && strand == 0 && t.first + t.rows == p.extent)
             p.total[part.column + column].write(run);
@@ -368,7 +358,7 @@ template <bool IsSum> inline void go_down(panel_scratch &s, const panels_args &p
     });
 }
 
-template <bool IsSum> inline void pass_panels(const panels_args &p) {
+template <bool Many> inline void pass_panels(const panels_args &p) {
     extern __shared__ __align__(128) uint8 panel_memory[];
     panel_scratch &s = *(panel_scratch *)panel_memory;
     if (threadIdx.x == 0) {
@@ -380,7 +370,7 @@ template <bool IsSum> inline void pass_panels(const panels_args &p) {
     }
     __syncthreads();
     if (threadIdx.x >= PANEL_LOADERS)
-        go_down<IsSum>(s, p);
+        go_down<Many>(s, p);
     else
         load_panels(s, p);
 }

@@ -74,8 +74,11 @@ struct scratch {
     alignas(16) uint8 largest[RING][8]; /* element of a tile since its last head */
     int head_of_finishers[TEAMS][2][FINISHERS / WARP];
 #endif
-#if SCAN_COLUMNS /* scan_narrow.cu */
-    alignas(16) uint8 before_columns[RING][SCAN_COLUMNS * sizeof(acc_t)];
+#ifdef OF_COLUMNS /* scan_narrow.cu */
+#if HAS_SECOND
+    alignas(128) uint8 second[RING][(TILE * sizeof(in_t) + 16 + 127) / 128 * 128];
+#endif
+    alignas(16) uint8 before_columns[RING][NARROW_COLUMNS * sizeof(acc_t)];
     alignas(16) uint8 of_rows[2][SUMMERS * sizeof(lane_t)];
     alignas(16) uint8 of_strands[TEAMS][FINISHERS * sizeof(acc_t)];
 #endif
@@ -85,13 +88,14 @@ static_assert(sizeof(scratch) <= SCAN_SHARED_BYTES);
 typedef place_in_ring<RING> place;
 
 /* A tile is ready to be finished when this many of the summers and of the messenger's threads have arrived. */
-inline void init_gates(scratch &s, int summers, int messengers) {
+inline void init_gates(scratch &s, int summers, int messengers, int loaders = LOADERS,
+                       int leavers = COPIES_IN_BULK ? 1 : FINISHERS / WARP) {
     if (threadIdx.x == 0) {
         for (int at = 0; at < RING; at++) {
-            s.full[at].init(LOADERS);
+            s.full[at].init(loaders);
             s.ready[at].init(summers + messengers);
             s.done[at].init(FINISHERS / WARP);
-            s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
+            s.empty[at].init(leavers);
         }
 #if IN_ACCESSES
         for (int k = 0; k < MESSENGERS; k++)

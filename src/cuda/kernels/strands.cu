@@ -1,0 +1,32 @@
+/* Columns of a tile that several threads of a team share, each of which has a strand: some rows that follow each other. */
+
+/* Returns the sum of a column's strands before this thread's. Thread 'strand * width + column' has 'mine' to add; 'lanes'
+ * neighbouring threads, a power of two, add up a column's strands. 'totals', if it is not NULL, gets the sum of each
+ * column, which all may read. */
+inline acc_t scan_strands(acc_t *spots, int width, int strands, int lanes, int team, int thread, acc_t mine,
+                          acc_t *totals) {
+    const int lane = thread & (lanes - 1), column = thread / lanes, each = (strands + lanes - 1) / lanes;
+    const int first = lane * each, end = column >= width ? 0 : first + each < strands ? first + each : strands;
+    spots[thread] = mine;
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    acc_t sum = identity_as<acc_t>();
+    for (int k = first; k < end; k++)
+        sum = combine(sum, spots[k * width + column]);
+    for (int d = 1; d < lanes; d *= 2) {
+        const acc_t left = from_below(sum, d);
+        if (lane >= d)
+            sum = combine(left, sum);
+    }
+    acc_t before = from_below(sum, 1);
+    if (lane == 0)
+        before = identity_as<acc_t>();
+    if (totals && lane == lanes - 1 && column < width)
+        totals[column] = sum;
+    for (int k = first; k < end; k++) {
+        const acc_t next = combine(before, spots[k * width + column]);
+        spots[k * width + column] = before;
+        before = next;
+    }
+    sync_some<FINISHERS>(OF_TEAMS + team);
+    return spots[thread];
+}
