@@ -63,5 +63,5 @@ END
     cmake --build "$build" -j "$jobs" -- --quiet
     tests/run.sh "$build" "$processor" -LE 'long|large' \
         -R '^(oracle|conformance|property|exact|fuzz|api|cli\.number|cli\.cases|ladder\.(cpu|sources))' \
-        -E '^(conformance\.threads|exact\.integers|api\.(headers_alone|exported_symbols|processes|small_stacks|out_of_memory|.*\.baseline$))'
+        -E '^(conformance\.threads|exact\.(integers|words)|api\.(headers_alone|exported_symbols|processes|small_stacks|out_of_memory|.*\.baseline$))'
 done

@@ -147,6 +147,13 @@ static const char *find_name(const tally_words_form *form, const int64_t *words,
     return NULL;
 }
 
+tally_status tally_words_refuse(uint64_t state) {
+    return tally_fail(TALLY_BAD_STATE,
+                      "words of state %" PRIu64 ": the check failed; they were damaged, combined by another rule than "
+                      "theirs, or come from another version of tally",
+                      state);
+}
+
 tally_status tally_words_check(const tally_words_form *form, const int64_t *words, uint64_t state) {
     char name[NAME_BYTES];
     if (are_whole(form, words))
@@ -154,10 +161,7 @@ tally_status tally_words_check(const tally_words_form *form, const int64_t *word
     if (find_name(form, words, name))
         return tally_fail(TALLY_BAD_STATE, "words of state %" PRIu64 ": they are those of another operation, %s", state,
                           name);
-    return tally_fail(TALLY_BAD_STATE,
-                      "words of state %" PRIu64 ": the check failed; they were damaged, combined by another rule than "
-                      "theirs, or come from another version of tally",
-                      state);
+    return tally_words_refuse(state);
 }
 
 /* ---- the public questions ---- */

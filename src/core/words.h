@@ -48,6 +48,14 @@ void tally_words_seal(const tally_words_form *form, int64_t *words);
  * their number, for the message. EXTREMES without elements have no reason to be refused. */
 tally_status tally_words_check(const tally_words_form *form, const int64_t *words, uint64_t state);
 
+/* Whether number k of EXTREMES is a minimum. */
+static inline bool tally_words_is_least(tally_monoid monoid, int k) {
+    return monoid == TALLY_MONOID_min || (monoid == TALLY_MONOID_minmax && k == 0);
+}
+
+/* TALLY_BAD_STATE for a state whose check failed. */
+tally_status tally_words_refuse(uint64_t state);
+
 /* Whether EXTREMES have no elements. */
 static inline bool tally_words_are_empty(const int64_t *words) {
     return words[0] == INT64_MIN;

@@ -123,8 +123,7 @@ static int64_t word_of(tally_dtype type, bool is_least, int64_t key) {
 }
 
 static bool is_least(const tally_cpu_plan *states, int k) {
-    const tally_monoid monoid = states->base.computation.monoid;
-    return monoid == TALLY_MONOID_min || (monoid == TALLY_MONOID_minmax && k == 0);
+    return tally_words_is_least(states->base.computation.monoid, k);
 }
 
 /* ---- writing ---- */

@@ -26,7 +26,8 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_GROUPS,       /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
     TALLY_CUDA_EXACT,        /* exact.cu */
     TALLY_CUDA_LABELS,       /* sort_labels.cu */
-    TALLY_CUDA_TABLES        /* label_tables.cu */
+    TALLY_CUDA_TABLES,       /* label_tables.cu */
+    TALLY_CUDA_WORDS         /* states.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
@@ -35,6 +36,10 @@ typedef struct tally_cuda_cut {
     uint64_t groups;   /* of elements that have a result each, or are scanned each by itself: rows, columns, segments */
 
     union { /* what is cut how, by the path */
+        struct {
+            size_t carry, totals; /* accumulators, in the workspace: of a piece before, and of all groups */
+            size_t states;        /* the workspace of the plan that makes them */
+        } words;
         struct {
             uint64_t blocks;   /* thread blocks of a row */
             uint64_t chunk;    /* elements of a block */
@@ -130,7 +135,7 @@ typedef struct tally_cuda_cut {
             size_t segments;  /* the workspace of the reduction by segments, and the tally_cuda_control in it */
             size_t control;
             struct {
-                uint64_t chunks;  /* of the elements; 0: label_words.cu does not run */
+                uint64_t chunks;  /* of the elements; 0: label_sums.cu does not run */
                 unsigned buckets; /* 0: there are parts */
                 unsigned shift;   /* a bucket has 2^shift groups */
                 unsigned parts;   /* of the groups */
@@ -138,7 +143,7 @@ typedef struct tally_cuda_cut {
                 size_t window;    /* byte offsets in the workspace */
                 size_t partials;
                 size_t counts, places, moved; /* of buckets */
-            } words;
+            } sums;
         } labels;
         struct {
             uint64_t blocks;

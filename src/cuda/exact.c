@@ -39,6 +39,11 @@ void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *si
     if ((grouping == TALLY_AXIS && !cut->groups) || (grouping == TALLY_KEYS && !cut->elements))
         return;
     cut->path = TALLY_CUDA_EXACT;
+    if (c->takes_words) {
+        cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+        cut->zeroed_bytes = cut->bytes;
+        return;
+    }
     if (has_long_rows(c, shape)) {
         cut->exact.blocks = blocks_a_row(c, sizes, resident, cut->groups, shape->extent);
         if (cut->exact.blocks > 1)
@@ -88,10 +93,30 @@ static tally_status launch_keys(const tally_cuda_launch *l, tally_cuda_exact_arg
     return status;
 }
 
+static tally_status launch_words(const tally_cuda_launch *l) {
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    const tally_args *a = l->args;
+    const CUdeviceptr control = l->workspace + l->cut->control;
+    const bool is_axis = l->plan->gpu.base.computation.desc.grouping == TALLY_AXIS;
+    tally_cuda_words_args args = {.x = tally_cuda_address(a->x),
+                                  .out = tally_cuda_address(a->out),
+                                  .refused = control + offsetof(tally_cuda_control, refused),
+                                  .where = control + offsetof(tally_cuda_control, not_bad),
+                                  .rows = l->cut->groups,
+                                  .extent = a->shape.extent,
+                                  .inner = is_axis ? a->shape.inner : 1};
+    tally_status status = tally_cuda_enqueue(l, k->check_words, grid_for(l, args.rows * args.extent), &args, what);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->join_words, grid_for(l, args.rows), &args, what);
+    return status;
+}
+
 tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
     const tally_computation *c = &l->plan->gpu.base.computation;
+    if (c->takes_words)
+        return launch_words(l);
     const tally_grouping grouping = c->desc.grouping;
     const CUdeviceptr control = l->workspace + cut->control;
     const bool grouped = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS;
@@ -110,7 +135,7 @@ tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
                                   .inner = grouping == TALLY_AXIS ? a->shape.inner : 1,
                                   .blocks = cut->exact.blocks,
                                   .chunks = cut->exact.chunks,
-                                  .room = a->out_bytes / c->out_bytes};
+                                  .room = a->out_bytes / (c->out_bytes * c->per_result)};
     if (grouping == TALLY_KEYS && a->keys_out && a->keys_out_bytes / c->index_bytes < args.room)
         args.room = a->keys_out_bytes / c->index_bytes;
     if (grouping == TALLY_SEGMENTS)

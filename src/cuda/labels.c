@@ -1,7 +1,7 @@
 #include "cuda/labels.h"
 
 #include "core/arithmetic.h"
-#include "cuda/label_words.h"
+#include "cuda/label_sums.h"
 #include "cuda/launch.h"
 #include "cuda/path.h"
 
@@ -91,12 +91,12 @@ void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape
     *cut = (tally_cuda_cut){.elements = n, .groups = groups};
     if (!groups && !n)
         return;
-    if (!(plan->sizes.label_words && n >= TALLY_CUDA_LEAST_OF_WORDS) && cut_tables(plan, shape, cut))
+    if (!(plan->sizes.label_words && n >= TALLY_CUDA_LEAST_OF_LABEL_SUMS) && cut_tables(plan, shape, cut))
         return;
     cut->path = TALLY_CUDA_LABELS;
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    tally_cuda_words_cut(plan, shape, cut);
-    if (cut->labels.words.chunks && !plan->sizes.has_window)
+    tally_cuda_label_sums_cut(plan, shape, cut);
+    if (cut->labels.sums.chunks && !plan->sizes.has_window)
         return; /* nothing is ever sorted */
     cut_segments(plan, shape, &segments);
     cut->labels.sorts = true;
@@ -184,9 +184,9 @@ tally_status tally_cuda_labels_launch(const tally_cuda_launch *l) {
                                    .chunks = cut->labels.chunks,
                                    .skips = tally_cuda_leaves_out(l)};
     tally_status status = TALLY_OK;
-    if (cut->labels.words.chunks) {
-        args.window = l->plan->sizes.has_window ? l->workspace + cut->labels.words.window : 0;
-        status = tally_cuda_words_launch(l);
+    if (cut->labels.sums.chunks) {
+        args.window = l->plan->sizes.has_window ? l->workspace + cut->labels.sums.window : 0;
+        status = tally_cuda_label_sums_launch(l);
     }
     if (status != TALLY_OK || !cut->labels.sorts)
         return status;

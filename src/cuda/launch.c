@@ -7,6 +7,7 @@
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
+#include "cuda/words.h"
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     tally_status status = tally_cuda_clear(l, l->cut->zeroed_bytes);
@@ -45,6 +46,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_tables_launch(l);
     case TALLY_CUDA_LABELS:
         return tally_cuda_labels_launch(l);
+    case TALLY_CUDA_WORDS:
+        return tally_cuda_words_launch(l);
     case TALLY_CUDA_EXACT:
         return tally_cuda_exact_launch(l);
     }
@@ -69,7 +72,8 @@ static tally_status start_and_wait(const tally_cuda_plan *plan, CUfunction kerne
 }
 
 tally_status tally_cuda_clear_totals(tally_gpu_plan *gpu, uint64_t totals, const void *initial, uint64_t count) {
-    const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
+    const tally_cuda_plan *of = (const tally_cuda_plan *)gpu;
+    const tally_cuda_plan *plan = of->states ? (const tally_cuda_plan *)of->states : of;
     tally_cuda_clear_args args = {.totals = totals, .initial = tally_cuda_address(initial), .count = count};
     return start_and_wait(plan, plan->kernels.clear_totals, count, &args, "launching the start of pieces");
 }
@@ -77,6 +81,13 @@ tally_status tally_cuda_clear_totals(tally_gpu_plan *gpu, uint64_t totals, const
 tally_status tally_cuda_lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t count, uint64_t elements,
                                      void *out) {
     const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
+    if (plan->states) {
+        const CUstream stream = plan->device->stream;
+        const tally_status status = tally_cuda_words_of_totals(plan, totals, count, elements, out, stream);
+        return status == TALLY_OK
+                   ? tally_cuda_check(plan->device->api->cuStreamSynchronize(stream), "waiting for the device")
+                   : status;
+    }
     tally_cuda_lower_args args = {
         .totals = totals, .count = count, .elements = elements, .out = tally_cuda_address(out)};
     return start_and_wait(plan, plan->kernels.lower_totals, count, &args, "launching the end of pieces");

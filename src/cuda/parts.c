@@ -9,6 +9,7 @@
 #include "cuda/parts.h"
 
 #include "cuda/accumulator.h"
+#include "cuda/words.h"
 #include "cuda/texts.h"
 
 /* The kernels that are one call. */
@@ -89,9 +90,9 @@ static const char *const few_runs[] = {RUNS,
 /* ---- reductions by labels ---- */
 
 static const char *const labels[] = {tally_cuda_kernels_label_loads, tally_cuda_kernels_sort_labels, NULL};
-#define WORDS tally_cuda_kernels_label_loads, tally_cuda_kernels_label_words, tally_cuda_kernels_label_buckets
+#define LABEL_SUMS tally_cuda_kernels_label_loads, tally_cuda_kernels_label_sums, tally_cuda_kernels_label_buckets
 
-static const char *const words[] = {WORDS, NULL};
+static const char *const label_sums[] = {LABEL_SUMS, NULL};
 static const char *const tables[] = {tally_cuda_kernels_label_tables, NULL};
 
 /* ---- scans ---- */
@@ -142,7 +143,7 @@ static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns,
 
 #define EXACT                                                                                                          \
     tally_cuda_kernels_exact, tally_cuda_kernels_exact_levels, tally_cuda_kernels_exact_tiles,                         \
-        tally_cuda_kernels_exact_round
+        tally_cuda_kernels_words, tally_cuda_kernels_exact_round
 #define EXACT_PIECES tally_cuda_kernels_exact_pieces, entry_clear_totals, entry_lower_totals
 
 static const char *const exact_rows[] = {EXACT, tally_cuda_kernels_exact_rows, NULL};
@@ -150,8 +151,10 @@ static const char *const exact_pieces[] = {EXACT, EXACT_PIECES, NULL};
 static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_groups, EXACT_PIECES, NULL};
 static const char *const exact_segments[] = {tally_cuda_kernels_offsets, entry_check_segments, EXACT,
                                              tally_cuda_kernels_exact_groups, NULL};
-static const char *const exact_words[] = {EXACT, WORDS, NULL};
+static const char *const exact_label_sums[] = {EXACT, LABEL_SUMS, NULL};
 static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
+static const char *const states[] = {tally_cuda_kernels_words, tally_cuda_kernels_states, NULL};
+static const char *const exact_words[] = {EXACT, tally_cuda_kernels_exact_words, NULL};
 
 /* ---- which there are ---- */
 
@@ -165,6 +168,10 @@ static void add(list *l, const char *const *part) {
 }
 
 static void add_exact(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    if (c->takes_words) {
+        add(l, exact_words);
+        return;
+    }
     switch (c->desc.grouping) {
     case TALLY_SEGMENTS:
         add(l, exact_segments);
@@ -175,7 +182,7 @@ static void add_exact(list *l, const tally_computation *c, const tally_cuda_size
     case TALLY_LABELS:
         add(l, labels);
         if (sizes->label_words)
-            add(l, exact_words);
+            add(l, exact_label_sums);
         break;
     default:
         add(l, exact_rows);
@@ -238,7 +245,7 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
         if (sizes->has_tables)
             add(l, tables);
         if (sizes->label_words)
-            add(l, words);
+            add(l, label_sums);
         break;
     default:
         if (sizes->has_clusters)
@@ -252,7 +259,9 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
 size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *sizes,
                            const char *const *parts[TALLY_CUDA_MOST_PARTS]) {
     list l = {parts, 0};
-    if (c->exact)
+    if (tally_cuda_has_states(c))
+        add(&l, states);
+    else if (c->exact)
         add_exact(&l, c, sizes);
     else if (tally_is_scan(c))
         add_scans(&l, c, sizes);

@@ -9,6 +9,7 @@
 #include "cuda/launch.h"
 #include "cuda/path.h"
 #include "cuda/specialize.h"
+#include "cuda/words.h"
 
 /* ---- kernels ---- */
 
@@ -102,8 +103,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     if (status == TALLY_OK && plan->kernels.move_to_buckets &&
         sizes->bucket_shared <= plan->device->shared_bytes_per_block)
         status = allow_shared(plan, plan->kernels.move_to_buckets, sizes->bucket_shared);
-    if (status == TALLY_OK && plan->kernels.add_words)
-        status = allow_shared(plan, plan->kernels.add_words, (unsigned)plan->device->shared_bytes_per_block);
+    if (status == TALLY_OK && plan->kernels.add_sums)
+        status = allow_shared(plan, plan->kernels.add_sums, (unsigned)plan->device->shared_bytes_per_block);
     if (status == TALLY_OK && plan->kernels.scan_panels)
         status = allow_shared(plan, plan->kernels.scan_panels, sizes->scan.panel_shared);
     if (status == TALLY_OK && plan->kernels.scan_thin_panels)
@@ -118,9 +119,15 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
 static tally_status load(tally_gpu_plan *gpu) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     plan->device = (tally_cuda_device *)gpu->base.device;
-    tally_cuda_sizes_of(&gpu->base.computation, plan->device->architecture, &plan->sizes);
+    tally_computation states;
+    const bool has_states = tally_cuda_has_states(&gpu->base.computation);
+    if (has_states)
+        tally_cuda_computation_of_states(&gpu->base.computation, &states);
+    tally_cuda_sizes_of(has_states ? &states : &gpu->base.computation, plan->device->architecture, &plan->sizes);
     gpu->total_bytes = plan->sizes.slot_bytes;
     const tally_status status = load_kernels(plan);
+    if (has_states)
+        return status == TALLY_OK ? tally_cuda_words_load(plan) : status;
     return status == TALLY_OK && gpu->base.computation.desc.grouping == TALLY_LABELS ? tally_cuda_labels_load(plan)
                                                                                      : status;
 }
@@ -129,6 +136,8 @@ static void unload(tally_gpu_plan *gpu) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     if (plan->sorted)
         tally_gpu_plan_destroy(plan->sorted);
+    if (plan->states)
+        tally_gpu_plan_destroy(plan->states);
 }
 
 /* ---- memory ---- */
@@ -169,7 +178,9 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
 /* ---- runs ---- */
 
 static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    if (plan->sorted)
+    if (tally_cuda_has_states(&plan->gpu.base.computation))
+        tally_cuda_words_cut(plan, shape, cut);
+    else if (plan->sorted)
         tally_cuda_labels_cut(plan, shape, cut);
     else
         tally_cuda_cut_make(plan->device, &plan->gpu.base.computation, &plan->sizes, plan->resident, shape, cut);

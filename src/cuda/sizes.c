@@ -251,7 +251,7 @@ static bool has_tables(const tally_computation *c, unsigned acc) {
            !tally_empty_is_error(c);
 }
 
-/* Whether a reduction by labels is a sum that label_words.cu makes an integer. */
+/* Whether a reduction by labels is a sum that label_sums.cu makes an integer. */
 static bool has_window(const tally_computation *c) {
     return c->desc.grouping == TALLY_LABELS && c->entry &&
            (c->monoid == TALLY_MONOID_sum || c->monoid == TALLY_MONOID_sumabs) && tally_dtype_is_float(c->desc.in) &&
@@ -269,7 +269,7 @@ static bool has_integers(const tally_computation *c) {
 enum { LABEL_ITEMS = 8 }; /* of a thread of sort_labels.cu */
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
-    unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)c->in_bytes;
+    unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)tally_dtype_size(c->desc.in);
     memset(s, 0, sizeof *s); /* all are in the kernels' text, by which the caches find it */
     s->slot_bytes = c->exact ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
@@ -282,8 +282,10 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
     column_sizes(s);
     s->entry_bytes = entry_bytes(c, s);
-    scan_sizes(c, architecture, acc, s);
-    fold_sizes(c, architecture, s);
+    if (!c->takes_words && !c->gives_words) { /* states have exact mode's kernels only */
+        scan_sizes(c, architecture, acc, s);
+        fold_sizes(c, architecture, s);
+    }
     exact_sizes(c, s);
     s->has_tables = has_tables(c, acc);
     s->has_window = has_window(c);

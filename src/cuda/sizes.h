@@ -27,7 +27,7 @@ typedef struct tally_cuda_sizes {
     unsigned cut_bytes;       /* of what such a reduction keeps of a chunk's ends */
     unsigned label_tile;      /* elements that sort_labels.cu sorts in shared memory */
     bool has_tables;          /* label_tables.cu reduces few groups */
-    unsigned label_words;     /* of a group, in label_words.cu; 0: that does not do this reduction */
+    unsigned label_words;     /* of a group, in label_sums.cu; 0: that does not do this reduction */
     unsigned bucket_items;    /* of a thread that moves elements in label_buckets.cu */
     unsigned bucket_shared;   /* bytes of such a block */
     bool has_window;          /* whose integers are scaled floats */
@@ -79,7 +79,7 @@ enum {
     TALLY_CUDA_FOLD_BLOCK = 128,       /* threads of a block in reductions by segments and keys */
     TALLY_CUDA_LABEL_BLOCK = 512,      /* of sort_labels.cu */
     TALLY_CUDA_TABLE_BLOCK = 256,      /* at most, of label_tables.cu */
-    TALLY_CUDA_WORD_BLOCK = 1024,      /* of label_words.cu */
+    TALLY_CUDA_WORD_BLOCK = 1024,      /* of label_sums.cu */
     TALLY_CUDA_BUCKET_BLOCK = 512,     /* of label_buckets.cu, where it moves elements */
     TALLY_CUDA_MOST_BUCKETS = 1024
 };

@@ -9,6 +9,7 @@
 #include "cuda/arguments.h"
 #include "cuda/specialize_exact.h"
 #include "cuda/texts.h"
+#include "cuda/words.h"
 #include "gpu/expressions.h"
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
@@ -281,9 +282,11 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
 }
 
 static void add_types(tally_text *text, const tally_computation *c) {
+    if (c->gives_words)
+        tally_text_print(text, "struct state_words {\n    int64 word[%zu];\n};\n", c->words.count);
     tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
                      tally_cuda_element_type(c->desc.in), tally_cuda_value_type(c->desc.in),
-                     tally_cuda_element_type(c->desc.out), tally_cuda_index_type(c));
+                     c->gives_words ? "state_words" : tally_cuda_element_type(c->desc.out), tally_cuda_index_type(c));
     if (c->per_result == 2)
         tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
     else
@@ -321,6 +324,44 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     tally_text_add(text, tally_cuda_kernels_running);
 }
 
+/* Of states in words: the choices, and how states.cu goes through the components of an accumulator. */
+static void add_states(tally_text *text, const tally_computation *c) {
+    const tally_words_form *form = &c->words;
+    const bool are_keys = form->kind == TALLY_WORDS_EXTREMES, are_digits = form->kind == TALLY_WORDS_DIGITS;
+    const int components = tally_components_of(c->monoid);
+    const struct {
+        const char *name;
+        size_t value;
+    } choices[] = {{"WORDS_COUNT", form->count},
+                   {"WORDS_NUMBERS", (size_t)form->numbers},
+                   {"WORDS_ARE_KEYS", are_keys},
+                   {"IS_INDEXED", tally_class_of(c->monoid) == TALLY_CLASS_INDEXED},
+                   {"IS_SIGNED", tally_dtype_is_signed(c->desc.in)},
+                   {"REFUSES_EMPTY", tally_empty_is_error(c)},
+                   {"REFUSED_WORDS", TALLY_GPU_REFUSED_WORDS},
+                   {"REFUSED_EMPTY", TALLY_GPU_REFUSED_EMPTY}};
+    for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
+        tally_text_print(text, "#define %s %zu\n", choices[k].name, choices[k].value);
+    tally_text_print(text, "#define WORDS_TAG %lluull\n#define WRITE_NUMBERS(acc, to)", (unsigned long long)form->tag);
+    for (int j = 0; j < components; j++)
+        if (are_digits)
+            tally_text_print(text, " write_digits(acc.a%d, %d, to + %d);", j, j == components - 1, 2 * j);
+        else if (are_keys)
+            tally_text_print(text, " to[%d] = key_of(acc.a%d, %d);", j, j, tally_words_is_least(c->monoid, j));
+        else
+            tally_text_print(text, " to[%d] = as_word(acc.a%d);", j, j);
+    tally_text_print(text, "\n#define READ_NUMBERS(acc, from)%s", are_digits ? " int64 carry = 0;" : "");
+    for (int j = 0; j < components; j++)
+        if (are_digits)
+            tally_text_print(text, " acc.a%d = read_digits(from + %d, &carry);", j, 2 * j);
+        else if (are_keys)
+            tally_text_print(text, " acc.a%d = of_key<decltype(acc.a%d)>(from[%d], %d);", j, j, j,
+                             tally_words_is_least(c->monoid, j));
+        else
+            tally_text_print(text, " acc.a%d = component<decltype(acc.a%d)>::of(from[%d]);", j, j, j);
+    tally_text_add(text, "\n");
+}
+
 void tally_cuda_texts_free(tally_cuda_texts *texts) {
     for (size_t k = 0; k < texts->count; k++)
         free(texts->text[k]);
@@ -330,8 +371,16 @@ void tally_cuda_texts_free(tally_cuda_texts *texts) {
 tally_status tally_cuda_specialize(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
     tally_cuda_sizes sizes;
     tally_text beginning = {0};
-    tally_cuda_sizes_of(c, architecture, &sizes);
-    add_beginning(&beginning, c, architecture, &sizes);
+    if (tally_cuda_has_states(c)) {
+        tally_computation states;
+        tally_cuda_computation_of_states(c, &states);
+        tally_cuda_sizes_of(&states, architecture, &sizes);
+        add_beginning(&beginning, &states, architecture, &sizes);
+        add_states(&beginning, c);
+    } else {
+        tally_cuda_sizes_of(c, architecture, &sizes);
+        add_beginning(&beginning, c, architecture, &sizes);
+    }
     bool failed = beginning.failed;
     *texts = (tally_cuda_texts){0};
     texts->count = tally_cuda_parts_of(c, &sizes, texts->part);

@@ -17,7 +17,9 @@ static int finish_of(tally_exact_rule rule) {
 
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     const tally_dtype_entry *const type = &tally_dtypes[c->desc.in];
-    const tally_float_format *const in = &type->format, *const out = &tally_dtypes[c->desc.out].format;
+    const tally_float_format *const in = &type->format, *const out =
+                                                            &tally_dtypes[c->gives_words ? c->desc.in : c->desc.out]
+                                                                 .format;
     const bool products = tally_exact_has_products(c->desc.op);
     const struct {
         const char *name;
@@ -39,11 +41,17 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
                    {"VECTORS", sizes->exact.vectors},
                    {"ROW_BLOCKS", c->in_bytes == 2 && !products ? NARROW_ROW_BLOCKS : ROW_BLOCKS},
                    {"KEY_CHUNK", sizes->exact.key_chunk},
-                   {"REFUSED_RUNS", TALLY_GPU_REFUSED_RUNS}};
+                   {"REFUSED_RUNS", TALLY_GPU_REFUSED_RUNS},
+                   {"REFUSED_WORDS", TALLY_GPU_REFUSED_WORDS},
+                   {"GIVES_WORDS", c->gives_words},
+                   {"TAKES_WORDS", c->takes_words},
+                   {"WORDS_COUNT", c->words.count},
+                   {"WORDS_DIGITS", (unsigned)c->words.numbers}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
         tally_text_print(text, "#define %s %llu\n", choices[k].name, choices[k].value);
     tally_text_print(text, "#define BOTTOM (%d)\n#define OUT_LOWEST (%d)\n",
                      (int)tally_layout_lowest(tally_exact_layout_of(c->desc.in, products)), out->lowest);
+    tally_text_print(text, "#define WORDS_TAG %lluull\n", (unsigned long long)c->words.tag);
     tally_text_print(text, "#define OUT_INFINITY %lluull\n#define OUT_NAN %lluull\n", (unsigned long long)out->infinity,
                      (unsigned long long)out->nan);
 }

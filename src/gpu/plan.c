@@ -23,8 +23,13 @@ static bool is_grouped(const tally_computation *c) {
 
 /* A reverse scan meets a group's last element first, and does not know in time where the group starts. */
 tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
-    if (c->takes_words || c->gives_words)
-        return tally_fail(TALLY_UNSUPPORTED, "words on %s: only the CPU has them", name);
+    if (is_grouped(c) && (c->takes_words || (c->gives_words && !c->exact)))
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "words by %s on %s: there they are taken along an axis, and those of exact sums of floats "
+                          "given",
+                          tally_grouping_name(c->desc.grouping), name);
+    if (c->gives_words && c->desc.grouping == TALLY_LABELS)
+        return tally_fail(TALLY_UNSUPPORTED, "words by labels on %s: only the CPU gives them", name);
     if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
                           c->entry->name, tally_grouping_name(c->desc.grouping), name);
@@ -119,12 +124,19 @@ tally_status tally_gpu_prepare(tally_gpu_plan *plan, const tally_gpu_run *run, u
 }
 
 bool tally_gpu_has_findings(const tally_computation *c) {
-    return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_LABELS || tally_counts_runs(c);
+    return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_LABELS || tally_counts_runs(c) ||
+           c->takes_words;
 }
 
 tally_status tally_gpu_conclude(const tally_gpu_plan *plan, const tally_args *args, const tally_gpu_findings *f) {
     const tally_computation *c = &plan->base.computation;
     const bool is_bad = f->refused & TALLY_GPU_REFUSED_BAD;
+    if (f->refused & TALLY_GPU_REFUSED_WORDS)
+        return tally_words_refuse(f->bad);
+    if (c->takes_words && f->refused & TALLY_GPU_REFUSED_EMPTY)
+        return tally_fail(TALLY_EMPTY,
+                          "%s of nothing has no value, and the states of result %" PRIu64 " have no elements",
+                          c->entry->name, f->empty);
     const tally_outcome outcome = {.is_bad = is_bad,
                                    .is_empty = f->refused & TALLY_GPU_REFUSED_EMPTY,
                                    .lacks_room = f->refused & TALLY_GPU_REFUSED_RUNS,
@@ -174,9 +186,19 @@ static tally_status begin_pieces(tally_gpu_plan *plan, uint64_t columns, const v
     return TALLY_OK;
 }
 
+static bool lacks_pieces(const tally_gpu_plan *plan) {
+    return plan->base.computation.takes_words || !plan->calls->clear_totals;
+}
+
+static tally_status refuse_pieces(const tally_gpu_plan *plan) {
+    return tally_fail(TALLY_UNSUPPORTED, "pieces with words on %s: combine states along an axis", plan->calls->name);
+}
+
 static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
     uint64_t columns;
     bool first = !plan->input.begun;
+    if (lacks_pieces(plan))
+        return refuse_pieces(plan);
     tally_status status = tally_pieces_next(&plan->input, &plan->base.computation, &args->shape, &columns);
     if (status == TALLY_OK && first)
         status = begin_pieces(plan, columns, args->initial);
@@ -210,6 +232,8 @@ tally_status tally_gpu_plan_push(tally_plan *base, const tally_args *args) {
 static tally_status finish(tally_gpu_plan *plan, void *out, size_t out_bytes) {
     const tally_computation *c = &plan->base.computation;
     uint64_t columns;
+    if (lacks_pieces(plan))
+        return refuse_pieces(plan);
     if (tally_is_scan(c))
         return TALLY_OK;
     tally_status status = tally_pieces_finish(&plan->input, c, out_bytes, &columns);

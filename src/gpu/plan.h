@@ -43,15 +43,22 @@ typedef struct tally_gpu_run {
     const void *extra; /* of a call of the back end's own; NULL: none */
 } tally_gpu_run;
 
-/* Bits that kernels of segments and keys set when they refuse to write anything. */
-enum { TALLY_GPU_REFUSED_BAD = 1, TALLY_GPU_REFUSED_EMPTY = 2, TALLY_GPU_REFUSED_RUNS = 4 };
+/* Bits that kernels of segments, keys and words set when they refuse to write anything. */
+enum {
+    TALLY_GPU_REFUSED_BAD = 1,
+    TALLY_GPU_REFUSED_EMPTY = 2,
+    TALLY_GPU_REFUSED_RUNS = 4,
+    TALLY_GPU_REFUSED_WORDS = 8
+};
 
 /* The findings of such kernels. */
 typedef struct tally_gpu_findings {
-    uint32_t refused;    /* TALLY_GPU_REFUSED_ bits */
-    uint64_t bad, empty; /* the first segment of each kind, where the bit is set; labels: the first bad element */
-    int64_t label;       /* of that element */
-    uint64_t runs;       /* of equal keys */
+    uint32_t refused; /* TALLY_GPU_REFUSED_ bits */
+    /* The first segment of each kind, where the bit is set. Labels: the first bad element. Words: the first bad state.
+     */
+    uint64_t bad, empty;
+    int64_t label; /* of that element */
+    uint64_t runs; /* of equal keys */
 } tally_gpu_findings;
 
 struct tally_gpu_calls {
@@ -83,8 +90,8 @@ struct tally_gpu_calls {
      * tally_gpu_conclude. */
     tally_status (*run)(tally_gpu_plan *plan, const tally_gpu_run *run);
 
-    /* Sets accumulators to the identity or the initial value; lowers accumulators to results. Both wait until that is
-     * done. 'elements': of each, in all pieces. */
+    /* NULL: there are no pieces. Sets accumulators to the identity or the initial value; lowers accumulators to
+     * results. Both wait until that is done. 'elements': of each, in all pieces. */
     tally_status (*clear_totals)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
     tally_status (*lower_totals)(tally_gpu_plan *plan, uint64_t totals, uint64_t count, uint64_t elements, void *out);
 };

@@ -9,6 +9,7 @@
 #include "vulkan/exact.h"
 #include "vulkan/launch.h"
 #include "vulkan/path.h"
+#include "vulkan/words.h"
 
 /* ---- kernels ---- */
 
@@ -243,15 +244,38 @@ static const tally_gpu_calls calls = {.name = "Vulkan",
                                       .clear_totals = clear_totals,
                                       .lower_totals = lower_totals};
 
+/* Without pieces. */
+static const tally_gpu_calls words_calls = {.name = "Vulkan",
+                                            .plan_bytes = sizeof(tally_vulkan_words_plan),
+                                            .alignment = 16,
+                                            .allocate = allocate,
+                                            .release = release,
+                                            .check_pointer = check_pointer,
+                                            .load = tally_vulkan_words_load,
+                                            .unload = tally_vulkan_words_unload,
+                                            .workspace = tally_vulkan_words_workspace,
+                                            .run = tally_vulkan_words_run};
+
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *c) {
     if (c->desc.grouping == TALLY_LABELS)
         return tally_fail(TALLY_UNSUPPORTED, "labels on Vulkan: only the CPU and CUDA have them");
     const tally_status status = tally_gpu_supports(c, calls.name);
+    if (status == TALLY_OK && c->takes_words) /* the host combines them */
+        return TALLY_OK;
+    if (status == TALLY_OK && c->gives_words && (!c->exact || c->desc.grouping >= TALLY_SEGMENTS))
+        return tally_fail(
+            TALLY_UNSUPPORTED,
+            "words of %s of %s by %s on Vulkan: it gives those of exact sums of floats, of all values and "
+            "along an axis",
+            c->entry->name, tally_dtype_name(c->desc.in), tally_grouping_name(c->desc.grouping));
     return status == TALLY_OK ? tally_vulkan_module_check((const tally_vulkan_device *)device, c) : status;
 }
 
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *c, tally_plan **plan) {
-    return tally_gpu_plan_create(device, c, &calls, plan);
+    if (!c->takes_words && !c->gives_words)
+        return tally_gpu_plan_create(device, c, &calls, plan);
+    const tally_status status = tally_vulkan_supports(device, c);
+    return status == TALLY_OK ? tally_gpu_plan_create(device, c, &words_calls, plan) : status;
 }
 
 /* ---- recording ---- */

@@ -38,27 +38,32 @@ typedef struct example {
     tally_form form;
     tally_mode mode;
     tally_shape shape;
+    unsigned flags;
 } example;
 
 static const example examples[] = {
-    {"reduce", TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, {1, ELEMENTS, 1, 0}},
-    {"reduce few", TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, {1, 1000, 1, 0}},
-    {"argmax", TALLY_ARGMAX, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, {1, ELEMENTS, 1, 0}},
-    {"scan", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {1, ELEMENTS, 1, 0}},
-    {"scan few", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {1, 1000, 1, 0}},
-    {"segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_FAST, {1, ELEMENTS, 1, 5000}},
-    {"scan of segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, {1, ELEMENTS, 1, 5000}},
-    {"keys", TALLY_SUM, TALLY_KEYS, TALLY_REDUCE, TALLY_FAST, {1, ELEMENTS, 1, 0}},
-    {"scan of keys", TALLY_SUM, TALLY_KEYS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {1, ELEMENTS, 1, 0}},
-    {"rows", TALLY_SUM, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, {300, 5000, 1, 0}},
-    {"short rows", TALLY_SUM, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, {30000, 50, 1, 0}},
-    {"columns", TALLY_SUM, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, {2, 5000, 150, 0}},
-    {"scan of rows", TALLY_SUM, TALLY_AXIS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {300, 5000, 1, 0}},
-    {"scan of columns", TALLY_SUM, TALLY_AXIS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {2, 5000, 150, 0}},
-    {"exact", TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, {1, ELEMENTS, 1, 0}},
-    {"exact norm of rows", TALLY_NORM2, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, {30, 50000, 1, 0}},
-    {"exact segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_EXACT, {1, ELEMENTS, 1, 5000}},
-    {"exact keys", TALLY_MEAN, TALLY_KEYS, TALLY_REDUCE, TALLY_EXACT, {1, ELEMENTS, 1, 0}},
+    {"reduce", TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, {1, ELEMENTS, 1, 0}, 0},
+    {"reduce few", TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, {1, 1000, 1, 0}, 0},
+    {"argmax", TALLY_ARGMAX, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, {1, ELEMENTS, 1, 0}, 0},
+    {"scan", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {1, ELEMENTS, 1, 0}, 0},
+    {"scan few", TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {1, 1000, 1, 0}, 0},
+    {"segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_FAST, {1, ELEMENTS, 1, 5000}, 0},
+    {"scan of segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, {1, ELEMENTS, 1, 5000}, 0},
+    {"keys", TALLY_SUM, TALLY_KEYS, TALLY_REDUCE, TALLY_FAST, {1, ELEMENTS, 1, 0}, 0},
+    {"scan of keys", TALLY_SUM, TALLY_KEYS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {1, ELEMENTS, 1, 0}, 0},
+    {"rows", TALLY_SUM, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, {300, 5000, 1, 0}, 0},
+    {"short rows", TALLY_SUM, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, {30000, 50, 1, 0}, 0},
+    {"columns", TALLY_SUM, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, {2, 5000, 150, 0}, 0},
+    {"scan of rows", TALLY_SUM, TALLY_AXIS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {300, 5000, 1, 0}, 0},
+    {"scan of columns", TALLY_SUM, TALLY_AXIS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, {2, 5000, 150, 0}, 0},
+    {"exact", TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, {1, ELEMENTS, 1, 0}, 0},
+    {"exact norm of rows", TALLY_NORM2, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, {30, 50000, 1, 0}, 0},
+    {"exact segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_EXACT, {1, ELEMENTS, 1, 5000}, 0},
+    {"exact keys", TALLY_MEAN, TALLY_KEYS, TALLY_REDUCE, TALLY_EXACT, {1, ELEMENTS, 1, 0}, 0},
+    {"exact to words", TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, {1, ELEMENTS, 1, 0}, TALLY_WORDS_OUT},
+    {"exact from words", TALLY_MEAN, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, {3, 8, 40, 0}, TALLY_WORDS_IN},
+    {"maxima to words", TALLY_MAX, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, {2, 5000, 150, 0}, TALLY_WORDS_OUT},
+    {"argmax from words", TALLY_ARGMAX, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, {3, 8, 40, 0}, TALLY_WORDS_IN},
 };
 
 /* One input in host memory: small whole numbers, whose sums no order rounds; for exact mode anything. */
@@ -72,6 +77,34 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static tally_desc desc_of(const example *e) {
+    tally_desc desc = describe(e->op, e->form, TALLY_F32);
+    desc.grouping = e->grouping;
+    desc.mode = e->mode;
+    desc.flags = e->flags;
+    return desc;
+}
+
+/* Takes elements together to states, which then take their place. */
+static void make_states(contents *c, const example *e) {
+    enum { EACH = 10, MOST_WORDS = 64 };
+    tally_desc desc = desc_of(e);
+    tally_words_info info = {.struct_size = sizeof info};
+    int64_t words[MOST_WORDS];
+    assert_ok(tally_words_describe(&desc, &info));
+    desc.grouping = TALLY_ALL_VALUES;
+    desc.flags = 0;
+    for (size_t i = e->shape.outer * e->shape.extent * e->shape.inner; i-- > 0;) {
+        tally_accumulator *a;
+        assert_ok(tally_accumulator_create_for(&desc, &a));
+        assert_ok(tally_accumulator_add(a, c->x + i * EACH, NULL, EACH));
+        assert_ok(tally_accumulator_words(a, words, sizeof words));
+        memcpy((char *)c->x + ELEMENTS * sizeof(float) / 2 + i * info.count * 8, words, info.count * 8);
+        tally_accumulator_destroy(a);
+    }
+    memmove(c->x, (char *)c->x + ELEMENTS * sizeof(float) / 2, ELEMENTS * sizeof(float) / 2);
+}
+
 static void fill(contents *c, const example *e, uint64_t *state) {
     for (size_t i = 0; i < ELEMENTS; i++) {
         const uint64_t bits = random_bits(state);
@@ -79,6 +112,8 @@ static void fill(contents *c, const example *e, uint64_t *state) {
         if (e->mode == TALLY_EXACT)
             c->x[i] *= (float)(bits >> 40) * (bits >> 20 & 1 ? 1e-20F : 1e10F);
     }
+    if (e->flags & TALLY_WORDS_IN)
+        make_states(c, e);
     if (e->grouping == TALLY_SEGMENTS) {
         for (uint64_t s = 0; s <= e->shape.groups; s++)
             c->index[s] = (int64_t)random_below(state, ELEMENTS + 1);
@@ -100,15 +135,12 @@ typedef struct results {
 static contents host;
 static results expected, found;
 
-static tally_desc desc_of(const example *e) {
-    tally_desc desc = describe(e->op, e->form, TALLY_F32);
-    desc.grouping = e->grouping;
-    desc.mode = e->mode;
-    return desc;
-}
-
 static size_t out_bytes_of(const example *e) {
-    const size_t elements = e->shape.outer * e->shape.extent * e->shape.inner, size = e->op == TALLY_ARGMAX ? 8 : 4;
+    const size_t elements = e->shape.outer * e->shape.extent * e->shape.inner, of_value = e->op == TALLY_ARGMAX ? 8 : 4;
+    const tally_desc desc = desc_of(e);
+    tally_words_info info = {.struct_size = sizeof info};
+    assert_ok(tally_words_describe(&desc, &info));
+    const size_t size = e->flags & TALLY_WORDS_OUT ? info.count * 8 : of_value;
     if (e->form != TALLY_REDUCE || e->grouping == TALLY_KEYS)
         return elements * size;
     return size * (e->grouping == TALLY_SEGMENTS ? e->shape.groups : e->shape.outer * e->shape.inner);

@@ -29,15 +29,15 @@ typedef struct example {
 static const example examples[] = {
     {"sum f64, few groups", TALLY_SUM, TALLY_F64, TALLY_I32, 100003, 100, WIDE, false, "tables"},
     {"bxor u8, few groups", TALLY_BXOR, TALLY_U8, TALLY_U8, 1000, 200, WHOLE, false, "tables"},
-    {"sum f32", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 300, WHOLE, false, "words"},
-    {"sum f32, skewed", TALLY_SUM, TALLY_F32, TALLY_I64, 100003, 300, WHOLE, true, "words"},
-    {"sum f32, wide", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 300, WIDE, false, "words"},
-    {"sum f32, infinite", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 300, INFINITE, false, "words"},
-    {"norm1 f16", TALLY_NORM1, TALLY_F16, TALLY_U16, 100003, 300, WHOLE, false, "words"},
-    {"mean bf16", TALLY_MEAN, TALLY_BF16, TALLY_U32, 100003, 10, WHOLE, false, "words"},
-    {"sum i32", TALLY_SUM, TALLY_I32, TALLY_I32, 100003, 20000, WHOLE, false, "words"},
-    {"sum f32 by parts", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 50000, WHOLE, true, "words"},
-    {"mean i16 by parts", TALLY_MEAN, TALLY_I16, TALLY_I32, 100003, 50000, WHOLE, false, "words"},
+    {"sum f32", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 300, WHOLE, false, "sums"},
+    {"sum f32, skewed", TALLY_SUM, TALLY_F32, TALLY_I64, 100003, 300, WHOLE, true, "sums"},
+    {"sum f32, wide", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 300, WIDE, false, "sums"},
+    {"sum f32, infinite", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 300, INFINITE, false, "sums"},
+    {"norm1 f16", TALLY_NORM1, TALLY_F16, TALLY_U16, 100003, 300, WHOLE, false, "sums"},
+    {"mean bf16", TALLY_MEAN, TALLY_BF16, TALLY_U32, 100003, 10, WHOLE, false, "sums"},
+    {"sum i32", TALLY_SUM, TALLY_I32, TALLY_I32, 100003, 20000, WHOLE, false, "sums"},
+    {"sum f32 by parts", TALLY_SUM, TALLY_F32, TALLY_I32, 100003, 50000, WHOLE, true, "sums"},
+    {"mean i16 by parts", TALLY_MEAN, TALLY_I16, TALLY_I32, 100003, 50000, WHOLE, false, "sums"},
     {"sum f32 by buckets", TALLY_SUM, TALLY_F32, TALLY_I32, 1100000, 200000, WHOLE, false, "buckets"},
     {"sum f32 by buckets, skewed", TALLY_SUM, TALLY_F32, TALLY_I32, 1100000, 200000, WHOLE, true, "buckets"},
     {"sum f32 by buckets, wide", TALLY_SUM, TALLY_F32, TALLY_I64, 1100000, 200000, WIDE, false, "buckets"},
@@ -52,8 +52,8 @@ static const char *way_of(const tally_plan *base, const tally_shape *shape) {
     tally_cuda_cut cut;
     tally_cuda_labels_cut((const tally_cuda_plan *)base, shape, &cut);
     return cut.path == TALLY_CUDA_TABLES ? "tables"
-           : cut.labels.words.buckets    ? "buckets"
-           : cut.labels.words.chunks     ? "words"
+           : cut.labels.sums.buckets     ? "buckets"
+           : cut.labels.sums.chunks      ? "sums"
                                          : "sort";
 }
 

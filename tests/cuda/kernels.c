@@ -75,6 +75,15 @@ static const entry set[] = {
     {TALLY_NORM2, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_DEFAULT, 0},
     {TALLY_MEAN, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, TALLY_U32, 0},
     {TALLY_SUM, TALLY_KEYS, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_I64, 0},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_DEFAULT, TALLY_WORDS_OUT},
+    {TALLY_DOT, TALLY_KEYS, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, TALLY_I64, TALLY_WORDS_OUT},
+    {TALLY_MEAN, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, TALLY_DEFAULT, TALLY_WORDS_IN},
+    {TALLY_SUM, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, TALLY_F16, TALLY_DEFAULT, TALLY_WORDS_IN | TALLY_WORDS_OUT},
+    {TALLY_VAR, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, TALLY_WORDS_OUT},
+    {TALLY_MINMAX, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, TALLY_I8, TALLY_DEFAULT, TALLY_WORDS_IN},
+    {TALLY_MEAN, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, TALLY_I64, TALLY_DEFAULT, TALLY_WORDS_IN | TALLY_WORDS_OUT},
+    {TALLY_ARGMIN, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F64, TALLY_DEFAULT, TALLY_WORDS_IN},
+    {TALLY_LOGSUMEXP, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F16, TALLY_DEFAULT, TALLY_WORDS_IN},
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F64, TALLY_DEFAULT, 0},
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F16, TALLY_DEFAULT, 0},
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_BF16, TALLY_DEFAULT, 0},
@@ -114,8 +123,9 @@ enum {
 };
 
 static void name_of(const entry *e, char name[128]) {
-    snprintf(name, 128, "%s/%s/%s%s/%s/%s", tally_op_name(e->op), tally_grouping_name(e->grouping),
-             e->flags ? "reverse_" : "", tally_form_name(e->form), tally_dtype_name(e->in), tally_mode_name(e->mode));
+    snprintf(name, 128, "%s%s/%s/%s%s/%s/%s%s", e->flags & TALLY_WORDS_IN ? "words_to_" : "", tally_op_name(e->op),
+             tally_grouping_name(e->grouping), e->flags & TALLY_REVERSE ? "reverse_" : "", tally_form_name(e->form),
+             tally_dtype_name(e->in), tally_mode_name(e->mode), e->flags & TALLY_WORDS_OUT ? "/to_words" : "");
 }
 
 /* ---- compiling ---- */

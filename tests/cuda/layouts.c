@@ -16,7 +16,7 @@ int main(void) {
     tally_text text = {0};
     tally_text_add(&text, "#include <cstddef>\ntypedef unsigned char uint8;\ntypedef unsigned short uint16;\n"
                           "typedef unsigned uint32;\n"
-                          "typedef unsigned long long uint64;\n"
+                          "typedef unsigned long long uint64;\ntypedef long long int64;\n"
                           "struct in_t; struct out_t; struct result_t; struct index_t; struct slot; struct uint2;\n");
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         bool added = false;

@@ -144,6 +144,44 @@ inline uint64 result_bits(const magnitude &m, uint32 saw, uint64 count) {
     return round_bits(FINISH == FINISH_MEAN ? quotient_of(m, count) : of_digits(m), m.negative);
 }
 
+#if GIVES_WORDS
+/* Settles the carries of the limbs in a warp's shared memory, in their place, and writes the state in words. Limbs above
+ * the highest digit are its sign: they count modulo 2^64. */
+template <class Limb> inline void give(Limb limb, void *memory, uint32 saw, uint64 count, out_t *to) {
+    uint32 *digits = (uint32 *)memory;
+    saw = count ? join_warp(saw, [](uint32 a, uint32 b) { return a | b; }) : 0;
+    __syncwarp();
+    int64 top = 0;
+    if (lane_of() == 0) {
+        int64 carry = 0;
+        for (int i = 0; i < WORDS_DIGITS - 1; i++) {
+            int64 value = limb(i), sum = (int64)(uint32)value + (int64)(uint32)carry;
+            digits[i] = (uint32)sum;
+            carry = (value >> 32) + (carry >> 32) + (sum >> 32);
+        }
+        uint64 above = WORDS_DIGITS < LIMBS ? (uint64)limb(WORDS_DIGITS) << 32 : 0;
+        top = (int64)((uint64)limb(WORDS_DIGITS - 1) + (uint64)carry + above);
+    }
+    top = __shfl_sync(ALL_LANES, top, 0);
+    __syncwarp();
+    uint64 check = 0;
+    for (int i = 1 + lane_of(); i < WORDS_COUNT; i += WARP) {
+        int64 word = i == 1                 ? (int64)count
+                     : i == 2               ? (saw & SAW_PLUS_INFINITY) != 0
+                     : i == 3               ? (saw & SAW_MINUS_INFINITY) != 0
+                     : i == 4               ? (saw & SAW_NAN) != 0
+                     : i == 5               ? saw != 0
+                     : i == WORDS_COUNT - 1 ? top
+                                            : (int64)digits[i - 6];
+        check += weight_of(i) * (uint64)word;
+        store(&to->word[i], word);
+    }
+    check = join_warp(check, [](uint64 a, uint64 b) { return a + b; });
+    if (lane_of() == 0)
+        store(&to->word[0], (int64)check);
+    __syncwarp();
+}
+#else
 /* Rounds the limbs in a warp's shared memory and writes the result. */
 template <class Limb>
 inline void give(Limb limb, void *memory, uint32 saw, uint64 count, out_t *to) {
@@ -161,6 +199,7 @@ inline void give(Limb limb, void *memory, uint32 saw, uint64 count, out_t *to) {
         store(to, element_of_bits<out_t>(result_bits(magnitude_of(limb, first, end, (uint32 *)memory), saw, count)));
     __syncwarp();
 }
+#endif
 
 inline int64 limb_of_words(const int32 *words, int i) {
     return words[2 * i] + (int64)words[2 * i + 1] * 65536;

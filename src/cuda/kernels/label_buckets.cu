@@ -1,4 +1,4 @@
-/* Reductions by labels of integers (label_words.cu), of more groups than the tables of a few blocks hold. The elements
+/* Reductions by labels of integers (label_sums.cu), of more groups than the tables of a few blocks hold. The elements
  * are first moved into buckets of neighbouring groups, in any order, and a block adds a bucket, or a part of a large
  * one, to its table. */
 enum {

@@ -13,7 +13,7 @@ enum {
 };
 static_assert(SORT_TILE == LABEL_TILE && THREADS == LABEL_THREADS);
 
-/* Whether label_words.cu has given the results. */
+/* Whether label_sums.cu has given the results. */
 inline bool is_done(const labels_args &p) {
     return p.window && !p.window->failed;
 }

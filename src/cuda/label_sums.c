@@ -1,4 +1,4 @@
-#include "cuda/label_words.h"
+#include "cuda/label_sums.h"
 
 #include "core/arithmetic.h"
 
@@ -22,10 +22,10 @@ enum {
 static void cut_parts(const tally_cuda_plan *plan, const tally_shape *shape, uint64_t parts, tally_cuda_cut *cut) {
     const uint64_t slot = plan->sizes.label_words * sizeof(uint32_t);
     cut->zeroed_bytes = cut->bytes;
-    cut->labels.words.parts = (unsigned)parts;
-    cut->labels.words.width = (unsigned)divide_up(shape->groups, parts);
-    cut->labels.words.chunks = (uint64_t)plan->device->multiprocessors / parts;
-    cut->labels.words.partials = tally_cuda_place(cut, cut->labels.words.chunks * shape->groups * slot);
+    cut->labels.sums.parts = (unsigned)parts;
+    cut->labels.sums.width = (unsigned)divide_up(shape->groups, parts);
+    cut->labels.sums.chunks = (uint64_t)plan->device->multiprocessors / parts;
+    cut->labels.sums.partials = tally_cuda_place(cut, cut->labels.sums.chunks * shape->groups * slot);
 }
 
 /* Unless there would be too many. */
@@ -37,25 +37,25 @@ static void cut_buckets(const tally_cuda_plan *plan, const tally_shape *shape, t
     const uint64_t buckets = divide_up(shape->groups, 1ull << shift);
     if (shape->extent < LEAST_OF_BUCKETS || buckets > TALLY_CUDA_MOST_BUCKETS || plan->sizes.bucket_shared > room)
         return;
-    cut->labels.words.counts = tally_cuda_place(cut, TALLY_CUDA_MOST_BUCKETS * sizeof(uint64_t));
-    cut->labels.words.partials = tally_cuda_place(cut, shape->groups * slot);
+    cut->labels.sums.counts = tally_cuda_place(cut, TALLY_CUDA_MOST_BUCKETS * sizeof(uint64_t));
+    cut->labels.sums.partials = tally_cuda_place(cut, shape->groups * slot);
     cut->zeroed_bytes = cut->bytes;
-    cut->labels.words.buckets = (unsigned)buckets;
-    cut->labels.words.shift = shift;
-    cut->labels.words.width = 1u << shift;
-    cut->labels.words.parts = cut->labels.words.chunks = 1;
-    cut->labels.words.places = tally_cuda_place(cut, 3 * (TALLY_CUDA_MOST_BUCKETS + 1) * sizeof(uint64_t));
-    cut->labels.words.moved =
+    cut->labels.sums.buckets = (unsigned)buckets;
+    cut->labels.sums.shift = shift;
+    cut->labels.sums.width = 1u << shift;
+    cut->labels.sums.parts = cut->labels.sums.chunks = 1;
+    cut->labels.sums.places = tally_cuda_place(cut, 3 * (TALLY_CUDA_MOST_BUCKETS + 1) * sizeof(uint64_t));
+    cut->labels.sums.moved =
         tally_cuda_place(cut, round_up(shape->extent, 64) * (sizeof(uint16_t) + plan->gpu.base.computation.in_bytes));
 }
 
-void tally_cuda_words_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
+void tally_cuda_label_sums_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t slot = plan->sizes.label_words * sizeof(uint32_t), n = shape->extent;
     const uint64_t parts = divide_up(shape->groups * slot, plan->device->shared_bytes_per_block);
     const uint64_t few = plan->sizes.has_window && n >= LEAST_OF_BUCKETS ? 1 : MOST_PARTS;
-    cut->labels.words.window = tally_cuda_place(cut, sizeof(tally_cuda_label_window));
+    cut->labels.sums.window = tally_cuda_place(cut, sizeof(tally_cuda_label_window));
     cut->zeroed_bytes = cut->bytes;
-    if (!slot || !shape->groups || n < TALLY_CUDA_LEAST_OF_WORDS || n < shape->groups || n >> 32)
+    if (!slot || !shape->groups || n < TALLY_CUDA_LEAST_OF_LABEL_SUMS || n < shape->groups || n >> 32)
         return;
     if (parts <= least(few, (uint64_t)plan->device->multiprocessors))
         cut_parts(plan, shape, parts, cut);
@@ -65,15 +65,15 @@ void tally_cuda_words_cut(const tally_cuda_plan *plan, const tally_shape *shape,
 
 /* ---- launching ---- */
 
-static tally_status launch_buckets(const tally_cuda_launch *l, const tally_cuda_words_args *of) {
+static tally_status launch_buckets(const tally_cuda_launch *l, const tally_cuda_label_sums_args *of) {
     static const char what[] = "launching a reduction by buckets of labels";
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
-    const uint64_t starts = l->workspace + cut->labels.words.places;
+    const uint64_t starts = l->workspace + cut->labels.sums.places;
     const uint64_t bytes = (TALLY_CUDA_MOST_BUCKETS + 1) * sizeof(uint64_t),
-                   moved = l->workspace + cut->labels.words.moved;
+                   moved = l->workspace + cut->labels.sums.moved;
     tally_cuda_buckets_args args = {.of = *of,
-                                    .counts = l->workspace + cut->labels.words.counts,
+                                    .counts = l->workspace + cut->labels.sums.counts,
                                     .starts = starts,
                                     .next = starts + bytes,
                                     .tasks = starts + 2 * bytes,
@@ -81,8 +81,8 @@ static tally_status launch_buckets(const tally_cuda_launch *l, const tally_cuda_
                                     .moved_labels =
                                         moved + round_up(of->n, 64) * l->plan->gpu.base.computation.in_bytes,
                                     .task = TASK,
-                                    .buckets = cut->labels.words.buckets,
-                                    .shift = cut->labels.words.shift};
+                                    .buckets = cut->labels.sums.buckets,
+                                    .shift = cut->labels.sums.shift};
     const uint64_t tile = (uint64_t)TALLY_CUDA_BUCKET_BLOCK * l->plan->sizes.bucket_items;
     const uint64_t blocks = tally_cuda_blocks_for(l->plan->device, divide_up(of->n, tile), 1, BLOCKS);
     const tally_cuda_grid count = {.x = blocks, .threads = TALLY_CUDA_BUCKET_BLOCK};
@@ -100,31 +100,31 @@ static tally_status launch_buckets(const tally_cuda_launch *l, const tally_cuda_
     return status == TALLY_OK ? tally_cuda_enqueue(l, k->add_buckets, add, &args, what) : status;
 }
 
-static tally_status launch_parts(const tally_cuda_launch *l, tally_cuda_words_args *args) {
+static tally_status launch_parts(const tally_cuda_launch *l, tally_cuda_label_sums_args *args) {
     const tally_cuda_grid add = {.x = args->chunks * args->parts,
                                  .threads = TALLY_CUDA_WORD_BLOCK,
                                  .shared = args->width * l->plan->sizes.label_words * (unsigned)sizeof(uint32_t)};
-    return tally_cuda_enqueue(l, l->plan->kernels.add_words, add, args, "launching a reduction by labels");
+    return tally_cuda_enqueue(l, l->plan->kernels.add_sums, add, args, "launching a reduction by labels");
 }
 
-tally_status tally_cuda_words_launch(const tally_cuda_launch *l) {
+tally_status tally_cuda_label_sums_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     const bool are_few = a->shape.groups < FEW_FOLDED;
-    tally_cuda_words_args args = {.x = tally_cuda_address(a->x),
-                                  .labels = tally_cuda_address(a->labels),
-                                  .partials = l->workspace + cut->labels.words.partials,
-                                  .out = tally_cuda_address(a->out),
-                                  .told = l->workspace + cut->control,
-                                  .window = l->workspace + cut->labels.words.window,
-                                  .n = a->shape.extent,
-                                  .groups = a->shape.groups,
-                                  .chunks = cut->labels.words.chunks,
-                                  .parts = cut->labels.words.parts,
-                                  .width = cut->labels.words.width,
-                                  .lanes = are_few ? WARP : 1,
-                                  .skips = tally_cuda_leaves_out(l)};
+    tally_cuda_label_sums_args args = {.x = tally_cuda_address(a->x),
+                                       .labels = tally_cuda_address(a->labels),
+                                       .partials = l->workspace + cut->labels.sums.partials,
+                                       .out = tally_cuda_address(a->out),
+                                       .told = l->workspace + cut->control,
+                                       .window = l->workspace + cut->labels.sums.window,
+                                       .n = a->shape.extent,
+                                       .groups = a->shape.groups,
+                                       .chunks = cut->labels.sums.chunks,
+                                       .parts = cut->labels.sums.parts,
+                                       .width = cut->labels.sums.width,
+                                       .lanes = are_few ? WARP : 1,
+                                       .skips = tally_cuda_leaves_out(l)};
     const tally_cuda_grid one = {.x = 1, .threads = TALLY_CUDA_WORD_BLOCK};
     const tally_cuda_grid fold = {
         .x = tally_cuda_blocks_for(l->plan->device, a->shape.groups * args.lanes, TALLY_CUDA_BLOCK, FOLDING_BLOCKS),
@@ -133,8 +133,8 @@ tally_status tally_cuda_words_launch(const tally_cuda_launch *l) {
     if (l->plan->sizes.has_window)
         status = tally_cuda_enqueue(l, k->find_window, one, &args, "launching a look at a few elements");
     if (status == TALLY_OK)
-        status = cut->labels.words.buckets ? launch_buckets(l, &args) : launch_parts(l, &args);
+        status = cut->labels.sums.buckets ? launch_buckets(l, &args) : launch_parts(l, &args);
     if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->fold_words, fold, &args, "launching the end of a reduction by labels");
+        status = tally_cuda_enqueue(l, k->fold_sums, fold, &args, "launching the end of a reduction by labels");
     return status;
 }

@@ -40,7 +40,7 @@ inline uint32 exponent_of(value_t x) {
 #endif
 
 /* The largest exponent of a sample. Infinities and NaNs have none. */
-extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(words_args p) {
+extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sums_args p) {
 #if IS_WINDOW
     enum { SAMPLED = 16 };
     __shared__ uint32 largest;
@@ -109,7 +109,7 @@ struct word_table {
         if (LOWERS_BY_COUNT)
             atomicAdd(first + SUM_WORDS * width + g, 1u);
     }
-    void add(const words_args &p, in_t x, index_t label, uint64 i) {
+    void add(const label_sums_args &p, in_t x, index_t label, uint64 i) {
         const bool is_good = sizeof(index_t) <= 4 ? (uint32)label < (uint32)p.groups : (uint64)label < p.groups;
         const uint32 g = (uint32)label - begin;
         if (is_good && g < groups) {
@@ -121,7 +121,7 @@ struct word_table {
 };
 
 /* Adds the elements of whole steps; all loads of some are under way together. */
-inline void add_steps(word_table &table, const words_args &p, uint64 steps, uint64 me, uint64 stride) {
+inline void add_steps(word_table &table, const label_sums_args &p, uint64 steps, uint64 me, uint64 stride) {
     for (uint64 step = me; step < steps; step += WORD_AHEAD * stride) {
         few<in_t, WORD_WIDTH> x[WORD_AHEAD];
         few<index_t, WORD_WIDTH> label[WORD_AHEAD];
@@ -140,7 +140,7 @@ inline void add_steps(word_table &table, const words_args &p, uint64 steps, uint
     }
 }
 
-extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_words(words_args p) {
+extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sums_args p) {
     extern __shared__ __align__(16) uint8 word_memory[];
     uint32 *const words = (uint32 *)word_memory;
     const uint32 part = blockIdx.x % p.parts, chunk = blockIdx.x / p.parts, begin = part * p.width;
@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_words(words_ar
 /* ---- all tables ---- */
 
 #if IS_EXACT
-inline out_t result_of(const words_args &p, const word_sum &sum) {
+inline out_t result_of(const label_sums_args &p, const word_sum &sum) {
     uint32 digits[SUM_WORDS];
     const bool is_below = sum.word[SUM_WORDS - 1] >> 31;
     uint64 carry = is_below;
@@ -193,7 +193,7 @@ inline out_t result_of(const words_args &p, const word_sum &sum) {
     return element_of_bits<out_t>(result_bits(size, SAW_OTHER, sum.count));
 }
 #else
-inline result_t result_of(const words_args &p, const word_sum &sum) {
+inline result_t result_of(const label_sums_args &p, const word_sum &sum) {
     acc_t acc;
 #if IS_WINDOW
     const bool is_below = sum.word[2] >> 31;
@@ -211,7 +211,7 @@ inline result_t result_of(const words_args &p, const word_sum &sum) {
 #endif
 
 /* Some lanes of a warp for each group. */
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_words(words_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_sums(label_sums_args p) {
     if (p.told->refused)
         return;
 #if IS_WINDOW

@@ -1,0 +1,54 @@
+/* Exact mode, elements that are states in words: a first kernel checks them all, a second one adds those of a group. */
+
+/* Set once a state is wrong; *where becomes the complement of the first one's number. */
+inline void refuse(const words_args &p, uint64 state) {
+    atomicOr(p.refused, (uint32)REFUSED_WORDS);
+    atomicMax(p.where, ~state);
+}
+
+/* A warp checks a state: the check word, and that there are not more special elements than elements. */
+extern "C" __global__ void __launch_bounds__(BLOCK) check_words(words_args p) {
+    uint64 states = p.rows * p.extent, warps = gridDim.x * (uint64)WARPS;
+    for (uint64 s = blockIdx.x * (uint64)WARPS + threadIdx.x / WARP; s < states; s += warps) {
+        const int64 *words = p.x + s * WORDS_COUNT;
+        uint64 sum = 0, elements = (uint64)load(words + 1);
+        bool is_bad = false;
+        for (int i = 1 + lane_of(); i < WORDS_COUNT; i += WARP) {
+            int64 word = load(words + i);
+            sum += weight_of(i) * (uint64)word;
+            is_bad |= i < 6 ? (uint64)word > elements : !elements && word != 0;
+        }
+        sum = join_warp(sum, [](uint64 a, uint64 b) { return a + b; });
+        is_bad |= sum != (uint64)load(words);
+        if (__ballot_sync(ALL_LANES, is_bad) && lane_of() == 0)
+            refuse(p, s);
+    }
+}
+
+/* A warp adds the states of a group. Words have room for 2^31 of them, added before or here. */
+extern "C" __global__ void __launch_bounds__(BLOCK) join_words(words_args p) {
+    __shared__ int64 limbs[WARPS][LIMBS];
+    int64 *mine = limbs[threadIdx.x / WARP];
+    if (*p.refused)
+        return;
+    for (uint64 g = blockIdx.x * (uint64)WARPS + threadIdx.x / WARP; g < p.rows; g += gridDim.x * (uint64)WARPS) {
+        const int64 *first = p.x + (g / p.inner * p.inner * p.extent + g % p.inner) * WORDS_COUNT;
+        uint64 elements = 0;
+        uint32 saw = 0;
+        for (int i = lane_of(); i < LIMBS; i += WARP)
+            mine[i] = 0;
+        __syncwarp();
+        for (uint64 part = 0; part < p.extent; part++, first += p.inner * WORDS_COUNT) {
+            elements += (uint64)load(first + 1);
+            for (int i = lane_of(); i < 4 + WORDS_DIGITS; i += WARP) {
+                int64 word = load(first + 2 + i);
+                if (i >= 4)
+                    mine[i - 4] += word;
+                else if (word)
+                    saw |= i == 0 ? SAW_PLUS_INFINITY : i == 1 ? SAW_MINUS_INFINITY : i == 2 ? SAW_NAN : SAW_OTHER;
+            }
+        }
+        __syncwarp();
+        give([=](int i) { return mine[i]; }, mine, saw, elements, p.out + g);
+    }
+}

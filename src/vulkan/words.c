@@ -1,0 +1,157 @@
+#include "vulkan/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "exact/words.h"
+#include "vulkan/exact.h"
+#include "vulkan/plan.h"
+
+tally_status tally_vulkan_words_load(tally_gpu_plan *gpu) {
+    tally_vulkan_words_plan *plan = (tally_vulkan_words_plan *)gpu;
+    const tally_computation *c = &gpu->base.computation;
+    tally_computation states;
+    tally_status status;
+    if (c->takes_words) {
+        status = tally_cpu_backend.open("", &plan->host);
+        if (status == TALLY_OK)
+            status = plan->host->interface->plan_create(plan->host, c, &plan->plan);
+        if (status != TALLY_OK)
+            tally_close(plan->host);
+        return status;
+    }
+    tally_computation_of_states(c, &states);
+    states.desc.grouping = c->desc.grouping;
+    return tally_vulkan_plan_create(gpu->base.device, &states, &plan->plan);
+}
+
+void tally_vulkan_words_unload(tally_gpu_plan *gpu) {
+    tally_vulkan_words_plan *plan = (tally_vulkan_words_plan *)gpu;
+    tally_plan_destroy(plan->plan);
+    tally_close(plan->host);
+}
+
+size_t tally_vulkan_words_workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
+    (void)gpu, (void)shape;
+    return 0;
+}
+
+/* What a run works on: all groups at once, or one outer group, as pieces are. */
+typedef struct groups {
+    uint64_t outer, columns;
+} groups;
+
+static groups groups_of(const tally_computation *c, const tally_shape *shape) {
+    const bool is_axis = c->desc.grouping == TALLY_AXIS;
+    return (groups){is_axis ? shape->outer : 1, is_axis ? shape->inner : 1};
+}
+
+static tally_status no_memory(uint64_t bytes) {
+    return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %llu bytes of words", (unsigned long long)bytes);
+}
+
+/* ---- states to values ---- */
+
+static tally_status combine(tally_vulkan_words_plan *plan, const tally_args *args, uint64_t results) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    tally_device *const device = plan->gpu.base.device;
+    const uint64_t in_bytes = results * args->shape.extent * c->in_bytes;
+    const uint64_t out_bytes = results * c->out_bytes * c->per_result;
+    char *const memory = malloc(in_bytes + out_bytes + 1);
+    if (!memory)
+        return no_memory(in_bytes + out_bytes);
+    tally_args own = *args;
+    own.x = memory;
+    own.out = memory + in_bytes;
+    own.out_bytes = out_bytes;
+    own.workspace = NULL;
+    own.workspace_bytes = 0;
+    tally_status status = in_bytes ? device->interface->copy(device, memory, args->x, in_bytes) : TALLY_OK;
+    if (status == TALLY_OK)
+        status = plan->host->interface->run(plan->plan, &own, results, TALLY_SYNCHRONOUS);
+    if (status == TALLY_OK)
+        status = device->interface->copy(device, args->out, own.out, out_bytes);
+    free(memory);
+    return status;
+}
+
+/* ---- elements to states ---- */
+
+/* The words of 16 bits that the kernels leave, and the kinds of elements that they saw (exact_words.comp). */
+static void write_words(const tally_computation *c, const uint32_t *sum, uint64_t elements, int64_t *words) {
+    enum { SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4 };
+    tally_superaccumulator a;
+    tally_superaccumulator_init(&a, c->words.layout);
+    for (int32_t i = 0; i < a.limb_count; i++)
+        a.limbs[i] = (int64_t)(int32_t)sum[2 * i] + (int64_t)(int32_t)sum[2 * i + 1] * 65536;
+    a.first = 0;
+    a.end = a.limb_count;
+    a.pending = 1;
+    const uint32_t saw = sum[2 * a.limb_count];
+    a.count = elements;
+    a.nans = saw & SAW_NAN;
+    a.positive_infinities = saw & SAW_PLUS;
+    a.negative_infinities = saw & SAW_MINUS;
+    a.others = saw;
+    tally_words_clear(&c->words, words);
+    if (elements)
+        tally_words_of_superaccumulator(&c->words, &a, words);
+    tally_words_seal(&c->words, words);
+}
+
+/* The sums of an outer group's columns, which the device leaves as for the next piece. */
+static tally_status add(tally_vulkan_words_plan *plan, const tally_args *args, groups g, uint64_t group,
+                        void *on_device, uint32_t *sums, uint64_t bytes) {
+    tally_device *const device = plan->gpu.base.device;
+    tally_gpu_plan *const of = (tally_gpu_plan *)plan->plan;
+    const uint64_t skipped = group * args->shape.extent * g.columns * plan->gpu.base.computation.in_bytes;
+    tally_args one = *args;
+    one.shape = (tally_shape){1, args->shape.extent, g.columns, 0};
+    one.x = (const char *)args->x + skipped;
+    one.y = args->y ? (const char *)args->y + skipped : NULL;
+    one.workspace = NULL;
+    one.workspace_bytes = 0;
+    const tally_gpu_run run = {.args = &one, .pieces = {.total = (uint64_t)(uintptr_t)on_device}};
+    const tally_status status = of->calls->run(of, &run);
+    return status == TALLY_OK ? device->interface->copy(device, sums, on_device, bytes) : status;
+}
+
+static tally_status give(tally_vulkan_words_plan *plan, const tally_args *args, groups g) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    tally_device *const device = plan->gpu.base.device;
+    const uint64_t state = tally_vulkan_exact_state_bytes(c), bytes = g.columns * state;
+    const uint64_t words_bytes = g.columns * c->words.count * sizeof(int64_t);
+    int64_t *const words = malloc(words_bytes + bytes);
+    uint32_t *const sums = (uint32_t *)(words + g.columns * c->words.count);
+    void *on_device = NULL;
+    if (!words)
+        return no_memory(words_bytes + bytes);
+    memset(sums, 0, bytes);
+    tally_status status = device->interface->alloc(device, bytes, &on_device);
+    for (uint64_t group = 0; group < g.outer && status == TALLY_OK; group++) {
+        if (args->shape.extent)
+            status = add(plan, args, g, group, on_device, sums, bytes);
+        for (uint64_t j = 0; j < g.columns && status == TALLY_OK; j++)
+            write_words(c, sums + j * (state / sizeof *sums), args->shape.extent, words + j * c->words.count);
+        if (status == TALLY_OK)
+            status = device->interface->copy(device, (char *)args->out + group * words_bytes, words, words_bytes);
+    }
+    if (on_device)
+        device->interface->free(device, on_device);
+    free(words);
+    return status;
+}
+
+tally_status tally_vulkan_words_run(tally_gpu_plan *gpu, const tally_gpu_run *run) {
+    tally_vulkan_words_plan *plan = (tally_vulkan_words_plan *)gpu;
+    const groups g = groups_of(&gpu->base.computation, &run->args->shape);
+    uint64_t none;
+    if (run->stream)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "words on Vulkan pass through the host; run the plan without a command buffer");
+    const tally_status status = tally_gpu_prepare(gpu, run, g.outer * g.columns * run->args->shape.extent, 0, &none);
+    if (status != TALLY_OK || !g.outer || !g.columns)
+        return status;
+    return gpu->base.computation.takes_words ? combine(plan, run->args, g.outer * g.columns) : give(plan, run->args, g);
+}
