@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-enum { MOST_FILTERS = 12 };
+enum { MOST_FILTERS = 32 };
 
 typedef struct options {
     const char *device;
