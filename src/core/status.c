@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* Long enough for a compiler's first errors. */
-static _Thread_local char last_error[16384] = "no error";
+static _Thread_local char last_error[16384]; /* empty: no error yet. With a text it would be part of the file */
 
 tally_status tally_fail(tally_status status, const char *format, ...) {
     va_list arguments;
@@ -16,7 +16,7 @@ tally_status tally_fail(tally_status status, const char *format, ...) {
 }
 
 const char *tally_last_error(void) {
-    return last_error;
+    return last_error[0] ? last_error : "no error";
 }
 
 const char *tally_status_name(tally_status status) {

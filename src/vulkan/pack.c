@@ -13,7 +13,8 @@ enum {
     MOST_BODIES = 1 << 16,
     MOST_MODULES = 256,
     MOST_IDS = 1 << 20,
-    MOST_NAMES = 1 << 20
+    MOST_NAMES = 1 << 20,
+    MOST_FIRSTS = 1 << 10
 };
 
 typedef struct bytes {
@@ -27,6 +28,7 @@ static uint32_t body_at[MOST_BODIES], code_at[MOST_BODIES], code_end[MOST_BODIES
 static uint32_t names[MOST_NAMES], names_at[MOST_BODIES]; /* of the bodies' listed ids */
 static uint32_t name_of[MOST_IDS], id_of[MOST_NAMES];     /* in a module; plus 1, and 0: none */
 static uint32_t listed[MOST_IDS], listed_count;           /* the function's listed ids */
+static uint32_t firsts[MOST_FIRSTS], first_count;         /* first words of instructions, by their numbers */
 static uint32_t name_count, names_count;                  /* different ones, and in all bodies */
 static bytes bodies, function;
 static size_t body_count, most_ids;
@@ -51,6 +53,18 @@ static void put(bytes *to, uint32_t word) {
         to->data[to->count++] = (unsigned char)((word & 127) | (word > 127 ? 128 : 0));
         word >>= 7;
     } while (word);
+}
+
+/* The first word as its number. The commonest come early, so nearly all take one byte. */
+static void put_first(bytes *to, uint32_t word) {
+    uint32_t number = 0;
+    while (number < first_count && firsts[number] != word)
+        number++;
+    if (number == MOST_FIRSTS)
+        fail("the modules", "have too many kinds of instructions");
+    if (number == first_count)
+        firsts[first_count++] = word;
+    put(to, number);
 }
 
 /* The function's listed ids get their names in this module, or new ones. */
@@ -125,8 +139,7 @@ static size_t pack_function(size_t at, uint32_t *largest) {
     do {
         const uint32_t length = tally_spirv_length(words[at]);
         opcode = tally_spirv_opcode(words[at]);
-        put(&function, opcode);
-        put(&function, length);
+        put_first(&function, words[at]);
         for (uint32_t k = 1; k < length; k++) {
             const uint32_t id = words[at + k];
             if (id >= bound) {
@@ -157,12 +170,11 @@ static size_t pack_head(bytes *to) {
     for (size_t k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
         put(to, words[k]);
     for (; tally_spirv_opcode(words[at]) != SpvOpFunction; at += tally_spirv_length(words[at])) {
-        put(to, tally_spirv_opcode(words[at]));
-        put(to, tally_spirv_length(words[at]));
+        put_first(to, words[at]);
         for (size_t k = 1; k < tally_spirv_length(words[at]); k++)
             put(to, words[at + k]);
     }
-    put(to, SpvOpNop);
+    put_first(to, TALLY_VULKAN_HEAD_ENDS);
     return at;
 }
 
@@ -186,7 +198,7 @@ static bytes pack(const char *path, size_t count) {
         at = pack_function(at, &largest);
         put_function(&made);
     }
-    const tally_vulkan_bodies all = {bodies.data, body_at, most_ids, name_count};
+    const tally_vulkan_bodies all = {bodies.data, body_at, firsts, most_ids, name_count};
     const tally_vulkan_packed_module packed = {.bytes = made.data, .count = count};
     tally_vulkan_unpack(&all, &packed, ids, unpacked);
     if (memcmp(words, unpacked, count * sizeof *words) != 0)
@@ -227,7 +239,10 @@ int main(int argc, char **argv) {
     printf("static const uint32_t body_at[] = {\n");
     for (size_t k = 0; k < body_count; k++)
         printf("%u,\n", body_at[k]);
-    printf("};\n\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {body_bytes, body_at, %zu, %u};\n"
+    printf("};\nstatic const uint32_t firsts[] = {\n");
+    for (size_t k = 0; k < first_count; k++)
+        printf("%u,\n", firsts[k]);
+    printf("};\n\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {body_bytes, body_at, firsts, %zu, %u};\n"
            "const tally_vulkan_packed_module tally_vulkan_modules[] = {\n",
            most_ids, name_count);
     for (int k = 1; k < argc; k++) {

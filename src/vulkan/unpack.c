@@ -14,13 +14,12 @@ static uint32_t next(const unsigned char **at) {
     return word;
 }
 
-static uint32_t *unpack_head(const unsigned char **at, uint32_t *to) {
+static uint32_t *unpack_head(const uint32_t *firsts, const unsigned char **at, uint32_t *to) {
     for (int k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
         *to++ = next(at);
-    for (uint32_t opcode; (opcode = next(at)) != SpvOpNop;) {
-        const uint32_t length = next(at);
-        *to++ = length << 16 | opcode;
-        for (uint32_t k = 1; k < length; k++)
+    for (uint32_t first; (first = firsts[next(at)]) != TALLY_VULKAN_HEAD_ENDS;) {
+        *to++ = first;
+        for (uint32_t k = 1; k < tally_spirv_length(first); k++)
             *to++ = next(at);
     }
     return to;
@@ -58,15 +57,13 @@ static uint32_t next_listed(list *l, uint32_t *id_of) {
 }
 
 /* 'largest' is that of the ids of the functions so far. */
-static uint32_t *unpack_function(const unsigned char *body, const unsigned char **at, uint32_t *largest, uint32_t *ids,
-                                 uint32_t *id_of, uint32_t *to) {
-    uint32_t opcode, seen = 0;
+static uint32_t *unpack_function(const uint32_t *firsts, const unsigned char *body, const unsigned char **at,
+                                 uint32_t *largest, uint32_t *ids, uint32_t *id_of, uint32_t *to) {
+    uint32_t first, seen = 0;
     list l = list_of(&body, at);
     do {
-        opcode = next(&body);
-        const uint32_t length = next(&body);
-        *to++ = length << 16 | opcode;
-        for (uint32_t k = 1; k < length; k++) {
+        first = *to++ = firsts[next(&body)];
+        for (uint32_t k = 1; k < tally_spirv_length(first); k++) {
             const uint32_t code = next(&body);
             if (code == TALLY_VULKAN_LITERAL) {
                 *to++ = next(&body);
@@ -81,7 +78,7 @@ static uint32_t *unpack_function(const unsigned char *body, const unsigned char 
                 *largest = id;
             *to++ = id;
         }
-    } while (opcode != SpvOpFunctionEnd);
+    } while (tally_spirv_opcode(first) != SpvOpFunctionEnd);
     *at = l.news;
     return to;
 }
@@ -91,10 +88,10 @@ void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_p
     const unsigned char *at = packed->bytes;
     const uint32_t *end = words + packed->count;
     uint32_t *const id_of = ids + bodies->most_ids;
-    uint32_t largest = 0, *to = unpack_head(&at, words);
+    uint32_t largest = 0, *to = unpack_head(bodies->firsts, &at, words);
     memset(id_of, 0, bodies->names * sizeof *id_of);
     while (to < end) {
         const unsigned char *body = bodies->bytes + bodies->at[next(&at)];
-        to = unpack_function(body, &at, &largest, ids, id_of, to);
+        to = unpack_function(bodies->firsts, body, &at, &largest, ids, id_of, to);
     }
 }
