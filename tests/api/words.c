@@ -629,7 +629,7 @@ static void words_of_another_kind_are_refused(void **state) {
     assert_non_null(strstr(tally_last_error(), "exact sum of f16"));
     assert_ok(tally_accumulator_words(sum, words, sizeof words));
     for (int i = 0; i < 17; i++)
-        words[i] += other[i];
+        words[i] = (int64_t)((uint64_t)words[i] + (uint64_t)other[i]);
     assert_fails(tally_accumulator_add_words(sum, words, sizeof words), TALLY_BAD_STATE);
     assert_ok(tally_accumulator_words(min, least, sizeof least));
     assert_fails(tally_accumulator_add_words(max, least, sizeof least), TALLY_BAD_STATE);
