@@ -3,39 +3,6 @@
  * usage: user_operator [DEVICE] */
 #include "example.h"
 
-typedef struct run {
-    uint64_t length, leading, trailing, longest;
-} run;
-
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
-static void identity(void *context, void *acc) {
-    (void)context;
-    *(run *)acc = (run){0, 0, 0, 0};
-}
-
-static void lift(void *context, const void *x, uint64_t index, void *acc) {
-    (void)context, (void)index;
-    const uint64_t zero = *(const int32_t *)x == 0;
-    *(run *)acc = (run){1, zero, zero, zero};
-}
-
-static void combine(void *context, const void *left, const void *right, void *acc) {
-    (void)context;
-    const run a = *(const run *)left, b = *(const run *)right; /* copies: acc may be left or right */
-    *(run *)acc = (run){a.length + b.length, a.leading == a.length ? a.length + b.leading : a.leading,
-                        b.trailing == b.length ? b.length + a.trailing : b.trailing,
-                        larger(larger(a.longest, b.longest), a.trailing + b.leading)};
-}
-
-static void lower(void *context, const void *acc, uint64_t count, void *out) {
-    (void)context, (void)count;
-    *(int64_t *)out = (int64_t)((const run *)acc)->longest;
-}
-
-/* The same for GPUs. */
 static const char acc_source[] = "struct acc_t { long long length, leading, trailing, longest; };";
 static const char combine_source[] =
     "acc_t{left.length + right.length,"
@@ -48,11 +15,7 @@ int main(int argc, char **argv) {
     int64_t longest[8];
     const tally_user_op longest_zeros = {.struct_size = sizeof(tally_user_op),
                                          .name = "longest run of zeros",
-                                         .acc_bytes = sizeof(run),
-                                         .identity = identity,
-                                         .lift = lift,
-                                         .combine = combine,
-                                         .lower = lower,
+                                         .acc_bytes = 4 * sizeof(int64_t),
                                          .acc_source = acc_source,
                                          .identity_source = "acc_t{0, 0, 0, 0}",
                                          .lift_source = "acc_t{1, x == 0, x == 0, x == 0}",

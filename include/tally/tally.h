@@ -306,11 +306,13 @@ TALLY_API tally_status tally_copy(tally_device *device, void *to, const void *fr
 
 /* A user's own operator: a monoid over accumulators of acc_bytes bytes, with a way in and a way out. combine must be
  * associative and identity neutral for it. combine need not commute, because tally never reorders elements (a reverse
- * scan combines them in the order in which it meets them); set 'commutes' if it does, since some back ends are faster
- * then. The functions may be called from several threads at once and see accumulators aligned to 16 bytes. 'index'
- * counts elements from the group's first (LABELS: from x's). The texts are the same expressions for back ends that
- * compile at run time, in a subset of C that tally_plan(3) describes. The CPU does not read them, and they may be NULL.
- */
+ * scan combines them in the order in which it meets them); set 'commutes' if it does, since tally is faster then.
+ * 'index' counts elements from the group's first (LABELS: from x's).
+ *
+ * The operator is given as five texts, which every device takes, or as four functions, which the CPU calls for each
+ * element; or as both: then the CPU calls the functions and GPUs compile the texts. The texts are in a subset of C that
+ * tally_plan(3) describes. The functions may be called from several threads at once and see accumulators aligned to 16
+ * bytes. What is not given is NULL. */
 typedef struct tally_user_op {
     size_t struct_size;                                                             /* sizeof(tally_user_op) */
     const char *name;                                                               /* for messages; may be NULL */

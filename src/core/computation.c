@@ -243,8 +243,13 @@ static tally_status decide_user(tally_computation *c) {
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_user_op.struct_size is %zu; set it to sizeof(tally_user_op), %zu", user->struct_size,
                           sizeof *user);
-    if (!user->identity || !user->lift || !user->combine || !user->lower)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "the user operator lacks its identity, lift, combine or lower");
+    const bool has_functions = user->identity || user->lift || user->combine || user->lower;
+    const bool has_texts =
+        user->acc_source && user->identity_source && user->lift_source && user->combine_source && user->lower_source;
+    if (has_functions ? !user->identity || !user->lift || !user->combine || !user->lower : !has_texts)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "the user operator lacks its identity, lift, combine or lower; or, if it has no functions, "
+                          "one of its five source texts");
     if (user->acc_bytes < 1 || user->acc_bytes > 256)
         return tally_fail(TALLY_INVALID_ARGUMENT, "the user operator's accumulator has %zu bytes; it may have 1 to 256",
                           user->acc_bytes);

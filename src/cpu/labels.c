@@ -44,6 +44,7 @@ enum {
     SORTED = 32 * 1024,
     SORTED_GROUPS = 4096,
     SORTED_WIDTH = 1 << TALLY_PARTITION_MOST_SHIFT, /* of buckets of 2^27 groups and more */
+    TEXT_BYTES = 16 * 1024,                         /* of accumulators that are combined with a table at a time */
     RANGE = 16 * 1024                               /* groups of a task that combines tables */
 };
 
@@ -253,11 +254,29 @@ static const char *sort_block(labelled *l, uint64_t first, size_t n, sorted *s) 
     return e.y ? s->y : NULL;
 }
 
+/* A user's texts fold many short groups together. */
+static void fold_sorted_text(labelled *l, const sorted *s, void *table) {
+    const tally_cpu_plan *plan = l->plan;
+    _Alignas(64) char acc[TEXT_BYTES];
+    const size_t most_groups = TEXT_BYTES / plan->acc_bytes;
+    for (size_t g = 0, n; g < l->width; g += n) {
+        n = least(l->width - g, most_groups);
+        plan->kernels->fold_segments(&plan->context, s->x, NULL, s->starts + g, n, acc);
+        plan->kernels->combine(&plan->context, n, acc, accumulator(l, table, 0, g));
+        for (size_t k = g; l->counts_elements && k < g + n; k++)
+            counts_of(l, table)[k] += (uint32_t)(s->starts[k + 1] - s->starts[k]);
+    }
+}
+
 static void fold_sorted(labelled *l, const part *p, sorted *s, void *table) {
     const tally_cpu_plan *plan = l->plan;
     const size_t bytes = plan->base.computation.in_bytes;
     for (uint64_t first = p->begin; first < p->end; first += SORTED) {
         const char *y = sort_block(l, first, (size_t)least(p->end - first, SORTED), s);
+        if (plan->context.text) {
+            fold_sorted_text(l, s, table);
+            continue;
+        }
         for (size_t g = 0; g < l->width; g++) {
             const size_t n = (size_t)(s->starts[g + 1] - s->starts[g]);
             if (n)

@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "cpu/exact.h"
 #include "cpu/lower.h"
+#include "cpu/text/kernels.h"
 #include "exact/round.h"
 
 typedef struct value_and_index {
@@ -150,7 +151,7 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
     if (is_extreme && c->desc.mode == TALLY_EXACT && tally_dtype_is_float(in))
         plan->lower = in == TALLY_F64 ? lower_extremes_double : lower_extremes_float;
     else if (kind == TALLY_CLASS_USER)
-        plan->lower = lower_user;
+        plan->lower = plan->context.text ? tally_cpu_text_lower : lower_user;
     else if (kind == TALLY_CLASS_INDEXED)
         plan->lower = lower_index;
     else if (kind == TALLY_CLASS_VALUES)

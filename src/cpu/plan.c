@@ -18,6 +18,7 @@
 #include "cpu/reduce.h"
 #include "cpu/scan.h"
 #include "cpu/segments.h"
+#include "cpu/text/kernels.h"
 #include "cpu/user.h"
 #include "cpu/words.h"
 
@@ -89,7 +90,11 @@ static tally_status choose_kernels(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     plan->context.in_bytes = c->in_bytes;
     plan->context.out_bytes = c->out_bytes;
-    if (c->monoid == TALLY_MONOID_user) {
+    if (c->monoid == TALLY_MONOID_user && !c->user.lift) {
+        tally_status status = tally_cpu_text_choose(plan);
+        if (status != TALLY_OK)
+            return status;
+    } else if (c->monoid == TALLY_MONOID_user) {
         plan->context.op = c->user;
         plan->acc_bytes = plan->context.acc_stride = (size_t)round_up(c->user.acc_bytes, 16);
         plan->kernels = &tally_cpu_user_kernels;
@@ -115,6 +120,8 @@ tally_status tally_cpu_plan_for_caller(tally_cpu_device *device, const tally_com
 tally_status tally_cpu_supports(const tally_device *device, const tally_computation *computation) {
     tally_cpu_plan plan;
     tally_computation states = *computation;
+    if (!computation->entry) /* a user's texts are not looked into */
+        return TALLY_OK;
     if (computation->takes_words || computation->gives_words)
         tally_computation_of_states(computation, &states);
     return tally_cpu_plan_for_caller((tally_cpu_device *)device, &states, &plan);
@@ -162,6 +169,7 @@ void tally_cpu_plan_destroy(tally_plan *base) {
     free(plan->worker_scratch);
     free(plan->pieces);
     free(plan->states);
+    tally_cpu_text_free((tally_cpu_text *)(uintptr_t)plan->context.text);
     free(plan);
 }
 

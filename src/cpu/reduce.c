@@ -9,6 +9,7 @@
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
 #include "cpu/scratch.h"
+#include "cpu/text/program.h"
 
 enum {
     /* Up to this many values, of any type, are one task; of the widest type they have a task's bytes. */
@@ -238,7 +239,10 @@ static void fold_column_tile(const reduction *r, uint64_t group, uint64_t first,
  * are combined at the end. This changes the order of the combination and hides an element's row, so it is only for
  * monoids that need neither. Returns the number of rows; 1 if it does not pay. */
 static uint64_t rows_taken_as_one(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
-    if (plan->base.computation.exact || tally_looks_at_index(&plan->base.computation))
+    const tally_cpu_text *const text = plan->context.text;
+    const bool any_order =
+        text ? text->commutes && !text->take.uses_index : !tally_looks_at_index(&plan->base.computation);
+    if (plan->base.computation.exact || !any_order)
         return 1;
     return inner < WIDE_ENOUGH / 2 ? most(least(WIDE_ENOUGH / inner, rows / LEAST_WIDE_ROWS), 1) : 1;
 }
@@ -247,7 +251,8 @@ static uint64_t rows_taken_as_one(const tally_cpu_plan *plan, uint64_t rows, uin
  * be folded one by one (argmin of f32 100 x 200 x 5: 1.5 ns a value). */
 static bool turns_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t inner) {
     const tally_computation *c = &plan->base.computation;
-    return plan->kernels->acc_type == TALLY_DEFAULT && !c->exact && c->monoid != TALLY_MONOID_user &&
+    const bool calls_user = c->monoid == TALLY_MONOID_user && !plan->context.text;
+    return plan->kernels->acc_type == TALLY_DEFAULT && !c->exact && !calls_user &&
            inner * c->in_bytes <= TALLY_CPU_PACKED_ROW_BYTES && rows >= LEAST_TURNED;
 }
 

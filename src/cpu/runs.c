@@ -10,6 +10,8 @@
 #include "cpu/lower.h"
 #include "cpu/offsets.h"
 #include "cpu/scan_run.h"
+#include "cpu/text/program.h"
+#include "cpu/text/scan.h"
 #include "cpu/scratch.h"
 
 static uint64_t boundary(const tally_stretch *s, uint64_t k) {
@@ -148,6 +150,33 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
             number = number_elements(block->heads, count, c->reverse, exclusive, number, block->counts);
         tally_cpu_lower_prefixes(plan, to, tally_at(block->second, 1, second_bytes), count,
                                  (tally_counts){block->counts, 0, 0}, output(r, first));
+    }
+}
+
+/* A user's texts, the same. From the back the place in a group is not known before its beginning. */
+static bool scans_text_groups(const tally_cpu_plan *plan, const tally_stretch *s) {
+    const bool from_the_back =
+        plan->base.computation.reverse && plan->context.text && plan->context.text->take.uses_index;
+    return plan->context.text && !from_the_back && are_short(s);
+}
+
+static void scan_text_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
+    const tally_cpu_plan *plan = r->plan;
+    const tally_computation *c = &plan->base.computation;
+    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
+    tally_text_groups *groups = tally_cpu_worker(plan, worker);
+    boundaries b = {.stretch = s, .reverse = c->reverse, .end = s->boundaries};
+    const uint64_t n = s->end - s->begin;
+    uint64_t number = c->reverse ? s->group_end - s->end : s->begin - s->group_start;
+    for (uint64_t done = 0, count; done < n; done += count) {
+        count = least(n - done, TALLY_TEXT_GROUPED);
+        const uint64_t first = s->begin + (c->reverse ? n - done - count : done), before = number;
+        mark_heads(&b, first, count, groups->heads);
+        if (plan->context.text->take.uses_index)
+            number = number_elements(groups->heads, count, false, true, before, groups->indices);
+        if (plan->context.text->lower.uses_count)
+            number = number_elements(groups->heads, count, c->reverse, exclusive, before, groups->counts);
+        tally_cpu_text_scan_groups(plan, input(r, r->x, first), count, groups, acc, output(r, first));
     }
 }
 
@@ -373,6 +402,10 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
     if (has_short_groups(r->plan, s)) {
         scan_short_groups(r, s, worker, carry);
+        return;
+    }
+    if (scans_text_groups(r->plan, s)) {
+        scan_text_groups(r, s, worker, carry);
         return;
     }
     if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {

@@ -16,6 +16,7 @@
 #include "cpu/scan.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
+#include "cpu/text/scan.h"
 
 enum {
     TILE_ROW_BYTES = 4096, /* of a row in a tile of columns, at most; and at least so many columns: */
@@ -98,7 +99,8 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
     uint64_t end = least((task + 1) * s->tile, s->outer);
-    if (s->extent == 1 && !s->initial && s->plan->base.computation.monoid != TALLY_MONOID_user) {
+    const bool calls_user = s->plan->base.computation.monoid == TALLY_MONOID_user && !s->plan->context.text;
+    if (s->extent == 1 && !s->initial && !calls_user) {
         scan_elements_alone(s, task * s->tile, end, worker);
         return;
     }
@@ -190,7 +192,8 @@ static size_t turned_bytes(const tally_cpu_plan *plan) {
 
 static bool turns_columns(const scan *s) {
     const tally_computation *c = &s->plan->base.computation;
-    return !s->plan->lifted.scan && !c->exact && c->monoid != TALLY_MONOID_user && s->inner < FEW_COLUMNS;
+    const bool calls_user = c->monoid == TALLY_MONOID_user && !s->plan->context.text;
+    return !s->plan->lifted.scan && !c->exact && !calls_user && s->inner < FEW_COLUMNS;
 }
 
 /* Bytes of worker scratch before a task's accumulators. */
@@ -245,6 +248,11 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     if (tally_cpu_lifts_columns(plan, s->extent, s->inner)) {
         tally_cpu_lifted_columns(plan, input(s, s->x, element), input(s, s->y, element), rows, width, s->inner,
                                  s->index + first, s->index + s->extent, worker, acc, output(s, element));
+        return;
+    }
+    if (plan->context.text) {
+        tally_cpu_text_scan_columns(plan, input(s, s->x, element), rows, width, s->inner, s->index + first,
+                                    s->index + s->extent, acc, output(s, element));
         return;
     }
     void *lowered = acc;

@@ -5,9 +5,14 @@
 #include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/scratch.h"
+#include "cpu/text/kernels.h"
+#include "cpu/text/scan.h"
 
 size_t tally_cpu_run_bytes(const tally_cpu_plan *plan) {
-    return most(TALLY_CPU_BATCH * plan->acc_bytes, plan->lifted.scan ? sizeof(tally_cpu_lifted_block) : 0);
+    const size_t of_blocks = plan->lifted.scan    ? sizeof(tally_cpu_lifted_block)
+                             : plan->context.text ? sizeof(tally_text_groups)
+                                                  : 0;
+    return most(TALLY_CPU_BATCH * plan->acc_bytes, of_blocks);
 }
 
 void tally_cpu_start(const tally_cpu_plan *plan, const void *initial, void *acc) {
@@ -56,6 +61,10 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
         tally_cpu_lifted_scan(plan, x, y, n, index, length, worker, acc, out);
         return;
     }
+    if (plan->context.text) {
+        tally_cpu_text_scan(plan, x, n, index, length, acc, out);
+        return;
+    }
     for (uint64_t done = 0; done < n;) {
         uint64_t batch = least(n - done, TALLY_CPU_BATCH);
         uint64_t first = c->reverse ? n - done - batch : done;
@@ -70,6 +79,10 @@ void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y
     const tally_computation *c = &plan->base.computation;
     if (!c->reverse || c->monoid != TALLY_MONOID_user) {
         plan->kernels->fold(&plan->context, x, y, n, index, acc);
+        return;
+    }
+    if (plan->context.text) {
+        tally_cpu_text_fold_reverse(plan, x, n, index, acc);
         return;
     }
     for (uint64_t done = 0; done < n;) { /* a user's monoid need not commute */

@@ -1,7 +1,4 @@
-/* A user's operator as GLSL. Its five texts are in the subset of C that CUDA compiles and that docs/man/tally_plan.3
- * describes: structs of numbers and arrays, expressions, functions beside acc_t with the usual statements. They mean
- * what C means: arithmetic happens in int and wider types, conversions are implicit, conditions are numbers. GLSL would
- * read them differently. So every expression is read with its type and written with its conversions. */
+/* A user's operator as GLSL, written from its tree (user/tree.h). */
 #ifndef TALLY_VULKAN_TRANSLATE_H
 #define TALLY_VULKAN_TRANSLATE_H
 
@@ -15,8 +12,7 @@ typedef struct tally_vulkan_operator {
     bool has_double;
 } tally_vulkan_operator;
 
-/* TALLY_INVALID_ARGUMENT for what C does not allow, TALLY_UNSUPPORTED for what the subset does not have, each with the
- * text's name, its line and column. */
+/* Fails as tally_user_read. */
 tally_status tally_vulkan_translate(const tally_computation *computation, tally_vulkan_operator *made);
 
 #endif

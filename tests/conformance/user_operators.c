@@ -395,7 +395,8 @@ static bool check_user_case(user_case *u, tally_plan *plan, tally_dtype in, tall
 }
 
 /* Whether the back end takes it. */
-static bool check_operator(checker *c, const options *o, int number, tally_dtype in, int form, int grouping) {
+static bool check_operator(checker *c, const options *o, int number, tally_dtype in, int form, int grouping,
+                           bool has_functions) {
     user_context ctx = {size_of(in), 0};
     tally_user_op op = {.struct_size = sizeof op,
                         .name = operators[number].name,
@@ -421,10 +422,17 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
     desc.out = operators[number].out;
     desc.user = &op;
     char name[COMBINATION_NAME_BYTES];
-    snprintf(name, sizeof name, "user_%s/%s/%s/%s", op.name, tally_grouping_name(desc.grouping), form_name(form),
-             tally_dtype_name(in));
+    snprintf(name, sizeof name, "%s_%s/%s/%s/%s", has_functions ? "user" : "text", op.name,
+             tally_grouping_name(desc.grouping), form_name(form), tally_dtype_name(in));
     if (!is_chosen(o, name))
         return true;
+    tally_user_op original = op;
+    if (!has_functions) {
+        op.identity = NULL;
+        op.lift = NULL;
+        op.combine = NULL;
+        op.lower = NULL;
+    }
     tally_plan *plan;
     tally_status status = tally_plan_create(c->device, &desc, &plan);
     if (status != TALLY_OK) {
@@ -432,7 +440,6 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
             checker_fail(c, "%s: %s", name, tally_last_error());
         return false;
     }
-    tally_user_op original = op;
     desc.user = NULL;
     memset(&op, 0, sizeof op); /* the plan has its own copy */
     amount how_many = o->quick || operators[number].acc_bytes > 64 ? AMOUNT_QUICK : AMOUNT_MAIN;
@@ -464,10 +471,12 @@ static bool check_operator(checker *c, const options *o, int number, tally_dtype
 uint64_t user_operators(checker *c, const options *o) {
     static const tally_dtype types[OPERATORS] = {TALLY_U64, TALLY_I32, TALLY_U8,  TALLY_I16,
                                                  TALLY_U16, TALLY_F32, TALLY_U32, TALLY_U8};
+    const bool is_cpu = strncmp(o->device, "cpu", 3) == 0; /* a GPU has the texts only */
     uint64_t refused = 0;
     for (int number = 0; number < OPERATORS; number++)
         for (int form = 0; form < FORM_COUNT; form++)
             for (int grouping = 0; grouping < (form ? TALLY_LABELS : TALLY_GROUPING_COUNT); grouping++)
-                refused += !check_operator(c, o, number, types[number], form, grouping);
+                for (int way = 0; way < (is_cpu ? 2 : 1); way++)
+                    refused += !check_operator(c, o, number, types[number], form, grouping, way == 0);
     return refused;
 }

@@ -1,12 +1,16 @@
-/* fuzz_operator.c: fuzz target of what reads users' operators for Vulkan. The input is the five texts, with a line feed
- * and "--" before each but the first. What is refused says why; what is not has an accumulator that registers hold.
+/* fuzz_operator.c: fuzz target of what reads users' operators. The input is the five texts, with a line feed and "--"
+ * before each but the first. What is refused says why; what is not becomes a program of the CPU, and GLSL.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/level.h"
+#include "cpu/text/program.h"
+#ifdef TALLY_HAS_VULKAN
 #include "vulkan/translate.h"
+#endif
 
 static void require(int condition) {
     if (!condition)
@@ -24,6 +28,31 @@ static void split(char *all, char *texts[5]) {
     }
 }
 
+static void read_for_the_cpu(const tally_computation *c) {
+    const tally_cpu_level *level;
+    const tally_exact_kernels *exact;
+    tally_cpu_text *text = NULL;
+    require(tally_cpu_level_choose(NULL, &level, &exact) == TALLY_OK);
+    const tally_status status = tally_cpu_text_compile(c, level->instructions, &text);
+    require(status == TALLY_OK || strstr(tally_last_error(), " on the CPU: ") != NULL);
+    require((status == TALLY_OK) == (text != NULL));
+    require(status != TALLY_OK || (text->width >= 16 && text->acc_bytes <= 1024));
+    tally_cpu_text_free(text);
+}
+
+static void read_for_vulkan(const tally_computation *c) {
+#ifdef TALLY_HAS_VULKAN
+    tally_vulkan_operator made;
+    const tally_status status = tally_vulkan_translate(c, &made);
+    require(status == TALLY_OK || strstr(tally_last_error(), " on Vulkan: ") != NULL);
+    require((status == TALLY_OK) == (made.text.bytes != NULL));
+    require(status != TALLY_OK || (made.slot.bytes >= 4 && made.slot.bytes <= 64));
+    free(made.text.bytes);
+#else
+    (void)c;
+#endif
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -39,12 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                              .lift_source = texts[2],
                              .combine_source = texts[3],
                              .lower_source = texts[4]};
-    tally_vulkan_operator made;
-    const tally_status status = tally_vulkan_translate(&c, &made);
-    require(status == TALLY_OK || strstr(tally_last_error(), " on Vulkan: ") != NULL);
-    require((status == TALLY_OK) == (made.text.bytes != NULL));
-    require(status != TALLY_OK || (made.slot.bytes >= 4 && made.slot.bytes <= 64));
-    free(made.text.bytes);
+    read_for_the_cpu(&c);
+    read_for_vulkan(&c);
     free(all);
     return 0;
 }

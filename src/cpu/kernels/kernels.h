@@ -12,6 +12,8 @@
 
 struct tally_exact_type_kernels;
 struct tally_cpu_kernels;
+struct tally_cpu_instructions;
+struct tally_cpu_text;
 
 /* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
 typedef void tally_cpu_convert(const void *from, size_t n, void *to);
@@ -30,6 +32,7 @@ typedef struct tally_cpu_context {
     size_t converted_bytes;
     const struct tally_cpu_plan *states; /* words: the plan of the accumulators that they stand for, and their form */
     const struct tally_words_form *words;
+    const struct tally_cpu_text *text; /* a user's operator whose texts are run */
 } tally_cpu_context;
 
 /* y is the second input of dot. 'index' is the first element's place in its group. */
@@ -163,7 +166,8 @@ typedef struct tally_cpu_level {
     const tally_cpu_pairs *pairs; /* by type, of 32 and 64 bits */
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
     bool (*decreases)(const uint64_t *offsets, size_t n);
-    tally_cpu_read_labels *const *read_labels; /* by the labels' type */
+    tally_cpu_read_labels *const *read_labels;         /* by the labels' type */
+    const struct tally_cpu_instructions *instructions; /* of users' texts */
 } tally_cpu_level;
 
 extern const tally_cpu_level tally_cpu_level_baseline;

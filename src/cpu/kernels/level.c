@@ -15,6 +15,8 @@ bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size
 
 extern tally_cpu_read_labels *const PASTE4(tally_cpu_labels, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
+extern const struct tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, );
+
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
 const tally_cpu_level PASTE4(tally_cpu_level, _,
@@ -28,4 +30,5 @@ const tally_cpu_level PASTE4(tally_cpu_level, _,
                                                .heads = PASTE4(tally_cpu_heads, _, TALLY_LEVEL, ),
                                                .decreases = PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, ),
                                                .read_labels = PASTE4(tally_cpu_labels, _, TALLY_LEVEL, ),
-                                               .pairs = PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )};
+                                               .pairs = PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, ),
+                                               .instructions = &PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, )};

@@ -1,6 +1,6 @@
-/* A user's operator on Vulkan means what its text means in C: the C compiler compiles the texts below, too, and the GPU
- * must give the same bits as the CPU. Errors in a text are reported with their position. */
-#include "../api/support.h"
+/* A user's operator means what its texts mean in C, on every device: the C compiler compiles the texts below, too, and
+ * the device must give the same bits as those functions do. Errors in a text are reported with their position. */
+#include "support.h"
 
 enum { SKIPPED = 77, N = 3000 };
 
@@ -119,10 +119,6 @@ static tally_user_op operator_of_texts(void) {
     return (tally_user_op){.struct_size = sizeof(tally_user_op),
                            .name = "everything",
                            .acc_bytes = sizeof(acc_t),
-                           .identity = identity,
-                           .lift = lift,
-                           .combine = combine,
-                           .lower = lower,
                            .commutes = 1,
                            .acc_source = IN_BOTH(ACCUMULATOR),
                            .identity_source = "acc_t{{0, 0, 0}, 0, {}, 0, 1e9f, false}",
@@ -131,18 +127,30 @@ static tally_user_op operator_of_texts(void) {
                            .lower_source = "mixed(acc) + count"};
 }
 
-static tally_device *cpu, *gpu;
+static tally_user_op operator_of_functions(void) {
+    return (tally_user_op){.struct_size = sizeof(tally_user_op),
+                           .name = "everything",
+                           .acc_bytes = sizeof(acc_t),
+                           .identity = identity,
+                           .lift = lift,
+                           .combine = combine,
+                           .lower = lower,
+                           .commutes = 1};
+}
 
-static tally_status run_on(tally_device *device, const tally_desc *desc, const int32_t *x, uint64_t *out) {
+static tally_device *cpu, *device;
+static bool device_is_cpu;
+
+static tally_status run_on(tally_device *where, const tally_desc *desc, const int32_t *x, uint64_t *out) {
     const size_t results = desc->form == TALLY_REDUCE ? 1 : N;
     tally_plan *plan = NULL;
     void *memory = NULL;
     tally_args args = TALLY_ARGS_INIT;
-    tally_status status = tally_alloc(device, N * 12 + 8, &memory);
+    tally_status status = tally_alloc(where, N * 12 + 8, &memory);
     if (status == TALLY_OK)
-        status = tally_copy(device, (char *)memory + N * 8, x, N * sizeof *x);
+        status = tally_copy(where, (char *)memory + N * 8, x, N * sizeof *x);
     if (status == TALLY_OK)
-        status = tally_plan_create(device, desc, &plan);
+        status = tally_plan_create(where, desc, &plan);
     args.shape.extent = N;
     args.x = (char *)memory + N * 8;
     args.out = memory;
@@ -150,9 +158,9 @@ static tally_status run_on(tally_device *device, const tally_desc *desc, const i
     if (status == TALLY_OK)
         status = tally_run(plan, &args, TALLY_SYNCHRONOUS);
     if (status == TALLY_OK)
-        status = tally_copy(device, out, memory, results * sizeof *out);
+        status = tally_copy(where, out, memory, results * sizeof *out);
     tally_plan_destroy(plan);
-    tally_free(device, memory);
+    tally_free(where, memory);
     return status;
 }
 
@@ -169,7 +177,7 @@ static tally_desc desc_of(const tally_user_op *op, tally_form form) {
 static void texts_mean_what_they_mean_in_c(void **state) {
     static int32_t x[N];
     static uint64_t expected[N], found[N];
-    const tally_user_op op = operator_of_texts();
+    const tally_user_op op = operator_of_texts(), functions = operator_of_functions();
     uint64_t random = 7;
     (void)state;
     for (int i = 0; i < N; i++) {
@@ -179,12 +187,12 @@ static void texts_mean_what_they_mean_in_c(void **state) {
             x[i] = -x[i];
     }
     for (int form = TALLY_REDUCE; form <= TALLY_EXCLUSIVE_SCAN; form++) {
-        const tally_desc desc = desc_of(&op, (tally_form)form);
-        assert_ok(run_on(cpu, &desc, x, expected));
-        assert_ok(run_on(gpu, &desc, x, found));
+        const tally_desc desc = desc_of(&op, (tally_form)form), in_c = desc_of(&functions, (tally_form)form);
+        assert_ok(run_on(cpu, &in_c, x, expected));
+        assert_ok(run_on(device, &desc, x, found));
         for (int i = 0; i < (form == TALLY_REDUCE ? 1 : N); i++)
             if (found[i] != expected[i])
-                fail_msg("form %d, result %d: %llx, on the CPU %llx", form, i, (unsigned long long)found[i],
+                fail_msg("form %d, result %d: %llx, in C %llx", form, i, (unsigned long long)found[i],
                          (unsigned long long)expected[i]);
     }
 }
@@ -227,19 +235,19 @@ static void floats_are_c_s(void **state) {
         double found = 0;
         desc.in = TALLY_F32;
         desc.out = TALLY_F64;
-        assert_ok(tally_alloc(gpu, 16, &memory));
-        assert_ok(tally_copy(gpu, memory, &x, sizeof x));
-        assert_ok(tally_plan_create(gpu, &desc, &plan));
+        assert_ok(tally_alloc(device, 16, &memory));
+        assert_ok(tally_copy(device, memory, &x, sizeof x));
+        assert_ok(tally_plan_create(device, &desc, &plan));
         args.shape.extent = 1;
         args.x = memory;
         args.out = (char *)memory + 8;
         args.out_bytes = 8;
         assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
-        assert_ok(tally_copy(gpu, &found, args.out, sizeof found));
+        assert_ok(tally_copy(device, &found, args.out, sizeof found));
         if (found != cases[k].expected)
             fail_msg("%s: %.17g, not %.17g", cases[k].lower, found, cases[k].expected);
         tally_plan_destroy(plan);
-        tally_free(gpu, memory);
+        tally_free(device, memory);
     }
 }
 
@@ -275,6 +283,11 @@ static void a_mistake_is_told_with_its_place(void **state) {
         {"struct acc_t { int a[30]; };", NULL, TALLY_UNSUPPORTED, "120 bytes"},
         {"struct acc_t { wchar_t a; };", NULL, TALLY_INVALID_ARGUMENT, "no type"},
         {"", NULL, TALLY_INVALID_ARGUMENT, "no struct acc_t"},
+        {NULL, "acc_t{int{{{{left.a}}}}", TALLY_INVALID_ARGUMENT, "is missing"},
+        {NULL, "[&] { break; return left; }()", TALLY_INVALID_ARGUMENT, "no loop is left"},
+        {NULL, "acc_t{left.a << 1.5f}", TALLY_INVALID_ARGUMENT, "applied to a float"},
+        {"void f() {} struct acc_t { int a; };", "[&] { 1 ? f() : f(); return left; }()", TALLY_INVALID_ARGUMENT,
+         "void, where a value"},
     };
     (void)state;
     for (size_t k = 0; k < sizeof mistakes / sizeof *mistakes; k++) {
@@ -287,15 +300,19 @@ static void a_mistake_is_told_with_its_place(void **state) {
         op.lower_source = "0";
         const tally_desc desc = desc_of(&op, TALLY_REDUCE);
         tally_plan *plan = NULL;
-        const tally_status status = tally_plan_create(gpu, &desc, &plan);
+        const bool of_gpus = strstr(mistakes[k].said, "of a double") || strstr(mistakes[k].said, "120 bytes");
+        if (of_gpus && device_is_cpu)
+            continue;
+        const tally_status status = tally_plan_create(device, &desc, &plan);
         if (status != mistakes[k].expected || !strstr(tally_last_error(), mistakes[k].said) ||
-            !strstr(tally_last_error(), "user operator 'everything' on Vulkan"))
+            !strstr(tally_last_error(),
+                    device_is_cpu ? "user operator 'everything' on the CPU" : "user operator 'everything' on Vulkan"))
             fail_msg("%s%s: %s: %s", op.acc_source, op.combine_source, tally_status_name(status), tally_last_error());
     }
 }
 
 static void text_that_never_ends_is_refused(void **state) {
-    static char deep[4000], names[400];
+    static char deep[4000], names[400], many[40000];
     (void)state;
     memset(deep, '(', sizeof deep - 1);
     memset(names, 'n', sizeof names - 1);
@@ -303,34 +320,128 @@ static void text_that_never_ends_is_refused(void **state) {
     tally_plan *plan = NULL;
     const tally_desc desc = desc_of(&op, TALLY_REDUCE);
     op.lower_source = deep;
-    assert_int_equal(tally_plan_create(gpu, &desc, &plan), TALLY_UNSUPPORTED);
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
     memset(deep, '!', sizeof deep - 1);
-    assert_int_equal(tally_plan_create(gpu, &desc, &plan), TALLY_UNSUPPORTED);
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
+    memset(deep, '{', sizeof deep - 1);
+    memcpy(deep, "int", 3);
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
+    strcpy(deep, "[&] { ");
+    for (int k = 0; k < 500; k++)
+        strcat(deep, "for(;;)"); /* statements without braces */
+    op.lower_source = deep;
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
+    strcpy(many, "1");
+    while (strlen(many) < sizeof many - 3)
+        strcat(many, "+1");
+    op.lower_source = many;
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
     op.lower_source = names;
-    assert_int_equal(tally_plan_create(gpu, &desc, &plan), TALLY_UNSUPPORTED);
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
+}
+
+/* 2^31 instructions if it were done. */
+static void inlined_functions_are_limited(void **state) {
+    static char functions[4000] = "struct acc_t { int a; }; int f0(int x) { return x * 3 + 1; }";
+    (void)state;
+    for (int k = 1; k < 25; k++) {
+        char next[100];
+        snprintf(next, sizeof next, " int f%d(int x) { return f%d(x) ^ f%d(x + %d); }", k, k - 1, k - 1, k);
+        strcat(functions, next);
+    }
+    tally_user_op op = operator_of_texts();
+    tally_plan *plan = NULL;
+    const tally_desc desc = desc_of(&op, TALLY_REDUCE);
+    op.acc_source = functions;
+    op.identity_source = "acc_t{0}";
+    op.lift_source = "acc_t{f24(x)}";
+    op.combine_source = "left";
+    op.lower_source = "acc.a";
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
+    assert_non_null(strstr(tally_last_error(), "steps"));
+}
+
+/* Division by zero, shifts by any number and indices out of bounds have some value. */
+static void nothing_traps(void **state) {
+    static const char *const lowers[] = {"acc.a / 0",
+                                         "acc.a % (acc.a - acc.a)",
+                                         "(-2147483647 - 1 + acc.a * 0) / -1",
+                                         "(acc.a + 9000000000ll) / (acc.a - acc.a)",
+                                         "acc.a << 77",
+                                         "acc.a >> -1",
+                                         "7u % (unsigned)(acc.a * 0)",
+                                         "[&] { int v[3] = {1, 2, 3}; return v[acc.a * 1000]; }()",
+                                         "[&] { int v[3] = {1, 2, 3}; v[-acc.a] = 4; v[7] = 8; return v[0]; }()"};
+    static int32_t x[N];
+    static uint64_t out[N];
+    (void)state;
+    for (size_t k = 0; k < sizeof lowers / sizeof *lowers; k++) {
+        tally_user_op op = operator_of_texts();
+        op.acc_source = "struct acc_t { int a; };";
+        op.identity_source = "acc_t{0}";
+        op.lift_source = "acc_t{x + 3}";
+        op.combine_source = "acc_t{left.a + right.a}";
+        op.lower_source = lowers[k];
+        const tally_desc desc = desc_of(&op, TALLY_INCLUSIVE_SCAN);
+        assert_ok(run_on(device, &desc, x, out));
+    }
+}
+
+/* The CPU runs the functions if there are any. */
+static void functions_come_first(void **state) {
+    static int32_t x[N];
+    static uint64_t in_c[N], found[N];
+    (void)state;
+    tally_user_op op = operator_of_functions();
+    op.acc_source = op.identity_source = op.lift_source = op.combine_source = op.lower_source = "not a text";
+    const tally_user_op functions = operator_of_functions();
+    const tally_desc desc = desc_of(&op, TALLY_REDUCE), expected = desc_of(&functions, TALLY_REDUCE);
+    assert_ok(run_on(device, &desc, x, found));
+    assert_ok(run_on(device, &expected, x, in_c));
+    assert_int_equal(found[0], in_c[0]);
+}
+
+static void neither_functions_nor_texts_are_refused(void **state) {
+    (void)state;
+    tally_plan *plan = NULL;
+    tally_user_op op = operator_of_texts();
+    op.lower_source = NULL;
+    const tally_desc desc = desc_of(&op, TALLY_REDUCE);
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_INVALID_ARGUMENT);
+    op = operator_of_functions();
+    op.lift = NULL;
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_INVALID_ARGUMENT);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_mean_what_they_mean_in_c),
-        cmocka_unit_test(floats_are_c_s),
-        cmocka_unit_test(a_mistake_is_told_with_its_place),
-        cmocka_unit_test(text_that_never_ends_is_refused),
+    static const struct CMUnitTest of_the_cpu[] = {
+        cmocka_unit_test(inlined_functions_are_limited),
+        cmocka_unit_test(nothing_traps),
+        cmocka_unit_test(functions_come_first),
     };
-    if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_mean_what_they_mean_in_c),          cmocka_unit_test(floats_are_c_s),
+        cmocka_unit_test(a_mistake_is_told_with_its_place),        cmocka_unit_test(text_that_never_ends_is_refused),
+        cmocka_unit_test(neither_functions_nor_texts_are_refused),
+    };
+    const char *const name = getenv("TALLY_TEST_DEVICE");
+    device_is_cpu = !name || strncmp(name, "cpu", 3) == 0;
+    if (tally_open(name ? name : "cpu", &device) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
         printf("%s\n", tally_last_error());
         return 1;
     }
     const tally_user_op op = operator_of_texts();
     const tally_desc desc = desc_of(&op, TALLY_REDUCE);
     tally_plan *plan = NULL;
-    if (tally_plan_create(gpu, &desc, &plan) == TALLY_UNSUPPORTED && strstr(tally_last_error(), "libshaderc")) {
+    if (tally_plan_create(device, &desc, &plan) == TALLY_UNSUPPORTED && strstr(tally_last_error(), "libshaderc")) {
         printf("skipped: %s\n", tally_last_error());
         return SKIPPED;
     }
     tally_plan_destroy(plan);
-    const int failed = cmocka_run_group_tests_name("users' operators on Vulkan", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("users' texts", tests, NULL, NULL);
+    if (device_is_cpu)
+        failed += cmocka_run_group_tests_name("users' texts on the CPU", of_the_cpu, NULL, NULL);
     tally_close(cpu);
-    tally_close(gpu);
+    tally_close(device);
     return failed;
 }

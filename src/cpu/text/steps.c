@@ -1,0 +1,213 @@
+/* Steps of programs, and the constants among them. */
+#include <string.h>
+
+#include "cpu/text/compiler.h"
+
+_Noreturn void tally_text_refuse(compiler *c, const char *reason) {
+    c->reason = reason;
+    longjmp(c->refused, 1);
+}
+
+void *tally_text_allocate(compiler *c, size_t bytes) {
+    bytes = (bytes + 15) / 16 * 16;
+    if (bytes > ROOM - c->used)
+        tally_text_refuse(c, "the texts are too long");
+    void *const made = c->room + c->used;
+    c->used += bytes;
+    return made;
+}
+
+operand *tally_text_array_of(compiler *c, unsigned count) {
+    return tally_text_allocate(c, (count ? count : 1) * sizeof(operand));
+}
+
+/* ---- types ---- */
+
+unsigned tally_text_size_of(type t) {
+    unsigned count = 0;
+    if (!t.length && t.kind != KIND_STRUCT)
+        return 1;
+    if (t.length)
+        return t.length * tally_text_size_of((type){t.kind, t.structure, 0});
+    for (int k = 0; k < t.structure->count; k++)
+        count += tally_text_size_of(t.structure->members[k].type);
+    return count;
+}
+
+/* ---- steps ---- */
+
+operand tally_text_constant(compiler *c, uint64_t bits, unsigned bytes) {
+    uint32_t k = 0;
+    bits = bytes == 4 ? (uint32_t)bits : bits;
+    while (k < c->constant_count && !(c->constants[k] == bits && c->constant_bytes[k] == bytes))
+        k++;
+    if (k == MOST_CONSTANTS) {
+        tally_text_refuse(c, "the texts have too many constants");
+    }
+    if (k == c->constant_count) {
+        c->constants[k] = bits;
+        c->constant_bytes[k] = (uint8_t)bytes;
+        c->constant_count++;
+    }
+    return (operand){TALLY_TEXT_CONSTANTS, (uint8_t)bytes, KIND_VOID, k};
+}
+
+static const struct {
+    uint8_t operands, bytes[2]; /* of the result and of the last operand */
+} shapes[TALLY_INSTRUCTIONS] = {
+#define BYTES_i32                                4
+#define BYTES_u32                                4
+#define BYTES_f32                                4
+#define BYTES_i64                                8
+#define BYTES_u64                                8
+#define BYTES_f64                                8
+#define VECTOR(name, operands, tag, expression)  {operands, {BYTES_##tag, BYTES_##tag}},
+#define SCALAR(name, operands, tag, expression)  {operands, {BYTES_##tag, BYTES_##tag}},
+#define COMPARE(name, operands, tag, expression) {operands, {4, BYTES_##tag}},
+#define SELECT(name, tag)                        {3, {BYTES_##tag, BYTES_##tag}},
+#define CONVERT(to, from)                        {1, {BYTES_##to, BYTES_##from}},
+#include "cpu/kernels/instructions.def"
+};
+
+void tally_text_fill(void *lanes, uint64_t bits, unsigned bytes, size_t n) {
+    const uint32_t word = (uint32_t)bits;
+    for (size_t i = 0; i < n; i++)
+        if (bytes == 4)
+            memcpy((uint32_t *)lanes + i, &word, sizeof word);
+        else
+            memcpy((uint64_t *)lanes + i, &bits, sizeof bits);
+}
+
+static operand fold(compiler *c, int name, operand a, operand b, operand d) {
+    uint64_t lanes[4][TALLY_INSTRUCTION_LANES] = {{0}};
+    const operand operands[] = {a, b, d};
+    for (int k = 0; k < shapes[name].operands; k++)
+        tally_text_fill(lanes[k + 1], bits_of(c, operands[k]), operands[k].bytes, TALLY_INSTRUCTION_LANES);
+    c->instructions->all[name](lanes[0], lanes[1], lanes[2], lanes[3], TALLY_INSTRUCTION_LANES);
+    uint32_t word;
+    memcpy(&word, lanes[0], sizeof word);
+    return tally_text_constant(c, shapes[name].bytes[0] == 4 ? word : lanes[0][0], shapes[name].bytes[0]);
+}
+
+void tally_text_append(compiler *c, step s) {
+    if (c->count == MOST_STEPS)
+        tally_text_refuse(c, "the texts need too many steps");
+    c->steps[c->count++] = s;
+}
+
+static operand fresh(compiler *c, unsigned bytes) {
+    return (operand){TALLY_TEXT_REGISTERS, (uint8_t)bytes, KIND_VOID, c->registers++};
+}
+
+operand tally_text_emit(compiler *c, int name, operand a, operand b, operand d) {
+    const int operands = shapes[name].operands;
+    b = operands > 1 ? b : a;
+    d = operands > 2 ? d : a;
+    if (is_constant(a) && is_constant(b) && is_constant(d))
+        return fold(c, name, a, b, d);
+    const bool copies = name == TALLY_DO_copy_32 || name == TALLY_DO_copy_64;
+    for (size_t k = c->count; !copies && k > c->searched && k + 200 > c->count; k--) {
+        const step *const s = &c->steps[k - 1];
+        if (s->name == name && same(s->a, a) && same(s->b, b) && same(s->c, d))
+            return s->to;
+    }
+    const operand to = fresh(c, shapes[name].bytes[0]);
+    tally_text_append(c, (step){name, to, a, b, d, 0});
+    return to;
+}
+operand tally_text_mask_and(compiler *c, operand a, operand b) {
+    if (is_all(c, a) || is_none(c, b) || same(a, b))
+        return b;
+    return is_all(c, b) || is_none(c, a) ? a : emit2(c, TALLY_DO_and_32, a, b);
+}
+operand tally_text_mask_or(compiler *c, operand a, operand b) {
+    if (is_none(c, a) || is_all(c, b) || same(a, b))
+        return b;
+    return is_none(c, b) || is_all(c, a) ? a : emit2(c, TALLY_DO_or_32, a, b);
+}
+operand tally_text_mask_not(compiler *c, operand a) {
+    return emit2(c, TALLY_DO_xor_32, a, all_lanes(c));
+}
+operand tally_text_choose(compiler *c, operand mask, operand yes, operand no) {
+    if (same(yes, no) || is_all(c, mask))
+        return yes;
+    if (is_none(c, mask))
+        return no;
+    operand v = tally_text_emit(c, yes.bytes == 4 ? TALLY_DO_select_32 : TALLY_DO_select_64, mask, yes, no);
+    v.fits = yes.fits == no.fits ? yes.fits : KIND_VOID;
+    return v;
+}
+
+/* ---- conversions ---- */
+
+operand tally_text_widened(compiler *c, operand a, kind from, kind to) {
+    if (to == KIND_F32)
+        return emit1(c,
+                     from == KIND_F64   ? TALLY_DO_f32_from_f64
+                     : from == KIND_I64 ? TALLY_DO_f32_from_i64
+                     : from == KIND_U64 ? TALLY_DO_f32_from_u64
+                     : is_signed(from)  ? TALLY_DO_f32_from_i32
+                                        : TALLY_DO_f32_from_u32,
+                     a);
+    if (to == KIND_F64)
+        return emit1(c,
+                     from == KIND_F32   ? TALLY_DO_f64_from_f32
+                     : from == KIND_I64 ? TALLY_DO_f64_from_i64
+                     : from == KIND_U64 ? TALLY_DO_f64_from_u64
+                     : is_signed(from)  ? TALLY_DO_f64_from_i32
+                                        : TALLY_DO_f64_from_u32,
+                     a);
+    return emit1(c, is_signed(from) ? TALLY_DO_i64_from_i32 : TALLY_DO_u64_from_u32, a);
+}
+
+static operand from_float(compiler *c, operand a, kind from, kind to) {
+    static const int names[2][4] = {
+        {TALLY_DO_i32_from_f32, TALLY_DO_u32_from_f32, TALLY_DO_i64_from_f32, TALLY_DO_u64_from_f32},
+        {TALLY_DO_i32_from_f64, TALLY_DO_u32_from_f64, TALLY_DO_i64_from_f64, TALLY_DO_u64_from_f64}};
+    return emit1(c, names[from == KIND_F64][to == KIND_I32 ? 0 : to == KIND_U32 ? 1 : to == KIND_I64 ? 2 : 3], a);
+}
+
+/* In the 32 bits that hold a narrow number. */
+static operand narrowed(compiler *c, operand a, kind to) {
+    if (a.fits == (uint8_t)to || a.fits == KIND_BOOL)
+        return a;
+    const operand shift = tally_text_constant(c, to == KIND_I8 ? 24 : 16, 4);
+    operand v = is_signed(to)
+                    ? emit2(c, TALLY_DO_right_i32, emit2(c, TALLY_DO_left_32, a, shift), shift)
+                    : emit2(c, TALLY_DO_and_32, a, tally_text_constant(c, to == KIND_U8 ? UINT8_MAX : UINT16_MAX, 4));
+    v.fits = (uint8_t)to;
+    return v;
+}
+
+operand tally_text_convert(compiler *c, operand a, kind from, kind to) {
+    if (from == to)
+        return a;
+    if (from >= KIND_F32 && to < KIND_F32) {
+        a = from_float(c, a, from, to < KIND_I32 ? KIND_I32 : to);
+        from = to < KIND_I32 ? KIND_I32 : to;
+    } else if (to >= KIND_F32 || (bytes_of(to) == 8 && bytes_of(from) == 4)) {
+        return tally_text_widened(c, a, from, to);
+    } else if (bytes_of(to) == 4 && bytes_of(from) == 8) {
+        a = emit1(c, TALLY_DO_u32_from_u64, a);
+    }
+    return to < KIND_I32 ? narrowed(c, a, to) : a;
+}
+
+/* A condition as a number. */
+operand tally_text_number_of(compiler *c, operand mask, kind to) {
+    operand bit = emit2(c, TALLY_DO_and_32, mask, tally_text_constant(c, 1, 4));
+    bit.fits = KIND_BOOL;
+    return tally_text_convert(c, bit, KIND_U32, to < KIND_I32 ? KIND_I32 : to);
+}
+
+void tally_text_copy_to(compiler *c, operand home, operand from) {
+    if (!same(home, from))
+        tally_text_append(c, (step){home.bytes == 4 ? TALLY_DO_copy_32 : TALLY_DO_copy_64, home, from, from, from, 0});
+}
+
+/* A register that a loop writes to, with its first value. */
+operand tally_text_home_of(compiler *c, operand first) {
+    operand home = fresh(c, first.bytes);
+    tally_text_copy_to(c, home, first);
+    return home;
+}
