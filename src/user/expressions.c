@@ -38,8 +38,10 @@ static const node *binary_of(reader *r, binary which, const node *a, const node 
 
 static const node *shifted(reader *r, binary which, const node *a, const node *b) {
     const kind k = tally_user_promoted(a->type.kind);
-    if (k >= KIND_F32 || b->type.kind >= KIND_F32)
+    if (k >= KIND_F32 || b->type.kind >= KIND_F32) {
         tally_user_fail(r, TALLY_INVALID_ARGUMENT, "before this '%s' is applied to a float", binaries[which].sign);
+        return zero(r).node;
+    }
     a = tally_user_convert(r, a, (type){k, NULL, 0});
     b = tally_user_convert(r, b, (type){KIND_U32, NULL, 0});
     return binary_of(r, which, a, b, k, false);

@@ -117,9 +117,11 @@ static const node *read_for(reader *r) {
 }
 
 static const node *returned(reader *r, const node *n) {
-    if (r->result.kind == KIND_AUTO && !tally_user_is_number(n->type))
+    if (r->result.kind == KIND_AUTO && !tally_user_is_number(n->type)) {
         tally_user_fail(r, TALLY_INVALID_ARGUMENT, "before this stands %s, where a number is expected",
                         tally_user_type_name(n->type));
+        n = tally_user_integer(r, 0, KIND_I32);
+    }
     const type to = r->result.kind == KIND_AUTO ? (type){tally_user_promoted(n->type.kind), NULL, 0} : r->result;
     return tally_user_node(r, (node){.what = NODE_RETURN, .type = to, .a = tally_user_convert(r, n, to)});
 }

@@ -115,6 +115,8 @@ void tally_text_append(compiler *c, step s);
 /* The register that a step gives, or that of an earlier one that does the same, or a constant. Operands that the
  * instruction does not have do not matter. */
 operand tally_text_emit(compiler *c, int name, operand a, operand b, operand d);
+/* The step that a register's value comes from; NULL if there is none, or none near. */
+const step *tally_text_step_of(const compiler *c, operand a);
 operand tally_text_mask_and(compiler *c, operand a, operand b);
 operand tally_text_mask_or(compiler *c, operand a, operand b);
 operand tally_text_mask_not(compiler *c, operand a);

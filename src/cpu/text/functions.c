@@ -21,6 +21,9 @@ static unsigned place_of_member(const structure *s, int which) {
 }
 
 static operand unequal_zero(compiler *c, operand a, kind k) {
+    const step *const s = a.fits == KIND_BOOL ? tally_text_step_of(c, a) : NULL;
+    if (s && s->name == TALLY_DO_and_32 && is_constant(s->b) && bits_of(c, s->b) == 1) /* it was a mask before */
+        return s->a;
     return emit2(c, BY_WIDTH(k, unequal), a, tally_text_constant(c, 0, bytes_of(k)));
 }
 

@@ -268,6 +268,17 @@ static void text_fold_segments(const tally_cpu_context *context, const void *x, 
 
 /* ---- labels, prefixes ---- */
 
+/* to[j] = element first + places[j] */
+static void gather_places(const void *x, size_t bytes, size_t first, const uint32_t *places, size_t n, char *to) {
+    const char *const from = tally_at(x, first, bytes);
+    for (size_t j = 0; j < n && bytes >= 4; j++)
+        tally_lanes_copy_number(to + j * bytes, from + places[j] * bytes, bytes);
+    for (size_t j = 0; j < n && bytes == 2; j++)
+        memcpy(to + 2 * j, from + 2 * places[j], 2);
+    for (size_t j = 0; j < n && bytes == 1; j++)
+        to[j] = from[places[j]];
+}
+
 /* Elements whose labels differ go side by side. One whose label, or one like it, is already there waits for the next
  * turn, and so do those of that label behind it. */
 static void text_fold_labels(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
@@ -296,20 +307,23 @@ static void text_fold_labels(const tally_cpu_context *context, const void *x, co
                     taken[going++] = waiting[j];
                 *slot = turn;
             }
+            gather_places(x, bytes, first, taken, going, row);
             for (size_t j = 0; j < going; j++) {
                 const size_t element = first + taken[j];
-                memcpy(row + j * bytes, tally_at(x, element, bytes), bytes);
+                const char *const stored = (const char *)acc + labels[element] * acc_bytes;
                 indices[j] = places ? places[element] : index + element;
                 for (size_t k = 0; k < l.text->component_count; k++)
-                    memcpy(tally_lanes_component(&l, l.bases[TALLY_TEXT_LEFT], k, j),
-                           (char *)acc + labels[element] * acc_bytes + l.text->components[k].stored,
-                           l.text->components[k].bytes);
+                    tally_lanes_copy_number(tally_lanes_component(&l, l.bases[TALLY_TEXT_LEFT], k, j),
+                                            stored + l.text->components[k].stored, l.text->components[k].bytes);
             }
             tally_lanes_take(&l, row, going, 0, 0, indices, false);
-            for (size_t j = 0; j < going; j++)
+            for (size_t j = 0; j < going; j++) {
+                char *const stored = (char *)acc + labels[first + taken[j]] * acc_bytes;
                 for (size_t k = 0; k < l.text->component_count; k++)
-                    memcpy((char *)acc + labels[first + taken[j]] * acc_bytes + l.text->components[k].stored,
-                           tally_lanes_component(&l, l.bases[TALLY_TEXT_LEFT], k, j), l.text->components[k].bytes);
+                    tally_lanes_copy_number(stored + l.text->components[k].stored,
+                                            tally_lanes_component(&l, l.bases[TALLY_TEXT_LEFT], k, j),
+                                            l.text->components[k].bytes);
+            }
             left = staying;
         }
     }

@@ -31,6 +31,14 @@ static inline char *tally_lanes_component(const tally_lanes *l, char *block, siz
     return block + c->offset + lane * c->bytes;
 }
 
+/* One number of a lane; a call of memcpy for each would take longer. */
+static inline void tally_lanes_copy_number(void *to, const void *from, size_t bytes) {
+    if (bytes == 4)
+        __builtin_memcpy(to, from, 4);
+    else
+        __builtin_memcpy(to, from, 8);
+}
+
 /* Lanes 0 .. n - 1 from stored accumulators, and back. */
 void tally_lanes_load(const tally_lanes *lanes, const void *acc, size_t n, char *block);
 void tally_lanes_store(const tally_lanes *lanes, char *block, size_t n, void *acc);

@@ -128,11 +128,40 @@ operand tally_text_mask_or(compiler *c, operand a, operand b) {
 operand tally_text_mask_not(compiler *c, operand a) {
     return emit2(c, TALLY_DO_xor_32, a, all_lanes(c));
 }
+const step *tally_text_step_of(const compiler *c, operand a) {
+    for (size_t k = c->count; a.base == TALLY_TEXT_REGISTERS && k > c->searched && k + 200 > c->count; k--)
+        if (same(c->steps[k - 1].to, a))
+            return &c->steps[k - 1];
+    return NULL;
+}
+
+/* The instruction for "p < q ? p : q" and "p < q ? q : p", which takes p and q; -1 for other choices. */
+static int extreme_of(const step *test, operand yes, operand no) {
+    static const struct {
+        int less, smaller, larger;
+    } known[] = {{TALLY_DO_less_f32, TALLY_DO_smaller_f32, TALLY_DO_larger_f32},
+                 {TALLY_DO_less_f64, TALLY_DO_smaller_f64, TALLY_DO_larger_f64},
+                 {TALLY_DO_less_i32, TALLY_DO_least_i32, TALLY_DO_most_i32},
+                 {TALLY_DO_less_u32, TALLY_DO_least_u32, TALLY_DO_most_u32},
+                 {TALLY_DO_less_i64, TALLY_DO_least_i64, TALLY_DO_most_i64},
+                 {TALLY_DO_less_u64, TALLY_DO_least_u64, TALLY_DO_most_u64}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (test->name == known[k].less && same(test->a, yes) && same(test->b, no))
+            return known[k].smaller;
+        else if (test->name == known[k].less && same(test->a, no) && same(test->b, yes))
+            return known[k].larger;
+    return -1;
+}
+
 operand tally_text_choose(compiler *c, operand mask, operand yes, operand no) {
     if (same(yes, no) || is_all(c, mask))
         return yes;
     if (is_none(c, mask))
         return no;
+    const step *const test = tally_text_step_of(c, mask);
+    const int extreme = test ? extreme_of(test, yes, no) : -1;
+    if (extreme >= 0)
+        return tally_text_emit(c, extreme, test->a, test->b, test->a);
     operand v = tally_text_emit(c, yes.bytes == 4 ? TALLY_DO_select_32 : TALLY_DO_select_64, mask, yes, no);
     v.fits = yes.fits == no.fits ? yes.fits : KIND_VOID;
     return v;
@@ -193,10 +222,37 @@ operand tally_text_convert(compiler *c, operand a, kind from, kind to) {
     return to < KIND_I32 ? narrowed(c, a, to) : a;
 }
 
+static bool is_bool(const compiler *c, operand mask) {
+    const step *const s = tally_text_step_of(c, mask);
+    return s && s->name == TALLY_DO_unequal_32 && s->a.fits == KIND_BOOL && is_constant(s->b) && !bits_of(c, s->b);
+}
+
+/* Whether one of two masks is a test of a bool, and the other a mask, too. */
+static bool is_from_bits(const compiler *c, operand a, operand b) {
+    return !is_constant(a) && !is_constant(b) && (is_bool(c, a) || is_bool(c, b));
+}
+
+/* 1 where a mask is set, else 0. A mask that comes from such numbers, as that of "a || b" of two bools, needs no test.
+ */
+static operand bit_of(compiler *c, operand mask) {
+    const step *const s = tally_text_step_of(c, mask);
+    operand bit;
+    if (is_bool(c, mask))
+        return s->a;
+    if (s && (s->name == TALLY_DO_or_32 || s->name == TALLY_DO_and_32) && is_from_bits(c, s->a, s->b)) {
+        const step copy = *s;
+        const operand a = bit_of(c, copy.a);
+        bit = emit2(c, copy.name, a, bit_of(c, copy.b));
+    } else {
+        bit = emit2(c, TALLY_DO_and_32, mask, tally_text_constant(c, 1, 4));
+    }
+    bit.fits = KIND_BOOL;
+    return bit;
+}
+
 /* A condition as a number. */
 operand tally_text_number_of(compiler *c, operand mask, kind to) {
-    operand bit = emit2(c, TALLY_DO_and_32, mask, tally_text_constant(c, 1, 4));
-    bit.fits = KIND_BOOL;
+    const operand bit = bit_of(c, mask);
     return tally_text_convert(c, bit, KIND_U32, to < KIND_I32 ? KIND_I32 : to);
 }
 
