@@ -8,7 +8,7 @@
 enum {
     DIGIT_BITS = 8, /* as in sort_labels.cu */
     DIGITS = 1 << DIGIT_BITS,
-    SORTING_BLOCKS = 4,    /* a processor, which count and move a chunk each */
+    SORTING_BLOCKS = 2,    /* a processor, which count and move a chunk each */
     SEARCHING_BLOCKS = 16, /* a processor, of threads that take turns */
     WARP = 32,
     BLOCK_RESERVED = 1024, /* bytes of shared memory that the device takes of a block */

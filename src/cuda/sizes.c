@@ -290,7 +290,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->has_tables = has_tables(c, acc);
     s->has_window = has_window(c);
     s->bucket_items = in == 8 ? 8 : 16;
-    s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 128 + TALLY_CUDA_BUCKET_BLOCK * s->bucket_items * (4 + in);
+    s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 256 + TALLY_CUDA_BUCKET_BLOCK * s->bucket_items * (4 + in);
     s->label_words = s->has_window ? 3 : has_integers(c) ? 2 : 0;
     if (s->label_words && tally_lowers_by_count(c->entry))
         s->label_words++;

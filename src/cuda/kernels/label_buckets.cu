@@ -160,7 +160,7 @@ inline void move_tile(bucket_memory &s, const buckets_args &p, uint64 tile) {
     __syncthreads();
 }
 
-extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 2) move_to_buckets(buckets_args p) {
+extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(buckets_args p) {
     extern __shared__ __align__(16) uint8 bucket_bytes[];
     bucket_memory &s = *(bucket_memory *)bucket_bytes;
     for (uint64 tile = blockIdx.x * (uint64)BUCKET_TILE; tile < p.of.n; tile += gridDim.x * (uint64)BUCKET_TILE)

@@ -76,12 +76,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) count_digits(labels_args p
         uint32 label[ITEMS];
         load_labels<ITEMS>(p, first + own, THREADS, own < room ? room - own : 0, label, &first_bad);
 #pragma unroll
-        for (int j = 0; j < ITEMS; j++) {
-            const bool is_there = own + j * THREADS < room;
-            const uint32 digit = digit_of(p, label[j]), same = same_digit(digit, is_there);
-            if (is_there && (same & lanes_below()) == 0)
-                atomicAdd(&count[digit], (uint32)__popc(same));
-        }
+        for (int j = 0; j < ITEMS; j++)
+            if (own + j * THREADS < room)
+                atomicAdd(&count[digit_of(p, label[j])], 1u);
     }
     __syncthreads();
     for (uint32 d = threadIdx.x; d < DIGITS; d += THREADS)
@@ -278,10 +275,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) sort_by_digit(labels_ar
 
 /* ---- after the last pass ---- */
 
-/* Where the groups begin. If there are results, or after a label out of range, offsets that the launches for segments refuse, so that they write
- * nothing. */
+/* Where the groups begin. If there are results, or after a label out of range, the first offset is one that the
+ * launches for segments refuse, so that they write nothing. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_groups(labels_args p) {
-    const bool is_refused = p.told->refused || is_done(p);
+    if (p.told->refused || is_done(p)) {
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            p.offsets[0] = p.n + 1;
+        return;
+    }
     for (uint64 g = blockIdx.x * (uint64)THREADS + threadIdx.x; g <= p.groups; g += gridDim.x * (uint64)THREADS) {
         uint64 low = 0, high = p.n;
         while (low < high) {
@@ -291,7 +292,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_groups(labels_args p)
             else
                 high = middle;
         }
-        p.offsets[g] = is_refused ? p.n + 1 : low;
+        p.offsets[g] = low;
     }
 }
 
