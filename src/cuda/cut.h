@@ -94,9 +94,9 @@ typedef struct tally_cuda_cut {
         } panels;
         struct {
             uint64_t tiles;
-            uint64_t panels;          /* tiles of a slab, where they are columns */
-            unsigned slabs;           /* of a tile; 0: tiles are columns */
-            unsigned panel;           /* columns of a tile */
+            uint64_t panels; /* tiles of a slab, where they are columns */
+            unsigned slabs;  /* of a tile; 0: tiles are columns */
+            unsigned panel;  /* columns of a tile */
         } scan_slabs;
         struct {
             uint64_t tile; /* elements of a tile */

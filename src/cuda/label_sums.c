@@ -3,13 +3,13 @@
 #include "core/arithmetic.h"
 
 enum {
-    /* of the groups, each of which reads all elements; of more there are buckets. A part of floats costs as much as all
-     * of them: sums of 2^28 f32 by 65536 labels took 3.5 ms on an H100 in 4 parts and 2.8 by buckets, those of i32 1.3
-     * in 3 parts and 2.4. */
+    /* Parts of the groups, for each of which all elements are read; of more there are buckets. A part of floats costs
+     * as much as all: sums of 2^28 f32 by 65536 labels took 3.5 ms on an H100 in 4 parts and 2.8 by buckets, those of
+     * i32 1.3 in 3 parts and 2.4 by buckets. */
     MOST_PARTS = 4,
     LEAST_OF_BUCKETS = 1 << 20, /* elements */
     TASK = 1 << 19,             /* elements of a bucket that a block adds */
-    ENOUGH_BUCKETS = 128,       /* for few blocks to count in the same word */
+    ENOUGH_BUCKETS = 128,       /* that the lanes of a warp seldom meet in one */
     MOST_SHIFT = 16,            /* of a bucket's groups, whose numbers have 16 bits */
     BLOCKS = 2,                 /* a processor, that count and move elements */
     FEW_FOLDED = 8192,          /* groups, each of which a warp folds */

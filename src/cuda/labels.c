@@ -12,7 +12,7 @@ enum {
     SEARCHING_BLOCKS = 16, /* a processor, of threads that take turns */
     WARP = 32,
     BLOCK_RESERVED = 1024, /* bytes of shared memory that the device takes of a block */
-    LEAST_OF_TABLE = 64,   /* elements of a thread that has a table */
+    LEAST_OF_TABLE = 64    /* elements of a thread that has a table */
 };
 
 /* ---- the plan of the sorted elements ---- */

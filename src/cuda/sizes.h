@@ -41,23 +41,23 @@ typedef struct tally_cuda_sizes {
         unsigned threads;     /* of a block, in all */
         unsigned shared;      /* bytes of shared memory */
     } wave;
-    struct {                     /* scan_tiles.cu */
-        unsigned items;          /* elements of a finisher */
-        unsigned finishers;      /* threads that finish a tile: a team */
-        unsigned teams;          /* that take tiles in turn */
-        unsigned summers;        /* threads that add a tile up */
-        unsigned messengers;     /* warps that add waves up */
-        unsigned ring;           /* tiles that shared memory holds */
-        unsigned waves;          /* of which entries are kept */
-        unsigned threads;        /* of a block, in all */
-        unsigned shared;         /* bytes of shared memory */
-        bool takes_panels;       /* panels.cu serves, too */
-        unsigned panel_threads;  /* of a block of panels.cu */
-        unsigned panel_items;    /* rows that a thread takes of a tile there */
-        unsigned panel_place;    /* bytes of a tile there */
-        unsigned panel_ring;     /* tiles there that shared memory holds */
-        unsigned panel_shared;   /* bytes of shared memory there */
-        unsigned strand;         /* rows of a thread of scan_held_columns.cu; 0: that does not do this scan */
+    struct {                    /* scan_tiles.cu */
+        unsigned items;         /* elements of a finisher */
+        unsigned finishers;     /* threads that finish a tile: a team */
+        unsigned teams;         /* that take tiles in turn */
+        unsigned summers;       /* threads that add a tile up */
+        unsigned messengers;    /* warps that add waves up */
+        unsigned ring;          /* tiles that shared memory holds */
+        unsigned waves;         /* of which entries are kept */
+        unsigned threads;       /* of a block, in all */
+        unsigned shared;        /* bytes of shared memory */
+        bool takes_panels;      /* panels.cu serves, too */
+        unsigned panel_threads; /* of a block of panels.cu */
+        unsigned panel_items;   /* rows that a thread takes of a tile there */
+        unsigned panel_place;   /* bytes of a tile there */
+        unsigned panel_ring;    /* tiles there that shared memory holds */
+        unsigned panel_shared;  /* bytes of shared memory there */
+        unsigned strand;        /* rows of a thread of scan_held_columns.cu; 0: that does not do this scan */
     } scan;
     struct {              /* scan_narrow.cu, as above */
         unsigned columns; /* that it takes at most; 0: none */

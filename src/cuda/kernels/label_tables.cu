@@ -41,8 +41,7 @@ struct own_table {
         acc_t &acc = first[place_of(p, label, i)];
         acc = combine(acc, lift_as<acc_t>(value_of(x), value_t(0), i));
     }
-    /* Some at a time, whose accumulators are loaded together. One at a time would wait for each; two took 84 cycles an
-     * element. */
+    /* Some at a time, whose accumulators are loaded together. */
     void add_all(const tables_args &p, const few<in_t, WIDTH> &x, const few<index_t, WIDTH> &label, uint64 i) {
         enum { TOGETHER = WIDTH < 4 ? WIDTH : 4 };
 #pragma unroll
