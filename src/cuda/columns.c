@@ -5,11 +5,17 @@
 
 enum {
     SLAB_VECTORS = 1024, /* of 16 bytes in a tile, as in slabs.cu */
+    TILES_AT_ONCE = 4,   /* for each multiprocessor; tiles are smaller until there are so many */
     SLAB_BLOCKS = 64,    /* for each multiprocessor: many that come and go end together */
     ROWS_OF_PART = 32,   /* of a slab's column for each thread, until a warp has the column */
     WARP_LOG = 5,
 
-    PANEL_BYTES = 512,  /* of a panel's row at least, which lie next to each other */
+    PANEL_BYTES = 512, /* of a panel's row at least, which lie next to each other */
+    /* the same of 8-byte elements whose rows are not whole sectors of memory, because neighbouring panels share some:
+     * norm1 of f64 300115 x 541 took 455 us on an H100, and 532 in panels of 512 bytes */
+    WIDE_BYTES = 1536,
+    LEAST_BYTES = 128,  /* the same where there would be too few blocks */
+    SECTOR = 32,        /* bytes */
     ROWS_A_THREAD = 16, /* of a panel at least */
     PANEL_BLOCKS = 4,   /* that a multiprocessor holds at a time */
     THIN = 4            /* rows, as in thin_columns.cu */
@@ -30,7 +36,8 @@ bool tally_cuda_slabs_cut(const tally_cuda_device *device, const tally_cuda_size
         return false;
     const uint64_t slab = shape->extent * shape->inner, power_in_slab = slab & (~slab + 1);
     const uint64_t whole = sizes->vector / least(sizes->vector, power_in_slab); /* slabs that are whole vectors */
-    const uint64_t slabs_a_tile = fit > whole ? fit / whole * whole : fit;
+    const uint64_t fair = most(whole, divide_up(shape->outer, (uint64_t)device->multiprocessors * TILES_AT_ONCE));
+    const uint64_t wanted = least(fit, fair), slabs_a_tile = wanted > whole ? wanted / whole * whole : wanted;
     unsigned part_bits = 0;
     while (part_bits < WARP_LOG && shape->extent > (uint64_t)ROWS_OF_PART << part_bits)
         part_bits++;
@@ -93,6 +100,11 @@ static uint64_t even_panels(const tally_cuda_device *device, uint64_t outer, uin
     return panels;
 }
 
+/* The most blocks that panels of a slab give, 'groups' rows a step, if chunks have enough rows. */
+static uint64_t parts_of(const tally_shape *shape, uint64_t panels, uint64_t groups) {
+    return shape->outer * panels * most(1, shape->extent / most(1, groups * ROWS_A_THREAD));
+}
+
 static void choose_wide_panel(const tally_cuda_device *device, const tally_computation *c,
                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     /* Rows that begin at any address are loaded in whole vectors where elements are narrow or the columns are thin;
@@ -100,9 +112,13 @@ static void choose_wide_panel(const tally_cuda_device *device, const tally_compu
     const bool in_line = shape->inner % sizes->column_width == 0;
     const unsigned width = in_line || c->in_bytes < 4 || shape->extent <= THIN ? sizes->column_width : 1;
     uint64_t threads = least(TALLY_CUDA_BLOCK, sizes->column_spots / width), across = divide_up(shape->inner, width);
-    uint64_t wide = PANEL_BYTES / (width * c->in_bytes);
+    const bool shares_sectors = c->in_bytes == 8 && shape->inner * c->in_bytes % SECTOR;
+    uint64_t wide = (shares_sectors ? WIDE_BYTES : PANEL_BYTES) / (width * c->in_bytes);
     while (wide < threads && shape->extent * wide / threads < ROWS_A_THREAD)
         wide *= 2;
+    while (wide * width * c->in_bytes >= 2 * LEAST_BYTES &&
+           2 * parts_of(shape, divide_up(across, wide), threads / wide) < (uint64_t)device->multiprocessors)
+        wide /= 2;
     wide = most(1, least(wide, least(threads, across)));
     if (wide < threads / 2)
         wide = most(1, divide_up(across, even_panels(device, shape->outer, across, wide, threads / 2)));
@@ -117,7 +133,9 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
                             const tally_shape *shape, tally_cuda_cut *cut) {
     const bool commutes = c->entry || c->user.commutes;
     cut->path = TALLY_CUDA_COLUMNS;
-    if (!commutes || !choose_narrow_panel(sizes, shape->inner, cut))
+    if (!commutes || !choose_narrow_panel(sizes, shape->inner, cut) ||
+        (2 * parts_of(shape, 1, cut->columns.groups) < (uint64_t)device->multiprocessors &&
+         shape->inner * c->in_bytes > LEAST_BYTES))
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = most(1, shape->outer * cut->columns.panels), groups = most(1, cut->columns.groups);

@@ -94,21 +94,20 @@ typedef struct tally_cuda_cut {
         } panels;
         struct {
             uint64_t tiles;
-            uint64_t panels; /* tiles of a slab, where they are columns */
-            unsigned slabs;  /* of a tile; 0: tiles are columns */
-            unsigned panel;  /* columns of a tile */
+            uint64_t panels;          /* tiles of a slab, where they are columns */
+            unsigned slabs;           /* of a tile; 0: tiles are columns */
+            unsigned panel;           /* columns of a tile */
+            unsigned part_bits, rows; /* 2^part_bits threads share a column and take so many rows each */
         } scan_slabs;
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;
-            uint64_t blocks;      /* of a panel; all are resident together */
-            uint64_t panel_bytes; /* of a panel's entries */
-            unsigned width;       /* columns of a panel */
-            unsigned panels;      /* of a slab */
-            unsigned strands;     /* of a tile: the rows that one thread takes of its column */
-            unsigned rows;        /* of a strand */
-            unsigned lanes;       /* threads that scan what the strands have of a column */
-            unsigned tellers;     /* lanes that add up a column's entries */
+            uint64_t blocks;     /* of a slab; all are resident together */
+            uint64_t slab_bytes; /* of a slab's entries */
+            unsigned strands;    /* of a tile: the rows that one thread takes of its column */
+            unsigned rows;       /* of a strand */
+            unsigned lanes;      /* threads that scan what the strands have of a column */
+            unsigned tellers;    /* lanes that add up a column's entries */
         } narrow;
         struct {
             uint64_t tile; /* elements of a tile */

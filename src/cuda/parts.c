@@ -120,15 +120,8 @@ static const char *const stretches[] = {tally_cuda_kernels_scan_columns, PIECES,
 static const char *const panels[] = {TILES, tally_cuda_kernels_strands, tally_cuda_kernels_panels, entry_scan_panels,
                                      NULL};
 /* 380 ms */
-static const char *const narrow[] = {tally_cuda_kernels_of_columns,
-                                     TILES,
-                                     tally_cuda_kernels_strands,
-                                     tally_cuda_kernels_scan_narrow,
-                                     entry_scan_narrow,
-                                     NULL};
-/* 380 ms */
-static const char *const wide[] = {tally_cuda_kernels_of_columns,  TILES,           tally_cuda_kernels_strands,
-                                   tally_cuda_kernels_scan_narrow, entry_scan_wide, NULL};
+static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally_cuda_kernels_strands,
+                                     tally_cuda_kernels_scan_narrow, NULL};
 /* 410 ms */
 static const char *const thin_panels[] = {TILES, tally_cuda_kernels_strands, tally_cuda_kernels_panels,
                                           entry_scan_thin_panels, NULL};
@@ -196,10 +189,8 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, stretches);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
         add(l, panels);
-    if (sizes->narrow.columns) {
+    if (sizes->narrow.columns)
         add(l, narrow);
-        add(l, wide);
-    }
     add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : tally_cuda_has_terms(c) ? scan_of_terms : scan);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
         add(l, thin_panels);

@@ -20,7 +20,7 @@ static void cut_scan_along_axis(const tally_cuda_device *device, const tally_com
     if (shape->inner == 1)
         tally_cuda_scan_cut(c, sizes, resident, cut);
     else if (!tally_cuda_narrow_cut(sizes, resident, shape, cut))
-        tally_cuda_scan_columns_cut(device, c, sizes, resident, shape, cut);
+        tally_cuda_scan_columns_cut(device, c, sizes, shape, cut);
 }
 
 /* Short groups are taken many at a time, if one of the ways to do that takes them. */

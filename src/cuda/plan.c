@@ -111,8 +111,6 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         status = allow_shared(plan, plan->kernels.scan_thin_panels, sizes->scan.panel_shared);
     if (status == TALLY_OK && plan->kernels.scan_narrow)
         status = allow_shared(plan, plan->kernels.scan_narrow, sizes->narrow.shared);
-    if (status == TALLY_OK && plan->kernels.scan_wide)
-        status = allow_shared(plan, plan->kernels.scan_wide, sizes->narrow.shared);
     return status;
 }
 

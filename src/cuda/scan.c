@@ -29,8 +29,6 @@ enum {
     FEW_BYTES = 16,
     LEAST_STRAND = 4,     /* rows of a strand of a narrow array at least */
     LEAST_OF_BLOCKS = 50, /* per cent of the device's that slabs of such arrays have together at least */
-    WIDE_BYTES = 496,     /* of a panel's row at most: a vector a lane, wherever it begins */
-    SECTOR = 32,          /* bytes of memory; panels are whole sectors */
     TOLD_A_LANE = 5       /* entries that a lane of a teller adds up at a time */
 };
 
@@ -202,55 +200,41 @@ static uint64_t rows_of_strand(const tally_cuda_sizes *sizes, uint64_t inner, ui
     return best;
 }
 
-/* The panels of all slabs. */
-static uint64_t panels_of(const tally_shape *shape, const tally_cuda_cut *cut) {
-    return shape->outer * cut->narrow.panels;
-}
-
-/* Room for the entries of each panel's waves. */
+/* Room for the entries of each slab's waves. */
 static void place_entries(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    const uint64_t all_waves = divide_up(cut->narrow.tiles, cut->narrow.blocks), width = cut->narrow.width;
-    const bool are_few = width <= FEW_COLUMNS && sizes->slot_bytes == 4;
+    const uint64_t all_waves = divide_up(cut->narrow.tiles, cut->narrow.blocks);
+    const bool are_few = shape->inner <= FEW_COLUMNS && sizes->slot_bytes == 4;
     const uint64_t waves = least(are_few ? sizes->narrow.waves : sizes->narrow.ring, all_waves);
-    cut->narrow.panel_bytes = waves * cut->narrow.blocks * (are_few ? FEW_BYTES : width * sizes->entry_bytes);
-    cut->entries = tally_cuda_place(cut, panels_of(shape, cut) * cut->narrow.panel_bytes);
+    cut->narrow.slab_bytes = waves * cut->narrow.blocks * (are_few ? FEW_BYTES : shape->inner * sizes->entry_bytes);
+    cut->entries = tally_cuda_place(cut, shape->outer * cut->narrow.slab_bytes);
     if (!are_few)
-        cut->told = tally_cuda_place(cut, panels_of(shape, cut) * cut->narrow.panel_bytes);
+        cut->told = tally_cuda_place(cut, shape->outer * cut->narrow.slab_bytes);
 }
 
-/* The lanes that add up a column's entries; 0 if a block's teller has not enough of them for its columns. */
-static unsigned tellers_of(uint64_t width, uint64_t blocks) {
-    unsigned lanes = 1;
-    while (lanes < WARP && lanes * TOLD_A_LANE < blocks)
-        lanes *= 2;
-    return divide_up(width, blocks) * lanes <= WARP ? lanes : 0;
-}
-
-/* Cuts panels, of which cut->narrow has the width and the number, into tiles. False if they have too few rows, or if a
- * block's teller would have too many columns. */
-static bool cut_few_panels(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                            tally_cuda_cut *cut) {
-    const uint64_t width = cut->narrow.width, in = 16 / sizes->vector, pitch = round_up(width * in + 16, 16);
-    const uint64_t strands = sizes->scan.finishers / width, most_blocks = resident / panels_of(shape, cut);
-    const uint64_t fair = round_up(divide_up(shape->extent, strands * most_blocks), sizes->vector);
-    const uint64_t fit = sizes->scan.finishers * sizes->narrow.items * in / (strands * pitch);
-    const uint64_t most_rows = least(sizes->narrow.items, fair);
-    if (shape->extent < strands * LEAST_STRAND)
+    const uint64_t inner = shape->inner, outer = shape->outer;
+    if (inner > sizes->narrow.columns || outer > resident)
+        return false;
+    const uint64_t strands = sizes->scan.finishers / inner, most_blocks = resident / outer;
+    const uint64_t fair = divide_up(shape->extent, strands * most_blocks);
+    if (shape->extent < strands * LEAST_STRAND || outer * most_blocks * 100 < resident * LEAST_OF_BLOCKS)
         return false;
     const uint64_t rows =
-        width == shape->inner ? rows_of_strand(sizes, width, strands, most_rows) : least(fit, most_rows);
+        rows_of_strand(sizes, inner, strands, least(sizes->narrow.items, round_up(fair, sizes->vector)));
     if (!rows)
         return false;
     cut->path = TALLY_CUDA_NARROW;
     cut->narrow.strands = (unsigned)strands;
     cut->narrow.rows = (unsigned)rows;
-    cut->narrow.tile = strands * rows * width;
-    cut->narrow.tiles = divide_up(shape->extent, strands * rows);
+    cut->narrow.tile = strands * rows * inner;
+    cut->narrow.tiles = divide_up(shape->extent * inner, cut->narrow.tile);
     cut->narrow.blocks = least(cut->narrow.tiles, most_blocks);
-    for (cut->narrow.lanes = WARP; cut->narrow.lanes * width > sizes->scan.finishers;)
+    for (cut->narrow.lanes = WARP; cut->narrow.lanes * inner > sizes->scan.finishers;)
         cut->narrow.lanes /= 2;
-    cut->narrow.tellers = tellers_of(width, cut->narrow.blocks);
-    if (!cut->narrow.tellers)
+    for (cut->narrow.tellers = 1; cut->narrow.tellers < WARP && cut->narrow.tellers * TOLD_A_LANE < cut->narrow.blocks;)
+        cut->narrow.tellers *= 2;
+    if (divide_up(inner, cut->narrow.blocks) * cut->narrow.tellers > WARP)
         return false;
     if (cut->narrow.tiles > 1)
         place_entries(sizes, shape, cut);
@@ -258,62 +242,23 @@ static bool cut_few_panels(const tally_cuda_sizes *sizes, uint64_t resident, con
     return true;
 }
 
-/* The per cent of the device's blocks that so many panels have together. */
-static uint64_t share_of_blocks(uint64_t panels, uint64_t resident) {
-    return panels > resident ? 0 : resident / panels * panels * 100 / resident;
-}
-
-bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
-                           tally_cuda_cut *cut) {
-    if (shape->inner > sizes->narrow.columns || share_of_blocks(shape->outer, resident) < LEAST_OF_BLOCKS)
-        return false;
-    cut->narrow.width = (unsigned)shape->inner;
-    cut->narrow.panels = 1;
-    return cut_few_panels(sizes, resident, shape, cut);
-}
-
-bool tally_cuda_wide_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
-                         tally_cuda_cut *cut) {
-    const uint64_t in = 16 / sizes->vector, inner = shape->inner;
-    const uint64_t widest = least(sizes->narrow.columns, WIDE_BYTES / in), sector = SECTOR / in;
-    uint64_t best = LEAST_OF_BLOCKS - 1;
-    if (!widest)
-        return false;
-    const uint64_t fewest = divide_up(inner, widest / sector * sector);
-    for (uint64_t n = fewest; n <= 2 * fewest; n++) {
-        const uint64_t width = round_up(divide_up(inner, n), sector), panels = divide_up(inner, width);
-        const uint64_t share = share_of_blocks(shape->outer * panels, resident);
-        if (width < inner && share > best && tellers_of(width, resident / (shape->outer * panels))) {
-            best = share;
-            cut->narrow.width = (unsigned)width;
-            cut->narrow.panels = (unsigned)panels;
-        }
-    }
-    return best >= LEAST_OF_BLOCKS && cut_few_panels(sizes, resident, shape, cut);
-}
-
 tally_status tally_cuda_narrow_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_sizes *sizes = &l->plan->sizes;
     tally_cuda_narrow_args args = {.tiles = scan_of(l, cut->narrow.tile, cut->narrow.tiles),
                                    .told = l->workspace + cut->told,
-                                   .panel_bytes = cut->narrow.panel_bytes,
-                                   .outer = l->args->shape.outer,
-                                   .inner = l->args->shape.inner,
-                                   .width = cut->narrow.width,
-                                   .panels = cut->narrow.panels,
+                                   .slab_bytes = cut->narrow.slab_bytes,
+                                   .inner = (uint32_t)l->args->shape.inner,
                                    .strands = cut->narrow.strands,
                                    .rows = cut->narrow.rows,
                                    .lanes = cut->narrow.lanes,
                                    .blocks = (uint32_t)cut->narrow.blocks,
                                    .tellers = cut->narrow.tellers};
     const tally_shape *shape = &l->args->shape;
-    args.tiles.n = shape->extent * cut->narrow.width;
-    const bool is_whole = cut->narrow.width == shape->inner;
-    const CUfunction kernel = is_whole ? l->plan->kernels.scan_narrow : l->plan->kernels.scan_wide;
-    const tally_cuda_grid grid = {.x = panels_of(shape, cut) * cut->narrow.blocks,
+    args.tiles.n = shape->extent * shape->inner;
+    const tally_cuda_grid grid = {.x = shape->outer * cut->narrow.blocks,
                                   .threads = sizes->narrow.threads,
                                   .shared = sizes->narrow.shared,
                                   .is_together = true};
-    return tally_cuda_enqueue(l, kernel, grid, &args, "launching a scan of few slabs");
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_narrow, grid, &args, "launching a scan of a narrow array");
 }

@@ -13,9 +13,6 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *launch);
 
 /* Down the columns of one long array of few columns (scan_narrow.cu). Returns false if this path cannot run the plan.
  */
-/* The same in panels of some columns. */
-bool tally_cuda_wide_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
-                         tally_cuda_cut *cut);
 bool tally_cuda_narrow_cut(const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                            tally_cuda_cut *cut);
 tally_status tally_cuda_narrow_launch(const tally_cuda_launch *launch);

@@ -2,7 +2,6 @@
 
 #include "core/arithmetic.h"
 #include "cuda/columns.h"
-#include "cuda/scan.h"
 
 enum {
     /* panels */
@@ -20,7 +19,15 @@ enum {
     LEAST_SHARE = 4, /* strands of a column that a block has at least, if blocks are more than needed */
 
     /* slabs */
-    SLAB_ROWS = 64,     /* an axis of fewer is short */
+    SLAB_ROWS = 64, /* an axis of fewer is short */
+    /* small slabs: of fewer than MOST_SLAB_ROWS rows, with LEAST_SLABS in a tile. On an H100 min of f32 13891 x 305 x 1
+     * took 19.4 us this way and 24.2 in waves, sums of f16 60000 x 200 x 1 28.2 and 32.3; but sums of f32 200000 x 500
+     * x 1, 800 MB, 344 and 277, and var of f32 741 x 100 x 4, held in registers by clusters, 10.0 and 8.1 */
+    MOST_SLAB_ROWS = 1024,
+    LEAST_SLABS = 2,
+    MOST_OF_SLABS = 64 << 20, /* bytes read and written in all */
+    ROWS_OF_PART = 4,         /* of a lane at least, where lanes share a column */
+    WARP_LOG = 5,
     SLAB_BLOCKS = 8,    /* that a multiprocessor holds at a time, about */
     MOST_BLOCKS = 64,   /* for each multiprocessor; more are tiles in turn */
     LEAST_TILE = 512,   /* elements of a tile at least */
@@ -110,10 +117,10 @@ static bool cut_held_columns(const tally_cuda_device *device, const tally_comput
 }
 
 /* Cuts into panels: whole rows of narrow slabs, else panels of the fastest width with all multiprocessors busy. With
- * too few panels for that, columns that clusters hold, or panels that some blocks share, if there is either way. False
- * if there are too few rows, or if stretches are faster. */
+ * too few panels for that, columns that clusters hold, if they can. False if there are too few rows, or if stretches
+ * are faster. */
 static bool cut_panels(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                       uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
+                       const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in, processors = (uint64_t)device->multiprocessors;
     const uint64_t places = processors * sizes->scan.teams, result = c->out_bytes * c->per_result;
     if (!sizes->scan.takes_panels || shape->extent < LEAST_ROWS || shape->inner * most(in, result) > INT32_MAX)
@@ -125,8 +132,7 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
     const uint64_t sectors = divide_up(divide_up(shape->outer * row, SECTOR_BYTES), wanted);
     const uint64_t panel = wanted > shape->outer ? sectors * SECTOR_BYTES / in : shape->inner;
     const uint64_t panels = divide_up(shape->outer * shape->inner, panel), busy = tally_cuda_busy(panels, places);
-    if (busy < LEAST_BUSY &&
-        (cut_held_columns(device, c, sizes, shape, cut) || tally_cuda_wide_cut(sizes, resident, shape, cut)))
+    if (busy < LEAST_BUSY && cut_held_columns(device, c, sizes, shape, cut))
         return true;
     cut->panels.panel = (unsigned)panel;
     const uint64_t strands = fit_strands(sizes, (unsigned)in, shape, cut), tile = strands * sizes->scan.panel_items;
@@ -162,14 +168,19 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
 }
 
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *c,
-                                 const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
-                                 tally_cuda_cut *cut) {
-    if (cut_panels(device, c, sizes, resident, shape, cut))
-        return;
-    if (!has_all_threads_busy(device, shape) &&
-        (cut_held_columns(device, c, sizes, shape, cut) || tally_cuda_wide_cut(sizes, resident, shape, cut)))
-        return;
-    cut_stretches(device, sizes, shape, cut);
+                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    if (!cut_panels(device, c, sizes, shape, cut) &&
+        (has_all_threads_busy(device, shape) || !cut_held_columns(device, c, sizes, shape, cut)))
+        cut_stretches(device, sizes, shape, cut);
+}
+
+/* Gives a tile's columns as many threads as a block has, if each then has a few rows. */
+static void share_columns(uint64_t columns, uint64_t extent, tally_cuda_cut *cut) {
+    unsigned bits = 0;
+    while (bits < WARP_LOG && columns << bits < TALLY_CUDA_BLOCK && extent >> bits >= 2 * ROWS_OF_PART)
+        bits++;
+    cut->scan_slabs.part_bits = bits;
+    cut->scan_slabs.rows = (unsigned)(divide_up(extent, (uint64_t)1 << bits) | 1); /* odd: of other banks */
 }
 
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *c,
@@ -181,23 +192,23 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
     const bool are_fast_columns =
         shape->inner * c->in_bytes >= WIDE_ROW &&
         ((are_plain && has_many_columns(device, sizes, shape)) || (c->in_bytes == 8 && sizes->slot_bytes <= 16));
-    if (extent >= SLAB_ROWS || (shape->inner == 1 && are_plain) || are_fast_columns ||
-        WHOLE_COLUMNS * extent * widest > TALLY_CUDA_SLAB_SCAN_BYTES)
+    const uint64_t slab = extent * shape->inner, fits = TALLY_CUDA_SLAB_SCAN_BYTES / widest;
+    const bool is_short = extent < SLAB_ROWS && WHOLE_COLUMNS * extent <= fits;
+    const bool is_small = sizes->slot_bytes <= 8 && extent < MOST_SLAB_ROWS && slab * LEAST_SLABS <= fits &&
+                          cut->elements * (c->in_bytes + c->out_bytes * c->per_result) <= MOST_OF_SLABS;
+    if (are_fast_columns || (shape->inner == 1 && are_plain && extent < SLAB_ROWS) || !(is_short || is_small))
         return false;
     const uint64_t fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
-    const uint64_t elements = least(TALLY_CUDA_SLAB_SCAN_BYTES / widest, most(LEAST_TILE, fair));
-    const uint64_t slabs = shape->inner > elements / extent ? 0 : elements / (extent * shape->inner);
-    cut->path = TALLY_CUDA_SCAN_SLABS;
-    cut->scan_slabs.slabs = (unsigned)least(slabs, shape->outer);
-    if (slabs) {
-        cut->scan_slabs.tiles = divide_up(shape->outer, cut->scan_slabs.slabs);
-        return true;
-    }
+    const uint64_t elements = least(fits, most(is_small ? most(LEAST_TILE, slab) : LEAST_TILE, fair));
+    const uint64_t slabs = least(elements / slab, shape->outer);
     const uint64_t most_columns = most(WHOLE_COLUMNS, elements / extent / WHOLE_COLUMNS * WHOLE_COLUMNS);
-    const uint64_t panels = divide_up(shape->inner, most_columns);
-    cut->scan_slabs.panel = (unsigned)round_up(divide_up(shape->inner, panels), WHOLE_COLUMNS);
-    cut->scan_slabs.panels = divide_up(shape->inner, cut->scan_slabs.panel);
-    cut->scan_slabs.tiles = shape->outer * cut->scan_slabs.panels;
+    const uint64_t panel = round_up(divide_up(shape->inner, divide_up(shape->inner, most_columns)), WHOLE_COLUMNS);
+    cut->path = TALLY_CUDA_SCAN_SLABS;
+    cut->scan_slabs.slabs = (unsigned)slabs;
+    cut->scan_slabs.panel = slabs ? 0 : (unsigned)panel;
+    cut->scan_slabs.panels = slabs ? 0 : divide_up(shape->inner, panel);
+    cut->scan_slabs.tiles = slabs ? divide_up(shape->outer, slabs) : shape->outer * cut->scan_slabs.panels;
+    share_columns(slabs ? slabs * shape->inner : panel, extent, cut);
     return true;
 }
 
@@ -265,7 +276,9 @@ tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *l) {
                                        .tiles = cut->scan_slabs.tiles,
                                        .panels = cut->scan_slabs.panels,
                                        .slabs = cut->scan_slabs.slabs,
-                                       .panel = cut->scan_slabs.panel};
+                                       .panel = cut->scan_slabs.panel,
+                                       .part_bits = cut->scan_slabs.part_bits,
+                                       .rows = cut->scan_slabs.rows};
     const tally_cuda_grid grid = {
         .x = least(cut->scan_slabs.tiles, (uint64_t)l->plan->device->multiprocessors * MOST_BLOCKS),
         .threads = TALLY_CUDA_BLOCK};

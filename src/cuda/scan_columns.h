@@ -6,8 +6,7 @@
 
 /* By panels of columns (panels.cu) or, if those do not suit, by stretches of single columns (scan_columns.cu). */
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *computation,
-                                 const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
-                                 tally_cuda_cut *cut);
+                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
 /* Cuts a scan along a short axis, also of rows, into tiles of scan_slabs.cu. False if another way is better. */
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *computation,
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);

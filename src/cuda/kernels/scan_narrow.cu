@@ -1,10 +1,9 @@
-/* Scans down the columns of a few long slabs: outer x extent x inner. Like scan.cu, it is one pass of waves through a
- * ring of tiles. A tile is some rows of a panel: of all columns of a slab (scan_narrow), so that tiles are consecutive
- * elements, or of some neighbouring ones (scan_wide). It has a sum for each column, and is of one of the blocks that
- * share the panel. One warp of each block, its teller, adds up the sums of a wave's tiles in some columns and tells every
- * block of the panel the sums before its tile. If each block added up all sums itself, as it does with one sum per tile,
- * it would read as many times as much as there are columns. With up to three columns of 4 bytes, a tile's sums fit in
- * one access, and each block does add them up itself. */
+/* Scans down the columns of a few long narrow slabs: outer x extent x inner, with rows of a few elements. Like scan.cu,
+ * it is one pass of waves through a ring of tiles; here a tile is whole rows of a slab, has a sum for each column, and is
+ * of one of the blocks that share the slab. One warp of each block, its teller, adds up the sums of a wave's tiles in
+ * some columns and tells every block of the slab the sums before its tile. If each block added up all sums itself, as it
+ * does with one sum per tile, it would read 'inner' times as much. With up to three columns of 4 bytes, a tile's sums
+ * fit in one access, and each block does add them up itself. */
 enum {
     FIRST_TELLER = MESSENGERS > 1 ? MESSENGER + WARP : THREADS, /* the second messenger, where other scans have two */
     TOLD_WAVES = RING /* tellers have read a wave when its tile's place is free */
@@ -13,43 +12,33 @@ static_assert(MESSENGERS <= 2 && THREADS + (MESSENGERS > 1 ? 0 : WARP) == NARROW
 /* As KEPT; with more registers spill. */
 constexpr bool NARROW_KEPT = KEPT && ITEMS * sizeof(lane_t) <= 96;
 
-/* The scan of one panel by its blocks. x, y, out, the entries and what columns carry are the panel's. */
-struct panel_scan : scan_args {
+/* The scan of one slab by its blocks. x, y, out, the entries and what columns carry are the slab's. */
+struct slab_scan : scan_args {
     entry *told;
-    const in_t *begin, *begin_y, *end, *end_y; /* of the arrays */
-    uint64 inner;
-    uint32 width, columns; /* of tiles, and of those the columns that there are */
-    uint32 strands, rows, lanes, tellers;
-    uint32 blocks, rank; /* blocks of the panel, and which of them this one is */
+    uint32 inner, strands, rows, lanes, tellers;
+    uint32 blocks, rank; /* blocks of the slab, and which of them this one is */
 
-    static panel_scan of(const narrow_args &p) {
-        panel_scan s;
+    static slab_scan of(const narrow_args &p) {
+        slab_scan s;
         (scan_args &)s = p.tiles;
-        s.width = p.width;
         s.inner = p.inner;
         s.strands = p.strands;
         s.rows = p.rows;
         s.lanes = p.lanes;
         s.tellers = p.tellers;
         s.blocks = p.blocks;
-        const uint32 panel = blockIdx.x / p.blocks, slab = panel / p.panels, first = (panel - slab * p.panels) * p.width;
-        const uint64 at = slab * s.extent * p.inner + first, all = p.outer * s.extent * p.inner;
-        s.rank = blockIdx.x - panel * p.blocks;
-        s.columns = p.inner - first < p.width ? (uint32)(p.inner - first) : p.width;
-        s.begin = s.x;
-        s.end = s.x + all;
-        s.begin_y = s.y;
-        s.end_y = s.y + all;
-        s.x += at;
-        s.out += at;
+        const uint32 slab = blockIdx.x / p.blocks;
+        s.rank = blockIdx.x - slab * p.blocks;
+        s.x += slab * s.n;
+        s.out += slab * s.n;
         if (HAS_SECOND)
-            s.y += at;
+            s.y += slab * s.n;
         if (s.carry)
-            s.carry += slab * p.inner + first;
+            s.carry += slab * p.inner;
         if (s.total)
-            s.total += slab * p.inner + first;
-        s.entries = (entry *)((uint8 *)s.entries + panel * p.panel_bytes);
-        s.told = (entry *)((uint8 *)p.told + panel * p.panel_bytes);
+            s.total += slab * p.inner;
+        s.entries = (entry *)((uint8 *)s.entries + slab * p.slab_bytes);
+        s.told = (entry *)((uint8 *)p.told + slab * p.slab_bytes);
         return s;
     }
     uint32 turns() const { /* of all blocks */
@@ -67,7 +56,7 @@ struct panel_scan : scan_args {
         return tiles == 1 ? 0 : turn + 1 < turns ? blocks : turn + 1 == turns ? rank : 0;
     }
 };
-inline tile tile_at(const panel_scan &p, uint64 turn) {
+inline tile tile_at(const slab_scan &p, uint64 turn) {
     const uint64 number = turn * p.blocks + p.rank;
     tile t;
     t.rank = REVERSE ? p.tiles - 1 - number : number;
@@ -77,72 +66,53 @@ inline tile tile_at(const panel_scan &p, uint64 turn) {
     return t;
 }
 /* A tile's first row in physical order, and their number. */
-inline uint64 row_of(const panel_scan &p, const tile &t) {
+inline uint64 row_of(const slab_scan &p, const tile &t) {
     return t.rank * (p.strands * p.rows);
 }
-inline int rows_of(const panel_scan &p, const tile &t) {
+inline int rows_of(const slab_scan &p, const tile &t) {
     const uint64 left = p.extent - row_of(p, t);
     return left < p.strands * p.rows ? (int)left : (int)(p.strands * p.rows);
 }
 
+/* Where a tile's elements lie. Those at odd addresses are aligned here. */
 template <class T> inline bool has_aligned(const T *array) {
     return ((uint64)array & (sizeof(T) - 1)) == 0;
 }
-inline bool has_aligned_elements(const panel_scan &p) {
+inline bool has_aligned_elements(const slab_scan &p) {
     return has_aligned(p.x) && (!HAS_SECOND || has_aligned(p.y));
 }
+inline const in_t *elements_of(const slab_scan &p, const uint8 *memory, const in_t *from) {
+    return (const in_t *)(memory + (has_aligned_elements(p) ? shift_of(from) : 0));
+}
+struct elements {
+    const in_t *x, *y;
 
-/* A tile's elements in shared memory. They lie as far behind a multiple of 16 bytes as in memory, or each row of some
- * columns does, so that vectors are copied as they are; elements that memory has at odd addresses are aligned here. */
-template <bool Whole> struct staged {
-    uint8 *memory;
-    uint32 shift, step; /* of some columns: of the first row, and from a row to the next */
-    int pitch;          /* bytes from a row to the next */
-
-    static staged of(const panel_scan &p, const tile &t, const in_t *array, uint8 *memory) {
-        const bool is_aligned = has_aligned_elements(p);
-        const in_t *from = array + (Whole ? t.low : row_of(p, t) * p.inner);
-        staged s;
-        s.shift = is_aligned ? (uint32)shift_of(from) : 0;
-        s.memory = memory + (Whole ? s.shift : 0);
-        s.step = is_aligned ? (uint32)(p.inner * sizeof(in_t)) & 15 : 0;
-        const int bytes = (int)(p.width * sizeof(in_t));
-        s.pitch = Whole ? bytes : bytes + 31 & ~15;
-        return s;
-    }
-    in_t get(int row, int column) const {
-        const uint32 before = Whole ? 0 : shift + (uint32)row * step & 15;
-        return *(const in_t *)(memory + row * pitch + column * (int)sizeof(in_t) + before);
-    }
-};
-template <bool Whole> struct elements {
-    staged<Whole> x, y;
-
-    static elements of(scratch &s, const panel_scan &p, const tile &t, const place &here) {
+    static elements of(const scratch &s, const slab_scan &p, const tile &t, const place &here) {
         elements e;
-        e.x = staged<Whole>::of(p, t, p.x, s.tile[here.at]);
+        e.x = elements_of(p, s.tile[here.at], p.x + t.low);
 #if HAS_SECOND
-        e.y = staged<Whole>::of(p, t, p.y, s.second[here.at]);
+        e.y = elements_of(p, s.second[here.at], p.y + t.low);
+#else
+        e.y = nullptr;
 #endif
         return e;
     }
-    value_t partner(int row, int column) const {
-        return HAS_SECOND ? value_of(y.get(row, column)) : value_t(0);
+    value_t partner(int e) const {
+        return HAS_SECOND ? value_of(y[e]) : value_t(0);
     }
 };
 
 /* A wave's entries: the blocks' sums in a column, and the prefixes that blocks receive. */
-inline entry *sums_of(const panel_scan &p, uint32 turn, uint32 column) {
-    return p.entries + (turn % TOLD_WAVES * p.width + column) * p.blocks;
+inline entry *sums_of(const slab_scan &p, uint32 turn, uint32 column) {
+    return p.entries + (turn % TOLD_WAVES * p.inner + column) * p.blocks;
 }
-inline entry *told_of(const panel_scan &p, uint32 turn, uint32 block) {
-    return p.told + (turn % TOLD_WAVES * p.blocks + block) * p.width;
+inline entry *told_of(const slab_scan &p, uint32 turn, uint32 block) {
+    return p.told + (turn % TOLD_WAVES * p.blocks + block) * p.inner;
 }
 
 /* ---- loaders ---- */
 
-/* Tiles of whole rows. */
-inline void load_whole(scratch &s, const panel_scan &p, uint64 turns) {
+inline void load_rows(scratch &s, const slab_scan &p, uint64 turns) {
     const bool is_aligned = has_aligned_elements(p);
     place here = {0, 0};
     for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
@@ -173,66 +143,6 @@ inline void load_whole(scratch &s, const panel_scan &p, uint64 turns) {
         } else
 #endif
             s.full[here.at].arrive();
-    }
-}
-
-enum { ROW_LOADERS = LOADERS + STORERS }; /* of tiles of some columns, which have no storer */
-
-/* Copies a row of some columns, a vector a lane, to its place. Returns whether it stored some itself, since the array
- * has not all of a vector. */
-inline bool fetch_row(uint64 row, uint32 bytes, uint64 begin, uint64 end, uint8 *to) {
-    const uint32 lane = threadIdx.x % WARP;
-    const uint64 at = (row & ~15ull) + lane * 16;
-    to += lane * 16;
-    if (at >= row + bytes)
-        return false;
-    if (at >= begin && at + 16 <= end) {
-        copy_vector<16>(to, (const void *)at);
-        return false;
-    }
-    for (int b = 0; b < 16; b += sizeof(in_t))
-        if (at + b >= begin && at + b < end)
-            *(in_t *)(to + b) = *(const in_t *)(at + b);
-    return true;
-}
-inline bool fetch_rows(const panel_scan &p, const tile &t, const staged<false> &s, const in_t *array, const in_t *begin,
-                       const in_t *end) {
-    const int rows = rows_of(p, t), warp = threadIdx.x / WARP;
-    const in_t *from = array + row_of(p, t) * p.inner;
-    bool stored = false;
-    if (has_aligned_elements(p)) {
-        const uint32 bytes = p.columns * (uint32)sizeof(in_t);
-#pragma unroll 2
-        for (int row = warp; row < rows; row += ROW_LOADERS / WARP)
-            stored |= fetch_row((uint64)(from + row * p.inner), bytes, (uint64)begin, (uint64)end, s.memory + row * s.pitch);
-        return stored;
-    }
-    for (int row = warp; row < rows; row += ROW_LOADERS / WARP)
-        for (uint32 c = threadIdx.x % WARP; c < p.columns; c += WARP)
-            *(in_t *)(s.memory + row * s.pitch + c * (uint32)sizeof(in_t)) = load(from + row * p.inner + c);
-    return true;
-}
-
-/* Tiles of some columns. */
-inline void load_some(scratch &s, const panel_scan &p, uint64 turns) {
-    place here = {0, 0};
-    for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
-        const tile t = tile_at(p, turn);
-        s.empty[here.at].wait(here.parity ^ 1);
-        bool stored = fetch_rows(p, t, staged<false>::of(p, t, p.x, s.tile[here.at]), p.x, p.begin, p.end);
-#if HAS_SECOND
-        stored |= fetch_rows(p, t, staged<false>::of(p, t, p.y, s.second[here.at]), p.y, p.begin_y, p.end_y);
-#endif
-        if (!stored) {
-            arrive_after_vectors(&s.full[here.at]);
-            continue;
-        }
-        /* arrive_after_vectors would wait for copies only, not for stores */
-#if HAS_MBARRIER
-        end_copies_ahead();
-        wait_for_copies_ahead<0>();
-#endif
-        s.full[here.at].arrive();
     }
 }
 
@@ -273,13 +183,13 @@ struct sums_of_few {
     }
 };
 
-inline uint4 *few_of(const panel_scan &p, uint32 turn) {
+inline uint4 *few_of(const slab_scan &p, uint32 turn) {
     return (uint4 *)p.entries + turn % FEW_WAVES * p.blocks;
 }
 
 /* The first warp of the summers: 'sums' has a thread's share of a column, for each of 'used' threads. */
-inline void publish_few(const panel_scan &p, const lane_t *sums, int used, uint32 turn) {
-    const int lane = threadIdx.x % WARP, width = p.width, lanes = WARP / width * width;
+inline void publish_few(const slab_scan &p, const lane_t *sums, int used, uint32 turn) {
+    const int lane = threadIdx.x % WARP, inner = p.inner, lanes = WARP / inner * inner;
     lane_t sum = identity_as<lane_t>();
     if (lane < lanes)
 #pragma unroll 5
@@ -287,8 +197,8 @@ inline void publish_few(const panel_scan &p, const lane_t *sums, int used, uint3
             sum = combine(sum, sums[k]);
 #pragma unroll
     for (int d = WARP / 2; d; d /= 2) {
-        const lane_t other = by_words(sum, [=](uint32 w) { return __shfl_down_sync(ALL_LANES, w, d * width & WARP - 1); });
-        if (lane + d * width < lanes)
+        const lane_t other = by_words(sum, [=](uint32 w) { return __shfl_down_sync(ALL_LANES, w, d * inner & WARP - 1); });
+        if (lane + d * inner < lanes)
             sum = combine(sum, other);
     }
     const acc_t wide = widen(sum);
@@ -299,7 +209,7 @@ inline void publish_few(const panel_scan &p, const lane_t *sums, int used, uint3
         store_relaxed(few_of(p, turn) + p.rank, word, second, third, turn + 1);
 }
 
-inline void carry_few(scratch &s, const panel_scan &p, uint32 turns) {
+inline void carry_few(scratch &s, const slab_scan &p, uint32 turns) {
     const uint32 lane = threadIdx.x % WARP;
     acc_t base[3], before[3];
     sums_of_few few, next;
@@ -331,7 +241,7 @@ inline void carry_few(scratch &s, const panel_scan &p, uint32 turns) {
         s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
 #pragma unroll
         for (int c = 0; c < 3; c++)
-            if (lane == c && c < (int)p.width)
+            if (lane == c && c < (int)p.inner)
                 ((acc_t *)s.before_columns[here.at])[c] = before[c];
         s.ready[here.at].arrive();
         few = next;
@@ -351,25 +261,24 @@ template <class A> inline A fold_neighbours(A sum, int lanes) {
 }
 
 /* Publishes the sum of a tile in each column; 'sums' as above. */
-inline void publish_columns(const panel_scan &p, const lane_t *sums, int thread, int used, uint32 turn) {
+inline void publish_columns(const slab_scan &p, const lane_t *sums, int thread, int used, uint32 turn) {
     int lanes = WARP;
-    while (lanes * (int)p.width > SUMMERS)
+    while (lanes * (int)p.inner > SUMMERS)
         lanes /= 2;
-    const int column = thread / lanes, lane = thread & (lanes - 1), width = p.width;
+    const int column = thread / lanes, lane = thread & (lanes - 1), inner = p.inner;
     lane_t sum = identity_as<lane_t>();
-    if (column < width)
+    if (column < inner)
 #pragma unroll 4
-        for (int k = lane * width + column; k < used; k += lanes * width)
+        for (int k = lane * inner + column; k < used; k += lanes * inner)
             sum = combine(sum, sums[k]);
     sum = fold_neighbours(sum, lanes);
-    if (column < width && lane == 0)
+    if (column < inner && lane == 0)
         publish(sums_of(p, turn, column) + p.rank, record::of(widen(sum), false, 0), turn + 1);
 }
 
-template <bool Whole> inline void sum_columns(scratch &s, const panel_scan &p, uint32 turns) {
-    const int thread = threadIdx.x - FIRST_SUMMER, width = p.width, used = SUMMERS / width * width;
-    const int first_row = thread / width, row_step = SUMMERS / width, column = thread - first_row * width;
-    const bool works = thread < used && column < (int)p.columns;
+inline void sum_columns(scratch &s, const slab_scan &p, uint32 turns) {
+    const int thread = threadIdx.x - FIRST_SUMMER, inner = p.inner, used = SUMMERS / inner * inner;
+    const int row = thread / inner, row_step = SUMMERS / inner;
     int in_turn = 0;
     place here = {0, 0};
     for (uint32 turn = 0; turn < turns; turn++, here.advance(), in_turn ^= 1) {
@@ -377,16 +286,16 @@ template <bool Whole> inline void sum_columns(scratch &s, const panel_scan &p, u
         lane_t *sums = (lane_t *)s.of_rows[in_turn];
         running<lane_t> sum;
         s.full[here.at].wait(here.parity);
-        const elements<Whole> from = elements<Whole>::of(s, p, t, here);
-        const int rows = works ? rows_of(p, t) : 0;
-        const uint64 before = p.before + row_of(p, t);
+        const elements from = elements::of(s, p, t, here);
+        uint64 at = p.before + row_of(p, t) + row;
+        if (thread < used)
 #pragma unroll 10
-        for (int row = first_row; row < rows; row += row_step)
-            sum.add_next(value_of(from.x.get(row, column)), from.partner(row, column), before + row);
+            for (int e = thread; e < t.count; e += used, at += row_step) /* always of the same column */
+                sum.add_next(value_of(from.x[e]), from.partner(e), at);
         sums[thread] = sum.sum();
         sync_some<SUMMERS>(OF_SUMMERS);
         s.ready[here.at].arrive(); /* as loaders do (scan_move.cu): results take the elements' place */
-        if (FEW_COLUMNS && p.tiles > 1 && width <= FEW_COLUMNS) {
+        if (FEW_COLUMNS && p.tiles > 1 && inner <= FEW_COLUMNS) {
             if (thread < WARP)
                 publish_few(p, sums, used, turn);
         } else if (p.tiles > 1) {
@@ -423,7 +332,7 @@ typedef batch_of<ENTRIES_AT_ONCE, 1> neighbours;
 
 /* Tells the blocks from 'first' on the sum of the blocks before them in a column; 'run' becomes the sum of all of them.
  */
-inline void tell_some(const panel_scan &p, const neighbours &few, entry *told, uint32 first, uint32 there, uint32 tag,
+inline void tell_some(const slab_scan &p, const neighbours &few, entry *told, uint32 first, uint32 there, uint32 tag,
                       acc_t *run) {
     const uint32 lane = threadIdx.x & (p.tellers - 1), index = first + lane * neighbours::MANY;
     acc_t sum = identity_as<acc_t>(), up_to[neighbours::MANY];
@@ -440,21 +349,21 @@ inline void tell_some(const panel_scan &p, const neighbours &few, entry *told, u
     }
     acc_t before = from_below(sum, 1);
     before = lane ? combine(*run, before) : *run;
-    told += (uint64)index * p.width;
+    told += (uint64)index * p.inner;
 #pragma unroll
-    for (int k = 0; k < neighbours::MANY; k++, told += p.width)
+    for (int k = 0; k < neighbours::MANY; k++, told += p.inner)
         if (index + k < there)
             publish(told, record::of(combine(before, up_to[k]), false, 0), tag);
     *run = combine(*run, from_lane(sum, threadIdx.x % WARP | (p.tellers - 1)));
 }
 
 /* A block tells of so many columns. */
-inline void tell(const panel_scan &p) {
-    const uint32 at_once = neighbours::MANY * p.tellers, of_block = (p.width + p.blocks - 1) / p.blocks;
+inline void tell(const slab_scan &p) {
+    const uint32 at_once = neighbours::MANY * p.tellers, of_block = (p.inner + p.blocks - 1) / p.blocks;
     const uint32 lane = threadIdx.x & (p.tellers - 1), number = threadIdx.x % WARP / p.tellers;
     const uint32 column = p.rank * of_block + number;
-    const bool has_column = number < of_block && column < p.width;
-    if (p.tiles == 1 || (FEW_COLUMNS && p.width <= FEW_COLUMNS) || p.rank * of_block >= p.width)
+    const bool has_column = number < of_block && column < p.inner;
+    if (p.tiles == 1 || (FEW_COLUMNS && p.inner <= FEW_COLUMNS) || p.rank * of_block >= p.inner)
         return;
     acc_t base = identity_as<acc_t>(); /* before the wave */
     auto blocks_in = [&](uint32 turn) { return has_column ? p.blocks_in(turn) : 0; };
@@ -476,12 +385,12 @@ inline void tell(const panel_scan &p) {
     });
 }
 
-inline void carry_columns(scratch &s, const panel_scan &p, uint32 turns) {
+inline void carry_columns(scratch &s, const slab_scan &p, uint32 turns) {
     typedef batch_of<NARROW_COLUMNS / WARP> columns;
     const uint32 lane = threadIdx.x % WARP;
     place here = {0, 0};
     auto try_read = [&](columns &few, uint32 turn) {
-        const uint32 end = p.tiles > 1 && turn < turns ? p.width : 0;
+        const uint32 end = p.tiles > 1 && turn < turns ? p.inner : 0;
         return few.try_read(told_of(p, turn, p.rank), lane, end, turn + 1);
     };
     for_waves<columns>(turns, try_read, [&](uint32, const columns &few) {
@@ -489,7 +398,7 @@ inline void carry_columns(scratch &s, const panel_scan &p, uint32 turns) {
         s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
 #pragma unroll
         for (int k = 0; k < columns::MANY; k++)
-            if (lane + k * WARP < p.width)
+            if (lane + k * WARP < p.inner)
                 before[lane + k * WARP] = p.tiles > 1 ? few.get(k).acc : identity_as<acc_t>();
         s.ready[here.at].arrive();
         here.advance();
@@ -505,13 +414,12 @@ struct strand {
     int there;
     uint64 row; /* its first, in physical order */
 
-    template <class From> void read(const From &from, int first_row, int column) {
+    void read(const elements &from, int first, int step) {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            const int row = REVERSE ? first_row - k : first_row + k;
-            x[k] = k < there ? from.x.get(row, column) : in_t(0);
+            x[k] = k < there ? from.x[first + k * step] : in_t(0);
             if (HAS_SECOND)
-                y[k] = k < there ? from.y.get(row, column) : in_t(0);
+                y[k] = k < there ? from.y[first + k * step] : in_t(0);
         }
     }
     template <class Running> void add_to(Running &sum, int k) const {
@@ -560,12 +468,11 @@ inline result_t *result_at(uint8 *memory, int number) {
     return (result_t *)(memory + (IN_LINE ? byte : vector_of_results((int)(byte / 16)) * 16 + byte % 16));
 }
 
-template <bool Whole> inline void finish_columns(scratch &s, const panel_scan &p, uint32 turns) {
+inline void finish_columns(scratch &s, const slab_scan &p, uint32 turns) {
     const int team = (threadIdx.x - FIRST_FINISHER) / FINISHERS, thread = (threadIdx.x - FIRST_FINISHER) % FINISHERS;
-    const int width = p.width, number = thread / width, column = thread - number * width;
+    const int inner = p.inner, number = thread / inner, column = thread - number * inner;
     const int most = p.rows, from = number * most;
-    const bool works = number < (int)p.strands && column < (int)p.columns, has_base = p.carry || p.initial;
-    const bool is_aligned = has_aligned(p.out);
+    const bool works = number < (int)p.strands, has_base = p.carry || p.initial;
     acc_t base = identity_as<acc_t>();
     if (has_base && works)
         base = p.carry ? p.carry[column].read() : raise(load(p.initial));
@@ -573,67 +480,49 @@ template <bool Whole> inline void finish_columns(scratch &s, const panel_scan &p
     here.advance(team);
     for (uint32 turn = team; turn < turns; turn += TEAMS, here.advance(TEAMS)) {
         const tile t = tile_at(p, turn);
-        const int rows = rows_of(p, t), step = REVERSE ? -width : width;
+        const int rows = rows_of(p, t), step = REVERSE ? -inner : inner;
         const int left_over = works && from < rows ? rows - from : 0, first_row = REVERSE ? rows - 1 - from : from;
-        const int first = first_row * width + column;
+        const int first = first_row * inner + column;
         strand mine;
         mine.there = left_over < most ? left_over : most;
         mine.row = p.before + row_of(p, t) + first_row;
         s.full[here.at].wait(here.parity);
-        mine.read(elements<Whole>::of(s, p, t, here), first_row, column);
+        mine.read(elements::of(s, p, t, here), first, step);
         const lane_t sum = mine.add_up();
-        const acc_t before = scan_strands((acc_t *)s.of_strands[team], width, p.strands, p.lanes, team, thread, widen(sum),
+        const acc_t before = scan_strands((acc_t *)s.of_strands[team], inner, p.strands, p.lanes, team, thread, widen(sum),
                                           static_cast<acc_t *>(nullptr));
         s.ready[here.at].wait(here.parity);
         acc_t left = works ? ((const acc_t *)s.before_columns[here.at])[column] : base;
         left = combine(has_base ? combine(base, left) : left, before);
+        uint8 *memory = s.tile[here.at];
         const uint64 logical = p.before + (REVERSE ? p.extent - 1 - (row_of(p, t) + first_row) : row_of(p, t) + from);
-        if (Whole) {
-            uint8 *memory = s.tile[here.at];
-            mine.finish(left, [&](int k, const acc_t &told) {
-                *result_at(memory, first + k * step) = lower(told, logical + k + INCLUSIVE, 0);
-            });
-        } else {
-            __syncwarp();
-            if (thread % WARP == 0)
-                s.empty[here.at].arrive(); /* all have read what they need */
-            result_t *out = p.out + (row_of(p, t) + first_row) * p.inner + column;
-            const int64 next_row = REVERSE ? -(int64)p.inner : (int64)p.inner;
-            mine.finish(left, [&](int k, const acc_t &told) {
-                const result_t result = lower(told, logical + k + INCLUSIVE, 0);
-                is_aligned ? store_aligned_once(out + k * next_row, result) : store(out + k * next_row, result);
-            });
-        }
-        if (p.total && mine.there && t.first + (from + mine.there) * width == p.n)
+        mine.finish(left, [&](int k, const acc_t &told) {
+            *result_at(memory, first + k * step) = lower(told, logical + k + INCLUSIVE, 0);
+        });
+        if (p.total && mine.there && t.first + (from + mine.there) * inner == p.n)
             p.total[column].write(combine(left, widen(sum)));
-        if (Whole)
-            hand_over(s, p, t, here, team, thread);
+        hand_over(s, p, t, here, team, thread);
     }
 }
 
-template <bool Whole> inline void scan_few_slabs(const narrow_args &args) {
+extern "C" __global__ void __launch_bounds__(NARROW_THREADS, 1) scan_narrow(narrow_args args) {
     extern __shared__ __align__(128) uint8 narrow_memory[];
     scratch &s = *(scratch *)narrow_memory;
-    const panel_scan p = panel_scan::of(args);
+    const slab_scan p = slab_scan::of(args);
     const uint32 turns = p.turns_of_block();
-    if (Whole)
-        init_gates(s, SUMMERS, WARP);
-    else
-        init_gates(s, SUMMERS, WARP, ROW_LOADERS, FINISHERS / WARP);
+    init_gates(s, SUMMERS, WARP);
     if (threadIdx.x / WARP == FIRST_TELLER / WARP)
         tell(p);
     else if (threadIdx.x >= FIRST_FINISHER)
-        finish_columns<Whole>(s, p, turns);
+        finish_columns(s, p, turns);
     else if (threadIdx.x >= FIRST_SUMMER)
-        sum_columns<Whole>(s, p, turns);
+        sum_columns(s, p, turns);
     else if (threadIdx.x >= MESSENGER)
-        FEW_COLUMNS && p.width <= FEW_COLUMNS ? carry_few(s, p, turns) : carry_columns(s, p, turns);
-    else if (!Whole)
-        load_some(s, p, turns);
+        FEW_COLUMNS && p.inner <= FEW_COLUMNS ? carry_few(s, p, turns) : carry_columns(s, p, turns);
 #if COPIES_IN_BULK
     else if (threadIdx.x >= FIRST_STORER)
         store_tiles<true>(s, p, turns);
 #endif
     else
-        load_whole(s, p, turns);
+        load_rows(s, p, turns);
 }

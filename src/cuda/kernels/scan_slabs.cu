@@ -1,7 +1,7 @@
 /* Scans along a short axis: arrays of outer x extent x inner with an extent of a few. A tile is whole slabs, which are
  * one run of consecutive elements, or, of larger slabs, neighbouring columns, which are a run for each row. Runs pass
  * through shared memory, so that memory is read and written in whole vectors wherever they begin; there each thread
- * scans columns by itself. */
+ * scans columns by itself, or some neighbouring lanes share a column. */
 
 enum {
     STAGED = SLAB_SCAN_BYTES + 32,                /* and what lies behind the last vector */
@@ -102,31 +102,79 @@ inline void store_runs(const scan_slabs_args &p, const slab_tile &t, uint8 *memo
     }
 }
 
-inline void scan_slab_columns(const scan_slabs_args &p, const slab_tile &t, uint8 *x, uint8 *y, uint8 *out) {
-    const bool has_base = p.carry || p.initial;
-    const uint32 inner = (uint32)p.inner, extent = (uint32)p.extent, step = p.slabs ? inner : t.pitch;
-    for (uint32 c = threadIdx.x; c < t.columns; c += BLOCK) {
-        uint32 first = c;
-        if (p.slabs)
-            first += (inner == 1 ? c : c / inner) * inner * (extent - 1);
-        acc_t run = identity_as<acc_t>(), base = identity_as<acc_t>();
-        if (has_base)
-            base = p.carry ? p.carry[t.column + c].read() : raise(load(p.initial));
+/* A column, in a tile in shared memory. */
+struct slab_column {
+    const uint8 *x, *y;
+    uint8 *out;
+    uint64 before;
+    uint32 first, step, extent; /* the element in row 0, elements from a row to the next, rows */
+    acc_t base;
+    bool has_base;
+
+    /* Adds rows [from, to), in logical order, to 'run', and if Writes writes their results. */
+    template <bool Writes> acc_t scan(acc_t run, uint32 from, uint32 to) const {
 #pragma unroll 4
-        for (uint32 logical = 0; logical < extent; logical++) {
+        for (uint32 logical = from; logical < to; logical++) {
             const uint32 row = REVERSE ? extent - 1 - logical : logical, e = first + row * step;
-            const value_t value = value_of(*(const in_t *)skewed(x, e * (uint32)sizeof(in_t)));
+            const value_t value = value_of(*(const in_t *)skewed((uint8 *)x, e * (uint32)sizeof(in_t)));
             const value_t second =
-                HAS_SECOND ? value_of(*(const in_t *)skewed(y, e * (uint32)sizeof(in_t))) : value_t(0);
-            const acc_t next = combine(run, lift_as<acc_t>(value, second, p.before + row));
-            acc_t told = INCLUSIVE ? next : run;
-            if (has_base)
-                told = combine(base, told);
-            *(result_t *)skewed(out, e * (uint32)sizeof(result_t)) = lower(told, p.before + logical + INCLUSIVE, 0);
+                HAS_SECOND ? value_of(*(const in_t *)skewed((uint8 *)y, e * (uint32)sizeof(in_t))) : value_t(0);
+            const acc_t next = combine(run, lift_as<acc_t>(value, second, before + row));
+            if (Writes) {
+                acc_t told = INCLUSIVE ? next : run;
+                if (has_base)
+                    told = combine(base, told);
+                *(result_t *)skewed(out, e * (uint32)sizeof(result_t)) = lower(told, before + logical + INCLUSIVE, 0);
+            }
             run = next;
         }
+        return run;
+    }
+};
+
+inline slab_column slab_column_of(const scan_slabs_args &p, const slab_tile &t, uint8 *x, uint8 *y, uint8 *out,
+                                  uint32 number) {
+    const uint32 inner = (uint32)p.inner, extent = (uint32)p.extent;
+    slab_column c = {x, y, out, p.before, number, p.slabs ? inner : t.pitch, extent, identity_as<acc_t>(),
+                     p.carry || p.initial};
+    if (p.slabs && extent > 1)
+        c.first += (inner == 1 ? number : number / inner) * inner * (extent - 1);
+    if (c.has_base)
+        c.base = p.carry ? p.carry[t.column + number].read() : raise(load(p.initial));
+    return c;
+}
+
+/* A thread for each column. */
+inline void scan_slab_columns(const scan_slabs_args &p, const slab_tile &t, uint8 *x, uint8 *y, uint8 *out) {
+    for (uint32 number = threadIdx.x; number < t.columns; number += BLOCK) {
+        const slab_column c = slab_column_of(p, t, x, y, out, number);
+        const acc_t run = c.scan<true>(identity_as<acc_t>(), 0, c.extent);
         if (p.total)
-            p.total[t.column + c].write(has_base ? combine(base, run) : run);
+            p.total[t.column + number].write(c.has_base ? combine(c.base, run) : run);
+    }
+}
+
+/* Neighbouring lanes share a column: each takes some rows. */
+inline void scan_shared_columns(const scan_slabs_args &p, const slab_tile &t, uint8 *x, uint8 *y, uint8 *out) {
+    const uint32 lanes = 1u << p.part_bits, lane = threadIdx.x & (lanes - 1), all = t.columns << p.part_bits;
+    for (uint32 i = threadIdx.x; i < (all + WARP - 1) / WARP * WARP; i += BLOCK) { /* all lanes: they shuffle */
+        const bool works = i < all;
+        const slab_column c = slab_column_of(p, t, x, y, out, works ? i >> p.part_bits : 0);
+        const uint32 end = (lane + 1) * p.rows < c.extent ? (lane + 1) * p.rows : c.extent, from = lane * p.rows;
+        acc_t sum = works ? c.scan<false>(identity_as<acc_t>(), from, end) : identity_as<acc_t>();
+        for (uint32 d = 1; d < lanes; d *= 2) {
+            const acc_t left = from_below(sum, d);
+            if (lane >= d)
+                sum = combine(left, sum);
+        }
+        acc_t run = from_below(sum, 1);
+        if (lane == 0)
+            run = identity_as<acc_t>();
+        if (!works || from >= end)
+            continue;
+        run = c.scan<true>(run, from, end);
+        if (p.total && end == c.extent)
+            p.total[t.column + (i >> p.part_bits)].write(c.has_base ? combine(c.base, run) : run);
     }
 }
 
@@ -143,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, SLAB_BLOCKS) scan_slabs(scan
         if (HAS_SECOND)
             load_runs(p, t, p.y, y);
         __syncthreads();
-        scan_slab_columns(p, t, x, y, out);
+        p.part_bits ? scan_shared_columns(p, t, x, y, out) : scan_slab_columns(p, t, x, y, out);
         __syncthreads();
         store_runs(p, t, out);
     }

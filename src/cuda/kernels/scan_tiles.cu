@@ -88,14 +88,13 @@ static_assert(sizeof(scratch) <= SCAN_SHARED_BYTES);
 typedef place_in_ring<RING> place;
 
 /* A tile is ready to be finished when this many of the summers and of the messenger's threads have arrived. */
-inline void init_gates(scratch &s, int summers, int messengers, int loaders = LOADERS,
-                       int leavers = COPIES_IN_BULK ? 1 : FINISHERS / WARP) {
+inline void init_gates(scratch &s, int summers, int messengers) {
     if (threadIdx.x == 0) {
         for (int at = 0; at < RING; at++) {
-            s.full[at].init(loaders);
+            s.full[at].init(LOADERS);
             s.ready[at].init(summers + messengers);
             s.done[at].init(FINISHERS / WARP);
-            s.empty[at].init(leavers);
+            s.empty[at].init(COPIES_IN_BULK ? 1 : FINISHERS / WARP);
         }
 #if IN_ACCESSES
         for (int k = 0; k < MESSENGERS; k++)
