@@ -151,5 +151,68 @@ static void scatter(const void *from, size_t bytes, size_t n, void *structs, siz
             memcpy(to + i * stride, (const uint64_t *)from + i, 8);
 }
 
+/* Blocks of W x W elements, as in packing.c, but of whole vectors: 8192 elements of 32 bits took 0.08 ns each with
+ * vectors of 16 bytes. The last blocks overlap those before. */
+#if defined(__clang__)
+#define INTERLEAVE(v_type, p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
+#else
+#define INTERLEAVE(v_type, p, q, ...) __builtin_shuffle(p, q, (v_type){__VA_ARGS__})
+#endif
+#define LOWER_2  0, 2
+#define UPPER_2  1, 3
+#define LOWER_4  0, 4, 1, 5
+#define UPPER_4  2, 6, 3, 7
+#define LOWER_8  0, 8, 1, 9, 2, 10, 3, 11
+#define UPPER_8  4, 12, 5, 13, 6, 14, 7, 15
+#define LOWER_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define UPPER_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#if VECTOR_BYTES == 64
+#define LANES_u32 16
+#define LANES_u64 8
+#elif VECTOR_BYTES == 32
+#define LANES_u32 8
+#define LANES_u64 4
+#else
+#define LANES_u32 4
+#define LANES_u64 2
+#endif
+#define UNROLL_16 _Pragma("GCC unroll 16")
+#define DEFINE_TRANSPOSE_(tag, W)                                                                                      \
+    ALWAYS_INLINE void transpose_block_##tag(const s_##tag *from, size_t apart, s_##tag *to, size_t to_apart) {        \
+        v_##tag v[W], w[W];                                                                                            \
+        UNROLL_16 for (size_t i = 0; i < W; i++) memcpy(&v[i], from + i * apart, sizeof v[i]);                         \
+        UNROLL_16 for (size_t round = 1; round < W; round *= 2) {                                                      \
+            UNROLL_16 for (size_t i = 0; i < W / 2; i++) {                                                             \
+                w[2 * i] = INTERLEAVE(v_##tag, v[i], v[i + W / 2], PASTE2(LOWER_, W));                                 \
+                w[2 * i + 1] = INTERLEAVE(v_##tag, v[i], v[i + W / 2], PASTE2(UPPER_, W));                             \
+            }                                                                                                          \
+            UNROLL_16 for (size_t i = 0; i < W; i++) v[i] = w[i];                                                      \
+        }                                                                                                              \
+        UNROLL_16 for (size_t i = 0; i < W; i++) memcpy(to + i * to_apart, &v[i], sizeof v[i]);                        \
+    }                                                                                                                  \
+    static void transpose_##tag(const s_##tag *from, size_t rows, size_t columns, s_##tag *to) {                       \
+        for (size_t a = 0; a < rows; a += W) {                                                                         \
+            const size_t a_at = a + W <= rows ? a : rows - W;                                                          \
+            for (size_t b = 0; b < columns; b += W) {                                                                  \
+                const size_t b_at = b + W <= columns ? b : columns - W;                                                \
+                transpose_block_##tag(from + a_at * columns + b_at, columns, to + b_at * rows + a_at, rows);           \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define DEFINE_TRANSPOSE(tag, W) DEFINE_TRANSPOSE_(tag, W)
+DEFINE_TRANSPOSE(u32, LANES_u32)
+DEFINE_TRANSPOSE(u64, LANES_u64)
+
+static bool transpose(const void *from, size_t bytes, size_t rows, size_t columns, void *to) {
+    if (bytes == 4 && rows >= LANES_u32 && columns >= LANES_u32)
+        transpose_u32(from, rows, columns, to);
+    else if (bytes == 8 && rows >= LANES_u64 && columns >= LANES_u64)
+        transpose_u64(from, rows, columns, to);
+    else
+        return false;
+    return true;
+}
+
 extern const tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, );
-const tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, ) = {all, none, number, gather, scatter};
+const tally_cpu_instructions PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, ) = {all,    none,    number,
+                                                                                 gather, scatter, transpose};

@@ -103,7 +103,7 @@ static void fold_in_order(tally_lanes *l, const void *x, size_t n, uint64_t inde
         if (!rows) {
             begin_row(l, from, count, TALLY_INSTRUCTION_LANES, index + first);
         } else {
-            tally_cpu_pack(from, bytes, rows, width, turned);
+            tally_lanes_transpose(l, from, bytes, width, rows, turned);
             for (size_t k = 0; k < rows; k++) {
                 const size_t row = reverse ? rows - 1 - k : k;
                 tally_lanes_take(l, turned + row * width * bytes, width, index + first + row, rows, NULL, k == 0);
@@ -157,7 +157,7 @@ static void text_fold_rows(const tally_cpu_context *context, const void *x, cons
         n = least(rows - r, most_rows);
         const void *from = tally_at(x, r * extent, bytes);
         if (extent > 1) {
-            tally_cpu_pack(from, bytes, extent, n, turned);
+            tally_lanes_transpose(&l, from, bytes, n, extent, turned);
             from = turned;
         }
         for (size_t k = 0; k < extent; k++)

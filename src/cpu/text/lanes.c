@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/packing.h"
 
 void tally_lanes_open(tally_lanes *l, const tally_cpu_context *context) {
     const tally_cpu_text *const t = l->text = context->text;
@@ -60,6 +61,12 @@ void tally_lanes_choose(const tally_lanes *l, const int32_t *masks, char *yes, s
         all[l->text->components[k].bytes == 4 ? TALLY_DO_select_32 : TALLY_DO_select_64](
             to, masks, tally_lanes_component(l, yes, k, 0), to, (size_t)round_up(n, TALLY_INSTRUCTION_LANES));
     }
+}
+
+void tally_lanes_transpose(const tally_lanes *l, const void *from, size_t bytes, size_t rows, size_t columns,
+                           void *to) {
+    if (!l->text->instructions->transpose(from, bytes, rows, columns, to))
+        tally_cpu_pack(from, bytes, columns, rows, to);
 }
 
 void tally_lanes_run(tally_lanes *l, const tally_text_program *program, size_t n) {

@@ -49,6 +49,10 @@ void tally_lanes_fill(const tally_lanes *lanes, const void *acc, char *block, si
 /* block = mask ? yes : block */
 void tally_lanes_choose(const tally_lanes *lanes, const int32_t *masks, char *yes, size_t n, char *block);
 
+/* to[b][a] = from[a][b] of 'rows' x 'columns' elements */
+void tally_lanes_transpose(const tally_lanes *lanes, const void *from, size_t bytes, size_t rows, size_t columns,
+                           void *to);
+
 /* ---- programs: they take n lanes, and what is in the next ones, up to 16, is lost ---- */
 
 void tally_lanes_run(tally_lanes *lanes, const tally_text_program *program, size_t n);
