@@ -76,6 +76,7 @@ ALWAYS_INLINE v_i64 mask_64(const void *from, size_t i) {
 #define AT_f64(from, i)       ELEMENT_AT(f64, from)
 #if defined(__clang__)
 #define LANES_APART _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored "-Wpass-failed" /* divisions and calls stay loops */
 #else
 #define LANES_APART _Pragma("GCC ivdep")
 #endif
