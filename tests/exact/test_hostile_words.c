@@ -82,6 +82,55 @@ static void of_each_kind(void **unused) {
     assert_in_range(refused, 10000, UINT32_MAX);
 }
 
+/* States that no elements give: what a kind has, with one word that contradicts the others. */
+static void contradictions_are_refused(void **unused) {
+    (void)unused;
+    static const struct {
+        tally_op op;
+        tally_dtype in;
+        tally_mode mode;
+        int at; /* the word that is set, of a state of three equal elements */
+        int64_t word;
+    } cases[] = {
+        {TALLY_SUM, TALLY_F32, TALLY_EXACT, 1, 0},                 /* a sum of no elements */
+        {TALLY_SUM, TALLY_F32, TALLY_EXACT, 2, 4},                 /* more infinities than elements */
+        {TALLY_SUM, TALLY_F32, TALLY_EXACT, 5, 0},                 /* a sum of nothing but -0 */
+        {TALLY_SUM, TALLY_F32, TALLY_EXACT, 16, 1},                /* more than 3 * 2^128 */
+        {TALLY_MEAN, TALLY_I64, TALLY_EXACT, 5, INT64_C(1) << 33}, /* more than 128 bits */
+        {TALLY_MEAN, TALLY_I64, TALLY_EXACT, 1, 0},
+        {TALLY_ARGMIN, TALLY_I16, TALLY_EXACT, 3, 3}, /* an index past the end */
+        {TALLY_ARGMIN, TALLY_I16, TALLY_EXACT, 3, -1},
+        {TALLY_ARGMIN, TALLY_I16, TALLY_EXACT, 2, 40000}, /* not an i16 */
+        {TALLY_MAX, TALLY_U8, TALLY_EXACT, 2, 256},       /* not a u8 */
+        {TALLY_MIN, TALLY_F32, TALLY_EXACT, 2, 1},        /* a double that is no f32 */
+        {TALLY_BOR, TALLY_U32, TALLY_FAST, 2, -1},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const uint64_t x[3] = {0, 0, 0};
+        uint64_t ones[3] = {0x3f8000003f800000u, 0x3f8000003f800000u, 0x3f8000003f800000u};
+        tally_desc desc = TALLY_DESC_INIT;
+        tally_computation c;
+        tally_words_form form;
+        tally_accumulator *a;
+        int64_t words[TALLY_WORDS_MOST];
+        desc.op = cases[k].op;
+        desc.in = cases[k].in;
+        desc.mode = cases[k].mode;
+        assert_int_equal(tally_computation_decide(&desc, &c), TALLY_OK);
+        assert_int_equal(tally_words_form_of(&c, &form), TALLY_OK);
+        assert_int_equal(tally_accumulator_create_for(&desc, &a), TALLY_OK);
+        assert_int_equal(tally_accumulator_add(a, desc.in == TALLY_F32 || desc.in == TALLY_I64 ? ones : x, NULL, 3),
+                         TALLY_OK);
+        assert_int_equal(tally_accumulator_words(a, words, sizeof words), TALLY_OK);
+        words[cases[k].at] = cases[k].word;
+        tally_words_seal(&form, words);
+        if (tally_accumulator_add_words(a, words, form.count * sizeof *words) != TALLY_BAD_STATE)
+            fail_msg("case %zu was accepted", k);
+        assert_int_equal(tally_accumulator_count(a), 3);
+        tally_accumulator_destroy(a);
+    }
+}
+
 /* A form's tag is no other's, and its check is linear. */
 static void the_check_adds_up(void **unused) {
     (void)unused;
@@ -109,6 +158,7 @@ static void the_check_adds_up(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_each_kind),
+        cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(the_check_adds_up),
     };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
