@@ -459,6 +459,14 @@ TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
 TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
 TALLY_API void tally_reset(tally_plan *plan);
 
+/* Begins an input in pieces with what is known of its first part: the states, in words (see 7), of the columns of the
+ * elements that came before, of the same operator, mode, input and accumulator type. A scan goes on where they end, so
+ * ranks scan their parts of an array: each takes the state of the parts before its own. words is in the device's memory
+ * and has 'columns' states: 1 for ALL_VALUES, inner for AXIS. What was pushed before is dropped. Only the CPU has it
+ * (TALLY_UNSUPPORTED); TALLY_BAD_STATE for words that are refused or stand for different numbers of elements, and the
+ * plan is then as after tally_reset. */
+TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t columns);
+
 /* ------------------------------------------------------------------------------------ 6. Accumulators ----- */
 
 /* A partial result: add arrays on any thread or machine, send the saved bytes or the words (see 7) by any means, merge,

@@ -23,6 +23,8 @@ typedef struct tally_device_interface {
     tally_status (*push)(tally_plan *plan, const tally_args *args);
     tally_status (*finish)(tally_plan *plan, void *out, size_t out_bytes);
     void (*reset)(tally_plan *plan);
+    tally_status (*resume)(tally_plan *plan, const tally_words_form *form, const int64_t *words,
+                           uint64_t columns); /* NULL: it has none */
 } tally_device_interface;
 
 struct tally_device {

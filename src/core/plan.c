@@ -85,6 +85,25 @@ tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes) {
     return plan->device->interface->finish(plan, out, out_bytes);
 }
 
+tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t columns) {
+    if (!plan || !words)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_resume: NULL where a plan and words are expected");
+    const tally_computation *c = &plan->computation;
+    tally_words_form form;
+    tally_status status = check_takes_pieces(c, "tally_resume");
+    if (status == TALLY_OK)
+        status = tally_words_form_of(c, &form);
+    if (status != TALLY_OK)
+        return status;
+    if (c->takes_words || !plan->device->interface->resume)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "tally_resume: only the CPU has it, for plans whose elements are no states themselves");
+    if (c->desc.grouping == TALLY_ALL_VALUES && columns != 1)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_resume: all values have one state, not %llu",
+                          (unsigned long long)columns);
+    return plan->device->interface->resume(plan, &form, words, columns);
+}
+
 void tally_reset(tally_plan *plan) {
     if (plan)
         plan->device->interface->reset(plan);

@@ -177,6 +177,7 @@ static const tally_device_interface cpu_interface = {
     .push = tally_cpu_plan_push,
     .finish = tally_cpu_plan_finish,
     .reset = tally_cpu_plan_reset,
+    .resume = tally_cpu_plan_resume,
 };
 
 const tally_backend tally_cpu_backend = {

@@ -168,6 +168,24 @@ void tally_cpu_exact_context(tally_cpu_plan *plan) {
     plan->context.layout = (int)tally_exact_layout_of(widest, plan->context.products);
 }
 
+void tally_cpu_exact_widen(const tally_cpu_plan *plan, void *acc) {
+    exact_acc *const state = at(acc, 0);
+    if (state->holds != TALLY_HOLDS_LIMBS || (int)state->limbs.layout == plan->context.layout)
+        return;
+    const tally_superaccumulator from = state->limbs;
+    tally_magnitude m;
+    tally_superaccumulator_magnitude(&from, &m);
+    tally_superaccumulator_init(&state->limbs, (tally_exact_layout)plan->context.layout);
+    for (int32_t i = 0; i < m.count; i++)
+        tally_superaccumulator_deposit(&state->limbs, m.negative ? -(int64_t)m.digits[i] : (int64_t)m.digits[i],
+                                       m.exponent + 32 * i);
+    state->limbs.count = from.count;
+    state->limbs.positive_infinities = from.positive_infinities;
+    state->limbs.negative_infinities = from.negative_infinities;
+    state->limbs.nans = from.nans;
+    state->limbs.others = from.others;
+}
+
 void tally_cpu_exact_raise(const tally_cpu_plan *plan, const void *element, void *acc) {
     const tally_dtype type = plan->base.computation.desc.out;
     const bool fits = tally_exact_of_type(plan->device->exact, type)->small_sum(element, 1, &at(acc, 0)->pair);

@@ -10,6 +10,9 @@ void tally_cpu_exact_context(tally_cpu_plan *plan);
 /* Lowers accumulators of exact mode. */
 tally_cpu_lower tally_cpu_exact_lower;
 
+/* Brings a state that was read to the layout of the plan's, which a scan to f64 has wider. */
+void tally_cpu_exact_widen(const tally_cpu_plan *plan, void *acc);
+
 /* *acc = an initial value, of the output's type. */
 void tally_cpu_exact_raise(const tally_cpu_plan *plan, const void *element, void *acc);
 

@@ -312,3 +312,38 @@ void tally_cpu_plan_reset(tally_plan *base) {
     tally_cpu_plan *plan = (tally_cpu_plan *)base;
     plan->input = (tally_pieces){0};
 }
+
+/* The accumulators of pieces that ended elsewhere. */
+static tally_status resume(tally_cpu_plan *plan, const tally_words_form *form, const int64_t *words, uint64_t columns) {
+    const tally_cpu_plan *states = plan->states ? plan->states : plan;
+    uint64_t rows = 0;
+    tally_status status = make_pieces(plan, columns, NULL);
+    for (uint64_t j = 0; j < columns && status == TALLY_OK; j++) {
+        int64_t state[TALLY_WORDS_MOST];
+        uint64_t elements;
+        void *const acc = tally_at_mutable(plan->pieces, j, plan->acc_bytes);
+        memcpy(state, (const char *)words + j * form->count * sizeof *words, form->count * sizeof *words);
+        status = tally_cpu_words_read(states, form, state, j, acc, &elements);
+        if (status == TALLY_OK && j && elements != rows)
+            status =
+                tally_fail(TALLY_BAD_STATE,
+                           "words of state %" PRIu64 ": they stand for %" PRIu64 " elements, those before for %" PRIu64,
+                           j, elements, rows);
+        if (status == TALLY_OK && plan->base.computation.exact)
+            tally_cpu_exact_widen(plan, acc);
+        rows = elements;
+    }
+    if (status == TALLY_OK)
+        plan->input = (tally_pieces){.begun = true, .columns = columns, .rows = rows};
+    return status;
+}
+
+tally_status tally_cpu_plan_resume(tally_plan *base, const tally_words_form *form, const int64_t *words,
+                                   uint64_t columns) {
+    tally_cpu_plan *const plan = (tally_cpu_plan *)base;
+    tally_fpenv saved = tally_fpenv_enter();
+    tally_cpu_plan_reset(base);
+    const tally_status status = resume(plan, form, words, columns);
+    tally_fpenv_leave(&saved);
+    return status;
+}

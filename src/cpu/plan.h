@@ -16,5 +16,7 @@ tally_status tally_cpu_plan_run(tally_plan *plan, const tally_args *args, uint64
 tally_status tally_cpu_plan_push(tally_plan *plan, const tally_args *args);
 tally_status tally_cpu_plan_finish(tally_plan *plan, void *out, size_t out_bytes);
 void tally_cpu_plan_reset(tally_plan *plan);
+tally_status tally_cpu_plan_resume(tally_plan *plan, const tally_words_form *form, const int64_t *words,
+                                   uint64_t columns);
 
 #endif

@@ -514,6 +514,107 @@ static void pieces_end_in_words(void **state) {
     tally_plan_destroy(to_values);
 }
 
+/* A scan that resumes with the states of the rows before gives the rest of the whole scan; a reduction the whole. */
+static void pieces_resume_from_states(void **state) {
+    (void)state;
+    static const struct {
+        tally_op op;
+        tally_dtype in, out;
+        tally_mode mode;
+        tally_form form;
+    } cases[] = {{TALLY_SUM, TALLY_F32, TALLY_DEFAULT, TALLY_EXACT, TALLY_INCLUSIVE_SCAN},
+                 {TALLY_SUM, TALLY_F32, TALLY_F64, TALLY_EXACT, TALLY_EXCLUSIVE_SCAN},
+                 {TALLY_SUM, TALLY_F64, TALLY_DEFAULT, TALLY_EXACT, TALLY_EXCLUSIVE_SCAN},
+                 {TALLY_SUM, TALLY_I16, TALLY_DEFAULT, TALLY_FAST, TALLY_INCLUSIVE_SCAN},
+                 {TALLY_SUM, TALLY_I8, TALLY_I8, TALLY_FAST, TALLY_INCLUSIVE_SCAN},
+                 {TALLY_MAX, TALLY_U8, TALLY_DEFAULT, TALLY_EXACT, TALLY_EXCLUSIVE_SCAN},
+                 {TALLY_MIN, TALLY_F64, TALLY_DEFAULT, TALLY_EXACT, TALLY_INCLUSIVE_SCAN},
+                 {TALLY_ARGMIN, TALLY_F32, TALLY_DEFAULT, TALLY_EXACT, TALLY_INCLUSIVE_SCAN},
+                 {TALLY_MEAN, TALLY_I32, TALLY_DEFAULT, TALLY_EXACT, TALLY_INCLUSIVE_SCAN},
+                 {TALLY_ALL, TALLY_I64, TALLY_DEFAULT, TALLY_FAST, TALLY_INCLUSIVE_SCAN},
+                 {TALLY_MINMAX, TALLY_BF16, TALLY_DEFAULT, TALLY_EXACT, TALLY_INCLUSIVE_SCAN},
+                 {TALLY_VAR, TALLY_F64, TALLY_DEFAULT, TALLY_FAST, TALLY_REDUCE},
+                 {TALLY_NORM2, TALLY_F16, TALLY_F64, TALLY_EXACT, TALLY_REDUCE},
+                 {TALLY_ARGMAX, TALLY_I32, TALLY_DEFAULT, TALLY_FAST, TALLY_REDUCE}};
+    static unsigned char whole[MOST_N * MOST_COLUMNS * 16], got[sizeof whole];
+    if (strncmp(test_device_spec(), "cpu", 3) != 0)
+        return; /* what_cannot_resume has the others */
+    for (size_t k = 0; k < COUNT_OF(cases); k++)
+        for (int trial = 0; trial < 12; trial++) {
+            const uint64_t columns = 1 + next(MOST_COLUMNS), rows = 1 + next(trial < 6 ? 40 : MOST_N - 1);
+            const uint64_t first = trial % 3 == 0 && cases[k].form != TALLY_REDUCE ? 0 : next(rows + 1);
+            tally_desc desc = describe(cases[k].op, cases[k].form, cases[k].in), reduction = desc, described;
+            tally_words_info info = {.struct_size = sizeof info};
+            const size_t bytes = tally_dtype_size(desc.in);
+            tally_plan *plan;
+            size_t each;
+            desc.mode = reduction.mode = cases[k].mode;
+            desc.grouping = TALLY_AXIS;
+            desc.out = cases[k].out;
+            reduction.form = TALLY_REDUCE;
+            assert_ok(tally_words_describe(&reduction, &info));
+            fill(desc.in, t.x, rows * columns, cases[k].mode == TALLY_EXACT ? 20 : 0);
+            for (uint64_t j = 0; j < columns; j++)
+                words_of_column(&reduction, first, columns, j, t.words + j * info.count);
+            assert_ok(tally_plan_create(t.device, &desc, &plan));
+            assert_ok(tally_plan_describe(plan, &described, &each));
+            const bool scans = desc.form != TALLY_REDUCE;
+            const size_t result = tally_dtype_size(described.out) * each, row = columns * result;
+            assert_ok(run_axis(&desc, rows, columns, t.x, NULL, bytes, whole, (scans ? rows : 1) * row));
+            void *const words = on_device(t.words, columns * info.count * 8);
+            assert_ok(tally_resume(plan, words, columns));
+            tally_args args =
+                arguments(t.x + first * columns * bytes, rows - first, got, scans ? (rows - first) * row : 0);
+            args.shape.inner = columns;
+            assert_ok(tally_push(plan, &args));
+            assert_ok(tally_finish(plan, got, scans ? 0 : row));
+            const unsigned char *const rest = whole + (scans ? first * row : 0);
+            const size_t compared = scans ? (rows - first) * row : row;
+            if (!agree(rest, got, compared, described.out, desc.op == TALLY_VAR))
+                fail_msg("%s of %s, %s: resumed after %d of %d rows it goes another way", tally_op_name(desc.op),
+                         tally_form_name(desc.form), tally_dtype_name(desc.in), (int)first, (int)rows);
+            t.words[1] ^= 1;
+            assert_fails(tally_resume(plan, t.words, columns), TALLY_BAD_STATE);
+            tally_free(t.device, words);
+            tally_plan_destroy(plan);
+        }
+}
+
+static void what_cannot_resume(void **state) {
+    (void)state;
+    tally_plan *plan;
+    int64_t words[2 * 17] = {0};
+    tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+    desc.mode = TALLY_EXACT;
+    assert_ok(tally_plan_create(t.device, &desc, &plan));
+    assert_fails(tally_resume(NULL, words, 1), TALLY_INVALID_ARGUMENT);
+    assert_fails(tally_resume(plan, NULL, 1), TALLY_INVALID_ARGUMENT);
+    const bool has = strncmp(test_device_spec(), "cpu", 3) == 0;
+    assert_fails(tally_resume(plan, words, 2), has ? TALLY_INVALID_ARGUMENT : TALLY_UNSUPPORTED);
+    tally_plan_destroy(plan);
+    desc.grouping = TALLY_SEGMENTS;
+    assert_ok(tally_plan_create(t.device, &desc, &plan));
+    assert_fails(tally_resume(plan, words, 1), TALLY_UNSUPPORTED);
+    tally_plan_destroy(plan);
+    if (!has)
+        return;
+    /* columns of which one has fewer elements */
+    const float x[] = {1, 2};
+    tally_accumulator *a;
+    desc.grouping = TALLY_AXIS;
+    assert_ok(tally_plan_create(t.device, &desc, &plan));
+    assert_ok(tally_accumulator_create(TALLY_SUM, TALLY_F32, &a));
+    assert_ok(tally_accumulator_add(a, x, NULL, 2));
+    assert_ok(tally_accumulator_words(a, words, 17 * sizeof *words));
+    assert_fails(tally_resume(plan, words, 2), TALLY_BAD_STATE);
+    assert_ok(tally_resume(plan, words, 1));
+    float sum = 0;
+    assert_ok(tally_finish(plan, &sum, sizeof sum));
+    assert_true(sum == 3);
+    tally_accumulator_destroy(a);
+    tally_plan_destroy(plan);
+}
+
 /* ---- the words themselves ---- */
 
 /* The words of every kind of state for elements that every processor has alike, once and for all. They change only with
@@ -718,6 +819,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(states_of_groups),
         cmocka_unit_test(runs_that_reach_over_parts_are_joined),
         cmocka_unit_test(pieces_end_in_words),
+        cmocka_unit_test(pieces_resume_from_states),
+        cmocka_unit_test(what_cannot_resume),
         cmocka_unit_test(golden_words_stay),
         cmocka_unit_test(damaged_words_are_refused),
         cmocka_unit_test(words_of_another_kind_are_refused),
