@@ -68,15 +68,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
     begin_cluster();
     wait_for_last();
     let_next_start();
-    const uint64 number = blockIdx.x, first = number * TILE;
-    const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const tile t = {first, count, memory.bytes, seconds, (kept_t *)memory.bytes};
-    fetch_tile(p, t);
-    close_copies();
+    const tile t = begin_tile(p, memory.bytes, seconds, memory.bytes);
     const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const uint32 mine = find_heads<WORDS>(p, first + warp * WORDS * WARP);
+    const uint32 mine = find_heads<WORDS>(p, t.first + warp * WORDS * WARP);
     if (threadIdx.x == BLOCK - 1)
-        r.ends = first + count == p.n || is_head(p, first + count);
+        r.ends = t.first + t.count == p.n || is_head(p, t.first + t.count);
     if (lane < WORDS)
         s.heads[warp * WORDS + lane] = mine;
     __syncthreads();
@@ -86,18 +82,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_few_runs(g
         list_heads(s, r);
     wait_for_copies<0>();
     __syncthreads();
-    acc_t whole = identity_as<acc_t>();
-    if (heads)
-        fold_heads(s, t, heads);
-    else
-        whole = fold_whole(t);
+    const acc_t whole = fold_tile(s, t, heads);
     if (!find_place(r, p))
         return;
     if (p.keys_out)
-        put_keys(r, p.keys + first, p.keys_out + r.before, heads);
-    if (heads)
-        put_runs(r, t, heads, p.out + r.before);
-    if (threadIdx.x == 0)
-        keep_ends(s, r, p, t, number, heads, whole);
+        put_keys(s, r, p.keys + t.first, p.keys_out + r.before, heads);
+    put_tile(s, r, p, t, heads, whole);
     end_cluster(p);
 }

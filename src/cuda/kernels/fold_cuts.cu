@@ -18,17 +18,19 @@ inline void finish_group(const groups_args &p, uint64 chunk, ending e, acc_t bef
     store(p.out + e.group, lower(combine(before, p.cuts[chunk].before.read()), e.count, e.start));
 }
 
-enum { MOST_OF_WARP = 1024 /* chunks of a group that a warp folds at most */ };
+/* Chunks of a group that a warp folds at most. If there are too few groups for all warps, the block folds those of
+ * several hundred chunks, too. */
+enum { MOST_OF_WARP = 1024, MOST_OF_FEW = 128 };
 
 /* By a warp; false if the group is too long. */
-inline bool finish_by_warp(const groups_args &p, uint64 chunk) {
+inline bool finish_by_warp(const groups_args &p, uint64 chunk, uint32 most) {
     ending e;
     find_ending(p, chunk, &e);
 #if GROUPS == KEYS
-    if (!find_last_fresh(p, e.first + 1, MOST_OF_WARP, &e.first))
+    if (!find_last_fresh(p, e.first + 1, most, &e.first))
         return false;
 #endif
-    if (chunk - e.first > MOST_OF_WARP)
+    if (chunk - e.first > most)
         return false;
     const uint32 lane = threadIdx.x % WARP;
     const uint64 each = (chunk - e.first + WARP - 1) / WARP, begin = e.first + lane * each, end = begin + each;
@@ -84,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p) {
         finish_group(p, chunk, e, parts);
     __syncthreads();
     for (uint32 k = threadIdx.x / WARP; k < count; k += BLOCK / WARP) {
-        const bool is_done = finish_by_warp(p, longer[k]);
+        const bool is_done = finish_by_warp(p, longer[k], count < BLOCK / WARP ? MOST_OF_FEW : MOST_OF_WARP);
         __syncwarp();
         if (is_done && threadIdx.x % WARP == 0)
             longer[k] = DONE;

@@ -32,11 +32,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ runs_memory r;
-    const uint64 number = blockIdx.x, first = number * TILE;
-    const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const tile t = {first, count, memory.bytes, seconds, (kept_t *)memory.bytes};
-    fetch_tile(p, t);
-    close_copies();
+    const tile t = begin_tile(p, memory.bytes, seconds, memory.bytes);
+    const uint64 number = blockIdx.x;
     wait_for_last(); /* heads are marked */
     let_next_start();
     const uint32 *bits = p.bits + number * HEAD_WORDS;
@@ -63,23 +60,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(group
         *p.told = told;
     }
     if ((p.keys_out || LISTS_ALWAYS) && heads && !is_refused) {
-        list_heads(s, r);
-        __syncthreads();
+        const index_t *from = p.keys + t.first;
+        index_t *to = p.keys_out + before;
+        if (LISTS_ALWAYS || !are_dense(from, to, heads)) {
+            list_heads(s, r);
+            __syncthreads();
+        }
         if (p.keys_out)
-            put_keys(r, p.keys + first, p.keys_out + before, heads);
+            put_keys(s, r, from, to, heads);
     }
     wait_for_copies<0>();
     if (is_refused)
         return;
     __syncthreads();
-    acc_t whole = identity_as<acc_t>();
-    if (heads)
-        fold_heads(s, t, heads);
-    else
-        whole = fold_whole(t);
+    const acc_t whole = fold_tile(s, t, heads);
     __syncthreads();
-    if (heads)
-        put_runs(r, t, heads, p.out + before);
-    if (threadIdx.x == 0)
-        keep_ends(s, r, p, t, number, heads, whole);
+    put_tile(s, r, p, t, heads, whole);
 }

@@ -145,7 +145,7 @@ inline void put_in_order(tile_memory &s, const groups_args &p, const tile &t, co
             first = (uint64)offset_at(p, g.from + k);
             behind = (uint64)offset_at(p, g.from + k + 1);
         }
-        put(p.out + g.from + k, result_of(t.results[k], behind - first, first));
+        put(p.out + g.from + k, result_of(*t.result(k), behind - first, first));
     }
 }
 
@@ -161,7 +161,7 @@ inline void put_segments(tile_memory &s, const groups_args &p, const tile &t, co
         else if (end > t.count)
             atomicOr(&s.goes_on, 1); /* bad offsets have several */
         else if (!are_put)
-            put(p.out + segment, result_of(t.results[rank_of(s, begin)], end - begin, t.first + begin));
+            put(p.out + segment, result_of(*t.result(rank_of(s, begin)), end - begin, t.first + begin));
     });
 }
 
@@ -182,11 +182,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
-    const uint64 number = blockIdx.x, first = number * TILE;
-    const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const tile t = {first, count, memory.bytes, seconds, (kept_t *)(IS_IN_PLACE ? memory.bytes : results.bytes)};
-    fetch_tile(p, t);
-    close_copies();
+    const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
+    const uint64 number = blockIdx.x;
     wait_for_last(); /* offsets are checked */
     let_next_start();
     const uint32 refused = load_ahead(&p.told->refused);
@@ -207,10 +204,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     const bool are_short = heads > FOLD_RESULTS;
     if (are_short)
         fold_short(s, p, t, g);
-    else if (heads)
-        fold_heads(s, t, heads);
-    else if (g.open)
-        whole = fold_whole(t);
+    else if (heads || g.open)
+        whole = fold_tile(s, t, heads);
     __syncthreads();
     if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end)
         put_in_order(s, p, t, g, end);

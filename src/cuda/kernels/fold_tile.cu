@@ -48,7 +48,17 @@ struct tile {
     uint64 first; /* element */
     uint32 count;
     uint8 *x, *y;
-    kept_t *results; /* of its heads, in their order */
+    uint8 *results; /* of its heads */
+
+    /* The place of the result of a head, by its number. Threads whose heads are as many as a line has results would all
+     * use the same bank, so each line of 128 bytes is permuted in its own way. */
+    kept_t *result(int number) const {
+        return result_at(number * (int)sizeof(kept_t));
+    }
+    kept_t *result_at(int at) const { /* in bytes */
+        constexpr int size = sizeof(kept_t), unit = size < 4 ? 4 : size;
+        return (kept_t *)(results + (128 % size ? at : at ^ (at >> 7) * unit & (128 - unit)));
+    }
 };
 
 /* ---- memory ---- */
@@ -129,11 +139,16 @@ inline void fetch(uint8 *memory, const in_t *from, uint32 count, bool is_inner) 
     else
         fetch_slowly(memory, from, count);
 }
-inline void fetch_tile(const groups_args &p, const tile &t) {
-    const bool is_inner = t.first && t.first + t.count < p.n; /* its neighbours may be read, too */
-    fetch(t.x, p.x + t.first, t.count, is_inner);
+/* Starts to copy the block's tile. */
+inline tile begin_tile(const groups_args &p, uint8 *x, uint8 *y, uint8 *results) {
+    const uint64 first = blockIdx.x * (uint64)TILE;
+    const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
+    const bool is_inner = first && first + count < p.n; /* its neighbours may be read, too */
+    fetch(x, p.x + first, count, is_inner);
     if (HAS_SECOND)
-        fetch(t.y, p.y + t.first, t.count, is_inner);
+        fetch(y, p.y + first, count, is_inner);
+    close_copies();
+    return {first, count, x, y, results};
 }
 
 /* ---- folding ---- */
@@ -292,6 +307,22 @@ template <class K> inline result_t result_of(const K &what, uint64 count, uint64
         return what;
 }
 
+/* Whether what is kept of a lane's accumulator is all of it. Then a thread need not remember what it has before its first
+ * head. */
+template <class T> constexpr bool IS_REAL = false;
+template <> constexpr bool IS_REAL<float> = true;
+template <> constexpr bool IS_REAL<double> = true;
+constexpr bool KEEPS_ALL =
+    FOLD_STAGED || (LOWERS_DIRECTLY && sizeof(kept_t) == sizeof(lane_t) &&
+                    IS_REAL<result_t> == IS_REAL<decltype(lane_t::a0)>);
+inline acc_t restored(const kept_t &kept) {
+    acc_t acc;
+    lane_t lane;
+    memcpy(&acc, &kept, FOLD_STAGED ? sizeof acc : 0);
+    memcpy(&lane, &kept, KEEPS_ALL && !FOLD_STAGED ? sizeof lane : 0);
+    return FOLD_STAGED ? acc : widen(lane);
+}
+
 /* A thread's items, in registers. */
 struct thread_items {
     in_t x[ITEMS], y[HAS_SECOND ? ITEMS : 1];
@@ -355,7 +386,6 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     if (t.count < TILE && t.count / ITEMS == threadIdx.x) /* what lies behind the input is a group, too */
         mine |= (item_bits)1 << t.count % ITEMS;
     const uint32 rank = rank_of(s, begin);
-    kept_t *const results = t.results;
     thread_items items;
     items.read(t);
     if (IS_IN_PLACE)
@@ -364,7 +394,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     running<lane_t> run;
     lane_t first = identity_as<lane_t>();
     uint32 start = 0;
-    kept_t *to = results + rank - 1; /* what the thread's first head ends is stored again when it is whole */
+    int to = ((int)rank - 1) * (int)sizeof(kept_t); /* in bytes; what the thread's first head ends is stored again when it is whole */
     const item_bits earliest = mine & -mine;
     const uint32 number = rank + __popcll(mine);
     item_bits any = or_lanes((uint32)mine);
@@ -374,16 +404,18 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
         const item_bits bit = (item_bits)1 << k;
         if (LOWERS_CHEAPLY || FOLD_STAGED) { /* without a branch, which most steps of a warp would take */
             if (heads & bit)
-                *to++ = kept(t, run.sum(), start, begin + k);
-            first = earliest & heads & bit ? run.sum() : first;
+                *t.result_at(to) = kept(t, run.sum(), start, begin + k);
+            to += heads & bit ? sizeof(kept_t) : 0;
+            if (!KEEPS_ALL)
+                first = earliest & heads & bit ? run.sum() : first;
             start = NEEDS_START && heads & bit ? begin + k : start;
             run = heads & bit ? running<lane_t>() : run;
         } else if (heads & bit) {
             if (earliest & bit)
                 first = run.sum();
             else
-                *to = kept(t, run.sum(), start, begin + k);
-            to++;
+                *t.result_at(to) = kept(t, run.sum(), start, begin + k);
+            to += sizeof(kept_t);
             start = begin + k;
             run = {};
         }
@@ -427,10 +459,10 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     if (!before_lane)
         before = lane ? combine(carry, before) : carry;
     if (mine) {
-        const acc_t ended = combine(before, widen(first));
+        const acc_t ended = combine(before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen(first));
         const uint32 head = begin + __ffsll(mine) - 1;
         if (rank) {
-            results[rank - 1] = kept(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
+            *t.result((int)rank - 1) = kept(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
         } else {
             *(acc_t *)s.before = ended;
             s.first_head = head;
@@ -443,6 +475,15 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
             acc = combine(carry, acc);
         *(acc_t *)s.after = acc;
         if (t.count == TILE)
-            results[all - 1] = kept(t, acc, NEEDS_START ? head_before(s, TILE) : 0, TILE);
+            *t.result(all - 1) = kept(t, acc, NEEDS_START ? head_before(s, TILE) : 0, TILE);
     }
+}
+
+/* Folds a tile. If it has no head, its accumulator is returned. All threads of the block call this; the rest is known
+ * after the next barrier. */
+inline acc_t fold_tile(tile_memory &s, const tile &t, uint32 heads) {
+    if (!heads)
+        return fold_whole(t);
+    fold_heads(s, t, heads);
+    return identity_as<acc_t>();
 }

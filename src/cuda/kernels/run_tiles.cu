@@ -21,9 +21,40 @@ inline void list_heads(const tile_memory &s, runs_memory &r) {
         r.at[number++] = (uint16)(begin + __ffsll(bits) - 1);
 }
 
+/* Whether the keys of so many heads are found faster by the heads' bits than by a list of them. */
+inline bool are_dense(const index_t *from, const index_t *to, uint32 heads) {
+    return heads > TILE / 8 && is_aligned(from) && is_aligned(to);
+}
+
+/* Writes the keys of the runs that begin in the tile, each lane those of its element of a word. */
+inline void put_dense_keys(const tile_memory &s, const index_t *from, index_t *to) {
+    enum { OF_WARP = HEAD_WORDS / WARPS, AT_A_TIME = OF_WARP < 8 ? OF_WARP : 8 };
+    const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+#pragma unroll 1
+    for (uint32 first = 0; first < OF_WARP; first += AT_A_TIME) {
+        uint32 words[AT_A_TIME];
+        index_t key[AT_A_TIME];
+#pragma unroll
+        for (uint32 j = 0; j < AT_A_TIME; j++) {
+            const uint32 w = (first + j) * WARPS + warp;
+            words[j] = s.heads[w];
+            if (words[j] >> lane & 1)
+                key[j] = from[w * WARP + lane];
+        }
+#pragma unroll
+        for (uint32 j = 0; j < AT_A_TIME; j++)
+            if (words[j] >> lane & 1)
+                to[s.ranks[(first + j) * WARPS + warp] + __popc(words[j] & ((1u << lane) - 1))] = key[j];
+    }
+}
+
 /* Writes the keys of the runs that begin in the tile. */
-inline void put_keys(const runs_memory &r, const index_t *from, index_t *to, uint32 heads) {
+inline void put_keys(const tile_memory &s, const runs_memory &r, const index_t *from, index_t *to, uint32 heads) {
     enum { AT_A_TIME = 4 };
+    if (are_dense(from, to, heads)) {
+        put_dense_keys(s, from, to);
+        return;
+    }
     if (!is_aligned(from) || !is_aligned(to)) {
         for (uint32 k = threadIdx.x; k < heads; k += BLOCK)
             store_slowly(to + k, load_slowly(from + r.at[k]));
@@ -52,19 +83,19 @@ inline void put_runs(const runs_memory &r, const tile &t, uint32 heads, result_t
             first = r.at[k];
             behind = k + 1 < heads ? r.at[k + 1] : t.count;
         }
-        put(out + k, result_of(t.results[k], behind - first, t.first + first));
+        put(out + k, result_of(*t.result(k), behind - first, t.first + first));
     }
 }
 
-/* Thread 0, when everything in the tile is folded. */
-inline void keep_ends(tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint64 number,
-                      uint32 heads, const acc_t &whole) {
-    cut &c = p.cuts[number];
+/* By one thread. */
+inline void keep_ends(const tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
+                      const acc_t &whole) {
+    cut &c = p.cuts[blockIdx.x];
     const bool ends = heads ? s.first_head > 0 : r.ends;
     if (ends)
-        c.before.write(heads ? *(acc_t *)s.before : whole);
+        c.before.write(heads ? *(const acc_t *)s.before : whole);
     if (heads && !r.ends)
-        c.after.write(*(acc_t *)s.after);
+        c.after.write(*(const acc_t *)s.after);
     else if (!heads && !ends)
         c.after.write(whole);
     else
@@ -73,6 +104,14 @@ inline void keep_ends(tile_memory &s, const runs_memory &r, const groups_args &p
     c.start = heads ? t.first + s.last_head : 0;
     c.end = t.first + (heads ? s.first_head : t.count);
 #endif
-    p.heads[number] = (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
+    p.heads[blockIdx.x] = (heads || ends ? FRESH : 0) | (ends ? ENDS : 0) | (r.before + heads);
 }
 
+/* What a tile gives, when everything in it is folded: 'whole' if it has no head. */
+inline void put_tile(const tile_memory &s, const runs_memory &r, const groups_args &p, const tile &t, uint32 heads,
+                     const acc_t &whole) {
+    if (heads)
+        put_runs(r, t, heads, p.out + r.before);
+    if (threadIdx.x == 0)
+        keep_ends(s, r, p, t, heads, whole);
+}

@@ -1,6 +1,6 @@
 /* The parts that fold_segments.cu leaves to fold_cuts.cu. */
 
-enum { ENDS_STAND = 0 }; /* for fold_cuts.cu: whether groups' ends are known before the folds are done */
+enum { ENDS_STAND = 1 }; /* for fold_cuts.cu: groups' ends are known before the folds are done */
 
 /* The group that began in an earlier tile and ends in this one, if there is one. */
 struct ending {
