@@ -18,6 +18,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_COLUMNS,      /* columns.cu */
     TALLY_CUDA_SCAN,         /* scan.cu */
     TALLY_CUDA_HELD,         /* scan_held.cu */
+    TALLY_CUDA_ONE_WAVE,     /* scan_one_wave.cu */
     TALLY_CUDA_STRETCHES,    /* scan_columns.cu */
     TALLY_CUDA_PANELS,       /* panels.cu */
     TALLY_CUDA_HELD_COLUMNS, /* scan_held_columns.cu */
@@ -154,6 +155,7 @@ typedef struct tally_cuda_cut {
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t control;  /* a tally_cuda_control */
     size_t entries;  /* the values that blocks exchange while they run */
+    size_t begun;    /* ONE_WAVE: the number of blocks that have begun */
     size_t told;     /* NARROW: the tellers' sums. GROUPS by keys: the heads of each block that marks runs */
     size_t bits;     /* where segments or runs begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
@@ -161,6 +163,7 @@ typedef struct tally_cuda_cut {
     size_t heads;    /* GROUPS by keys: the heads of each tile */
     size_t ranks;    /* GROUPS by keys: of each strip */
     size_t zeroed_bytes;
+    size_t early_bytes; /* those that the path itself clears, by a kernel that starts early */
     size_t bytes;
 } tally_cuda_cut;
 

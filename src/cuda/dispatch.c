@@ -10,12 +10,16 @@ tally_status tally_cuda_start(const tally_cuda_device *device, CUfunction kernel
                               void **parameters, const char *what) {
     const tally_cuda_api *api = device->api;
     const unsigned x = (unsigned)grid.x, y = grid.y ? (unsigned)grid.y : 1;
-    CUlaunchAttribute attributes[2];
+    CUlaunchAttribute attributes[3];
     unsigned count = 0;
-    if (grid.is_together && grid.x > 1)
+    const bool is_together = grid.is_together && grid.x > 1;
+    const bool starts_early = grid.starts_early && device->architecture >= 90 && api->version >= CAPTURES_EARLY_STARTS;
+    if (is_together && !starts_early)
         return tally_cuda_check(
             api->cuLaunchCooperativeKernel(kernel, x, y, 1, grid.threads, 1, 1, grid.shared, stream, parameters), what);
-    if (grid.starts_early && device->architecture >= 90 && api->version >= CAPTURES_EARLY_STARTS)
+    if (is_together)
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    if (starts_early)
         attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                                   .value.programmaticStreamSerializationAllowed = 1};
     if (grid.cluster)

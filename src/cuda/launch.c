@@ -30,6 +30,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_scan_launch(l);
     case TALLY_CUDA_HELD:
         return tally_cuda_held_launch(l);
+    case TALLY_CUDA_ONE_WAVE:
+        return tally_cuda_one_wave_launch(l);
     case TALLY_CUDA_STRETCHES:
         return tally_cuda_stretches_launch(l);
     case TALLY_CUDA_PANELS:

@@ -107,13 +107,20 @@ static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, 
                                             tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
                                             tally_cuda_kernels_scan, NULL};
+#define ONE_WAVE                                                                                                       \
+    tally_cuda_kernels_alone, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,       \
+        tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
+        tally_cuda_kernels_one_wave, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_one_wave
+
+static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
+static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
 /* 150 ms */
 static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
 /* 45 ms */
 static const char *const pieces[] = {PIECES, NULL};
 /* 185 ms */
 static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_offset_bits, entry_mark_offsets,
-                                    NULL};
+                                    tally_cuda_kernels_clear_words, NULL};
 /* 420 ms */
 static const char *const stretches[] = {tally_cuda_kernels_scan_columns, PIECES, NULL};
 /* 410 ms */
@@ -200,6 +207,8 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, held_columns);
     if (c->desc.grouping == TALLY_ALL_VALUES)
         add(l, sizes->held_rows ? held : pieces);
+    if (sizes->one_wave.shared)
+        add(l, c->desc.grouping == TALLY_KEYS ? one_wave_of_keys : one_wave_of_segments);
     if (c->desc.grouping == TALLY_SEGMENTS)
         add(l, marks);
 }

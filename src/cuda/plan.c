@@ -94,6 +94,8 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         status = prepare_resident(plan, plan->kernels.scan, sizes->scan.threads, sizes->scan.shared);
     if (status == TALLY_OK && plan->kernels.scan_held && sizes->has_clusters)
         plan->sizes.held_cluster = most_of_cluster(plan, plan->kernels.scan_held);
+    if (status == TALLY_OK && plan->kernels.scan_one_wave)
+        status = allow_shared(plan, plan->kernels.scan_one_wave, sizes->one_wave.shared);
     if (status == TALLY_OK && plan->kernels.fold_runs_in_waves)
         status = prepare_resident(plan, plan->kernels.fold_runs_in_waves, sizes->wave.threads, sizes->wave.shared);
     if (status == TALLY_OK && plan->kernels.fill_tables)

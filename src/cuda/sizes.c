@@ -131,6 +131,28 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     narrow_sizes(c, acc, most(in, result), limit, s);
 }
 
+/* scan_one_wave.cu's struct scratch: a tile, and some more. Sums of terms (scan_terms.cu), which would need the sum
+ * before the tile first, only waves have. */
+static void one_wave_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
+    enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24 };
+    const bool keys = c->desc.grouping == TALLY_KEYS, segments = c->desc.grouping == TALLY_SEGMENTS;
+    if (!tally_is_scan(c) || !(keys || segments) || c->exact || acc > 32 || tally_cuda_has_terms(c))
+        return;
+    const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
+    unsigned narrowest = (unsigned)least(in, result);
+    if (keys)
+        narrowest = (unsigned)least(narrowest, c->index_bytes);
+    const unsigned vector = 16 / narrowest, spare = TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
+    const unsigned bytes = (unsigned)most(in, result) + (keys ? (unsigned)c->index_bytes : 1); /* of an element */
+    const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS * bytes);
+    unsigned vectors = s->scan.items / vector;
+    while (vectors > 1 && (vectors * vector > MOST_ITEMS || vectors * vector > limit))
+        vectors -= 2;
+    s->one_wave.items = vectors * vector;
+    s->one_wave.threads = THREADS;
+    s->one_wave.shared = round_up(s->one_wave.items * THREADS * bytes + spare, 128);
+}
+
 /* An entry of waves.cu. */
 static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *s) {
     const bool needs_start = tally_cuda_needs_start(c);
@@ -284,6 +306,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->entry_bytes = entry_bytes(c, s);
     if (!c->takes_words && !c->gives_words) { /* states have exact mode's kernels only */
         scan_sizes(c, architecture, acc, s);
+        one_wave_sizes(c, architecture, acc, s);
         fold_sizes(c, architecture, s);
     }
     exact_sizes(c, s);

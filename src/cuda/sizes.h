@@ -67,6 +67,11 @@ typedef struct tally_cuda_sizes {
         unsigned threads;
         unsigned shared;
     } narrow;
+    struct {               /* scan_one_wave.cu */
+        unsigned items;   /* elements of a thread */
+        unsigned threads; /* of a block */
+        unsigned shared;  /* bytes of shared memory; 0: that does not do this scan */
+    } one_wave;
     struct {                /* exact.cu */
         unsigned vectors;   /* of 16 bytes that a lane loads at a time */
         unsigned key_chunk; /* keys whose runs one warp adds */
@@ -76,6 +81,7 @@ typedef struct tally_cuda_sizes {
 enum {
     TALLY_CUDA_BLOCK = 256,            /* threads of a block */
     TALLY_CUDA_SLAB_SCAN_BYTES = 8192, /* of a tile of scan_slabs.cu: of its elements, and of its results */
+    TALLY_CUDA_ONE_WAVE_BLOCKS = 3,    /* of scan_one_wave.cu on each multiprocessor, at least */
     TALLY_CUDA_FOLD_BLOCK = 128,       /* threads of a block in reductions by segments and keys */
     TALLY_CUDA_LABEL_BLOCK = 512,      /* of sort_labels.cu */
     TALLY_CUDA_TABLE_BLOCK = 256,      /* at most, of label_tables.cu */

@@ -144,6 +144,8 @@ inline findings look_and_mark_all(const offset_marks &m, uint64 me, uint64 strid
 
 /* The launch before a scan of segments. An empty segment of a scan has no results. */
 inline void mark_all(const mark_args &p) {
+    wait_for_last();
+    let_next_start();
     tell(look_and_mark_all(p.marks, blockIdx.x * (uint64)BLOCK + threadIdx.x, gridDim.x * (uint64)BLOCK), false, p.refused,
          p.where);
 }

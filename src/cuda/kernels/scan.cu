@@ -26,6 +26,7 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
+    wait_for_last();
     if (p.refused && *p.refused)
         return;
     uint64 turns = turns_of_block(p);

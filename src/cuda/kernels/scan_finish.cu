@@ -70,6 +70,26 @@ constexpr bool ADDS_ABSENT = MOMENTS == 2 && !REVERSE;
  * possible, else the team writes them itself. */
 inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread) {
     part w = written_part(s, t);
+#if ONE_WAVE
+#if COPIES_IN_BULK
+    show_to_copies();
+#endif
+    sync_some<FINISHERS>(OF_TEAMS + team);
+#if GROUPS == SEGMENTS
+    if (s.is_refused)
+        return;
+#endif
+    if (!goes_in_bulk(p, t, is_whole(w, t)))
+        write_out(s.tile[here.at], thread, p.out + t.low, w);
+#if COPIES_IN_BULK
+    else if (thread == 0) {
+        copy_out(p.out + t.low, s.tile[here.at], t.count * sizeof(result_t));
+        end_copies_out();
+        wait_for_copies_out<0>();
+    }
+#endif
+    return;
+#endif
     if (!goes_in_bulk(p, t, is_whole(w, t))) {
         sync_some<FINISHERS>(OF_TEAMS + team);
         write_out(s.tile[here.at], thread, p.out + t.low, w);
@@ -198,12 +218,16 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     }
     uint32 begins = t.first; /* of the tile; differences of positions in it fit */
     int last = heads ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads)) : 0;
-    state before = scan_team(s.of_finishers[team][in_turn], team, thread,
-                             state::of(run.sum(), heads != 0, (uint32)first - begins + last - absent));
+    const state mine = state::of(run.sum(), heads != 0, (uint32)first - begins + last - absent);
+    state before = scan_team(s.of_finishers[team][in_turn], team, thread, mine);
 
     /* and what comes before them */
+#if ONE_WAVE
+    const record prefix = sum_before(s, p, t, join(before, mine));
+#else
     s.ready[here.at].wait(here.parity);
-    record prefix = *(const record *)s.prefix[here.at];
+    const record prefix = *(const record *)s.prefix[here.at];
+#endif
     bool open = !before.has_head();
     acc_t left = open ? has_base ? combine(base, prefix.acc) : prefix.acc : base;
     left = combine(left, widen(before.acc));

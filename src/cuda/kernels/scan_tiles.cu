@@ -6,16 +6,20 @@
  *
  * 'Logical' positions count in the direction of the scan; elements lie at 'physical' positions. */
 
+#ifndef ONE_WAVE /* the blocks have one tile each: scan_one_wave.cu */
+#define ONE_WAVE 0
+#endif
+
 constexpr int larger_of(int a, int b) {
     return a > b ? a : b;
 }
 enum {
-    ITEMS = SCAN_ITEMS,           /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
-    FINISHERS = SCAN_FINISHERS,   /* threads of a team */
-    TEAMS = SCAN_TEAMS,           /* of finishers; they take tiles in turn */
+    ITEMS = ONE_WAVE ? ONE_WAVE_ITEMS : SCAN_ITEMS, /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
+    FINISHERS = ONE_WAVE ? ONE_WAVE_THREADS : SCAN_FINISHERS, /* threads of a team */
+    TEAMS = ONE_WAVE ? 1 : SCAN_TEAMS, /* of finishers; they take tiles in turn */
     SUMMERS = SCAN_SUMMERS,       /* threads */
     MESSENGERS = SCAN_MESSENGERS, /* warps */
-    RING = SCAN_RING,             /* tiles that shared memory holds */
+    RING = ONE_WAVE ? 1 : SCAN_RING, /* tiles that shared memory holds */
     TILE = FINISHERS * ITEMS,
     LOADERS = COPIES_IN_BULK ? WARP : 4 * WARP,
     STORERS = COPIES_IN_BULK ? WARP : 0,
@@ -44,7 +48,7 @@ enum {
     WAVES = 2 * RING + 1
 };
 static_assert(TILE % (4 * WARP) == 0);
-static_assert(THREADS == SCAN_THREADS && WAVES == SCAN_WAVES);
+static_assert(ONE_WAVE || (THREADS == SCAN_THREADS && WAVES == SCAN_WAVES));
 
 /* With SMALL accumulators a finisher's loops over its items are unrolled; with large ones that would take minutes to
  * compile. KEPT: the sums within a stretch are few and small enough to stay in registers until the sum before them is
@@ -60,6 +64,7 @@ struct scratch {
 #endif
 #if GROUPS == SEGMENTS
     alignas(16) uint32 heads[RING][HEAD_WORDS];
+    uint32 is_refused;               /* scan_one_wave.cu: the offsets are bad */
     uint64 written_from, written_to; /* the elements that segments cover; others have no results */
 #endif
     gate full[RING], ready[RING], done[RING], empty[RING];
@@ -74,6 +79,9 @@ struct scratch {
     alignas(16) uint8 largest[RING][8]; /* element of a tile since its last head */
     int head_of_finishers[TEAMS][2][FINISHERS / WARP];
 #endif
+#if ONE_WAVE
+    uint32 number; /* of the tile */
+#endif
 #ifdef OF_COLUMNS /* scan_narrow.cu */
 #if HAS_SECOND
     alignas(128) uint8 second[RING][(TILE * sizeof(in_t) + 16 + 127) / 128 * 128];
@@ -83,7 +91,7 @@ struct scratch {
     alignas(16) uint8 of_strands[TEAMS][FINISHERS * sizeof(acc_t)];
 #endif
 };
-static_assert(sizeof(scratch) <= SCAN_SHARED_BYTES);
+static_assert(sizeof(scratch) <= (ONE_WAVE ? ONE_WAVE_SHARED_BYTES : SCAN_SHARED_BYTES));
 
 typedef place_in_ring<RING> place;
 
@@ -113,14 +121,16 @@ struct tile {
     uint64 rank;  /* which of the tiles it is, in physical order */
     int count;    /* elements */
 };
-inline tile tile_at(const scan_args &p, uint64 turn) {
-    uint64 number = turn * gridDim.x + blockIdx.x;
+inline tile tile_of_number(const scan_args &p, uint64 number) {
     tile t;
     t.rank = REVERSE ? p.tiles - 1 - number : number;
     t.low = t.rank * p.tile;
     t.count = p.n - t.low < p.tile ? (int)(p.n - t.low) : (int)p.tile;
     t.first = REVERSE ? p.n - t.low - t.count : t.low;
     return t;
+}
+inline tile tile_at(const scan_args &p, uint64 turn) {
+    return tile_of_number(p, turn * gridDim.x + blockIdx.x);
 }
 inline uint64 turns_of_block(const scan_args &p) {
     return (p.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x;
