@@ -24,6 +24,7 @@ enum {
 
     /* 657 tiles of f64 took 19 us on an H100 and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
     MOST_TILES = 768,
+    MOST_LONG_TILES = 4096, /* where entries are so long that a messenger needs longer for a wave than its tiles do */
     MOST_SEGMENTS = 1 << 17, /* of a scan in one wave: a block might have to read all their offsets */
     OFFSETS_A_FINDER = 4,    /* that a thread checks if there are few */
     FINDERS = 256,           /* blocks that check offsets, at most: a block has a thread for what each has found */
@@ -98,7 +99,8 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
 static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t segments,
                          tally_cuda_cut *cut) {
     const uint64_t tile = (uint64_t)sizes->one_wave.threads * sizes->one_wave.items;
-    if (!sizes->one_wave.shared || cut->elements > tile * MOST_TILES || segments > MOST_SEGMENTS)
+    const uint64_t most_tiles = sizes->scan.messengers > 1 ? MOST_LONG_TILES : MOST_TILES;
+    if (!sizes->one_wave.shared || cut->elements > tile * most_tiles || segments > MOST_SEGMENTS)
         return false;
     cut->path = TALLY_CUDA_ONE_WAVE;
     cut->scan.tile = tile;

@@ -34,13 +34,7 @@ inline bool finish_by_warp(const groups_args &p, uint64 chunk, uint32 most) {
         return false;
     const uint32 lane = threadIdx.x % WARP;
     const uint64 each = (chunk - e.first + WARP - 1) / WARP, begin = e.first + lane * each, end = begin + each;
-    acc_t acc = fold_parts(p, begin, end < chunk ? end : chunk);
-#pragma unroll
-    for (uint32 d = 1; d < WARP; d *= 2) {
-        const acc_t next = from_above(acc, d);
-        if ((lane & (2 * d - 1)) == 0)
-            acc = combine(acc, next);
-    }
+    const acc_t acc = fold_warp_in_order(fold_parts(p, begin, end < chunk ? end : chunk));
     if (lane == 0)
         finish_group(p, chunk, e, acc);
     return true;
