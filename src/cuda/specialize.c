@@ -44,7 +44,7 @@ static void add_monoid(tally_text *text, const tally_computation *c, const tally
                          strcmp(m->component[j].identity, "NO_INDEX") == 0 ? "0" : m->component[j].identity);
     for (int j = 0; j < m->components; j++)
         if (strcmp(m->component[j].identity, "NO_INDEX") == 0)
-            tally_text_print(text, "    r.a%d = NO_INDEX;\n", j);
+            tally_text_print(text, "    r.a%d = (decltype(r.a%d))NO_INDEX;\n", j, j);
     tally_text_add(text, "    return r;\n}\n");
     tally_text_print(text,
                      "template <class A> struct lifted {\n    typedef %s type;\n};\n"

@@ -85,11 +85,11 @@ inline acc_t fold_share(const groups_args &p, uint32 begin, uint32 end, uint32 n
         if (aligned)
 #pragma unroll 4
             for (; e < last; e += step)
-                lane.add(value_of(p.x[e]), HAS_SECOND ? value_of(p.y[e]) : value_t(0), e);
+                lane.append(value_of(p.x[e]), HAS_SECOND ? value_of(p.y[e]) : value_t(0), e);
         else
 #pragma unroll 1
             for (; e < last; e += step)
-                lane.add(value_of(load(p.x + e)), HAS_SECOND ? value_of(load(p.y + e)) : value_t(0), e);
+                lane.append(value_of(load(p.x + e)), HAS_SECOND ? value_of(load(p.y + e)) : value_t(0), e);
         acc = combine(acc, widen(lane.sum()));
     }
     return acc;

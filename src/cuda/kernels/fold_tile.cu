@@ -153,16 +153,40 @@ inline tile begin_tile(const groups_args &p, uint8 *x, uint8 *y, uint8 *results)
 
 /* ---- folding ---- */
 
-inline void add_element(running<lane_t> &sum, const tile &t, uint32 e) {
+#if IS_ARGMIN || IS_ARGMAX
+/* What a thread has of a tile: its index counts from the tile's beginning, so it takes one register. */
+typedef components<decltype(lane_t::a0), uint32> tile_lane;
+
+inline uint64 index_in(const tile &, uint32 e) {
+    return e;
+}
+inline acc_t widen_in(const tile &t, const tile_lane &lane) {
+    acc_t acc;
+    acc.a0 = lane.a0;
+    acc.a1 = lane.a1 == (uint32)NO_INDEX ? NO_INDEX : t.first + lane.a1;
+    return acc;
+}
+#else
+typedef lane_t tile_lane;
+
+inline uint64 index_in(const tile &t, uint32 e) {
+    return t.first + e;
+}
+inline acc_t widen_in(const tile &, const tile_lane &lane) {
+    return widen(lane);
+}
+#endif
+
+inline void add_element(running<tile_lane> &sum, const tile &t, uint32 e) {
     value_t second = HAS_SECOND ? value_of(*place_of<in_t>(t.y, e)) : value_t(0);
-    sum.add(value_of(*place_of<in_t>(t.x, e)), second, t.first + e);
+    sum.append(value_of(*place_of<in_t>(t.x, e)), second, index_in(t, e));
 }
 
 /* Large accumulators would make unrolled code take minutes to compile. */
 constexpr int AT_ONCE = sizeof(acc_t) <= 32 ? 4 : 1;
 
-inline lane_t fold_lane(const tile &t, uint32 begin, uint32 end, uint32 step) {
-    running<lane_t> sum;
+inline tile_lane fold_lane(const tile &t, uint32 begin, uint32 end, uint32 step) {
+    running<tile_lane> sum;
     uint32 e = begin;
     if (AT_ONCE > 1 && end > 3 * step) /* several loads at once, if there are several */
 #pragma unroll 1
@@ -193,7 +217,7 @@ inline acc_t fold_part(const tile &t, const part &mine) {
     acc_t acc = identity_as<acc_t>();
 #pragma unroll 1
     for (uint32 e = mine.begin; e < mine.end; e += at_most)
-        acc = combine(acc, widen(fold_lane(t, e, e + at_most < mine.end ? e + at_most : mine.end, mine.step)));
+        acc = combine(acc, widen_in(t, fold_lane(t, e, e + at_most < mine.end ? e + at_most : mine.end, mine.step)));
     return acc;
 }
 
@@ -208,7 +232,7 @@ inline acc_t fold_whole(const tile &t) {
     if (!COMMUTES || HAS_SECOND || !mine || AT_ONCE == 1 || t.count < TILE)
         return fold_together(t, 0, t.count);
     acc_t acc = identity_as<acc_t>();
-    running<lane_t> lane;
+    running<tile_lane> lane;
 #pragma unroll
     for (uint32 v = 0; v < mine; v++) {
         uint32 at = v * BLOCK + threadIdx.x;
@@ -217,9 +241,9 @@ inline acc_t fold_whole(const tile &t) {
         memcpy(items, &bits, 16);
 #pragma unroll
         for (uint32 k = 0; k < a_vector; k++)
-            lane.add(value_of(items[k]), value_t(0), t.first + at * a_vector + k);
+            lane.append(value_of(items[k]), value_t(0), index_in(t, at * a_vector + k));
         if (v + 1 == mine || (v + 1) * a_vector % LANE_LIMIT == 0) {
-            acc = combine(acc, widen(lane.sum()));
+            acc = combine(acc, widen_in(t, lane.sum()));
             lane = {};
         }
     }
@@ -295,7 +319,7 @@ template <class A> inline kept_t kept(const tile &t, const A &acc, uint32 begin,
     if constexpr (FOLD_STAGED)
         return widened<A>::of(acc);
     else if constexpr (LOWERS_CHEAPLY)
-        return lower(acc, end - begin, t.first + begin);
+        return lower(acc, end - begin, ARE_SAME<A, tile_lane> ? index_in(t, begin) : t.first + begin);
     else
         return lower(widened<A>::of(acc), end - begin, t.first + begin);
 }
@@ -340,9 +364,9 @@ struct thread_items {
         if (HAS_SECOND)
             read_from(t.y, y);
     }
-    void add_to(running<lane_t> &sum, const tile &t, int k) const {
-        sum.add(value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
-                t.first + threadIdx.x * ITEMS + k);
+    void add_to(running<tile_lane> &sum, const tile &t, int k) const {
+        sum.append(value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
+                index_in(t, threadIdx.x * ITEMS + k));
     }
 };
 
@@ -391,8 +415,8 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     if (IS_IN_PLACE)
         __syncthreads(); /* results may take the place of the elements */
 
-    running<lane_t> run;
-    lane_t first = identity_as<lane_t>();
+    running<tile_lane> run;
+    tile_lane first = identity_as<tile_lane>();
     uint32 start = 0;
     int to = ((int)rank - 1) * (int)sizeof(kept_t); /* in bytes; what the thread's first head ends is stored again when it is whole */
     const item_bits earliest = mine & -mine;
@@ -409,7 +433,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
             if (!KEEPS_ALL)
                 first = earliest & heads & bit ? run.sum() : first;
             start = NEEDS_START && heads & bit ? begin + k : start;
-            run = heads & bit ? running<lane_t>() : run;
+            run = heads & bit ? running<tile_lane>() : run;
         } else if (heads & bit) {
             if (earliest & bit)
                 first = run.sum();
@@ -439,7 +463,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     const uint32 lanes = __ballot_sync(ALL_LANES, mine != 0), before_lane = lanes & ((1u << lane) - 1);
     const uint32 up_to = before_lane | (mine ? 1u << lane : 0);
     const int since = up_to ? WARP - 1 - __clz(up_to) : 0;
-    acc_t acc = widen(run.sum());
+    acc_t acc = widen_in(t, run.sum());
 #pragma unroll
     for (int d = 1; d < WARP; d *= 2) {
         const acc_t left = from_below(acc, d);
@@ -459,7 +483,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     if (!before_lane)
         before = lane ? combine(carry, before) : carry;
     if (mine) {
-        const acc_t ended = combine(before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen(first));
+        const acc_t ended = combine(before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen_in(t, first));
         const uint32 head = begin + __ffsll(mine) - 1;
         if (rank) {
             *t.result((int)rank - 1) = kept(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);

@@ -95,7 +95,7 @@ template <class A, class L = A> struct running {
          * says that there is none yet. */
         const A next = lift_as<A>(x, y, i);
         const bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
-        acc = (is_better && acc.a0 == acc.a0) || acc.a1 == NO_INDEX ? next : acc;
+        acc = (is_better && acc.a0 == acc.a0) || acc.a1 == (decltype(acc.a1))NO_INDEX ? next : acc;
 #else
         add(x, y, i);
 #endif
