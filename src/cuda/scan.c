@@ -22,9 +22,9 @@ enum {
 
     LEAST_TILE = 512, /* least elements of a tile, if tiles are small so that all multiprocessors have one */
 
-    /* 657 tiles of f64 took 19 us on an H100 and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
-    MOST_TILES = 768,
-    MOST_LONG_TILES = 4096, /* where entries are so long that a messenger needs longer for a wave than its tiles do */
+    /* Tiles of a scan in one wave, for each block of a scan in waves. On an H100, with 132 of these, 657 tiles of f64
+     * took 22 us and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
+    ONE_WAVE_TILES = 6,
     MOST_SEGMENTS = 1 << 17, /* of a scan in one wave: a block might have to read all their offsets */
     OFFSETS_A_FINDER = 4,    /* that a thread checks if there are few */
     FINDERS = 256,           /* blocks that check offsets, at most: a block has a thread for what each has found */
@@ -96,11 +96,10 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
 
 /* Cuts a scan by segments or keys of few tiles. False if there are more, or so many segments that a block might have to
  * read far more offsets than elements. */
-static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t segments,
-                         tally_cuda_cut *cut) {
+static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
+                         uint64_t segments, tally_cuda_cut *cut) {
     const uint64_t tile = (uint64_t)sizes->one_wave.threads * sizes->one_wave.items;
-    const uint64_t most_tiles = sizes->scan.messengers > 1 ? MOST_LONG_TILES : MOST_TILES;
-    if (!sizes->one_wave.shared || cut->elements > tile * most_tiles || segments > MOST_SEGMENTS)
+    if (!sizes->one_wave.shared || cut->elements > tile * resident * ONE_WAVE_TILES || segments > MOST_SEGMENTS)
         return false;
     cut->path = TALLY_CUDA_ONE_WAVE;
     cut->scan.tile = tile;
@@ -123,7 +122,7 @@ void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *siz
                          uint64_t segments, tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
-    if (cut_held(c, sizes, cut) || cut_one_wave(c, sizes, segments, cut))
+    if (cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, segments, cut))
         return;
     cut->path = TALLY_CUDA_SCAN;
     cut->scan.tile = cut->elements <= whole ? whole : least(whole, fair);

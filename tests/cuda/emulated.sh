@@ -40,6 +40,7 @@ sum/segments/inclusive/f32/fast
 argmin/segments/inclusive/i32/fast
 sum/keys/exclusive/i32/fast
 mean/keys/inclusive/f16/fast
+var/keys/inclusive/f32/fast --quick
 logsumexp/segments/inclusive/f64/fast --quick
 var/keys/reduce/f32/fast --quick
 sum/all_values/reduce/f64/exact --quick

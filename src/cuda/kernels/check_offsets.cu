@@ -1,5 +1,6 @@
-/* The launch before a scan by segments in one wave: it checks the offsets and clears the entries. Each block tells which is the first bad of the offsets that it has read, or
- * rather its complement, so that 0 is none. The next launch looks at what all blocks tell. */
+/* The launch before a scan by segments in one wave: it checks the offsets and clears the entries. Each block tells which
+ * is the first bad of the offsets that it has read, or rather its complement, so that 0 is none. The next launch looks
+ * at what all blocks tell. */
 extern "C" __global__ void __launch_bounds__(FINISHERS) check_offsets(one_wave_args a) {
     __shared__ uint64 not_bad;
     const scan_args &p = a.scan;

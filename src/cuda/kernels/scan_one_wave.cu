@@ -1,5 +1,5 @@
-/* Scans by segments and keys of few elements: a tile a block, a single wave without a pipeline. A block of segments finds by itself where they begin in its tile, while another launch still
- * checks the offsets. */
+/* Scans by segments and keys of few elements: a tile a block, a single wave without a pipeline. A block of segments
+ * finds by itself where they begin in its tile, while another launch still checks the offsets. */
 
 #if GROUPS == SEGMENTS
 /* ---- heads ---- */
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(FINISHERS, ONE_WAVE_BLOCKS) scan_on
     wait_for_last();
 #endif
     if (threadIdx.x == 0) {
-        s.number = atomicAdd(a.begun, 1);
+        s.number = atomicAdd(a.begun, 1); /* which check_offsets has cleared before it let this launch start */
         s.full[0].init(FINISHERS);
         show_gates();
     }

@@ -14,12 +14,13 @@ constexpr int larger_of(int a, int b) {
     return a > b ? a : b;
 }
 enum {
-    ITEMS = ONE_WAVE ? ONE_WAVE_ITEMS : SCAN_ITEMS, /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
+    /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
+    ITEMS = ONE_WAVE ? ONE_WAVE_ITEMS : SCAN_ITEMS,
     FINISHERS = ONE_WAVE ? ONE_WAVE_THREADS : SCAN_FINISHERS, /* threads of a team */
-    TEAMS = ONE_WAVE ? 1 : SCAN_TEAMS, /* of finishers; they take tiles in turn */
-    SUMMERS = SCAN_SUMMERS,       /* threads */
-    MESSENGERS = SCAN_MESSENGERS, /* warps */
-    RING = ONE_WAVE ? 1 : SCAN_RING, /* tiles that shared memory holds */
+    TEAMS = ONE_WAVE ? 1 : SCAN_TEAMS,                        /* of finishers; they take tiles in turn */
+    SUMMERS = SCAN_SUMMERS,                                   /* threads */
+    MESSENGERS = SCAN_MESSENGERS,                             /* warps */
+    RING = ONE_WAVE ? 1 : SCAN_RING,                          /* tiles that shared memory holds */
     TILE = FINISHERS * ITEMS,
     LOADERS = COPIES_IN_BULK ? WARP : 4 * WARP,
     STORERS = COPIES_IN_BULK ? WARP : 0,
