@@ -56,6 +56,9 @@ tally_monoid tally_monoid_of_integers(const tally_operator *entry, tally_dtype i
         return bytes <= 2 ? TALLY_MONOID_sum : TALLY_MONOID_wide_sum;
     case TALLY_EXACTLY_ROOT:
         return bytes == 1 ? TALLY_MONOID_sumsq : bytes <= 4 ? TALLY_MONOID_wide_sumsq : TALLY_MONOID_widest_sumsq;
+    case TALLY_EXACTLY_VARIANCE:
+    case TALLY_EXACTLY_DEVIATION:
+        return TALLY_MONOID_wide_moments;
     default:
         return TALLY_MONOID_user;
     }

@@ -34,6 +34,7 @@ typedef enum tally_monoid_class {
     TALLY_CLASS_INTEGERS, /* of any number of words */
     TALLY_CLASS_INTEGERS2 = TALLY_CLASS_INTEGERS,
     TALLY_CLASS_INTEGERS3 = TALLY_CLASS_INTEGERS,
+    TALLY_CLASS_INTEGERS6 = TALLY_CLASS_INTEGERS,
     TALLY_CLASS_USER
 } tally_monoid_class;
 
@@ -52,10 +53,11 @@ typedef enum tally_exact_rule {
     TALLY_EXACTLY_ALWAYS,
     TALLY_EXACTLY_INTEGERS,
     TALLY_EXACTLY_NEVER,
-    TALLY_EXACTLY_SUM,  /* from here on, exact mode of floats has an accumulator of its own, whose sum, mean or root ...
-                         */
+    TALLY_EXACTLY_SUM,  /* from here on, exact mode of floats has an accumulator of its own, of which it rounds this */
     TALLY_EXACTLY_MEAN, /* from here on, exact mode of integers has one, too */
-    TALLY_EXACTLY_ROOT  /* ... it rounds */
+    TALLY_EXACTLY_ROOT,
+    TALLY_EXACTLY_VARIANCE, /* from here on, the accumulator has the sum of squares, too */
+    TALLY_EXACTLY_DEVIATION
 } tally_exact_rule;
 
 enum {
@@ -92,8 +94,8 @@ bool tally_lowers_by_count(const tally_operator *entry);
 tally_monoid_class tally_class_of(tally_monoid monoid);
 int tally_components_of(tally_monoid monoid);
 
-/* The monoid of exact mode for integers of type 'in' and an operator that rounds a mean or a root: its accumulator
- * holds the sum. TALLY_MONOID_user for all other operators. */
+/* The monoid of exact mode for integers of type 'in' and an operator that rounds more than a sum: its
+ * accumulator holds the sum, or both sums. TALLY_MONOID_user for all other operators. */
 tally_monoid tally_monoid_of_integers(const tally_operator *entry, tally_dtype in);
 
 /* The names of the operators that have a trait, "sum, prod and min", for messages. */

@@ -26,7 +26,10 @@ static void name_of(const tally_computation *c, const tally_words_form *form, ch
     };
     const char *in = tally_dtypes[c->desc.in].name, *acc = tally_dtypes[c->desc.acc].name;
     if (form->kind == TALLY_WORDS_EXACT)
-        snprintf(name, NAME_BYTES, "exact %s of %s", tally_exact_has_products(c->desc.op) ? "sum of products" : "sum",
+        snprintf(name, NAME_BYTES, "exact %s of %s",
+                 tally_exact_has_products(c->desc.op)     ? "sum of products"
+                 : tally_exact_has_magnitudes(c->desc.op) ? "sum of absolute values"
+                                                          : "sum",
                  in);
     else if (form->kind == TALLY_WORDS_EXTREMES)
         snprintf(name, NAME_BYTES, "%s of %s", monoids[c->monoid], in);
@@ -73,6 +76,8 @@ static void choose_kind(const tally_computation *c, tally_words_form *form) {
 tally_status tally_words_form_of(const tally_computation *c, tally_words_form *form) {
     if (!c->entry)
         return tally_fail(TALLY_UNSUPPORTED, "words of a user's operator: only tally's own have them");
+    if (c->desc.mode == TALLY_EXACT && c->entry->exact >= TALLY_EXACTLY_VARIANCE)
+        return tally_fail(TALLY_UNSUPPORTED, "words of exact %s: fast mode has them", c->entry->name);
     memset(form, 0, sizeof *form);
     choose_kind(c, form);
     char name[NAME_BYTES];

@@ -234,7 +234,7 @@ static void integers_of_saved(const tally_superaccumulator *state, tally_accumul
 /* NULL if there is no saved form, which is said in the last error. */
 static const tally_superaccumulator *saved_state(const tally_accumulator *a, tally_exact_state *room) {
     const tally_computation *c = computation_of(a);
-    if (c->exact) {
+    if (c->exact && c->entry->saved_code) {
         memcpy(room, a->acc, sizeof *room);
         tally_exact_to_limbs(room, (tally_exact_layout)a->plan.context.layout);
         return &room->limbs;

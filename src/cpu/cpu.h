@@ -37,8 +37,8 @@ enum {
     TALLY_CPU_SHORT_GROUP = 64,
     /* Elements of a chunk of keys; positions of heads in it take 64 KiB. */
     TALLY_CPU_KEYS_CHUNK = 16 * 1024,
-    /* The largest accumulator, that of exact mode. */
-    TALLY_CPU_ACC_MOST = 1344
+    /* The largest accumulator, that of exact moments. */
+    TALLY_CPU_ACC_MOST = 2560
 };
 
 typedef struct tally_cpu_device {

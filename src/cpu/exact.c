@@ -7,47 +7,69 @@
 
 typedef tally_exact_state exact_acc;
 
-_Static_assert(sizeof(exact_acc) <= TALLY_CPU_ACC_MOST, "the drivers keep accumulators on the stack");
+_Static_assert(2 * sizeof(exact_acc) <= TALLY_CPU_ACC_MOST, "the drivers keep accumulators on the stack");
 
-static exact_acc *at(void *acc, size_t i) {
-    return (exact_acc *)acc + i;
+/* The states of accumulator i: one or, for moments, the sum and the sum of squares. */
+static exact_acc *at(const tally_cpu_context *context, void *acc, size_t i) {
+    return (exact_acc *)acc + i * (context->moments ? 2 : 1);
 }
 
-static void to_limbs(const tally_cpu_context *context, exact_acc *acc) {
-    tally_exact_to_limbs(acc, (tally_exact_layout)context->layout);
+static size_t states_of(const tally_cpu_context *context, size_t count) {
+    return context->moments ? 2 * count : count;
+}
+
+static void to_limbs(const tally_cpu_context *context, exact_acc *state, bool products) {
+    tally_exact_to_limbs(state, tally_exact_layout_with((tally_exact_layout)context->layout, products));
 }
 
 static void exact_identity(const tally_cpu_context *context, size_t count, void *acc) {
-    (void)context;
-    for (size_t i = 0; i < count; i++)
-        at(acc, i)->holds = TALLY_HOLDS_NOTHING;
+    for (size_t i = 0; i < states_of(context, count); i++)
+        ((exact_acc *)acc)[i].holds = TALLY_HOLDS_NOTHING;
 }
 
-static bool fold_small(const tally_cpu_context *context, const void *x, const void *y, size_t n, exact_acc *acc) {
-    bool fits = context->products ? context->exact->small_products(x, y, n, &acc->pair)
-                                  : context->exact->small_sum(x, n, &acc->pair);
+static bool fold_small(const tally_cpu_context *context, const void *x, const void *y, size_t n, exact_acc *into) {
+    const tally_exact_type_kernels *k = context->exact;
+    const bool fits = y                     ? k->small_products(x, y, n, &into->pair)
+                      : context->magnitudes ? k->small_magnitudes(x, n, &into->pair)
+                                            : k->small_sum(x, n, &into->pair);
     if (fits) {
-        acc->holds = TALLY_HOLDS_PAIR;
-        acc->pair_count = n;
+        into->holds = TALLY_HOLDS_PAIR;
+        into->pair_count = n;
     }
     return fits;
+}
+
+/* Adds the products of x and y, or x if y is NULL. */
+static void fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, exact_acc *into) {
+    if (into->holds == TALLY_HOLDS_NOTHING && n <= TALLY_EXACT_SMALL && fold_small(context, x, y, n, into))
+        return;
+    to_limbs(context, into, y != NULL);
+    if (y)
+        context->exact->add_products(&into->limbs, x, y, n);
+    else
+        (context->magnitudes ? context->exact->add_magnitudes : context->exact->add)(&into->limbs, x, n);
+}
+
+/* Both sums of elements that stay in the second cache. */
+static void fold_moments(const tally_cpu_context *context, const void *x, size_t n, exact_acc *into) {
+    enum { BYTES = 128 * 1024 };
+    for (size_t done = 0, piece; done < n; done += piece) {
+        const void *const from = tally_at(x, done, context->in_bytes);
+        piece = least(n - done, BYTES / context->in_bytes);
+        fold(context, from, NULL, piece, &into[0]);
+        fold(context, from, from, piece, &into[1]);
+    }
 }
 
 static void exact_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
                        void *acc) {
     (void)index;
-    exact_acc *into = acc;
     if (n == 0)
         return;
-    if (context->squares)
-        y = x;
-    if (into->holds == TALLY_HOLDS_NOTHING && n <= TALLY_EXACT_SMALL && fold_small(context, x, y, n, into))
-        return;
-    to_limbs(context, into);
-    if (context->products)
-        context->exact->add_products(&into->limbs, x, y, n);
+    if (context->moments)
+        fold_moments(context, x, n, acc);
     else
-        context->exact->add(&into->limbs, x, n);
+        fold(context, x, context->squares ? x : context->products ? y : NULL, n, acc);
 }
 
 static void exact_fold_rows(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t extent,
@@ -55,7 +77,7 @@ static void exact_fold_rows(const tally_cpu_context *context, const void *x, con
     exact_identity(context, rows, acc);
     for (size_t r = 0; r < rows; r++)
         exact_fold(context, tally_at(x, r * extent, context->in_bytes), tally_at(y, r * extent, context->in_bytes),
-                   extent, 0, at(acc, r));
+                   extent, 0, at(context, acc, r));
 }
 
 static void exact_fold_segments(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
@@ -63,7 +85,7 @@ static void exact_fold_segments(const tally_cpu_context *context, const void *x,
     exact_identity(context, count, acc);
     for (size_t i = 0; i < count; i++)
         exact_fold(context, tally_at(x, offsets[i], context->in_bytes), tally_at(y, offsets[i], context->in_bytes),
-                   offsets[i + 1] - offsets[i], 0, at(acc, i));
+                   offsets[i + 1] - offsets[i], 0, at(context, acc, i));
 }
 
 /* Copies columns so that each is contiguous, COLUMNS of them at a time, a cache line of f32. The room is on the stack,
@@ -121,15 +143,16 @@ static void exact_fold_columns(const tally_cpu_context *context, const void *x, 
                 gather(tally_at(y, element, bytes), height, tile, stride, bytes, most, y_columns);
             for (size_t j = 0; j < tile; j++)
                 exact_fold(context, x_columns + j * most * bytes, y ? y_columns + j * most * bytes : NULL, height, 0,
-                           at(acc, column + j));
+                           at(context, acc, column + j));
         }
     }
 }
 
 static void exact_combine(const tally_cpu_context *context, size_t count, const void *other, void *acc) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < states_of(context, count); i++) {
         const exact_acc *from = (const exact_acc *)other + i;
-        exact_acc *into = at(acc, i);
+        exact_acc *into = (exact_acc *)acc + i;
+        const bool products = context->products || (context->moments && i % 2 == 1);
         if (from->holds == TALLY_HOLDS_NOTHING)
             continue;
         if (into->holds == TALLY_HOLDS_NOTHING) {
@@ -137,14 +160,14 @@ static void exact_combine(const tally_cpu_context *context, size_t count, const 
             continue;
         }
         exact_acc limbs = *from;
-        to_limbs(context, &limbs);
-        to_limbs(context, into);
+        to_limbs(context, &limbs, products);
+        to_limbs(context, into, products);
         tally_superaccumulator_merge(&into->limbs, &limbs.limbs);
     }
 }
 
 static const tally_cpu_kernels exact_mode_kernels = {
-    .acc_bytes = sizeof(exact_acc),
+    .acc_bytes = 0, /* as the plan says */
     .acc_type = TALLY_DEFAULT,
     .identity = exact_identity,
     .fold = exact_fold,
@@ -159,10 +182,12 @@ static const tally_cpu_kernels exact_mode_kernels = {
 void tally_cpu_exact_context(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     plan->kernels = &exact_mode_kernels;
-    plan->acc_bytes = sizeof(exact_acc);
+    plan->context.moments = c->monoid == TALLY_MONOID_moments;
+    plan->acc_bytes = states_of(&plan->context, 1) * sizeof(exact_acc);
     plan->context.exact = tally_exact_of_type(plan->device->exact, c->desc.in);
     plan->context.products = tally_exact_has_products(c->desc.op);
     plan->context.squares = c->monoid == TALLY_MONOID_sumsq;
+    plan->context.magnitudes = tally_exact_has_magnitudes(c->desc.op);
     /* An initial value has the output's type. */
     const tally_dtype widest = tally_is_scan(c) && c->desc.out == TALLY_F64 ? TALLY_F64 : c->desc.in;
     plan->context.layout = (int)tally_exact_layout_of(widest, plan->context.products);
@@ -188,14 +213,15 @@ void tally_cpu_exact_widen(const tally_cpu_plan *plan, void *acc) {
 
 void tally_cpu_exact_raise(const tally_cpu_plan *plan, const void *element, void *acc) {
     const tally_dtype type = plan->base.computation.desc.out;
-    const bool fits = tally_exact_of_type(plan->device->exact, type)->small_sum(element, 1, &at(acc, 0)->pair);
-    at(acc, 0)->holds = TALLY_HOLDS_PAIR;
-    at(acc, 0)->pair_count = 1;
+    exact_acc *const into = acc;
+    const bool fits = tally_exact_of_type(plan->device->exact, type)->small_sum(element, 1, &into->pair);
+    into->holds = TALLY_HOLDS_PAIR;
+    into->pair_count = 1;
     if (fits)
         return;
-    at(acc, 0)->holds = TALLY_HOLDS_NOTHING; /* an infinity or a NaN */
-    to_limbs(&plan->context, acc);
-    tally_exact_of_type(plan->device->exact, type)->add(&at(acc, 0)->limbs, element, 1);
+    into->holds = TALLY_HOLDS_NOTHING; /* an infinity or a NaN */
+    to_limbs(&plan->context, into, false);
+    tally_exact_of_type(plan->device->exact, type)->add(&into->limbs, element, 1);
 }
 
 static void scan(const tally_cpu_plan *plan, const void *x, uint64_t n, tally_cpu_scan_options how, bool keeps,
@@ -221,27 +247,37 @@ void tally_cpu_exact_scan_columns(const tally_cpu_plan *plan, const void *x, uin
             const size_t row = how.reverse ? rows - done - height : done, element = row * stride + column;
             gather(tally_at(x, element, in_bytes), height, tile, stride, in_bytes, height, columns);
             for (size_t j = 0; j < tile; j++)
-                scan(plan, columns + j * height * in_bytes, height, how, true, at(acc, column + j),
+                scan(plan, columns + j * height * in_bytes, height, how, true, at(&plan->context, acc, column + j),
                      results + j * height * out_bytes);
             scatter(results, height, tile, stride, out_bytes, height, tally_at_mutable(out, element, out_bytes));
         }
     }
 }
 
+static void lower_moments(const tally_cpu_plan *plan, const exact_acc *acc, void *value) {
+    const tally_computation *c = &plan->base.computation;
+    exact_acc sum = acc[0], squares = acc[1];
+    to_limbs(&plan->context, &sum, false);
+    to_limbs(&plan->context, &squares, true);
+    tally_round_moments(&sum.limbs, &squares.limbs, (uint64_t)c->desc.ddof, c->desc.op, c->desc.out, value);
+}
+
+static void lower_sum(const tally_cpu_plan *plan, const exact_acc *acc, void *value) {
+    const tally_computation *c = &plan->base.computation;
+    /* A division or a root needs the sum's digits, which a pair does not have. */
+    if (acc->holds == TALLY_HOLDS_PAIR && c->entry->exact == TALLY_EXACTLY_SUM) {
+        tally_round_pair(acc->pair, c->desc.out, value);
+        return;
+    }
+    exact_acc limbs = *acc;
+    to_limbs(&plan->context, &limbs, plan->context.products);
+    tally_round_result(&limbs.limbs, c->desc.op, c->desc.out, value);
+}
+
 void tally_cpu_exact_lower(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     (void)counts;
-    const tally_computation *c = &plan->base.computation;
-    tally_op op = c->desc.op;
-    for (size_t i = 0; i < count; i++) {
-        const exact_acc *from = (const exact_acc *)acc + i;
-        void *value = tally_at_mutable(out, i, c->out_bytes);
-        /* A division or a root needs the sum's digits, which a pair does not have. */
-        if (from->holds == TALLY_HOLDS_PAIR && tally_operator_of(op)->exact == TALLY_EXACTLY_SUM) {
-            tally_round_pair(from->pair, c->desc.out, value);
-            continue;
-        }
-        exact_acc limbs = *from;
-        to_limbs(&plan->context, &limbs);
-        tally_round_result(&limbs.limbs, op, c->desc.out, value);
-    }
+    const tally_cpu_context *context = &plan->context;
+    for (size_t i = 0; i < count; i++)
+        (context->moments ? lower_moments : lower_sum)(plan, (const exact_acc *)acc + states_of(context, i),
+                                                       tally_at_mutable(out, i, context->out_bytes));
 }

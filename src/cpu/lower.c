@@ -111,6 +111,17 @@ static bool fits_double(const uint64_t *words, int word_count, bool is_signed, u
     return (above ? 0 - words[0] : words[0]) <= limit && n <= limit && n > 0;
 }
 
+static void lower_integer_moments(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,
+                                  void *out) {
+    (void)counts;
+    const tally_computation *c = &plan->base.computation;
+    enum { WORDS = 6 };
+    for (size_t i = 0; i < count; i++)
+        tally_round_integer_moments((const uint64_t *)acc + WORDS * i, tally_dtype_is_signed(c->desc.in),
+                                    (uint64_t)c->desc.ddof, c->desc.op, c->desc.out,
+                                    tally_at_mutable(out, i, c->out_bytes));
+}
+
 static void lower_integer(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     const tally_computation *c = &plan->base.computation;
     const int word_count = (int)(plan->acc_bytes / sizeof(uint64_t));
@@ -142,7 +153,9 @@ static void lower_user(const tally_cpu_plan *plan, const void *acc, size_t count
 void tally_cpu_lower_choose(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     if (c->exact || c->rounds_integer) {
-        plan->lower = c->exact ? tally_cpu_exact_lower : lower_integer;
+        plan->lower = c->exact                                 ? tally_cpu_exact_lower
+                      : c->monoid == TALLY_MONOID_wide_moments ? lower_integer_moments
+                                                               : lower_integer;
         return;
     }
     const tally_monoid_class kind = tally_class_of(c->monoid);

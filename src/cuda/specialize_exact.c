@@ -27,6 +27,7 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
     } choices[] = {{"PRODUCTS", !products                         ? 0
                                 : c->monoid == TALLY_MONOID_sumsq ? 2
                                                                   : 1},
+                   {"MAGNITUDES", tally_exact_has_magnitudes(c->desc.op)},
                    {"LEVELS", (unsigned)(products ? type->product_levels : type->levels)},
                    {"SIGNIFICAND", (unsigned)(products ? 2 * in->precision : in->precision)},
                    {"LIMBS", (unsigned)tally_cuda_exact_limbs(c)},

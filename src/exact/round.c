@@ -192,6 +192,114 @@ static unrounded root_of(const tally_magnitude *m) {
     return justify(root, (m->exponent + lowest) / 2, false, more || (unsigned __int128)root * root != leading);
 }
 
+/* ---- variances: (n * sum of squares - sum^2) / (n (n - ddof)) ---- */
+
+/* Digits of zero at either end are dropped. */
+static void trim(tally_magnitude *m) {
+    int32_t low = 0;
+    while (m->count > 0 && m->digits[m->count - 1] == 0)
+        m->count--;
+    while (low < m->count && m->digits[low] == 0)
+        low++;
+    m->count -= low;
+    m->exponent += 32 * low;
+    if (low > 0)
+        memmove(m->digits, m->digits + low, (size_t)m->count * sizeof m->digits[0]);
+}
+
+static void multiply(const tally_magnitude *a, const tally_magnitude *b, tally_magnitude *product) {
+    product->negative = a->negative != b->negative;
+    product->exponent = a->exponent + b->exponent;
+    product->count = a->count + b->count;
+    memset(product->digits, 0, (size_t)product->count * sizeof product->digits[0]);
+    for (int32_t i = 0; i < a->count; i++) {
+        uint64_t carry = 0;
+        for (int32_t j = 0; j < b->count; j++) {
+            carry += (uint64_t)a->digits[i] * b->digits[j] + product->digits[i + j];
+            product->digits[i + j] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        product->digits[i + b->count] = (uint32_t)carry;
+    }
+    trim(product);
+}
+
+static uint32_t digit_at(const tally_magnitude *m, int32_t exponent) {
+    const int32_t i = (exponent - m->exponent) / 32;
+    return exponent >= m->exponent && i < m->count ? m->digits[i] : 0;
+}
+
+/* a - b, at least 0. The exponents differ by whole digits. */
+static void subtract(const tally_magnitude *a, const tally_magnitude *b, tally_magnitude *difference) {
+    const bool b_lower = b->count > 0 && b->exponent < a->exponent;
+    difference->negative = false;
+    difference->exponent = b_lower ? b->exponent : a->exponent;
+    difference->count = a->count + (a->exponent - difference->exponent) / 32;
+    int64_t borrow = 0;
+    for (int32_t i = 0; i < difference->count; i++) {
+        const int32_t exponent = difference->exponent + 32 * i;
+        borrow += (int64_t)digit_at(a, exponent) - digit_at(b, exponent);
+        difference->digits[i] = (uint32_t)borrow;
+        borrow >>= 32;
+    }
+    trim(difference);
+}
+
+/* The next 32 bits of a quotient. */
+static uint32_t divide_digit(unsigned __int128 *remainder, uint32_t digit, unsigned __int128 divisor) {
+    if (divisor >> 96 == 0) {
+        const unsigned __int128 part = *remainder << 32 | digit;
+        *remainder = part % divisor;
+        return (uint32_t)(part / divisor);
+    }
+    uint32_t quotient = 0;
+    for (int bit = 31; bit >= 0; bit--) {
+        const bool carry = *remainder >> 127 != 0;
+        *remainder = *remainder << 1 | (digit >> bit & 1);
+        quotient <<= 1;
+        if (carry || *remainder >= divisor) {
+            *remainder -= divisor;
+            quotient |= 1;
+        }
+    }
+    return quotient;
+}
+
+/* The five leading digits of a quotient, at least 129 bits; true if anything follows. */
+static bool divide_wide(const tally_magnitude *m, unsigned __int128 divisor, tally_magnitude *quotient) {
+    enum { DIGITS = 5 };
+    unsigned __int128 remainder = 0;
+    uint32_t digits[DIGITS];
+    int32_t i = m->count, count = 0;
+    while (count < DIGITS) {
+        i--;
+        const uint32_t digit = divide_digit(&remainder, i >= 0 ? m->digits[i] : 0, divisor);
+        if (digit != 0 || count > 0)
+            digits[DIGITS - ++count] = digit;
+    }
+    *quotient = (tally_magnitude){.exponent = m->exponent + 32 * i, .count = DIGITS};
+    memcpy(quotient->digits, digits, sizeof digits);
+    trim(quotient);
+    return remainder != 0 || i > 0;
+}
+
+/* The root of a quotient's leading digits is that of the quotient as far as it has 64 bits: both have the same integer
+ * part if the digits' exponent is even, as those of products, and so of variances, are. */
+static uint64_t variance_bits(const tally_magnitude *sum, const tally_magnitude *squares, uint64_t n, uint64_t ddof,
+                              bool root, const format *f) {
+    const tally_magnitude count = {.count = 2, .digits = {(uint32_t)n, (uint32_t)(n >> 32)}};
+    tally_magnitude n_squares, square, numerator, quotient;
+    multiply(squares, &count, &n_squares);
+    multiply(sum, sum, &square);
+    subtract(&n_squares, &square, &numerator);
+    if (numerator.count == 0)
+        return 0;
+    const bool more = divide_wide(&numerator, (unsigned __int128)n * (n - ddof), &quotient);
+    unrounded u = root ? root_of(&quotient) : of_magnitude(&quotient);
+    u.more |= more;
+    return round_bits(u, f);
+}
+
 /* Results that follow from the counts alone; false if the finite part is needed. */
 static bool special_bits(const tally_superaccumulator *a, const format *f, uint64_t *bits) {
     if (a->nans != 0 || (a->positive_infinities != 0 && a->negative_infinities != 0))
@@ -255,6 +363,23 @@ void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out
     store(bits, f, value);
 }
 
+static bool is_deviation(tally_op op) {
+    return tally_operator_of(op)->exact == TALLY_EXACTLY_DEVIATION;
+}
+
+void tally_round_moments(const tally_superaccumulator *sum, const tally_superaccumulator *squares, uint64_t ddof,
+                         tally_op op, tally_dtype out, void *value) {
+    const format *f = &tally_dtypes[out].format;
+    uint64_t bits = f->nan;
+    if (sum->count > ddof && sum->nans == 0 && sum->positive_infinities == 0 && sum->negative_infinities == 0) {
+        tally_magnitude x, x_squares;
+        tally_superaccumulator_magnitude(sum, &x);
+        tally_superaccumulator_magnitude(squares, &x_squares);
+        bits = variance_bits(&x, &x_squares, sum->count, ddof, is_deviation(op), f);
+    }
+    store(bits, f, value);
+}
+
 void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, tally_dtype out, void *value) {
     switch (tally_operator_of(op)->exact) {
     case TALLY_EXACTLY_MEAN:
@@ -302,6 +427,19 @@ void tally_round_integer(const uint64_t *words, int word_count, bool is_signed, 
     }
     magnitude_of_words(words, word_count, is_signed, &magnitude);
     store(round_bits(is_mean ? quotient_of(&magnitude, count) : root_of(&magnitude), f), f, value);
+}
+
+void tally_round_integer_moments(const uint64_t words[6], bool is_signed, uint64_t ddof, tally_op op, tally_dtype out,
+                                 void *value) {
+    const format *f = &tally_dtypes[out].format;
+    uint64_t bits = f->nan;
+    if (words[0] > ddof) {
+        tally_magnitude sum, squares;
+        magnitude_of_words(words + 1, 2, is_signed, &sum);
+        magnitude_of_words(words + 3, 3, false, &squares);
+        bits = variance_bits(&sum, &squares, words[0], ddof, is_deviation(op), f);
+    }
+    store(bits, f, value);
 }
 
 void tally_round_pair(tally_exact_pair sum, tally_dtype out, void *value) {

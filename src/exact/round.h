@@ -19,7 +19,12 @@ void tally_round_sum(const tally_superaccumulator *accumulator, tally_dtype out,
 void tally_round_mean(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
 void tally_round_root(const tally_superaccumulator *accumulator, tally_dtype out, void *value);
 
-/* Calls the one of these three that gives the result of 'op', by its exact column. */
+/* The variance of both sums' elements, divided by their number less ddof, or its square root: op is TALLY_VAR or
+ * TALLY_STD. NaN for at most ddof elements, and if one is not finite. */
+void tally_round_moments(const tally_superaccumulator *sum, const tally_superaccumulator *squares, uint64_t ddof,
+                         tally_op op, tally_dtype out, void *value);
+
+/* Calls the one of the first three that gives the result of 'op', by its exact column. */
 void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, tally_dtype out, void *value);
 
 /* The result of 'op', TALLY_MEAN or TALLY_NORM2, for 'count' elements whose sum (or sum of squares) is an integer:
@@ -27,6 +32,10 @@ void tally_round_result(const tally_superaccumulator *accumulator, tally_op op, 
  */
 void tally_round_integer(const uint64_t *words, int word_count, bool is_signed, uint64_t count, tally_op op,
                          tally_dtype out, void *value);
+
+/* The same for TALLY_VAR and TALLY_STD: the number of elements, their sum in two words, the sum of squares in three. */
+void tally_round_integer_moments(const uint64_t words[6], bool is_signed, uint64_t ddof, tally_op op, tally_dtype out,
+                                 void *value);
 
 /* An exact sum as two doubles: high is high + low rounded to nearest, so a double needs no further rounding; narrower
  * types round high + low once. Both are finite; high carries the sign of a zero. */

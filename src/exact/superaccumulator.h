@@ -53,6 +53,18 @@ static inline bool tally_exact_has_products(tally_op op) {
     return tally_class_of(tally_operator_of(op)->monoid) == TALLY_CLASS_SQUARE;
 }
 
+/* Whether it sums absolute values. */
+static inline bool tally_exact_has_magnitudes(tally_op op) {
+    return tally_operator_of(op)->monoid == TALLY_MONOID_sumabs;
+}
+
+/* The layout with products for a layout of sums. */
+static inline tally_exact_layout tally_exact_layout_with(tally_exact_layout layout, bool products) {
+    return products && layout == TALLY_LAYOUT_SUM_F64   ? TALLY_LAYOUT_PRODUCT_F64
+           : products && layout == TALLY_LAYOUT_SUM_F32 ? TALLY_LAYOUT_PRODUCT_F32
+                                                        : layout;
+}
+
 /* The layout for elements of type 'in' (f16, bf16, f32 or f64), or for products of two of them. */
 static inline tally_exact_layout tally_exact_layout_of(tally_dtype in, bool products) {
     if (in == TALLY_F64)

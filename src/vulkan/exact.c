@@ -13,7 +13,7 @@ enum {
 };
 
 static tally_exact_layout layout_of(const tally_computation *c) {
-    return tally_exact_layout_of(c->desc.in, c->monoid != TALLY_MONOID_sum);
+    return tally_exact_layout_of(c->desc.in, tally_exact_has_products(c->desc.op));
 }
 
 uint64_t tally_vulkan_exact_state_bytes(const tally_computation *c) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/dtype.h"
+#include "exact/superaccumulator.h"
 #include "gpu/cache.h"
 #include "gpu/hash.h"
 #include "vulkan/adapt.h"
@@ -58,7 +59,7 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
 }
 
 static tally_vulkan_arithmetic of_exact(const tally_vulkan_device *device, const tally_computation *c) {
-    const bool sums = c->monoid == TALLY_MONOID_sum;
+    const bool sums = !tally_exact_has_products(c->desc.op);
     if (c->desc.in == TALLY_F64)
         return sums && device->has_double && device->has_int64 && device->rounds_f64 ? TALLY_VULKAN_exact64f
                                                                                      : TALLY_VULKAN_exact64;
@@ -227,8 +228,10 @@ static tally_status user_module_get(tally_vulkan_device *device, const char *tex
 }
 
 static const packed_module *packed_of(const tally_vulkan_device *device, const tally_computation *c) {
-    const bool products = c->exact && tally_class_of(c->monoid) == TALLY_CLASS_SQUARE;
-    return find_packed(products ? TALLY_MONOID_dot : c->monoid, tally_vulkan_arithmetic_of(device, c));
+    const tally_monoid monoid = !c->exact                              ? c->monoid
+                                : tally_exact_has_products(c->desc.op) ? TALLY_MONOID_dot
+                                                                       : TALLY_MONOID_sum;
+    return find_packed(monoid, tally_vulkan_arithmetic_of(device, c));
 }
 
 tally_status tally_vulkan_module_check(const tally_vulkan_device *device, const tally_computation *c) {

@@ -434,6 +434,9 @@ static void add_main(tally_text *text, int first, int end, bool scans_once, bool
 static bool has_two_inputs(const tally_operator *entry) {
     return (entry->traits & TALLY_OPERATOR_TWO_INPUTS) != 0;
 }
+static bool has_magnitudes(const tally_operator *entry) {
+    return entry->exact == TALLY_EXACTLY_SUM && entry->monoid == TALLY_MONOID_sumabs;
+}
 static bool gives_mean(const tally_operator *entry) {
     return entry->exact == TALLY_EXACTLY_MEAN;
 }
@@ -464,6 +467,7 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
                      products, wide, by_levels, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout),
                      tally_vulkan_least_team(layout));
     add_question(text, "TAKES_TWO_INPUTS", has_two_inputs);
+    add_question(text, "TAKES_MAGNITUDES", has_magnitudes);
     add_question(text, "GIVES_MEAN", gives_mean);
     add_question(text, "GIVES_ROOT", gives_root);
     const char *const kernels[] = {tally_vulkan_kernels_arguments,

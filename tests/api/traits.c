@@ -21,7 +21,8 @@ static void some_are_known(void **state) {
     assert_int_equal(argmax.exact, TALLY_EXACT_ALWAYS);
     assert_int_equal(traits_of(TALLY_DOT).inputs, 2);
     assert_int_equal(traits_of(TALLY_VAR).takes_ddof, 1);
-    assert_int_equal(traits_of(TALLY_VAR).exact, TALLY_EXACT_NEVER);
+    assert_int_equal(traits_of(TALLY_VAR).exact, TALLY_EXACT_ROUNDED);
+    assert_int_equal(traits_of(TALLY_LOGSUMEXP).exact, TALLY_EXACT_NEVER);
     assert_int_equal(traits_of(TALLY_PROD).exact, TALLY_EXACT_INTEGERS);
     assert_int_equal(traits_of(TALLY_BXOR).integers_only, 1);
 }

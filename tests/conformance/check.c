@@ -15,7 +15,7 @@ void checker_open(checker *c, tally_device *device) {
     memset(c, 0, sizeof *c);
     c->device = device;
     c->most_shown = FAILURES_SHOWN;
-    c->exact = malloc(sizeof *c->exact);
+    c->exact = malloc(2 * sizeof *c->exact);
 }
 
 void checker_release(checker *c) {

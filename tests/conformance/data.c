@@ -28,14 +28,21 @@ bool is_extremum(tally_op op) {
     return op == TALLY_MIN || op == TALLY_MAX || op == TALLY_MINMAX || op == TALLY_NORM_INF;
 }
 
+bool exact_mode_rounds(tally_op op, bool real) {
+    const bool sums = op == TALLY_SUM || op == TALLY_NORM1 || op == TALLY_SUMSQ || op == TALLY_DOT;
+    return (real && sums) || op == TALLY_MEAN || op == TALLY_NORM2 || op == TALLY_VAR || op == TALLY_STD;
+}
+
 int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]) {
     bool real = is_float(in);
-    bool rounds = op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
-    if (mode == TALLY_EXACT && real && rounds)
+    const bool rounds = mode == TALLY_EXACT && exact_mode_rounds(op, real), spread = op == TALLY_VAR || op == TALLY_STD;
+    if (rounds && real && spread)
+        return LIST(SMALL_INTEGERS, WIDE, OFFSET, RANDOM_BITS, SPECIAL, EXTREME);
+    if (rounds && real)
         return LIST(SMALL_INTEGERS, WIDE, CANCELLING, RANDOM_BITS, SPECIAL, POSITIVE);
     if (mode == TALLY_EXACT && real && is_extremum(op))
         return LIST(SIGNED_ZEROS, ODD_NANS, SPECIAL, UNIFORM);
-    if (mode == TALLY_EXACT && (op == TALLY_MEAN || op == TALLY_NORM2))
+    if (rounds)
         return LIST(UNIFORM, EXTREME, SMALL_INTEGERS);
     switch (op) {
     case TALLY_PROD:

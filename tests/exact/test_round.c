@@ -241,6 +241,119 @@ static void sums_agree_with_mpfr_sum(void **unused) {
     mpfr_clear(total);
 }
 
+/* The quotient's leading bits, and one below them that stands for the rest: they round as the quotient and its root do.
+ */
+static void check_moments(const oracle_sum *sum, const oracle_sum *squares, const tally_superaccumulator *of_sum,
+                          const tally_superaccumulator *of_squares, uint64_t ddof) {
+    enum { MORE = 512 };
+    oracle_sum variance;
+    mpz_t divisor, rest;
+    oracle_init(&variance, &float_formats[3], true);
+    mpz_init_set_ui(divisor, sum->count);
+    mpz_init(rest);
+    variance.count = sum->count;
+    variance.others = true;
+    variance.nans = sum->count <= ddof || sum->nans || sum->positive_infinities || sum->negative_infinities;
+    mpz_mul(rest, sum->units, sum->units);
+    mpz_mul(variance.units, squares->units, divisor);
+    mpz_sub(variance.units, variance.units, rest);
+    if (!variance.nans) {
+        mpz_mul_2exp(variance.units, variance.units, MORE);
+        mpz_mul_ui(divisor, divisor, sum->count - ddof);
+        mpz_fdiv_qr(variance.units, rest, variance.units, divisor);
+        mpz_mul_2exp(variance.units, variance.units, 2);
+        if (mpz_sgn(rest))
+            mpz_setbit(variance.units, 0);
+        variance.lowest = squares->lowest - MORE - 2;
+    }
+    for (int out = 0; out < FORMATS; out++)
+        for (int root = 0; root < 2; root++) {
+            uint64_t bits = 0;
+            tally_round_moments(of_sum, of_squares, ddof, root ? TALLY_STD : TALLY_VAR, float_formats[out].type, &bits);
+            bits = oracle_load(&float_formats[out], &bits, 0);
+            const uint64_t expected = oracle_round(&variance, root ? ORACLE_ROOT : ORACLE_SUM, &float_formats[out]);
+            if (bits != expected)
+                fail_msg("%s of %llu elements, ddof %llu, to %s: %llx, not %llx", root ? "std" : "var",
+                         (unsigned long long)sum->count, (unsigned long long)ddof, float_formats[out].name,
+                         (unsigned long long)bits, (unsigned long long)expected);
+        }
+    mpz_clears(divisor, rest, NULL);
+    oracle_clear(&variance);
+}
+
+static double value_of(const float_format *f, uint64_t bits) {
+    const uint64_t fraction = bits & ((UINT64_C(1) << f->fraction_bits) - 1);
+    const int most = (1 << f->exponent_bits) - 1, field = (int)(bits >> f->fraction_bits) & most;
+    const double size = field == most ? (fraction ? (double)NAN : (double)INFINITY)
+                        : field == 0
+                            ? ldexp((double)fraction, f->lowest)
+                            : ldexp((double)(fraction | UINT64_C(1) << f->fraction_bits), f->lowest + field - 1);
+    return bits >> (f->fraction_bits + f->exponent_bits) ? -size : size;
+}
+
+/* Of all kinds of data, among zeros that make the number of elements, and so the divisor, as large as it can be. */
+static void variances_and_deviations(void **unused) {
+    (void)unused;
+    enum { N = 40 };
+    static double x[N];
+    uint64_t r = 17;
+    for (int f = 0; f < FORMATS; f++)
+        for (int kind = 0; kind < DATA_KINDS; kind++)
+            for (uint64_t seed = 0; seed < 60; seed++) {
+                const size_t n = 1 + seed % N;
+                const float_format *format = &float_formats[f];
+                oracle_sum sum, squares;
+                tally_superaccumulator of_sum, of_squares;
+                oracle_generate(format, kind, seed, x, n);
+                oracle_init(&sum, format, false);
+                oracle_init(&squares, format, true);
+                oracle_add(&sum, format, x, n);
+                oracle_add_products(&squares, format, x, x, n);
+                tally_superaccumulator_init(&of_sum, tally_exact_layout_of(format->type, false));
+                tally_superaccumulator_init(&of_squares, tally_exact_layout_of(format->type, true));
+                for (size_t i = 0; i < n; i++) {
+                    const double value = value_of(format, oracle_load(format, x, i));
+                    tally_superaccumulator_deposit_value(&of_sum, value);
+                    tally_superaccumulator_deposit_product(&of_squares, value, value);
+                }
+                const uint64_t zeros = seed % 3 == 0 ? 0 : random_count(&r), count = n + zeros > n ? n + zeros : n;
+                sum.count = of_sum.count = of_squares.count = count;
+                check_moments(&sum, &squares, &of_sum, &of_squares, oracle_random(&r) % 4);
+                check_moments(&sum, &squares, &of_sum, &of_squares, oracle_random(&r) % (count + 1));
+                oracle_clear(&sum);
+                oracle_clear(&squares);
+            }
+}
+
+/* Four elements whose sum is zero and whose squares sum to 3 q have, with ddof 1, the variance q. If q, or its root, is
+ * a tie and a little more, far below the leading bits, it is rounded up. */
+static void what_follows_far_below_decides_a_tie(void **unused) {
+    (void)unused;
+    for (int f = 0; f < FORMATS; f++)
+        for (int root = 0; root < 2; root++)
+            for (int more = 0; more < 2; more++) {
+                const float_format *format = &float_formats[f];
+                const int p = format->fraction_bits / 4; /* so that f16 holds 2^p */
+                const int half = p - format->fraction_bits - 1;
+                both b;
+                tally_superaccumulator zero;
+                tally_superaccumulator_init(&zero, TALLY_LAYOUT_SUM_F64);
+                zero.count = 4;
+                both_init(&b, 4);
+                both_deposit(&b, 3, root ? 2 * p : p); /* 2^p + 2^half, or its square */
+                both_deposit(&b, 3, root ? p + half + 1 : half);
+                if (root)
+                    both_deposit(&b, 3, 2 * half);
+                if (more)
+                    both_deposit(&b, 1, -1000);
+                uint64_t bits = 0;
+                tally_round_moments(&zero, &b.state, 1, root ? TALLY_STD : TALLY_VAR, format->type, &bits);
+                bits = oracle_load(format, &bits, 0);
+                assert_true(value_of(format, bits) == ldexp(1, p) + (more ? ldexp(1, half + 1) : 0));
+                oracle_clear(&b.sum);
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_states),
@@ -249,6 +362,8 @@ int main(void) {
         cmocka_unit_test(zeros_and_specials),
         cmocka_unit_test(pairs),
         cmocka_unit_test(sums_agree_with_mpfr_sum),
+        cmocka_unit_test(variances_and_deviations),
+        cmocka_unit_test(what_follows_far_below_decides_a_tie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

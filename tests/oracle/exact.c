@@ -195,3 +195,32 @@ double exact_root(const exact_sum *sum, tally_dtype type) {
     mpz_clear(rest);
     return value;
 }
+
+double exact_variance(const exact_sum *sum, const exact_sum *squares, uint64_t ddof, bool root, tally_dtype type) {
+    enum { MORE = 512 }; /* bits of the quotient, so that its root still has 256; even, as a root wants it */
+    if (sum->count <= ddof || sum->nan || sum->positive_infinity || sum->negative_infinity)
+        return (double)NAN;
+    mpz_t z, s, rest;
+    mpz_inits(z, s, rest, NULL);
+    const int exponent = to_integer(squares, z), of_sum = to_integer(sum, s);
+    const int lower = exponent < 2 * of_sum ? exponent : 2 * of_sum;
+    mpz_mul_ui(z, z, (unsigned long)sum->count);
+    mpz_mul_2exp(z, z, (mp_bitcnt_t)(exponent - lower));
+    mpz_mul(s, s, s);
+    mpz_mul_2exp(s, s, (mp_bitcnt_t)(2 * of_sum - lower));
+    mpz_sub(z, z, s);
+    mpz_mul_2exp(z, z, MORE);
+    mpz_set_ui(s, (unsigned long)sum->count);
+    mpz_mul_ui(s, s, (unsigned long)(sum->count - ddof));
+    mpz_fdiv_qr(z, rest, z, s);
+    bool more = mpz_sgn(rest) != 0;
+    if (root) {
+        mpz_sqrtrem(z, rest, z);
+        more |= mpz_sgn(rest) != 0;
+    }
+    if (more)
+        mpz_setbit(z, 0);
+    const double value = round_integer(z, root ? (lower - MORE) / 2 : lower - MORE, type);
+    mpz_clears(z, s, rest, NULL);
+    return value;
+}

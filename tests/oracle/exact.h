@@ -31,4 +31,8 @@ double exact_value(const exact_sum *sum, tally_dtype type);
 double exact_mean(const exact_sum *sum, tally_dtype type);
 double exact_root(const exact_sum *sum, tally_dtype type);
 
+/* The variance of elements whose sum and sum of squares these are, divided by their number less ddof, or its root. NaN
+ * for at most ddof elements, and if one is not finite. */
+double exact_variance(const exact_sum *sum, const exact_sum *squares, uint64_t ddof, bool root, tally_dtype type);
+
 #endif

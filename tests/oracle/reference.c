@@ -34,10 +34,13 @@ void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc,
         r->sum = 1;
     if (op == TALLY_LOGSUMEXP)
         r->largest = -(long double)INFINITY;
-    bool sums = op == TALLY_SUM || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 || op == TALLY_DOT;
-    if (mode == TALLY_EXACT && (is_float(in) ? sums : op == TALLY_MEAN || op == TALLY_NORM2)) {
+    bool sums = op == TALLY_SUM || op == TALLY_NORM1 || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 ||
+                op == TALLY_DOT;
+    const bool spread = op == TALLY_VAR || op == TALLY_STD;
+    if (mode == TALLY_EXACT && (spread || (is_float(in) ? sums : op == TALLY_MEAN || op == TALLY_NORM2))) {
         r->exact = exact;
-        exact_clear(exact);
+        exact_clear(&exact[0]);
+        exact_clear(&exact[1]);
     }
 }
 
@@ -163,12 +166,19 @@ void reference_push(reference *r, cell x, cell y, uint64_t index) {
     bool real = r->in_kind == KIND_FLOAT;
     if (r->exact) {
         const uint64_t magnitude = real ? 0 : absolute_bits(r, x);
-        if (!real && r->op == TALLY_MEAN)
+        const bool spread = r->op == TALLY_VAR || r->op == TALLY_STD;
+        if (spread && real)
+            exact_add_product(&r->exact[1], x.d, x.d);
+        else if (spread)
+            exact_add_integer(&r->exact[1], (unsigned __int128)magnitude * magnitude, false);
+        if (!real && (r->op == TALLY_MEAN || spread))
             exact_add_integer(r->exact, magnitude, r->in_kind == KIND_SIGNED && x.i < 0);
         else if (!real)
             exact_add_integer(r->exact, (unsigned __int128)magnitude * magnitude, false);
-        else if (r->op == TALLY_SUM || r->op == TALLY_MEAN)
+        else if (r->op == TALLY_SUM || r->op == TALLY_MEAN || spread)
             exact_add(r->exact, x.d);
+        else if (r->op == TALLY_NORM1)
+            exact_add(r->exact, fabs(x.d));
         else
             exact_add_product(r->exact, x.d, r->op == TALLY_DOT ? y.d : x.d);
         r->count++;
@@ -263,7 +273,7 @@ void reference_initial(reference *r, cell initial) {
 }
 
 bool reference_has_second_pass(const reference *r) {
-    return !r->is_scan &&
+    return !r->is_scan && !r->exact &&
            (r->op == TALLY_VAR || r->op == TALLY_STD || r->op == TALLY_SKEWNESS || r->op == TALLY_KURTOSIS);
 }
 
@@ -398,11 +408,23 @@ static void give_higher_moment(const reference *pushed, int ddof, expected *e) {
     give_real(e, value, factor * rounding * (size + fabsl(value) + 3) + 2 * r->half_ulp * fabsl(value));
 }
 
-static void give_exact(const reference *r, expected *e) {
-    long double value = (long double)(r->op == TALLY_MEAN    ? exact_mean(r->exact, r->out)
-                                      : r->op == TALLY_NORM2 ? exact_root(r->exact, r->out)
-                                                             : exact_value(r->exact, r->out));
-    give_real(e, value, 0);
+static void give_exact(const reference *r, int ddof, expected *e) {
+    double value;
+    switch (r->op) {
+    case TALLY_MEAN:
+        value = exact_mean(r->exact, r->out);
+        break;
+    case TALLY_NORM2:
+        value = exact_root(r->exact, r->out);
+        break;
+    case TALLY_VAR:
+    case TALLY_STD:
+        value = exact_variance(&r->exact[0], &r->exact[1], (uint64_t)ddof, r->op == TALLY_STD, r->out);
+        break;
+    default:
+        value = exact_value(r->exact, r->out);
+    }
+    give_real(e, (long double)value, 0);
     e->any_zero = r->op == TALLY_DOT || r->op == TALLY_SUMSQ || r->op == TALLY_NORM2;
 }
 
@@ -415,7 +437,7 @@ static bool has_plain_nan(const reference *r) {
 static int value_of(const reference *r, int ddof, expected e[2]) {
     long double u = r->half_ulp, n = (long double)r->count;
     if (r->exact) {
-        give_exact(r, e);
+        give_exact(r, ddof, e);
         return 1;
     }
     switch (r->op) {

@@ -63,10 +63,10 @@ typedef struct reference {
     long double first;                 /* scans: the first element, from which the mean */
     long double power[4];              /* and the sums of powers of distances are taken */
     bool differ;                       /* not all elements are equal */
-    exact_sum *exact;
+    exact_sum *exact;                  /* of the elements, and of their squares */
 } reference;
 
-/* 'acc' is the accumulator's type as the plan describes it, 'out' the output's. */
+/* 'acc' is the accumulator's type as the plan describes it, 'out' the output's; 'exact' is room for two sums. */
 void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc, tally_dtype out, tally_mode mode,
                      bool is_scan, exact_sum *exact);
 

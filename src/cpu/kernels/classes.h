@@ -52,3 +52,6 @@
 #ifndef ON_INTEGERS3
 #define ON_INTEGERS3 DROP
 #endif
+#ifndef ON_INTEGERS6
+#define ON_INTEGERS6 DROP
+#endif

@@ -21,10 +21,13 @@
 
 #define DEFINE_SMALL(tag, type)                                                                                        \
     static bool small_sum_##tag(const void *x, size_t n, tally_exact_pair *sum) {                                      \
-        return small_total(x, NULL, n, type, sum);                                                                     \
+        return small_total(x, NULL, n, type, false, sum);                                                              \
+    }                                                                                                                  \
+    static bool small_magnitudes_##tag(const void *x, size_t n, tally_exact_pair *sum) {                               \
+        return small_total(x, NULL, n, type, true, sum);                                                               \
     }                                                                                                                  \
     static bool small_products_##tag(const void *x, const void *y, size_t n, tally_exact_pair *sum) {                  \
-        return small_total(x, y, n, type, sum);                                                                        \
+        return small_total(x, y, n, type, false, sum);                                                                 \
     }
 #define FLOATS_SIGNED(...)
 #define FLOATS_UNSIGNED(...)
@@ -40,8 +43,8 @@ const tally_exact_kernels PASTE2(tally_exact_kernels_, TALLY_LEVEL) = {
     .types =
         {
 #define TALLY_DTYPE(ENUMERATOR, tag, kind, ...)                                                                        \
-    FLOATS_##kind(                                                                                                     \
-        [TALLY_##ENUMERATOR] = {add_##tag, add_products_##tag, small_sum_##tag, small_products_##tag, scan_##tag}, )
+    FLOATS_##kind([TALLY_##ENUMERATOR] = {add_##tag, add_magnitudes_##tag, add_products_##tag, small_sum_##tag,        \
+                                          small_magnitudes_##tag, small_products_##tag, scan_##tag}, )
 #include "core/dtypes.def"
         },
 };

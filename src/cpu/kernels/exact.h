@@ -24,21 +24,24 @@ typedef struct tally_exact_scan {
 /* For one element type. Pointers may be misaligned, n may be any number.
  *
  *     add:            adds n elements to an accumulator of a SUM layout and to its 'count'.
+ *     add_magnitudes: the same for |x[i]|.
  *     add_products:   adds n products x[i] * y[i] to an accumulator of a PRODUCT layout; y may be x.
  *     small_sum:      the exact sum of at most TALLY_EXACT_SMALL elements without an accumulator, as a pair for
  *                     tally_round_pair; false if it does not fit two doubles or is not finite: then use add.
- *     small_products: the same for products.
+ *     small_magnitudes, small_products: the same for absolute values and for products.
  *     scan:           out[i] = the sum of *before and of elements 0 .. i (exclusive: 0 .. i - 1; reverse: i .. n - 1,
  *                     or i + 1 .. n - 1), rounded once to how->out. out may be x if their sizes are the same. *before
  * is overwritten.
  *
  * All of them read the processor's inexact flag, so they change the exception flags of the floating-point environment.
- * add, add_products and scan set the modes that they need and restore the caller's environment; the small ones expect
+ * The adding ones and scan set the modes that they need and restore the caller's environment; the small ones expect
  * round-to-nearest with gradual underflow (cpu/fpenv.h). */
 typedef struct tally_exact_type_kernels {
     void (*add)(tally_superaccumulator *accumulator, const void *x, size_t n);
+    void (*add_magnitudes)(tally_superaccumulator *accumulator, const void *x, size_t n);
     void (*add_products)(tally_superaccumulator *accumulator, const void *x, const void *y, size_t n);
     bool (*small_sum)(const void *x, size_t n, tally_exact_pair *sum);
+    bool (*small_magnitudes)(const void *x, size_t n, tally_exact_pair *sum);
     bool (*small_products)(const void *x, const void *y, size_t n, tally_exact_pair *sum);
     void (*scan)(const tally_exact_scan *how, const void *x, size_t n, tally_exact_state *before, void *out);
 } tally_exact_type_kernels;

@@ -14,12 +14,14 @@ ALWAYS_INLINE double two_sum(double a, double b, double *lack) {
 }
 
 /* Two cascaded sums; the errors of the second must be zero. Needs no window and no flag. */
-ALWAYS_INLINE bool small_total(const void *x, const void *y, size_t n, const tally_dtype type,
+ALWAYS_INLINE bool small_total(const void *x, const void *y, size_t n, const tally_dtype type, const bool magnitudes,
                                tally_exact_pair *total) {
     double high = n > 0 ? -0.0 : 0.0, low = 0;
     bool exact = true;
     for (size_t i = 0; i < n; i++) {
         double value = value_at(x, i, type), lack, lost;
+        if (magnitudes)
+            value = __builtin_fabs(value);
         if (y) {
             const double factor = value, other = value_at(y, i, type);
             value = factor * other;

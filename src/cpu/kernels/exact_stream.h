@@ -61,18 +61,33 @@ static inline float sigma_f32(int exponent) {
 }
 
 /* The types that a block of doubles is converted from; each value is exact as a double. */
-typedef enum source { DOUBLES, FLOATS, PRODUCTS_OF_FLOATS } source;
+typedef enum source {
+    DOUBLES,
+    FLOATS,
+    PRODUCTS_OF_FLOATS,
+    MAGNITUDES_OF_DOUBLES,
+    MAGNITUDES_OF_FLOATS,
+    SOURCES
+} source;
+
+ALWAYS_INLINE bool are_doubles(const source from) {
+    return from == DOUBLES || from == MAGNITUDES_OF_DOUBLES;
+}
+
+ALWAYS_INLINE v_f64 absolute_f64(v_f64 x) {
+    return (v_f64)((v_i64)x & INT64_MAX);
+}
 
 ALWAYS_INLINE void prefetch_from(const void *x, size_t i, size_t j, const source from) {
-    const size_t size = from == DOUBLES ? sizeof(double) : sizeof(float);
+    const size_t size = are_doubles(from) ? sizeof(double) : sizeof(float);
     prefetch((const char *)x + (i + j * W64) * size, j * W64 * size);
 }
 
 ALWAYS_INLINE v_f64 load_from(const void *x, const void *y, size_t i, const source from) {
-    if (from == DOUBLES)
-        return load_f64_from_f64((const e_f64 *)x + i);
-    const v_f64 v = load_wide((const e_f32 *)x + i);
-    return from == FLOATS ? v : v * load_wide((const e_f32 *)y + i);
+    const v_f64 v = are_doubles(from) ? load_f64_from_f64((const e_f64 *)x + i) : load_wide((const e_f32 *)x + i);
+    if (from == PRODUCTS_OF_FLOATS)
+        return v * load_wide((const e_f32 *)y + i);
+    return from == MAGNITUDES_OF_DOUBLES || from == MAGNITUDES_OF_FLOATS ? absolute_f64(v) : v;
 }
 
 /* The sums of a block: units of each upper level, and the last level's sum. They count only when the whole block is
@@ -195,14 +210,20 @@ ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, s
 DEFINE_SUM_LEVELS(sum_two_levels, DOUBLES, 2)
 DEFINE_SUM_LEVELS(sum_two_levels_of_floats, FLOATS, 2)
 DEFINE_SUM_LEVELS(sum_two_levels_of_products, PRODUCTS_OF_FLOATS, 2)
+DEFINE_SUM_LEVELS(sum_two_levels_of_magnitudes, MAGNITUDES_OF_DOUBLES, 2)
+DEFINE_SUM_LEVELS(sum_two_levels_of_float_magnitudes, MAGNITUDES_OF_FLOATS, 2)
 DEFINE_SUM_LEVELS(sum_three_levels, DOUBLES, 3)
 DEFINE_SUM_LEVELS(sum_three_levels_of_floats, FLOATS, 3)
 DEFINE_SUM_LEVELS(sum_three_levels_of_products, PRODUCTS_OF_FLOATS, 3)
+DEFINE_SUM_LEVELS(sum_three_levels_of_magnitudes, MAGNITUDES_OF_DOUBLES, 3)
+DEFINE_SUM_LEVELS(sum_three_levels_of_float_magnitudes, MAGNITUDES_OF_FLOATS, 3)
 
 static bool try_window(stream *s, const void *x, const void *y, source from, size_t n) {
-    static bool (*const kernels[2][3])(const void *, const void *, size_t, int, outcome *) = {
-        {sum_two_levels, sum_two_levels_of_floats, sum_two_levels_of_products},
-        {sum_three_levels, sum_three_levels_of_floats, sum_three_levels_of_products},
+    static bool (*const kernels[2][SOURCES])(const void *, const void *, size_t, int, outcome *) = {
+        {sum_two_levels, sum_two_levels_of_floats, sum_two_levels_of_products, sum_two_levels_of_magnitudes,
+         sum_two_levels_of_float_magnitudes},
+        {sum_three_levels, sum_three_levels_of_floats, sum_three_levels_of_products, sum_three_levels_of_magnitudes,
+         sum_three_levels_of_float_magnitudes},
     };
     outcome out;
     if (s->levels < 2 || s->levels > LEVELS_FUSED || !kernels[s->levels - 2][from](x, y, n, s->top, &out))
@@ -354,7 +375,10 @@ static const e_f64 *doubles_of(stream *s, const void *x, const void *y, source f
     if (from == DOUBLES)
         return x;
     for (size_t i = 0; i < n; i += W64) {
-        const v_f64 v = from == FLOATS ? load_from(x, NULL, i, FLOATS) : load_from(x, y, i, PRODUCTS_OF_FLOATS);
+        const v_f64 v = from == FLOATS                  ? load_from(x, NULL, i, FLOATS)
+                        : from == PRODUCTS_OF_FLOATS    ? load_from(x, y, i, PRODUCTS_OF_FLOATS)
+                        : from == MAGNITUDES_OF_DOUBLES ? load_from(x, NULL, i, MAGNITUDES_OF_DOUBLES)
+                                                        : load_from(x, NULL, i, MAGNITUDES_OF_FLOATS);
         memcpy(s->scratch + i, &v, sizeof v);
     }
     return s->scratch;
@@ -418,9 +442,12 @@ static bool is_negative(double x) {
     return tally_bits_of_double(x) >> 63 != 0;
 }
 
-/* Counts n summands. As long as all were -0, which decides a zero's sign, each is tested. */
-static void count_elements(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type) {
+/* Counts n summands. As long as all were -0, which decides a zero's sign, each is tested; magnitudes never are. */
+static void count_elements(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type,
+                           bool magnitudes) {
     accumulator->count += n;
+    if (magnitudes && n > 0)
+        accumulator->others = 1;
     for (size_t i = 0; i < n && accumulator->others == 0; i++) {
         const double value = value_at(x, i, type);
         accumulator->others = value != 0 || !is_negative(value);

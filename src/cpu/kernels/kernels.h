@@ -27,6 +27,8 @@ typedef struct tally_cpu_context {
     int layout;                                   /* of its superaccumulators, a tally_exact_layout */
     bool products;                                /* it adds x * y */
     bool squares;                                 /* and y is x */
+    bool magnitudes;                              /* it adds |x| */
+    bool moments;                                 /* it adds x and, in a second state, x * x */
     const struct tally_cpu_kernels *inner;        /* of the type that elements are converted to first (converted.h) */
     tally_cpu_convert *convert;
     size_t converted_bytes;

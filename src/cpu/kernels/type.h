@@ -251,6 +251,20 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #include "cpu/kernels/pairs.h"
 #endif
 
+#if !ELEMENT_IS_FLOAT
+#define CLASS        INTEGERS6
+#define ON_INTEGERS6 KEEP
+#define LANE         TOTAL_LANE
+#define C0           u64
+#define C1           u64
+#define C2           u64
+#define C3           u64
+#define C4           u64
+#define C5           u64
+#define FAST_FOLD    "cpu/kernels/integer_moments.h"
+#include "cpu/kernels/pairs.h"
+#endif
+
 /* ---- direct scans ---- */
 #ifdef SAME_LANE
 #if ELEMENT_IS_SIGNED
@@ -323,6 +337,11 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define ENTRY_INTEGERS3(name) HAVE(INTEGERS3, name)
 #else
 #define ENTRY_INTEGERS3(name)
+#endif
+#if !ELEMENT_IS_FLOAT
+#define ENTRY_INTEGERS6(name) HAVE(INTEGERS6, name)
+#else
+#define ENTRY_INTEGERS6(name)
 #endif
 
 const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL);

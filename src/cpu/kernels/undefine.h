@@ -40,3 +40,4 @@
 #undef ON_FLOATS6
 #undef ON_INTEGERS2
 #undef ON_INTEGERS3
+#undef ON_INTEGERS6

@@ -5,7 +5,8 @@
  * value by value to integer words, which take anything. Levels are emptied into the same words. From there on
  * everything is integer addition, so neither order nor grid changes a bit of a result.
  *
- * Before this text specialize.c and specialize_exact.c put the choices (PRODUCTS, LEVELS, LIMBS ...) and explain them.
+ * Before this text specialize.c and specialize_exact.c put the choices (PRODUCTS, MAGNITUDES, LEVELS, LIMBS ...) and
+ * explain them.
  */
 
 /* A sum in global memory: of a row that several blocks share, or of a group whose elements come in pieces. */
@@ -21,11 +22,11 @@ enum {
     VECTOR = 16 / sizeof(in_t),
     ITEMS = VECTOR * VECTORS, /* elements that a lane loads at a time */
     TILE = WARP * ITEMS,
-    LOADS_AHEAD = sizeof(in_t) == 2 && !PRODUCTS, /* narrow items leave registers for the next tile's items, too */
+    LOADS_AHEAD = sizeof(in_t) == 2 && !PRODUCTS,  /* narrow items leave registers for the next tile's items, too */
     HAS_TWO_TERMS = PRODUCTS && sizeof(in_t) == 8, /* a product is its rounded value and the error of that */
     ADDITIONS_LOG = 11,                            /* a level takes 2^11 additions before it must be emptied ... */
     ADDITIONS = 1 << ADDITIONS_LOG,
-    LEVEL_BITS = 52 - ADDITIONS_LOG,               /* ... which leaves this many bits for a value */
+    LEVEL_BITS = 52 - ADDITIONS_LOG, /* ... which leaves this many bits for a value */
     /* Values of few bits need not be split: each goes whole to the level of its exponent. */
     BY_EXPONENT = !PRODUCTS && SIGNIFICAND == 8,
     LEVEL_STEP = BY_EXPONENT ? LEVEL_BITS - SIGNIFICAND : LEVEL_BITS, /* from a level's top to the next one's */
@@ -35,7 +36,7 @@ enum {
      * SPAN). By exponent, level l takes the values of exponents from top - 33 (l + 1) on: its unit divides values of 8
      * bits. */
     SPAN = LEVELS * LEVEL_STEP + (BY_EXPONENT ? SIGNIFICAND : 0) - 1,
-    WORDS = 2 * LIMBS, /* int32 with 16 bits of payload */
+    WORDS = 2 * LIMBS,     /* int32 with 16 bits of payload */
     WORD_DEPOSITS = 30000, /* deposits that a word takes, each less than 2^16: together well below 2^31 */
     SLACK = 3              /* free bits above the largest term, so that the next tiles fit, too */
 };
@@ -51,9 +52,16 @@ enum { SAW_NAN = 1, SAW_PLUS_INFINITY = 2, SAW_MINUS_INFINITY = 4, SAW_OTHER = 8
 constexpr bool NARROW = !PRODUCTS && sizeof(in_t) < 8;
 constexpr bool PACKED = !PRODUCTS && sizeof(in_t) == 2;
 enum {
-    FIELD_AT = !NARROW ? 20 : SIGNIFICAND == 24 ? 23 : SIGNIFICAND == 8 ? 7 : 10,
-    BIAS = !NARROW ? 1023 : SIGNIFICAND == 11 ? 15 : 127,
-    MOST_TOP = HAS_CONSTANT_WINDOW ? (PRODUCTS ? 32 : 16) : NARROW ? 128 : 1010,
+    FIELD_AT = !NARROW             ? 20
+               : SIGNIFICAND == 24 ? 23
+               : SIGNIFICAND == 8  ? 7
+                                   : 10,
+    BIAS = !NARROW             ? 1023
+           : SIGNIFICAND == 11 ? 15
+                               : 127,
+    MOST_TOP = HAS_CONSTANT_WINDOW ? (PRODUCTS ? 32 : 16)
+               : NARROW            ? 128
+                                   : 1010,
     LEAST_TOP = HAS_CONSTANT_WINDOW ? (int)MOST_TOP
                 : PACKED            ? (LEVELS - 1) * LEVEL_STEP - ADDITIONS_LOG - BIAS /* no level is subnormal */
                 : NARROW            ? -126
@@ -61,7 +69,10 @@ enum {
     /* Packed elements become doubles by moving bits, which makes them smaller by a power of two: see scaled_lower(). */
     SCALE_LOG = !PACKED ? 0 : 1023 - BIAS,
     /* How many levels take every finite f16, bf16 or f32; 0: none do. */
-    WIDE_LEVELS = HAS_CONSTANT_WINDOW ? LEVELS : BY_EXPONENT ? 8 : NARROW ? 7 : 0,
+    WIDE_LEVELS = HAS_CONSTANT_WINDOW ? LEVELS
+                  : BY_EXPONENT       ? 8
+                  : NARROW            ? 7
+                                      : 0,
     /* The error of a product below 2^-969 may be too small for a double. */
     LEAST_FIELD = HAS_TWO_TERMS ? 1023 - 969 : 0
 };

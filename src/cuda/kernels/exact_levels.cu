@@ -8,7 +8,7 @@ struct warp_sum {
     void clear(int32 *memory) {
         words = memory;
         deposits = 0;
-        saw = PRODUCTS == 2 ? SAW_OTHER : 0; /* squares are never -0 */
+        saw = PRODUCTS == 2 || MAGNITUDES ? SAW_OTHER : 0; /* squares and absolute values are never -0 */
         for (int i = lane_of(); i < WORDS; i += WARP)
             words[i] = 0;
         __syncwarp();
@@ -85,7 +85,7 @@ template <int L> struct levels {
 struct window {
     levels<LEVELS> terms;
     int top;
-    int additions;               /* to each level since it was emptied */
+    int additions; /* to each level since it was emptied */
     /* A tile fits if its highest field is below high_from and its lowest not below low_until. */
     uint32 high_from, low_until;
 

@@ -17,9 +17,7 @@ inline group make_group(const exact_args &p, uint64 first, uint64 count, uint64 
 struct tile {
     in_t x[ITEMS], y[PRODUCTS == 1 ? ITEMS : 1];
 
-    in_t second(int k) const {
-        return PRODUCTS == 1 ? y[k] : x[k];
-    }
+    in_t second(int k) const { return PRODUCTS == 1 ? y[k] : x[k]; }
     /* -0, or -0 times 1, takes the place of elements past the end. It changes neither a sum nor the sign of a zero. */
     void load_from(const group &g, uint64 at) {
         if (g.aligned && at + TILE <= g.count) {
@@ -49,7 +47,7 @@ struct tile {
 /* The lower or the upper of a pair of 16-bit floats, times 2^-SCALE_LOG, as a double: its bits are moved to a double's
  * exponent and fraction, which is right for subnormals and zeros, too. Conversions would occupy the units that add
  * doubles for longer. */
-enum { MOVED = PACKED ? 20 - FIELD_AT : 0, KEPT = (int)(0x80000000u | 0x7fffu << MOVED) };
+enum { MOVED = PACKED ? 20 - FIELD_AT : 0, KEPT = (int)((MAGNITUDES ? 0 : 0x80000000u) | 0x7fffu << MOVED) };
 inline double scaled_lower(int32 pair) {
     return __hiloint2double((int32)((uint32)(int32)(short)pair << MOVED) & KEPT, 0);
 }
@@ -59,6 +57,9 @@ inline double scaled_upper(int32 pair) {
 
 inline double product_of(double x, double y) {
     return __dmul_rn(x, y);
+}
+inline double summand_of(double x) {
+    return MAGNITUDES ? fabs(x) : x;
 }
 
 /* The highest of the fields of a tile's terms, and the lowest less 1. As unsigned numbers, a zero's field less 1 is the
@@ -131,7 +132,7 @@ inline double term_of(const tile &t, int k) {
         return k & 1 ? scaled_upper(pair) : scaled_lower(pair);
     }
     double x = (double)value_of(t.x[k]);
-    return PRODUCTS ? product_of(x, (double)value_of(t.second(k))) : x;
+    return PRODUCTS ? product_of(x, (double)value_of(t.second(k))) : summand_of(x);
 }
 
 inline void add_terms(window &w, const tile &t) {
@@ -165,7 +166,7 @@ inline double term_again(const group &g, uint64 at, int k) {
     if (i >= g.count)
         return -0.0;
     double x = (double)value_of(load(g.x + i * g.stride));
-    return PRODUCTS ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : x;
+    return PRODUCTS ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : summand_of(x);
 }
 
 /* Adds a tile that fits no window of LEVELS through WIDE_LEVELS, which take all finite values. Other values are noted
@@ -199,7 +200,7 @@ inline void deposit_tile(warp_sum &sum, const group &g, uint64 at) {
             break;
         double x = (double)value_of(load(g.x + i * g.stride));
         double y = PRODUCTS ? (double)value_of(load(g.y + i * g.stride)) : 0;
-        sum.saw |= PRODUCTS ? deposit_product(sum.words, x, y) : deposit_value(sum.words, x);
+        sum.saw |= PRODUCTS ? deposit_product(sum.words, x, y) : deposit_value(sum.words, summand_of(x));
     }
     __syncwarp();
 }

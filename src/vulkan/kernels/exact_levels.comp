@@ -34,8 +34,8 @@ const int PRECISION = 24, BIAS = 127;
 #define STEP (PRECISION - CHUNK_LOG - 1)
 #define SPAN (PRECISION - 1 - CHUNK_LOG - 1 + (LEVELS - 1) * STEP) /* from the last level's unit to top */
 
-const int SLACK = 3;            /* free bits above the largest element when a window is moved */
-const uint MISSES = 64;         /* elements that leave a rest before the window is moved down */
+const int SLACK = 3;                               /* free bits above the largest element when a window is moved */
+const uint MISSES = 64;                            /* elements that leave a rest before the window is moved down */
 const uint MOST_CHUNKS = WIDE != 0 ? 4095u : 511u; /* of up to 2^(PRECISION - 2) units each, that can be added up */
 
 /* Floats of 16 bits become floats of 2^-112 times their value, subnormals too, by moving their bits with two
@@ -49,8 +49,8 @@ const uint MOST_CHUNKS = WIDE != 0 ? 4095u : 511u; /* of up to 2^(PRECISION - 2)
 /* The range of tops. Above it a level would be infinite; below it a level's unit or, where subnormals are lost, a rest
  * of a normal element would be too small. From units of 2^24 times the least normal float on, no rest is. */
 #define LEAST_UNIT (2 - BIAS - PRECISION + (KEEPS_SUBNORMALS ? 0 : 2 * PRECISION - 1))
-#define MOST_TOP  (WIDE == 0 && IN == F16 ? 16 - SCALE : BIAS - CHUNK_LOG - 1)
-#define LEAST_TOP (WIDE == 0 && IN == F16 ? MOST_TOP : LEAST_UNIT + SPAN)
+#define MOST_TOP   (WIDE == 0 && IN == F16 ? 16 - SCALE : BIAS - CHUNK_LOG - 1)
+#define LEAST_TOP  (WIDE == 0 && IN == F16 ? MOST_TOP : LEAST_UNIT + SPAN)
 
 UNITS bits_of(REAL x) {
 #if WIDE
@@ -182,12 +182,6 @@ void place(inout levels s, int high) {
 
 /* ---- vectors ---- */
 
-/* -0 as a vector. */
-uvec4 minus_zeros() {
-    const uint word = IN_LOG == 0 ? 0x80808080u : IN_LOG == 1 ? 0x80008000u : 0x80000000u;
-    return IN_LOG == 3 ? uvec4(0, word, 0, word) : uvec4(word);
-}
-
 /* False, with nothing done: they are not zeros, but NaNs among zeros. */
 bool add_zeros(inout levels s, uvec4 x[UNROLL]) {
     uvec4 any = uvec4(0), all = ~uvec4(0);
@@ -204,11 +198,10 @@ bool add_vectors(inout levels s, uvec4 x[UNROLL]) {
     const uint vector = 16u >> IN_LOG, chunks = UNROLL * vector >> CHUNK_LOG;
     REAL most = REAL(0);
     bool lost = false;
-    UNROLLED for (uint v = 0; v < UNROLL; v++)
-        UNROLLED for (uint k = 0; k < vector; k++) {
-            most = max(most, abs(pick_real(x[v], k)));
-            lost = lost || is_lost(pick(x[v], k, IN_LOG));
-        }
+    UNROLLED for (uint v = 0; v < UNROLL; v++) UNROLLED for (uint k = 0; k < vector; k++) {
+        most = max(most, abs(pick_real(x[v], k)));
+        lost = lost || is_lost(pick(x[v], k, IN_LOG));
+    }
     if (lost)
         return false;
     if (!(most < power_of_two(s.top))) {
@@ -224,14 +217,13 @@ bool add_vectors(inout levels s, uvec4 x[UNROLL]) {
     UNITS_OF units = s.units - UNITS(chunks) * bits_of(start);
     REALS level = start;
     UNITS rests = 0;
-    UNROLLED for (uint v = 0; v < UNROLL; v++)
-        UNROLLED for (uint k = 0; k < vector; k++) {
-            rests |= bits_of(split(level, pick_real(x[v], k)));
-            if ((v * vector + k & CHUNK - 1u) == CHUNK - 1u) {
-                units += bits_of(level);
-                level = start;
-            }
+    UNROLLED for (uint v = 0; v < UNROLL; v++) UNROLLED for (uint k = 0; k < vector; k++) {
+        rests |= bits_of(split(level, pick_real(x[v], k)));
+        if ((v * vector + k & CHUNK - 1u) == CHUNK - 1u) {
+            units += bits_of(level);
+            level = start;
         }
+    }
     if (rests << 1 != 0)
         return false;
     s.units = units;
@@ -322,8 +314,7 @@ void add_stretch(address x, address y, uint count, wide apart) {
         for (; at + step <= count; at += step) {
             const uint first = at + part * vector;
             vectors_at from = vectors_at(element_at(x, first));
-            UNROLLED for (uint v = 0; v < UNROLL; v++)
-                some[v] = from.vector[v * team_size];
+            UNROLLED for (uint v = 0; v < UNROLL; v++) some[v] = summands_of(from.vector[v * team_size]);
             if (!add_vectors(s, some))
                 add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
         }
@@ -332,8 +323,9 @@ void add_stretch(address x, address y, uint count, wide apart) {
         if (IN_LOG <= 1 && neighbours && at + step <= count)
             load_vectors(element_at(x, first), team_size, UNROLL, some);
         else
-            UNROLLED for (uint v = 0; v < UNROLL; v++)
-                some[v] = load_or_none(x, first + v * far, count, apart, neighbours);
+            UNROLLED for (uint v = 0; v < UNROLL; v++) some[v] =
+                load_or_none(x, first + v * far, count, apart, neighbours);
+        UNROLLED for (uint v = 0; v < UNROLL; v++) some[v] = summands_of(some[v]);
         if (!add_vectors(s, some))
             add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
     }

@@ -12,16 +12,17 @@
 
 const uint ADDITIONS = 4096, ADDITION_BITS = 12; /* to a window until it is emptied */
 const int REACH = 32 * WINDOW - 1 - TERM_BITS - int(ADDITION_BITS);
-const int SLACK = 3;           /* free bits above the term that a window is moved to: larger terms may fit */
+const int SLACK = 3; /* free bits above the term that a window is moved to: larger terms may fit */
 /* An infinity or a NaN lies above the window, wherever it is. */
 #define HIGHEST_BASE (TOP_POSITION - REACH)
 #if PRODUCTS
 #define TOP_POSITION 100000
 #else
-#define TOP_POSITION \
-    (int((1u << ((8u << IN_LOG) - significand_bits(IN))) - 3u) + lowest_exponent(IN) - lowest_exponent(WIDE != 0 ? F64 : F32))
+#define TOP_POSITION                                                                                                   \
+    (int((1u << ((8u << IN_LOG) - significand_bits(IN))) - 3u) + lowest_exponent(IN) -                                 \
+     lowest_exponent(WIDE != 0 ? F64 : F32))
 #endif
-const uint MISSES = 16;        /* terms below the window before it is moved */
+const uint MISSES = 16; /* terms below the window before it is moved */
 
 /* ---- terms ---- */
 
@@ -135,10 +136,8 @@ void add_in_window(inout window w, term t, uint shift) {
         piece[k] = word << bits | below >> 1 >> 31 - bits;
         below = word;
     }
-    UNROLLED for (int far = 1; far < WINDOW; far *= 2)
-        if ((shift >> 5 & uint(far)) != 0)
-            UNROLLED for (int k = WINDOW - 1; k >= 0; k--)
-                piece[k] = k >= far ? piece[max(k - far, 0)] : 0;
+    UNROLLED for (int far = 1; far < WINDOW; far *= 2) if ((shift >> 5 & uint(far)) != 0)
+        UNROLLED for (int k = WINDOW - 1; k >= 0; k--) piece[k] = k >= far ? piece[max(k - far, 0)] : 0;
     add_words(w, piece, t.negative);
     w.additions++;
 }
@@ -217,6 +216,7 @@ void add_stretch(address x, address y, uint count, wide apart) {
         if (IS_DOT)
             load_vectors(element_at(y, first), team_size, UNROLL, b);
         for (uint u = 0; u < UNROLL; u++) {
+            a[u] = summands_of(a[u]);
 #if !PRODUCTS && !WIDE
             if (add_vector(w, a[u]))
                 continue;

@@ -14,9 +14,11 @@
 const uint WORDS = 2 * LIMBS;
 const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */;
 #if PRODUCTS
-#define IS_DOT TAKES_TWO_INPUTS
+#define IS_DOT         TAKES_TWO_INPUTS
+#define HAS_MAGNITUDES false
 #else
-#define IS_DOT false
+#define IS_DOT         false
+#define HAS_MAGNITUDES TAKES_MAGNITUDES
 #endif
 
 shared int words[BLOCK / LEAST_TEAM * WORDS];
@@ -48,7 +50,7 @@ void clear_words() {
     for (uint i = part; i < numbers_of_team() * WORDS; i += team_size)
         words[first_words + i] = 0;
     if (part == 0)
-        all_saw[team] = 0;
+        all_saw[team] = HAS_MAGNITUDES ? SAW_OTHER : 0; /* absolute values are never -0 */
     barrier();
 }
 
@@ -101,9 +103,20 @@ int carried_word(uint i) {
 
 /* ---- elements ---- */
 
+/* -0 as a vector. */
+uvec4 minus_zeros() {
+    const uint word = IN_LOG == 0 ? 0x80808080u : IN_LOG == 1 ? 0x80008000u : 0x80000000u;
+    return IN_LOG == 3 ? uvec4(0, word, 0, word) : uvec4(word);
+}
+/* The elements that are added: x, or |x|. */
+uvec4 summands_of(uvec4 vector) {
+    return HAS_MAGNITUDES ? vector & ~minus_zeros() : vector;
+}
+
 /* Element i of some that are 'apart' bytes from each other. */
 uvec2 load_apart(address x, uint i, wide apart) {
-    return load_bits(plus(x, times(apart, i)), IN_LOG);
+    const uvec2 bits = load_bits(plus(x, times(apart, i)), IN_LOG);
+    return HAS_MAGNITUDES ? bits & ~sign_bit(IN) : bits;
 }
 
 /* The bit of the number that stands for 2^exponent; for a factor, bit 0 is the least power of two that factors have. */
