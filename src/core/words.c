@@ -27,7 +27,8 @@ static void name_of(const tally_computation *c, const tally_words_form *form, ch
     const char *in = tally_dtypes[c->desc.in].name, *acc = tally_dtypes[c->desc.acc].name;
     if (form->kind == TALLY_WORDS_EXACT)
         snprintf(name, NAME_BYTES, "exact %s of %s",
-                 tally_exact_has_products(c->desc.op)     ? "sum of products"
+                 c->monoid == TALLY_MONOID_moments        ? "sums of elements and squares"
+                 : tally_exact_has_products(c->desc.op)   ? "sum of products"
                  : tally_exact_has_magnitudes(c->desc.op) ? "sum of absolute values"
                                                           : "sum",
                  in);
@@ -61,6 +62,13 @@ static void choose_kind(const tally_computation *c, tally_words_form *form) {
         form->rule = TALLY_WORDS_ADD;
         form->layout = tally_exact_layout_of(c->desc.in, tally_exact_has_products(c->desc.op));
         form->numbers = digits_of(form->layout);
+        if (c->monoid == TALLY_MONOID_moments)
+            form->squares = digits_of(tally_exact_layout_with(form->layout, true));
+    } else if (c->monoid == TALLY_MONOID_wide_moments) {
+        form->kind = TALLY_WORDS_DIGITS;
+        form->rule = TALLY_WORDS_ADD;
+        form->numbers = 4;
+        form->squares = 6;
     } else if (kind == TALLY_CLASS_INTEGERS) {
         form->kind = TALLY_WORDS_DIGITS;
         form->rule = TALLY_WORDS_ADD;
@@ -76,16 +84,14 @@ static void choose_kind(const tally_computation *c, tally_words_form *form) {
 tally_status tally_words_form_of(const tally_computation *c, tally_words_form *form) {
     if (!c->entry)
         return tally_fail(TALLY_UNSUPPORTED, "words of a user's operator: only tally's own have them");
-    if (c->desc.mode == TALLY_EXACT && c->entry->exact >= TALLY_EXACTLY_VARIANCE)
-        return tally_fail(TALLY_UNSUPPORTED, "words of exact %s: fast mode has them", c->entry->name);
     memset(form, 0, sizeof *form);
     choose_kind(c, form);
     char name[NAME_BYTES];
     name_of(c, form, name);
     form->tag = hash(name);
-    form->count = form->kind == TALLY_WORDS_EXACT      ? TALLY_WORDS_AT_DIGITS + (size_t)form->numbers
+    form->count = form->kind == TALLY_WORDS_EXACT      ? TALLY_WORDS_AT_DIGITS + (size_t)(form->numbers + form->squares)
                   : form->kind == TALLY_WORDS_EXTREMES ? TALLY_WORDS_HEAD + 2 * (size_t)form->numbers
-                                                       : TALLY_WORDS_HEAD + (size_t)form->numbers;
+                                                       : TALLY_WORDS_HEAD + (size_t)(form->numbers + form->squares);
     return TALLY_OK;
 }
 

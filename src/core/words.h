@@ -10,8 +10,8 @@
 #include "tally/tally.h"
 
 typedef enum tally_words_kind {
-    TALLY_WORDS_EXACT,   /* check, elements, four counters, digits of a superaccumulator */
-    TALLY_WORDS_DIGITS,  /* check, elements, digits of an integer */
+    TALLY_WORDS_EXACT,   /* check, elements, four counters, digits of a superaccumulator, or of two */
+    TALLY_WORDS_DIGITS,  /* check, elements, digits of an integer, or of two */
     TALLY_WORDS_NUMBERS, /* check, elements, integers or the bits of doubles */
     TALLY_WORDS_EXTREMES /* tag, its complement, keys, the keys again */
 } tally_words_kind;
@@ -31,6 +31,7 @@ typedef struct tally_words_form {
     tally_words_rule rule;
     tally_exact_layout layout; /* EXACT */
     int numbers;               /* digits, numbers or keys */
+    int squares;               /* digits of the sum of squares, which follow those of the sum */
     size_t count;              /* words in all */
     uint64_t tag;              /* hash of the version, the operation and the types */
 } tally_words_form;

@@ -239,7 +239,7 @@ static const tally_superaccumulator *saved_state(const tally_accumulator *a, tal
         tally_exact_to_limbs(room, (tally_exact_layout)a->plan.context.layout);
         return &room->limbs;
     }
-    if (c->rounds_integer) {
+    if (c->rounds_integer && c->entry->saved_code) {
         saved_of_integers(a, &room->limbs);
         return &room->limbs;
     }

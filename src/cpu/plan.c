@@ -156,7 +156,7 @@ static tally_status make_plan(tally_cpu_device *device, const tally_computation 
 }
 
 tally_status tally_cpu_plan_create(tally_device *device, const tally_computation *computation, tally_plan **out) {
-    tally_cpu_plan *plan;
+    tally_cpu_plan *plan = NULL;
     const tally_status status = make_plan((tally_cpu_device *)device, computation, &plan);
     if (status == TALLY_OK)
         *out = &plan->base;

@@ -128,19 +128,34 @@ static bool is_least(const tally_cpu_plan *states, int k) {
 
 /* ---- writing ---- */
 
-static void write_exact(const tally_cpu_plan *states, const tally_words_form *form, const void *acc, int64_t *words) {
-    tally_exact_state limbs = *(const tally_exact_state *)acc;
-    tally_exact_to_limbs(&limbs, (tally_exact_layout)states->context.layout);
+static void write_exact(const tally_cpu_plan *states, const tally_words_form *form, const tally_exact_state *acc,
+                        int64_t *words) {
+    const tally_exact_layout layout = (tally_exact_layout)states->context.layout;
+    tally_exact_state limbs = acc[0];
+    tally_exact_to_limbs(&limbs, layout);
     tally_words_of_superaccumulator(form, &limbs.limbs, words);
+    if (form->squares) {
+        limbs = acc[1];
+        tally_exact_to_limbs(&limbs, tally_exact_layout_with(layout, true));
+        tally_words_of_digits(&limbs.limbs, words + TALLY_WORDS_AT_DIGITS + form->numbers, form->squares);
+    }
 }
 
-static void write_digits(const tally_cpu_plan *states, const tally_words_form *form, const uint64_t *acc,
-                         int64_t *digits) {
-    const int last = form->numbers - 1;
+static void write_integer(const uint64_t *acc, int count, bool is_signed, int64_t *digits) {
+    const int last = count - 1;
     for (int k = 0; k <= last; k++)
         digits[k] = (int64_t)(uint32_t)(acc[k / 2] >> 32 * (k % 2));
-    if (tally_dtype_is_signed(states->base.computation.desc.in))
+    if (is_signed)
         digits[last] = (int32_t)(uint32_t)digits[last];
+}
+
+/* The accumulator of a variance begins with the number of elements. */
+static void write_digits(const tally_cpu_plan *states, const tally_words_form *form, const uint64_t *acc,
+                         int64_t *digits) {
+    const uint64_t *const sum = form->squares ? acc + 1 : acc;
+    write_integer(sum, form->numbers, tally_dtype_is_signed(states->base.computation.desc.in), digits);
+    if (form->squares)
+        write_integer(sum + form->numbers / 2, form->squares, false, digits + form->numbers);
 }
 
 static void write_numbers(const tally_cpu_plan *states, const tally_words_form *form, const void *acc, int64_t *words) {
@@ -171,22 +186,37 @@ void tally_cpu_words_write(const tally_cpu_plan *states, const tally_words_form 
 /* ---- reading: each gives the reason why no elements give these words, or NULL ---- */
 
 static const char *read_exact(const tally_words_form *form, const int64_t *words, tally_exact_state *acc) {
-    acc->holds = TALLY_HOLDS_LIMBS;
-    return tally_superaccumulator_of_words(form, words, &acc->limbs);
+    acc[0].holds = TALLY_HOLDS_LIMBS;
+    const char *reason = tally_superaccumulator_of_words(form, words, &acc[0].limbs);
+    if (!reason && form->squares) {
+        acc[1].holds = TALLY_HOLDS_LIMBS;
+        reason = tally_squares_of_words(form, words, &acc[1].limbs);
+    }
+    return reason;
+}
+
+static const char *read_integer(const int64_t *words, int count, bool is_signed, uint64_t *acc) {
+    int64_t digits[TALLY_WORDS_MOST];
+    memcpy(digits, words, (size_t)count * sizeof *digits);
+    tally_words_settle(digits, count);
+    const int64_t top = digits[count - 1];
+    if (is_signed ? top != (int32_t)top : top != (int64_t)(uint32_t)top)
+        return "a sum larger than their elements can have";
+    for (int k = 0; k < count; k += 2)
+        acc[k / 2] = (uint64_t)digits[k] | (uint64_t)digits[k + 1] << 32;
+    return NULL;
 }
 
 static const char *read_digits(const tally_cpu_plan *states, const tally_words_form *form, const int64_t *words,
-                               uint64_t *acc) {
-    const bool is_signed = tally_dtype_is_signed(states->base.computation.desc.in);
-    int64_t digits[TALLY_WORDS_MOST];
-    memcpy(digits, words, (size_t)form->numbers * sizeof *digits);
-    tally_words_settle(digits, form->numbers);
-    const int64_t top = digits[form->numbers - 1];
-    if (is_signed ? top != (int32_t)top : top != (int64_t)(uint32_t)top)
-        return "a sum larger than their elements can have";
-    for (int k = 0; k < form->numbers; k += 2)
-        acc[k / 2] = (uint64_t)digits[k] | (uint64_t)digits[k + 1] << 32;
-    return NULL;
+                               uint64_t elements, uint64_t *acc) {
+    uint64_t *const sum = form->squares ? acc + 1 : acc;
+    const char *reason =
+        read_integer(words, form->numbers, tally_dtype_is_signed(states->base.computation.desc.in), sum);
+    if (!reason && form->squares) {
+        acc[0] = elements;
+        reason = read_integer(words + form->numbers, form->squares, false, sum + form->numbers / 2);
+    }
+    return reason;
 }
 
 static const char *read_numbers(const tally_cpu_plan *states, const tally_words_form *form, const int64_t *words,
@@ -222,7 +252,7 @@ static const char *read_elements(const tally_cpu_plan *states, const tally_words
     if (form->kind == TALLY_WORDS_EXACT)
         return read_exact(form, words, acc);
     if (form->kind == TALLY_WORDS_DIGITS)
-        return read_digits(states, form, words + TALLY_WORDS_HEAD, acc);
+        return read_digits(states, form, words + TALLY_WORDS_HEAD, *elements, acc);
     return read_numbers(states, form, words + TALLY_WORDS_HEAD, *elements, acc);
 }
 

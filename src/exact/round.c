@@ -229,12 +229,16 @@ static uint32_t digit_at(const tally_magnitude *m, int32_t exponent) {
     return exponent >= m->exponent && i < m->count ? m->digits[i] : 0;
 }
 
-/* a - b, at least 0. The exponents differ by whole digits. */
-static void subtract(const tally_magnitude *a, const tally_magnitude *b, tally_magnitude *difference) {
-    const bool b_lower = b->count > 0 && b->exponent < a->exponent;
+/* a - b; false if that is below 0. The exponents differ by whole digits. */
+static bool subtract(const tally_magnitude *a, const tally_magnitude *b, tally_magnitude *difference) {
+    const bool b_lower = b->count > 0 && (a->count == 0 || b->exponent < a->exponent);
+    const int32_t a_end = a->exponent + 32 * a->count, b_end = b->exponent + 32 * b->count;
     difference->negative = false;
     difference->exponent = b_lower ? b->exponent : a->exponent;
-    difference->count = a->count + (a->exponent - difference->exponent) / 32;
+    difference->count = 0;
+    if (b->count > 0 && (a->count == 0 || b_end > a_end))
+        return false;
+    difference->count = (a_end - difference->exponent) / 32;
     int64_t borrow = 0;
     for (int32_t i = 0; i < difference->count; i++) {
         const int32_t exponent = difference->exponent + 32 * i;
@@ -243,6 +247,7 @@ static void subtract(const tally_magnitude *a, const tally_magnitude *b, tally_m
         borrow >>= 32;
     }
     trim(difference);
+    return borrow == 0;
 }
 
 /* The next 32 bits of a quotient. */
@@ -291,7 +296,8 @@ static uint64_t variance_bits(const tally_magnitude *sum, const tally_magnitude 
     tally_magnitude n_squares, square, numerator, quotient;
     multiply(squares, &count, &n_squares);
     multiply(sum, sum, &square);
-    subtract(&n_squares, &square, &numerator);
+    if (!subtract(&n_squares, &square, &numerator))
+        return f->nan; /* no elements have these sums, which came in words */
     if (numerator.count == 0)
         return 0;
     const bool more = divide_wide(&numerator, (unsigned __int128)n * (n - ddof), &quotient);

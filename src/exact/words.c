@@ -13,19 +13,22 @@ void tally_words_settle(int64_t *digits, int count) {
     digits[count - 1] = (int64_t)((uint64_t)digits[count - 1] + (uint64_t)carry);
 }
 
-void tally_words_of_superaccumulator(const tally_words_form *form, const tally_superaccumulator *a, int64_t *words) {
+void tally_words_of_digits(const tally_superaccumulator *a, int64_t *digits, int count) {
     tally_magnitude m;
     tally_superaccumulator_magnitude(a, &m);
+    const int32_t first = m.count > 0 ? (m.exponent - a->lowest) / 32 : 0;
+    for (int32_t i = 0; i < m.count; i++)
+        digits[first + i] = m.negative ? -(int64_t)m.digits[i] : (int64_t)m.digits[i];
+    tally_words_settle(digits, count);
+}
+
+void tally_words_of_superaccumulator(const tally_words_form *form, const tally_superaccumulator *a, int64_t *words) {
     memset(words, 0, form->count * sizeof *words);
     words[TALLY_WORDS_AT_ELEMENTS] = (int64_t)a->count;
     const bool specials[] = {a->positive_infinities != 0, a->negative_infinities != 0, a->nans != 0, a->others != 0};
     for (int k = 0; k < 4; k++)
         words[TALLY_WORDS_AT_SPECIALS + k] = specials[k];
-    int64_t *digits = words + TALLY_WORDS_AT_DIGITS;
-    const int32_t first = m.count > 0 ? (m.exponent - a->lowest) / 32 : 0;
-    for (int32_t i = 0; i < m.count; i++)
-        digits[first + i] = m.negative ? -(int64_t)m.digits[i] : (int64_t)m.digits[i];
-    tally_words_settle(digits, form->numbers);
+    tally_words_of_digits(a, words + TALLY_WORDS_AT_DIGITS, form->numbers);
 }
 
 static const char *find_contradiction(const tally_superaccumulator *a, const int64_t *counters) {
@@ -44,22 +47,40 @@ static const char *find_contradiction(const tally_superaccumulator *a, const int
     return NULL;
 }
 
-const char *tally_superaccumulator_of_words(const tally_words_form *form, const int64_t *words,
-                                            tally_superaccumulator *a) {
+/* The value of digits, the sum of any number of states'. */
+static void set_digits(tally_superaccumulator *a, const int64_t *from, int count) {
     int64_t digits[TALLY_WORDS_MOST];
-    memcpy(digits, words + TALLY_WORDS_AT_DIGITS, (size_t)form->numbers * sizeof *digits);
-    tally_words_settle(digits, form->numbers);
-    tally_superaccumulator_init(a, form->layout);
-    a->count = (uint64_t)words[TALLY_WORDS_AT_ELEMENTS];
-    a->positive_infinities = (uint64_t)words[TALLY_WORDS_AT_SPECIALS];
-    a->negative_infinities = (uint64_t)words[TALLY_WORDS_AT_SPECIALS + 1];
-    a->nans = (uint64_t)words[TALLY_WORDS_AT_SPECIALS + 2];
-    a->others = (uint64_t)words[TALLY_WORDS_AT_SPECIALS + 3];
-    for (int i = 0; i < form->numbers; i++)
+    memcpy(digits, from, (size_t)count * sizeof *digits);
+    tally_words_settle(digits, count);
+    for (int i = 0; i < count; i++)
         if ((a->limbs[i] = digits[i]) != 0) {
             a->first = i < a->first ? i : a->first;
             a->end = i + 1;
         }
     a->pending = a->end > 0;
+}
+
+static void set_counters(tally_superaccumulator *a, const int64_t *words) {
+    a->count = (uint64_t)words[TALLY_WORDS_AT_ELEMENTS];
+    a->positive_infinities = (uint64_t)words[TALLY_WORDS_AT_SPECIALS];
+    a->negative_infinities = (uint64_t)words[TALLY_WORDS_AT_SPECIALS + 1];
+    a->nans = (uint64_t)words[TALLY_WORDS_AT_SPECIALS + 2];
+    a->others = (uint64_t)words[TALLY_WORDS_AT_SPECIALS + 3];
+}
+
+const char *tally_superaccumulator_of_words(const tally_words_form *form, const int64_t *words,
+                                            tally_superaccumulator *a) {
+    tally_superaccumulator_init(a, form->layout);
+    set_counters(a, words);
+    set_digits(a, words + TALLY_WORDS_AT_DIGITS, form->numbers);
     return find_contradiction(a, words + TALLY_WORDS_AT_SPECIALS);
+}
+
+const char *tally_squares_of_words(const tally_words_form *form, const int64_t *words, tally_superaccumulator *a) {
+    tally_superaccumulator_init(a, tally_exact_layout_with(form->layout, true));
+    set_counters(a, words);
+    set_digits(a, words + TALLY_WORDS_AT_DIGITS + form->numbers, form->squares);
+    tally_magnitude m;
+    tally_superaccumulator_magnitude(a, &m);
+    return m.negative ? "squares that sum to less than zero" : find_contradiction(a, words + TALLY_WORDS_AT_SPECIALS);
 }

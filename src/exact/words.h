@@ -14,6 +14,13 @@ void tally_words_of_superaccumulator(const tally_words_form *form, const tally_s
 const char *tally_superaccumulator_of_words(const tally_words_form *form, const int64_t *words,
                                             tally_superaccumulator *accumulator);
 
+/* Adds the digits of an accumulator's value to 'count' digits of zero. */
+void tally_words_of_digits(const tally_superaccumulator *accumulator, int64_t *digits, int count);
+
+/* tally_superaccumulator_of_words for the sum of squares that follows the sum. */
+const char *tally_squares_of_words(const tally_words_form *form, const int64_t *words,
+                                   tally_superaccumulator *accumulator);
+
 /* Moves the carries of 'count' digits up: all but the highest, which keeps the sign, come to lie in [0, 2^32). */
 void tally_words_settle(int64_t *digits, int count);
 
