@@ -19,6 +19,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SCAN,         /* scan.cu */
     TALLY_CUDA_HELD,         /* scan_held.cu */
     TALLY_CUDA_ONE_WAVE,     /* scan_one_wave.cu */
+    TALLY_CUDA_LOOK_BACK,    /* scan_look_back.cu */
     TALLY_CUDA_STRETCHES,    /* scan_columns.cu */
     TALLY_CUDA_PANELS,       /* panels.cu */
     TALLY_CUDA_HELD_COLUMNS, /* scan_held_columns.cu */
@@ -67,7 +68,7 @@ typedef struct tally_cuda_cut {
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;
-            uint64_t blocks; /* all resident together */
+            uint64_t blocks; /* in waves all resident together */
         } scan;
         struct {
             uint64_t blocks;

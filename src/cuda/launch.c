@@ -28,6 +28,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_columns_launch(l);
     case TALLY_CUDA_SCAN:
         return tally_cuda_scan_launch(l);
+    case TALLY_CUDA_LOOK_BACK:
+        return tally_cuda_look_back_launch(l);
     case TALLY_CUDA_HELD:
         return tally_cuda_held_launch(l);
     case TALLY_CUDA_ONE_WAVE:

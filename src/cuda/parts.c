@@ -114,6 +114,12 @@ static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, 
 
 static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
 static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
+
+static const char *const look_back[] = {
+    tally_cuda_kernels_by_look_back,    tally_cuda_kernels_pipeline,       tally_cuda_kernels_waves,
+    tally_cuda_kernels_scan_tiles,      tally_cuda_kernels_fetch,          tally_cuda_kernels_stretch,
+    tally_cuda_kernels_look_back,       tally_cuda_kernels_scan_finish,    tally_cuda_kernels_scan_terms,
+    tally_cuda_kernels_look_back_terms, tally_cuda_kernels_scan_look_back, NULL};
 /* 150 ms */
 static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
 /* 45 ms */
@@ -198,7 +204,10 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, panels);
     if (sizes->narrow.columns)
         add(l, narrow);
-    add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : tally_cuda_has_terms(c) ? scan_of_terms : scan);
+    if (sizes->look_back.shared)
+        add(l, look_back);
+    if (!sizes->look_back.shared || sizes->look_back.most < UINT64_MAX)
+        add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : tally_cuda_has_terms(c) ? scan_of_terms : scan);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
         add(l, thin_panels);
     if (c->desc.grouping == TALLY_AXIS)

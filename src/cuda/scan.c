@@ -9,12 +9,16 @@ enum {
     /* The most vectors of a scan that is held in registers: by one block, by a cluster of CLUSTER or of WIDE_CLUSTER
      * blocks, or by as many blocks as needed, after a launch that computes their sums. 2^16 f32 took 2.5 us by two
      * launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
-     * 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. Sums of terms
-     * (scan_terms.cu), which only waves have, are never in two launches. */
+     * 12.6. 2^13 took 1.8 us by a cluster, 2.3 by a block; 2^22 13.0 us by two launches, 11.4 in waves. Fewer of wide
+     * results, of elements of 1 and 2 bytes, and with large accumulators: in microseconds on an H100, by two launches
+     * and in waves, 10^6 i8 to i64 16.1 and 11.7, 8 * 10^6 u8 to u8 16.2 and 12.2, argmin of 10^6 f32 19.5 and 15.6;
+     * 2^21 f32 10.8 and 13.9. */
     HELD_IN_BLOCK = 1 << 10,
     HELD_IN_CLUSTER = 1 << 13,
     HELD_IN_WIDE_CLUSTER = 1 << 14,
     HELD_VECTORS = 1 << 19,
+    HELD_OF_NARROW = 3, /* times so many, divided by the elements of a vector */
+    HELD_OF_LARGE = 4,  /* divided by */
     CLUSTER = 8,
     WIDE_CLUSTER = 16,
     HELD_BLOCK = 256, /* threads of a block, where there are two launches; above so many vectors twice as many: */
@@ -45,13 +49,18 @@ enum {
 /* Cuts a scan that registers can hold. False if they cannot. */
 static bool cut_held(const tally_computation *c, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     const uint64_t vectors = divide_up(cut->elements, sizes->vector), rows = sizes->held_rows;
-    uint64_t blocks = 1;
+    const uint64_t width = most(1, c->out_bytes * c->per_result / c->in_bytes); /* of results, in elements */
+    uint64_t most_vectors = HELD_VECTORS / width, blocks = 1;
     bool in_cluster = false;
-    if (!rows || !vectors || vectors > (tally_cuda_has_terms(c) ? HELD_IN_WIDE_CLUSTER : HELD_VECTORS))
+    if (sizes->vector > 4)
+        most_vectors = most_vectors * HELD_OF_NARROW / sizes->vector;
+    if (sizes->slot_bytes > 8)
+        most_vectors /= HELD_OF_LARGE;
+    if (!rows || !vectors || (vectors > most_vectors && vectors > HELD_IN_BLOCK))
         return false;
     if (vectors > HELD_IN_BLOCK) {
         blocks = vectors <= HELD_IN_CLUSTER ? CLUSTER : WIDE_CLUSTER;
-        in_cluster = vectors <= HELD_IN_WIDE_CLUSTER && blocks <= sizes->held_cluster;
+        in_cluster = vectors * width <= HELD_IN_WIDE_CLUSTER && blocks <= sizes->held_cluster;
     }
     if (blocks > 1 && !in_cluster)
         blocks = divide_up(vectors, rows * (vectors > HELD_IN_SMALL_BLOCKS ? 2 * HELD_BLOCK : HELD_BLOCK));
@@ -92,6 +101,27 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
     return status;
 }
 
+/* ---- by look-back ---- */
+
+/* Tiles are smaller if there are fewer than processors; else a block takes as long for a small tile as for a whole one.
+ * The workspace has an entry for each tile, and for each group of them. */
+static bool cut_look_back(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+    if (!sizes->look_back.shared || cut->elements > sizes->look_back.most)
+        return false;
+    const uint64_t whole = (uint64_t)sizes->look_back.block * sizes->scan.items,
+                   fair = round_up(divide_up(cut->elements, sizes->look_back.processors), LEAST_TILE);
+    cut->path = TALLY_CUDA_LOOK_BACK;
+    cut->scan.tile = least(whole, fair);
+    cut->scan.tiles = divide_up(cut->elements, cut->scan.tile);
+    cut->scan.blocks = cut->scan.tiles;
+    if (cut->scan.tiles > 1) {
+        const uint64_t groups = divide_up(cut->scan.tiles, sizes->look_back.block);
+        cut->entries = tally_cuda_place(cut, (cut->scan.tiles + groups) * sizes->entry_bytes);
+    }
+    cut->zeroed_bytes = cut->bytes;
+    return true;
+}
+
 /* ---- in one wave ---- */
 
 /* Cuts a scan by segments or keys of few tiles. False if there are more, or so many segments that a block might have to
@@ -121,9 +151,9 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
 void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
                          uint64_t segments, tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
-    const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
-    if (cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, segments, cut))
+    if (cut_look_back(sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, segments, cut))
         return;
+    const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
     cut->path = TALLY_CUDA_SCAN;
     cut->scan.tile = cut->elements <= whole ? whole : least(whole, fair);
     cut->scan.tiles = most(1, divide_up(cut->elements, cut->scan.tile));
@@ -191,6 +221,15 @@ static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, u
     else
         args.keys = tally_cuda_address(a->keys);
     return args;
+}
+
+tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
+    const tally_cuda_cut *cut = l->cut;
+    const tally_cuda_sizes *sizes = &l->plan->sizes;
+    tally_cuda_scan_args args = scan_of(l, cut->scan.tile, cut->scan.tiles);
+    const tally_cuda_grid grid = {
+        .x = cut->scan.blocks, .threads = sizes->look_back.block, .shared = sizes->look_back.shared};
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_look_back, grid, &args, "launching a scan by look-back");
 }
 
 tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {

@@ -27,7 +27,7 @@ static unsigned shared_limit(int architecture) {
 /* Vectors of a thread of scan_held.cu; there is code for each element, twice. With 4 vectors scans of 2^10 f32 took 1.3
  * times as long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
 static unsigned held_rows(const tally_computation *c, unsigned acc) {
-    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32)
+    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32 || tally_cuda_has_terms(c))
         return 0;
     return acc > 8 || c->in_bytes == 1 ? 1 : 2;
 }
@@ -151,6 +151,18 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     s->one_wave.items = vectors * vector;
     s->one_wave.threads = THREADS;
     s->one_wave.shared = round_up(s->one_wave.items * THREADS * bytes + spare, 128);
+}
+
+/* scan_look_back.cu's struct scratch: a tile, and some more. */
+static void look_back_sizes(const tally_computation *c, unsigned acc, tally_cuda_sizes *s) {
+    enum { BLOCK = 256, WARPS = BLOCK / 32, GATES = 256, FEW = 1 << 20 };
+    const unsigned result = (unsigned)(c->out_bytes * c->per_result), in = (unsigned)c->in_bytes;
+    if (!tally_cuda_has_terms(c) || c->desc.grouping != TALLY_ALL_VALUES)
+        return;
+    s->look_back.block = BLOCK;
+    s->look_back.most = acc > 8 ? UINT64_MAX : FEW;
+    s->look_back.shared = round_up(BLOCK * s->scan.items * (unsigned)most(in, result) + 16, 128) +
+                          2 * (WARPS + s->scan.summers / 32) * round_up(acc + 32, 16) + s->record_bytes + GATES;
 }
 
 /* An entry of waves.cu. */
@@ -307,6 +319,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     if (!c->takes_words && !c->gives_words) { /* states have exact mode's kernels only */
         scan_sizes(c, architecture, acc, s);
         one_wave_sizes(c, architecture, acc, s);
+        look_back_sizes(c, acc, s);
         fold_sizes(c, architecture, s);
     }
     exact_sizes(c, s);

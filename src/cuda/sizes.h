@@ -67,11 +67,17 @@ typedef struct tally_cuda_sizes {
         unsigned threads;
         unsigned shared;
     } narrow;
-    struct {               /* scan_one_wave.cu */
+    struct {              /* scan_one_wave.cu */
         unsigned items;   /* elements of a thread */
         unsigned threads; /* of a block */
         unsigned shared;  /* bytes of shared memory; 0: that does not do this scan */
     } one_wave;
+    struct {                 /* scan_look_back.cu */
+        unsigned block;      /* threads */
+        unsigned shared;     /* bytes of shared memory; 0: that does not do this scan */
+        uint64_t most;       /* elements; more are scanned in waves */
+        unsigned processors; /* of the device: tally_cuda_plan_create tells */
+    } look_back;
     struct {                /* exact.cu */
         unsigned vectors;   /* of 16 bytes that a lane loads at a time */
         unsigned key_chunk; /* keys whose runs one warp adds */

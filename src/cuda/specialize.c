@@ -242,6 +242,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"ONE_WAVE_THREADS", s->one_wave.threads},
                    {"ONE_WAVE_BLOCKS", TALLY_CUDA_ONE_WAVE_BLOCKS},
                    {"ONE_WAVE_SHARED_BYTES", s->one_wave.shared},
+                   {"LOOK_BACK_BLOCK", s->look_back.block},
+                   {"LOOK_BACK_SHARED_BYTES", s->look_back.shared},
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
                    {"FOLD_RESULTS", s->fold_results},

@@ -12,9 +12,11 @@ trap 'rm -rf "$work"' EXIT
 
 # Lines of a filter and more options. "many" is a device of 40 processors: a block of a scan reads what the others have
 # found 32 at a time, and there is one for each column of narrow arrays. "four" has those of three and several waves.
+# "full" has so many that tiles are as small as can be, and look-backs go over several groups of them.
 choices() {
     cat <<'END'
-var/all_values/inclusive/f32/fast many
+var/all_values/inclusive/f32/fast full
+logsumexp/all_values/exclusive/f32/fast full --quick
 argmin/all_values/inclusive/f32/fast many
 sum/all_values/reduce/f32/fast
 argmin/all_values/reduce/i32/fast
@@ -79,6 +81,7 @@ choices | xargs -P "$(nproc 2>/dev/null || echo 2)" -L 1 sh -c '
     case "${1:-}" in
     many) shift && export EMULATE_MULTIPROCESSORS=40 ;;
     four) shift && export EMULATE_MULTIPROCESSORS=4 ;;
+    full) shift && export EMULATE_MULTIPROCESSORS=700 ;;
     esac
     case "$*" in *--only*) ;; *) set -- --only main "$@" ;; esac
     "$conformance" --device cuda:0 --filter "$filter" --show 3 "$@" >"$log" 2>&1 ||

@@ -296,6 +296,7 @@ static unsigned dynamic_shared(const char *kernel, const tally_cuda_sizes *sizes
                  {"scan_panels'", sizes->scan.panel_shared},
                  {"scan_thin_panels'", sizes->scan.panel_shared},
                  {"scan_narrow'", sizes->narrow.shared},
+                 {"scan_look_back'", sizes->look_back.shared},
                  {"fold_runs_in_waves'", sizes->wave.shared}};
     for (size_t k = 0; k < sizeof given / sizeof *given; k++)
         if (strncmp(kernel, given[k].kernel, strlen(given[k].kernel)) == 0)

@@ -210,6 +210,14 @@ inline void arrive_after_copies(unsigned long long *word) {
 }
 #endif
 
+/* ---- blocks that wait for those that began before them ---- */
+
+/* How many blocks of a launch in one dimension began before this one. CUDA promises no order, but devices begin blocks
+ * in that of their numbers, and CUB's scans rest on it, too. */
+inline unsigned ordinal_of_block() {
+    return blockIdx.x;
+}
+
 /* ---- kernels that start while the one before them in the stream still runs; elsewhere they start after it ---- */
 
 /* Lets the next kernel start once all blocks have called this or ended. */

@@ -67,15 +67,15 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
 constexpr bool ADDS_ABSENT = MOMENTS == 2 && !REVERSE;
 
 /* Writes a tile's results, which this team has put into the ring, to memory: the storer copies them in bulk if
- * possible, else the team writes them itself. */
+ * possible, or a thread of a block's only team; else the team writes them itself. */
 inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread) {
     part w = written_part(s, t);
-#if ONE_WAVE
+#if HAS_ONE_TILE
 #if COPIES_IN_BULK
     show_to_copies();
 #endif
     sync_some<FINISHERS>(OF_TEAMS + team);
-#if GROUPS == SEGMENTS
+#if ONE_WAVE && GROUPS == SEGMENTS
     if (s.is_refused)
         return;
 #endif
@@ -88,8 +88,7 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
         wait_for_copies_out<0>();
     }
 #endif
-    return;
-#endif
+#else
     if (!goes_in_bulk(p, t, is_whole(w, t))) {
         sync_some<FINISHERS>(OF_TEAMS + team);
         write_out(s.tile[here.at], thread, p.out + t.low, w);
@@ -100,6 +99,7 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
     __syncwarp();
     if (thread % WARP == 0)
         (COPIES_IN_BULK ? s.done : s.empty)[here.at].arrive();
+#endif
 }
 
 /* A bit for each item that is a head, in logical order. 'column' is the first item's in its row. */
@@ -222,7 +222,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     state before = scan_team(s.of_finishers[team][in_turn], team, thread, mine);
 
     /* and what comes before them */
-#if ONE_WAVE
+#if HAS_ONE_TILE
     const record prefix = sum_before(s, p, t, join(before, mine));
 #else
     s.ready[here.at].wait(here.parity);

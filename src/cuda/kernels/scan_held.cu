@@ -8,10 +8,9 @@
  * the scan; elements lie at 'physical' positions. */
 
 enum {
-    HELD_BLOCK = 1024, /* threads of a block at most */
-    HELD_CLUSTER = 16, /* blocks of a cluster at most */
-    HELD_VECTOR = 16 / sizeof(in_t),   /* elements of a vector */
-    OF_RESULTS = 16 / sizeof(result_t) /* results of a vector */
+    HELD_BLOCK = 1024,              /* threads of a block at most */
+    HELD_CLUSTER = 16,              /* blocks of a cluster at most */
+    HELD_VECTOR = 16 / sizeof(in_t) /* elements of a vector */
 };
 
 /* An element at any address, read past the first-level cache. A kernel that starts early may find old contents there,
@@ -30,8 +29,13 @@ template <class T> inline T load_fresh(const T *from) {
     return value;
 }
 
-/* A vector of elements at any address, with 'count' elements; and a vector of results, written to any address. Few
- * threads need these, so they are calls, which keeps the code of the others short. */
+/* The results of a vector of elements, and the largest word that they are whole numbers of. */
+typedef few<result_t, HELD_VECTOR> held_results;
+typedef typename word_of<(sizeof(held_results) < 16 ? sizeof(held_results) : 16)>::type held_word;
+enum { HELD_WORDS = sizeof(held_results) / sizeof(held_word) };
+
+/* A vector of elements at any address, with 'count' elements; and some of a vector's results, written to any address.
+ * Few threads need these, so they are calls, which keeps the code of the others short. */
 __noinline__ uint4 gather(const in_t *from, int count) {
     in_t few[HELD_VECTOR] = {};
 #pragma unroll
@@ -42,13 +46,39 @@ __noinline__ uint4 gather(const in_t *from, int count) {
     memcpy(&bits, few, 16);
     return bits;
 }
-__noinline__ void scatter(result_t *to, uint4 bits, int count) {
-    result_t few[OF_RESULTS];
-    memcpy(few, &bits, 16);
+__noinline__ void scatter(result_t *to, const held_results results, int from, int until) {
 #pragma unroll
-    for (int k = 0; k < OF_RESULTS; k++)
-        if (k < count)
-            store(to + k, few[k]);
+    for (int k = 0; k < HELD_VECTOR; k++)
+        if (k >= from && k < until)
+            store(to + k, results.element[k]);
+}
+/* Writes the results of a warp's vectors, which are neighbours, to any address: aligned words, each made of two, whose
+ * second may be another lane's. The results at both ends of the warp's are written one by one. */
+inline void write_results(result_t *to, const held_results &results, int count) {
+    const uint32 shift = (uint32)((uint64)to & (sizeof(held_word) - 1)), back = (uint32)sizeof(held_word) - shift;
+    held_word word[HELD_WORDS + 1];
+    memcpy(word, &results, sizeof results);
+    if (!__all_sync(ALL_LANES, count == HELD_VECTOR)) {
+        scatter(to, results, 0, count);
+        return;
+    }
+    if (shift == 0) {
+#pragma unroll
+        for (int w = 0; w < HELD_WORDS; w++)
+            ((held_word *)to)[w] = word[w];
+        return;
+    }
+    const int lane = threadIdx.x % WARP, lowest = REVERSE ? WARP - 1 : 0, highest = WARP - 1 - lowest;
+    word[HELD_WORDS] = REVERSE ? from_below(word[0], 1) : from_above(word[0], 1);
+    held_word *aligned = (held_word *)((uint64)to + back);
+#pragma unroll
+    for (int w = 0; w < HELD_WORDS; w++)
+        if (w + 1 < HELD_WORDS || lane != highest)
+            aligned[w] = straddling_words(word + w, back);
+    const int head = (int)((back + sizeof(result_t) - 1) / sizeof(result_t)),
+              tail = HELD_VECTOR - (int)((shift + sizeof(result_t) - 1) / sizeof(result_t));
+    if (lane == lowest || lane == highest)
+        scatter(to, results, lane == lowest ? 0 : tail, lane == lowest ? head : HELD_VECTOR);
 }
 
 /* One of a thread's vectors of elements. */
@@ -65,11 +95,17 @@ struct held {
         low = vector * HELD_VECTOR;
         count = low >= p.n ? 0 : p.n - low < HELD_VECTOR ? (int)(p.n - low) : (int)HELD_VECTOR;
         const uint32 shift = (uint32)((uint64)p.x & 15);
+        const bool is_inside = low >= HELD_VECTOR && low + 2 * HELD_VECTOR <= p.n;
         if (shift == 0 && count == HELD_VECTOR) {
             bits = __ldcg((const uint4 *)(p.x + low));
-        } else if (low >= HELD_VECTOR && low + 2 * HELD_VECTOR <= p.n) { /* two vectors that it lies across */
+        } else if (shift && __all_sync(ALL_LANES, is_inside)) {
+            /* the two vectors that it lies across; the next lane has the second */
             const uint4 *at = (const uint4 *)((uint64)(p.x + low) & ~15ull);
-            bits = straddling(__ldcg(at), __ldcg(at + 1), shift);
+            const uint4 first = __ldcg(at);
+            uint4 second = REVERSE ? from_below(first, 1) : from_above(first, 1);
+            if (threadIdx.x % WARP == (REVERSE ? 0 : WARP - 1))
+                second = __ldcg(at + 1);
+            bits = straddling(first, second, shift);
         } else {
             bits = gather(p.x + low, count);
         }
@@ -94,21 +130,12 @@ struct held {
     /* Writes the results; 'left' is the sum before. */
     void finish(const held_args &p, acc_t left) const {
         const uint64 first = REVERSE ? p.n - low - count : low; /* logical */
-        few<result_t, HELD_VECTOR> results;
+        held_results results;
         left = add(p, left, [&](int k, const acc_t &before, const acc_t &after) {
             const uint64 within = first + p.before + (REVERSE ? count - 1 - k : k);
             results.element[k] = lower(INCLUSIVE ? after : before, within + INCLUSIVE, 0);
         });
-        const bool is_whole = sizeof results % 16 == 0 && count == HELD_VECTOR && ((uint64)p.out & 15) == 0;
-#pragma unroll
-        for (int v = 0; v * OF_RESULTS < HELD_VECTOR; v++) {
-            uint4 vector = {};
-            memcpy(&vector, results.element + v * OF_RESULTS, sizeof results < 16 ? sizeof results : 16);
-            if (is_whole)
-                ((uint4 *)(p.out + low))[v] = vector;
-            else
-                scatter(p.out + low + v * OF_RESULTS, vector, count - v * OF_RESULTS);
-        }
+        write_results(p.out + low, results, count);
         if (p.total && count && first + count == p.n)
             p.total->write(left);
     }

@@ -48,6 +48,26 @@ inline double log_of(double sum) {
 }
 #endif
 
+#if !IS_LOGSUMEXP
+/* Makes the terms of n elements relative to their mean instead of r, and returns that: fewer bits of what follows are
+ * lost. */
+inline double move_to_mean(terms *sum, double n, double r) {
+    const double mean = __fma_rn(sum->distances, reciprocal(n), r), away = mean - r;
+    const double rest = __fma_rn(-n, away, sum->distances);
+    sum->squares = __fma_rn(-away, sum->distances + rest, sum->squares);
+    sum->distances = rest;
+    return mean;
+}
+/* The result for n elements. 'squares' are of the elements before the tile, relative to their mean. */
+inline result_t variance_of(const terms &sum, double squares, double n) {
+    const double rest = squares + __fma_rn(-sum.distances * reciprocal(n), sum.distances, sum.squares);
+    /* Below 0 can only be rounding. Of too few elements it is NaN: lower() would take a branch for that, and no two
+     * results would overlap. */
+    const double powers = !(n > DDOF) ? NOT_A_NUMBER : rest < 0 ? 0 : rest, variance = RATIO(powers, n - DDOF);
+    return output_of_real<out_t>(IS_STD ? SQRT(variance) : variance);
+}
+#endif
+
 /* The sum of the terms before a thread in its team, since the last head. */
 struct terms_before {
     terms sum;
@@ -124,6 +144,7 @@ __noinline__ void finish_in_general(scratch &s, const scan_args p, const tile t,
     finish_tile(s, p, t, here, team, thread, in_turn, has_base, base);
 }
 
+#if !BY_LOOK_BACK
 /* Finishes a tile. Returns false, to all threads of the team and before any result is written, if terms do not hold it.
  */
 inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
@@ -241,14 +262,8 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     }
     uint32 number = (uint32)((int)(first - t.first) - absent - from); /* of items since */
     r = of_stretch;
-    if (sizeof(out_t) == 8 && (number || count > 0)) { /* relative to the mean before the stretch fewer bits are lost */
-        const double n = count + small_number(number), mean = __fma_rn(sum.distances, reciprocal(n), r),
-                     away = mean - r;
-        const double rest = __fma_rn(-n, away, sum.distances);
-        sum.squares = __fma_rn(-away, sum.distances + rest, sum.squares);
-        sum.distances = rest;
-        r = mean;
-    }
+    if (sizeof(out_t) == 8 && (number || count > 0))
+        r = move_to_mean(&sum, count + small_number(number), r);
     if (sizeof(acc_t) > 16) {
         const int shift = shift_of(p.x + t.low);
         items.read(s.tile[here.at], shift, stretch);
@@ -266,14 +281,10 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         if (counts(k))
             sum.add(value_of(items[k]), r);
         number++;
-        const double n = count + small_number(number);
-        const double rest = squares + __fma_rn(-sum.distances * reciprocal(n), sum.distances, sum.squares);
-        /* Below 0 can only be rounding. Of too few elements it is NaN: lower() would take a branch for that, and no two
-         * results would overlap. */
-        const double powers = !(n > DDOF) ? NOT_A_NUMBER : rest < 0 ? 0 : rest, variance = RATIO(powers, n - DDOF);
-        results.put(memory, stretch, k, output_of_real<out_t>(IS_STD ? SQRT(variance) : variance));
+        results.put(memory, stretch, k, variance_of(sum, squares, count + small_number(number)));
     }
 #endif
     hand_over(s, p, t, here, team, thread);
     return true;
 }
+#endif

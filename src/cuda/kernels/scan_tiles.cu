@@ -6,9 +6,14 @@
  *
  * 'Logical' positions count in the direction of the scan; elements lie at 'physical' positions. */
 
-#ifndef ONE_WAVE /* the blocks have one tile each: scan_one_wave.cu */
+#ifndef ONE_WAVE /* scan_one_wave.cu */
 #define ONE_WAVE 0
 #endif
+#ifndef BY_LOOK_BACK /* scan_look_back.cu */
+#define BY_LOOK_BACK 0
+#endif
+/* A block has but one tile. */
+#define HAS_ONE_TILE (ONE_WAVE || BY_LOOK_BACK)
 
 constexpr int larger_of(int a, int b) {
     return a > b ? a : b;
@@ -16,11 +21,12 @@ constexpr int larger_of(int a, int b) {
 enum {
     /* elements of a finisher: whole vectors of 16 bytes, of results and of keys, too */
     ITEMS = ONE_WAVE ? ONE_WAVE_ITEMS : SCAN_ITEMS,
-    FINISHERS = ONE_WAVE ? ONE_WAVE_THREADS : SCAN_FINISHERS, /* threads of a team */
-    TEAMS = ONE_WAVE ? 1 : SCAN_TEAMS,                        /* of finishers; they take tiles in turn */
-    SUMMERS = SCAN_SUMMERS,                                   /* threads */
-    MESSENGERS = SCAN_MESSENGERS,                             /* warps */
-    RING = ONE_WAVE ? 1 : SCAN_RING,                          /* tiles that shared memory holds */
+    /* threads of a team */
+    FINISHERS = ONE_WAVE ? ONE_WAVE_THREADS : BY_LOOK_BACK ? LOOK_BACK_BLOCK : SCAN_FINISHERS,
+    TEAMS = HAS_ONE_TILE ? 1 : SCAN_TEAMS, /* of finishers; they take tiles in turn */
+    SUMMERS = SCAN_SUMMERS,                /* threads */
+    MESSENGERS = SCAN_MESSENGERS,          /* warps */
+    RING = HAS_ONE_TILE ? 1 : SCAN_RING,   /* tiles that shared memory holds */
     TILE = FINISHERS * ITEMS,
     LOADERS = COPIES_IN_BULK ? WARP : 4 * WARP,
     STORERS = COPIES_IN_BULK ? WARP : 0,
@@ -49,7 +55,7 @@ enum {
     WAVES = 2 * RING + 1
 };
 static_assert(TILE % (4 * WARP) == 0);
-static_assert(ONE_WAVE || (THREADS == SCAN_THREADS && WAVES == SCAN_WAVES));
+static_assert(HAS_ONE_TILE || (THREADS == SCAN_THREADS && WAVES == SCAN_WAVES));
 
 /* With SMALL accumulators a finisher's loops over its items are unrolled; with large ones that would take minutes to
  * compile. KEPT: the sums within a stretch are few and small enough to stay in registers until the sum before them is
@@ -82,6 +88,8 @@ struct scratch {
 #endif
 #if ONE_WAVE
     uint32 number; /* of the tile */
+#elif BY_LOOK_BACK
+    bool knows_prefix; /* the look-back is done, and the sum before the tile in prefix[0] */
 #endif
 #ifdef OF_COLUMNS /* scan_narrow.cu */
 #if HAS_SECOND
@@ -92,7 +100,9 @@ struct scratch {
     alignas(16) uint8 of_strands[TEAMS][FINISHERS * sizeof(acc_t)];
 #endif
 };
-static_assert(sizeof(scratch) <= (ONE_WAVE ? ONE_WAVE_SHARED_BYTES : SCAN_SHARED_BYTES));
+static_assert(sizeof(scratch) <= (ONE_WAVE       ? ONE_WAVE_SHARED_BYTES
+                                  : BY_LOOK_BACK ? LOOK_BACK_SHARED_BYTES
+                                                 : SCAN_SHARED_BYTES));
 
 typedef place_in_ring<RING> place;
 

@@ -81,6 +81,10 @@ template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
 
 inline void hide(unsigned &) {}
 
+inline unsigned ordinal_of_block() {
+    return emulate::scheduler->ordinal_of_block();
+}
+
 /* A launch is done before the next begins. */
 inline void let_next_start() {}
 inline void wait_for_last() {}

@@ -284,6 +284,10 @@ static void *dynamic_shared(void) {
     return now->dynamic;
 }
 
+static unsigned ordinal_of_block(void) {
+    return reverse ? launch->grid.x - 1 - now->at.x : now->at.x;
+}
+
 static const emulate_scheduler interface = {.sync = sync_block,
                                             .exchange = exchange,
                                             .give_way = give_way,
@@ -295,6 +299,7 @@ static const emulate_scheduler interface = {.sync = sync_block,
                                             .wait_for_cluster = wait_for_cluster,
                                             .at_block = at_block,
                                             .dynamic_shared = dynamic_shared,
+                                            .ordinal_of_block = ordinal_of_block,
                                             .fault = fault,
                                             .access = access_memory,
                                             .at_gate = at_gate};

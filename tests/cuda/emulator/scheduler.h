@@ -45,7 +45,8 @@ typedef struct emulate_scheduler {
     void (*wait_for_cluster)(void);
     void *(*at_block)(void *shared, unsigned rank); /* the same variable of one of the cluster's blocks */
     void *(*dynamic_shared)(void);
-    void (*fault)(const char *why);                            /* ends the launch */
+    unsigned (*ordinal_of_block)(void); /* blocks that began before; not of those that are alive together */
+    void (*fault)(const char *why);     /* ends the launch */
     void (*access)(const void *at, size_t bytes, bool writes); /* with EMULATE_RACES, before each of the kernel's */
     void (*at_gate)(const emulate_word *gate, races_event event);
 } emulate_scheduler;

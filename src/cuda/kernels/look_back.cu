@@ -1,0 +1,82 @@
+/* How a block learns the sum before its tile: a look-back (Merrill and Garland 2016) that adds in a fixed order, so
+ * that a result has the same bits every run. Blocks have the tiles in the order in which they begin, so all tiles
+ * before a block's are done or in work. A block publishes its tile's sum at once. The last one of a group of tiles adds
+ * its group up and publishes that, too. So a block adds up the groups before its own, and the tiles before it in its
+ * group: nobody waits for a chain of predecessors. */
+
+enum {
+    GROUP = FINISHERS, /* tiles: one for each thread */
+    FINISHING_WARPS = FINISHERS / WARP
+};
+typedef batch_of<1> one_entry;
+
+/* Returns to the lowest lane the sum of what the lanes give, in their order. */
+inline acc_t fold_lanes(acc_t sum) {
+#if IS_LOGSUMEXP || MOMENTS == 2
+    return fold_warp(sum);
+#else
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2) /* the lanes above have what comes after */
+        sum = combine(sum, from_above(sum, d));
+    return sum;
+#endif
+}
+/* The same of entries [first, end), of which the warp has one for each lane, as soon as they are there. */
+inline acc_t fold_entries(const entry *entries, uint32 first, uint32 end) {
+    const uint32 at = first + threadIdx.x % WARP;
+    one_entry one;
+    while (!one.try_read(entries, at, end, 1))
+        ;
+    __syncwarp();
+    return fold_lanes(at < end ? one.get(0).acc : identity_as<acc_t>());
+}
+
+/* Publishes 'own', a tile's sum, of which the last thread's is right, and puts the sum of all tiles before it into *to.
+ * The entries of tiles are followed by those of groups. All warps wait for tiles, but only one for groups: to add up
+ * takes many instructions, which other blocks need. */
+inline void look_back(const scan_args &p, uint32 number, const acc_t &own, record *to) {
+    __shared__ alignas(16) uint8 memory[(FINISHING_WARPS + 1) * sizeof(acc_t)];
+    acc_t *of_warps = (acc_t *)memory, *of_tile = of_warps + FINISHING_WARPS;
+    const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, group = number / GROUP, place = number % GROUP;
+    if (threadIdx.x == FINISHERS - 1) {
+        publish(p.entries + number, record::of(own, false, 0), 1);
+        *of_tile = own;
+    }
+    if (warp * WARP < place) {
+        const acc_t sum = fold_entries(p.entries + group * GROUP, warp * WARP, place);
+        if (lane == 0)
+            of_warps[warp] = sum;
+    }
+    __syncthreads();
+    if (warp)
+        return;
+    const acc_t within = fold_lanes(lane * WARP < place ? of_warps[lane] : identity_as<acc_t>());
+    const entry *groups = p.entries + p.tiles;
+    acc_t before = identity_as<acc_t>();
+    if (lane == 0 && place == GROUP - 1)
+        publish(p.entries + p.tiles + group, record::of(combine(within, *of_tile), false, 0), 1);
+    __syncwarp();
+#pragma unroll 1
+    for (uint32 first = 0; first < group; first += WARP) {
+        const acc_t sum = fold_entries(groups, first, group);
+        before = first ? combine(before, sum) : sum;
+    }
+    if (lane == 0)
+        *to = record::of(group ? combine(before, within) : within, false, 0);
+}
+
+/* The sum before a tile, for its finishers; what the tile adds up to they have from 'own', of which the last one's is
+ * right. The way by terms may have asked before the general way. */
+template <class State> inline record sum_before(scratch &s, const scan_args &p, const tile &, const State &own) {
+    record *prefix = (record *)s.prefix[0];
+    if (s.knows_prefix)
+        return *prefix;
+    if (p.tiles > 1)
+        look_back(p, ordinal_of_block(), widen(own.acc), prefix);
+    else if (threadIdx.x == 0)
+        *prefix = record::nothing();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        s.knows_prefix = true;
+    return *prefix;
+}

@@ -1,0 +1,137 @@
+/* Logsumexp, var and std of a block that has one tile: its terms are relative to a number that the tile alone gives,
+ * its largest element or its mean, so what it adds up to is known, and published, as soon as the terms are. */
+
+/* The fold of what a block's threads give, in an order of its own, for all of them. */
+template <class Fold> inline real fold_of_block(real mine, Fold fold) {
+    __shared__ real of_warps[FINISHERS / WARP];
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        mine = fold(mine, from_across(mine, d));
+    if (threadIdx.x % WARP == 0)
+        of_warps[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    real all = of_warps[0];
+#pragma unroll
+    for (int w = 1; w < FINISHERS / WARP; w++)
+        all = fold(all, of_warps[w]);
+    return all;
+}
+
+/* Finishes a tile. Returns false, to all threads and before any result is written, if terms do not hold it. */
+inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
+                         int in_turn, bool has_base, const acc_t &base) {
+    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread;
+    int there = t.count - stretch * ITEMS;
+    there = there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
+    const int absent = REVERSE ? ITEMS - there : 0;
+    const int shift = shift_of(p.x + t.low);
+    if (p.total)
+        return false;
+    s.full[here.at].wait(here.parity);
+    stretch_of<in_t, ITEMS> items;
+    items.read(s.tile[here.at], shift, stretch);
+    const value_t opening = value_of(load((const in_t *)(s.tile[here.at] + shift) + (REVERSE ? t.count - 1 : 0)));
+    const auto is_there = [&](int k) { return REVERSE ? k >= absent : k < there; };
+    const auto prefix_of = [&](const acc_t &own) {
+        const acc_t prefix = sum_before(s, p, t, state::of(own, false, 0)).acc;
+        return has_base ? combine(base, prefix) : prefix;
+    };
+    uint8 *memory = s.tile[here.at];
+    results_writer results;
+    terms mine;
+#if IS_LOGSUMEXP
+    /* exp(x - r) is no larger than e^MOST, and the group's sum no smaller than e^-MOST, so that no digit is lost. */
+    constexpr real MOST = sizeof(real) == 8 ? 20 : 8;
+    value_t highest = range<value_t>::lowest();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        if (is_there(k))
+            highest = larger(highest, value_of(items[k]));
+    const real top = fold_of_block((real)highest, [](real a, real b) { return larger(a, b); });
+    if (!(top >= -GREATEST_FINITE<real> && top <= GREATEST_FINITE<real>))
+        return false;
+    real kept[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        if (!INCLUSIVE)
+            kept[k] = mine.exps;
+        const real power = exp_below((real)value_of(items[k]) - top);
+        mine.exps += is_there(k) ? power : 0;
+        if (INCLUSIVE)
+            kept[k] = mine.exps;
+    }
+    const terms before = add_up_terms(s.of_finishers[team][in_turn], team, thread, mine, false, false).sum;
+    acc_t own;
+    own.a0 = top;
+    own.a1 = before.exps + mine.exps;
+    const acc_t prefix = prefix_of(own);
+    const real r = larger(prefix.a0, top), away = r - larger(prefix.a0, (real)opening);
+    if (!(away <= MOST)) /* NaN, too */
+        return false;
+    const real scale = exp_below(top - r), left = before.exps * scale + prefix.a1 * exp_below(prefix.a0 - r);
+    if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
+        __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(left + kept[k] * scale)));
+#else
+    constexpr bool CAN_OVERFLOW = sizeof(value_t) == 8; /* the squares of distances */
+    constexpr double TOO_FAR = 0x1p900; /* the square of all distances is up to as many times as large */
+    double of_stretch = 0;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        of_stretch += is_there(k) ? (double)value_of(items[k]) : 0;
+    const double of_one = reciprocal((double)t.count),
+                 mean = fold_of_block(of_stretch, [](real a, real b) { return a + b; }) * of_one;
+    if (!IS_FINITE(mean))
+        return false;
+    /* Of the first elements of all no digit may be lost, not even where they are equal. */
+    const double middle = t.first == 0 ? (double)opening : mean;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        if (is_there(k))
+            mine.add(value_of(items[k]), middle);
+    const terms_before in_front = add_up_terms(s.of_finishers[team][in_turn], team, thread, mine, false,
+                                               CAN_OVERFLOW && !(mine.squares < TOO_FAR));
+    if (in_front.is_astray) {
+        __syncthreads(); /* all have read what the other way writes to */
+        return false;
+    }
+    acc_t own;
+    const terms all = combine(in_front.sum, mine);
+    const double away = all.distances * of_one, rest = __fma_rn(-all.distances, away, all.squares);
+    own.a0 = t.count;
+    own.a1 = middle + away;
+    const double part = own.a1 - middle;
+    own.a2 = middle - (own.a1 - part) + (away - part); /* Knuth's two-sum */
+    own.a3 = rest < 0 ? 0 : rest;
+    const acc_t prefix = prefix_of(own);
+    if (CAN_OVERFLOW && !(prefix.a3 < TOO_FAR))
+        return false;
+    /* The terms relative to the mean before the tile, as far as there is one. */
+    const uint64 low = t.low + stretch * ITEMS, first = REVERSE ? p.n - low - there : low;
+    uint32 number = (uint32)((int)(first - t.first) - absent); /* of items before the stretch, some of them absent */
+    double r = prefix.a0 != 0 ? prefix.a1 : (double)opening, squares, count = prefix.a0;
+    const double moved = middle - r, before = small_number((uint32)(first - t.first));
+    terms sum;
+    sum.distances = __fma_rn(before, moved, in_front.sum.distances);
+    sum.squares = __fma_rn(moved, in_front.sum.distances + sum.distances, in_front.sum.squares);
+    const double distances = prefix.a0 * prefix.a2;
+    sum.distances += distances;
+    squares = __fma_rn(distances, prefix.a2, prefix.a3);
+    if (sizeof(out_t) == 8 && (number || count > 0))
+        r = move_to_mean(&sum, count + small_number(number), r);
+    items.read(s.tile[here.at], shift, stretch);
+    if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
+        __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        if ((!REVERSE && !CAN_OVERFLOW) || is_there(k)) /* no result follows items behind the end */
+            sum.add(value_of(items[k]), r);
+        number++;
+        results.put(memory, stretch, k, variance_of(sum, squares, count + small_number(number)));
+    }
+#endif
+    hand_over(s, p, t, here, team, thread);
+    return true;
+}
