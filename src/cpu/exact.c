@@ -194,7 +194,7 @@ void tally_cpu_exact_context(tally_cpu_plan *plan) {
 }
 
 void tally_cpu_exact_widen(const tally_cpu_plan *plan, void *acc) {
-    exact_acc *const state = at(acc, 0);
+    exact_acc *const state = acc;
     if (state->holds != TALLY_HOLDS_LIMBS || (int)state->limbs.layout == plan->context.layout)
         return;
     const tally_superaccumulator from = state->limbs;
