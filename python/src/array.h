@@ -1,0 +1,70 @@
+/* Arrays of other libraries, in place: what they are, where their elements lie, and how results are made in kind. */
+#ifndef TALLY_PYTHON_ARRAY_H
+#define TALLY_PYTHON_ARRAY_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+#include <stdbool.h>
+#include <tally/tally.h>
+
+enum { MAX_DIMS = 64 }; /* as NumPy's */
+
+/* Whose array it is. All but NumPy's are reached through the package's module 'foreign'. */
+typedef enum library { LIBRARY_NUMPY, LIBRARY_BUFFER, LIBRARY_FOREIGN } library;
+
+typedef struct array {
+    PyObject *object; /* owned */
+    library library;
+    char *data;
+    tally_dtype dtype;
+    bool is_bool; /* its elements are u8 for the library */
+    bool has_buffer;
+    int device; /* a CUDA device's number; -1: host memory */
+    int ndim;
+    Py_ssize_t shape[MAX_DIMS];
+    Py_ssize_t strides[MAX_DIMS]; /* in bytes */
+    Py_buffer buffer;
+    PyObject *capsule;                  /* DLPack's, owned, or NULL */
+    const struct dl_exchange *exchange; /* its library's functions, or NULL */
+    tally_stream stream;                /* the library's current one; TALLY_SYNCHRONOUS on the host */
+} array;
+
+/* Looks into an array without a copy. Returns 0, or -1 with an exception. array_close undoes it; it accepts an array
+ * of zeros. */
+int array_open(array *a, PyObject *object, bool writable);
+void array_close(array *a);
+
+size_t array_elements(const array *a);
+
+/* Whether the elements lie in C order, without gaps. */
+bool array_in_c_order(const array *a);
+
+/* Opens an array of the same kind and elements in C order, and closes the old one. -1 with an exception. */
+int array_copy(array *a);
+
+/* A new array in C order, of the same library and device as 'like', opened in *made. */
+int array_new(array *made, const array *like, int ndim, const Py_ssize_t *shape, tally_dtype dtype, bool is_bool);
+
+/* Whether a single result of this type becomes a number of Python or NumPy: array_number makes it of the bytes. */
+bool array_has_numbers(const array *like, tally_dtype dtype);
+PyObject *array_number(const array *like, const void *bytes, tally_dtype dtype, bool is_bool);
+
+/* The Python object, of the library of 'like', of results in 'made', which is closed. Dimension d of the object is
+ * dimension order[d] of 'made' (NULL: as they are). No dimensions: NumPy's and Python's scalar. */
+PyObject *array_result(array *made, const array *like, const int *order);
+
+/* An array's dimensions as the library's outer x extent x inner, for a reduction over the dimensions of 'over' (a bit
+ * each). 'order' receives the dimensions from the widest stride to the narrowest, those of length 1 last. Returns
+ * whether the elements lie so, without gaps; in_order also asks that C order is kept. */
+bool array_fits(const array *a, unsigned long long over, bool in_order, tally_shape *shape, int *order);
+
+/* The names of types: NumPy's, "bfloat16" besides. */
+const char *dtype_name(tally_dtype dtype, bool is_bool);
+
+/* From a name, or an object with a name: NumPy's dtype objects and classes, PyTorch's dtypes. -1 with an exception. */
+int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool);
+
+int array_module_init(void);
+
+#endif

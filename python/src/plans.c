@@ -1,0 +1,98 @@
+#include "plans.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { BUCKETS = 512, MAX_DEVICES = 64 };
+
+/* The GIL protects nothing in free-threaded builds, and compiling a plan gives it up. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static kept_plan *buckets[BUCKETS];
+static tally_device *devices[MAX_DEVICES + 1]; /* [0]: the CPU */
+
+PyObject *raise_status(tally_status status) {
+    PyObject *type = status == TALLY_OUT_OF_MEMORY                                ? PyExc_MemoryError
+                     : status == TALLY_UNSUPPORTED                                ? PyExc_NotImplementedError
+                     : status == TALLY_NO_DEVICE || status == TALLY_DEVICE_FAILED ? PyExc_RuntimeError
+                                                                                  : PyExc_ValueError;
+    PyErr_SetString(type, tally_last_error());
+    return NULL;
+}
+
+static bool same(const tally_desc *a, const tally_desc *b) {
+    return a->op == b->op && a->in == b->in && a->form == b->form && a->grouping == b->grouping && a->mode == b->mode &&
+           a->acc == b->acc && a->out == b->out && a->index == b->index && a->flags == b->flags && a->ddof == b->ddof;
+}
+
+static size_t bucket_of(int device, const tally_desc *d) {
+    size_t h = (size_t)d->op;
+    h = h * 16 + (size_t)d->in;
+    h = h * 16 + (size_t)d->out;
+    h = h * 4 + (size_t)d->form;
+    h = h * 8 + (size_t)d->grouping;
+    h = h * 2 + (size_t)d->mode;
+    return (h * 31 + (size_t)(device + 1) + (size_t)d->flags * 7 + (size_t)d->ddof * 5) % BUCKETS;
+}
+
+/* With the lock held. */
+static tally_status open_device(int number) {
+    char spec[32] = "cpu";
+    if (devices[number + 1])
+        return TALLY_OK;
+    if (number >= 0)
+        PyOS_snprintf(spec, sizeof spec, "cuda:%d", number);
+    return tally_open(spec, &devices[number + 1]);
+}
+
+static tally_status make(int device, const tally_desc *desc, kept_plan *kept) {
+    pthread_mutex_lock(&lock);
+    tally_status status = open_device(device);
+    pthread_mutex_unlock(&lock);
+    if (!status)
+        status = tally_plan_create(devices[device + 1], desc, &kept->plan);
+    kept->described.struct_size = sizeof kept->described;
+    return status ? status : tally_plan_describe(kept->plan, &kept->described, &kept->elements);
+}
+
+kept_plan *plan_take(int device, const tally_desc *desc) {
+    if (device >= MAX_DEVICES) {
+        PyErr_Format(PyExc_ValueError, "tally knows CUDA devices up to number %d", MAX_DEVICES - 1);
+        return NULL;
+    }
+    kept_plan **bucket = &buckets[bucket_of(device, desc)], *kept;
+    pthread_mutex_lock(&lock);
+    for (kept = *bucket; kept; kept = kept->next)
+        if (!kept->busy && kept->device == device && same(&kept->desc, desc))
+            break;
+    if (kept)
+        kept->busy = true;
+    pthread_mutex_unlock(&lock);
+    if (kept)
+        return kept;
+    if (!(kept = calloc(1, sizeof *kept)))
+        return (kept_plan *)PyErr_NoMemory();
+    kept->desc = *desc;
+    kept->device = device;
+    kept->busy = true;
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = make(device, desc, kept);
+    Py_END_ALLOW_THREADS;
+    if (status) {
+        raise_status(status);
+        tally_plan_destroy(kept->plan);
+        free(kept);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    kept->next = *bucket;
+    *bucket = kept;
+    pthread_mutex_unlock(&lock);
+    return kept;
+}
+
+void plan_give(kept_plan *plan) {
+    pthread_mutex_lock(&lock);
+    plan->busy = false;
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,117 @@
+"""What the extension asks of other libraries' arrays, each in that library's own terms. None is imported here: an array
+that is there has imported its own.
+
+SPDX-License-Identifier: Apache-2.0"""
+import array
+import math
+import sys
+
+ON_HOST = (1, 3) # DLPack's devices: the CPU, and host memory that CUDA has locked
+BUFFER_CODES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+                "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "bool": "?"}
+
+
+def library_of(x):
+    name = type(x).__module__.partition(".")[0]
+    return "jax" if name == "jaxlib" else name
+
+
+def export(x):
+    """A DLPack capsule, and the CUDA stream in which the array's library computes now (0: none is needed, or known)."""
+    library, stream = library_of(x), 0
+    is_on_host = x.__dlpack_device__()[0] in ON_HOST
+    if library == "torch" and not is_on_host:
+        stream = sys.modules["torch"].cuda.current_stream(x.device).cuda_stream or 1
+    elif library == "cupy":
+        stream = sys.modules["cupy"].cuda.get_current_stream().ptr or 1
+    # -1: tally computes in the array's own stream. 1: the library makes CUDA's legacy stream wait for the array.
+    options = {} if is_on_host else {"stream": -1 if stream else 1}
+    try:
+        return x.__dlpack__(max_version=(1, 0), **options), stream
+    except TypeError: # from before there were versions
+        return x.__dlpack__(**options), stream
+
+
+def refuse_gradients():
+    """Raises where PyTorch would compute gradients."""
+    if sys.modules["torch"].is_grad_enabled():
+        raise RuntimeError
+
+
+def in_c_order(x):
+    """A copy in C order."""
+    library = library_of(x)
+    if library in ("builtins", "array"):
+        view = memoryview(x)
+        return memoryview(view.tobytes()).cast(view.format, view.shape)
+    if library == "torch":
+        return x.clone(memory_format=sys.modules["torch"].contiguous_format)
+    if library in ("numpy", "cupy"):
+        return sys.modules[library].array(x, order="C")
+    return x.__array_namespace__().asarray(x, copy=True)
+
+
+def empty(like, shape, dtype):
+    """A new array in C order, of the library and device of 'like'; NumPy's where the library's cannot be written to."""
+    library = library_of(like)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
+    if library == "cupy":
+        return sys.modules["cupy"].empty(shape, dtype=dtype)
+    if library == "numpy":
+        raise TypeError(f"NumPy has no {dtype}; name another type with dtype=")
+    if library == "jax":
+        if like.__dlpack_device__()[0] not in ON_HOST:
+            raise TypeError("tally cannot make arrays of JAX on a GPU; convert with torch.from_dlpack or cupy.from_dlpack")
+        return sys.modules["numpy"].empty(shape, dtype=dtype)
+    if hasattr(like, "__array_namespace__"):
+        module = like.__array_namespace__()
+        return module.empty(shape, dtype=getattr(module, dtype), device=like.device)
+    code = BUFFER_CODES[dtype]
+    memory = memoryview(bytearray(math.prod(shape) * memoryview(b"\0" * 8).cast(code).itemsize))
+    return memory.cast(code) if len(shape) == 1 else memory.cast(code, shape)
+
+
+def adopted(like, result):
+    """NumPy's result as an array of the library of 'like'."""
+    return like.__array_namespace__().asarray(result)
+
+
+def permuted(x, axes):
+    if library_of(x) == "torch":
+        return x.permute(*axes)
+    return x.transpose(axes) if hasattr(x, "transpose") else x.__array_namespace__().permute_dims(x, axes)
+
+
+def with_initial(x, axis, value):
+    """x with 'value' before its first elements along an axis."""
+    library = library_of(x)
+    if library == "builtins":
+        longer = memoryview(bytearray((len(x) + 1) * x.itemsize)).cast(x.format)
+        longer[0], longer[1:] = type(x[0])(value) if len(x) else value, x
+        return longer
+    shape = x.shape[:axis] + (1,) + x.shape[axis + 1:]
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.cat([torch.full(shape, value, dtype=x.dtype, device=x.device), x], dim=axis)
+    if library in ("numpy", "cupy"): # the array API's names came with NumPy 2
+        module = sys.modules[library]
+        return module.concatenate([module.full(shape, value, dtype=x.dtype), x], axis=axis)
+    module = x.__array_namespace__()
+    return module.concat([module.full(shape, value, dtype=x.dtype), x], axis=axis)
+
+
+def corrected(x, n, correction, is_root):
+    """A variance, or its root, that was divided by n, as if it had been by n - correction."""
+    factor = n / (n - correction) if n > correction else math.nan
+    return x * x.dtype.type(math.sqrt(factor) if is_root else factor) if library_of(x) == "numpy" else \
+        x * (math.sqrt(factor) if is_root else factor)
+
+
+def numbers(x):
+    """A list or tuple of numbers as an array: of 64-bit integers if all are integers, else of doubles."""
+    try:
+        return array.array("q", x)
+    except TypeError:
+        return array.array("d", x)

@@ -1,0 +1,89 @@
+"""Accumulators: any split, order and process gives the same value."""
+import copy
+import math
+import pickle
+import statistics
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pytest
+
+import tally
+
+
+def accumulator_of(op, x, **options):
+    made = tally.Accumulator(op, x.dtype, **options)
+    made.add(x)
+    return made
+
+
+def drawn(random, dtype="f8"):
+    return (random.standard_normal(random.integers(1, 500)) * 10.0 ** random.integers(-9, 9)).astype(dtype)
+
+
+def test_any_split_gives_fsum():
+    random = np.random.default_rng(1)
+    for _ in range(100):
+        x = np.concatenate([drawn(random), drawn(random)])
+        parts = [accumulator_of("sum", part) for part in np.split(x, np.sort(random.integers(0, len(x), 4)))]
+        random.shuffle(parts)
+        total = tally.Accumulator("sum")
+        for part in parts:
+            total += pickle.loads(pickle.dumps(part))
+        assert total.value() == math.fsum(x) and total.count == len(x)
+
+
+def test_plus_leaves_both_as_they_were():
+    a, b = accumulator_of("sum", np.array([1.0, 2.0])), accumulator_of("sum", np.array([4.0]))
+    assert (a + b).value() == 7 and a.value() == 3 and b.value() == 4
+    twin = copy.copy(a)
+    twin.add(np.array([1.0]))
+    assert twin.value() == 4 and a.value() == 3
+
+
+@pytest.mark.parametrize("op, oracle", [
+    ("sum", np.sum), ("min", np.min), ("max", np.max), ("argmin", np.argmin), ("argmax", np.argmax), ("mean", np.mean),
+    ("var", np.var), ("std", np.std), ("any", np.any), ("count_nonzero", np.count_nonzero), ("norm1", lambda x: np.abs(x).sum()),
+    ("minmax", lambda x: (x.min(), x.max())),
+])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_every_operator_in_parts(op, oracle, dtype):
+    random = np.random.default_rng(2)
+    for _ in range(20):
+        x = random.integers(-50, 50, random.integers(5, 300)).astype(dtype)
+        parts = np.split(x, np.sort(random.integers(0, len(x), 3)))
+        total = tally.Accumulator(op, dtype, exact=False)
+        for part in parts:
+            total.merge(pickle.loads(pickle.dumps(accumulator_of(op, part, exact=False))))
+        np.testing.assert_allclose(total.value(), oracle(x.astype("f8") if op in ("mean", "var", "std") else x), rtol=1e-6)
+
+
+def exact_part(x):
+    return accumulator_of("sum", x)
+
+
+def test_processes():
+    x = np.random.default_rng(3).standard_normal(10000) * 1e10
+    with ProcessPoolExecutor(2) as pool:
+        total = sum(pool.map(exact_part, np.array_split(x, 7)), tally.Accumulator("sum"))
+    assert total.value() == math.fsum(x)
+
+
+def test_what_does_not_fit_is_refused():
+    a = tally.Accumulator("sum", "float32")
+    for bad in (lambda: a.add(np.ones(2)), lambda: a.add("text"), lambda: a.merge(3), lambda: a + 3,
+                lambda: a.add(np.ones(2, "f4"), np.ones(2, "f4")), lambda: tally.Accumulator("sum", "complex64")):
+        with pytest.raises(TypeError):
+            bad()
+    for bad in (lambda: a.merge(tally.Accumulator("sum", "float64")), lambda: a.add_words(b"12345678"),
+                lambda: tally.Accumulator("sun"), lambda: tally.Accumulator("min").value()):
+        with pytest.raises(ValueError):
+            bad()
+    with pytest.raises(NotImplementedError):
+        tally.Accumulator("logsumexp")
+    assert a.value() == 0 and a.count == 0
+
+
+def test_variance_with_correction():
+    x = np.random.default_rng(4).standard_normal(100)
+    assert accumulator_of("var", x, exact=False, correction=1).value() == pytest.approx(statistics.variance(x.tolist()))

@@ -1,0 +1,179 @@
+"""Every function of the module against NumPy, on arrays that nobody chose: shapes, layouts, types and axes are drawn."""
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import tally
+
+TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bool"]
+INTEGERS = [name for name in TYPES if "int" in name]
+REDUCTIONS = {
+    "sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "argmin": np.argmin, "argmax": np.argmax,
+    "any": np.any, "all": np.all, "count_nonzero": np.count_nonzero, "mean": np.mean, "var": np.var, "std": np.std,
+}
+SCANS = {"cumulative_sum": np.cumsum, "cumulative_prod": np.cumprod}
+
+
+def drawn_array(random, dtype):
+    """Any layout: dimensions in any order, some of length 0 or 1, some with gaps, backwards or the same again."""
+    ndim = int(random.integers(0, 5))
+    shape = [int(random.choice([0, 1, 2, 3, 5, 8, 17], p=[.04, .2, .16, .2, .2, .1, .1])) for _ in range(ndim)]
+    x = random.integers(-3, 4, shape) if dtype[0] in "if" else random.integers(0, 5, shape)
+    x = np.asarray(x).astype(dtype)
+    kind = random.integers(0, 6)
+    if kind == 1:
+        x = x.transpose(random.permutation(ndim))
+    elif kind == 2 and ndim:
+        wide = np.repeat(x, 2, axis=int(random.integers(0, ndim)))
+        x = wide[tuple(slice(None, None, int(random.choice([1, 2]))) for _ in range(ndim))]
+    elif kind == 3 and ndim:
+        x = np.flip(x, int(random.integers(0, ndim)))
+    elif kind == 4 and ndim:
+        x = np.broadcast_to(x, [2] + list(x.shape))
+    elif kind == 5:
+        x = x[..., np.newaxis]
+    return x
+
+
+def same(ours, theirs, rounds):
+    assert np.shape(ours) == np.shape(theirs)
+    assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+    if rounds and np.asarray(theirs).dtype.kind == "f":
+        eps = np.finfo(np.asarray(theirs).dtype).eps
+        np.testing.assert_allclose(ours, theirs, rtol=64 * eps, atol=64 * eps, equal_nan=True)
+    else:
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_reductions(name, dtype):
+    random = np.random.default_rng([len(name), ord(name[0]), TYPES.index(dtype)])
+    for _ in range(60):
+        x = drawn_array(random, dtype)
+        axes = [None] + list(range(-x.ndim, x.ndim))
+        if name not in ("argmin", "argmax"):
+            axes += [axis for k in range(x.ndim + 1) for axis in itertools.combinations(range(x.ndim), k)]
+        axis = axes[random.integers(len(axes))]
+        keepdims = bool(random.integers(2))
+        ours = getattr(tally, name)
+        try:
+            with np.errstate(all="ignore"):
+                theirs = REDUCTIONS[name](x, axis=axis, keepdims=keepdims)
+        except ValueError:
+            with pytest.raises(ValueError):
+                ours(x, axis=axis, keepdims=keepdims)
+            continue
+        if name in ("mean", "var", "std") and dtype == "float16":
+            with np.errstate(all="ignore"):
+                theirs = np.asarray(REDUCTIONS[name](x.astype("f8"), axis=axis, keepdims=keepdims)).astype("f2")
+        same(ours(x, axis=axis, keepdims=keepdims), theirs, True)
+
+
+@pytest.mark.parametrize("name", SCANS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_scans(name, dtype):
+    random = np.random.default_rng([len(name), TYPES.index(dtype)])
+    for _ in range(60):
+        x = drawn_array(random, dtype)
+        if x.ndim == 0:
+            with pytest.raises(ValueError):
+                getattr(tally, name)(x)
+            continue
+        axis = int(random.integers(-x.ndim, x.ndim))
+        with np.errstate(all="ignore"):
+            theirs = SCANS[name](x.astype("f4") if dtype == "float16" else x, axis=axis)
+            theirs = theirs.astype("f2") if dtype == "float16" else theirs # tally adds narrow floats in f32
+        same(getattr(tally, name)(x, axis=axis), theirs, True)
+        longer = getattr(tally, name)(x, axis=axis, include_initial=True)
+        first = np.full(x.shape[:axis % x.ndim] + (1,) + x.shape[axis % x.ndim + 1:], name == "cumulative_prod", theirs.dtype)
+        same(longer, np.concatenate([first, theirs], axis=axis), True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_exact_sums_are_fsum(dtype):
+    random = np.random.default_rng(5)
+    for _ in range(50):
+        x = (random.standard_normal(random.integers(1, 400)) * 10.0 ** random.integers(-12, 12)).astype(dtype)
+        x = np.concatenate([x, -x[::-1][: len(x) // 2]])
+        assert tally.sum(x, exact=True) == np.dtype(dtype).type(math.fsum(x.astype("f8"))) or dtype == "float32"
+        assert float(tally.sum(x, exact=True, dtype="float64")) == math.fsum(x.astype("f8"))
+
+
+@pytest.mark.parametrize("correction", [0, 1, 2.0, 0.5, -1, 7])
+def test_corrections(correction):
+    x = np.random.default_rng(8).standard_normal((5, 6)).astype("f4")
+    with np.errstate(all="ignore"):
+        for axis in (None, 0, 1):
+            n = x.size if axis is None else x.shape[axis]
+            theirs = np.var(x, axis=axis, ddof=correction) if n > correction else np.full_like(np.var(x, axis=axis), np.nan)
+            same(tally.var(x, axis=axis, correction=correction), theirs, True)
+            same(tally.std(x, axis=axis, correction=correction), np.sqrt(theirs), True)
+
+
+def test_groups():
+    random = np.random.default_rng(6)
+    for _ in range(100):
+        n = int(random.integers(1, 300))
+        x = random.integers(-50, 50, n)
+        labels = random.integers(0, 7, n)
+        np.testing.assert_array_equal(tally.sum(x, labels=labels), np.bincount(labels, x).astype("i8"))
+        np.testing.assert_array_equal(tally.sum(x, labels=labels, groups=9), np.bincount(labels, x, 9).astype("i8"))
+        cuts = np.sort(np.concatenate([[0, n], random.integers(0, n + 1, 5)]))
+        np.testing.assert_array_equal(tally.sum(x, offsets=cuts), [x[a:b].sum() for a, b in zip(cuts, cuts[1:])])
+        keys = np.sort(labels)
+        sums, names = tally.sum(x, keys=keys)
+        np.testing.assert_array_equal(names, np.unique(keys))
+        np.testing.assert_array_equal(sums, [x[keys == name].sum() for name in names])
+        running = tally.cumulative_sum(x, offsets=cuts)
+        np.testing.assert_array_equal(running, np.concatenate([np.cumsum(x[a:b]) for a, b in zip(cuts, cuts[1:])]))
+
+
+def test_out_is_written_and_returned():
+    x, out = np.arange(12.0).reshape(3, 4), np.empty(4)
+    assert tally.sum(x, axis=0, out=out) is out
+    np.testing.assert_array_equal(out, x.sum(axis=0))
+    for wrong in (np.empty(3), np.empty(4, "f4"), np.empty(8)[::2]):
+        with pytest.raises(ValueError):
+            tally.sum(x, axis=0, out=wrong)
+    locked = np.empty(4)
+    locked.flags.writeable = False
+    with pytest.raises((ValueError, BufferError)):
+        tally.sum(x, axis=0, out=locked)
+
+
+@pytest.mark.parametrize("bad", [
+    lambda x: tally.sum(), lambda x: tally.sum(x, x), lambda x: tally.sum(x, axes=0), lambda x: tally.sum(None),
+    lambda x: tally.sum(x, dtype="int32"), lambda x: tally.sum(x, dtype="complex64"), lambda x: tally.sum("text"),
+    lambda x: tally.sum(np.ma.masked_array(x, x > 1)), lambda x: tally.argmin(x, axis=(0,)), lambda x: tally.bitwise_and(x),
+    lambda x: tally.sum(x.astype("c8")), lambda x: tally.sum(x, labels=x, keys=x),
+])
+def test_what_is_no_computation_is_a_type_error(bad):
+    with pytest.raises((TypeError, NotImplementedError)):
+        bad(np.arange(3.0))
+
+
+@pytest.mark.parametrize("bad", [
+    lambda x: tally.sum(x, axis=(0, 0)), lambda x: tally.kurtosis(x, correction=.5), lambda x: tally.var(x, correction=.5, exact=True),
+    lambda x: tally.min(x[:0]), lambda x: tally.sum(x, labels=np.array([0, 1, -1])), lambda x: tally.sum(x, labels=np.array([0])),
+    lambda x: tally.sum(x, offsets=np.array([0, 4])), lambda x: tally.sum(x, offsets=np.array([], "i8")),
+    lambda x: tally.sum(x[::-1], copy=False), lambda x: tally.dot(x, x[:2]), lambda x: tally.cumulative_sum(np.ones((2, 2))),
+])
+def test_what_does_not_fit_is_a_value_error(bad):
+    with pytest.raises(ValueError):
+        bad(np.arange(3.0))
+
+
+def test_axis_out_of_bounds():
+    with pytest.raises(IndexError):
+        tally.sum(np.arange(3.0), axis=1)
+
+
+def test_buffers_need_no_numpy():
+    assert tally.sum([1, 2, 3]) == 6 and isinstance(tally.sum([1, 2, 3]), int)
+    assert tally.sum([1e16, 1.0, -1e16], exact=True) == 1.0
+    assert tally.sum(b"\x01\x02") == 3
+    assert tally.cumulative_sum([1, 2, 3]).tolist() == [1, 3, 6]
+    assert tally.mean(memoryview(b"\x01\x02")) == 1.5
