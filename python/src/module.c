@@ -706,6 +706,7 @@ static char *documentation_of(const function *f) {
     return text;
 }
 
+PyMODINIT_FUNC PyInit__tally(void); /* Python finds it by its name */
 PyMODINIT_FUNC PyInit__tally(void) {
     for (int k = 0; k < OPTIONS; k++)
         if (!(option_words[k] = PyUnicode_InternFromString(option_table[k].name)))
