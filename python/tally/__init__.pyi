@@ -1,4 +1,4 @@
-"""Written by stubs.py from the extension's own signatures; edit that instead."""
+"""Written by tests/stubs.py from the extension's own signatures; edit that instead."""
 from typing import Any
 
 __version__: str

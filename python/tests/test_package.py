@@ -16,7 +16,7 @@ def python(*arguments, **options):
 
 
 def test_stubs_are_those_of_the_extension():
-    done = python(os.path.join(ROOT, "stubs.py"), "--check")
+    done = python(os.path.join(ROOT, "tests", "stubs.py"), "--check")
     assert done.returncode == 0, done.stderr
     with open(os.path.join(ROOT, "tally", "__init__.pyi"), encoding="utf-8") as file:
         ast.parse(file.read())

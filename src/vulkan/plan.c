@@ -272,10 +272,9 @@ tally_status tally_vulkan_supports(const tally_device *device, const tally_compu
 }
 
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *c, tally_plan **plan) {
-    if (!c->takes_words && !c->gives_words)
-        return tally_gpu_plan_create(device, c, &calls, plan);
     const tally_status status = tally_vulkan_supports(device, c);
-    return status == TALLY_OK ? tally_gpu_plan_create(device, c, &words_calls, plan) : status;
+    const tally_gpu_calls *by = c->takes_words || c->gives_words ? &words_calls : &calls;
+    return status == TALLY_OK ? tally_gpu_plan_create(device, c, by, plan) : status;
 }
 
 /* ---- recording ---- */

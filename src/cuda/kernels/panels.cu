@@ -1,8 +1,9 @@
 /* Scans along an axis whose elements do not lie next to each other: outer x extent x inner. A panel is several
  * neighbouring columns: whole rows of narrow slabs, which lie in one piece, else part of a row of one slab, or of two
  * slabs, the last columns of one and the first of the next. A team of threads goes down a panel, tile by tile, and
- * keeps the sums of the rows so far in registers; each block has as many panels at a time as it has teams. Loaders fetch tiles ahead, in whole vectors of memory for any number of columns. Rows of panels are
- * too short for bulk copies, which took 36 cycles a row on an H200. Sizes are those of scan_tiles.cu. */
+ * keeps the sums of the rows so far in registers; each block has as many panels at a time as it has teams. Loaders
+ * fetch tiles ahead, in whole vectors of memory for any number of columns. Rows of panels are too short for bulk copies,
+ * which took 36 cycles a row on an H200. Sizes are those of scan_tiles.cu. */
 enum {
     PANEL_ITEMS = SCAN_PANEL_ITEMS, /* rows that a thread takes of a tile */
     PANEL_RING = SCAN_PANEL_RING,   /* tiles */
@@ -245,8 +246,11 @@ template <bool Many> inline void go_down(panel_scratch &s, const panels_args &p)
             return;
         const bool works = strand < (int)p.strands && column < t.width;
         const uint64 at = t.at + column + part.gap_before(p, column); /* of the physically lowest row */
-        int there = works ? t.rows - strand * PANEL_ITEMS : 0;
-        there = there < 0 ? 0 : there > PANEL_ITEMS ? (int)PANEL_ITEMS : there;
+        /* Asked of left_over, as NVRTC 13.0 answers "there == PANEL_ITEMS" by the predicate of an instruction that bounds
+         * 'there' to 0 and PANEL_ITEMS (VIMNMX.RELU), wrongly: threads wrote rows that are none */
+        const int left_over = works ? t.rows - strand * PANEL_ITEMS : 0;
+        const bool is_whole = left_over >= PANEL_ITEMS;
+        const int there = left_over < 0 ? 0 : left_over;
         const int first = REVERSE ? t.rows - 1 - strand * PANEL_ITEMS : strand * PANEL_ITEMS, step = REVERSE ? -1 : 1;
         auto row_of = [&](int k) { return first + k * step; };
         if (t.begins)
@@ -264,12 +268,12 @@ template <bool Many> inline void go_down(panel_scratch &s, const panels_args &p)
             const value_t second = HAS_SECOND ? value_of(load(p.y + at + row_of(k) * (int64)p.inner)) : value_t(0);
             return lift_as<lane_t>(value_of(x[k]), second, p.before + (REVERSE ? p.extent - 1 - row : row));
         };
-        auto add_up = [&](auto is_whole) { /* is_whole.value: all items are there, so there is nothing to ask */
+        auto add_up = [&](auto all) { /* all.value: all items are there, so there is nothing to ask */
             uint32 low = lowest;
             const uint8 *elements = s.tile[here.at] + first_element;
 #pragma unroll
             for (int k = 0; k < PANEL_ITEMS; k++) {
-                x[k] = is_whole.value || k < there ? *(const in_t *)(elements + (low & l.mask)) : in_t(0);
+                x[k] = all.value || k < there ? *(const in_t *)(elements + (low & l.mask)) : in_t(0);
                 elements += step * l.pitch;
                 low += step * l.row;
             }
@@ -277,13 +281,13 @@ template <bool Many> inline void go_down(panel_scratch &s, const panels_args &p)
             for (int k = 0; k < PANEL_ITEMS; k++) {
                 if (PANEL_KEPT && !INCLUSIVE)
                     kept[k] = sum;
-                if (is_whole.value || k < there)
+                if (all.value || k < there)
                     sum = combine(sum, lifted(k));
                 if (PANEL_KEPT && INCLUSIVE)
                     kept[k] = sum;
             }
         };
-        if (there == PANEL_ITEMS)
+        if (is_whole)
             add_up(choice<true>());
         else
             add_up(choice<false>());
@@ -337,7 +341,7 @@ template <bool Many> inline void go_down(panel_scratch &s, const panels_args &p)
         } else {
             const int row = step * (int)(p.inner * sizeof(result_t)); /* bytes */
             uint8 *to = (uint8 *)(p.out + at + first * (int64)p.inner);
-            if (is_aligned && there == PANEL_ITEMS) {
+            if (is_aligned && is_whole) {
 #pragma unroll
                 for (int k = 0; k < PANEL_ITEMS; k++, to += row)
                     store_aligned_once((result_t *)to, result_of(k));

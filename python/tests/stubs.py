@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tally/__init__.pyi, the types of the package for editors and checkers, from the functions' own signatures.
 
-    PYTHONPATH=../build/python python3 stubs.py [--check]
+    PYTHONPATH=build/python python3 python/tests/stubs.py [--check]
 
 SPDX-License-Identifier: Apache-2.0"""
 import inspect
@@ -10,10 +10,10 @@ import sys
 
 import tally
 
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tally", "__init__.pyi")
+PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tally", "__init__.pyi")
 TYPES = {"axis": "int | tuple[int, ...] | None", "dtype": "Any", "out": "Any", "copy": "bool | None", "offsets": "Any",
          "keys": "Any", "labels": "Any", "groups": "int | None", "correction": "float"}
-HEAD = '''"""Written by stubs.py from the extension's own signatures; edit that instead."""
+HEAD = '''"""Written by tests/stubs.py from the extension's own signatures; edit that instead."""
 from typing import Any
 
 __version__: str
