@@ -15,9 +15,6 @@ constexpr int rows_ahead(int width) {
     return UNROLL == 1 ? 1 : width * (int)sizeof(in_t) >= 16 ? 4 : 8;
 }
 
-/* Elements that a lane adds one by one. Errors of a variance grow with their number, so blocks of rows are combined. */
-constexpr int MOST_IN_A_LANE = MOMENTS == 2 ? 32 : LANE_LIMIT;
-
 template <int Width> struct stretch {
     const in_t *x, *y;
     uint64 at, end;       /* the next element, and the one behind the last */

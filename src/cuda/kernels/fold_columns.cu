@@ -62,6 +62,9 @@ template <int Width> inline void empty_columns(running<lane_t> *lanes, acc_t *ac
     }
 }
 
+/* Elements that a lane adds one by one. Errors of a variance grow with their number, so blocks of rows are combined. */
+constexpr int MOST_IN_A_LANE = MOMENTS == 2 ? 32 : LANE_LIMIT;
+
 template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
     running<lane_t> lanes[Width];
