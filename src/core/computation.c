@@ -210,7 +210,7 @@ static tally_status begin_words(tally_computation *c) {
         return tally_fail(TALLY_UNSUPPORTED,
                           "words of %s by labels: its index counts the elements of the input, a state's those of the "
                           "group",
-                          c->entry->name);
+                          tally_op_name(d->op));
     if (c->gives_words && d->out != TALLY_DEFAULT && d->out != TALLY_I64)
         return tally_fail(TALLY_INVALID_ARGUMENT, "words are i64; leave desc.out TALLY_DEFAULT with TALLY_WORDS_OUT");
     if (c->gives_words)

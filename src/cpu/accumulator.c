@@ -284,10 +284,10 @@ tally_status tally_accumulator_load(const void *buffer, size_t bytes, tally_accu
     tally_op op;
     tally_dtype in;
     tally_status status = tally_saved_read(buffer, bytes, &state, &op, &in);
-    tally_accumulator *made;
+    tally_accumulator *made = NULL;
     if (status == TALLY_OK)
         status = tally_accumulator_create(op, in, &made);
-    if (status != TALLY_OK)
+    if (status != TALLY_OK || !made)
         return status;
     made->count = state.count;
     if (computation_of(made)->exact) {

@@ -138,10 +138,10 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
          shape->inner * c->in_bytes > LEAST_BYTES))
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
-    const uint64_t panels = most(1, shape->outer * cut->columns.panels), groups = most(1, cut->columns.groups);
+    const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
     cut->columns.is_thin = cut->columns.groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
-    uint64_t wanted = (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels;
-    uint64_t chunks = least(wanted, shape->extent / (groups * ROWS_A_THREAD));
+    uint64_t wanted = panels ? (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels : 1;
+    uint64_t chunks = least(wanted, shape->extent / groups / ROWS_A_THREAD);
     chunks = most(1, least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes / most(1, cut->groups)));
     cut->columns.chunk = round_up(divide_up(shape->extent, chunks), groups);
     cut->columns.chunks = divide_up(shape->extent, cut->columns.chunk);

@@ -176,6 +176,8 @@ typedef struct parts {
 } parts;
 
 static void add_part(reader *r, parts *all, const node *part) {
+    if (!part) /* after a failure */
+        return;
     node copy = *part;
     copy.next = NULL;
     node *const made = tally_user_node(r, copy);
@@ -394,8 +396,10 @@ value tally_user_expression(reader *r) {
 /* ---- assignments ---- */
 
 static const node *assigned(reader *r, value place, const node *n) {
-    if (!place.is_place)
+    if (!place.is_place) {
         tally_user_fail(r, TALLY_INVALID_ARGUMENT, "before this: only a variable can be assigned to");
+        return n;
+    }
     n = tally_user_convert(r, n, place.node->type);
     return tally_user_node(r, (node){.what = NODE_ASSIGN, .a = place.node, .b = n});
 }

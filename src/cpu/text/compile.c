@@ -392,7 +392,7 @@ tally_status tally_cpu_text_compile(const tally_computation *computation, const 
         status = attempt(c, computation) ? TALLY_OK : refusal(c, computation);
         tally_fpenv_leave(&saved);
     }
-    if (status == TALLY_OK)
+    if (c && status == TALLY_OK)
         *text = c->text;
     else if (c)
         tally_cpu_text_free(c->text);

@@ -52,7 +52,7 @@ static void begin_groups(block *b, size_t row) {
     if (!b->heads)
         return;
     for (size_t j = 0; j < b->width; j++) {
-        masks[j] = b->heads[row * b->width + j];
+        masks[j] = b->heads[row * b->width + j] ? -1 : 0;
         b->began[j] |= masks[j];
         any |= masks[j];
     }
