@@ -91,7 +91,7 @@ static struct {
     PyObject *scalars[2][TALLY_DTYPE_COUNT];
 } numpy;
 
-static PyObject *foreign; /* the module tally.foreign */
+PyObject *foreign;
 
 static PyObject *numpy_dtype(tally_dtype dtype, bool is_bool, PyObject **scalar) {
     if (!numpy.dtypes[is_bool][dtype]) {

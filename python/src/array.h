@@ -54,9 +54,9 @@ PyObject *array_number(const array *like, const void *bytes, tally_dtype dtype, 
  * dimension order[d] of 'made' (NULL: as they are). No dimensions: NumPy's and Python's scalar. */
 PyObject *array_result(array *made, const array *like, const int *order);
 
-/* An array's dimensions as the library's outer x extent x inner, for a reduction over the dimensions of 'over' (a bit
- * each). 'order' receives the dimensions from the widest stride to the narrowest, those of length 1 last. Returns
- * whether the elements lie so, without gaps; in_order also asks that C order is kept. */
+/* Whether the elements lie, without gaps, as the library's outer x extent x inner for a reduction over some dimensions;
+ * with in_order, also in C order. 'over' has a bit for each of these dimensions. 'shape' receives the three extents.
+ * 'order' receives the dimensions from the widest stride to the narrowest; those of length 1 come last. */
 bool array_fits(const array *a, unsigned long long over, bool in_order, tally_shape *shape, int *order);
 
 /* The names of types: NumPy's, "bfloat16" besides. */
@@ -64,6 +64,9 @@ const char *dtype_name(tally_dtype dtype, bool is_bool);
 
 /* From a name, or an object with a name: NumPy's dtype objects and classes, PyTorch's dtypes. -1 with an exception. */
 int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool);
+
+/* The module tally.foreign: what other libraries are asked for by their own functions. */
+extern PyObject *foreign;
 
 int array_module_init(void);
 

@@ -54,7 +54,8 @@ static tally_status make(int device, const tally_desc *desc, kept_plan *kept) {
     return status ? status : tally_plan_describe(kept->plan, &kept->described, &kept->elements);
 }
 
-kept_plan *plan_take(int device, const tally_desc *desc) {
+kept_plan *plan_take(const array *x, const tally_desc *desc) {
+    const int device = x->device;
     if (device >= MAX_DEVICES) {
         PyErr_Format(PyExc_ValueError, "tally knows CUDA devices up to number %d", MAX_DEVICES - 1);
         return NULL;
@@ -62,7 +63,7 @@ kept_plan *plan_take(int device, const tally_desc *desc) {
     kept_plan **bucket = &buckets[bucket_of(device, desc)], *kept;
     pthread_mutex_lock(&lock);
     for (kept = *bucket; kept; kept = kept->next)
-        if (!kept->busy && kept->device == device && same(&kept->desc, desc))
+        if (!kept->busy && kept->device == device && kept->stream == x->stream && same(&kept->desc, desc))
             break;
     if (kept)
         kept->busy = true;
@@ -73,6 +74,7 @@ kept_plan *plan_take(int device, const tally_desc *desc) {
         return (kept_plan *)PyErr_NoMemory();
     kept->desc = *desc;
     kept->device = device;
+    kept->stream = x->stream;
     kept->busy = true;
     tally_status status;
     Py_BEGIN_ALLOW_THREADS;

@@ -1,0 +1,249 @@
+/* Reductions and scans over all values or along axes, of arrays of any layout. */
+#include "call.h"
+
+#include <string.h>
+
+/* The dimensions that are reduced, a bit each: all of them without an axis. */
+static int axes_of(const call *c, int ndim, unsigned long long *over) {
+    PyObject *axis = c->options[AXIS];
+    *over = 0;
+    if (!axis) {
+        *over = ndim == 64 ? ~0ull : (1ull << ndim) - 1;
+        return 0;
+    }
+    bool several = PyTuple_Check(axis);
+    Py_ssize_t count = several ? PyTuple_Size(axis) : 1;
+    if (several && (c->traits.has_index || c->function->form != TALLY_REDUCE)) {
+        PyErr_Format(PyExc_TypeError, "%s() takes one axis", c->function->name);
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *index = PyNumber_Index(several ? PyTuple_GetItem(axis, k) : axis);
+        Py_ssize_t d = index ? PyLong_AsSsize_t(index) : -1;
+        Py_XDECREF(index);
+        if (d == -1 && PyErr_Occurred())
+            return -1;
+        if (d < -ndim || d >= ndim) {
+            PyErr_Format(PyExc_IndexError, "axis %zd is out of bounds for an array of %d dimension%s", d, ndim,
+                         ndim == 1 ? "" : "s");
+            return -1;
+        }
+        d += d < 0 ? ndim : 0;
+        if (*over >> d & 1) {
+            PyErr_Format(PyExc_ValueError, "axis %zd is named twice", d);
+            return -1;
+        }
+        *over |= 1ull << d;
+    }
+    return 0;
+}
+
+/* var and std of n elements, which were divided by n, as if it had been by n - correction; takes the reference. */
+static PyObject *corrected(const call *c, PyObject *result, double n, double correction) {
+    PyObject *scaled =
+        PyObject_CallMethod(foreign, "corrected", "Oddi", result, n, correction, c->function->op == TALLY_STD);
+    Py_DECREF(result);
+    return scaled;
+}
+
+/* An array whose reduced dimensions lie together, as a copy in C order with them last. */
+static int copied_with_last(array *x, unsigned long long over) {
+    PyObject *axes = PyTuple_New(x->ndim);
+    int at = 0;
+    for (int part = 0; axes && part < 2; part++)
+        for (int d = 0; d < x->ndim; d++)
+            if ((int)(over >> d & 1) == part)
+                PyTuple_SetItem(axes, at++, PyLong_FromLong(d));
+    PyObject *moved = axes ? PyObject_CallMethod(foreign, "permuted", "OO", x->object, axes) : NULL;
+    PyObject *copy = moved ? PyObject_CallMethod(foreign, "in_c_order", "O", moved) : NULL;
+    Py_XDECREF(axes);
+    Py_XDECREF(moved);
+    if (!copy)
+        return -1;
+    array_close(x);
+    int wrong = array_open(x, copy, false);
+    Py_DECREF(copy);
+    return wrong;
+}
+
+/* The dimensions of the results as they lie in memory. */
+typedef struct result_dims {
+    int count;
+    Py_ssize_t shape[MAX_DIMS];
+    int order[MAX_DIMS]; /* of array_result */
+} result_dims;
+
+/* 'lengths' are x's; 'order' is array_fits'. */
+static void dims_of_results(result_dims *r, int ndim, const Py_ssize_t *lengths, const int *order,
+                            unsigned long long over, bool keep_all, bool keep_ones) {
+    int place[MAX_DIMS];
+    r->count = 0;
+    for (int pass = 0; pass < 2; pass++) /* reduced dimensions have length 1 and may lie anywhere: last */
+        for (int k = 0; k < ndim; k++) {
+            int d = order[k];
+            bool reduced = !keep_all && (over >> d & 1);
+            if (reduced != (pass == 1) || (reduced && !keep_ones))
+                continue;
+            place[d] = r->count;
+            r->shape[r->count++] = reduced ? 1 : lengths[d];
+        }
+    for (int d = 0, k = 0; d < ndim; d++)
+        if (keep_all || keep_ones || !(over >> d & 1))
+            r->order[k++] = place[d];
+    /* Dimensions of length 1 move for nothing: where only they do, the shape alone changes. */
+    int wide = -1;
+    bool moved = false;
+    for (int k = 0; k < r->count; k++)
+        if (r->shape[r->order[k]] != 1) {
+            moved |= r->order[k] < wide;
+            wide = r->order[k];
+        }
+    if (!moved) {
+        Py_ssize_t shape[MAX_DIMS];
+        for (int k = 0; k < r->count; k++)
+            shape[k] = r->shape[r->order[k]];
+        for (int k = 0; k < r->count; k++) {
+            r->shape[k] = shape[k];
+            r->order[k] = k;
+        }
+    }
+}
+
+static bool moves(const result_dims *r) {
+    for (int k = 0; k < r->count; k++)
+        if (r->order[k] != k)
+            return true;
+    return false;
+}
+
+/* The array of out=, which must be just right. */
+static int open_given(const call *c, const array *x, const result_dims *r, tally_dtype dtype, bool is_bool,
+                      array *made) {
+    if (array_open(made, c->options[OUT], true))
+        return -1;
+    bool fits = made->dtype == dtype && made->is_bool == is_bool && made->device == x->device &&
+                made->ndim == r->count && array_in_c_order(made);
+    for (int k = 0; fits && k < r->count; k++)
+        fits = made->shape[k] == r->shape[k];
+    if (fits)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%s(): out must be an array of %s in C order, on the input's device, of the result's shape",
+                 c->function->name, dtype_name(dtype, is_bool));
+    array_close(made);
+    return -1;
+}
+
+/* A scan's result with the value of nothing before it; takes the reference. */
+static PyObject *with_initial(const call *c, PyObject *result, unsigned long long over) {
+    int axis = 0;
+    while (!(over >> axis & 1))
+        axis++;
+    PyObject *longer = PyObject_CallMethod(foreign, "with_initial", "Oii", result, axis, c->function->op == TALLY_PROD);
+    Py_DECREF(result);
+    return longer;
+}
+
+PyObject *along_axes(call *c, array *x, array *y) {
+    const function *f = c->function;
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_args args = TALLY_ARGS_INIT;
+    unsigned long long over;
+    Py_ssize_t lengths[MAX_DIMS];
+    int order[MAX_DIMS], ndim = x->ndim;
+    bool is_scan = f->form != TALLY_REDUCE, is_bool;
+    double correction;
+    int exact = call_is_set(c, EXACT), keepdims = call_is_set(c, KEEPDIMS), reverse = call_is_set(c, REVERSE),
+        exclusive = call_is_set(c, EXCLUSIVE);
+    if (exact < 0 || keepdims < 0 || reverse < 0 || exclusive < 0 || axes_of(c, ndim, &over) ||
+        call_correction(c, &desc.ddof, &correction))
+        return NULL;
+    int include = call_is_set(c, INCLUDE_INITIAL);
+    if (include && (include < 0 || reverse || exclusive || c->options[OUT])) {
+        if (include > 0)
+            PyErr_Format(PyExc_ValueError, "%s(): include_initial goes with no reverse, exclusive or out", f->name);
+        return NULL;
+    }
+    if (is_scan && (ndim == 0 || (ndim > 1 && !c->options[AXIS]))) {
+        PyErr_Format(PyExc_ValueError, "%s() of an array of %d dimensions needs an axis", f->name, ndim);
+        return NULL;
+    }
+    desc.op = f->op;
+    desc.form = exclusive ? TALLY_EXCLUSIVE_SCAN : f->form;
+    desc.mode = exact ? TALLY_EXACT : TALLY_FAST;
+    desc.flags = reverse ? TALLY_REVERSE : 0;
+    if (call_types(c, x, &desc, &is_bool))
+        return NULL;
+
+    if (correction != 0 && c->options[OUT]) {
+        PyErr_Format(PyExc_ValueError, "%s(): out goes with corrections that are whole numbers, 0 or more", f->name);
+        return NULL;
+    }
+
+    bool in_order = x->library == LIBRARY_BUFFER || c->options[OUT] || y || (c->traits.has_index && !c->options[AXIS]);
+    memcpy(lengths, x->shape, sizeof lengths);
+    bool fits = array_fits(x, over, in_order, &args.shape, order) && (!y || array_in_c_order(y));
+    if (!fits) {
+        if (call_may_copy(c) || (y && !array_in_c_order(y) && array_copy(y)))
+            return NULL;
+        if (!array_in_c_order(x) && array_copy(x))
+            return NULL;
+        if (!array_fits(x, over, true, &args.shape, order)) {
+            /* dimensions that lie apart: with them last, the others keep their order */
+            args.shape = (tally_shape){1, 1, 1, 0};
+            for (int d = 0; d < ndim; d++) {
+                order[d] = d;
+                *(over >> d & 1 ? &args.shape.extent : &args.shape.outer) *= (uint64_t)lengths[d];
+            }
+            if (copied_with_last(x, over) || (y && copied_with_last(y, over)))
+                return NULL;
+        }
+    }
+    if (c->traits.empty_is_error && !is_scan && args.shape.extent == 0) { /* as NumPy, also where no result is wanted */
+        PyErr_Format(PyExc_ValueError, "%s() of nothing has no value", f->name);
+        return NULL;
+    }
+    bool whole = args.shape.outer == 1 && args.shape.inner == 1;
+    desc.grouping = whole ? TALLY_ALL_VALUES : TALLY_AXIS;
+
+    kept_plan *kept = plan_take(x, &desc);
+    if (!kept)
+        return NULL;
+    tally_dtype out = kept->described.out;
+    size_t results = (size_t)(args.shape.outer * args.shape.inner * (is_scan ? args.shape.extent : 1));
+    size_t bytes = array_elements(x) * tally_dtype_size(x->dtype);
+    uint64_t single[2];
+    array made = {0};
+    result_dims r;
+    dims_of_results(&r, ndim, lengths, order, over, is_scan, keepdims);
+    bool is_number = r.count == 0 && !c->options[OUT] && array_has_numbers(x, out);
+    PyObject *result = NULL;
+    if (!is_number && (c->options[OUT] ? open_given(c, x, &r, out, is_bool, &made)
+                                       : array_new(&made, x, r.count, r.shape, out, is_bool))) {
+        plan_give(kept);
+        return NULL;
+    }
+    args.x = x->data;
+    args.y = y ? y->data : NULL;
+    args.out = is_number ? (void *)single : made.data;
+    args.out_bytes = is_number ? sizeof single : results * tally_dtype_size(out);
+    tally_status status = call_run(x, kept, &args, bytes);
+    plan_give(kept);
+    if (status) {
+        raise_status(status);
+        array_close(&made);
+        return NULL;
+    }
+    if (is_number)
+        result = array_number(x, single, out, is_bool);
+    else if (c->options[OUT]) {
+        result = Py_NewRef(c->options[OUT]);
+        array_close(&made);
+    } else
+        result = array_result(&made, x, moves(&r) ? r.order : NULL);
+    if (include && result)
+        result = with_initial(c, result, over);
+    if (correction != 0 && result)
+        result = corrected(c, result, (double)args.shape.extent, correction);
+    return result;
+}

@@ -1,0 +1,127 @@
+#include "call.h"
+
+#include <string.h>
+
+/* Work of fewer bytes than this keeps the interpreter's lock: to give it up and take it again costs as much. */
+enum { UNLOCKED_BYTES = 32768 };
+
+const option_row option_table[OPTIONS] = {
+    {"axis", "None", "the dimension to go along, or several of a reduction; None: all values"},
+    {"dtype", "None", "the type of the result"},
+    {"keepdims", "False", "whether reduced dimensions stay, with length 1"},
+    {"exact", "False", "rounds once, from the infinitely precise result: the same bits on every device"},
+    {"out", "None", "an array for the result, of just its shape and type, in C order"},
+    {"copy", "None", "False: ValueError where the layout would need a copy"},
+    {"correction", "0", "var and std divide by n - correction; more than 0: unbiased skewness and kurtosis"},
+    {"offsets", "None", "segment i is elements offsets[i] to offsets[i + 1] - 1 of x"},
+    {"keys", "None", "a group is a run of equal neighbouring keys; reductions return the results and the runs' keys"},
+    {"labels", "None", "group g is the elements whose label is g"},
+    {"groups", "None", "how many groups labels have; None: one more than the greatest label, on the CPU"},
+    {"skip_bad_labels", "False", "leaves out elements whose label is no group's, which are a ValueError otherwise"},
+    {"reverse", "False", "goes from the last element to the first"},
+    {"exclusive", "False", "leaves each element out of its own result"},
+    {"include_initial", "False", "begins with the value of no elements: one result more than elements"},
+};
+
+static PyObject *option_words[OPTIONS]; /* interned: a caller's keyword is mostly the same object */
+
+static int option_of(PyObject *name) {
+    for (int k = 0; k < OPTIONS; k++)
+        if (option_words[k] == name)
+            return k;
+    for (int k = 0; k < OPTIONS; k++)
+        if (PyUnicode_CompareWithASCIIString(name, option_table[k].name) == 0)
+            return k;
+    return OPTIONS;
+}
+
+int call_open(call *c, const function *f, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    memset(c, 0, sizeof *c);
+    c->function = f;
+    c->traits.struct_size = sizeof c->traits;
+    tally_op_traits(f->op, &c->traits);
+    if (count != c->traits.inputs) {
+        PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s (%zd given)", f->name, c->traits.inputs,
+                     c->traits.inputs == 1 ? "" : "s", count);
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < count; k++)
+        c->inputs[k] = args[k];
+    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t k = 0; k < named; k++) {
+        PyObject *name = PyTuple_GetItem(names, k);
+        int option = option_of(name);
+        if (option == OPTIONS || !(f->options >> option & 1)) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", f->name, name);
+            return -1;
+        }
+        c->options[option] = args[count + k] == Py_None ? NULL : args[count + k];
+    }
+    return 0;
+}
+
+int call_is_set(const call *c, enum option option) {
+    return c->options[option] ? PyObject_IsTrue(c->options[option]) : 0;
+}
+
+int call_correction(const call *c, int *ddof, double *correction) {
+    *ddof = 0;
+    *correction = c->options[CORRECTION] ? PyFloat_AsDouble(c->options[CORRECTION]) : 0;
+    if (*correction == -1 && PyErr_Occurred())
+        return -1;
+    if (*correction >= 0 && *correction <= 1 << 30 && *correction == (double)(int)*correction) {
+        *ddof = (int)*correction;
+        *correction = 0;
+    } else if (call_is_set(c, EXACT) || (c->function->op != TALLY_VAR && c->function->op != TALLY_STD)) {
+        PyErr_Format(PyExc_ValueError, "%s(): correction must be a whole number, 0 or more", c->function->name);
+        return -1;
+    }
+    return 0;
+}
+
+int call_types(const call *c, const array *x, tally_desc *desc, bool *is_bool) {
+    desc->in = x->dtype;
+    *is_bool = c->traits.result == TALLY_RESULT_FLAG || (x->is_bool && c->traits.result == TALLY_RESULT_SAME);
+    if (x->is_bool && c->traits.result == TALLY_RESULT_WIDE)
+        desc->out = TALLY_I64;
+    if (!c->options[DTYPE])
+        return 0;
+    if (dtype_from_object(c->options[DTYPE], &desc->out, is_bool))
+        return -1;
+    tally_type_traits in = {.struct_size = sizeof in}, out = {.struct_size = sizeof out};
+    tally_dtype_traits(desc->in, &in);
+    tally_dtype_traits(desc->out, &out);
+    if (*is_bool || (in.is_float && !out.is_float)) {
+        PyErr_Format(PyExc_TypeError, "%s() of %s gives no %s", c->function->name, dtype_name(x->dtype, x->is_bool),
+                     dtype_name(desc->out, *is_bool));
+        return -1;
+    }
+    if (desc->out == TALLY_F64 && desc->mode == TALLY_FAST && c->traits.result == TALLY_RESULT_WIDE)
+        desc->acc = TALLY_F64; /* as if each element were converted first */
+    return 0;
+}
+
+int call_may_copy(const call *c) {
+    if (!c->options[COPY] || PyObject_IsTrue(c->options[COPY]) == 1)
+        return 0;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "%s() cannot take this layout without a copy", c->function->name);
+    return -1;
+}
+
+tally_status call_run(const array *x, kept_plan *kept, const tally_args *args, size_t bytes) {
+    tally_status status;
+    if (x->device < 0 && bytes < UNLOCKED_BYTES)
+        return tally_run(kept->plan, args, TALLY_SYNCHRONOUS);
+    Py_BEGIN_ALLOW_THREADS;
+    status = tally_run(kept->plan, args, x->stream);
+    Py_END_ALLOW_THREADS;
+    return status;
+}
+
+int call_module_init(void) {
+    for (int k = 0; k < OPTIONS; k++)
+        if (!(option_words[k] = PyUnicode_InternFromString(option_table[k].name)))
+            return -1;
+    return 0;
+}

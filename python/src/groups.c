@@ -1,0 +1,163 @@
+/* Reductions and scans by segments, keys and labels. */
+#include "call.h"
+
+#include <string.h>
+
+/* Opens an array of one dimension without gaps. */
+static int open_list(array *a, PyObject *object, const array *like, const char *name) {
+    if (array_open(a, object, false))
+        return -1;
+    if (a->ndim == 1 && a->device == like->device && (array_in_c_order(a) || array_copy(a) == 0))
+        return 0;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "%s must be an array of one dimension on the device of the values", name);
+    array_close(a);
+    return -1;
+}
+
+/* All groups' number for labels: what groups= says, else one more than the greatest label. */
+static int groups_of(const call *c, const array *labels, uint64_t *groups) {
+    if (c->options[GROUPS]) {
+        PyObject *index = PyNumber_Index(c->options[GROUPS]);
+        *groups = index ? PyLong_AsUnsignedLongLong(index) : 0;
+        Py_XDECREF(index);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (labels->device >= 0) {
+        PyErr_SetString(PyExc_ValueError, "labels on a GPU need groups=");
+        return -1;
+    }
+    *groups = 0;
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_args args = TALLY_ARGS_INIT;
+    int64_t greatest;
+    desc.op = TALLY_MAX;
+    desc.in = labels->dtype;
+    desc.out = TALLY_I64;
+    args.shape.extent = array_elements(labels);
+    args.x = labels->data;
+    args.out = &greatest;
+    args.out_bytes = sizeof greatest;
+    if (args.shape.extent == 0)
+        return 0;
+    kept_plan *kept = plan_take(labels, &desc);
+    if (!kept)
+        return -1;
+    tally_status status = call_run(labels, kept, &args, SIZE_MAX);
+    plan_give(kept);
+    if (status) {
+        raise_status(status);
+        return -1;
+    }
+    *groups = greatest < 0 ? 0 : (uint64_t)greatest + 1;
+    return 0;
+}
+
+/* The first 'count' elements of an array, which is closed: as a copy if most of its memory would lie idle. */
+static PyObject *first_of(array *a, const array *like, Py_ssize_t count) {
+    Py_ssize_t n = a->shape[0];
+    PyObject *all = array_result(a, like, NULL);
+    if (!all || count == n)
+        return all;
+    PyObject *first = PySequence_GetSlice(all, 0, count);
+    Py_DECREF(all);
+    if (first && count < n / 2) {
+        PyObject *copy = PyObject_CallMethod(foreign, "in_c_order", "O", first);
+        Py_DECREF(first);
+        first = copy;
+    }
+    return first;
+}
+
+PyObject *by_groups(call *c, array *x, array *y, enum option by) {
+    const function *f = c->function;
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_args args = TALLY_ARGS_INIT;
+    array list = {0}, made = {0}, keys = {0};
+    bool is_scan = f->form != TALLY_REDUCE, is_bool;
+    int exact = call_is_set(c, EXACT), reverse = call_is_set(c, REVERSE), exclusive = call_is_set(c, EXCLUSIVE),
+        skip = call_is_set(c, SKIP_BAD_LABELS);
+    double correction;
+    if (exact < 0 || reverse < 0 || exclusive < 0 || skip < 0 || call_correction(c, &desc.ddof, &correction))
+        return NULL;
+    if (correction != 0) {
+        PyErr_Format(PyExc_ValueError, "%s(): groups take corrections that are whole numbers, 0 or more", f->name);
+        return NULL;
+    }
+    if (c->options[AXIS] || c->options[KEEPDIMS] || c->options[OUT] || c->options[INCLUDE_INITIAL] || x->ndim != 1) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s() with %s= takes values of one dimension, and no axis, keepdims, out or "
+                     "include_initial",
+                     f->name, option_table[by].name);
+        return NULL;
+    }
+    if ((!array_in_c_order(x) && (call_may_copy(c) || array_copy(x))) ||
+        (y && !array_in_c_order(y) && (call_may_copy(c) || array_copy(y))) ||
+        open_list(&list, c->options[by], x, option_table[by].name))
+        return NULL;
+    desc.op = f->op;
+    desc.form = exclusive ? TALLY_EXCLUSIVE_SCAN : f->form;
+    desc.mode = exact ? TALLY_EXACT : TALLY_FAST;
+    desc.grouping = by == OFFSETS ? TALLY_SEGMENTS : by == KEYS ? TALLY_KEYS : TALLY_LABELS;
+    desc.index = list.dtype;
+    desc.flags = (reverse ? TALLY_REVERSE : 0u) | (skip ? TALLY_SKIP_BAD_LABELS : 0u);
+
+    size_t n = (size_t)x->shape[0], m = (size_t)list.shape[0];
+    uint64_t found = 0;
+    PyObject *result = NULL;
+    kept_plan *kept = NULL;
+    args.shape = (tally_shape){1, n, 1, 0};
+    if (by == OFFSETS ? m == 0 : m != n) {
+        PyErr_Format(PyExc_ValueError,
+                     by == OFFSETS ? "%s(): offsets are one more than the segments; there is none"
+                                   : "%s(): %zu %s for %zu values",
+                     f->name, m, option_table[by].name, n);
+        goto end;
+    }
+    if (call_types(c, x, &desc, &is_bool) || !(kept = plan_take(x, &desc)))
+        goto end;
+    if (by == OFFSETS) {
+        args.shape.groups = m - 1;
+        args.offsets = list.data;
+    } else if (by == KEYS)
+        args.keys = list.data;
+    else {
+        args.labels = list.data;
+        if (groups_of(c, &list, &args.shape.groups))
+            goto end;
+    }
+    tally_dtype out = kept->described.out;
+    Py_ssize_t length = is_scan || by == KEYS ? (Py_ssize_t)n : (Py_ssize_t)args.shape.groups;
+    args.x = x->data;
+    args.y = y ? y->data : NULL;
+    args.count = by == KEYS ? &found : NULL;
+    if (by == KEYS && !is_scan) { /* room for as many runs as there can be */
+        if (array_new(&keys, &list, 1, &length, list.dtype, list.is_bool))
+            goto end;
+        args.keys_out = keys.data;
+        args.keys_out_bytes = n * tally_dtype_size(list.dtype);
+    }
+    if (array_new(&made, x, 1, &length, out, is_bool))
+        goto end;
+    args.out = made.data;
+    args.out_bytes = (size_t)length * tally_dtype_size(out);
+    if (is_scan && by == OFFSETS) /* elements in no segment keep what is there */
+        memset(made.data, 0, x->device < 0 ? args.out_bytes : 0);
+    tally_status status = call_run(x, kept, &args, SIZE_MAX);
+    if (status)
+        raise_status(status);
+    else if (by == KEYS && !is_scan) {
+        PyObject *values = first_of(&made, x, (Py_ssize_t)found), *names = first_of(&keys, &list, (Py_ssize_t)found);
+        result = values && names ? PyTuple_Pack(2, values, names) : NULL;
+        Py_XDECREF(values);
+        Py_XDECREF(names);
+    } else
+        result = array_result(&made, x, NULL);
+end:
+    if (kept)
+        plan_give(kept);
+    array_close(&list);
+    array_close(&made);
+    array_close(&keys);
+    return result;
+}
