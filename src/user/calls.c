@@ -45,6 +45,7 @@ static const node *call_own(reader *r, const function *f, const value *arguments
     return tally_user_node(r, (node){.what = NODE_CALL,
                                      .type = f->result,
                                      .calls = true,
+                                     .depth = f->body->depth + 1, /* back ends may walk the body from here */
                                      .a = listed(r, arguments, types, count),
                                      .function = f});
 }

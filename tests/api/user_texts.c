@@ -361,6 +361,78 @@ static void inlined_functions_are_limited(void **state) {
     assert_non_null(strstr(tally_last_error(), "steps"));
 }
 
+/* 2^30 calls, each of which does nothing. */
+static void calls_without_steps_are_limited(void **state) {
+    static char functions[4000] = "struct acc_t { int a; }; void f0() {}";
+    (void)state;
+    for (int k = 1; k < 31; k++) {
+        char next[100];
+        snprintf(next, sizeof next, " void f%d() { f%d(); f%d(); }", k, k - 1, k - 1);
+        strcat(functions, next);
+    }
+    tally_user_op op = operator_of_texts();
+    tally_plan *plan = NULL;
+    const tally_desc desc = desc_of(&op, TALLY_REDUCE);
+    op.acc_source = functions;
+    op.identity_source = "acc_t{0}";
+    op.lift_source = "[&] { f30(); return acc_t{x}; }()";
+    op.combine_source = "left";
+    op.lower_source = "acc.a";
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
+    assert_non_null(strstr(tally_last_error(), "too long"));
+}
+
+/* The compiler's stack would be as deep as all functions together. */
+static void nested_functions_are_limited(void **state) {
+    static char functions[16000] = "struct acc_t { int a; }; int f0(int x) { return x; }";
+    (void)state;
+    for (int k = 1; k < 25; k++) {
+        char next[100];
+        snprintf(next, sizeof next, " int f%d(int x) { return f%d(x)", k, k - 1);
+        strcat(functions, next);
+        for (int j = 0; j < 200; j++)
+            strcat(functions, "+x");
+        strcat(functions, "; }");
+    }
+    tally_user_op op = operator_of_texts();
+    tally_plan *plan = NULL;
+    const tally_desc desc = desc_of(&op, TALLY_REDUCE);
+    op.acc_source = functions;
+    op.identity_source = "acc_t{0}";
+    op.lift_source = "acc_t{f24(x)}";
+    op.combine_source = "left";
+    op.lower_source = "acc.a";
+    assert_int_equal(tally_plan_create(device, &desc, &plan), TALLY_UNSUPPORTED);
+    assert_non_null(strstr(tally_last_error(), "nested too deeply"));
+}
+
+/* The result's type is that of the first 'return', which is looked for once. */
+static void deep_return_is_found(void **state) {
+    static char lower[4000] = "[&] {";
+    static int32_t x[N];
+    static uint64_t out[N];
+    (void)state;
+    for (int k = 0; k < 60; k++)
+        strcat(lower, " if (acc.a < 1e9f) {");
+    strcat(lower, " return 2.5f;");
+    for (int k = 0; k < 60; k++)
+        strcat(lower, " }");
+    strcat(lower, " return 1; }()");
+    tally_user_op op = operator_of_texts();
+    tally_desc desc = desc_of(&op, TALLY_REDUCE);
+    double found;
+    desc.out = TALLY_F64;
+    op.acc_source = "struct acc_t { float a; };";
+    op.identity_source = "acc_t{0}";
+    op.lift_source = "acc_t{(float)x}";
+    op.combine_source = "acc_t{left.a + right.a}";
+    op.lower_source = lower;
+    assert_ok(run_on(device, &desc, x, out));
+    memcpy(&found, out, sizeof found);
+    if (found != 2.5)
+        fail_msg("%.17g, not 2.5", found);
+}
+
 /* Division by zero, shifts by any number and indices out of bounds have some value. */
 static void nothing_traps(void **state) {
     static const char *const lowers[] = {"acc.a / 0",
@@ -416,6 +488,9 @@ static void neither_functions_nor_texts_are_refused(void **state) {
 int main(void) {
     static const struct CMUnitTest of_the_cpu[] = {
         cmocka_unit_test(inlined_functions_are_limited),
+        cmocka_unit_test(calls_without_steps_are_limited),
+        cmocka_unit_test(nested_functions_are_limited),
+        cmocka_unit_test(deep_return_is_found),
         cmocka_unit_test(nothing_traps),
         cmocka_unit_test(functions_come_first),
     };

@@ -21,9 +21,11 @@ static const node *first_return(const node *n) {
         const node *const operands[] = {n->a, n->b, n->c};
         if (n->what == NODE_RETURN)
             return n;
-        for (int k = 0; k < 3 && n->what >= NODE_BLOCK; k++)
-            if (first_return(operands[k])->what == NODE_RETURN)
-                return first_return(operands[k]);
+        for (int k = 0; k < 3 && n->what >= NODE_BLOCK; k++) {
+            const node *const found = first_return(operands[k]);
+            if (found->what == NODE_RETURN)
+                return found;
+        }
     }
     return &none;
 }

@@ -292,7 +292,8 @@ static void assign(compiler *c, const node *place, operand *parts) {
 
 static operand *call(compiler *c, const function *f, const node *arguments) {
     const node *argument = arguments;
-    operand *values[MOST_PARAMETERS];
+    /* From the room of values, so that calls are limited even where they make no steps. */
+    operand **const values = tally_text_allocate(c, MOST_PARAMETERS * sizeof *values);
     for (int k = 0; k < f->count; k++, argument = argument->next)
         values[k] = evaluate(c, argument);
     const flow outer = c->flow;
