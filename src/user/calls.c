@@ -16,17 +16,14 @@ static const struct {
 #include "user/functions.def"
 };
 
-/* The arguments as a list, each converted to its type; none where that is void. */
+/* The arguments as a list, each converted to its type, or as it is where that is void. */
 static const node *listed(reader *r, const value *arguments, const type *types, int count) {
-    const node *all = NULL;
-    for (int k = count; k > 0; k--) {
-        const node *const from = arguments[k - 1].node;
-        const bool converts = types[k - 1].kind != KIND_VOID;
-        node last = *(converts ? tally_user_convert(r, from, types[k - 1]) : from);
-        last.next = all;
-        all = tally_user_node(r, last);
+    list all = {NULL, NULL};
+    for (int k = 0; k < count; k++) {
+        const node *const from = arguments[k].node;
+        tally_user_append(r, &all, types[k].kind == KIND_VOID ? from : tally_user_convert(r, from, types[k]));
     }
-    return all;
+    return all.first;
 }
 
 static const node *call_own(reader *r, const function *f, const value *arguments, int count) {

@@ -170,31 +170,13 @@ static const node *read_initial(reader *r, type to) {
                                  : tally_user_convert(r, tally_user_expression(r).node, to);
 }
 
-/* A value of parts, which are a list from the first one on; a copy of each, since what is listed has a 'next'. */
-typedef struct parts {
-    node *first, *last;
-} parts;
-
-static void add_part(reader *r, parts *all, const node *part) {
-    if (!part) /* after a failure */
-        return;
-    node copy = *part;
-    copy.next = NULL;
-    node *const made = tally_user_node(r, copy);
-    if (all->last)
-        all->last->next = made;
-    else
-        all->first = made;
-    all->last = made;
-}
-
-static const node *make(reader *r, type to, const parts *all) {
+static const node *make(reader *r, type to, const list *all) {
     return tally_user_node(r, (node){.what = NODE_MAKE, .type = to, .a = all->first});
 }
 
 const node *tally_user_initializer(reader *r, type to) {
     const unsigned count = tally_user_parts(to);
-    parts all = {NULL, NULL};
+    list all = {NULL, NULL};
     const node *last = NULL;
     if (++r->depth > MOST_DEPTH)
         tally_user_fail(r, TALLY_UNSUPPORTED, "braces are nested too deeply");
@@ -202,7 +184,7 @@ const node *tally_user_initializer(reader *r, type to) {
     for (unsigned k = 0; k < count; k++) {
         const type part = tally_user_part(to, k);
         const bool given = !tally_user_is(r, "}");
-        add_part(r, &all, last = given ? read_initial(r, part) : zero_of(r, part));
+        tally_user_append(r, &all, last = given ? read_initial(r, part) : zero_of(r, part));
         if (given && !tally_user_is(r, "}"))
             tally_user_expect(r, ",");
     }
@@ -224,11 +206,11 @@ static value read_construction(reader *r) {
         tally_user_expect(r, ")");
         return of(n);
     }
-    parts all = {NULL, NULL};
+    list all = {NULL, NULL};
     for (int k = 0; k < to.structure->count; k++) {
         if (k)
             tally_user_expect(r, ",");
-        add_part(r, &all, tally_user_convert(r, tally_user_expression(r).node, to.structure->members[k].type));
+        tally_user_append(r, &all, tally_user_convert(r, tally_user_expression(r).node, to.structure->members[k].type));
     }
     tally_user_expect(r, ")");
     return of(make(r, to, &all));

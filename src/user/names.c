@@ -14,7 +14,7 @@ void *tally_user_allocate(reader *r, size_t bytes) {
     return made;
 }
 
-/* Those who walk the tree go as deep as it is. */
+/* Back ends walk the tree by recursion, so its depth is limited. */
 node *tally_user_node(reader *r, node of) {
     const node *const operands[] = {of.a, of.b, of.c};
     node *const made = tally_user_allocate(r, sizeof *made);
@@ -31,6 +31,18 @@ node *tally_user_node(reader *r, node of) {
 
 node *tally_user_integer(reader *r, uint64_t bits, kind k) {
     return tally_user_node(r, (node){.what = NODE_NUMBER, .type = {k, NULL, 0}, .bits = bits});
+}
+
+void tally_user_append(reader *r, list *all, const node *n) {
+    if (!n)
+        return;
+    node *const made = tally_user_node(r, *n);
+    made->next = NULL;
+    if (all->last)
+        all->last->next = made;
+    else
+        all->first = made;
+    all->last = made;
 }
 
 const variable *tally_user_declare(reader *r, const char *name, type of, bool constant) {

@@ -28,7 +28,7 @@ typedef struct reader {
     const char *source; /* the text's name */
     const char *text, *at;
     token next;
-    int depth, loops;                  /* of those that are being read */
+    int depth, loops;                  /* how deep what is being read is nested */
     size_t used;                       /* of the tree's room */
     const variable *names[MOST_NAMES]; /* in scope, the innermost last */
     int name_count;
@@ -37,14 +37,14 @@ typedef struct reader {
     char message[512];
 } reader;
 
-/* Take up a text, which is read from its first token. */
+/* Begins a text and reads its first token. */
 void tally_user_begin(reader *r, const char *source, const char *text);
 void tally_user_advance(reader *r);
 bool tally_user_is(const reader *r, const char *sign); /* whether the next token is this one */
 bool tally_user_accept(reader *r, const char *sign);   /* and takes it */
 void tally_user_expect(reader *r, const char *sign);   /* or it is a mistake */
 
-/* At the next token; the first one counts. */
+/* Notes a mistake at the next token. Only the first mistake counts. */
 __attribute__((format(printf, 3, 4))) void tally_user_fail(reader *r, tally_status status, const char *format, ...);
 
 /* ---- names.c: nodes, and what is declared where the text is read ---- */
@@ -55,6 +55,13 @@ void *tally_user_allocate(reader *r, size_t bytes);
 node *tally_user_node(reader *r, node of);
 node *tally_user_integer(reader *r, uint64_t bits, kind k);
 
+/* Nodes in the order in which they were read. */
+typedef struct list {
+    node *first, *last;
+} list;
+/* Appends a copy, since a listed node has a 'next'. Does nothing with NULL, which comes after a mistake. */
+void tally_user_append(reader *r, list *all, const node *n);
+
 const variable *tally_user_declare(reader *r, const char *name, type of, bool constant);
 /* The innermost of this name; NULL: there is none. */
 const variable *tally_user_find(const reader *r, const char *name);
@@ -64,7 +71,7 @@ const variable *tally_user_find(const reader *r, const char *name);
 bool tally_user_begins_type(const reader *r);
 void tally_user_name(reader *r, char name[MOST_NAME]); /* takes a name, which is no type's */
 type tally_user_type(reader *r);
-/* What may follow a declared name: "[N]". */
+/* Reads "[N]" if it follows a declared name. */
 type tally_user_array(reader *r, type element);
 void tally_user_structure(reader *r);
 
@@ -77,7 +84,7 @@ const node *tally_user_condition(reader *r, const node *n);
 /* ---- expressions.c ---- */
 
 value tally_user_expression(reader *r); /* without assignment */
-/* What is in braces, the first of which is next. */
+/* A list in braces. Its '{' is the next token. */
 const node *tally_user_initializer(reader *r, type to);
 /* An assignment, ++, -- or an expression, as a statement. */
 const node *tally_user_effect(reader *r);

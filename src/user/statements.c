@@ -2,24 +2,7 @@
 
 static const node *read_statement(reader *r);
 
-/* Statements in the order in which they were read. */
-typedef struct statements {
-    node *first, *last;
-} statements;
-
-static void add(reader *r, statements *all, const node *statement) {
-    if (!statement)
-        return;
-    node *const made = tally_user_node(r, *statement);
-    made->next = NULL;
-    if (all->last)
-        all->last->next = made;
-    else
-        all->first = made;
-    all->last = made;
-}
-
-static const node *block_of(reader *r, const statements *all) {
+static const node *block_of(reader *r, const list *all) {
     return tally_user_node(r, (node){.what = NODE_BLOCK, .a = all->first});
 }
 
@@ -46,11 +29,11 @@ static const node *read_declared(reader *r, type element, bool constant) {
 }
 
 /* "TYPE NAME = VALUE, NAME[3]", without its semicolon. */
-static void read_declaration(reader *r, statements *all) {
+static void read_declaration(reader *r, list *all) {
     const bool constant = tally_user_is(r, "const");
     const type element = tally_user_type(r);
     do
-        add(r, all, read_declared(r, element, constant));
+        tally_user_append(r, all, read_declared(r, element, constant));
     while (tally_user_accept(r, ","));
 }
 
@@ -67,8 +50,8 @@ static const node *read_inner(reader *r) {
     const int outer = r->name_count;
     const node *const statement = read_statement(r);
     r->name_count = outer;
-    statements all = {NULL, NULL};
-    add(r, &all, statement);
+    list all = {NULL, NULL};
+    tally_user_append(r, &all, statement);
     return block_of(r, &all);
 }
 
@@ -94,12 +77,12 @@ static const node *read_while(reader *r) {
 static const node *read_for(reader *r) {
     const int outer = r->name_count;
     const node *condition = NULL;
-    statements all = {NULL, NULL}, steps = {NULL, NULL};
+    list all = {NULL, NULL}, steps = {NULL, NULL};
     tally_user_expect(r, "(");
     if (tally_user_begins_type(r))
         read_declaration(r, &all);
     else if (!tally_user_is(r, ";"))
-        add(r, &all, tally_user_effect(r));
+        tally_user_append(r, &all, tally_user_effect(r));
     tally_user_expect(r, ";");
     if (!tally_user_is(r, ";"))
         condition = tally_user_condition(r, tally_user_expression(r).node);
@@ -107,11 +90,12 @@ static const node *read_for(reader *r) {
     while (!tally_user_is(r, ")") && r->next.kind != TOKEN_END) {
         if (steps.first)
             tally_user_expect(r, ",");
-        add(r, &steps, tally_user_effect(r));
+        tally_user_append(r, &steps, tally_user_effect(r));
     }
     tally_user_expect(r, ")");
     const node *const body = read_repeated(r);
-    add(r, &all, tally_user_node(r, (node){.what = NODE_LOOP, .a = condition, .b = body, .c = block_of(r, &steps)}));
+    tally_user_append(
+        r, &all, tally_user_node(r, (node){.what = NODE_LOOP, .a = condition, .b = body, .c = block_of(r, &steps)}));
     r->name_count = outer;
     return block_of(r, &all);
 }
@@ -132,24 +116,24 @@ static const node *read_exit(reader *r, node_kind what) {
     return tally_user_node(r, (node){.what = what});
 }
 
-static void read_simple(reader *r, statements *all) {
+static void read_simple(reader *r, list *all) {
     if (tally_user_begins_type(r))
         read_declaration(r, all);
     else if (tally_user_accept(r, "return"))
-        add(r, all,
-            r->result.kind == KIND_VOID ? tally_user_node(r, (node){.what = NODE_RETURN})
-                                        : returned(r, tally_user_expression(r).node));
+        tally_user_append(r, all,
+                          r->result.kind == KIND_VOID ? tally_user_node(r, (node){.what = NODE_RETURN})
+                                                      : returned(r, tally_user_expression(r).node));
     else if (tally_user_accept(r, "break"))
-        add(r, all, read_exit(r, NODE_BREAK));
+        tally_user_append(r, all, read_exit(r, NODE_BREAK));
     else if (tally_user_accept(r, "continue"))
-        add(r, all, read_exit(r, NODE_CONTINUE));
+        tally_user_append(r, all, read_exit(r, NODE_CONTINUE));
     else if (!tally_user_is(r, ";"))
-        add(r, all, tally_user_effect(r));
+        tally_user_append(r, all, tally_user_effect(r));
     tally_user_expect(r, ";");
 }
 
 /* Declarations give several. */
-static void read_statements(reader *r, statements *all) {
+static void read_statements(reader *r, list *all) {
     static const char *const others[] = {"switch", "do", "goto", "case", "else"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         if (tally_user_is(r, others[k]))
@@ -157,27 +141,27 @@ static void read_statements(reader *r, statements *all) {
     if (++r->depth > MOST_DEPTH)
         tally_user_fail(r, TALLY_UNSUPPORTED, "statements are nested too deeply");
     if (tally_user_is(r, "{"))
-        add(r, all, tally_user_block(r));
+        tally_user_append(r, all, tally_user_block(r));
     else if (tally_user_accept(r, "if"))
-        add(r, all, read_if(r));
+        tally_user_append(r, all, read_if(r));
     else if (tally_user_accept(r, "for"))
-        add(r, all, read_for(r));
+        tally_user_append(r, all, read_for(r));
     else if (tally_user_accept(r, "while"))
-        add(r, all, read_while(r));
+        tally_user_append(r, all, read_while(r));
     else
         read_simple(r, all);
     r->depth--;
 }
 
 static const node *read_statement(reader *r) {
-    statements all = {NULL, NULL};
+    list all = {NULL, NULL};
     read_statements(r, &all);
     return all.first && all.first == all.last ? all.first : block_of(r, &all);
 }
 
 const node *tally_user_block(reader *r) {
     const int outer = r->name_count;
-    statements all = {NULL, NULL};
+    list all = {NULL, NULL};
     tally_user_expect(r, "{");
     while (!tally_user_is(r, "}") && r->next.kind != TOKEN_END)
         read_statements(r, &all);
@@ -248,16 +232,16 @@ void tally_user_declarations(reader *r) {
 }
 
 const node *tally_user_body(reader *r) {
-    statements all = {NULL, NULL};
+    list all = {NULL, NULL};
     if (!tally_user_is(r, "[")) {
-        add(r, &all, returned(r, tally_user_expression(r).node));
+        tally_user_append(r, &all, returned(r, tally_user_expression(r).node));
     } else {
         tally_user_advance(r);
         (void)(tally_user_accept(r, "&") || tally_user_accept(r, "="));
         tally_user_expect(r, "]");
         if (tally_user_accept(r, "("))
             tally_user_expect(r, ")");
-        add(r, &all, tally_user_block(r)); /* whose names may hide the parameters */
+        tally_user_append(r, &all, tally_user_block(r)); /* whose names may hide the parameters */
         tally_user_expect(r, "(");
         tally_user_expect(r, ")");
     }
