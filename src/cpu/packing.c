@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "cpu/interleave.h"
 
 size_t tally_cpu_packed_groups(uint64_t rows, uint64_t columns, size_t bytes) {
     if (columns * bytes > TALLY_CPU_PACKED_ROW_BYTES || rows * columns * bytes > TALLY_CPU_PACKED_BYTES / 8)
@@ -35,22 +36,8 @@ static inline __attribute__((always_inline)) void transpose_one_by_one(const cha
  * Where both sides are as long as W, the last blocks overlap those before. Where one is shorter, vectors are read or
  * written whole all the same, in the order of the targets, so that the next one overwrites what is too much; the last
  * ones, which would pass the end, go one by one. */
-#if defined(__clang__)
-#define INTERLEAVE(V, p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
-#else
-#define INTERLEAVE(V, p, q, ...) __builtin_shuffle(p, q, (V){__VA_ARGS__})
-#endif
-#define LOWER_2   0, 2
-#define UPPER_2   1, 3
-#define LOWER_4   0, 4, 1, 5
-#define UPPER_4   2, 6, 3, 7
-#define LOWER_8   0, 8, 1, 9, 2, 10, 3, 11
-#define UPPER_8   4, 12, 5, 13, 6, 14, 7, 15
-#define LOWER_16  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define UPPER_16  8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define LOWER(W)  LOWER_##W
-#define UPPER(W)  UPPER_##W
-#define UNROLL_16 _Pragma("GCC unroll 16")
+#define LOWER(W) LOWER_##W
+#define UPPER(W) UPPER_##W
 
 #define DEFINE_TRANSPOSE(W, type)                                                                                      \
     typedef type vector_##W __attribute__((vector_size(BLOCK)));                                                       \

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "cpu/interleave.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/simd.h"
@@ -154,19 +155,6 @@ static void scatter(const void *from, size_t bytes, size_t n, void *structs, siz
 
 /* Blocks of W x W elements, as in packing.c, but of whole vectors: 8192 elements of 32 bits took 0.08 ns each with
  * vectors of 16 bytes. The last blocks overlap those before. */
-#if defined(__clang__)
-#define INTERLEAVE(v_type, p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
-#else
-#define INTERLEAVE(v_type, p, q, ...) __builtin_shuffle(p, q, (v_type){__VA_ARGS__})
-#endif
-#define LOWER_2  0, 2
-#define UPPER_2  1, 3
-#define LOWER_4  0, 4, 1, 5
-#define UPPER_4  2, 6, 3, 7
-#define LOWER_8  0, 8, 1, 9, 2, 10, 3, 11
-#define UPPER_8  4, 12, 5, 13, 6, 14, 7, 15
-#define LOWER_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define UPPER_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #if VECTOR_BYTES == 64
 #define LANES_u32 16
 #define LANES_u64 8
@@ -177,7 +165,6 @@ static void scatter(const void *from, size_t bytes, size_t n, void *structs, siz
 #define LANES_u32 4
 #define LANES_u64 2
 #endif
-#define UNROLL_16 _Pragma("GCC unroll 16")
 #define DEFINE_TRANSPOSE_(tag, W)                                                                                      \
     ALWAYS_INLINE void transpose_block_##tag(const s_##tag *from, size_t apart, s_##tag *to, size_t to_apart) {        \
         v_##tag v[W], w[W];                                                                                            \
