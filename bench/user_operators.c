@@ -16,20 +16,17 @@ static const struct {
     size_t acc_bytes;
     const char *acc, *identity, *lift, *combine, *lower;
 } operators[] = {
-    {"sum f32", TALLY_SUM, TALLY_F32, TALLY_F32, 1, 4, "struct acc_t { float s; };", "acc_t{0}", "acc_t{x}",
-     "acc_t{left.s + right.s}", "acc.s"},
-    {"sum f32, in order", TALLY_SUM, TALLY_F32, TALLY_F32, 0, 4, "struct acc_t { float s; };", "acc_t{0}", "acc_t{x}",
-     "acc_t{left.s + right.s}", "acc.s"},
-    {"sum f64", TALLY_SUM, TALLY_F64, TALLY_F64, 1, 8, "struct acc_t { double s; };", "acc_t{0}", "acc_t{x}",
-     "acc_t{left.s + right.s}", "acc.s"},
+#define SUM_OF(type) "struct acc_t { " type " s; };", "acc_t{0}", "acc_t{x}", "acc_t{left.s + right.s}"
+    {"sum f32", TALLY_SUM, TALLY_F32, TALLY_F32, 1, 4, SUM_OF("float"), "acc.s"},
+    {"sum f32, in order", TALLY_SUM, TALLY_F32, TALLY_F32, 0, 4, SUM_OF("float"), "acc.s"},
+    {"sum f64", TALLY_SUM, TALLY_F64, TALLY_F64, 1, 8, SUM_OF("double"), "acc.s"},
     {"max f32", TALLY_MAX, TALLY_F32, TALLY_F32, 1, 4, "struct acc_t { float s; };", "acc_t{-3.4e38f}", "acc_t{x}",
      "acc_t{left.s > right.s ? left.s : right.s}", "acc.s"},
     {"any f32", TALLY_ANY, TALLY_F32, TALLY_U8, 1, 4, "struct acc_t { bool s; };", "acc_t{false}", "acc_t{x != 0}",
      "acc_t{left.s || right.s}", "acc.s"},
     {"bxor i32", TALLY_BXOR, TALLY_I32, TALLY_I32, 1, 4, "struct acc_t { int s; };", "acc_t{0}", "acc_t{x}",
      "acc_t{left.s ^ right.s}", "acc.s"},
-    {"mean f32", TALLY_MEAN, TALLY_F32, TALLY_F32, 1, 4, "struct acc_t { float s; };", "acc_t{0}", "acc_t{x}",
-     "acc_t{left.s + right.s}", "acc.s / count"},
+    {"mean f32", TALLY_MEAN, TALLY_F32, TALLY_F32, 1, 4, SUM_OF("float"), "acc.s / count"},
     {"argmin f32", TALLY_ARGMIN, TALLY_F32, TALLY_I64, 1, 16, "struct acc_t { float v; long long i; };",
      "acc_t{3.4e38f, -1}", "acc_t{x, (long long)index}",
      "right.v < left.v || (right.v == left.v && right.i < left.i) ? right : left", "acc.i"},
