@@ -1,7 +1,8 @@
 /* A user's operator as a tree. Its five texts are in the subset of C that CUDA compiles and that docs/man/tally_plan.3
  * describes: structs of numbers and arrays, expressions, functions beside acc_t with the usual statements. They mean
  * what C means: arithmetic happens in int and wider types, conversions are implicit, conditions are numbers. In the
- * tree every conversion is a node. Vulkan writes GLSL from it (vulkan/glsl.c), the CPU a program (cpu/text/compile.c).
+ * tree every conversion is a node. Vulkan writes GLSL from it (vulkan/translate.c), the CPU a program
+ * (cpu/text/compile.c).
  */
 #ifndef TALLY_USER_TREE_H
 #define TALLY_USER_TREE_H
@@ -57,8 +58,7 @@ struct structure {
     char name[MOST_NAME];
     variable members[MOST_MEMBERS];
     int count;
-    /* As std430 lays it out: numbers narrower than 32 bits take 4 bytes. So are accumulators stored on Vulkan and on
-     * the CPU. */
+    /* As std430 lays it out: numbers narrower than 32 bits take 4 bytes. Vulkan and the CPU store accumulators so. */
     unsigned bytes, alignment;
 };
 
@@ -85,7 +85,7 @@ typedef enum binary {
     BINARY_COUNT
 } binary;
 
-/* The functions of C and CUDA that texts may call: its name, how many arguments, and its family. */
+/* The functions of C and CUDA that texts may call. */
 typedef enum known_function {
 #define TALLY_USER_FUNCTION(name, arguments, family, ...) KNOWN_##name,
 #include "user/functions.def"
@@ -105,7 +105,7 @@ typedef enum node_kind {
     NODE_NOT,      /* of condition a */
     NODE_NEGATE,
     NODE_INVERT,
-    NODE_BINARY, /* operator 'which'; of AND and OR both sides are conditions, and a shift's b is unsigned */
+    NODE_BINARY, /* operator 'which'; AND and OR take conditions, and a shift's b is unsigned */
     NODE_SELECT, /* condition a ? b : c */
     NODE_CALL,   /* of 'function', arguments a and its 'next' ones */
     NODE_KNOWN,  /* of known function 'which', the same; all of one type */
@@ -149,7 +149,7 @@ struct function {
 typedef struct tally_user_limits {
     const char *where;         /* in messages: "Vulkan" */
     unsigned most_accumulator; /* bytes of acc_t, as laid out above */
-    bool wide_functions;       /* functions such as exp are known of doubles, too */
+    bool wide_functions;       /* functions such as exp are known for doubles, too */
 } tally_user_limits;
 
 typedef struct tally_user_tree {

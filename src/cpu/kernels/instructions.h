@@ -22,7 +22,7 @@ enum { TALLY_INSTRUCTION_LANES = 16 /* n is a multiple of this */ };
 /* to[i] = of a[i], b[i] and c[i] for i < n; to may be one of the operands. Any address will do. */
 typedef void tally_instruction(void *to, const void *a, const void *b, const void *c, size_t n);
 
-/* The helpers of those who run programs. */
+/* A level's instructions, and what else running programs needs. */
 typedef struct tally_cpu_instructions {
     tally_instruction *const *all; /* by name */
     /* Whether none of n masks is set. */

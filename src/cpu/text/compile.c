@@ -87,8 +87,8 @@ static void replace(operand *of, operand old, operand new) {
         *of = new;
 }
 
-/* Has the step that computes a register write to the result instead, unless what the result overwrites is still needed.
- */
+/* Lets the step that computes a register write to the result instead. Returns false if a later step still reads what
+ * the result overwrites. */
 static bool retarget(compiler *c, operand from, operand to) {
     size_t k = 0;
     if (from.base != TALLY_TEXT_REGISTERS || c->loop_count)
@@ -240,9 +240,8 @@ static void finish(compiler *c, operand *parts, unsigned count, uint8_t base, ta
     find_intervals(c, all);
     made->register_bytes = allocate_registers(c, all);
     made->steps = calloc(c->count + 1, sizeof *made->steps);
-    if (!made->steps) {
+    if (!made->steps)
         tally_text_refuse(c, "there is too little memory");
-    }
     for (size_t k = 0; k < c->count; k++) {
         const step *const s = &c->steps[k];
         made->steps[k] = (tally_text_step){.function = s->name < 0 ? NULL : c->instructions->all[s->name],
@@ -309,11 +308,10 @@ static void choose_width(compiler *c) {
         lane = (size_t)most(lane, programs[k]->register_bytes);
     const tally_text_component *const last = &text->components[text->component_count - 1];
     const size_t acc = last->lane + last->bytes, whole = lane + 3 * acc + 36;
-    text->width =
-        (size_t)most(least(BLOCK_BYTES / whole, MOST_WIDTH) / TALLY_INSTRUCTION_LANES, 1) * TALLY_INSTRUCTION_LANES;
-    if (text->width * whole > MOST_BLOCK_BYTES) {
+    text->width = (size_t)most(least(BLOCK_BYTES / whole, TALLY_TEXT_MOST_WIDTH) / TALLY_INSTRUCTION_LANES, 1) *
+                  TALLY_INSTRUCTION_LANES;
+    if (text->width * whole > TALLY_TEXT_ROOM)
         tally_text_refuse(c, "the texts need too many registers");
-    }
     text->register_bytes = lane * text->width;
     text->block_bytes = acc * text->width;
     for (size_t k = 0; k < text->component_count; k++)
@@ -335,7 +333,7 @@ static void fill_constants(compiler *c) {
     char *at = c->text->constants = aligned_alloc(64, (size_t)round_up(lane * c->text->width + 64, 64));
     if (!at)
         tally_text_refuse(c, "there is too little memory");
-    for (uint32_t k = 0; at && k < c->constant_count; k++) {
+    for (uint32_t k = 0; k < c->constant_count; k++) {
         tally_text_fill(at, c->constants[k], c->constant_bytes[k], c->text->width);
         at += c->constant_bytes[k] * c->text->width;
     }

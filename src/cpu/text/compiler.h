@@ -11,11 +11,9 @@
 enum {
     MOST_STEPS = 1 << 14,
     MOST_CONSTANTS = 1 << 10,
-    MOST_UNROLLED = 4096,    /* steps up to which loops are unrolled, and turns */
-    ROOM = 32 << 20,         /* bytes of values; most of it is never touched */
-    BLOCK_BYTES = 24 * 1024, /* of registers and accumulators of a block, half of a first-level cache */
-    MOST_BLOCK_BYTES = TALLY_TEXT_ROOM,
-    MOST_WIDTH = TALLY_TEXT_MOST_WIDTH
+    MOST_UNROLLED = 4096,   /* steps up to which loops are unrolled, and turns */
+    ROOM = 32 << 20,        /* bytes of values; most of it is never touched */
+    BLOCK_BYTES = 24 * 1024 /* of registers and accumulators of a block, half of a first-level cache */
 };
 
 /* A virtual register, a constant, or a number that the program is given. */
@@ -37,12 +35,12 @@ typedef struct loop {
 
 enum { MOST_LOOPS = 256 };
 
-/* Of the function or loop that is being compiled. */
+/* Where lanes are in the function or loop that is being compiled. */
 typedef struct flow {
-    operand live; /* the lanes that are there */
-    bool exited;  /* some are not that entered */
-    operand broke, continued;
-    operand *given; /* what is returned; NULL: nothing yet */
+    operand live;             /* masks: the lanes that run what is compiled next, */
+    operand broke, continued; /* and those that wait at the loop's or the turn's end */
+    bool exited;              /* some of the lanes that entered have left */
+    operand *given;           /* what is returned; NULL: nothing yet */
     type result;
 } flow;
 
@@ -58,7 +56,7 @@ typedef struct compiler {
     uint32_t constant_count;
     jmp_buf refused;
     const char *reason;
-    /* of a program: */
+    /* The program that is being compiled: */
     step *steps;
     size_t count, searched; /* steps before this one may have been overwritten or left out */
     uint32_t registers;
@@ -147,11 +145,9 @@ static inline operand emit2(compiler *c, int name, operand a, operand b) {
 }
 
 /* Instructions by type: 32 or 64 bits of integers, and floats; i32 to f64 where the sign counts. */
+#define BY_BITS(k, name) (bytes_of(k) == 8 ? TALLY_DO_##name##_64 : TALLY_DO_##name##_32)
 #define BY_WIDTH(k, name)                                                                                              \
-    ((k) == KIND_F64    ? TALLY_DO_##name##_f64                                                                        \
-     : (k) == KIND_F32  ? TALLY_DO_##name##_f32                                                                        \
-     : bytes_of(k) == 8 ? TALLY_DO_##name##_64                                                                         \
-                        : TALLY_DO_##name##_32)
+    ((k) == KIND_F64 ? TALLY_DO_##name##_f64 : (k) == KIND_F32 ? TALLY_DO_##name##_f32 : BY_BITS(k, name))
 #define BY_INTEGER(k, name)                                                                                            \
     (bytes_of(k) == 8 ? ((k) == KIND_I64 ? TALLY_DO_##name##_i64 : TALLY_DO_##name##_u64)                              \
      : is_signed(k)   ? TALLY_DO_##name##_i32                                                                          \

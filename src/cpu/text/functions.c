@@ -99,6 +99,11 @@ static operand *evaluate_where(compiler *c, operand condition, const node *n) {
     return found;
 }
 
+/* A shift's count has the width of what is shifted. */
+static operand shift_of(compiler *c, operand count, kind k) {
+    return bytes_of(k) == 8 ? tally_text_widened(c, count, KIND_U32, KIND_U64) : count;
+}
+
 static operand binary_of(compiler *c, const node *n) {
     const binary which = (binary)n->which;
     const operand a = scalar(c, n->a);
@@ -112,11 +117,11 @@ static operand binary_of(compiler *c, const node *n) {
     const kind k = n->a->type.kind;
     switch (which) {
     case BINARY_BIT_OR:
-        return emit2(c, bytes_of(k) == 8 ? TALLY_DO_or_64 : TALLY_DO_or_32, a, b);
+        return emit2(c, BY_BITS(k, or), a, b);
     case BINARY_BIT_XOR:
-        return emit2(c, bytes_of(k) == 8 ? TALLY_DO_xor_64 : TALLY_DO_xor_32, a, b);
+        return emit2(c, BY_BITS(k, xor), a, b);
     case BINARY_BIT_AND:
-        return emit2(c, bytes_of(k) == 8 ? TALLY_DO_and_64 : TALLY_DO_and_32, a, b);
+        return emit2(c, BY_BITS(k, and), a, b);
     case BINARY_EQUAL:
         return emit2(c, BY_WIDTH(k, equal), a, b);
     case BINARY_UNEQUAL:
@@ -130,10 +135,9 @@ static operand binary_of(compiler *c, const node *n) {
     case BINARY_GREATER_EQUAL:
         return emit2(c, BY_TYPE(k, less_equal), b, a);
     case BINARY_LEFT:
-        return bytes_of(k) == 8 ? emit2(c, TALLY_DO_left_64, a, tally_text_widened(c, b, KIND_U32, KIND_U64))
-                                : emit2(c, TALLY_DO_left_32, a, b);
+        return emit2(c, BY_BITS(k, left), a, shift_of(c, b, k));
     case BINARY_RIGHT:
-        return emit2(c, BY_INTEGER(k, right), a, bytes_of(k) == 8 ? tally_text_widened(c, b, KIND_U32, KIND_U64) : b);
+        return emit2(c, BY_INTEGER(k, right), a, shift_of(c, b, k));
     case BINARY_ADD:
         return emit2(c, BY_WIDTH(k, add), a, b);
     case BINARY_SUBTRACT:
@@ -163,6 +167,13 @@ static operand magnitude(compiler *c, operand a, kind k) {
     return is_signed(k) ? emit2(c, BY_INTEGER(k, most), negated(c, a, k), a) : a;
 }
 
+/* An instruction that gives one of its two operands. */
+static operand one_of(compiler *c, int name, const operand a[2]) {
+    operand v = emit2(c, name, a[0], a[1]);
+    v.fits = a[0].fits == a[1].fits ? a[0].fits : KIND_VOID;
+    return v;
+}
+
 #define OF_FLOATS(k, name) ((k) == KIND_F64 ? TALLY_DO_##name##_f64 : TALLY_DO_##name##_f32)
 
 static operand known_of(compiler *c, const node *n) {
@@ -176,17 +187,11 @@ static operand known_of(compiler *c, const node *n) {
     case KNOWN_abs:
         return magnitude(c, a[0], k);
     case KNOWN_fmin:
-    case KNOWN_min: {
-        operand v = emit2(c, BY_TYPE(k, least), a[0], a[1]);
-        v.fits = a[0].fits == a[1].fits ? a[0].fits : KIND_VOID;
-        return v;
-    }
+    case KNOWN_min:
+        return one_of(c, BY_TYPE(k, least), a);
     case KNOWN_fmax:
-    case KNOWN_max: {
-        operand v = emit2(c, BY_TYPE(k, most), a[0], a[1]);
-        v.fits = a[0].fits == a[1].fits ? a[0].fits : KIND_VOID;
-        return v;
-    }
+    case KNOWN_max:
+        return one_of(c, BY_TYPE(k, most), a);
     case KNOWN_isnan:
         return emit2(c, BY_WIDTH(k, unequal), a[0], a[0]);
     case KNOWN_isinf:
@@ -225,7 +230,7 @@ static operand known_of(compiler *c, const node *n) {
     }
 }
 
-/* The element of an array at an index that may differ from lane to lane; none that is out of bounds. */
+/* The element of an array at an index that may differ from lane to lane. An index out of bounds gives element 0. */
 static operand *element_of(compiler *c, const node *n) {
     operand *const array = evaluate(c, n->a);
     const operand index = scalar(c, n->b);
@@ -351,8 +356,8 @@ static operand *evaluate(compiler *c, const node *n) {
     case NODE_NEGATE:
         return tally_text_one(c, negated(c, scalar(c, n->a), n->type.kind));
     case NODE_INVERT:
-        return tally_text_one(c, emit2(c, bytes_of(n->type.kind) == 8 ? TALLY_DO_xor_64 : TALLY_DO_xor_32,
-                                       scalar(c, n->a), tally_text_constant(c, UINT64_MAX, bytes_of(n->type.kind))));
+        return tally_text_one(c, emit2(c, BY_BITS(n->type.kind, xor), scalar(c, n->a),
+                                       tally_text_constant(c, UINT64_MAX, bytes_of(n->type.kind))));
     case NODE_BINARY:
         return tally_text_one(c, binary_of(c, n));
     case NODE_SELECT: {
@@ -461,9 +466,8 @@ static void run_general_loop(compiler *c, const node *n, bool exited_before) {
     const operand lanes = {TALLY_TEXT_LANES, 4, KIND_VOID, 0};
     const operand running = tally_text_home_of(c, tally_text_mask_and(c, live, lanes));
     const operand gone = gives ? tally_text_home_of(c, no_lane(c)) : nowhere;
-    if (c->loop_count == MOST_LOOPS) {
+    if (c->loop_count == MOST_LOOPS)
         tally_text_refuse(c, "the texts have too many loops");
-    }
     const size_t this = c->loop_count++;
     const size_t begin = c->searched = c->count;
     for (unsigned k = 0; k < count; k++)

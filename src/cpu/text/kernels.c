@@ -1,7 +1,8 @@
 /* Lanes are independent of each other. So elements are combined in lanes, and the lanes at the end:
  *
- *   all values   lane j takes elements j, j + w, j + 2w, ... if the operator commutes; else a stretch of neighbours,
- * for which a block is transposed. Then lanes are halved. rows         a lane takes a row: short rows are transposed
+ *   all values   lane j takes elements j, j + w, j + 2w, ... if the operator commutes; else neighbours, for which a
+ *                block is transposed. Then lanes are combined in pairs until one is left
+ *   rows         a lane takes a row: short rows are transposed
  *   columns      a lane takes a column
  *   segments     a lane takes a segment, as far as neighbouring segments are about as long
  */
@@ -26,7 +27,7 @@ static void halve(tally_lanes *l, size_t width) {
     }
 }
 
-/* to[j] = every second component from the first on, and the others. */
+/* even[j] = component 2 * j, odd[j] = component 2 * j + 1 */
 static void unzip(const char *from, size_t bytes, size_t n, char *even, char *odd) {
     const uint32_t *const words = (const void *)from;
     const uint64_t *const wide = (const void *)from;
@@ -71,7 +72,7 @@ static void join_stored(tally_lanes *l, void *acc) {
     tally_lanes_store(l, l->bases[TALLY_TEXT_LEFT], 1, acc);
 }
 
-/* At most TALLY_INSTRUCTION_LANES elements, or a row of an operator that commutes: lanes that have none are the
+/* At most TALLY_INSTRUCTION_LANES elements, or a row of an operator that commutes. Lanes without an element get the
  * identity. */
 static void begin_row(tally_lanes *l, const void *x, size_t n, size_t width, uint64_t index) {
     tally_lanes_take(l, x, n, index, 1, NULL, true);
@@ -89,7 +90,7 @@ static void fold_in_any_order(tally_lanes *l, const void *x, size_t n, uint64_t 
     join_stored(l, acc);
 }
 
-/* Lanes take neighbours: lane j rows j * rows .. of a transposed block. */
+/* Lane j takes the neighbours j * rows .. (j + 1) * rows - 1 of a block, which is transposed for it. */
 static void fold_in_order(tally_lanes *l, const void *x, size_t n, uint64_t index, bool reverse, void *acc) {
     _Alignas(64) char turned[TALLY_TEXT_TRANSPOSED + TALLY_CPU_PACKED_SLACK];
     const size_t bytes = l->context->in_bytes;
@@ -187,7 +188,7 @@ static void text_fold_columns(const tally_cpu_context *context, const void *x, c
 
 enum { LONG_SEGMENT = 64 /* elements on average, from which on each is folded alone */ };
 
-/* Element 'k' of each segment that is longer than k; of others, any that is there. */
+/* Element 'k' of each segment. Segments that have none give any element that can be read. */
 #define DEFINE_GATHER(bits)                                                                                            \
     static void gather_##bits(const char *x, const uint64_t *offsets, size_t n, size_t k, char *to) {                  \
         for (size_t j = 0; j < n; j++) {                                                                               \
@@ -279,8 +280,8 @@ static void gather_places(const void *x, size_t bytes, size_t first, const uint3
         to[j] = from[places[j]];
 }
 
-/* Elements whose labels differ go side by side. One whose label, or one like it, is already there waits for the next
- * turn, and so do those of that label behind it. */
+/* Elements whose labels differ go side by side. An element waits for the next turn if its label's slot is taken, and so
+ * do the later elements of that slot. */
 static void text_fold_labels(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
                              const uint64_t *places, size_t n, uint64_t index, void *acc) {
     enum { SLOTS = 1024 };
@@ -374,29 +375,14 @@ void tally_cpu_text_lower(const tally_cpu_plan *plan, const void *acc, size_t co
 
 /* ---- plans ---- */
 
-/* Labels whose elements need no index are sorted. */
-static const tally_cpu_kernels kernels = {
-    .acc_type = TALLY_DEFAULT,
-    .identity = text_identity,
-    .fold = text_fold,
-    .fold_rows = text_fold_rows,
-    .fold_segments = text_fold_segments,
-    .fold_columns = text_fold_columns,
-    .prefixes = text_prefixes,
-    .combine = text_combine,
-};
+#define TEXT_KERNELS                                                                                                   \
+    .acc_type = TALLY_DEFAULT, .identity = text_identity, .fold = text_fold, .fold_rows = text_fold_rows,              \
+    .fold_segments = text_fold_segments, .fold_columns = text_fold_columns, .prefixes = text_prefixes,                 \
+    .combine = text_combine
 
-static const tally_cpu_kernels kernels_by_index = {
-    .acc_type = TALLY_DEFAULT,
-    .identity = text_identity,
-    .fold = text_fold,
-    .fold_rows = text_fold_rows,
-    .fold_segments = text_fold_segments,
-    .fold_labels = text_fold_labels,
-    .fold_columns = text_fold_columns,
-    .prefixes = text_prefixes,
-    .combine = text_combine,
-};
+/* Without fold_labels, elements are sorted by label, which loses their indices. */
+static const tally_cpu_kernels kernels = {TEXT_KERNELS},
+                               kernels_by_index = {TEXT_KERNELS, .fold_labels = text_fold_labels};
 
 tally_status tally_cpu_text_choose(tally_cpu_plan *plan) {
     const tally_computation *const c = &plan->base.computation;

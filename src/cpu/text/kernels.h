@@ -1,4 +1,4 @@
-/* A user's operator whose texts the CPU runs: its programs (text_program.h) as kernels, over blocks of lanes. */
+/* A user's operator whose texts the CPU runs: its programs (program.h) as kernels, over blocks of lanes. */
 #ifndef TALLY_CPU_TEXT_H
 #define TALLY_CPU_TEXT_H
 

@@ -12,7 +12,7 @@ typedef enum tally_text_base {
     TALLY_TEXT_CONSTANTS,
     TALLY_TEXT_X,     /* elements, as they are computed with */
     TALLY_TEXT_INDEX, /* of each, u64 */
-    TALLY_TEXT_LEFT,  /* accumulators, component by component; the result as well, but for 'lower' */
+    TALLY_TEXT_LEFT,  /* accumulators, component by component. Only 'lower' writes elsewhere */
     TALLY_TEXT_RIGHT,
     TALLY_TEXT_COUNT, /* u64 */
     TALLY_TEXT_OUT,
@@ -61,7 +61,7 @@ struct tally_cpu_text {
     size_t component_count;
     size_t acc_bytes;      /* as stored */
     size_t block_bytes;    /* of a block of accumulators */
-    size_t width;          /* lanes of a block, a power of two and at least TALLY_INSTRUCTION_LANES */
+    size_t width;          /* lanes of a block, a multiple of TALLY_INSTRUCTION_LANES */
     size_t register_bytes; /* the most of all programs */
     char *constants;
     tally_dtype element, result; /* what elements are computed with, and what 'lower' gives: of 32 or 64 bits */

@@ -5,7 +5,7 @@
  *     lane 2  x6 x7 x8     3. each lane starts from the value before it and goes through its stretch again
  *
  * The block is transposed before and its results after, so that steps 1 and 3 go by rows. A lane in which a group
- * begins forgets what came before; what such a lane hands on begins in it. */
+ * begins forgets what came before, and hands on only what follows the group's begin. */
 #include "cpu/text/scan.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct block {
     tally_lanes *lanes;
     const tally_cpu_plan *plan;
     size_t rows, width;
-    uint64_t index, count;            /* of the first element; results of the first one are of 'count' elements */
+    uint64_t index, count;            /* of the first element: its index, and the elements of its result */
     const char *x;                    /* by rows, as all below */
     const int8_t *heads;              /* NULL: no group begins */
     const uint64_t *counts, *indices; /* NULL: as above */
@@ -80,7 +80,8 @@ static void fold_lanes(block *b) {
     }
 }
 
-/* Of lanes in which a group begins, what is before them does not count. 'first' is the lane of left lane 0. */
+/* left = left combined with right. A lane in which a group begins takes the right block's value alone, since nothing
+ * before the group counts. 'first' is the lane whose result left lane 0 holds. */
 static void join_lanes(block *b, size_t first, size_t n) {
     tally_lanes_join(b->lanes, n);
     if (b->heads)
@@ -151,7 +152,7 @@ static void scan_rows(block *b) {
     }
 }
 
-/* The lanes of a block: few elements have few, down to one element each. */
+/* The lanes of a block. Few elements take few lanes, down to one element in each. */
 static size_t lanes_of(const tally_cpu_text *text, size_t n, size_t least_rows) {
     const size_t few = least(n, TALLY_INSTRUCTION_LANES);
     return least(most(n / least_rows, few), text->width);

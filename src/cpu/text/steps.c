@@ -41,9 +41,8 @@ operand tally_text_constant(compiler *c, uint64_t bits, unsigned bytes) {
     bits = bytes == 4 ? (uint32_t)bits : bits;
     while (k < c->constant_count && !(c->constants[k] == bits && c->constant_bytes[k] == bytes))
         k++;
-    if (k == MOST_CONSTANTS) {
+    if (k == MOST_CONSTANTS)
         tally_text_refuse(c, "the texts have too many constants");
-    }
     if (k == c->constant_count) {
         c->constants[k] = bits;
         c->constant_bytes[k] = (uint8_t)bytes;
@@ -115,19 +114,23 @@ operand tally_text_emit(compiler *c, int name, operand a, operand b, operand d) 
     tally_text_append(c, (step){name, to, a, b, d, 0});
     return to;
 }
+
 operand tally_text_mask_and(compiler *c, operand a, operand b) {
     if (is_all(c, a) || is_none(c, b) || same(a, b))
         return b;
     return is_all(c, b) || is_none(c, a) ? a : emit2(c, TALLY_DO_and_32, a, b);
 }
+
 operand tally_text_mask_or(compiler *c, operand a, operand b) {
     if (is_none(c, a) || is_all(c, b) || same(a, b))
         return b;
     return is_none(c, b) || is_all(c, a) ? a : emit2(c, TALLY_DO_or_32, a, b);
 }
+
 operand tally_text_mask_not(compiler *c, operand a) {
     return emit2(c, TALLY_DO_xor_32, a, all_lanes(c));
 }
+
 const step *tally_text_step_of(const compiler *c, operand a) {
     for (size_t k = c->count; a.base == TALLY_TEXT_REGISTERS && k > c->searched && k + 200 > c->count; k--)
         if (same(c->steps[k - 1].to, a))
@@ -249,7 +252,6 @@ static operand bit_of(compiler *c, operand mask) {
     return bit;
 }
 
-/* A condition as a number. */
 operand tally_text_number_of(compiler *c, operand mask, kind to) {
     const operand bit = bit_of(c, mask);
     return tally_text_convert(c, bit, KIND_U32, to < KIND_I32 ? KIND_I32 : to);
@@ -260,7 +262,6 @@ void tally_text_copy_to(compiler *c, operand home, operand from) {
         tally_text_append(c, (step){home.bytes == 4 ? TALLY_DO_copy_32 : TALLY_DO_copy_64, home, from, from, from, 0});
 }
 
-/* A register that a loop writes to, with its first value. */
 operand tally_text_home_of(compiler *c, operand first) {
     operand home = fresh(c, first.bytes);
     tally_text_copy_to(c, home, first);
