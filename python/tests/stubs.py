@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tally/__init__.pyi, the types of the package for editors and checkers, from the functions' own signatures.
 
-    PYTHONPATH=build/python python3 python/tests/stubs.py [--check]
+    PYTHONPATH=build/python/package python3 python/tests/stubs.py [--check]
 
 SPDX-License-Identifier: Apache-2.0"""
 import inspect
