@@ -279,6 +279,7 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
 static const tally_gpu_calls calls = {.name = "CUDA",
                                       .plan_bytes = sizeof(tally_cuda_plan),
                                       .alignment = 256,
+                                      .supports = tally_cuda_supports,
                                       .enter = enter,
                                       .leave = leave,
                                       .allocate = allocate,

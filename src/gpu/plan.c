@@ -43,7 +43,7 @@ tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
 
 tally_status tally_gpu_plan_create(tally_device *device, const tally_computation *c, const tally_gpu_calls *calls,
                                    tally_plan **out) {
-    tally_status status = tally_gpu_supports(c, calls->name);
+    tally_status status = calls->supports(device, c);
     if (status != TALLY_OK)
         return status;
     tally_gpu_plan *plan = calloc(1, calls->plan_bytes);

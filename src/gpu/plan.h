@@ -66,8 +66,11 @@ struct tally_gpu_calls {
     size_t plan_bytes; /* of the back end's plan */
     size_t alignment;  /* of a workspace */
 
+    /* What the back end's device interface has. Making a plan asks it once, before anything else. */
+    tally_status (*supports)(const tally_device *device, const tally_computation *computation);
+
     /* Makes the device current on the calling thread until 'leave'; NULL if the back end has no such notion. Called
-     * around all functions below. */
+     * around all functions below it. */
     tally_status (*enter)(const tally_device *device);
     void (*leave)(const tally_device *device);
 
@@ -114,8 +117,7 @@ tally_status tally_gpu_run_with(tally_gpu_plan *plan, const tally_args *args, vo
 
 /* ---- the interface of devices, but for making plans ---- */
 
-/* TALLY_UNSUPPORTED for what no GPU does, in the words for the back end of that name. tally_gpu_plan_create asks this.
- */
+/* TALLY_UNSUPPORTED for what no GPU does, with the name of the back end. Its own 'supports' begins with this. */
 tally_status tally_gpu_supports(const tally_computation *computation, const char *name);
 
 tally_status tally_gpu_plan_create(tally_device *device, const tally_computation *computation,

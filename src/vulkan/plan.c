@@ -67,9 +67,7 @@ static tally_status load(tally_gpu_plan *gpu) {
     const tally_computation *c = &gpu->base.computation;
     plan->device = (tally_vulkan_device *)gpu->base.device;
     plan->types = tally_vulkan_types_of(c);
-    tally_status status = tally_vulkan_module_check(plan->device, c);
-    if (status == TALLY_OK)
-        status = tally_vulkan_module_get(plan->device, c, &plan->module, &plan->slot);
+    const tally_status status = tally_vulkan_module_get(plan->device, c, &plan->module, &plan->slot);
     if (status != TALLY_OK)
         return status;
     plan->block = tally_vulkan_block_of(plan->device, plan->slot);
@@ -234,6 +232,7 @@ static tally_status lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t 
 static const tally_gpu_calls calls = {.name = "Vulkan",
                                       .plan_bytes = sizeof(tally_vulkan_plan),
                                       .alignment = 16,
+                                      .supports = tally_vulkan_supports,
                                       .allocate = allocate,
                                       .release = release,
                                       .check_pointer = check_pointer,
@@ -248,6 +247,7 @@ static const tally_gpu_calls calls = {.name = "Vulkan",
 static const tally_gpu_calls words_calls = {.name = "Vulkan",
                                             .plan_bytes = sizeof(tally_vulkan_words_plan),
                                             .alignment = 16,
+                                            .supports = tally_vulkan_supports,
                                             .allocate = allocate,
                                             .release = release,
                                             .check_pointer = check_pointer,
@@ -260,21 +260,19 @@ tally_status tally_vulkan_supports(const tally_device *device, const tally_compu
     if (c->desc.grouping == TALLY_LABELS)
         return tally_fail(TALLY_UNSUPPORTED, "labels on Vulkan: only the CPU and CUDA have them");
     const tally_status status = tally_gpu_supports(c, calls.name);
-    if (status == TALLY_OK && c->takes_words) /* the host combines them */
-        return TALLY_OK;
-    if (status == TALLY_OK && c->gives_words && (!c->exact || c->desc.grouping >= TALLY_SEGMENTS))
+    if (status != TALLY_OK || c->takes_words) /* the host combines words */
+        return status;
+    if (c->gives_words && (!c->exact || c->desc.grouping >= TALLY_SEGMENTS))
         return tally_fail(
             TALLY_UNSUPPORTED,
             "words of %s of %s by %s on Vulkan: it gives those of exact sums of floats, of all values and "
             "along an axis",
             c->entry->name, tally_dtype_name(c->desc.in), tally_grouping_name(c->desc.grouping));
-    return status == TALLY_OK ? tally_vulkan_module_check((const tally_vulkan_device *)device, c) : status;
+    return tally_vulkan_module_check((const tally_vulkan_device *)device, c);
 }
 
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *c, tally_plan **plan) {
-    const tally_status status = tally_vulkan_supports(device, c);
-    const tally_gpu_calls *by = c->takes_words || c->gives_words ? &words_calls : &calls;
-    return status == TALLY_OK ? tally_gpu_plan_create(device, c, by, plan) : status;
+    return tally_gpu_plan_create(device, c, c->takes_words || c->gives_words ? &words_calls : &calls, plan);
 }
 
 /* ---- recording ---- */
