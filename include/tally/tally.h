@@ -137,8 +137,8 @@ typedef enum tally_grouping {
 typedef enum tally_mode {
     TALLY_FAST = 0, /* the same bits every run on the same device, for any number of threads */
     TALLY_EXACT,    /* rounded once from the infinitely precise result: the same bits on every device. So is each result
-                       of a scan, from its own prefix. Integer sums wrap as in TALLY_FAST, but a mean or norm2 of
-                       integers does not */
+                       of a scan, from its own prefix. Integer sums wrap as in TALLY_FAST, but those inside a
+                       mean, norm2, var or std of integers do not */
     TALLY_MODE_COUNT
 } tally_mode;
 
@@ -170,8 +170,8 @@ typedef enum tally_result_rule {
 /* What TALLY_EXACT does for an operator. */
 typedef enum tally_exactness {
     TALLY_EXACT_ALWAYS = 0, /* nothing: the operator never rounds */
-    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once; scans of floats are TALLY_UNSUPPORTED, but for
-                               those of SUM on the CPU */
+    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once. Scans of floats are TALLY_UNSUPPORTED, but for
+                               those of SUM on the CPU; so are VAR and STD on GPUs */
     TALLY_EXACT_INTEGERS,   /* nothing for integers, which never round; floats are TALLY_UNSUPPORTED */
     TALLY_EXACT_NEVER       /* is TALLY_UNSUPPORTED */
 } tally_exactness;
@@ -472,10 +472,9 @@ TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint
 /* A partial result: add arrays on any thread or machine, send the saved bytes or the words (see 7) by any means, merge,
  * and ask for the value. tally_accumulator_create makes one of TALLY_EXACT, whose value is rounded once and has the
  * same bits however the input was split and merged. Its operators are those of exact mode, for every type that they
- * take. tally_accumulator_create_for makes one of a descriptor's op, mode, in, acc, out and ddof: with TALLY_FAST also
- * var, std, skewness, kurtosis, logsumexp, and sums of floats that round; merge these in the order of the parts for the
- * same bits every time. The other fields must be as in TALLY_DESC_INIT. Not for USER. Errors: those of
- * tally_plan_create. */
+ * take. tally_accumulator_create_for makes one of a descriptor's op, mode, in, acc, out and ddof; the other fields must
+ * be as in TALLY_DESC_INIT. TALLY_FAST has every operator but USER. Where its results round on the way, as sums of
+ * floats do, merge in the order of the parts for the same bits every time. Errors: those of tally_plan_create. */
 typedef struct tally_accumulator tally_accumulator;
 
 TALLY_API tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator);
@@ -486,9 +485,9 @@ TALLY_API void tally_accumulator_destroy(tally_accumulator *accumulator);
 TALLY_API tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x, const void *y, size_t n);
 
 /* Adds the elements of 'from' to 'into', as if they came after those of 'into'; argmin's index counts through both.
- * Both keep their operator. They must agree in the kind of state and in input type, else TALLY_INVALID_ARGUMENT: exact
- * SUM and MEAN of floats merge with each other; so do exact SUMSQ, NORM2 and DOT; VAR and STD; ANY, ALL and
- * COUNT_NONZERO. */
+ * Both keep their operator. They must agree in the kind of state and in input type, else TALLY_INVALID_ARGUMENT. For
+ * floats exact SUM and MEAN merge with each other; so do exact SUMSQ, NORM2 and DOT. For every type VAR and STD of one
+ * mode do, and ANY, ALL and COUNT_NONZERO. */
 TALLY_API tally_status tally_accumulator_merge(tally_accumulator *into, const tally_accumulator *from);
 
 /* The value of the accumulator's operator, of output type 'out', to which it is converted once (TALLY_DEFAULT: that of
@@ -517,8 +516,8 @@ TALLY_API tally_status tally_accumulator_load(const void *buffer, size_t bytes, 
  * a database. The words of every back end are the same for the same state. docs/words.md describes each word.
  *
  *   desc.flags = TALLY_WORDS_OUT   a reduction whose results are states. tally_plan_describe gives the words of one as
- *                                  elements_per_result; desc.out is i64. Nothing is empty: the state of no elements is
- *                                  a result like any other
+ *                                  elements_per_result; desc.out is i64. Empty groups are no error: the state of no
+ *                                  elements is a result like any other
  *   desc.flags = TALLY_WORDS_IN    a reduction whose elements are states of desc.op and desc.in: x has 'count' words
  *                                  for each, in the order of the elements that they stand for
  *   both                           states are combined to states

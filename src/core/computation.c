@@ -195,7 +195,7 @@ static tally_status decide_types(tally_computation *c) {
     return TALLY_OK;
 }
 
-/* What words are not for. Results that are words have the type i64, whatever the operator's is. */
+/* Refuses what words are not for. Results that are words have the type i64, whatever the operator's is. */
 static tally_status begin_words(tally_computation *c) {
     tally_desc *d = &c->desc;
     c->takes_words = d->flags & TALLY_WORDS_IN;

@@ -33,7 +33,7 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
 /* Copies a computation. An assignment would leave the copy's desc.user pointing into the original. */
 void tally_computation_copy(const tally_computation *from, tally_computation *to);
 
-/* Of a computation that takes or gives words: that of the same states from elements to values, of all values. */
+/* The computation without its words: the same operator and states, but from elements to values, over all values. */
 void tally_computation_of_states(const tally_computation *computation, tally_computation *states);
 
 static inline bool tally_has_trait(const tally_computation *c, unsigned trait) {

@@ -53,7 +53,7 @@ typedef enum tally_exact_rule {
     TALLY_EXACTLY_ALWAYS,
     TALLY_EXACTLY_INTEGERS,
     TALLY_EXACTLY_NEVER,
-    TALLY_EXACTLY_SUM,  /* from here on, exact mode of floats has an accumulator of its own, of which it rounds this */
+    TALLY_EXACTLY_SUM,  /* from here on, exact mode of floats has an accumulator of its own and rounds this */
     TALLY_EXACTLY_MEAN, /* from here on, exact mode of integers has one, too */
     TALLY_EXACTLY_ROOT,
     TALLY_EXACTLY_VARIANCE, /* from here on, the accumulator has the sum of squares, too */

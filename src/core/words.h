@@ -16,7 +16,7 @@ typedef enum tally_words_kind {
     TALLY_WORDS_EXTREMES /* tag, its complement, keys, the keys again */
 } tally_words_kind;
 
-/* Where words stand. Those of the kind's own follow the head. */
+/* Where words stand. Each kind's own words follow the head. */
 enum {
     TALLY_WORDS_AT_CHECK = 0,
     TALLY_WORDS_AT_ELEMENTS = 1,
@@ -46,7 +46,7 @@ tally_status tally_words_form_of(const struct tally_computation *computation, ta
 void tally_words_seal(const tally_words_form *form, int64_t *words);
 
 /* TALLY_BAD_STATE, with the likely reason, for words that were damaged or belong to another operation. 'state' is
- * their number, for the message. EXTREMES without elements have no reason to be refused. */
+ * their number, for the message. EXTREMES without elements are the same for every operation, and pass. */
 tally_status tally_words_check(const tally_words_form *form, const int64_t *words, uint64_t state);
 
 /* Whether number k of EXTREMES is a minimum. */

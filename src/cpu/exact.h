@@ -10,7 +10,7 @@ void tally_cpu_exact_context(tally_cpu_plan *plan);
 /* Lowers accumulators of exact mode. */
 tally_cpu_lower tally_cpu_exact_lower;
 
-/* Brings a state that was read to the layout of the plan's, which a scan to f64 has wider. */
+/* Converts a state that was read to the plan's layout, which is wider for a scan to f64. */
 void tally_cpu_exact_widen(const tally_cpu_plan *plan, void *acc);
 
 /* *acc = an initial value, of the output's type. */

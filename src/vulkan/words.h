@@ -1,5 +1,5 @@
 /* Plans of Vulkan that take or give states in words, through the host: the device adds what exact sums are made of, and
- * the host turns that into words; states that are taken are copied to the host and combined there. */
+ * the host turns that into words. States that come in are copied to the host and combined there. */
 #ifndef TALLY_VULKAN_WORDS_H
 #define TALLY_VULKAN_WORDS_H
 

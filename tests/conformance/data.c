@@ -5,6 +5,7 @@
 
 #include "../oracle/number.h"
 #include "../oracle/random.h"
+#include "../oracle/reference.h"
 
 static const char *const names[PATTERN_COUNT] = {
     "small_integers", "uniform", "positive",   "special",     "powers",          "powers_special",
@@ -28,14 +29,10 @@ bool is_extremum(tally_op op) {
     return op == TALLY_MIN || op == TALLY_MAX || op == TALLY_MINMAX || op == TALLY_NORM_INF;
 }
 
-bool exact_mode_rounds(tally_op op, bool real) {
-    const bool sums = op == TALLY_SUM || op == TALLY_NORM1 || op == TALLY_SUMSQ || op == TALLY_DOT;
-    return (real && sums) || op == TALLY_MEAN || op == TALLY_NORM2 || op == TALLY_VAR || op == TALLY_STD;
-}
-
 int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]) {
     bool real = is_float(in);
-    const bool rounds = mode == TALLY_EXACT && exact_mode_rounds(op, real), spread = op == TALLY_VAR || op == TALLY_STD;
+    const bool rounds = mode == TALLY_EXACT && reference_rounds_once(op, real),
+               spread = op == TALLY_VAR || op == TALLY_STD;
     if (rounds && real && spread)
         return LIST(SMALL_INTEGERS, WIDE, OFFSET, RANDOM_BITS, SPECIAL, EXTREME);
     if (rounds && real)

@@ -41,9 +41,6 @@ const char *pattern_name(pattern p);
 /* The operators that give an element, or its absolute value: only in exact mode a zero's sign is promised. */
 bool is_extremum(tally_op op);
 
-/* Whether results of exact mode are rounded, so that they differ from those of fast mode. */
-bool exact_mode_rounds(tally_op op, bool real);
-
 /* The patterns for an operator, at most 6; returns how many. */
 int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]);
 

@@ -127,7 +127,7 @@ static bool visit(void *context, const combination *what) {
     s->combinations++;
     /* Integers, indices and counts are the same in both modes, so the second time a short check suffices. */
     const bool real = is_float(what->in);
-    const bool differs = exact_mode_rounds(what->op, real) || (real && is_extremum(what->op));
+    const bool differs = reference_rounds_once(what->op, real) || (real && is_extremum(what->op));
     bool again = what->mode == TALLY_EXACT && (!differs || (what->form != TALLY_REDUCE && what->op != TALLY_SUM));
     bool core = what->in == TALLY_F32 || what->in == TALLY_F64 || what->in == TALLY_I32;
     amount how_many = s->how_many;

@@ -291,7 +291,7 @@ static double value_of(const float_format *f, uint64_t bits) {
     return bits >> (f->fraction_bits + f->exponent_bits) ? -size : size;
 }
 
-/* Of all kinds of data, among zeros that make the number of elements, and so the divisor, as large as it can be. */
+/* All kinds of data, with more zeros that make the number of elements, and so the divisor, as large as it can be. */
 static void variances_and_deviations(void **unused) {
     (void)unused;
     enum { N = 40 };

@@ -10,6 +10,11 @@ bool reference_has_value_of_nothing(tally_op op) {
     return op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX && op != TALLY_MINMAX;
 }
 
+bool reference_rounds_once(tally_op op, bool real) {
+    const bool sums = op == TALLY_SUM || op == TALLY_NORM1 || op == TALLY_SUMSQ || op == TALLY_DOT;
+    return (real && sums) || op == TALLY_MEAN || op == TALLY_NORM2 || op == TALLY_VAR || op == TALLY_STD;
+}
+
 /* All bits set: -1, or the type's largest value. */
 static uint64_t ones(tally_dtype type) {
     return kind_of(type) == KIND_UNSIGNED ? highest_cell(type).u : UINT64_MAX;
@@ -34,10 +39,7 @@ void reference_start(reference *r, tally_op op, tally_dtype in, tally_dtype acc,
         r->sum = 1;
     if (op == TALLY_LOGSUMEXP)
         r->largest = -(long double)INFINITY;
-    bool sums = op == TALLY_SUM || op == TALLY_NORM1 || op == TALLY_MEAN || op == TALLY_SUMSQ || op == TALLY_NORM2 ||
-                op == TALLY_DOT;
-    const bool spread = op == TALLY_VAR || op == TALLY_STD;
-    if (mode == TALLY_EXACT && (spread || (is_float(in) ? sums : op == TALLY_MEAN || op == TALLY_NORM2))) {
+    if (mode == TALLY_EXACT && reference_rounds_once(op, is_float(in))) {
         r->exact = exact;
         exact_clear(&exact[0]);
         exact_clear(&exact[1]);

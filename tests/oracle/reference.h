@@ -91,4 +91,7 @@ bool reference_agrees(const expected *e, tally_dtype out, const void *element, c
 /* Whether the operator has a value for zero elements. */
 bool reference_has_value_of_nothing(tally_op op);
 
+/* Whether exact mode rounds results of floats, or of integers, so that they differ from those of fast mode. */
+bool reference_rounds_once(tally_op op, bool real);
+
 #endif
