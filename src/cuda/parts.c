@@ -108,7 +108,7 @@ static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, 
 static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
                                             tally_cuda_kernels_scan, NULL};
 #define ONE_WAVE                                                                                                       \
-    tally_cuda_kernels_alone, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves,       \
+    tally_cuda_kernels_in_one_wave, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, \
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
         tally_cuda_kernels_one_wave, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_one_wave
 
@@ -139,7 +139,6 @@ static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally
 static const char *const thin_panels[] = {TILES, tally_cuda_kernels_strands, tally_cuda_kernels_panels,
                                           entry_scan_thin_panels, NULL};
 
-/* 130 ms */
 /* 190 ms */
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, NULL};
 

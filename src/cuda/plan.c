@@ -96,7 +96,6 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
         plan->sizes.held_cluster = most_of_cluster(plan, plan->kernels.scan_held);
     if (status == TALLY_OK && plan->kernels.scan_one_wave)
         status = allow_shared(plan, plan->kernels.scan_one_wave, sizes->one_wave.shared);
-    plan->sizes.look_back.processors = (unsigned)plan->device->multiprocessors;
     if (status == TALLY_OK && plan->kernels.scan_look_back)
         status = allow_shared(plan, plan->kernels.scan_look_back, sizes->look_back.shared);
     if (status == TALLY_OK && plan->kernels.fold_runs_in_waves)

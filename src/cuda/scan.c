@@ -103,13 +103,13 @@ tally_status tally_cuda_held_launch(const tally_cuda_launch *l) {
 
 /* ---- by look-back ---- */
 
-/* Tiles are smaller if there are fewer than processors; else a block takes as long for a small tile as for a whole one.
- * The workspace has an entry for each tile, and for each group of them. */
-static bool cut_look_back(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
+/* Tiles are smaller than whole ones only if there would be fewer than processors: a block takes as long for a small
+ * tile as for a whole one. The workspace has an entry for each tile, and for each group of them. */
+static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     if (!sizes->look_back.shared || cut->elements > sizes->look_back.most)
         return false;
     const uint64_t whole = (uint64_t)sizes->look_back.block * sizes->scan.items,
-                   fair = round_up(divide_up(cut->elements, sizes->look_back.processors), LEAST_TILE);
+                   fair = round_up(divide_up(cut->elements, (uint64_t)device->multiprocessors), LEAST_TILE);
     cut->path = TALLY_CUDA_LOOK_BACK;
     cut->scan.tile = least(whole, fair);
     cut->scan.tiles = divide_up(cut->elements, cut->scan.tile);
@@ -148,10 +148,10 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
 
 /* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
  * but input that fits into one tile is one. */
-void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
-                         uint64_t segments, tally_cuda_cut *cut) {
+void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                         uint64_t resident, uint64_t segments, tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
-    if (cut_look_back(sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, segments, cut))
+    if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, segments, cut))
         return;
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
     cut->path = TALLY_CUDA_SCAN;
@@ -166,7 +166,10 @@ void tally_cuda_scan_cut(const tally_computation *c, const tally_cuda_sizes *siz
     }
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
-    *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
+    if (c->desc.grouping == TALLY_SEGMENTS)
+        cut->early_bytes = cut->bytes;
+    else
+        cut->zeroed_bytes = cut->bytes;
 }
 
 /* Clears the beginning of the workspace by a kernel, so that the next launch starts early. */
@@ -251,7 +254,7 @@ tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
     return status;
 }
 
-/* The launch before: of segments the check of offsets, which clears, too. */
+/* The first of two launches clears, and by segments also checks the offsets. */
 tally_status tally_cuda_one_wave_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_sizes *sizes = &l->plan->sizes;

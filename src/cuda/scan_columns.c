@@ -9,8 +9,8 @@ enum {
     LINE_BYTES = 128,   /* of a line of the cache; slabs whose rows have no more are one panel */
     SECTOR_BYTES = 32,  /* of memory; panels are whole sectors, as writing parts of one costs more */
     NARROW_BYTES = 256, /* up to this width panels may come out narrower than it says, to make their number even */
-    LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; else another way is taken, if there is one, */
-    HALF_BUSY = 40,     /* and stretches, which read twice, if there is none */
+    LEAST_BUSY = 60,    /* per cent, by tally_cuda_busy; with less, clusters hold the columns if they can */
+    HALF_BUSY = 40,     /* with less, columns are cut into stretches, which are read twice */
     FEW_STRANDS = 8,    /* of a column, which each of its threads adds up by itself */
 
     /* columns held in registers, as in scan_held_columns.cu */

@@ -72,11 +72,10 @@ typedef struct tally_cuda_sizes {
         unsigned threads; /* of a block */
         unsigned shared;  /* bytes of shared memory; 0: that does not do this scan */
     } one_wave;
-    struct {                 /* scan_look_back.cu */
-        unsigned block;      /* threads */
-        unsigned shared;     /* bytes of shared memory; 0: that does not do this scan */
-        uint64_t most;       /* elements; more are scanned in waves */
-        unsigned processors; /* of the device: tally_cuda_plan_create tells */
+    struct {             /* scan_look_back.cu */
+        unsigned block;  /* threads */
+        unsigned shared; /* bytes of shared memory; 0: that does not do this scan */
+        uint64_t most;   /* elements; more are scanned in waves */
     } look_back;
     struct {                /* exact.cu */
         unsigned vectors;   /* of 16 bytes that a lane loads at a time */

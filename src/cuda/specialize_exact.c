@@ -17,9 +17,8 @@ static int finish_of(tally_exact_rule rule) {
 
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     const tally_dtype_entry *const type = &tally_dtypes[c->desc.in];
-    const tally_float_format *const in = &type->format, *const out =
-                                                            &tally_dtypes[c->gives_words ? c->desc.in : c->desc.out]
-                                                                 .format;
+    const tally_float_format *const in = &type->format;
+    const tally_float_format *const out = &tally_dtypes[c->gives_words ? c->desc.in : c->desc.out].format;
     const bool products = tally_exact_has_products(c->desc.op);
     const struct {
         const char *name;

@@ -54,8 +54,8 @@ enum {
 /* The findings of such kernels. */
 typedef struct tally_gpu_findings {
     uint32_t refused; /* TALLY_GPU_REFUSED_ bits */
-    /* The first segment of each kind, where the bit is set. Labels: the first bad element. Words: the first bad state.
-     */
+    /* The first segment of each kind, where the bit is set; for labels the first bad element, for words the first bad
+     * state. */
     uint64_t bad, empty;
     int64_t label; /* of that element */
     uint64_t runs; /* of equal keys */

@@ -1,2 +1,2 @@
-/* Before scan_tiles.cu, where a block has one tile only (scan_look_back.cu). */
+/* Comes before scan_tiles.cu for scan_look_back.cu, whose blocks have one tile each. */
 #define BY_LOOK_BACK 1

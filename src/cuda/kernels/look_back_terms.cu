@@ -1,5 +1,7 @@
-/* Logsumexp, var and std of a block that has one tile: its terms are relative to a number that the tile alone gives,
- * its largest element or its mean, so what it adds up to is known, and published, as soon as the terms are. */
+/* Logsumexp, var and std of a block that has one tile. The terms are relative to a number that the tile alone gives, its
+ * largest element or its mean. So the tile's sum is known, and published, as soon as the terms are. In the pipeline's
+ * finish_terms() (scan_terms.cu) summers have published it before, and the number also depends on the sum before the
+ * tile. What both share precedes that function. */
 
 /* The fold of what a block's threads give, in an order of its own, for all of them. */
 template <class Fold> inline real fold_of_block(real mine, Fold fold) {

@@ -1,6 +1,7 @@
-/* How a block that has one tile learns the sum before it. Blocks publish their tiles' sums in entries (waves.cu), and each
- * adds up those before its own, in the order of the tiles, so a result has the same bits every run. Tiles are numbered as
- * their blocks begin, so all that a block waits for have begun. */
+/* How a block of scan_one_wave.cu learns the sum before its tile. Blocks publish their tiles' sums in entries (waves.cu),
+ * and each adds up all entries before its own, in the order of the tiles, so a result has the same bits every run. Tiles
+ * are numbered by an atomic addition as their blocks begin, so a block waits only for blocks that have begun, whatever
+ * order the device begins them in. look_back.cu does the same for any number of tiles, and says why there are two. */
 
 /* The sum of entries [at, end) of a batch, which all lanes get. */
 inline record fold_entries(const batch &few, uint32 at, uint32 end) {

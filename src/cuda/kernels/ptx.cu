@@ -213,7 +213,7 @@ inline void arrive_after_copies(unsigned long long *word) {
 /* ---- blocks that wait for those that began before them ---- */
 
 /* How many blocks of a launch in one dimension began before this one. CUDA promises no order, but devices begin blocks
- * in that of their numbers, and CUB's scans rest on it, too. */
+ * in the order of their numbers. CUB's scans rely on this, too. */
 inline unsigned ordinal_of_block() {
     return blockIdx.x;
 }

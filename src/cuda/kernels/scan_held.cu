@@ -52,8 +52,8 @@ __noinline__ void scatter(result_t *to, const held_results results, int from, in
         if (k >= from && k < until)
             store(to + k, results.element[k]);
 }
-/* Writes the results of a warp's vectors, which are neighbours, to any address: aligned words, each made of two, whose
- * second may be another lane's. The results at both ends of the warp's are written one by one. */
+/* Writes the results of a warp's vectors, which are neighbours, to any address. Each aligned word is made of two
+ * words, of which another lane may have the second. The results at both ends of the warp's are written one by one. */
 inline void write_results(result_t *to, const held_results &results, int count) {
     const uint32 shift = (uint32)((uint64)to & (sizeof(held_word) - 1)), back = (uint32)sizeof(held_word) - shift;
     held_word word[HELD_WORDS + 1];

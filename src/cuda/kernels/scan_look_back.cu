@@ -1,6 +1,6 @@
-/* Scans of all values by blocks that have one tile each, several on a processor: while one waits for memory or for the
- * sum before its tile (look_back.cu), others compute. The scan's pipeline adds each tile up twice, which takes longer
- * where the operator is costly. */
+/* Scans of all values with logsumexp, var and std, by blocks that have one tile each, several on a processor: while one
+ * waits for memory or for the sum before its tile (look_back.cu), others compute. The pipeline of scan.cu adds each tile
+ * up twice, which takes longer where the operator is costly. Scans by segments and keys are in scan_one_wave.cu. */
 
 enum {
     LOADING = COPIES_IN_BULK ? WARP : FINISHERS, /* threads that bring the tile */

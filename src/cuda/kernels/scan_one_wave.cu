@@ -1,5 +1,6 @@
-/* Scans by segments and keys of few elements: a tile a block, a single wave without a pipeline. A block of segments
- * finds by itself where they begin in its tile, while another launch still checks the offsets. */
+/* Scans by segments and keys of few elements: each block has one tile, in a single wave without a pipeline. By segments, a
+ * block finds by itself where they begin in its tile, while the launch before still checks the offsets. How a block
+ * learns the sum before its tile: one_wave.cu. Scans of all values by blocks of one tile are in scan_look_back.cu. */
 
 #if GROUPS == SEGMENTS
 /* ---- heads ---- */

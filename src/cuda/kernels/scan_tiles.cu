@@ -6,13 +6,13 @@
  *
  * 'Logical' positions count in the direction of the scan; elements lie at 'physical' positions. */
 
-#ifndef ONE_WAVE /* scan_one_wave.cu */
+#ifndef ONE_WAVE /* scan_one_wave.cu: in_one_wave.cu sets it */
 #define ONE_WAVE 0
 #endif
-#ifndef BY_LOOK_BACK /* scan_look_back.cu */
+#ifndef BY_LOOK_BACK /* scan_look_back.cu: by_look_back.cu sets it */
 #define BY_LOOK_BACK 0
 #endif
-/* A block has but one tile. */
+/* Each block has one tile: no ring, and finishers only. */
 #define HAS_ONE_TILE (ONE_WAVE || BY_LOOK_BACK)
 
 constexpr int larger_of(int a, int b) {
