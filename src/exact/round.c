@@ -18,10 +18,6 @@ typedef struct unrounded {
     bool negative, more;
 } unrounded;
 
-static int leading_zeros(uint64_t x) {
-    return __builtin_clzll(x);
-}
-
 static uint64_t round_bits(unrounded u, const format *f) {
     const uint64_t sign = (uint64_t)u.negative << (f->bits - 1);
     if (u.leading == 0)
@@ -61,7 +57,7 @@ static void store(uint64_t bits, const format *f, void *value) {
 static unrounded justify(uint64_t leading, int32_t exponent, bool negative, bool more) {
     unrounded u = {leading, exponent, negative, more};
     if (leading != 0) {
-        const int shift = leading_zeros(leading);
+        const int shift = tally_leading_zeros(leading);
         u.leading <<= shift;
         u.exponent -= shift;
     }
@@ -75,7 +71,7 @@ static unrounded of_magnitude(const tally_magnitude *m) {
     const uint64_t top = m->digits[n - 1];
     const uint64_t second = n > 1 ? m->digits[n - 2] : 0;
     const uint64_t third = n > 2 ? m->digits[n - 3] : 0;
-    const int shift = leading_zeros(top) - 32;
+    const int shift = tally_leading_zeros(top) - 32;
     unrounded u;
     u.leading = (top << 32 | second) << shift | (third << shift) >> 32;
     u.exponent = m->exponent + 32 * (n - 2) - shift;
@@ -96,7 +92,7 @@ static unsigned next_bit(bit_reader *reader) {
 }
 
 static int32_t bit_length(const tally_magnitude *m) {
-    return 32 * m->count - (leading_zeros(m->digits[m->count - 1]) - 32);
+    return 32 * m->count - (tally_leading_zeros(m->digits[m->count - 1]) - 32);
 }
 
 /* Whether any bit not read yet is set; the lowest digit is never zero. */
@@ -122,7 +118,7 @@ static unrounded divide_short(const tally_magnitude *m, uint32_t divisor) {
      * 'more'. */
     const uint64_t part = remainder << 32 | (i >= 0 ? m->digits[i] : 0);
     const uint64_t next = part / divisor;
-    const int shift = leading_zeros(quotient);
+    const int shift = tally_leading_zeros(quotient);
     unrounded u = {quotient, exponent - shift, m->negative, false};
     if (shift > 0)
         u.leading = quotient << shift | next >> (32 - shift);

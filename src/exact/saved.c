@@ -117,8 +117,14 @@ static tally_status read_header(const uint8_t *bytes, size_t size, tally_op *op,
     return TALLY_OK;
 }
 
-static int bit_length(uint64_t x) {
-    return x != 0 ? 64 - __builtin_clzll(x) : 0;
+static int length_of(uint64_t x) {
+    return x != 0 ? 64 - tally_leading_zeros(x) : 0;
+}
+
+/* Whether bits are set below that of 2^0; the lowest digit is not zero. */
+static bool has_fraction(const tally_superaccumulator *a, const tally_magnitude *m, int32_t lowest) {
+    const int32_t place = -a->lowest - 32 * lowest;
+    return place >= 32 || (place > 0 && (m->digits[0] & ((UINT32_C(1) << place) - 1)) != 0);
 }
 
 /* Refuses counts that no input can give, and numbers that are not canonical or larger than that many summands can make.
@@ -149,10 +155,10 @@ static const char *find_contradiction(const tally_superaccumulator *a, const tal
     if (m->count > 0) {
         const int bits = (int)(8 * tally_dtype_size(in)) << tally_exact_has_products(op);
         const int highest = is_float ? tally_layout_highest(a->layout) : bits;
-        const int length = 32 * ((int32_t)lowest + m->count - 1) + bit_length(m->digits[m->count - 1]);
-        if (length > highest - a->lowest + bit_length(finite) || finite == 0)
+        const int length = 32 * ((int32_t)lowest + m->count - 1) + length_of(m->digits[m->count - 1]);
+        if (length > highest - a->lowest + length_of(finite) || finite == 0)
             return "larger than its elements can sum to";
-        if (!is_float && 32 * (int32_t)lowest + __builtin_ctz(m->digits[0]) < -a->lowest)
+        if (!is_float && has_fraction(a, m, (int32_t)lowest))
             return "integers with a fraction";
     }
     return NULL;

@@ -152,8 +152,8 @@ void tally_superaccumulator_deposit_value(tally_superaccumulator *accumulator, d
         count_special(accumulator, p.significand != UINT64_C(1) << 52, p.negative);
         return;
     }
-    const int64_t mantissa = (int64_t)p.significand;
-    tally_superaccumulator_deposit(accumulator, p.negative ? -mantissa : mantissa, p.exponent);
+    const int64_t sign = -(int64_t)p.negative; /* without a branch, which signs at random would mispredict */
+    tally_superaccumulator_deposit(accumulator, ((int64_t)p.significand ^ sign) - sign, p.exponent);
 }
 
 void tally_superaccumulator_deposit_product(tally_superaccumulator *accumulator, double x, double y) {
@@ -171,7 +171,7 @@ void tally_superaccumulator_deposit_product(tally_superaccumulator *accumulator,
     /* 53 x 53 bits by halves of 27 and 26: every partial product fits an int64. */
     const int64_t ph = (int64_t)(p.significand >> 27), pl = (int64_t)(p.significand & 0x7ffffff);
     const int64_t qh = (int64_t)(q.significand >> 27), ql = (int64_t)(q.significand & 0x7ffffff);
-    const int64_t sign = negative ? -1 : 1;
+    const int64_t sign = 1 - 2 * (int64_t)negative;
     const int32_t exponent = p.exponent + q.exponent;
     tally_superaccumulator_deposit(accumulator, sign * (ph * qh), exponent + 54);
     tally_superaccumulator_deposit(accumulator, sign * (ph * ql + pl * qh), exponent + 27);

@@ -96,6 +96,11 @@ void tally_superaccumulator_deposit_product(tally_superaccumulator *accumulator,
 /* 2^30 deposits of less than 2^32 per limb leave half of the limb's 2^63 free, which a merge needs. */
 #define TALLY_PENDING_MAX (UINT32_C(1) << 30)
 
+/* Of an x that is not 0. */
+static inline int tally_leading_zeros(uint64_t x) {
+    return __builtin_clzll(x);
+}
+
 /* Adds mantissa * 2^exponent. Bits below the layout's lowest must be zero, because they are shifted out. */
 static inline void tally_superaccumulator_deposit(tally_superaccumulator *accumulator, int64_t mantissa,
                                                   int32_t exponent) {
