@@ -449,22 +449,24 @@ TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally
 
 /* tally_push takes the next 'extent' elements (AXIS: rows of inner elements) of an input that comes in pieces, for
  * ALL_VALUES and for AXIS with outer = 1. A reduction's push uses x and y only, and tally_finish writes the result. A
- * forward scan's push also writes the piece's part of the output, and tally_finish only resets. Indices count from the
- * first piece. inner may not change between the pieces. 'initial' counts in the first piece only. Float results of
- * TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not. If a push fails, the earlier pieces still
- * count. tally_finish leaves the plan ready for a new input; so does tally_reset, without a result. Errors are those of
- * tally_run, and TALLY_UNSUPPORTED for segments, keys, labels and reverse scans, which need their whole input at once.
+ * scan's push also writes the piece's part of the output, and tally_finish only resets. Indices count from the
+ * first piece. inner may not change between the pieces. 'initial' counts in the first piece only, also after
+ * tally_resume. On the CPU, pieces of a reverse scan may come from the last to the first, for all but argmin, argmax
+ * and USER. Float results of TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not. If a push fails,
+ * the earlier pieces still count. tally_finish leaves the plan ready for a new input; so does tally_reset, without a
+ * result. Errors are those of tally_run, and TALLY_UNSUPPORTED for segments, keys and labels, which need their whole
+ * input at once, and for other reverse scans.
  */
 TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
 TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
 TALLY_API void tally_reset(tally_plan *plan);
 
 /* Begins an input in pieces with what is known of its first part: the states, in words (see 7), of the columns of the
- * elements that came before, of the same operator, mode, input and accumulator type. A scan goes on where they end, so
- * ranks scan their parts of an array: each takes the state of the parts before its own. words is in the device's memory
- * and has 'columns' states: 1 for ALL_VALUES, inner for AXIS. What was pushed before is dropped. Only the CPU has it
- * (TALLY_UNSUPPORTED); TALLY_BAD_STATE for words that are refused or stand for different numbers of elements, and the
- * plan is then as after tally_reset. */
+ * elements that came before (for a reverse scan, after), of the same operator, mode, input and accumulator type. A scan
+ * goes on where they end, so ranks scan their parts of an array: each takes the state of the parts before its own.
+ * words is in the device's memory and has 'columns' states: 1 for ALL_VALUES, inner for AXIS. What was pushed before is
+ * dropped. Only the CPU has it (TALLY_UNSUPPORTED); TALLY_BAD_STATE for words that are refused or stand for different
+ * numbers of elements, and the plan is then as after tally_reset. */
 TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t columns);
 
 /* ------------------------------------------------------------------------------------ 6. Accumulators ----- */

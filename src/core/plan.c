@@ -54,22 +54,26 @@ tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream st
     return plan->device->interface->run(plan, args, results, stream);
 }
 
-/* Pieces are for all values and along an axis, forward. */
-static tally_status check_takes_pieces(const tally_computation *c, const char *call) {
+/* Pieces are for all values and along an axis. Those of a reverse scan come from the end. */
+static tally_status check_takes_pieces(const tally_plan *plan, const char *call) {
+    const tally_computation *c = &plan->computation;
     tally_grouping grouping = c->desc.grouping;
     if (grouping != TALLY_ALL_VALUES && grouping != TALLY_AXIS)
         return tally_fail(TALLY_UNSUPPORTED,
                           "%s: pieces are for all values and along an axis; %s need all of their input at once", call,
                           tally_grouping_name(grouping));
-    if (c->reverse)
-        return tally_fail(TALLY_UNSUPPORTED, "%s: a reverse scan begins at the end, which has not come yet", call);
+    if (c->reverse && (!c->entry || tally_class_of(c->monoid) == TALLY_CLASS_INDEXED))
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "%s: a reverse scan that counts elements from the first, which has not come yet", call);
+    if (c->reverse && !plan->device->interface->resume)
+        return tally_fail(TALLY_UNSUPPORTED, "%s: only the CPU takes pieces of a reverse scan", call);
     return TALLY_OK;
 }
 
 tally_status tally_push(tally_plan *plan, const tally_args *args) {
     if (!plan || !args)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_push: NULL where a plan and its arguments are expected");
-    tally_status status = check_takes_pieces(&plan->computation, "tally_push");
+    tally_status status = check_takes_pieces(plan, "tally_push");
     uint64_t results;
     if (status != TALLY_OK || (status = tally_args_check(&plan->computation, args, true, &results)) != TALLY_OK)
         return status;
@@ -79,7 +83,7 @@ tally_status tally_push(tally_plan *plan, const tally_args *args) {
 tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes) {
     if (!plan || (!out && plan->computation.desc.form == TALLY_REDUCE))
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_finish: NULL where a plan and its output are expected");
-    tally_status status = check_takes_pieces(&plan->computation, "tally_finish");
+    tally_status status = check_takes_pieces(plan, "tally_finish");
     if (status != TALLY_OK)
         return status;
     return plan->device->interface->finish(plan, out, out_bytes);
@@ -90,7 +94,7 @@ tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t colum
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_resume: NULL where a plan and words are expected");
     const tally_computation *c = &plan->computation;
     tally_words_form form;
-    tally_status status = check_takes_pieces(c, "tally_resume");
+    tally_status status = check_takes_pieces(plan, "tally_resume");
     if (status == TALLY_OK)
         status = tally_words_form_of(c, &form);
     if (status != TALLY_OK)

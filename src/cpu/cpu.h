@@ -97,6 +97,7 @@ struct tally_cpu_plan {
     /* Input in pieces: how much has come so far, and its accumulator for each column. */
     tally_pieces input;
     void *pieces;
+    bool resumed; /* from words; no piece has come since */
 };
 
 /* Address arithmetic on packed elements of a size known at run time. */

@@ -245,9 +245,23 @@ static tally_status make_pieces(tally_cpu_plan *plan, uint64_t inner, const void
     return TALLY_OK;
 }
 
+/* The initial value comes before what ended elsewhere. It is for operators that commute. */
+static void begin_resumed(tally_cpu_plan *plan, const void *initial) {
+    plan->resumed = false;
+    if (!initial)
+        return;
+    for (uint64_t j = 0; j < plan->input.columns; j++) {
+        _Alignas(64) unsigned char first[TALLY_CPU_ACC_MOST];
+        tally_cpu_raise(plan, initial, first);
+        plan->kernels->combine(&plan->context, 1, first, tally_at_mutable(plan->pieces, j, plan->acc_bytes));
+    }
+}
+
 static tally_status begin_pieces(tally_cpu_plan *plan, const tally_args *args) {
     uint64_t inner;
     tally_status status = tally_pieces_next(&plan->input, &plan->base.computation, &args->shape, &inner);
+    if (status == TALLY_OK && plan->resumed)
+        begin_resumed(plan, args->initial);
     if (status != TALLY_OK || plan->input.begun)
         return status;
     status = make_pieces(plan, inner, args->initial);
@@ -311,6 +325,7 @@ tally_status tally_cpu_plan_finish(tally_plan *base, void *out, size_t out_bytes
 void tally_cpu_plan_reset(tally_plan *base) {
     tally_cpu_plan *plan = (tally_cpu_plan *)base;
     plan->input = (tally_pieces){0};
+    plan->resumed = false;
 }
 
 /* The accumulators of pieces that ended elsewhere. */
@@ -335,6 +350,7 @@ static tally_status resume(tally_cpu_plan *plan, const tally_words_form *form, c
     }
     if (status == TALLY_OK)
         plan->input = (tally_pieces){.begun = true, .columns = columns, .rows = rows};
+    plan->resumed = status == TALLY_OK;
     return status;
 }
 

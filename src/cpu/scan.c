@@ -32,6 +32,7 @@ typedef struct scan {
     void *out;
     uint64_t outer, extent, inner;
     uint64_t index;  /* of the first row, for pieces */
+    uint64_t length; /* of the group, as far as the direction of the scan needs it: to its end */
     uint64_t chunk;  /* rows of a chunk */
     uint64_t chunks; /* of a group */
     uint64_t tile;   /* columns of a task; or groups of a task where the axis is the last one */
@@ -57,8 +58,8 @@ static void *output(const scan *s, uint64_t element) {
 
 static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_t n, unsigned worker, void *acc) {
     uint64_t element = group * s->extent + first;
-    tally_cpu_scan_run(s->plan, input(s, s->x, element), input(s, s->y, element), n, s->index + first,
-                       s->index + s->extent, s->stream, worker, acc, output(s, element));
+    tally_cpu_scan_run(s->plan, input(s, s->x, element), input(s, s->y, element), n, s->index + first, s->length,
+                       s->stream, worker, acc, output(s, element));
 }
 
 /* Groups of one element without an initial value: each result is that of its element, or of nothing. */
@@ -218,7 +219,7 @@ static void scan_turned_columns(const scan *s, uint64_t group, uint64_t first, u
             tally_cpu_pack(input(s, s->y, element), in_bytes, s->inner, block, t->y);
         for (uint64_t j = 0; j < s->inner; j++) {
             const void *x = tally_at(t->x, j * block, in_bytes), *y = s->y ? tally_at(t->y, j * block, in_bytes) : NULL;
-            tally_cpu_scan_run(plan, x, y, block, s->index + row, s->index + s->extent, false, worker,
+            tally_cpu_scan_run(plan, x, y, block, s->index + row, s->length, false, worker,
                                tally_at_mutable(acc, j, plan->acc_bytes),
                                tally_at_mutable(t->out, j * block, out_bytes));
         }
@@ -247,12 +248,12 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     }
     if (tally_cpu_lifts_columns(plan, s->extent, s->inner)) {
         tally_cpu_lifted_columns(plan, input(s, s->x, element), input(s, s->y, element), rows, width, s->inner,
-                                 s->index + first, s->index + s->extent, worker, acc, output(s, element));
+                                 s->index + first, s->length, worker, acc, output(s, element));
         return;
     }
     if (plan->context.text) {
-        tally_cpu_text_scan_columns(plan, input(s, s->x, element), rows, width, s->inner, s->index + first,
-                                    s->index + s->extent, acc, output(s, element));
+        tally_cpu_text_scan_columns(plan, input(s, s->x, element), rows, width, s->inner, s->index + first, s->length,
+                                    acc, output(s, element));
         return;
     }
     void *lowered = acc;
@@ -260,7 +261,7 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
         lowered = tally_at_mutable(acc, width, plan->acc_bytes);
     for (uint64_t k = 0; k < rows; k++) {
         uint64_t row = c->reverse ? rows - 1 - k : k, at = element + row * s->inner, number = s->index + first + row;
-        uint64_t count = c->reverse ? s->index + s->extent - number - exclusive : number + !exclusive;
+        uint64_t count = c->reverse ? s->length - number - exclusive : number + !exclusive;
         if (exclusive)
             memcpy(lowered, acc, width * plan->acc_bytes);
         plan->kernels->fold_columns(&plan->context, input(s, s->x, at), input(s, s->y, at), 1, width, s->inner, number,
@@ -421,7 +422,7 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     return TALLY_OK;
 }
 
-tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *carry) {
+tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t rows, void *carry) {
     const tally_computation *c = &plan->base.computation;
     scan s = {.plan = plan,
               .x = args->x,
@@ -431,7 +432,8 @@ tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, u
               .outer = 1,
               .extent = args->shape.extent,
               .inner = 1,
-              .index = index,
+              .index = c->reverse ? 0 : rows,
+              .length = rows + args->shape.extent,
               .before = carry};
     if (c->desc.grouping == TALLY_AXIS) {
         s.outer = args->shape.outer;

@@ -5,7 +5,7 @@
 #include "cpu/cpu.h"
 
 /* 'carry' is NULL or, for input in pieces (whose outer is 1), 'inner' accumulators of all pieces before this one; the
- * piece is combined into them. 'index' is the number of rows before it. */
-tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t index, void *carry);
+ * piece is combined into them. 'rows' is the number of rows before it, for a reverse scan of those after it. */
+tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t rows, void *carry);
 
 #endif

@@ -83,11 +83,30 @@ static void groupings_that_need_everything_at_once(void **state) {
         assert_fails(tally_push(plan, &args), TALLY_UNSUPPORTED);
         tally_plan_destroy(plan);
     }
+}
+
+/* Where an index counts from the first element, the last piece cannot come first. */
+static void pieces_of_reverse_scans_come_from_the_end(void **state) {
+    const bool takes = strncmp(test_device_spec(), "cpu", 3) == 0;
+    int64_t in[5] = {1, 2, 3, 4, 5}, out[5], initial = 100;
+    const int64_t right[5] = {115, 114, 112, 109, 105};
     tally_desc desc = describe(TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_I64);
     desc.flags = TALLY_REVERSE;
     tally_plan *plan = plan_for(*state, desc);
-    int64_t out[4];
-    tally_args args = arguments(x, 4, out, sizeof out);
+    for (int first = 3, n = 2; first >= 0; first -= 3, n = 3) {
+        tally_args args = arguments(in + first, (uint64_t)n, out + first, (size_t)n * sizeof *out);
+        args.initial = &initial;
+        if (takes)
+            assert_ok(tally_push(plan, &args));
+        else
+            assert_fails(tally_push(plan, &args), TALLY_UNSUPPORTED);
+    }
+    if (takes)
+        assert_memory_equal(out, right, sizeof out);
+    tally_plan_destroy(plan);
+    desc.op = TALLY_ARGMAX;
+    plan = plan_for(*state, desc);
+    const tally_args args = arguments(in, 5, out, sizeof out);
     assert_fails(tally_push(plan, &args), TALLY_UNSUPPORTED);
     tally_plan_destroy(plan);
 }
@@ -134,6 +153,7 @@ int main(void) {
         cmocka_unit_test(finish_and_reset_make_the_plan_new),
         cmocka_unit_test(nothing_pushed_is_nothing),
         cmocka_unit_test(groupings_that_need_everything_at_once),
+        cmocka_unit_test(pieces_of_reverse_scans_come_from_the_end),
         cmocka_unit_test(rows_must_stay_as_long),
         cmocka_unit_test(an_initial_value_counts_in_the_first_piece),
     };
