@@ -371,7 +371,7 @@ static const unsigned char *whole_result(const problem *p, uint64_t part_first, 
     return p->whole + ((o * s->extent + before) * s->inner + in) * p->result_bytes;
 }
 
-bool problem_agrees(problem *p, char *why, size_t bytes) {
+bool problem_agrees(problem *p, uint64_t first_rank, uint64_t end_rank, char *why, size_t bytes) {
     const bool scans = p->desc.form != TALLY_REDUCE, keys = p->desc.grouping == TALLY_KEYS && !scans;
     const bool segments = p->desc.grouping == TALLY_SEGMENTS && !scans, moves = scans || keys || segments;
     uint64_t first = 0;
@@ -380,7 +380,7 @@ bool problem_agrees(problem *p, char *why, size_t bytes) {
         const uint64_t n = keys ? q->count : q->out_elements;
         if (segments && (q->flags & TALLY_RANK_CONTINUES))
             first--;
-        for (uint64_t k = 0; k < n; k++) {
+        for (uint64_t k = 0; r >= first_rank && r < end_rank && k < n; k++) {
             const unsigned char *const got = (const unsigned char *)q->args.out + k * p->result_bytes;
             const unsigned char *const right = whole_result(p, first, k, r);
             const bool same_key = !keys || memcmp((const char *)q->args.keys_out + k * p->key_bytes,

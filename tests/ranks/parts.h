@@ -43,8 +43,9 @@ void problem_cut(problem *p, uint64_t ranks, uint64_t *random);
 /* What all ranks must return. */
 tally_status problem_expected(const problem *p);
 
-/* Whether the parts' results are one rank's: the same bits, but for fast floats that round. Says why not. */
-bool problem_agrees(problem *p, char *why, size_t bytes);
+/* Whether the results of these ranks' parts are one rank's: the same bits, but for fast floats that round. Says why
+ * not. Counts of runs must be those of all ranks. */
+bool problem_agrees(problem *p, uint64_t first_rank, uint64_t end_rank, char *why, size_t bytes);
 
 void problem_name(const problem *p, char *name, size_t bytes);
 void problem_free(problem *p);

@@ -97,7 +97,7 @@ static void check_problem(problem *p, uint64_t ranks, unsigned flags) {
         if (status != problem_expected(p))
             fail_msg("%s on %d ranks: %s, not %s: %s", name, (int)ranks, tally_status_name(status),
                      tally_status_name(problem_expected(p)), tally_last_error());
-        if (status == TALLY_OK && !problem_agrees(p, why, sizeof why))
+        if (status == TALLY_OK && !problem_agrees(p, 0, ranks, why, sizeof why))
             fail_msg("%s on %d ranks, run %d: %s", name, (int)ranks, again, why);
     }
     destroy_plans(plans, ranks);
