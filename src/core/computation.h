@@ -44,6 +44,11 @@ static inline bool tally_is_scan(const tally_computation *c) {
     return c->desc.form != TALLY_REDUCE;
 }
 
+/* Whether each prefix is a sum of floats, rounded once. */
+static inline bool tally_is_exact_scan(const tally_computation *c) {
+    return c->exact && tally_is_scan(c);
+}
+
 /* Whether the number of results is known only when the input has been read: one for each run of equal keys. */
 static inline bool tally_counts_runs(const tally_computation *c) {
     return c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);

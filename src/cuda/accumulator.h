@@ -29,6 +29,14 @@ void tally_cuda_accumulator_of(const tally_computation *computation, tally_cuda_
 /* The bytes of an accumulator in registers, of any operator. */
 unsigned tally_cuda_accumulator_bytes(const tally_computation *computation);
 
+/* An exact scan's accumulator: an integer of so many words of 32 bits, in units of 2^lowest. */
+typedef struct tally_cuda_scan_integer {
+    unsigned words;
+    int lowest;
+} tally_cuda_scan_integer;
+
+tally_cuda_scan_integer tally_cuda_scan_integer_of(const tally_computation *computation);
+
 /* Limbs of an exact sum. */
 int tally_cuda_exact_limbs(const tally_computation *computation);
 

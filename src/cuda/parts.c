@@ -147,8 +147,8 @@ static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns,
 /* ---- exact sums ---- */
 
 #define EXACT                                                                                                          \
-    tally_cuda_kernels_exact, tally_cuda_kernels_exact_levels, tally_cuda_kernels_exact_tiles,                         \
-        tally_cuda_kernels_words, tally_cuda_kernels_exact_round
+    tally_cuda_kernels_exact_bits, tally_cuda_kernels_exact, tally_cuda_kernels_exact_levels,                          \
+        tally_cuda_kernels_exact_tiles, tally_cuda_kernels_words, tally_cuda_kernels_exact_round
 #define EXACT_PIECES tally_cuda_kernels_exact_pieces, entry_clear_totals, entry_lower_totals
 
 static const char *const exact_rows[] = {EXACT, tally_cuda_kernels_exact_rows, NULL};
@@ -269,7 +269,7 @@ size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *s
     list l = {parts, 0};
     if (tally_cuda_has_states(c))
         add(&l, states);
-    else if (c->exact)
+    else if (c->exact && !tally_is_scan(c))
         add_exact(&l, c, sizes);
     else if (tally_is_scan(c))
         add_scans(&l, c, sizes);

@@ -52,7 +52,7 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
                          uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     memset(cut, 0, sizeof *cut);
     tally_grouping grouping = c->desc.grouping;
-    if (c->exact) {
+    if (c->exact && !tally_is_scan(c)) {
         tally_cuda_exact_cut(c, sizes, resident, shape, cut);
         return;
     }

@@ -136,7 +136,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
 static void one_wave_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
     enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24 };
     const bool keys = c->desc.grouping == TALLY_KEYS, segments = c->desc.grouping == TALLY_SEGMENTS;
-    if (!tally_is_scan(c) || !(keys || segments) || c->exact || acc > 32 || tally_cuda_has_terms(c))
+    if (!tally_is_scan(c) || !(keys || segments) || acc > 32 || tally_cuda_has_terms(c))
         return;
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     unsigned narrowest = (unsigned)least(in, result);
@@ -305,7 +305,7 @@ enum { LABEL_ITEMS = 8 }; /* of a thread of sort_labels.cu */
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)tally_dtype_size(c->desc.in);
     memset(s, 0, sizeof *s); /* all are in the kernels' text, by which the caches find it */
-    s->slot_bytes = c->exact ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
+    s->slot_bytes = c->exact && !tally_is_scan(c) ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->is_large = acc > 32;
     s->vector = 16 / in;

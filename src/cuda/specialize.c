@@ -309,12 +309,16 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     tally_text_add(text, tally_cuda_kernels_ptx);
     tally_text_add(text, tally_cuda_kernels_prelude);
     add_types(text, c);
-    if (c->exact) {
+    if (c->exact && !tally_is_scan(c)) {
         tally_text_add(text, "typedef struct row_sum slot;\n"); /* exact.cu */
         tally_cuda_exact_choices(text, c, sizes);
         return;
     }
-    if (c->entry) {
+    if (c->exact) {
+        tally_cuda_exact_scan_choices(text, c);
+        tally_text_add(text, tally_cuda_kernels_exact_bits);
+        tally_text_add(text, tally_cuda_kernels_exact_scan);
+    } else if (c->entry) {
         add_monoid(text, c, &types);
         if (c->rounds_integer) {
             tally_text_add(text, tally_cuda_kernels_integers);
@@ -325,9 +329,12 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     } else {
         add_user(text, &c->user);
     }
-    add_raise(text, c);
+    if (!c->exact)
+        add_raise(text, c);
     tally_text_add(text, "typedef slot_of<acc_t, SLOT_BYTES> slot;\n");
     tally_text_add(text, tally_cuda_kernels_running);
+    if (c->exact)
+        tally_text_add(text, tally_cuda_kernels_exact_running);
 }
 
 /* Of states in words: the choices, and how states.cu goes through the components of an accumulator. */

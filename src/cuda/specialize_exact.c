@@ -15,10 +15,18 @@ static int finish_of(tally_exact_rule rule) {
     return rule == TALLY_EXACTLY_MEAN ? FINISH_MEAN : rule == TALLY_EXACTLY_ROOT ? FINISH_ROOT : FINISH_SUM;
 }
 
+/* What rounding needs to know of a type. */
+static void add_output(tally_text *text, tally_dtype dtype) {
+    const tally_float_format *const out = &tally_dtypes[dtype].format;
+    tally_text_print(text, "#define OUT_PRECISION %d\n#define OUT_BITS %d\n#define OUT_LOWEST (%d)\n", out->precision,
+                     out->bits, out->lowest);
+    tally_text_print(text, "#define OUT_INFINITY %lluull\n#define OUT_NAN %lluull\n", (unsigned long long)out->infinity,
+                     (unsigned long long)out->nan);
+}
+
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, const tally_cuda_sizes *sizes) {
     const tally_dtype_entry *const type = &tally_dtypes[c->desc.in];
     const tally_float_format *const in = &type->format;
-    const tally_float_format *const out = &tally_dtypes[c->gives_words ? c->desc.in : c->desc.out].format;
     const bool products = tally_exact_has_products(c->desc.op);
     const struct {
         const char *name;
@@ -36,8 +44,6 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
                    {"FINISH_MEAN", FINISH_MEAN},
                    {"FINISH_ROOT", FINISH_ROOT},
                    {"FINISH", (unsigned)finish_of(c->entry->exact)},
-                   {"OUT_PRECISION", (unsigned)out->precision},
-                   {"OUT_BITS", (unsigned)out->bits},
                    {"VECTORS", sizes->exact.vectors},
                    {"ROW_BLOCKS", c->in_bytes == 2 && !products ? NARROW_ROW_BLOCKS : ROW_BLOCKS},
                    {"KEY_CHUNK", sizes->exact.key_chunk},
@@ -49,9 +55,14 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
                    {"WORDS_DIGITS", (unsigned)c->words.numbers}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
         tally_text_print(text, "#define %s %llu\n", choices[k].name, choices[k].value);
-    tally_text_print(text, "#define BOTTOM (%d)\n#define OUT_LOWEST (%d)\n",
-                     (int)tally_layout_lowest(tally_exact_layout_of(c->desc.in, products)), out->lowest);
+    tally_text_print(text, "#define BOTTOM (%d)\n",
+                     (int)tally_layout_lowest(tally_exact_layout_of(c->desc.in, products)));
     tally_text_print(text, "#define WORDS_TAG %lluull\n", (unsigned long long)c->words.tag);
-    tally_text_print(text, "#define OUT_INFINITY %lluull\n#define OUT_NAN %lluull\n", (unsigned long long)out->infinity,
-                     (unsigned long long)out->nan);
+    add_output(text, c->gives_words ? c->desc.in : c->desc.out);
+}
+
+void tally_cuda_exact_scan_choices(tally_text *text, const tally_computation *c) {
+    const tally_cuda_scan_integer integer = tally_cuda_scan_integer_of(c);
+    tally_text_print(text, "#define SCAN_WORDS %u\n#define SCAN_BOTTOM (%d)\n", integer.words, integer.lowest);
+    add_output(text, c->desc.out);
 }

@@ -35,9 +35,6 @@ tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
                           c->entry->name, tally_grouping_name(c->desc.grouping), name);
     if (c->desc.mode == TALLY_EXACT && c->entry->exact >= TALLY_EXACTLY_VARIANCE)
         return tally_fail(TALLY_UNSUPPORTED, "exact %s on %s: only the CPU has it", c->entry->name, name);
-    if (c->exact && tally_is_scan(c))
-        return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s of %s on %s: only the CPU has exact scans",
-                          c->entry->name, tally_dtype_name(c->desc.in), name);
     return tally_user_check(c, name);
 }
 

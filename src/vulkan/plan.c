@@ -259,6 +259,9 @@ static const tally_gpu_calls words_calls = {.name = "Vulkan",
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *c) {
     if (c->desc.grouping == TALLY_LABELS)
         return tally_fail(TALLY_UNSUPPORTED, "labels on Vulkan: only the CPU and CUDA have them");
+    if (tally_is_exact_scan(c))
+        return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s of %s on Vulkan: only the CPU and CUDA have exact scans",
+                          c->entry->name, tally_dtype_name(c->desc.in));
     const tally_status status = tally_gpu_supports(c, calls.name);
     if (status != TALLY_OK || c->takes_words) /* the host combines words */
         return status;

@@ -49,6 +49,10 @@ sum/all_values/reduce/f64/exact --quick
 sum/keys/reduce/bf16/exact --quick
 min/segments/reduce/f32/exact --quick
 max/all_values/inclusive/f64/exact --quick
+sum/all_values/inclusive/f16/exact --quick
+sum/axis/reverse_exclusive/f32/exact --quick
+sum/segments/inclusive/f64/exact --quick
+sum/keys/exclusive/bf16/exact --quick
 sum/labels/reduce/f32/fast
 argmin/labels/reduce/i16/fast
 dot/labels/reduce/f64/exact --quick

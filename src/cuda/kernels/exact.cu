@@ -44,9 +44,6 @@ enum {
 /* All f16, 2^-24 to 2^16, fit one window, and so do their products, with twice the exponents. */
 constexpr bool HAS_CONSTANT_WINDOW = SIGNIFICAND == 11 || SIGNIFICAND == 22;
 
-/* The kinds of a sum's elements besides finite values. SAW_OTHER: one other than -0, because a sum of only -0 is -0. */
-enum { SAW_NAN = 1, SAW_PLUS_INFINITY = 2, SAW_MINUS_INFINITY = 4, SAW_OTHER = 8 };
-
 /* The exponents' fields show whether a tile fits the window: those of the elements' own bits if these are NARROW, else
  * those of the upper halves of the terms as doubles. PACKED elements are compared two at a time. */
 constexpr bool NARROW = !PRODUCTS && sizeof(in_t) < 8;
@@ -84,17 +81,6 @@ inline int lane_of() {
 inline uint64 bits_of(double x) {
     return (uint64)__double_as_longlong(x);
 }
-template <class T> inline T element_of_bits(uint64 bits) {
-    T element;
-    memcpy(&element, &bits, sizeof(T));
-    return element;
-}
-template <class T> inline bool sign_of(T element) {
-    uint64 bits = 0;
-    memcpy(&bits, &element, sizeof(T));
-    return bits >> (8 * sizeof(T) - 1);
-}
-
 template <class T, class Join> inline T join_warp(T x, Join join) {
 #pragma unroll
     for (int d = WARP / 2; d; d /= 2)
@@ -146,9 +132,6 @@ inline parts take_apart(double x) {
 }
 inline bool is_nan_of(const parts &p) {
     return !p.finite && p.significand != 1ull << 52;
-}
-inline uint32 special(bool nan, bool negative) {
-    return nan ? SAW_NAN : negative ? SAW_MINUS_INFINITY : SAW_PLUS_INFINITY;
 }
 
 /* These add a value, or the product of two, by integers alone, and return its SAW_ bits. */

@@ -41,33 +41,6 @@ template <class Limb> inline magnitude magnitude_of(Limb limb, int first, int en
     return {digits + low, count - low, BOTTOM + 32 * (first + low), negative};
 }
 
-/* leading * 2^exponent or, if 'more' is set, a little above it. The top bit of leading is set unless the value is zero.
- */
-struct unrounded {
-    uint64 leading;
-    int exponent;
-    bool more;
-};
-
-inline uint64 round_bits(const unrounded &u, bool negative) {
-    uint64 sign = (uint64)negative << (OUT_BITS - 1);
-    if (!u.leading)
-        return sign;
-    int unit = u.exponent + 64 - OUT_PRECISION;
-    if (unit < OUT_LOWEST)
-        unit = OUT_LOWEST;
-    int drop = unit - u.exponent; /* at least 11 */
-    if (drop > 64)
-        return sign;
-    uint64 kept = drop == 64 ? 0 : u.leading >> drop, half = 1ull << (drop - 1), rest = u.leading & (half - 1);
-    if ((u.leading & half) && (rest || u.more || (kept & 1)))
-        kept++;
-    if (unit - OUT_LOWEST > 1 << 16)
-        return sign | OUT_INFINITY;
-    uint64 bits = ((uint64)(unit - OUT_LOWEST) << (OUT_PRECISION - 1)) + kept;
-    return sign | (bits < OUT_INFINITY ? bits : OUT_INFINITY);
-}
-
 inline unrounded of_digits(const magnitude &m) {
     int n = m.count;
     uint64 top = m.digits[n - 1], second = n > 1 ? m.digits[n - 2] : 0, third = n > 2 ? m.digits[n - 3] : 0;
