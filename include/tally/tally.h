@@ -270,6 +270,7 @@ typedef struct tally_device tally_device;
  *
  *   auto              the first GPU that can be opened, else cpu
  *   cuda, cuda:1      an NVIDIA GPU by its number; cuda is cuda:0 (more in tally/cuda.h)
+ *   cuda:0,1  cuda:*  several NVIDIA GPUs, or all, as one device
  *   vulkan, vulkan:1  a Vulkan device by its number, GPUs first; vulkan is vulkan:0 (more in tally/vulkan.h)
  *   cpu               every core that this process may run on, with the processor's best instruction set
  *   cpu:avx2          this instruction set or an error; also baseline, avx512
@@ -465,8 +466,8 @@ TALLY_API void tally_reset(tally_plan *plan);
  * elements that came before (for a reverse scan, after), of the same operator, mode, input and accumulator type. A scan
  * goes on where they end, so ranks scan their parts of an array: each takes the state of the parts before its own.
  * words is in the device's memory and has 'columns' states: 1 for ALL_VALUES, inner for AXIS. What was pushed before is
- * dropped. Only the CPU has it (TALLY_UNSUPPORTED); TALLY_BAD_STATE for words that are refused or stand for different
- * numbers of elements, and the plan is then as after tally_reset. */
+ * dropped. TALLY_UNSUPPORTED on Vulkan and, for exact sums of floats, on CUDA; TALLY_BAD_STATE for words that are
+ * refused or stand for different numbers of elements, and the plan is then as after tally_reset. */
 TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t columns);
 
 /* ------------------------------------------------------------------------------------ 6. Accumulators ----- */

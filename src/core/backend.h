@@ -25,6 +25,13 @@ typedef struct tally_device_interface {
     void (*reset)(tally_plan *plan);
     tally_status (*resume)(tally_plan *plan, const tally_words_form *form, const int64_t *words,
                            uint64_t columns); /* NULL: it has none */
+
+    /* Enqueues a forward scan, of all values or along an axis with outer 1, that goes on where 'parts' states of each
+     * column end. The words are parts x columns states in the device's memory, in the order of the elements, and are
+     * trusted. 'before': the elements of a column that they stand for. args->initial comes before them. The first call
+     * may compile a kernel. NULL: it has none. */
+    tally_status (*run_after)(tally_plan *plan, const tally_args *args, const int64_t *words, uint64_t parts,
+                              uint64_t before, tally_stream stream);
 } tally_device_interface;
 
 struct tally_device {

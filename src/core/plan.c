@@ -101,7 +101,7 @@ tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t colum
         return status;
     if (c->takes_words || !plan->device->interface->resume)
         return tally_fail(TALLY_UNSUPPORTED,
-                          "tally_resume: only the CPU has it, for plans whose elements are no states themselves");
+                          "tally_resume: not for plans whose elements are states themselves, nor on Vulkan");
     if (c->desc.grouping == TALLY_ALL_VALUES && columns != 1)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_resume: all values have one state, not %llu",
                           (unsigned long long)columns);

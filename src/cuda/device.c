@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/carry.h"
 #include "cuda/compiler.h"
 #include "cuda/cuda.h"
+#include "cuda/many.h"
 #include "cuda/memory.h"
 #include "cuda/plan.h"
 #include "gpu/cache.h"
@@ -121,6 +123,8 @@ static tally_status find_device(tally_cuda_device *cuda, const char *options) {
 
 static tally_status cuda_open(const char *options, tally_device **device) {
     tally_cuda_device cuda = {.owns_context = true};
+    if (tally_cuda_names_many(options))
+        return tally_cuda_many_open(options, device);
     tally_status status = tally_gpu_parse_ordinal("cuda", options, &cuda.ordinal);
     if (status == TALLY_OK)
         status = tally_cuda_driver(&cuda.api);
@@ -193,6 +197,8 @@ static const tally_device_interface cuda_interface = {
     .push = tally_gpu_plan_push,
     .finish = tally_gpu_plan_finish,
     .reset = tally_gpu_plan_reset,
+    .resume = tally_cuda_resume,
+    .run_after = tally_cuda_run_after,
 };
 
 const tally_backend tally_cuda_backend = {

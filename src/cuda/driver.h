@@ -32,6 +32,7 @@ typedef enum CUresult {
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_ILLEGAL_ADDRESS = 700,
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
     CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
     CUDA_ERROR_MISALIGNED_ADDRESS = 716,
     CUDA_ERROR_LAUNCH_FAILED = 719,
@@ -61,14 +62,52 @@ typedef enum CUfunction_attribute {
 } CUfunction_attribute;
 
 typedef enum CUpointer_attribute {
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2 /* CUmemorytype */
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,   /* CUmemorytype */
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9 /* int */
 } CUpointer_attribute;
+
+/* Memory of several devices in one range of addresses. */
+typedef unsigned long long CUmemGenericAllocationHandle;
+typedef enum CUmemAllocationGranularity_flags {
+    CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
+} CUmemAllocationGranularity_flags;
+typedef enum CUmemAllocationType { CU_MEM_ALLOCATION_TYPE_PINNED = 1 } CUmemAllocationType;
+typedef enum CUmemLocationType { CU_MEM_LOCATION_TYPE_DEVICE = 1 } CUmemLocationType;
+typedef enum CUmemAccess_flags { CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3 } CUmemAccess_flags;
+
+typedef struct CUmemLocation {
+    CUmemLocationType type;
+    int id; /* of the device */
+} CUmemLocation;
+
+typedef struct CUmemAllocationProp {
+    CUmemAllocationType type;
+    int requestedHandleTypes;
+    CUmemLocation location;
+    void *win32HandleMetaData;
+    struct {
+        unsigned char compressionType, gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } allocFlags;
+} CUmemAllocationProp;
+
+typedef struct CUmemAccessDesc {
+    CUmemLocation location;
+    CUmemAccess_flags flags;
+} CUmemAccessDesc;
 
 typedef enum CUmemorytype { CU_MEMORYTYPE_DEVICE = 2 } CUmemorytype;
 
 typedef enum CUjit_option { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 } CUjit_option;
 
-enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_MEMHOSTALLOC_PORTABLE = 1 };
+enum {
+    CU_STREAM_DEFAULT = 0,
+    CU_STREAM_NON_BLOCKING = 1,
+    CU_EVENT_DEFAULT = 0,
+    CU_EVENT_DISABLE_TIMING = 2,
+    CU_MEMHOSTALLOC_PORTABLE = 1
+};
 
 /* Launch attributes: pairs of a kind and a value. */
 typedef enum CUlaunchAttributeID {

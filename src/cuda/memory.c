@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cuda/cuda.h"
+#include "cuda/many.h"
 #include "tally/cuda.h"
 
 tally_status tally_cuda_memory_alloc(tally_device *device, size_t bytes, void **memory) {
@@ -58,6 +58,8 @@ tally_status tally_cuda_memory_copy(tally_device *device, void *to, const void *
 static const tally_cuda_device *cuda_device_of(const tally_device *device, const char *call) {
     if (device && device->interface->alloc == tally_cuda_memory_alloc)
         return (const tally_cuda_device *)device;
+    if (device && tally_cuda_is_many(device))
+        return ((const tally_cuda_many *)device)->gpu[0];
     tally_fail(TALLY_INVALID_ARGUMENT, "%s: %s", call,
                device ? "this is not a CUDA device; use malloc" : "NULL where a device is expected");
     return NULL;

@@ -13,6 +13,9 @@ enum { TALLY_CUDA_MOST_PARTS = 8 };
 size_t tally_cuda_parts_of(const tally_computation *computation, const tally_cuda_sizes *sizes,
                            const char *const *parts[TALLY_CUDA_MOST_PARTS]);
 
+/* The part with the kernel of carries, which a plan gets when it first needs it (carry.h). */
+extern const char *const tally_cuda_part_of_carry[];
+
 /* Whether a part has a kernel, which is known by its place in kernels.def. */
 bool tally_cuda_part_has(const char *const *part, size_t kernel);
 

@@ -338,8 +338,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
 }
 
 /* Of states in words: the choices, and how states.cu goes through the components of an accumulator. */
-static void add_states(tally_text *text, const tally_computation *c) {
-    const tally_words_form *form = &c->words;
+static void add_states(tally_text *text, const tally_computation *c, const tally_words_form *form) {
     const bool are_keys = form->kind == TALLY_WORDS_EXTREMES, are_digits = form->kind == TALLY_WORDS_DIGITS;
     const int components = tally_components_of(c->monoid);
     const struct {
@@ -381,6 +380,27 @@ void tally_cuda_texts_free(tally_cuda_texts *texts) {
     texts->count = 0;
 }
 
+/* The texts of the parts, all with the same beginning, which is released. */
+static tally_status make_texts(tally_text *beginning, tally_cuda_texts *texts) {
+    bool failed = beginning->failed;
+    memset(texts->text, 0, sizeof texts->text);
+    for (size_t k = 0; k < texts->count && !failed; k++) {
+        tally_text text = {0};
+        tally_text_add(&text, beginning->bytes);
+        for (const char *const *file = texts->part[k]; *file; file++) {
+            tally_cuda_arguments_add(&text, *file);
+            tally_text_add(&text, *file);
+        }
+        texts->text[k] = text.bytes;
+        failed = text.failed;
+    }
+    free(beginning->bytes);
+    if (!failed)
+        return TALLY_OK;
+    tally_cuda_texts_free(texts);
+    return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");
+}
+
 tally_status tally_cuda_specialize(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
     tally_cuda_sizes sizes;
     tally_text beginning = {0};
@@ -389,27 +409,23 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
         tally_cuda_computation_of_states(c, &states);
         tally_cuda_sizes_of(&states, architecture, &sizes);
         add_beginning(&beginning, &states, architecture, &sizes);
-        add_states(&beginning, c);
+        add_states(&beginning, c, &c->words);
     } else {
         tally_cuda_sizes_of(c, architecture, &sizes);
         add_beginning(&beginning, c, architecture, &sizes);
     }
-    bool failed = beginning.failed;
-    *texts = (tally_cuda_texts){0};
     texts->count = tally_cuda_parts_of(c, &sizes, texts->part);
-    for (size_t k = 0; k < texts->count && !failed; k++) {
-        tally_text text = {0};
-        tally_text_add(&text, beginning.bytes);
-        for (const char *const *file = texts->part[k]; *file; file++) {
-            tally_cuda_arguments_add(&text, *file);
-            tally_text_add(&text, *file);
-        }
-        texts->text[k] = text.bytes;
-        failed = text.failed;
-    }
-    free(beginning.bytes);
-    if (!failed)
-        return TALLY_OK;
-    tally_cuda_texts_free(texts);
-    return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for the text of a kernel");
+    return make_texts(&beginning, texts);
+}
+
+tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally_words_form *form, int architecture,
+                                         tally_cuda_texts *texts) {
+    tally_cuda_sizes sizes;
+    tally_text beginning = {0};
+    tally_cuda_sizes_of(c, architecture, &sizes);
+    add_beginning(&beginning, c, architecture, &sizes);
+    add_states(&beginning, c, form);
+    texts->count = 1;
+    texts->part[0] = tally_cuda_part_of_carry;
+    return make_texts(&beginning, texts);
 }

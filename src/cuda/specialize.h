@@ -19,6 +19,10 @@ typedef struct tally_cuda_texts {
  * capability 9.0. Any thread may call. */
 tally_status tally_cuda_specialize(const tally_computation *computation, int architecture, tally_cuda_texts *texts);
 
+/* The same for the kernel that makes accumulators of this computation from states of that form. */
+tally_status tally_cuda_specialize_carry(const tally_computation *computation, const tally_words_form *form,
+                                         int architecture, tally_cuda_texts *texts);
+
 /* Afterwards there are none. */
 void tally_cuda_texts_free(tally_cuda_texts *texts);
 

@@ -83,8 +83,7 @@ tally_status tally_gpu_plan_workspace(const tally_plan *base, const tally_shape 
 
 /* ---- runs ---- */
 
-/* At least 'bytes' of the plan's own memory. What it held is lost when it grows. */
-static tally_status grow(tally_gpu_plan *plan, tally_gpu_memory *memory, size_t bytes) {
+tally_status tally_gpu_grow(tally_gpu_plan *plan, tally_gpu_memory *memory, size_t bytes) {
     if (bytes <= memory->bytes)
         return TALLY_OK;
     tally_gpu_memory larger = {0};
@@ -117,7 +116,7 @@ tally_status tally_gpu_prepare(tally_gpu_plan *plan, const tally_gpu_run *run, u
         return tally_run_check_workspace(args, bytes, plan->calls->alignment);
     }
     if (status == TALLY_OK)
-        status = grow(plan, &plan->scratch, bytes);
+        status = tally_gpu_grow(plan, &plan->scratch, bytes);
     *workspace = plan->scratch.address;
     return status;
 }
@@ -169,13 +168,13 @@ tally_status tally_gpu_plan_run(tally_plan *base, const tally_args *args, uint64
 
 /* ---- pieces ---- */
 
-static tally_status begin_pieces(tally_gpu_plan *plan, uint64_t columns, const void *initial) {
+tally_status tally_gpu_begin_pieces(tally_gpu_plan *plan, uint64_t columns, const void *initial) {
     size_t bytes;
     if (__builtin_mul_overflow(columns, plan->total_bytes, &bytes))
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " accumulators", columns);
     tally_status status = plan->calls->check_pointer(plan->base.device, "initial", initial);
     for (int k = 0; k < 2 && status == TALLY_OK; k++)
-        status = grow(plan, &plan->totals[k], bytes ? bytes : 1);
+        status = tally_gpu_grow(plan, &plan->totals[k], bytes ? bytes : 1);
     if (status == TALLY_OK && columns)
         status = plan->calls->clear_totals(plan, plan->totals[0].address, initial, columns);
     if (status != TALLY_OK)
@@ -200,7 +199,7 @@ static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
         return refuse_pieces(plan);
     tally_status status = tally_pieces_next(&plan->input, &plan->base.computation, &args->shape, &columns);
     if (status == TALLY_OK && first)
-        status = begin_pieces(plan, columns, args->initial);
+        status = tally_gpu_begin_pieces(plan, columns, args->initial);
     if (status != TALLY_OK || !args->shape.extent || !columns)
         return status;
     const tally_gpu_run run = {.args = args,
@@ -239,7 +238,7 @@ static tally_status finish(tally_gpu_plan *plan, void *out, size_t out_bytes) {
     if (status == TALLY_OK)
         status = plan->calls->check_pointer(plan->base.device, "out", out);
     if (status == TALLY_OK && !plan->input.begun)
-        status = begin_pieces(plan, 1, NULL);
+        status = tally_gpu_begin_pieces(plan, 1, NULL);
     if (status == TALLY_OK && columns)
         status = plan->calls->lower_totals(plan, plan->totals[plan->current].address, columns, plan->input.rows, out);
     return status;

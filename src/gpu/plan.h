@@ -106,6 +106,12 @@ struct tally_gpu_calls {
 tally_status tally_gpu_prepare(tally_gpu_plan *plan, const tally_gpu_run *run, uint64_t elements, size_t bytes,
                                uint64_t *workspace);
 
+/* At least 'bytes' of the plan's own memory. Its contents are lost when it grows. */
+tally_status tally_gpu_grow(tally_gpu_plan *plan, tally_gpu_memory *memory, size_t bytes);
+
+/* Begins an input in pieces of so many columns, each with 'initial' or, if that is NULL, with the identity. */
+tally_status tally_gpu_begin_pieces(tally_gpu_plan *plan, uint64_t columns, const void *initial);
+
 /* Whether kernels of a computation report findings. */
 bool tally_gpu_has_findings(const tally_computation *computation);
 

@@ -191,6 +191,40 @@ static void the_current_context_is_left_alone(void **state) {
     assert_nothing_is_held();
 }
 
+/* A GPU that is named twice is one device. This driver has no peers and no memory in blocks. */
+static void lists_of_gpus_are_devices(void **state) {
+    (void)state;
+    tally_device *const untouched = (tally_device *)(uintptr_t)0x5eed, *device = untouched;
+    tally_device_info info = {.struct_size = sizeof info};
+    char from[100], to[100] = {0};
+    void *memory;
+    memset(from, 3, sizeof from);
+    static const char *const malformed[] = {"cuda:0,", "cuda:,0", "cuda:0,,1", "cuda:0,x", "cuda:*,0", "cuda:0,-1"};
+    for (size_t k = 0; k < COUNT_OF(malformed); k++)
+        assert_fails(tally_open(malformed[k], &device), TALLY_INVALID_ARGUMENT);
+    assert_fails(tally_open("cuda:0,7", &device), TALLY_NO_DEVICE);
+    assert_fails(tally_open("cuda:0,99999999999999999999", &device), TALLY_NO_DEVICE);
+    assert_fails(tally_open("cuda:0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0", &device), TALLY_UNSUPPORTED);
+    assert_fails(tally_open("cuda:*", &device), TALLY_NO_DEVICE);
+    assert_non_null(strstr(tally_last_error(), "cuda:0 cannot use the memory of cuda:1"));
+    assert_ptr_equal(device, untouched);
+    assert_nothing_is_held();
+    assert_ok(tally_open("cuda:1,1", &device));
+    assert_ok(tally_device_describe(device, &info));
+    assert_string_equal(info.spec, "cuda:1,1");
+    assert_string_equal(info.name, "2 x Fake GPU 1");
+    assert_int_equal(info.memory_bytes, 1 << 30);
+    assert_ok(tally_alloc(device, sizeof from, &memory));
+    assert_ok(tally_copy(device, memory, from, sizeof from));
+    assert_ok(tally_copy(device, to, memory, sizeof to));
+    assert_memory_equal(from, to, sizeof to);
+    tally_free(device, memory);
+    assert_ok(tally_cuda_alloc_host(device, sizeof from, &memory));
+    tally_cuda_free_host(device, memory);
+    tally_close(device);
+    assert_nothing_is_held();
+}
+
 static void *copy_much(void *device) {
     char from[100], to[100] = {0};
     void *memory;
@@ -256,6 +290,7 @@ int main(void) {
         cmocka_unit_test(a_full_device_stays_usable),
         cmocka_unit_test(locked_host_memory_is_given_and_freed),
         cmocka_unit_test(the_callers_own_context_serves),
+        cmocka_unit_test(lists_of_gpus_are_devices),
         cmocka_unit_test(the_current_context_is_left_alone),
         cmocka_unit_test(threads_share_a_device),
         cmocka_unit_test(memory_that_the_device_cannot_reach_is_refused),

@@ -132,6 +132,22 @@ static void name_of(const entry *e, char name[128]) {
              tally_dtype_name(e->in), tally_mode_name(e->mode), e->flags & TALLY_WORDS_OUT ? "/to_words" : "");
 }
 
+/* The kernel that lets a scan go on from states. */
+static tally_status add_carry(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
+    tally_words_form form;
+    tally_cuda_texts carry;
+    if (!c->entry || c->exact || texts->count == TALLY_CUDA_MOST_PARTS)
+        return TALLY_OK;
+    tally_status status = tally_words_form_of(c, &form);
+    if (status == TALLY_OK)
+        status = tally_cuda_specialize_carry(c, &form, architecture, &carry);
+    if (status != TALLY_OK)
+        return status;
+    texts->part[texts->count] = carry.part[0];
+    texts->text[texts->count++] = carry.text[0];
+    return TALLY_OK;
+}
+
 /* ---- compiling ---- */
 
 /* The texts of a computation, being compiled. */
@@ -162,6 +178,8 @@ static bool begin(job *j, const entry *e, int architecture, char name[128], tall
     tally_status status = tally_computation_decide(&desc, &c);
     if (status == TALLY_OK)
         status = tally_cuda_specialize(&c, architecture, &j->texts);
+    if (status == TALLY_OK && tally_is_scan(&c))
+        status = add_carry(&c, architecture, &j->texts);
     if (status == TALLY_OK && sizes)
         tally_cuda_sizes_of(&c, architecture, sizes);
     if (status != TALLY_OK)

@@ -79,10 +79,71 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     return CUDA_SUCCESS;
 }
 
+/* ---- memory: all is the host's. Arrays in blocks have an address of each device in turn, so that both take part. ----
+ */
+
+enum { PAGE = 1 << 12 };
+
 CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address) {
-    (void)attribute, (void)address;
-    *(unsigned *)value = CU_MEMORYTYPE_DEVICE;
+    *(unsigned *)value = attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? (unsigned)(address / PAGE % 2)
+                                                                          : (unsigned)CU_MEMORYTYPE_DEVICE;
     return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer) {
+    *can = device != peer;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+    (void)peer, (void)flags;
+    return CUDA_SUCCESS;
+}
+
+/* Small, so that small arrays lie on several devices and small inputs have several parts. */
+CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *properties,
+                                       CUmemAllocationGranularity_flags which) {
+    (void)properties, (void)which;
+    *bytes = 16;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr wanted, uint64_t flags) {
+    (void)alignment, (void)wanted, (void)flags;
+    void *memory = bytes < (size_t)1 << 30 ? aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE) : NULL;
+    *address = (CUdeviceptr)(uintptr_t)memory;
+    return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes) {
+    (void)bytes;
+    free((void *)(uintptr_t)address);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *properties,
+                     uint64_t flags) {
+    (void)bytes, (void)properties, (void)flags;
+    *handle = 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+    return handle == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                  uint64_t flags) {
+    (void)offset, (void)flags;
+    return address && bytes && handle == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
+    return address && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t count) {
+    return address && bytes && access && count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- modules ---- */
@@ -252,6 +313,11 @@ CUresult cuEventDestroy_v2(CUevent event) {
 CUresult cuEventRecord(CUevent event, CUstream stream) {
     (void)event, (void)stream;
     return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+    (void)flags;
+    return stream && event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuEventSynchronize(CUevent event) {

@@ -1,0 +1,19 @@
+/* Runs that go on where other elements ended: the states of those, in words, become the accumulators from which a piece
+ * begins. One kernel does that. It is compiled when a plan first needs it. */
+#ifndef TALLY_CUDA_CARRY_H
+#define TALLY_CUDA_CARRY_H
+
+#include "cuda/plan.h"
+
+/* TALLY_UNSUPPORTED for plans that take or give words, and for exact mode of floats, whose pieces are limbs. */
+tally_status tally_cuda_carry_check(const tally_computation *computation);
+
+/* Compiles the kernel, so that tally_cuda_run_after waits for nothing. */
+tally_status tally_cuda_carry_load(tally_plan *plan);
+
+/* As the device's interface has them. */
+tally_status tally_cuda_resume(tally_plan *plan, const tally_words_form *form, const int64_t *words, uint64_t columns);
+tally_status tally_cuda_run_after(tally_plan *plan, const tally_args *args, const int64_t *words, uint64_t parts,
+                                  uint64_t before, tally_stream stream);
+
+#endif
