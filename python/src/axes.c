@@ -144,69 +144,97 @@ static PyObject *with_initial(const call *c, PyObject *result, unsigned long lon
     return longer;
 }
 
+/* The extents for the ranks of a group, which must agree: those of C order, also where lengths of 1 leave a choice. */
+static int lay_out_in_order(array *x, array *y, unsigned long long over, tally_shape *shape, int *order) {
+    int first = x->ndim, last = -1;
+    for (int d = 0; d < x->ndim; d++) {
+        order[d] = d;
+        if (over >> d & 1) {
+            first = d < first ? d : first;
+            last = d;
+        }
+    }
+    bool together = true;
+    *shape = (tally_shape){1, 1, 1, 0};
+    for (int d = first; d < last; d++)
+        together &= over >> d & 1;
+    for (int d = 0; d < x->ndim; d++)
+        *(over >> d & 1            ? &shape->extent
+          : !together || d < first ? &shape->outer
+                                   : &shape->inner) *= (uint64_t)x->shape[d];
+    if (!together)
+        return copied_with_last(x, over) || (y && copied_with_last(y, over)) ? -1 : 0;
+    return (array_in_c_order(x) || array_copy(x) == 0) && (!y || array_in_c_order(y) || array_copy(y) == 0) ? 0 : -1;
+}
+
+/* Makes the arrays' elements lie as outer x extent x inner, by a copy where they don't. 'order' as of array_fits. */
+static int lay_out(const call *c, array *x, array *y, unsigned long long over, tally_shape *shape, int *order) {
+    if (c->options[GROUP])
+        return lay_out_in_order(x, y, over, shape, order);
+    bool in_order = x->library == LIBRARY_BUFFER || c->options[OUT] || y || (c->traits.has_index && !c->options[AXIS]);
+    if (array_fits(x, over, in_order, shape, order) && (!y || array_in_c_order(y)))
+        return 0;
+    Py_ssize_t lengths[MAX_DIMS];
+    memcpy(lengths, x->shape, sizeof lengths);
+    if (call_may_copy(c) || (y && !array_in_c_order(y) && array_copy(y)) || (!array_in_c_order(x) && array_copy(x)))
+        return -1;
+    if (array_fits(x, over, true, shape, order))
+        return 0;
+    /* dimensions that lie apart: with them last, the others keep their order */
+    *shape = (tally_shape){1, 1, 1, 0};
+    for (int d = 0; d < x->ndim; d++) {
+        order[d] = d;
+        *(over >> d & 1 ? &shape->extent : &shape->outer) *= (uint64_t)lengths[d];
+    }
+    return copied_with_last(x, over) || (y && copied_with_last(y, over)) ? -1 : 0;
+}
+
 PyObject *along_axes(call *c, array *x, array *y) {
     const function *f = c->function;
-    tally_desc desc = TALLY_DESC_INIT;
+    tally_desc desc;
     tally_args args = TALLY_ARGS_INIT;
     unsigned long long over;
     Py_ssize_t lengths[MAX_DIMS];
     int order[MAX_DIMS], ndim = x->ndim;
     bool is_scan = f->form != TALLY_REDUCE, is_bool;
     double correction;
-    int exact = call_is_set(c, EXACT), keepdims = call_is_set(c, KEEPDIMS), reverse = call_is_set(c, REVERSE),
-        exclusive = call_is_set(c, EXCLUSIVE);
-    if (exact < 0 || keepdims < 0 || reverse < 0 || exclusive < 0 || axes_of(c, ndim, &over) ||
-        call_correction(c, &desc.ddof, &correction))
+    int keepdims = call_is_set(c, KEEPDIMS);
+    if (keepdims < 0 || axes_of(c, ndim, &over) || call_describe(c, x, &desc, &is_bool, &correction))
         return NULL;
     int include = call_is_set(c, INCLUDE_INITIAL);
-    if (include && (include < 0 || reverse || exclusive || c->options[OUT])) {
+    if (include && (include < 0 || desc.flags & TALLY_REVERSE || desc.form == TALLY_EXCLUSIVE_SCAN || c->options[OUT] ||
+                    c->options[GROUP])) {
         if (include > 0)
-            PyErr_Format(PyExc_ValueError, "%s(): include_initial goes with no reverse, exclusive or out", f->name);
+            PyErr_Format(PyExc_ValueError, "%s(): include_initial goes with no reverse, exclusive, out or group",
+                         f->name);
         return NULL;
     }
     if (is_scan && (ndim == 0 || (ndim > 1 && !c->options[AXIS]))) {
         PyErr_Format(PyExc_ValueError, "%s() of an array of %d dimensions needs an axis", f->name, ndim);
         return NULL;
     }
-    desc.op = f->op;
-    desc.form = exclusive ? TALLY_EXCLUSIVE_SCAN : f->form;
-    desc.mode = exact ? TALLY_EXACT : TALLY_FAST;
-    desc.flags = reverse ? TALLY_REVERSE : 0;
-    if (call_types(c, x, &desc, &is_bool))
-        return NULL;
-
     if (correction != 0 && c->options[OUT]) {
         PyErr_Format(PyExc_ValueError, "%s(): out goes with corrections that are whole numbers, 0 or more", f->name);
         return NULL;
     }
 
-    bool in_order = x->library == LIBRARY_BUFFER || c->options[OUT] || y || (c->traits.has_index && !c->options[AXIS]);
     memcpy(lengths, x->shape, sizeof lengths);
-    bool fits = array_fits(x, over, in_order, &args.shape, order) && (!y || array_in_c_order(y));
-    if (!fits) {
-        if (call_may_copy(c) || (y && !array_in_c_order(y) && array_copy(y)))
-            return NULL;
-        if (!array_in_c_order(x) && array_copy(x))
-            return NULL;
-        if (!array_fits(x, over, true, &args.shape, order)) {
-            /* dimensions that lie apart: with them last, the others keep their order */
-            args.shape = (tally_shape){1, 1, 1, 0};
-            for (int d = 0; d < ndim; d++) {
-                order[d] = d;
-                *(over >> d & 1 ? &args.shape.extent : &args.shape.outer) *= (uint64_t)lengths[d];
-            }
-            if (copied_with_last(x, over) || (y && copied_with_last(y, over)))
-                return NULL;
-        }
-    }
-    if (c->traits.empty_is_error && !is_scan && args.shape.extent == 0) { /* as NumPy, also where no result is wanted */
+    if (lay_out(c, x, y, over, &args.shape, order))
+        return NULL;
+    if (c->traits.empty_is_error && !is_scan && args.shape.extent == 0 &&
+        !c->options[GROUP]) { /* as NumPy, also where no result is wanted */
         PyErr_Format(PyExc_ValueError, "%s() of nothing has no value", f->name);
         return NULL;
     }
     bool whole = args.shape.outer == 1 && args.shape.inner == 1;
-    desc.grouping = whole ? TALLY_ALL_VALUES : TALLY_AXIS;
+    if (!c->plan)
+        desc.grouping = whole ? TALLY_ALL_VALUES : TALLY_AXIS;
+    else if (desc.grouping != TALLY_AXIS && !(whole && desc.grouping == TALLY_ALL_VALUES)) {
+        PyErr_SetString(PyExc_TypeError, "this plan has no axis");
+        return NULL;
+    }
 
-    kept_plan *kept = plan_take(x, &desc);
+    kept_plan *kept = call_take(c, x, &desc);
     if (!kept)
         return NULL;
     tally_dtype out = kept->described.out;
@@ -227,10 +255,9 @@ PyObject *along_axes(call *c, array *x, array *y) {
     args.y = y ? y->data : NULL;
     args.out = is_number ? (void *)single : made.data;
     args.out_bytes = is_number ? sizeof single : results * tally_dtype_size(out);
-    tally_status status = call_run(x, kept, &args, bytes);
+    int wrong = call_run(c, x, kept, &args, bytes);
     plan_give(kept);
-    if (status) {
-        raise_status(status);
+    if (wrong) {
         array_close(&made);
         return NULL;
     }

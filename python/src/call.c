@@ -21,6 +21,8 @@ const option_row option_table[OPTIONS] = {
     {"reverse", "False", "goes from the last element to the first"},
     {"exclusive", "False", "leaves each element out of its own result"},
     {"include_initial", "False", "begins with the value of no elements: one result more than elements"},
+    {"group", "None",
+     "a group of torch.distributed or a communicator of mpi4py, whose ranks have the parts of x, one after another"},
 };
 
 static PyObject *option_words[OPTIONS]; /* interned: a caller's keyword is mostly the same object */
@@ -36,10 +38,16 @@ static int option_of(PyObject *name) {
 }
 
 int call_open(call *c, const function *f, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    tally_traits traits = {.struct_size = sizeof traits};
+    tally_op_traits(f->op, &traits);
+    return call_open_with(c, f, &traits, args, count, names);
+}
+
+int call_open_with(call *c, const function *f, const tally_traits *traits, PyObject *const *args, Py_ssize_t count,
+                   PyObject *names) {
     memset(c, 0, sizeof *c);
     c->function = f;
-    c->traits.struct_size = sizeof c->traits;
-    tally_op_traits(f->op, &c->traits);
+    c->traits = *traits;
     if (count != c->traits.inputs) {
         PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s (%zd given)", f->name, c->traits.inputs,
                      c->traits.inputs == 1 ? "" : "s", count);
@@ -64,7 +72,8 @@ int call_is_set(const call *c, enum option option) {
     return c->options[option] ? PyObject_IsTrue(c->options[option]) : 0;
 }
 
-int call_correction(const call *c, int *ddof, double *correction) {
+/* 'ddof' receives corrections that are whole numbers from 0. For others *correction stays, else it is 0. */
+static int read_correction(const call *c, int *ddof, double *correction) {
     *ddof = 0;
     *correction = c->options[CORRECTION] ? PyFloat_AsDouble(c->options[CORRECTION]) : 0;
     if (*correction == -1 && PyErr_Occurred())
@@ -79,7 +88,7 @@ int call_correction(const call *c, int *ddof, double *correction) {
     return 0;
 }
 
-int call_types(const call *c, const array *x, tally_desc *desc, bool *is_bool) {
+static int read_types(const call *c, const array *x, tally_desc *desc, bool *is_bool) {
     desc->in = x->dtype;
     *is_bool = c->traits.result == TALLY_RESULT_FLAG || (x->is_bool && c->traits.result == TALLY_RESULT_SAME);
     if (x->is_bool && c->traits.result == TALLY_RESULT_WIDE)
@@ -109,14 +118,81 @@ int call_may_copy(const call *c) {
     return -1;
 }
 
-tally_status call_run(const array *x, kept_plan *kept, const tally_args *args, size_t bytes) {
+int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool, double *correction) {
+    *correction = 0;
+    if (c->plan) {
+        *desc = c->plan->desc;
+        *is_bool = c->plan_gives_bool;
+        if (x->dtype == desc->in && x->device == c->plan->device)
+            return 0;
+        PyErr_Format(PyExc_TypeError, "this plan takes arrays of %s %s", dtype_name(desc->in, false),
+                     c->plan->device < 0 ? "in host memory" : "on its own CUDA device");
+        return -1;
+    }
+    const int exact = call_is_set(c, EXACT), reverse = call_is_set(c, REVERSE), exclusive = call_is_set(c, EXCLUSIVE),
+              skip = call_is_set(c, SKIP_BAD_LABELS);
+    *desc = (tally_desc)TALLY_DESC_INIT;
+    if (exact < 0 || reverse < 0 || exclusive < 0 || skip < 0 || read_correction(c, &desc->ddof, correction))
+        return -1;
+    desc->op = c->function->op;
+    desc->form = exclusive ? TALLY_EXCLUSIVE_SCAN : c->function->form;
+    desc->mode = exact ? TALLY_EXACT : TALLY_FAST;
+    desc->flags = (reverse ? TALLY_REVERSE : 0u) | (skip && c->options[LABELS] ? TALLY_SKIP_BAD_LABELS : 0u);
+    return read_types(c, x, desc, is_bool);
+}
+
+kept_plan *call_take(const call *c, const array *x, const tally_desc *desc) {
+    return c->plan ? plan_hold(c->plan) : plan_take(x, desc);
+}
+
+int call_run(const call *c, const array *x, kept_plan *kept, const tally_args *args, size_t bytes) {
     tally_status status;
-    if (x->device < 0 && bytes < UNLOCKED_BYTES)
-        return tally_run(kept->plan, args, TALLY_SYNCHRONOUS);
-    Py_BEGIN_ALLOW_THREADS;
-    status = tally_run(kept->plan, args, x->stream);
-    Py_END_ALLOW_THREADS;
-    return status;
+    if (c->options[GROUP])
+        return run_on_ranks(c->options[GROUP], x, kept, args);
+    if (x->device < 0 && bytes < UNLOCKED_BYTES) {
+        status = tally_run(kept->plan, args, TALLY_SYNCHRONOUS);
+    } else {
+        Py_BEGIN_ALLOW_THREADS;
+        status = tally_run(kept->plan, args, x->stream);
+        Py_END_ALLOW_THREADS;
+    }
+    if (!status)
+        return 0;
+    raise_status(status);
+    return -1;
+}
+
+PyObject *call_compute(call *c) {
+    array x = {0}, y = {0};
+    PyObject *result = NULL;
+    if (array_open(&x, c->inputs[0], false))
+        return NULL;
+    if (c->inputs[1]) {
+        if (array_open(&y, c->inputs[1], false))
+            goto end;
+        bool same = y.ndim == x.ndim && y.dtype == x.dtype && y.device == x.device && y.is_bool == x.is_bool;
+        for (int d = 0; same && d < x.ndim; d++)
+            same = x.shape[d] == y.shape[d];
+        if (!same) {
+            PyErr_Format(PyExc_ValueError, "%s() takes two arrays of one shape, type and device", c->function->name);
+            goto end;
+        }
+    }
+    int by = 0, given = 0;
+    for (int option = OFFSETS; option <= LABELS; option++)
+        if (c->options[option]) {
+            by = option;
+            given++;
+        }
+    if (given > 1)
+        PyErr_Format(PyExc_TypeError, "%s() takes one of offsets, keys and labels", c->function->name);
+    else
+        result =
+            given ? by_groups(c, &x, y.object ? &y : NULL, (enum option)by) : along_axes(c, &x, y.object ? &y : NULL);
+end:
+    array_close(&x);
+    array_close(&y);
+    return result;
 }
 
 int call_module_init(void) {

@@ -21,6 +21,7 @@ enum option {
     REVERSE,
     EXCLUSIVE,
     INCLUDE_INITIAL,
+    GROUP,
     OPTIONS
 };
 
@@ -43,26 +44,39 @@ typedef struct call {
     PyObject *inputs[2];
     PyObject *options[OPTIONS]; /* NULL: not given, or None */
     tally_traits traits;
+    kept_plan *plan;      /* that of a Plan object, which decides the description; NULL: one is looked up */
+    bool plan_gives_bool; /* what its results are */
 } call;
 
 /* Takes a call's arguments apart. -1 with an exception, as below. */
 int call_open(call *c, const function *f, PyObject *const *args, Py_ssize_t count, PyObject *names);
 
+/* Likewise, for an operator whose traits the caller knows. */
+int call_open_with(call *c, const function *f, const tally_traits *traits, PyObject *const *args, Py_ssize_t count,
+                   PyObject *names);
+
+/* Computes what a call says, with the inputs in it. */
+PyObject *call_compute(call *c);
+
 /* 1, 0, or -1. */
 int call_is_set(const call *c, enum option option);
 
-/* 'ddof' receives corrections that are whole numbers from 0. For others *correction stays, else it is 0. */
-int call_correction(const call *c, int *ddof, double *correction);
+/* All of the description but the grouping and the type of its indices; *is_bool: the results'. *correction: of var and
+ * std, if it is no whole number from 0, which desc->ddof has; else 0. */
+int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool, double *correction);
 
-/* The types of the computation; *is_bool: of its results. */
-int call_types(const call *c, const array *x, tally_desc *desc, bool *is_bool);
+/* The plan for a description, of which plan_give ends the use. NULL with an exception. */
+kept_plan *call_take(const call *c, const array *x, const tally_desc *desc);
 
 /* -1 where the caller wants no copy. */
 int call_may_copy(const call *c);
 
 /* Runs a plan over 'bytes' of input, in the stream of x, without the interpreter's lock if it takes longer than that.
- */
-tally_status call_run(const array *x, kept_plan *kept, const tally_args *args, size_t bytes);
+ * With group=, together with the other ranks. -1 with an exception. */
+int call_run(const call *c, const array *x, kept_plan *kept, const tally_args *args, size_t bytes);
+
+/* The part of a group's run that is this rank's. */
+int run_on_ranks(PyObject *group, const array *x, const kept_plan *kept, const tally_args *args);
 
 /* Over all values or along axes; y: the second input, or NULL. */
 PyObject *along_axes(call *c, array *x, array *y);

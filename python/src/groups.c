@@ -23,8 +23,8 @@ static int groups_of(const call *c, const array *labels, uint64_t *groups) {
         Py_XDECREF(index);
         return PyErr_Occurred() ? -1 : 0;
     }
-    if (labels->device >= 0) {
-        PyErr_SetString(PyExc_ValueError, "labels on a GPU need groups=");
+    if (labels->device >= 0 || c->options[GROUP]) {
+        PyErr_SetString(PyExc_ValueError, "labels on a GPU, and of ranks, need groups=");
         return -1;
     }
     *groups = 0;
@@ -43,12 +43,11 @@ static int groups_of(const call *c, const array *labels, uint64_t *groups) {
     kept_plan *kept = plan_take(labels, &desc);
     if (!kept)
         return -1;
-    tally_status status = call_run(labels, kept, &args, SIZE_MAX);
+    const call alone = {.function = c->function};
+    int wrong = call_run(&alone, labels, kept, &args, SIZE_MAX);
     plan_give(kept);
-    if (status) {
-        raise_status(status);
+    if (wrong)
         return -1;
-    }
     *groups = greatest < 0 ? 0 : (uint64_t)greatest + 1;
     return 0;
 }
@@ -71,14 +70,14 @@ static PyObject *first_of(array *a, const array *like, Py_ssize_t count) {
 
 PyObject *by_groups(call *c, array *x, array *y, enum option by) {
     const function *f = c->function;
-    tally_desc desc = TALLY_DESC_INIT;
+    tally_desc desc;
     tally_args args = TALLY_ARGS_INIT;
     array list = {0}, made = {0}, keys = {0};
     bool is_scan = f->form != TALLY_REDUCE, is_bool;
-    int exact = call_is_set(c, EXACT), reverse = call_is_set(c, REVERSE), exclusive = call_is_set(c, EXCLUSIVE),
-        skip = call_is_set(c, SKIP_BAD_LABELS);
     double correction;
-    if (exact < 0 || reverse < 0 || exclusive < 0 || skip < 0 || call_correction(c, &desc.ddof, &correction))
+    PyObject *result = NULL;
+    kept_plan *kept = NULL;
+    if (call_describe(c, x, &desc, &is_bool, &correction))
         return NULL;
     if (correction != 0) {
         PyErr_Format(PyExc_ValueError, "%s(): groups take corrections that are whole numbers, 0 or more", f->name);
@@ -95,17 +94,16 @@ PyObject *by_groups(call *c, array *x, array *y, enum option by) {
         (y && !array_in_c_order(y) && (call_may_copy(c) || array_copy(y))) ||
         open_list(&list, c->options[by], x, option_table[by].name))
         return NULL;
-    desc.op = f->op;
-    desc.form = exclusive ? TALLY_EXCLUSIVE_SCAN : f->form;
-    desc.mode = exact ? TALLY_EXACT : TALLY_FAST;
-    desc.grouping = by == OFFSETS ? TALLY_SEGMENTS : by == KEYS ? TALLY_KEYS : TALLY_LABELS;
+    const tally_grouping grouping = by == OFFSETS ? TALLY_SEGMENTS : by == KEYS ? TALLY_KEYS : TALLY_LABELS;
+    if (c->plan && (grouping != desc.grouping || c->plan->described.index != list.dtype)) {
+        PyErr_Format(PyExc_TypeError, "this plan has another grouping, or type of %s", option_table[by].name);
+        goto end;
+    }
+    desc.grouping = grouping;
     desc.index = list.dtype;
-    desc.flags = (reverse ? TALLY_REVERSE : 0u) | (skip ? TALLY_SKIP_BAD_LABELS : 0u);
 
-    size_t n = (size_t)x->shape[0], m = (size_t)list.shape[0];
+    const size_t n = (size_t)x->shape[0], m = (size_t)list.shape[0];
     uint64_t found = 0;
-    PyObject *result = NULL;
-    kept_plan *kept = NULL;
     args.shape = (tally_shape){1, n, 1, 0};
     if (by == OFFSETS ? m == 0 : m != n) {
         PyErr_Format(PyExc_ValueError,
@@ -114,7 +112,7 @@ PyObject *by_groups(call *c, array *x, array *y, enum option by) {
                      f->name, m, option_table[by].name, n);
         goto end;
     }
-    if (call_types(c, x, &desc, &is_bool) || !(kept = plan_take(x, &desc)))
+    if (!(kept = call_take(c, x, &desc)))
         goto end;
     if (by == OFFSETS) {
         args.shape.groups = m - 1;
@@ -143,10 +141,9 @@ PyObject *by_groups(call *c, array *x, array *y, enum option by) {
     args.out_bytes = (size_t)length * tally_dtype_size(out);
     if (is_scan && by == OFFSETS) /* elements in no segment keep what is there */
         memset(made.data, 0, x->device < 0 ? args.out_bytes : 0);
-    tally_status status = call_run(x, kept, &args, SIZE_MAX);
-    if (status)
-        raise_status(status);
-    else if (by == KEYS && !is_scan) {
+    if (call_run(c, x, kept, &args, SIZE_MAX))
+        goto end;
+    if (by == KEYS && !is_scan) {
         PyObject *values = first_of(&made, x, (Py_ssize_t)found), *names = first_of(&keys, &list, (Py_ssize_t)found);
         result = values && names ? PyTuple_Pack(2, values, names) : NULL;
         Py_XDECREF(values);

@@ -3,45 +3,17 @@
 #include "accumulator.h"
 #include "array.h"
 #include "call.h"
+#include "plan.h"
 
 #include <stdlib.h>
 
 static PyObject *compute(const function *f, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     call c;
-    array x = {0}, y = {0};
-    PyObject *result = NULL;
-    if (call_open(&c, f, args, count, names) || array_open(&x, c.inputs[0], false))
-        return NULL;
-    if (c.traits.inputs == 2) {
-        if (array_open(&y, c.inputs[1], false))
-            goto end;
-        bool same = y.ndim == x.ndim && y.dtype == x.dtype && y.device == x.device && y.is_bool == x.is_bool;
-        for (int d = 0; same && d < x.ndim; d++)
-            same = x.shape[d] == y.shape[d];
-        if (!same) {
-            PyErr_Format(PyExc_ValueError, "%s() takes two arrays of one shape, type and device", f->name);
-            goto end;
-        }
-    }
-    int by = 0, given = 0;
-    for (int option = OFFSETS; option <= LABELS; option++)
-        if (c.options[option]) {
-            by = option;
-            given++;
-        }
-    if (given > 1)
-        PyErr_Format(PyExc_TypeError, "%s() takes one of offsets, keys and labels", f->name);
-    else
-        result =
-            given ? by_groups(&c, &x, y.object ? &y : NULL, (enum option)by) : along_axes(&c, &x, y.object ? &y : NULL);
-end:
-    array_close(&x);
-    array_close(&y);
-    return result;
+    return call_open(&c, f, args, count, names) ? NULL : call_compute(&c);
 }
 
 #define BIT(option) (1u << (option))
-#define ALWAYS      (BIT(AXIS) | BIT(OUT) | BIT(COPY) | BIT(OFFSETS) | BIT(KEYS))
+#define ALWAYS      (BIT(AXIS) | BIT(OUT) | BIT(COPY) | BIT(OFFSETS) | BIT(KEYS) | BIT(GROUP))
 #define REDUCES     (ALWAYS | BIT(KEEPDIMS) | BIT(LABELS) | BIT(GROUPS) | BIT(SKIP_BAD_LABELS))
 #define SCANS       (ALWAYS | BIT(REVERSE) | BIT(EXCLUSIVE))
 #define ROUNDS      (BIT(DTYPE) | BIT(EXACT))
@@ -130,7 +102,8 @@ PyMODINIT_FUNC PyInit__tally(void) {
         if (!methods[k].ml_doc && !(methods[k].ml_doc = documentation_of(functions[k])))
             return PyErr_NoMemory();
     PyObject *module = array_module_init() || call_module_init() ? NULL : PyModule_Create(&definition);
-    if (module && (accumulator_add_type(module) || PyModule_AddStringConstant(module, "__version__", tally_version())))
+    if (module && (accumulator_add_type(module) || plan_add_type(module) ||
+                   PyModule_AddStringConstant(module, "__version__", tally_version())))
         Py_CLEAR(module);
     return module;
 }

@@ -1,7 +1,9 @@
 #include "plans.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BUCKETS = 512, MAX_DEVICES = 64 };
 
@@ -97,4 +99,60 @@ void plan_give(kept_plan *plan) {
     pthread_mutex_lock(&lock);
     plan->busy = false;
     pthread_mutex_unlock(&lock);
+}
+
+kept_plan *plan_hold(kept_plan *plan) {
+    pthread_mutex_lock(&lock);
+    bool busy = plan->busy;
+    plan->busy = true;
+    pthread_mutex_unlock(&lock);
+    if (!busy)
+        return plan;
+    PyErr_SetString(PyExc_RuntimeError, "another thread runs this plan: make a plan for each thread");
+    return NULL;
+}
+
+tally_device *device_of(const kept_plan *plan) {
+    return plan->own_device ? plan->own_device : devices[plan->device + 1];
+}
+
+/* With the lock held. */
+static tally_status open_spec(const char *spec, tally_device **device) {
+    static struct opened {
+        struct opened *next;
+        tally_device *device;
+        char spec[];
+    } * all;
+    for (struct opened *one = all; one; one = one->next)
+        if (!strcmp(one->spec, spec)) {
+            *device = one->device;
+            return TALLY_OK;
+        }
+    tally_status status = tally_open(spec, device);
+    struct opened *one = status ? NULL : malloc(sizeof *one + strlen(spec) + 1);
+    if (one) {
+        one->device = *device;
+        one->next = all;
+        memcpy(one->spec, spec, strlen(spec) + 1);
+        all = one;
+    }
+    return status;
+}
+
+tally_device *device_of_spec(const char *spec, int *number) {
+    tally_device *device = NULL;
+    tally_device_info info = {.struct_size = sizeof info};
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    pthread_mutex_lock(&lock);
+    status = open_spec(spec, &device);
+    pthread_mutex_unlock(&lock);
+    Py_END_ALLOW_THREADS;
+    if (status || (status = tally_device_describe(device, &info)))
+        return (tally_device *)raise_status(status);
+    *number = -1;
+    if (!strncmp(info.spec, "cpu", 3) || sscanf(info.spec, "cuda:%d", number) == 1)
+        return device;
+    PyErr_Format(PyExc_ValueError, "arrays lie in host memory or on CUDA; no plan takes them on %s", info.spec);
+    return NULL;
 }

@@ -109,6 +109,48 @@ def corrected(x, n, correction, is_root):
         x * (math.sqrt(factor) if is_root else factor)
 
 
+def place_in(group, x):
+    """This process' rank in a group, and how many there are, once all work on x is done that was enqueued for it."""
+    library = library_of(x)
+    if x.__dlpack_device__()[0] not in ON_HOST if hasattr(x, "__dlpack_device__") else False:
+        if library == "torch":
+            sys.modules["torch"].cuda.current_stream(x.device).synchronize()
+        elif library == "cupy":
+            sys.modules["cupy"].cuda.get_current_stream().synchronize()
+    if hasattr(group, "Allreduce"): # mpi4py's communicators
+        return group.Get_rank(), group.Get_size()
+    if hasattr(group, "exchange"):
+        return group.rank, group.size
+    distributed = sys.modules["torch"].distributed
+    return distributed.get_rank(group), distributed.get_world_size(group)
+
+
+def exchange(group, kind, send, receive):
+    """One exchange of int64s between the ranks of a group: 'sum' and 'max' of all ranks' words, in place, or 'gather'."""
+    if hasattr(group, "Allreduce"):
+        mpi = sys.modules["mpi4py.MPI"]
+        if kind == "gather":
+            group.Allgather([send, mpi.INT64_T], [receive, mpi.INT64_T])
+        else:
+            group.Allreduce(mpi.IN_PLACE, [receive, mpi.INT64_T], mpi.SUM if kind == "sum" else mpi.MAX)
+        return
+    if hasattr(group, "exchange"):
+        group.exchange(kind, send.cast("q"), receive.cast("q"))
+        return
+    torch = sys.modules["torch"]
+    device = "cuda" if torch.distributed.get_backend(group) == "nccl" else "cpu"
+    ours, theirs = (torch.frombuffer(words, dtype=torch.int64) for words in (send, receive))
+    words = ours.to(device, copy=True)
+    if kind == "gather":
+        parts = [torch.empty_like(words) for _ in range(len(theirs) // len(ours))]
+        torch.distributed.all_gather(parts, words, group=group)
+        theirs.copy_(torch.cat(parts))
+    else:
+        operation = torch.distributed.ReduceOp.SUM if kind == "sum" else torch.distributed.ReduceOp.MAX
+        torch.distributed.all_reduce(words, operation, group=group)
+        theirs.copy_(words)
+
+
 def numbers(x):
     """A list or tuple of numbers as an array: of 64-bit integers if all are integers, else of doubles."""
     try:

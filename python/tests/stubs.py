@@ -12,13 +12,21 @@ import tally
 
 PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tally", "__init__.pyi")
 TYPES = {"axis": "int | tuple[int, ...] | None", "dtype": "Any", "out": "Any", "copy": "bool | None", "offsets": "Any",
-         "keys": "Any", "labels": "Any", "groups": "int | None", "correction": "float"}
+         "keys": "Any", "labels": "Any", "groups": "int | None", "correction": "float", "group": "Any"}
 HEAD = '''"""Written by tests/stubs.py from the extension's own signatures; edit that instead."""
 from typing import Any
 
 __version__: str
 '''
 TAIL = '''
+class Operator:
+    def __init__(self, acc: str, identity: str, lift: str, combine: str, lower: str, *, acc_bytes: int, commutes: bool = False, name: str = "Operator") -> None: ...
+
+class Plan:
+    def __init__(self, op: str | Operator, dtype: Any = "float64", *, device: str = "cpu", form: str = "reduce", reverse: bool = False, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exact: bool = False, out_dtype: Any = None, acc_dtype: Any = None, correction: int = 0, by: str | None = None, index_dtype: Any = None, copy: bool | None = None) -> None: ...
+    def run(self, x: Any, y: Any = None, /, *, out: Any = None, offsets: Any = None, keys: Any = None, labels: Any = None, groups: int | None = None, group: Any = None) -> Any: ...
+    def __call__(self, x: Any, y: Any = None, /, *, out: Any = None, offsets: Any = None, keys: Any = None, labels: Any = None, groups: int | None = None, group: Any = None) -> Any: ...
+
 class Accumulator:
     count: int
     def __init__(self, op: str = "sum", dtype: Any = "float64", exact: bool = True, correction: int = 0) -> None: ...

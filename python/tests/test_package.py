@@ -43,7 +43,7 @@ def test_the_command():
 def test_examples_of_the_readme():
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
         examples = re.findall(r"```python\n(.*?)```", file.read(), re.S)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         done = python("-c", example) if "ProcessPool" not in example else python("-", input=example)
         assert done.returncode == 0, done.stderr

@@ -1,0 +1,229 @@
+/* The class Plan. It holds a call that is taken apart once, and a plan of the library that no other caller has. An
+ * operator may be an object with a user's texts. */
+#include "plan.h"
+#include "call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUN_OPTIONS = 1 << OUT | 1 << OFFSETS | 1 << KEYS | 1 << LABELS | 1 << GROUPS | 1 << GROUP };
+
+typedef struct plan {
+    PyObject_HEAD function function;
+    call call; /* its options are owned */
+    kept_plan kept;
+    tally_user_op user;
+    PyObject *user_object; /* owns the texts, which the library's plan has copied */
+} plan;
+
+static const char *text_of(PyObject *object, const char *name) {
+    PyObject *text = PyObject_GetAttrString(object, name);
+    const char *bytes = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL; /* lives as long as the object's attribute */
+    Py_XDECREF(text);
+    return bytes;
+}
+
+/* An operator of texts: the attributes of tally.Operator. */
+static int open_user(plan *self, PyObject *object) {
+    tally_user_op *user = &self->user;
+    PyObject *bytes = PyObject_GetAttrString(object, "acc_bytes"), *commutes = NULL;
+    self->user_object = Py_NewRef(object);
+    user->struct_size = sizeof *user;
+    user->acc_bytes = bytes ? PyLong_AsSize_t(bytes) : 0;
+    Py_XDECREF(bytes);
+    if (PyErr_Occurred() || !(user->name = text_of(object, "name")) || !(user->acc_source = text_of(object, "acc")) ||
+        !(user->identity_source = text_of(object, "identity")) || !(user->lift_source = text_of(object, "lift")) ||
+        !(user->combine_source = text_of(object, "combine")) || !(user->lower_source = text_of(object, "lower")) ||
+        !(commutes = PyObject_GetAttrString(object, "commutes")))
+        return -1;
+    user->commutes = PyObject_IsTrue(commutes);
+    Py_DECREF(commutes);
+    self->kept.desc.op = TALLY_USER;
+    self->kept.desc.user = user;
+    self->call.traits.inputs = self->call.traits.elements_per_result = 1;
+    return user->commutes < 0 ? -1 : 0;
+}
+
+static int open_operator(plan *self, PyObject *op) {
+    self->call.traits.struct_size = sizeof self->call.traits;
+    if (!PyUnicode_Check(op))
+        return open_user(self, op);
+    const char *name = PyUnicode_AsUTF8AndSize(op, NULL);
+    tally_status status = name ? tally_op_from_name(name, &self->kept.desc.op) : TALLY_OK;
+    if (name && !status)
+        status = tally_op_traits(self->kept.desc.op, &self->call.traits);
+    if (status)
+        raise_status(status);
+    if (name && !status && self->call.traits.elements_per_result != 1)
+        PyErr_Format(PyExc_NotImplementedError, "plans give one result for a group; %s gives two", name);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int open_form(tally_desc *desc, const char *form, int reverse) {
+    static const char *const forms[] = {
+        [TALLY_REDUCE] = "reduce", [TALLY_INCLUSIVE_SCAN] = "inclusive", [TALLY_EXCLUSIVE_SCAN] = "exclusive"};
+    desc->flags |= reverse ? TALLY_REVERSE : 0u;
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
+        if (!strcmp(form, forms[k])) {
+            desc->form = (tally_form)k;
+            return 0;
+        }
+    PyErr_Format(PyExc_ValueError, "form is 'reduce', 'inclusive' or 'exclusive', not '%s'", form);
+    return -1;
+}
+
+static int open_grouping(plan *self, const char *by, PyObject *index) {
+    bool is_bool;
+    tally_desc *desc = &self->kept.desc;
+    desc->grouping = self->call.options[AXIS] ? TALLY_AXIS : TALLY_ALL_VALUES;
+    if (!by)
+        return 0;
+    desc->grouping = !strcmp(by, "offsets")  ? TALLY_SEGMENTS
+                     : !strcmp(by, "keys")   ? TALLY_KEYS
+                     : !strcmp(by, "labels") ? TALLY_LABELS
+                                             : desc->grouping;
+    if (desc->grouping < TALLY_SEGMENTS) {
+        PyErr_Format(PyExc_ValueError, "by is 'offsets', 'keys' or 'labels', not '%s'", by);
+        return -1;
+    }
+    return index ? dtype_from_object(index, &desc->index, &is_bool) : 0;
+}
+
+static int open_types(plan *self, PyObject *dtype, PyObject *out, PyObject *acc) {
+    bool ignored;
+    tally_desc *desc = &self->kept.desc;
+    desc->in = TALLY_F64;
+    if ((dtype && dtype_from_object(dtype, &desc->in, &ignored)) ||
+        (acc && dtype_from_object(acc, &desc->acc, &ignored)) ||
+        (out && dtype_from_object(out, &desc->out, &self->call.plan_gives_bool)))
+        return -1;
+    self->call.plan_gives_bool |= self->call.traits.result == TALLY_RESULT_FLAG && desc->op != TALLY_USER && !out;
+    return 0;
+}
+
+static int make(plan *self, const char *spec) {
+    kept_plan *kept = &self->kept;
+    if (!(kept->own_device = device_of_spec(spec, &kept->device)))
+        return -1;
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = tally_plan_create(kept->own_device, &kept->desc, &kept->plan);
+    Py_END_ALLOW_THREADS;
+    kept->described.struct_size = sizeof kept->described;
+    if (!status)
+        status = tally_plan_describe(kept->plan, &kept->described, &kept->elements);
+    if (status)
+        raise_status(status);
+    return status ? -1 : 0;
+}
+
+static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *named) {
+    static char *names[] = {"op",        "dtype",     "device",     "form", "reverse",     "axis", "keepdims", "exact",
+                            "out_dtype", "acc_dtype", "correction", "by",   "index_dtype", "copy", NULL};
+    const char *form = "reduce", *device = "cpu", *by = NULL;
+    PyObject *op, *dtype = NULL, *axis = NULL, *keepdims = NULL, *out = NULL, *acc = NULL, *index = NULL, *copy = NULL;
+    int reverse = 0, exact = 0, ddof = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$sspOOpOOizOO:Plan", names, &op, &dtype, &device, &form, &reverse,
+                                     &axis, &keepdims, &exact, &out, &acc, &ddof, &by, &index, &copy))
+        return NULL;
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    plan *self = (plan *)alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->kept.desc = (tally_desc)TALLY_DESC_INIT;
+    self->kept.desc.ddof = ddof;
+    self->kept.desc.mode = exact ? TALLY_EXACT : TALLY_FAST;
+    self->call.options[AXIS] = axis && axis != Py_None ? Py_NewRef(axis) : NULL;
+    self->call.options[KEEPDIMS] = Py_XNewRef(keepdims);
+    self->call.options[COPY] = copy && copy != Py_None ? Py_NewRef(copy) : NULL;
+    if (open_operator(self, op) || open_types(self, dtype, out == Py_None ? NULL : out, acc == Py_None ? NULL : acc) ||
+        open_form(&self->kept.desc, form, reverse) || open_grouping(self, by, index) || make(self, device)) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    self->function = (function){"Plan", self->kept.desc.op, self->kept.desc.form, RUN_OPTIONS};
+    self->call.function = &self->function;
+    self->call.plan = &self->kept;
+    return (PyObject *)self;
+}
+
+static void plan_free(PyObject *object) {
+    plan *self = (plan *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    tally_plan_destroy(self->kept.plan);
+    for (int k = 0; k < OPTIONS; k++)
+        Py_XDECREF(self->call.options[k]);
+    Py_XDECREF(self->user_object);
+    release(object);
+    Py_DECREF(type);
+}
+
+/* The arguments of one call go into a copy of the call that the plan holds. */
+static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    const plan *self = (const plan *)object;
+    call c;
+    if (call_open_with(&c, &self->function, &self->call.traits, args, count, names))
+        return NULL;
+    c.plan = self->call.plan;
+    c.plan_gives_bool = self->call.plan_gives_bool;
+    c.options[AXIS] = self->call.options[AXIS];
+    c.options[KEEPDIMS] = self->call.options[KEEPDIMS];
+    c.options[COPY] = self->call.options[COPY];
+    return call_compute(&c);
+}
+
+static PyObject *call_object(PyObject *object, PyObject *args, PyObject *named) {
+    enum { MOST = 16 };
+    PyObject *values[MOST], *names = NULL, *result = NULL, *key, *value;
+    Py_ssize_t count = PyTuple_Size(args), options = named ? PyDict_Size(named) : 0, at = 0, k = 0;
+    if (count + options > MOST) {
+        PyErr_SetString(PyExc_TypeError, "Plan() takes fewer arguments");
+        return NULL;
+    }
+    for (; k < count; k++)
+        values[k] = PyTuple_GetItem(args, k);
+    if (options && !(names = PyTuple_New(options)))
+        return NULL;
+    for (; options && PyDict_Next(named, &at, &key, &value); k++) {
+        values[k] = value;
+        PyTuple_SetItem(names, k - count, Py_NewRef(key));
+    }
+    result = run(object, values, count, names);
+    Py_XDECREF(names);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
+     "run(x, y=None, /, *, out=None, offsets=None, keys=None, labels=None, groups=None, group=None)\n--\n\n"
+     "Computes; the options are those of tally.sum. Calling the plan does the same, a little slower."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc,
+     "Plan(op, dtype='float64', *, device='cpu', form='reduce', reverse=False, axis=None, keepdims=False, exact=False, "
+     "out_dtype=None, acc_dtype=None, correction=0, by=None, index_dtype=None, copy=None)\n--\n\n"
+     "A computation of fixed types on a device of its own, to be run time and again: nothing is looked up, and no\n"
+     "array of another type or device is taken.\n\n"
+     "op: an operator's name, or an Operator of your own, which needs out_dtype\n"
+     "device: as tally_open has it, such as 'cpu:threads=2', 'cpu:avx2' or 'cuda:1'\n"
+     "form: 'reduce', or 'inclusive' or 'exclusive' for scans\n"
+     "by: 'offsets', 'keys' or 'labels', which each run then brings, of type index_dtype\n\n"
+     "One thread runs it at a time, and on a GPU one stream."},
+    {Py_tp_new, plan_new},
+    {Py_tp_dealloc, plan_free},
+    {Py_tp_call, call_object},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {"tally.Plan", sizeof(plan), 0, Py_TPFLAGS_DEFAULT, slots};
+
+int plan_add_type(PyObject *module) {
+    PyObject *type = PyType_FromSpec(&spec);
+    int wrong = type ? PyModule_AddObjectRef(module, "Plan", type) : -1;
+    Py_XDECREF(type);
+    return wrong;
+}

@@ -1,0 +1,176 @@
+"""Plans: the same results as the functions, of their own types and device only; operators of one's own."""
+import threading
+
+import numpy as np
+import pytest
+
+import tally
+
+RUN_OF_ZEROS = tally.Operator(
+    "struct acc_t { long long length, leading, trailing, longest; };", "acc_t{0, 0, 0, 0}",
+    "acc_t{1, x == 0, x == 0, x == 0}",
+    "acc_t{left.length + right.length,"
+    " left.leading == left.length ? left.length + right.leading : left.leading,"
+    " right.trailing == right.length ? right.length + left.trailing : right.trailing,"
+    " max(max(left.longest, right.longest), left.trailing + right.leading)}",
+    "acc.longest", acc_bytes=32)
+
+
+def longest_run_of_zeros(x):
+    longest = here = 0
+    for value in x:
+        here = here + 1 if value == 0 else 0
+        longest = max(longest, here)
+    return longest
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:threads=1", "cpu:baseline"])
+@pytest.mark.parametrize("op, options", [
+    ("sum", {}), ("sum", {"axis": 0}), ("sum", {"axis": (0, 2), "keepdims": True}), ("sum", {"axis": 1, "exact": True}),
+    ("mean", {"axis": -1}), ("max", {"axis": 0}), ("argmin", {"axis": 2}), ("var", {"axis": 1, "correction": 1}), ("any", {})])
+def test_reductions_are_those_of_the_functions(device, op, options):
+    random = np.random.default_rng(1)
+    plan = tally.Plan(op, "float32", device=device, **options)
+    for shape in [(2, 3, 4), (5, 1, 6), (30, 40, 50)]:
+        x = random.integers(-9, 9, shape).astype("f4")
+        for one in (x, x.transpose(2, 0, 1), np.asfortranarray(x)):
+            expected, got = getattr(tally, op)(one, **options), plan(one)
+            np.testing.assert_array_equal(got, expected)
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(plan.run(one), expected)
+
+
+def test_scans_and_groups():
+    random = np.random.default_rng(2)
+    x = random.integers(-9, 9, 1000).astype("i4")
+    offsets, keys, labels = np.array([0, 10, 10, 1000]), np.sort(random.integers(0, 9, 1000)), random.integers(0, 5, 1000)
+    scan = tally.Plan("sum", "int32", form="inclusive")
+    np.testing.assert_array_equal(scan(x), np.cumsum(x))
+    np.testing.assert_array_equal(tally.Plan("sum", "int32", form="exclusive", reverse=True)(x),
+                                  tally.cumulative_sum(x, exclusive=True, reverse=True))
+    np.testing.assert_array_equal(tally.Plan("sum", "int32", by="offsets")(x, offsets=offsets), tally.sum(x, offsets=offsets))
+    by_keys = tally.Plan("max", "int32", by="keys")
+    for ours, theirs in zip(by_keys(x, keys=keys), tally.max(x, keys=keys)):
+        np.testing.assert_array_equal(ours, theirs)
+    by_labels = tally.Plan("sum", "int32", by="labels", index_dtype="int32")
+    np.testing.assert_array_equal(by_labels(x, labels=labels.astype("i4"), groups=5), np.bincount(labels, x))
+    out = np.empty(1000, "i8")
+    assert scan(x, out=out) is out and out[-1] == x.sum()
+
+
+def test_two_inputs_and_types():
+    x, y = np.arange(10, dtype="f4"), np.ones(10, "f4")
+    assert tally.Plan("dot", "float32")(x, y) == 45
+    wide = tally.Plan("sum", "float32", out_dtype="float64", acc_dtype="float64")(x)
+    assert wide == 45 and wide.dtype == np.float64
+
+
+def test_what_a_plan_does_not_take():
+    plan = tally.Plan("sum", "float32")
+    x = np.ones(5, "f4")
+    for bad in (lambda: plan(np.ones(5)), lambda: plan(x, x), lambda: plan(x, axis=0), lambda: plan(x, labels=np.zeros(5, "i8"), groups=1),
+                lambda: tally.Plan("sum", "float32", by="labels")(x, labels=np.zeros(5, "i4"), groups=1),
+                lambda: tally.Plan("sum", "float32", by="labels")(x), lambda: tally.Plan("sum", "complex64"), lambda: tally.Plan()):
+        with pytest.raises(TypeError):
+            bad()
+    for bad in (lambda: tally.Plan("sun"), lambda: tally.Plan("sum", form="scan"), lambda: tally.Plan("sum", by="rows"),
+                lambda: tally.Plan("sum", device="cpu:threads=x"), lambda: tally.Plan("max", "float32")(np.ones(0, "f4")),
+                lambda: tally.Plan("sum", "float32", axis=0, copy=False)(np.ones((9, 9), "f4")[::2])):
+        with pytest.raises(ValueError):
+            bad()
+    for bad in (lambda: tally.Plan("minmax"), lambda: tally.Plan("logsumexp", exact=True)):
+        with pytest.raises(NotImplementedError):
+            bad()
+    assert plan(x) == 5
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:threads=1"])
+def test_operators_of_ones_own(device):
+    random = np.random.default_rng(3)
+    whole = tally.Plan(RUN_OF_ZEROS, "int32", out_dtype="int64", device=device)
+    rows = tally.Plan(RUN_OF_ZEROS, "int32", out_dtype="int64", device=device, axis=1)
+    scan = tally.Plan(RUN_OF_ZEROS, "int32", out_dtype="int64", device=device, form="inclusive")
+    segments = tally.Plan(RUN_OF_ZEROS, "int32", out_dtype="int64", device=device, by="offsets")
+    for n in (1, 7, 1000, 50000):
+        x = (random.random(n) < 0.2).astype("i4")
+        assert whole(x) == longest_run_of_zeros(x)
+        assert scan(x)[-1] == whole(x) and (np.diff(scan(x)) >= 0).all()
+        np.testing.assert_array_equal(segments(x, offsets=np.array([0, n // 2, n])),
+                                      [longest_run_of_zeros(x[:n // 2]), longest_run_of_zeros(x[n // 2:])])
+    x = (random.random((5, 300)) < 0.2).astype("i4")
+    np.testing.assert_array_equal(rows(x), [longest_run_of_zeros(row) for row in x])
+
+
+def test_operators_that_are_wrong():
+    good = dict(acc="struct acc_t { int n; };", identity="acc_t{0}", lift="acc_t{1}", combine="acc_t{left.n + right.n}",
+                lower="acc.n", acc_bytes=4)
+    assert tally.Plan(tally.Operator(**good), "int32", out_dtype="int32")(np.ones(3, "i4")) == 3
+    for name, text in [("lift", "acc_t{z}"), ("acc", "struct acc_t {"), ("combine", "left +"), ("lower", "acc.m")]:
+        with pytest.raises((ValueError, NotImplementedError), match=f"user operator 'Operator'.*{name}"):
+            tally.Plan(tally.Operator(**{**good, name: text}), "int32", out_dtype="int32")
+    with pytest.raises(ValueError, match="out"):
+        tally.Plan(tally.Operator(**good), "int32")
+    with pytest.raises(TypeError):
+        tally.Plan(tally.Operator(**{**good, "lift": 3}), "int32", out_dtype="int32")
+    with pytest.raises(AttributeError):
+        tally.Plan(object(), "int32", out_dtype="int32")
+
+
+def slow_plan():
+    """Some hundred milliseconds for 2^22 elements."""
+    body = "int f(int x) { for (int k = 0; k < 60; k++) x = x * 1664525 + 1013904223; return x; }"
+    return tally.Plan(tally.Operator("struct acc_t { int n; }; " + body, "acc_t{0}", "acc_t{f(x)}", "acc_t{left.n ^ right.n}",
+                                     "acc.n", acc_bytes=4, commutes=True), "int32", out_dtype="int32", device="cpu:threads=1")
+
+
+def test_the_interpreter_goes_on_while_a_plan_runs():
+    plan, x, ticks, stop = slow_plan(), np.arange(1 << 22, dtype="i4"), [0], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks[0] += 1
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    before = ticks[0]
+    plan(x)
+    during = ticks[0] - before
+    stop.set()
+    ticking.join()
+    assert during > 1000 # with the lock held it would be none
+
+
+def test_a_plan_that_another_thread_runs_is_refused():
+    plan, x, running = slow_plan(), np.arange(1 << 22, dtype="i4"), threading.Event()
+    expected, results = plan(x), []
+
+    def work():
+        running.set()
+        results.append(plan(x))
+    thread = threading.Thread(target=work)
+    thread.start()
+    running.wait()
+    refused = 0
+    while thread.is_alive():
+        try:
+            plan(x[:5])
+        except RuntimeError:
+            refused += 1
+    thread.join()
+    assert refused > 0 and results == [expected] and plan(x) == expected
+
+
+def test_many_threads_share_the_functions():
+    x = np.random.default_rng(4).standard_normal(100000)
+    expected = [tally.sum(x, exact=True), tally.max(x), tally.cumulative_sum(x)[-1]]
+    wrong = []
+
+    def work():
+        for _ in range(30):
+            if [tally.sum(x, exact=True), tally.max(x), tally.cumulative_sum(x)[-1]] != expected:
+                wrong.append(1)
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
