@@ -150,8 +150,9 @@ tally_device *device_of_spec(const char *spec, int *number) {
     Py_END_ALLOW_THREADS;
     if (status || (status = tally_device_describe(device, &info)))
         return (tally_device *)raise_status(status);
+    int end = 0;
     *number = -1;
-    if (!strncmp(info.spec, "cpu", 3) || sscanf(info.spec, "cuda:%d", number) == 1)
+    if (!strncmp(info.spec, "cpu", 3) || (sscanf(info.spec, "cuda:%d%n", number, &end) == 1 && !info.spec[end]))
         return device;
     PyErr_Format(PyExc_ValueError, "arrays lie in host memory or on CUDA; no plan takes them on %s", info.spec);
     return NULL;
