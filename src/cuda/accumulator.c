@@ -151,8 +151,16 @@ tally_cuda_scan_integer tally_cuda_scan_integer_of(const tally_computation *c) {
     return (tally_cuda_scan_integer){.words = 11, .lowest = -149};
 }
 
+bool tally_cuda_exact_has_products(const tally_computation *c) {
+    return tally_cuda_exact_has_moments(c) || tally_exact_has_products(c->desc.op);
+}
+
 int tally_cuda_exact_limbs(const tally_computation *c) {
-    return tally_layout_limbs(tally_exact_layout_of(c->desc.in, tally_exact_has_products(c->desc.op)));
+    return tally_layout_limbs(tally_exact_layout_of(c->desc.in, tally_cuda_exact_has_products(c)));
+}
+
+int tally_cuda_exact_sum_limbs(const tally_computation *c) {
+    return tally_cuda_exact_has_moments(c) ? tally_layout_limbs(tally_exact_layout_of(c->desc.in, false)) : 0;
 }
 
 /* ---- what follows for the choice of kernels ---- */

@@ -37,8 +37,17 @@ typedef struct tally_cuda_scan_integer {
 
 tally_cuda_scan_integer tally_cuda_scan_integer_of(const tally_computation *computation);
 
-/* Limbs of an exact sum. */
+/* Whether an exact reduction's sum is of products of two elements, and its limbs. */
+bool tally_cuda_exact_has_products(const tally_computation *computation);
 int tally_cuda_exact_limbs(const tally_computation *computation);
+
+/* Those of another sum, which an exact variance has before that of the squares: the elements'. Else 0. */
+int tally_cuda_exact_sum_limbs(const tally_computation *computation);
+
+/* Whether it is an exact variance of floats. */
+static inline bool tally_cuda_exact_has_moments(const tally_computation *c) {
+    return c->exact && c->monoid == TALLY_MONOID_moments;
+}
 
 /* Whether a result depends on where its group starts: on the group's length, or on an index in it. */
 bool tally_cuda_needs_start(const tally_computation *computation);

@@ -148,7 +148,8 @@ static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns,
 
 #define EXACT                                                                                                          \
     tally_cuda_kernels_exact_bits, tally_cuda_kernels_exact, tally_cuda_kernels_exact_levels,                          \
-        tally_cuda_kernels_exact_tiles, tally_cuda_kernels_words, tally_cuda_kernels_exact_round
+        tally_cuda_kernels_exact_tiles, tally_cuda_kernels_words, tally_cuda_kernels_digits,                           \
+        tally_cuda_kernels_variance, tally_cuda_kernels_exact_round
 #define EXACT_PIECES tally_cuda_kernels_exact_pieces, entry_clear_totals, entry_lower_totals
 
 static const char *const exact_rows[] = {EXACT, tally_cuda_kernels_exact_rows, NULL};

@@ -275,7 +275,8 @@ static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 
 /* struct row_sum of exact.cu: the limbs, the SAW_ bits, and the number of blocks that have added theirs. */
 static unsigned exact_slot_bytes(const tally_computation *c) {
-    return (unsigned)((size_t)tally_cuda_exact_limbs(c) * sizeof(int64_t) + 2 * sizeof(uint32_t));
+    return (unsigned)((size_t)(tally_cuda_exact_sum_limbs(c) + tally_cuda_exact_limbs(c)) * sizeof(int64_t) +
+                      2 * sizeof(uint32_t));
 }
 
 /* Whether a thread can have a table of accumulators, which have no numbers of elements beside them. */

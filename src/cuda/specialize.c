@@ -93,6 +93,19 @@ static bool is_exact_extremum(const tally_computation *c) {
 /* The way out of a sum in words, of integers.cu. */
 static void add_lower_integer(tally_text *text, const tally_computation *c) {
     const int components = tally_monoid_texts[c->monoid].components;
+    if (c->monoid == TALLY_MONOID_wide_moments) {
+        tally_cuda_exact_output(text, c->desc.out);
+        tally_text_add(text, tally_cuda_kernels_exact_bits);
+        tally_text_add(text, tally_cuda_kernels_digits);
+        tally_text_add(text, tally_cuda_kernels_variance);
+        tally_text_add(text, tally_cuda_kernels_integer_variance);
+        tally_text_print(text,
+                         "inline result_t lower(acc_t acc, uint64, uint64) {\n"
+                         "    return integer_variance(acc.a0, acc.a1, acc.a2, {acc.a3, acc.a4, acc.a5}, %d);\n}\n",
+                         tally_dtype_is_signed(c->desc.in));
+        return;
+    }
+    tally_text_add(text, tally_cuda_kernels_integers);
     tally_text_print(text, "inline result_t lower(acc_t acc, uint64 count, uint64) {\n    const magnitude<%d> sum = {{",
                      components);
     for (int j = 0; j < components; j++)
@@ -263,6 +276,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"EXACT_EXTREMUM", is_exact_extremum(c)},
                    {"DDOF", c->desc.ddof},
                    {"IS_STD", c->desc.op == TALLY_STD},
+                   {"HAS_MOMENTS", tally_cuda_exact_has_moments(c) || c->monoid == TALLY_MONOID_wide_moments},
                    {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
                    {"IS_LOGSUMEXP", c->entry && c->monoid == TALLY_MONOID_logsumexp},
@@ -320,12 +334,10 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
         tally_text_add(text, tally_cuda_kernels_exact_scan);
     } else if (c->entry) {
         add_monoid(text, c, &types);
-        if (c->rounds_integer) {
-            tally_text_add(text, tally_cuda_kernels_integers);
+        if (c->rounds_integer)
             add_lower_integer(text, c);
-        } else {
+        else
             add_lower(text, c, &types);
-        }
     } else {
         add_user(text, &c->user);
     }
@@ -341,6 +353,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
 static void add_states(tally_text *text, const tally_computation *c, const tally_words_form *form) {
     const bool are_keys = form->kind == TALLY_WORDS_EXTREMES, are_digits = form->kind == TALLY_WORDS_DIGITS;
     const int components = tally_components_of(c->monoid);
+    const int has_count = c->monoid == TALLY_MONOID_wide_moments; /* the first component is the elements, word 1 */
     const struct {
         const char *name;
         size_t value;
@@ -356,16 +369,22 @@ static void add_states(tally_text *text, const tally_computation *c, const tally
         tally_text_print(text, "#define %s %zu\n", choices[k].name, choices[k].value);
     tally_text_print(text, "#define WORDS_TAG %lluull\n#define WRITE_NUMBERS(acc, to)", (unsigned long long)form->tag);
     for (int j = 0; j < components; j++)
-        if (are_digits)
-            tally_text_print(text, " write_digits(acc.a%d, %d, to + %d);", j, j == components - 1, 2 * j);
+        if (has_count && j == 0)
+            continue;
+        else if (are_digits)
+            tally_text_print(text, " write_digits(acc.a%d, %d, to + %d);", j, j == (has_count ? 2 : components - 1),
+                             2 * (j - has_count));
         else if (are_keys)
             tally_text_print(text, " to[%d] = key_of(acc.a%d, %d);", j, j, tally_words_is_least(c->monoid, j));
         else
             tally_text_print(text, " to[%d] = as_word(acc.a%d);", j, j);
     tally_text_print(text, "\n#define READ_NUMBERS(acc, from)%s", are_digits ? " int64 carry = 0;" : "");
     for (int j = 0; j < components; j++)
-        if (are_digits)
-            tally_text_print(text, " acc.a%d = read_digits(from + %d, &carry);", j, 2 * j);
+        if (has_count && j == 0)
+            tally_text_add(text, " acc.a0 = count;");
+        else if (are_digits)
+            tally_text_print(text, "%s acc.a%d = read_digits(from + %d, &carry);",
+                             has_count && 2 * (j - 1) == form->numbers ? " carry = 0;" : "", j, 2 * (j - has_count));
         else if (are_keys)
             tally_text_print(text, " acc.a%d = of_key<decltype(acc.a%d)>(from[%d], %d);", j, j, j,
                              tally_words_is_least(c->monoid, j));

@@ -11,4 +11,7 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *computa
 
 void tally_cuda_exact_scan_choices(tally_text *text, const tally_computation *computation);
 
+/* What rounding needs to know of the type of the outputs. */
+void tally_cuda_exact_output(tally_text *text, tally_dtype dtype);
+
 #endif

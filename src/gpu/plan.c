@@ -33,8 +33,6 @@ tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
     if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
                           c->entry->name, tally_grouping_name(c->desc.grouping), name);
-    if (c->desc.mode == TALLY_EXACT && c->entry->exact >= TALLY_EXACTLY_VARIANCE)
-        return tally_fail(TALLY_UNSUPPORTED, "exact %s on %s: only the CPU has it", c->entry->name, name);
     return tally_user_check(c, name);
 }
 

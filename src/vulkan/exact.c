@@ -7,22 +7,38 @@
 enum {
     KEY_CHUNK = 4096,      /* keys whose runs one workgroup adds, as in exact_keys.comp */
     WIDE_KEY_CHUNK = 1024, /* of f64 */
-    CHUNKS = 512,          /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
-    LEAST_CHUNK = 16384,   /* elements of theirs */
-    EACH = 4 * 8 * 16      /* bytes that a thread has of a group: four times its vectors */
+    MOMENTS_KEYS = 1024,   /* of variances */
+    WIDE_MOMENTS_KEYS = 128,
+    CHUNKS = 512,        /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
+    LEAST_CHUNK = 16384, /* elements of theirs */
+    EACH = 4 * 8 * 16    /* bytes that a thread has of a group: four times its vectors */
 };
 
-static tally_exact_layout layout_of(const tally_computation *c) {
-    return tally_exact_layout_of(c->desc.in, tally_exact_has_products(c->desc.op));
+tally_monoid tally_vulkan_exact_monoid_of(const tally_computation *c) {
+    return c->monoid == TALLY_MONOID_moments      ? TALLY_MONOID_moments
+           : tally_exact_has_products(c->desc.op) ? TALLY_MONOID_dot
+                                                  : TALLY_MONOID_sum;
+}
+
+static tally_vulkan_numbers numbers_of(const tally_computation *c) {
+    return tally_vulkan_numbers_of(tally_vulkan_exact_monoid_of(c), c->desc.in);
 }
 
 uint64_t tally_vulkan_exact_state_bytes(const tally_computation *c) {
-    return (2 * (uint64_t)tally_layout_limbs(layout_of(c)) + 2) * sizeof(uint32_t);
+    const tally_vulkan_numbers n = numbers_of(c);
+    return (2 * (uint64_t)(n.sum_limbs + n.limbs) + 2) * sizeof(uint32_t);
+}
+
+static uint64_t key_chunk_of(const tally_computation *c) {
+    const bool is_wide = c->desc.in == TALLY_F64;
+    if (tally_vulkan_exact_monoid_of(c) == TALLY_MONOID_moments)
+        return is_wide ? WIDE_MOMENTS_KEYS : MOMENTS_KEYS;
+    return is_wide ? WIDE_KEY_CHUNK : KEY_CHUNK;
 }
 
 /* Threads that share a group of this many elements: a power of two. */
 static uint32_t team_of(const tally_vulkan_device *device, const tally_computation *c, uint64_t elements) {
-    uint32_t threads = tally_vulkan_least_team(layout_of(c));
+    uint32_t threads = numbers_of(c).least_team;
     while (threads < device->block && (uint64_t)threads * EACH < elements * c->in_bytes)
         threads *= 2;
     return threads;
@@ -55,8 +71,7 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
     }
     cut->many = team_of(device, c, cut->extent / most(1, shape->groups));
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    cut->chunks =
-        grouping == TALLY_KEYS ? divide_up(cut->extent, c->desc.in == TALLY_F64 ? WIDE_KEY_CHUNK : KEY_CHUNK) : 0;
+    cut->chunks = grouping == TALLY_KEYS ? divide_up(cut->extent, key_chunk_of(c)) : 0;
     if (grouping == TALLY_KEYS)
         cut->ranks = tally_vulkan_place(cut, cut->chunks * sizeof(uint64_t));
     const uint64_t groups = grouping == TALLY_KEYS ? cut->chunks : shape->groups;

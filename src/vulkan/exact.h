@@ -9,7 +9,10 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
 
 void tally_vulkan_exact_launch(const tally_vulkan_launch *launch);
 
-/* The bytes of a column's sum between pieces. */
+/* The monoid whose kernels exact mode of floats takes: sum, dot or moments. */
+tally_monoid tally_vulkan_exact_monoid_of(const tally_computation *computation);
+
+/* The bytes of a column's state between pieces. */
 uint64_t tally_vulkan_exact_state_bytes(const tally_computation *computation);
 
 /* Records: the results of such sums. 'totals' 0: sums of nothing. */

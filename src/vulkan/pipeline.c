@@ -10,6 +10,7 @@
 #include "vulkan/adapt.h"
 #include "vulkan/compiler.h"
 #include "vulkan/entries.h"
+#include "vulkan/exact.h"
 #include "vulkan/modules.h"
 #include "vulkan/pipeline_cache.h"
 #include "vulkan/prune.h"
@@ -59,7 +60,7 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
 }
 
 static tally_vulkan_arithmetic of_exact(const tally_vulkan_device *device, const tally_computation *c) {
-    const bool sums = !tally_exact_has_products(c->desc.op);
+    const bool sums = tally_vulkan_exact_monoid_of(c) == TALLY_MONOID_sum;
     if (c->desc.in == TALLY_F64)
         return sums && device->has_double && device->has_int64 && device->rounds_f64 ? TALLY_VULKAN_exact64f
                                                                                      : TALLY_VULKAN_exact64;
@@ -228,10 +229,7 @@ static tally_status user_module_get(tally_vulkan_device *device, const char *tex
 }
 
 static const packed_module *packed_of(const tally_vulkan_device *device, const tally_computation *c) {
-    const tally_monoid monoid = !c->exact                              ? c->monoid
-                                : tally_exact_has_products(c->desc.op) ? TALLY_MONOID_dot
-                                                                       : TALLY_MONOID_sum;
-    return find_packed(monoid, tally_vulkan_arithmetic_of(device, c));
+    return find_packed(c->exact ? tally_vulkan_exact_monoid_of(c) : c->monoid, tally_vulkan_arithmetic_of(device, c));
 }
 
 tally_status tally_vulkan_module_check(const tally_vulkan_device *device, const tally_computation *c) {

@@ -139,9 +139,19 @@ bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithme
 }
 
 /* Teams' words fill 12 KB at most, of 256 threads. */
-unsigned tally_vulkan_least_team(tally_exact_layout layout) {
-    const int32_t limbs = tally_layout_limbs(layout);
-    return limbs <= 24 ? 4 : limbs <= 96 ? 16 : 32;
+static unsigned least_team(int32_t limbs) {
+    return limbs <= 24 ? 4 : limbs <= 48 ? 8 : limbs <= 96 ? 16 : limbs <= 192 ? 32 : 64;
+}
+
+tally_vulkan_numbers tally_vulkan_numbers_of(tally_monoid monoid, tally_dtype in) {
+    const tally_exact_layout of_sum = tally_exact_layout_of(in, false);
+    const tally_exact_layout layout = tally_exact_layout_with(of_sum, monoid != TALLY_MONOID_sum);
+    tally_vulkan_numbers n = {.sum_limbs = monoid == TALLY_MONOID_moments ? tally_layout_limbs(of_sum) : 0,
+                              .sum_lowest = tally_layout_lowest(of_sum),
+                              .limbs = tally_layout_limbs(layout),
+                              .lowest = tally_layout_lowest(layout)};
+    n.least_team = least_team(n.sum_limbs + n.limbs);
+    return n;
 }
 
 bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic) {
@@ -369,6 +379,11 @@ static bool rounds_integers(const tally_operator *entry, tally_monoid monoid, ta
 /* The way out of a sum in words, of integers.comp. */
 static void add_integer(tally_text *text, const tally_operator *entry, tally_monoid monoid) {
     const int words = tally_monoid_texts[monoid].components;
+    if (monoid == TALLY_MONOID_wide_moments) {
+        tally_text_add(text, "    return single(integer_variance(words_of(acc.a0), uint64_t[2](acc.a1, acc.a2), "
+                             "uint64_t[3](acc.a3, acc.a4, acc.a5)));\n");
+        return;
+    }
     const bool is_mean = entry->exact == TALLY_EXACTLY_MEAN;
     tally_text_print(text, "    return single(%s_of(integer(", is_mean ? "mean" : "root");
     for (int k = 0; k < 3; k++)
@@ -376,8 +391,43 @@ static void add_integer(tally_text *text, const tally_operator *entry, tally_mon
     tally_text_print(text, "0)%s));\n", is_mean ? ", count" : "");
 }
 
+static bool has_two_inputs(const tally_operator *entry) {
+    return (entry->traits & TALLY_OPERATOR_TWO_INPUTS) != 0;
+}
+static bool has_magnitudes(const tally_operator *entry) {
+    return entry->exact == TALLY_EXACTLY_SUM && entry->monoid == TALLY_MONOID_sumabs;
+}
+static bool gives_mean(const tally_operator *entry) {
+    return entry->exact == TALLY_EXACTLY_MEAN;
+}
+static bool gives_root(const tally_operator *entry) {
+    return entry->exact == TALLY_EXACTLY_ROOT;
+}
+static bool gives_deviation(const tally_operator *entry) {
+    return entry->exact == TALLY_EXACTLY_DEVIATION;
+}
+
+/* A condition that holds if OPERATOR is one of those with a trait. */
+static void add_question(tally_text *text, const char *name, bool (*holds)(const tally_operator *)) {
+    const char *before = "(";
+    tally_text_print(text, "#define %s ", name);
+    for (int op = 0; op < TALLY_USER; op++)
+        if (holds(tally_operator_of((tally_op)op))) {
+            tally_text_print(text, "%sOPERATOR == %du", before, op);
+            before = " || ";
+        }
+    tally_text_add(text, ")\n");
+}
+
 static void add_lower(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     tally_text_add(text, tally_vulkan_kernels_integers);
+    if (monoid == TALLY_MONOID_wide_moments) {
+        add_question(text, "GIVES_DEVIATION", gives_deviation);
+        tally_text_add(text, tally_vulkan_kernels_integer_digits);
+        tally_text_add(text, tally_vulkan_kernels_digits);
+        tally_text_add(text, tally_vulkan_kernels_variance);
+        tally_text_add(text, tally_vulkan_kernels_integer_variance);
+    }
     tally_text_add(text, "result_t lower(acc_t acc, wide count, wide start) {\n");
     for (int op = 0; op < TALLY_USER; op++) {
         const tally_operator *entry = tally_operator_of((tally_op)op);
@@ -431,49 +481,29 @@ static void add_main(tally_text *text, int first, int end, bool scans_once, bool
     tally_text_add(text, "}\n");
 }
 
-static bool has_two_inputs(const tally_operator *entry) {
-    return (entry->traits & TALLY_OPERATOR_TWO_INPUTS) != 0;
-}
-static bool has_magnitudes(const tally_operator *entry) {
-    return entry->exact == TALLY_EXACTLY_SUM && entry->monoid == TALLY_MONOID_sumabs;
-}
-static bool gives_mean(const tally_operator *entry) {
-    return entry->exact == TALLY_EXACTLY_MEAN;
-}
-static bool gives_root(const tally_operator *entry) {
-    return entry->exact == TALLY_EXACTLY_ROOT;
-}
-
-/* A condition that holds if OPERATOR is one of those with a trait. */
-static void add_question(tally_text *text, const char *name, bool (*holds)(const tally_operator *)) {
-    const char *before = "(";
-    tally_text_print(text, "#define %s ", name);
-    for (int op = 0; op < TALLY_USER; op++)
-        if (holds(tally_operator_of((tally_op)op))) {
-            tally_text_print(text, "%sOPERATOR == %du", before, op);
-            before = " || ";
-        }
-    tally_text_add(text, ")\n");
-}
-
 static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const bool by_levels = tally_vulkan_is_by_levels(arithmetic);
     const bool wide = arithmetic == TALLY_VULKAN_exact64 || arithmetic == TALLY_VULKAN_exact64f;
-    const bool products = monoid == TALLY_MONOID_dot;
-    const tally_exact_layout layout = tally_exact_layout_of(wide ? TALLY_F64 : TALLY_F32, products);
+    const bool has_moments = monoid == TALLY_MONOID_moments;
+    const tally_vulkan_numbers n = tally_vulkan_numbers_of(monoid, wide ? TALLY_F64 : TALLY_F32);
     tally_text_print(text,
-                     "#define PRODUCTS %d\n#define WIDE %d\n#define BY_LEVELS %d\n#define LIMBS %du\n"
-                     "#define BOTTOM (%d)\n#define LEAST_TEAM %uu\n",
-                     products, wide, by_levels, (int)tally_layout_limbs(layout), (int)tally_layout_lowest(layout),
-                     tally_vulkan_least_team(layout));
+                     "#define PRODUCTS %d\n#define HAS_MOMENTS %d\n#define WIDE %d\n#define BY_LEVELS %d\n"
+                     "#define LIMBS %du\n#define BOTTOM (%d)\n#define SUM_LIMBS %du\n#define SUM_BOTTOM (%d)\n"
+                     "#define LEAST_TEAM %uu\n",
+                     monoid != TALLY_MONOID_sum, has_moments, wide, by_levels, n.limbs, n.lowest, n.sum_limbs,
+                     n.sum_lowest, n.least_team);
     add_question(text, "TAKES_TWO_INPUTS", has_two_inputs);
     add_question(text, "TAKES_MAGNITUDES", has_magnitudes);
     add_question(text, "GIVES_MEAN", gives_mean);
     add_question(text, "GIVES_ROOT", gives_root);
+    add_question(text, "GIVES_DEVIATION", gives_deviation);
     const char *const kernels[] = {tally_vulkan_kernels_arguments,
                                    tally_vulkan_kernels_control,
                                    tally_vulkan_kernels_exact_words,
                                    by_levels ? tally_vulkan_kernels_exact_levels : tally_vulkan_kernels_exact_window,
+                                   tally_vulkan_kernels_exact_digits,
+                                   tally_vulkan_kernels_digits,
+                                   has_moments ? tally_vulkan_kernels_variance : "",
                                    tally_vulkan_kernels_exact_round,
                                    tally_vulkan_kernels_exact,
                                    tally_vulkan_kernels_exact_keys};

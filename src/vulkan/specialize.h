@@ -89,8 +89,16 @@ bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithm
 /* Whether values or accumulators are integers of 64 bits. */
 bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
-/* Exact mode: the fewest threads that share a group. */
-unsigned tally_vulkan_least_team(tally_exact_layout layout);
+/* Exact mode: the numbers of a group, which are the sum of the elements for variances, and that of the elements or of
+ * products. */
+typedef struct tally_vulkan_numbers {
+    int32_t sum_limbs, sum_lowest; /* limbs: 0 if there is no such number */
+    int32_t limbs, lowest;
+    unsigned least_team; /* the fewest threads that share a group */
+} tally_vulkan_numbers;
+
+/* Of the element type, or f32 for f16 and bf16; monoid is sum, dot or moments. */
+tally_vulkan_numbers tally_vulkan_numbers_of(tally_monoid monoid, tally_dtype in);
 
 /* Whether this is exact mode that relies on the rounding of floats. */
 bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic);

@@ -78,17 +78,25 @@ static tally_status combine(tally_vulkan_words_plan *plan, const tally_args *arg
 
 /* ---- elements to states ---- */
 
-/* The words of 16 bits that the kernels leave, and the kinds of elements that they saw (exact_words.comp). */
-static void write_words(const tally_computation *c, const uint32_t *sum, uint64_t elements, int64_t *words) {
+/* Of the words of 16 bits that the kernels leave (exact_words.comp). Returns what follows them. */
+static const uint32_t *read_number(tally_exact_layout layout, const uint32_t *from, tally_superaccumulator *a) {
+    tally_superaccumulator_init(a, layout);
+    for (int32_t i = 0; i < a->limb_count; i++)
+        a->limbs[i] = (int64_t)(int32_t)from[2 * i] + (int64_t)(int32_t)from[2 * i + 1] * 65536;
+    a->first = 0;
+    a->end = a->limb_count;
+    a->pending = 1;
+    return from + 2 * a->limb_count;
+}
+
+/* The numbers of a state, and the kinds of elements that the kernels saw. */
+static void write_words(const tally_computation *c, const uint32_t *state, uint64_t elements, int64_t *words) {
     enum { SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4 };
-    tally_superaccumulator a;
-    tally_superaccumulator_init(&a, c->words.layout);
-    for (int32_t i = 0; i < a.limb_count; i++)
-        a.limbs[i] = (int64_t)(int32_t)sum[2 * i] + (int64_t)(int32_t)sum[2 * i + 1] * 65536;
-    a.first = 0;
-    a.end = a.limb_count;
-    a.pending = 1;
-    const uint32_t saw = sum[2 * a.limb_count];
+    tally_superaccumulator a, squares;
+    const uint32_t *end = read_number(c->words.layout, state, &a);
+    if (c->words.squares)
+        end = read_number(tally_exact_layout_with(c->words.layout, true), end, &squares);
+    const uint32_t saw = *end;
     a.count = elements;
     a.nans = saw & SAW_NAN;
     a.positive_infinities = saw & SAW_PLUS;
@@ -97,6 +105,8 @@ static void write_words(const tally_computation *c, const uint32_t *sum, uint64_
     tally_words_clear(&c->words, words);
     if (elements)
         tally_words_of_superaccumulator(&c->words, &a, words);
+    if (elements && c->words.squares)
+        tally_words_of_digits(&squares, words + TALLY_WORDS_AT_DIGITS + c->words.numbers, c->words.squares);
     tally_words_seal(&c->words, words);
 }
 

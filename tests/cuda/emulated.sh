@@ -47,6 +47,8 @@ logsumexp/segments/inclusive/f64/fast --quick
 var/keys/reduce/f32/fast --quick
 sum/all_values/reduce/f64/exact --quick
 sum/keys/reduce/bf16/exact --quick
+var/keys/reduce/f32/exact --quick
+std/segments/reduce/i64/exact --quick
 min/segments/reduce/f32/exact --quick
 max/all_values/inclusive/f64/exact --quick
 sum/all_values/inclusive/f16/exact --quick

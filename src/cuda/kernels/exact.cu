@@ -1,4 +1,4 @@
-/* Exact mode: sums and sums of products that are rounded once. A warp adds values by windowed levels. Adding x to S =
+/* Exact mode: sums and sums of products that are rounded once; variances from both. A warp adds values by windowed levels. Adding x to S =
  * 1.5 * 2^m and subtracting S again splits x, without error, into a multiple of S's unit, which stays in S, and a
  * residual for the next level. The window gives the exponents between which the values of a tile must lie for all of it
  * to be exact; it is kept from tile to tile. A tile outside it gets another window or, if none is wide enough, is added
@@ -9,9 +9,13 @@
  * explain them.
  */
 
-/* A sum in global memory: of a row that several blocks share, or of a group whose elements come in pieces. */
+/* A state is the limbs of one sum or, for variances (HAS_MOMENTS), those of the sum of the elements and then those of
+ * the sum of their squares. Bit 0 of the former is 2^SUM_BOTTOM, of the latter 2^BOTTOM. */
+enum { STATE_LIMBS = SUM_LIMBS + LIMBS, STATE_WORDS = 2 * STATE_LIMBS };
+
+/* A state in global memory: of a row that several blocks share, or of a group whose elements come in pieces. */
 struct row_sum {
-    int64 limbs[LIMBS];
+    int64 limbs[STATE_LIMBS];
     uint32 saw;     /* SAW_NAN ... of all its elements */
     uint32 arrived; /* blocks that have added theirs */
 };
@@ -36,7 +40,6 @@ enum {
      * SPAN). By exponent, level l takes the values of exponents from top - 33 (l + 1) on: its unit divides values of 8
      * bits. */
     SPAN = LEVELS * LEVEL_STEP + (BY_EXPONENT ? SIGNIFICAND : 0) - 1,
-    WORDS = 2 * LIMBS,     /* int32 with 16 bits of payload */
     WORD_DEPOSITS = 30000, /* deposits that a word takes, each less than 2^16: together well below 2^31 */
     SLACK = 3              /* free bits above the largest term, so that the next tiles fit, too */
 };
@@ -91,7 +94,7 @@ inline uint32 upper_of(double x) {
     return (uint32)__double2hiint(x) & 0x7fffffff;
 }
 
-/* ---- the words: a fixed-point number, bit 0 of words[0] is 2^BOTTOM ---- */
+/* ---- the words: a fixed-point number, int32 with 16 bits of payload; bit 0 of words[0] is 2^bottom ---- */
 
 /* Adds magnitude * 2^position to the words. A negative position occurs only with as many zero bits at the magnitude's
  * end. */
@@ -135,22 +138,22 @@ inline bool is_nan_of(const parts &p) {
 }
 
 /* These add a value, or the product of two, by integers alone, and return its SAW_ bits. */
-inline uint32 deposit_value(int32 *words, double x) {
+inline uint32 deposit_value(int32 *words, double x, int bottom) {
     parts p = take_apart(x);
     if (!p.finite)
         return special(is_nan_of(p), p.negative);
     if (p.significand)
-        deposit(words, p.significand, p.negative, p.exponent - BOTTOM);
+        deposit(words, p.significand, p.negative, p.exponent - bottom);
     return p.significand || !p.negative ? SAW_OTHER : 0;
 }
-inline uint32 deposit_product(int32 *words, double x, double y) {
+inline uint32 deposit_product(int32 *words, double x, double y, int bottom) {
     parts p = take_apart(x), q = take_apart(y);
     bool negative = p.negative != q.negative;
     if (!p.finite || !q.finite)
         return special(is_nan_of(p) || is_nan_of(q) || !p.significand || !q.significand, negative);
     if (!p.significand || !q.significand)
         return negative ? 0 : SAW_OTHER;
-    int position = p.exponent + q.exponent - BOTTOM;
+    int position = p.exponent + q.exponent - bottom;
     uint64 high = __umul64hi(p.significand, q.significand), low = p.significand * q.significand;
     deposit(words, low, negative, position);
     if (high)
@@ -159,14 +162,14 @@ inline uint32 deposit_product(int32 *words, double x, double y) {
 }
 
 /* Moves the part above each word's 16 bits of payload to the next word. */
-inline void carry_once(int32 *words) {
-    for (int base = (WORDS - 1) / WARP * WARP; base >= 0; base -= WARP) {
+template <int Words> inline void carry_once(int32 *words) {
+    for (int base = (Words - 1) / WARP * WARP; base >= 0; base -= WARP) {
         int i = base + lane_of();
         int32 word = 0;
-        if (i < WORDS)
-            word = (i < WORDS - 1 ? words[i] & 0xffff : words[i]) + (i ? words[i - 1] >> 16 : 0);
+        if (i < Words)
+            word = (i < Words - 1 ? words[i] & 0xffff : words[i]) + (i ? words[i - 1] >> 16 : 0);
         __syncwarp();
-        if (i < WORDS)
+        if (i < Words)
             words[i] = word;
         __syncwarp();
     }

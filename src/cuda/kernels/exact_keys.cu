@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) rank_heads(exact_args p) {
 
 /* A warp adds the runs that begin in its chunk, to their ends. */
 extern "C" __global__ void __launch_bounds__(BLOCK) exact_runs(exact_args p) {
-    __shared__ alignas(16) int32 words[WARPS][WORDS];
+    __shared__ alignas(16) int32 words[WARPS][STATE_WORDS];
     int warp = threadIdx.x / WARP;
     if (*p.refused)
         return;

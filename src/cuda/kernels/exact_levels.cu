@@ -1,6 +1,7 @@
 /* Exact mode, a warp's accumulator: the words in shared memory, each lane's levels, and the levels' window. */
 
-struct warp_sum {
+template <int Limbs, int Bottom> struct warp_number {
+    enum { WORDS = 2 * Limbs, BOTTOM_BIT = Bottom };
     int32 *words;
     uint32 saw;   /* SAW_ bits of this lane's elements */
     int deposits; /* deposits to a word since the carries were moved, at most */
@@ -17,12 +18,13 @@ struct warp_sum {
     void expect(int more) {
         if (deposits + more > WORD_DEPOSITS) {
             __syncwarp();
-            carry_once(words);
+            carry_once<WORDS>(words);
             deposits = 2;
         }
         deposits += more;
     }
 };
+typedef warp_number<LIMBS, BOTTOM> warp_sum;
 
 /* A lane's L levels. Each begins as the large number 1.5 * 2^m, so that an added value is rounded to a multiple of its
  * unit (exact.cu). */
@@ -68,7 +70,7 @@ template <int L> struct levels {
     }
     /* Adds the warp's levels to the words. A level stays within its binade, so its bits minus its first bits, taken as
      * integers, count its units. */
-    void empty(warp_sum &sum, int top) {
+    template <class Number> void empty(Number &sum, int top) {
         sum.expect(L);
 #pragma unroll
         for (int l = 0; l < L; l++) {
@@ -76,7 +78,7 @@ template <int L> struct levels {
             int64 units = join_warp(mine, [](int64 a, int64 b) { return a + b; });
             if (lane_of() == l)
                 deposit(sum.words, units < 0 ? 0 - (uint64)units : (uint64)units, units < 0,
-                        top + ADDITIONS_LOG + 1 - l * LEVEL_STEP - 52 - BOTTOM);
+                        top + ADDITIONS_LOG + 1 - l * LEVEL_STEP - 52 - Number::BOTTOM_BIT);
         }
         clear(top);
     }
@@ -99,14 +101,14 @@ struct window {
         low_until = field <= 1 || HAS_CONSTANT_WINDOW ? 0 : ((uint32)field << FIELD_AT) - 1;
         terms.clear(top);
     }
-    void empty(warp_sum &sum) {
+    template <class Number> void empty(Number &sum) {
         if (additions)
             terms.empty(sum, top);
         additions = 0;
     }
     /* Moves the window so that terms with these fields fit: the highest field, and the lowest less 1. False if they fit
      * nowhere. */
-    bool choose(warp_sum &sum, uint32 high, uint32 low) {
+    template <class Number> bool choose(Number &sum, uint32 high, uint32 low) {
         if (high == 0 && low == NO_VALUE)
             high = (uint32)BIAS << FIELD_AT; /* zeros fit anywhere */
         if (low == NO_VALUE)

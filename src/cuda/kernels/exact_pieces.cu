@@ -8,7 +8,7 @@ inline void clear_all(const clear_args &p) {
 
 /* A warp rounds each sum. */
 inline void lower_all(const lower_args &p) {
-    __shared__ uint32 digits[WARPS][WORDS];
+    __shared__ uint32 digits[WARPS][STATE_WORDS];
     int warp = threadIdx.x / WARP;
     for (uint64 g = blockIdx.x * (uint64)WARPS + warp; g < p.count; g += gridDim.x * (uint64)WARPS) {
         const row_sum *total = p.totals + g;

@@ -101,7 +101,8 @@ inline fields packed_fields_of(const tile &t) {
     return {high, low == 0xffff ? NO_VALUE : low};
 }
 
-inline fields fields_of(const tile &t) {
+/* From here on Products is PRODUCTS or, for the sum of a variance's elements, 0. */
+template <int Products> inline fields fields_of(const tile &t) {
     if (PACKED)
         return packed_fields_of(t);
     fields f = {0, NO_VALUE};
@@ -112,7 +113,7 @@ inline fields fields_of(const tile &t) {
             continue;
         }
         double x = (double)value_of(t.x[k]);
-        if (!PRODUCTS) {
+        if (!Products) {
             f.note(upper_of(x) | ((uint32)__double2loint(x) != 0)); /* subnormals are not zeros */
             continue;
         }
@@ -125,34 +126,34 @@ inline fields fields_of(const tile &t) {
 }
 
 /* A tile's k-th term; packed elements are scaled, as scaled_lower() does it. */
-inline double term_of(const tile &t, int k) {
+template <int Products> inline double term_of(const tile &t, int k) {
     if (PACKED) {
         int32 pair;
         memcpy(&pair, &t.x[k & ~1], 4);
         return k & 1 ? scaled_upper(pair) : scaled_lower(pair);
     }
     double x = (double)value_of(t.x[k]);
-    return PRODUCTS ? product_of(x, (double)value_of(t.second(k))) : summand_of(x);
+    return Products ? product_of(x, (double)value_of(t.second(k))) : summand_of(x);
 }
 
-inline void add_terms(window &w, const tile &t) {
+template <int Products> inline void add_terms(window &w, const tile &t) {
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        double term = term_of(t, k);
+        double term = term_of<Products>(t, k);
         w.terms.add(term, w.top);
-        if (HAS_TWO_TERMS)
+        if (HAS_TWO_TERMS && Products)
             w.terms.add(__fma_rn((double)value_of(t.x[k]), (double)value_of(t.second(k)), -term), w.top);
     }
-    w.additions += ITEMS * (HAS_TWO_TERMS ? 2 : 1);
+    w.additions += ITEMS * (HAS_TWO_TERMS && Products ? 2 : 1);
 }
 
 /* SAW_OTHER if a tile of only zeros has one that is not -0. */
-inline uint32 zeros_saw(const tile &t) {
+template <int Products> inline uint32 zeros_saw(const tile &t) {
     uint32 saw = 0;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         bool negative = sign_of(t.x[k]);
-        if (PRODUCTS)
+        if (Products)
             negative = negative != sign_of(t.second(k));
         saw |= negative ? 0 : SAW_OTHER;
     }
@@ -161,24 +162,25 @@ inline uint32 zeros_saw(const tile &t) {
 
 /* A term of a tile, read from memory again, so that the tile need not stay in registers. A lane gets other terms than
  * from term_of(), but the warp gets the same ones. */
-inline double term_again(const group &g, uint64 at, int k) {
+template <int Products> inline double term_again(const group &g, uint64 at, int k) {
     uint64 i = at + k * WARP + lane_of();
     if (i >= g.count)
         return -0.0;
     double x = (double)value_of(load(g.x + i * g.stride));
-    return PRODUCTS ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : summand_of(x);
+    return Products ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : summand_of(x);
 }
 
 /* Adds a tile that fits no window of LEVELS through WIDE_LEVELS, which take all finite values. Other values are noted
  * in sum.saw and added as -0. */
-inline void add_tile_widely(warp_sum &sum, const tile &t, const group &g, uint64 at) {
+template <int Products, class Number>
+inline void add_tile_widely(Number &sum, const tile &t, const group &g, uint64 at) {
     constexpr int unrolled = PACKED ? (int)ITEMS : 2;
     const double infinity = PACKED ? __hiloint2double((2 * BIAS + 1) << 20, 0) : __hiloint2double(0x7ff00000, 0);
     levels<WIDE_LEVELS + !WIDE_LEVELS> wide;
     wide.clear(MOST_TOP);
 #pragma unroll unrolled
     for (int k = 0; k < ITEMS; k++) {
-        double x = PACKED ? term_of(t, k) : term_again(g, at, k);
+        double x = PACKED ? term_of<Products>(t, k) : term_again<Products>(g, at, k);
         bool negative = bits_of(x) >> 63, finite = fabs(x) < infinity;
         if (!finite)
             sum.saw |= special(!(fabs(x) <= infinity), negative);
@@ -192,44 +194,84 @@ inline void add_tile_widely(warp_sum &sum, const tile &t, const group &g, uint64
 }
 
 /* Adds a tile's elements to the words one by one, read from memory again. */
-inline void deposit_tile(warp_sum &sum, const group &g, uint64 at) {
-    sum.expect(HAS_TWO_TERMS ? 2 * TILE : TILE);
+template <int Products, class Number> inline void deposit_tile(Number &sum, const group &g, uint64 at) {
+    sum.expect(HAS_TWO_TERMS && Products ? 2 * TILE : TILE);
     for (int k = 0; k < ITEMS; k++) {
         uint64 i = at + k * WARP + lane_of();
         if (i >= g.count)
             break;
         double x = (double)value_of(load(g.x + i * g.stride));
-        double y = PRODUCTS ? (double)value_of(load(g.y + i * g.stride)) : 0;
-        sum.saw |= PRODUCTS ? deposit_product(sum.words, x, y) : deposit_value(sum.words, summand_of(x));
+        double y = Products ? (double)value_of(load(g.y + i * g.stride)) : 0;
+        sum.saw |= Products ? deposit_product(sum.words, x, y, Number::BOTTOM_BIT)
+                            : deposit_value(sum.words, summand_of(x), Number::BOTTOM_BIT);
     }
     __syncwarp();
 }
 
-inline void add_tile(warp_sum &sum, window &w, const tile &t, const group &g, uint64 at) {
-    fields f = fields_of(t);
+template <int Products, class Number>
+inline void add_tile(Number &sum, window &w, const tile &t, const group &g, uint64 at) {
+    fields f = fields_of<Products>(t);
     bool fits = f.high < w.high_from && f.low >= w.low_until;
     if (!__all_sync(ALL_LANES, fits)) {
         f.high = join_warp(f.high, [](uint32 a, uint32 b) { return a > b ? a : b; });
         f.low = join_warp(f.low, [](uint32 a, uint32 b) { return a < b ? a : b; });
         if (!w.choose(sum, f.high, f.low)) {
             if (WIDE_LEVELS)
-                add_tile_widely(sum, t, g, at);
+                add_tile_widely<Products>(sum, t, g, at);
             else
-                deposit_tile(sum, g, at);
+                deposit_tile<Products>(sum, g, at);
             return;
         }
     }
-    if (w.additions > ADDITIONS - ITEMS * (HAS_TWO_TERMS ? 2 : 1))
+    if (w.additions > ADDITIONS - ITEMS * (HAS_TWO_TERMS && Products ? 2 : 1))
         w.empty(sum);
-    add_terms(w, t);
-    sum.saw |= f.high ? SAW_OTHER : zeros_saw(t);
+    add_terms<Products>(w, t);
+    sum.saw |= f.high ? SAW_OTHER : zeros_saw<Products>(t);
 }
+
+/* An empty window; no tile fits it. */
+inline void open(window &w) {
+    w.place(LEAST_TOP);
+    w.high_from = 0;
+}
+
+#if HAS_MOMENTS
+/* The state of a variance: both sums, in one place after the other. */
+struct warp_state {
+    warp_number<SUM_LIMBS, SUM_BOTTOM> sum;
+    warp_sum squares;
+    uint32 saw;
+
+    void clear(int32 *memory) {
+        sum.clear(memory);
+        sum.saw = 0;
+        squares.clear(memory + 2 * SUM_LIMBS);
+    }
+};
+
+/* Adds every step-th tile of a group from 'first' on. */
+inline void add_tiles(warp_state &state, const group &g, uint64 first, uint64 step) {
+    window of_sum, of_squares;
+    open(of_sum);
+    open(of_squares);
+    for (uint64 at = first; at < g.count; at += step) {
+        tile t;
+        t.load_from(g, at);
+        add_tile<0>(state.sum, of_sum, t, g, at);
+        add_tile<PRODUCTS>(state.squares, of_squares, t, g, at);
+    }
+    of_sum.empty(state.sum);
+    of_squares.empty(state.squares);
+    state.saw = state.sum.saw;
+    __syncwarp();
+}
+#else
+typedef warp_sum warp_state;
 
 /* Adds every step-th tile of a group from 'first' on. */
 inline void add_tiles(warp_sum &sum, const group &g, uint64 first, uint64 step) {
     window w;
-    w.place(LEAST_TOP);
-    w.high_from = 0; /* nothing fits */
+    open(w);
     tile t;
     if (LOADS_AHEAD)
         t.load_from(g, first);
@@ -239,10 +281,11 @@ inline void add_tiles(warp_sum &sum, const group &g, uint64 first, uint64 step) 
         tile next;
         if (LOADS_AHEAD)
             next.load_from(g, at + step);
-        add_tile(sum, w, t, g, at);
+        add_tile<PRODUCTS>(sum, w, t, g, at);
         if (LOADS_AHEAD)
             t = next;
     }
     w.empty(sum);
     __syncwarp();
 }
+#endif

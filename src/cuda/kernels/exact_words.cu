@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) check_words(words_args p) {
 
 /* A warp adds the states of a group. Words have room for 2^31 of them, added before or here. */
 extern "C" __global__ void __launch_bounds__(BLOCK) join_words(words_args p) {
-    __shared__ int64 limbs[WARPS][LIMBS];
+    __shared__ int64 limbs[WARPS][STATE_LIMBS];
     int64 *mine = limbs[threadIdx.x / WARP];
     if (*p.refused)
         return;
@@ -35,14 +35,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK) join_words(words_args p) {
         const int64 *first = p.x + (g / p.inner * p.inner * p.extent + g % p.inner) * WORDS_COUNT;
         uint64 elements = 0;
         uint32 saw = 0;
-        for (int i = lane_of(); i < LIMBS; i += WARP)
+        for (int i = lane_of(); i < STATE_LIMBS; i += WARP)
             mine[i] = 0;
         __syncwarp();
         for (uint64 part = 0; part < p.extent; part++, first += p.inner * WORDS_COUNT) {
             elements += (uint64)load(first + 1);
-            for (int i = lane_of(); i < 4 + WORDS_DIGITS; i += WARP) {
+            for (int i = lane_of(); i < 4 + WORDS_DIGITS + WORDS_SQUARES; i += WARP) {
                 int64 word = load(first + 2 + i);
-                if (i >= 4)
+                if (i >= 4 + WORDS_DIGITS)
+                    mine[SUM_LIMBS + i - 4 - WORDS_DIGITS] += word;
+                else if (i >= 4)
                     mine[i - 4] += word;
                 else if (word)
                     saw |= i == 0 ? SAW_PLUS_INFINITY : i == 1 ? SAW_MINUS_INFINITY : i == 2 ? SAW_NAN : SAW_OTHER;

@@ -1,5 +1,15 @@
 /* Exact mode: kernels for rows, columns and segments. */
 
+/* Adds a stretch of elements to the state. All threads of a team call this. */
+void add_elements(address x, address y, uint count, wide apart) {
+#if HAS_MOMENTS
+    adds_squares = false;
+    add_stretch(x, x, count, apart);
+    adds_squares = true;
+#endif
+    add_stretch(x, y, count, apart);
+}
+
 /* Chunks of rows and columns: a team of 'many' threads each. No team does two, so that loops stay short. */
 void exact_rows() {
     begin_kernel();
@@ -16,7 +26,7 @@ void exact_rows() {
         add_stored(sum_at(p.carry, column));
     barrier();
     if (is_there)
-        add_stretch(element_at(p.x, first), element_at(p.y, first), length, apart);
+        add_elements(element_at(p.x, first), element_at(p.y, first), length, apart);
     sum_numbers_of_team();
     if (!is_there)
         return;
@@ -31,7 +41,7 @@ void exact_rows() {
 /* Adds up a row's chunks and the sum of earlier pieces, or only the latter if there are no more chunks. Neighbouring
  * threads take neighbouring pairs of a chunk's words (the last word is the kinds of values seen) and load several
  * chunks at a time. */
-const uint CHUNKS_AHEAD = 16, PAIRS = WORDS / 2 + 1;
+const uint CHUNKS_AHEAD = 16, PAIRS = STATE_WORDS / 2 + 1;
 void exact_merge() {
     begin_kernel();
     const wide column = wide_of(group_number());
@@ -77,7 +87,7 @@ void add_group(wide first, wide count) {
     const uint MOST_STRETCH = 1u << 27;
     while (count != wide(0)) {
         const uint some = at_most(count, MOST_STRETCH);
-        add_stretch(element_at(p.x, first), element_at(p.y, first), some, wide_of(1u << IN_LOG));
+        add_elements(element_at(p.x, first), element_at(p.y, first), some, wide_of(1u << IN_LOG));
         first = plus(first, some);
         count = minus(count, some);
     }

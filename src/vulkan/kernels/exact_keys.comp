@@ -1,8 +1,12 @@
 /* Exact mode by runs of keys. Heads are counted in chunks of KEY_CHUNK, which gives each chunk the number of its first
  * head. Then a workgroup adds up the runs that begin in a chunk, to their ends, each by a team of threads. Sums of f64
  * have some hundred words, and a team goes over them several times per run. With chunks of 4096 runs that was more loop
- * steps than a shader may take on Mesa's software device (65535), which then stops. */
+ * steps than a shader may take on Mesa's software device (65535), which then stops. Variances have long divisions. */
+#if HAS_MOMENTS
+const uint KEY_CHUNK = WIDE != 0 ? 128 : 1024;
+#else
 const uint KEY_CHUNK = WIDE != 0 ? 1024 : 4096;
+#endif
 
 uvec2 key_at(wide i) {
     const uint log = log_bytes(INDEX);

@@ -63,7 +63,12 @@ void set_words(inout term t, wide a, wide b) {
 }
 
 term term_of(uvec2 x, uvec2 y) {
-    const parts a = take_apart(x, IN), b = take_apart(y, IN);
+    const parts a = take_apart(x, IN);
+    parts b = take_apart(y, IN);
+#if HAS_MOMENTS
+    if (!adds_squares) /* times 1 */
+        b = parts(wide_of(1u), lowest_exponent(WIDE != 0 ? F64 : F32), false, true);
+#endif
     term t;
     t.position = position_of(a.exponent) + PRODUCTS * position_of(b.exponent);
     t.negative = a.negative != (PRODUCTS != 0 && b.negative);
@@ -230,5 +235,9 @@ void add_stretch(address x, address y, uint count, wide apart) {
         add_term(w, term_of(a, IS_DOT ? load_apart(y, i, apart) : a));
     }
     empty_window(w);
+#if HAS_MOMENTS
+    if (adds_squares) /* the elements have been seen */
+        return;
+#endif
     atomicOr(all_saw[team], w.saw);
 }

@@ -12,6 +12,17 @@
  *   LIMBS, BOTTOM   32 bits each of the number; bit 0 of it is 2^BOTTOM
  *   LEAST_TEAM      threads */
 const uint WORDS = 2 * LIMBS;
+/* For variances (HAS_MOMENTS) a team has two numbers: the sum of the elements, whose bit 0 is 2^SUM_BOTTOM, and then
+ * that of their squares. Elements are added to one and then to the other. */
+const uint SUM_WORDS = 2 * SUM_LIMBS, STATE_WORDS = SUM_WORDS + WORDS;
+#if HAS_MOMENTS
+bool adds_squares = false;
+#define NUMBER_AT  (adds_squares ? SUM_WORDS : 0u)
+#define NUMBER_END (adds_squares ? STATE_WORDS : SUM_WORDS)
+#else
+#define NUMBER_AT  0u
+#define NUMBER_END STATE_WORDS
+#endif
 const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */;
 #if PRODUCTS
 #define IS_DOT         TAKES_TWO_INPUTS
@@ -21,7 +32,7 @@ const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */
 #define HAS_MAGNITUDES TAKES_MAGNITUDES
 #endif
 
-shared int words[BLOCK / LEAST_TEAM * WORDS];
+shared int words[BLOCK / LEAST_TEAM * STATE_WORDS];
 shared uint all_saw[BLOCK / LEAST_TEAM];
 
 /* A thread's team, which is so many threads, and its place there. */
@@ -38,8 +49,8 @@ void form_teams(uint threads) {
     team_size = threads;
     part = THREAD & threads - 1;
     team = THREAD / threads;
-    own_words = THREAD / sharing * WORDS;
-    first_words = team * (threads / sharing) * WORDS;
+    own_words = THREAD / sharing * STATE_WORDS;
+    first_words = team * (threads / sharing) * STATE_WORDS;
 }
 uint numbers_of_team() {
     return team_size / min(team_size, SHARING);
@@ -47,7 +58,7 @@ uint numbers_of_team() {
 
 void clear_words() {
     barrier(); /* earlier use of the memory */
-    for (uint i = part; i < numbers_of_team() * WORDS; i += team_size)
+    for (uint i = part; i < numbers_of_team() * STATE_WORDS; i += team_size)
         words[first_words + i] = 0;
     if (part == 0)
         all_saw[team] = HAS_MAGNITUDES ? SAW_OTHER : 0; /* absolute values are never -0 */
@@ -56,10 +67,10 @@ void clear_words() {
 
 void sum_numbers_of_team() {
     barrier();
-    for (uint i = part; i < WORDS; i += team_size) {
+    for (uint i = part; i < STATE_WORDS; i += team_size) {
         int sum = 0;
         for (uint k = 0; k < numbers_of_team(); k++)
-            sum += words[first_words + k * WORDS + i];
+            sum += words[first_words + k * STATE_WORDS + i];
         words[first_words + i] = sum;
     }
     barrier();
@@ -71,7 +82,7 @@ const int FULL = 1 << 24, TAKEN = 16;
 void add_to_word(uint to, int piece) {
     while (true) {
         const int after = atomicAdd(words[own_words + to], piece) + piece;
-        if (abs(after) < FULL || to + 1 == WORDS)
+        if (abs(after) < FULL || to + 1 == NUMBER_END)
             break;
         piece = after < 0 ? -TAKEN : TAKEN;
         atomicAdd(words[own_words + to], -65536 * piece);
@@ -80,7 +91,7 @@ void add_to_word(uint to, int piece) {
 }
 
 void deposit(wide magnitude, bool negative, int position) {
-    uint to = uint(position) >> 4;
+    uint to = NUMBER_AT + (uint(position) >> 4);
     const uint shift = uint(position) & 15u;
     uint piece = magnitude.x << shift & 65535u;
     magnitude = shifted_down(magnitude, 16 - shift);
@@ -98,7 +109,8 @@ void deposit(wide magnitude, bool negative, int position) {
 /* Word i after the part above each word's payload has moved one word up. */
 int carried_word(uint i) {
     const int word = words[first_words + i];
-    return (i < WORDS - 1 ? word & 65535 : word) + (i > 0 ? words[first_words + i - 1] >> 16 : 0);
+    const bool is_lowest = i == 0 || i == SUM_WORDS, is_highest = i + 1 == SUM_WORDS || i + 1 == STATE_WORDS;
+    return (is_highest ? word : word & 65535) + (is_lowest ? 0 : words[first_words + i - 1] >> 16);
 }
 
 /* ---- elements ---- */
@@ -129,21 +141,21 @@ uint special(bool nan, bool negative) {
 
 /* ---- sums in global memory: of a chunk, or of what earlier pieces came to ---- */
 
-const uint SUM_BYTES = (WORDS + 2) * 4;
+const uint SUM_BYTES = (STATE_WORDS + 2) * 4;
 
 address sum_at(address sums, wide i) {
     return plus(sums, times(i, SUM_BYTES));
 }
 /* Words after a carry, so that sums of some thousand of them fit, and the kinds of values seen. */
 void add_stored(address at) {
-    for (uint i = part; i < WORDS; i += team_size)
+    for (uint i = part; i < STATE_WORDS; i += team_size)
         words[first_words + i] += int(words_at(at).word[i]);
     if (part == 0)
-        all_saw[team] |= words_at(at).word[WORDS];
+        all_saw[team] |= words_at(at).word[STATE_WORDS];
 }
 void store_words(address at) {
-    for (uint i = part; i < WORDS; i += team_size)
+    for (uint i = part; i < STATE_WORDS; i += team_size)
         words_at(at).word[i] = uint(carried_word(i));
     if (part == 0)
-        words_at(at).word[WORDS] = all_saw[team];
+        words_at(at).word[STATE_WORDS] = all_saw[team];
 }
