@@ -134,6 +134,28 @@ static int open_given(const call *c, const array *x, const result_dims *r, tally
     return -1;
 }
 
+/* States in words: the last dimension is the words of one, which the others are counted without. */
+static int open_states(array *x, const fixed_plan *plan) {
+    if (!(plan->desc.flags & TALLY_WORDS_IN) || x->dtype != TALLY_I64)
+        return 0;
+    tally_words_info info = {.struct_size = sizeof info};
+    tally_desc desc = plan->desc;
+    desc.flags &= ~(unsigned)(TALLY_WORDS_IN | TALLY_WORDS_OUT);
+    tally_status status = tally_words_describe(&desc, &info);
+    if (status) {
+        raise_status(status);
+        return -1;
+    }
+    if (x->ndim == 0 || x->shape[x->ndim - 1] != (Py_ssize_t)info.count) {
+        PyErr_Format(PyExc_ValueError, "the last dimension of states has %zu words", info.count);
+        return -1;
+    }
+    if (!array_in_c_order(x) && array_copy(x))
+        return -1;
+    x->ndim--;
+    return 0;
+}
+
 /* A scan's result with the value of nothing before it; takes the reference. */
 static PyObject *with_initial(const call *c, PyObject *result, unsigned long long over) {
     int axis = 0;
@@ -145,7 +167,8 @@ static PyObject *with_initial(const call *c, PyObject *result, unsigned long lon
 }
 
 /* The extents for the ranks of a group, which must agree: those of C order, also where lengths of 1 leave a choice. */
-static int lay_out_in_order(array *x, array *y, unsigned long long over, tally_shape *shape, int *order) {
+static int lay_out_in_order(const call *c, array *x, array *y, unsigned long long over, tally_shape *shape,
+                            int *order) {
     int first = x->ndim, last = -1;
     for (int d = 0; d < x->ndim; d++) {
         order[d] = d;
@@ -162,6 +185,11 @@ static int lay_out_in_order(array *x, array *y, unsigned long long over, tally_s
         *(over >> d & 1            ? &shape->extent
           : !together || d < first ? &shape->outer
                                    : &shape->inner) *= (uint64_t)x->shape[d];
+    if (c->plan && c->plan->desc.flags & TALLY_WORDS_IN) {
+        if (!together)
+            PyErr_SetString(PyExc_ValueError, "states are reduced along axes that lie side by side");
+        return together ? 0 : -1;
+    }
     if (!together)
         return copied_with_last(x, over) || (y && copied_with_last(y, over)) ? -1 : 0;
     return (array_in_c_order(x) || array_copy(x) == 0) && (!y || array_in_c_order(y) || array_copy(y) == 0) ? 0 : -1;
@@ -169,8 +197,8 @@ static int lay_out_in_order(array *x, array *y, unsigned long long over, tally_s
 
 /* Makes the arrays' elements lie as outer x extent x inner, by a copy where they don't. 'order' as of array_fits. */
 static int lay_out(const call *c, array *x, array *y, unsigned long long over, tally_shape *shape, int *order) {
-    if (c->options[GROUP])
-        return lay_out_in_order(x, y, over, shape, order);
+    if (c->options[GROUP] || (c->plan && c->plan->desc.flags & TALLY_WORDS_IN))
+        return lay_out_in_order(c, x, y, over, shape, order);
     bool in_order = x->library == LIBRARY_BUFFER || c->options[OUT] || y || (c->traits.has_index && !c->options[AXIS]);
     if (array_fits(x, over, in_order, shape, order) && (!y || array_in_c_order(y)))
         return 0;
@@ -195,6 +223,8 @@ PyObject *along_axes(call *c, array *x, array *y) {
     tally_args args = TALLY_ARGS_INIT;
     unsigned long long over;
     Py_ssize_t lengths[MAX_DIMS];
+    if (c->plan && open_states(x, c->plan))
+        return NULL;
     int order[MAX_DIMS], ndim = x->ndim;
     bool is_scan = f->form != TALLY_REDUCE, is_bool;
     double correction;
@@ -234,16 +264,21 @@ PyObject *along_axes(call *c, array *x, array *y) {
         return NULL;
     }
 
-    kept_plan *kept = call_take(c, x, &desc);
+    kept_plan *kept = plan_take(x, &desc, c->plan);
     if (!kept)
         return NULL;
     tally_dtype out = kept->described.out;
-    size_t results = (size_t)(args.shape.outer * args.shape.inner * (is_scan ? args.shape.extent : 1));
+    size_t results = kept->elements * (size_t)(args.shape.outer * args.shape.inner * (is_scan ? args.shape.extent : 1));
     size_t bytes = array_elements(x) * tally_dtype_size(x->dtype);
     uint64_t single[2];
     array made = {0};
     result_dims r;
     dims_of_results(&r, ndim, lengths, order, over, is_scan, keepdims);
+    if (kept->elements > 1) { /* words */
+        r.shape[r.count] = (Py_ssize_t)kept->elements;
+        r.order[r.count] = r.count;
+        r.count++;
+    }
     bool is_number = r.count == 0 && !c->options[OUT] && array_has_numbers(x, out);
     PyObject *result = NULL;
     if (!is_number && (c->options[OUT] ? open_given(c, x, &r, out, is_bool, &made)

@@ -123,9 +123,10 @@ int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool
     if (c->plan) {
         *desc = c->plan->desc;
         *is_bool = c->plan_gives_bool;
-        if (x->dtype == desc->in && x->device == c->plan->device)
+        const tally_dtype in = desc->flags & TALLY_WORDS_IN ? TALLY_I64 : desc->in;
+        if (x->dtype == in && x->device == c->plan->device)
             return 0;
-        PyErr_Format(PyExc_TypeError, "this plan takes arrays of %s %s", dtype_name(desc->in, false),
+        PyErr_Format(PyExc_TypeError, "this plan takes arrays of %s %s", dtype_name(in, false),
                      c->plan->device < 0 ? "in host memory" : "on its own CUDA device");
         return -1;
     }
@@ -139,10 +140,6 @@ int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool
     desc->mode = exact ? TALLY_EXACT : TALLY_FAST;
     desc->flags = (reverse ? TALLY_REVERSE : 0u) | (skip && c->options[LABELS] ? TALLY_SKIP_BAD_LABELS : 0u);
     return read_types(c, x, desc, is_bool);
-}
-
-kept_plan *call_take(const call *c, const array *x, const tally_desc *desc) {
-    return c->plan ? plan_hold(c->plan) : plan_take(x, desc);
 }
 
 int call_run(const call *c, const array *x, kept_plan *kept, const tally_args *args, size_t bytes) {

@@ -44,7 +44,7 @@ typedef struct call {
     PyObject *inputs[2];
     PyObject *options[OPTIONS]; /* NULL: not given, or None */
     tally_traits traits;
-    kept_plan *plan;      /* that of a Plan object, which decides the description; NULL: one is looked up */
+    fixed_plan *plan;     /* that of a Plan object, which decides the description */
     bool plan_gives_bool; /* what its results are */
 } call;
 
@@ -64,9 +64,6 @@ int call_is_set(const call *c, enum option option);
 /* All of the description but the grouping and the type of its indices; *is_bool: the results'. *correction: of var and
  * std, if it is no whole number from 0, which desc->ddof has; else 0. */
 int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool, double *correction);
-
-/* The plan for a description, of which plan_give ends the use. NULL with an exception. */
-kept_plan *call_take(const call *c, const array *x, const tally_desc *desc);
 
 /* -1 where the caller wants no copy. */
 int call_may_copy(const call *c);

@@ -40,7 +40,7 @@ static int groups_of(const call *c, const array *labels, uint64_t *groups) {
     args.out_bytes = sizeof greatest;
     if (args.shape.extent == 0)
         return 0;
-    kept_plan *kept = plan_take(labels, &desc);
+    kept_plan *kept = plan_take(labels, &desc, NULL);
     if (!kept)
         return -1;
     const call alone = {.function = c->function};
@@ -112,7 +112,7 @@ PyObject *by_groups(call *c, array *x, array *y, enum option by) {
                      f->name, m, option_table[by].name, n);
         goto end;
     }
-    if (!(kept = call_take(c, x, &desc)))
+    if (!(kept = plan_take(x, &desc, c->plan)))
         goto end;
     if (by == OFFSETS) {
         args.shape.groups = m - 1;
@@ -135,10 +135,11 @@ PyObject *by_groups(call *c, array *x, array *y, enum option by) {
         args.keys_out = keys.data;
         args.keys_out_bytes = n * tally_dtype_size(list.dtype);
     }
-    if (array_new(&made, x, 1, &length, out, is_bool))
+    const Py_ssize_t lengths[] = {length, (Py_ssize_t)kept->elements}; /* of words, the second */
+    if (array_new(&made, x, kept->elements > 1 ? 2 : 1, lengths, out, is_bool))
         goto end;
     args.out = made.data;
-    args.out_bytes = (size_t)length * tally_dtype_size(out);
+    args.out_bytes = (size_t)length * kept->elements * tally_dtype_size(out);
     if (is_scan && by == OFFSETS) /* elements in no segment keep what is there */
         memset(made.data, 0, x->device < 0 ? args.out_bytes : 0);
     if (call_run(c, x, kept, &args, SIZE_MAX))

@@ -1,4 +1,4 @@
-/* The class Plan. It holds a call that is taken apart once, and a plan of the library that no other caller has. An
+/* The class Plan. It holds a call that is taken apart once, and plans of the library for each thread that runs it. An
  * operator may be an object with a user's texts. */
 #include "plan.h"
 #include "call.h"
@@ -11,8 +11,9 @@ enum { RUN_OPTIONS = 1 << OUT | 1 << OFFSETS | 1 << KEYS | 1 << LABELS | 1 << GR
 typedef struct plan {
     PyObject_HEAD function function;
     call call; /* its options are owned */
-    kept_plan kept;
+    fixed_plan fixed;
     tally_user_op user;
+    PyObject *arguments;   /* of which another process makes the same */
     PyObject *user_object; /* owns the texts, which the library's plan has copied */
 } plan;
 
@@ -38,8 +39,8 @@ static int open_user(plan *self, PyObject *object) {
         return -1;
     user->commutes = PyObject_IsTrue(commutes);
     Py_DECREF(commutes);
-    self->kept.desc.op = TALLY_USER;
-    self->kept.desc.user = user;
+    self->fixed.desc.op = TALLY_USER;
+    self->fixed.desc.user = user;
     self->call.traits.inputs = self->call.traits.elements_per_result = 1;
     return user->commutes < 0 ? -1 : 0;
 }
@@ -49,9 +50,9 @@ static int open_operator(plan *self, PyObject *op) {
     if (!PyUnicode_Check(op))
         return open_user(self, op);
     const char *name = PyUnicode_AsUTF8AndSize(op, NULL);
-    tally_status status = name ? tally_op_from_name(name, &self->kept.desc.op) : TALLY_OK;
+    tally_status status = name ? tally_op_from_name(name, &self->fixed.desc.op) : TALLY_OK;
     if (name && !status)
-        status = tally_op_traits(self->kept.desc.op, &self->call.traits);
+        status = tally_op_traits(self->fixed.desc.op, &self->call.traits);
     if (status)
         raise_status(status);
     if (name && !status && self->call.traits.elements_per_result != 1)
@@ -74,7 +75,7 @@ static int open_form(tally_desc *desc, const char *form, int reverse) {
 
 static int open_grouping(plan *self, const char *by, PyObject *index) {
     bool is_bool;
-    tally_desc *desc = &self->kept.desc;
+    tally_desc *desc = &self->fixed.desc;
     desc->grouping = self->call.options[AXIS] ? TALLY_AXIS : TALLY_ALL_VALUES;
     if (!by)
         return 0;
@@ -91,7 +92,7 @@ static int open_grouping(plan *self, const char *by, PyObject *index) {
 
 static int open_types(plan *self, PyObject *dtype, PyObject *out, PyObject *acc) {
     bool ignored;
-    tally_desc *desc = &self->kept.desc;
+    tally_desc *desc = &self->fixed.desc;
     desc->in = TALLY_F64;
     if ((dtype && dtype_from_object(dtype, &desc->in, &ignored)) ||
         (acc && dtype_from_object(acc, &desc->acc, &ignored)) ||
@@ -101,49 +102,63 @@ static int open_types(plan *self, PyObject *dtype, PyObject *out, PyObject *acc)
     return 0;
 }
 
+/* Opens the device and makes the first plan, which shows what is wrong. */
 static int make(plan *self, const char *spec) {
-    kept_plan *kept = &self->kept;
-    if (!(kept->own_device = device_of_spec(spec, &kept->device)))
+    fixed_plan *fixed = &self->fixed;
+    array nothing = {.device = -1};
+    if (!(fixed->opened = device_of_spec(spec, &fixed->device)))
         return -1;
-    tally_status status;
-    Py_BEGIN_ALLOW_THREADS;
-    status = tally_plan_create(kept->own_device, &kept->desc, &kept->plan);
-    Py_END_ALLOW_THREADS;
-    kept->described.struct_size = sizeof kept->described;
-    if (!status)
-        status = tally_plan_describe(kept->plan, &kept->described, &kept->elements);
-    if (status)
-        raise_status(status);
-    return status ? -1 : 0;
+    nothing.device = fixed->device;
+    kept_plan *kept = plan_take(&nothing, &fixed->desc, fixed);
+    if (!kept)
+        return -1;
+    fixed->described = kept->described;
+    plan_give(kept);
+    return 0;
+}
+
+static int open_words(tally_desc *desc, const char *words) {
+    desc->flags |= !words                   ? 0u
+                   : !strcmp(words, "out")  ? TALLY_WORDS_OUT
+                   : !strcmp(words, "in")   ? TALLY_WORDS_IN
+                   : !strcmp(words, "both") ? TALLY_WORDS_IN | TALLY_WORDS_OUT
+                                            : 0u;
+    if (!words || desc->flags & (TALLY_WORDS_IN | TALLY_WORDS_OUT))
+        return 0;
+    PyErr_Format(PyExc_ValueError, "words is 'out', 'in' or 'both', not '%s'", words);
+    return -1;
 }
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *named) {
-    static char *names[] = {"op",        "dtype",     "device",     "form", "reverse",     "axis", "keepdims", "exact",
-                            "out_dtype", "acc_dtype", "correction", "by",   "index_dtype", "copy", NULL};
-    const char *form = "reduce", *device = "cpu", *by = NULL;
+    static char *names[] = {"op",        "dtype",     "device",     "form", "reverse",     "axis",  "keepdims", "exact",
+                            "out_dtype", "acc_dtype", "correction", "by",   "index_dtype", "words", "copy",     NULL};
+    const char *form = "reduce", *device = "cpu", *by = NULL, *words = NULL;
     PyObject *op, *dtype = NULL, *axis = NULL, *keepdims = NULL, *out = NULL, *acc = NULL, *index = NULL, *copy = NULL;
     int reverse = 0, exact = 0, ddof = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$sspOOpOOizOO:Plan", names, &op, &dtype, &device, &form, &reverse,
-                                     &axis, &keepdims, &exact, &out, &acc, &ddof, &by, &index, &copy))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$sspOOpOOizOzO:Plan", names, &op, &dtype, &device, &form,
+                                     &reverse, &axis, &keepdims, &exact, &out, &acc, &ddof, &by, &index, &words, &copy))
         return NULL;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     plan *self = (plan *)alloc(type, 0);
     if (!self)
         return NULL;
-    self->kept.desc = (tally_desc)TALLY_DESC_INIT;
-    self->kept.desc.ddof = ddof;
-    self->kept.desc.mode = exact ? TALLY_EXACT : TALLY_FAST;
+    self->arguments = Py_BuildValue("(OO)", args, named ? named : Py_None);
+    self->fixed.desc = (tally_desc)TALLY_DESC_INIT;
+    self->fixed.desc.ddof = ddof;
+    self->fixed.desc.mode = exact ? TALLY_EXACT : TALLY_FAST;
     self->call.options[AXIS] = axis && axis != Py_None ? Py_NewRef(axis) : NULL;
     self->call.options[KEEPDIMS] = Py_XNewRef(keepdims);
     self->call.options[COPY] = copy && copy != Py_None ? Py_NewRef(copy) : NULL;
     if (open_operator(self, op) || open_types(self, dtype, out == Py_None ? NULL : out, acc == Py_None ? NULL : acc) ||
-        open_form(&self->kept.desc, form, reverse) || open_grouping(self, by, index) || make(self, device)) {
+        open_form(&self->fixed.desc, form, reverse) || open_grouping(self, by, index) ||
+        open_words(&self->fixed.desc, words) || make(self, device)) {
         Py_DECREF(self);
         return NULL;
     }
-    self->function = (function){"Plan", self->kept.desc.op, self->kept.desc.form, RUN_OPTIONS};
+    self->function = (function){"Plan", self->fixed.desc.op, self->fixed.desc.form, RUN_OPTIONS};
     self->call.function = &self->function;
-    self->call.plan = &self->kept;
+    self->call.plan = &self->fixed;
+    self->call.plan_gives_bool &= !(self->fixed.desc.flags & TALLY_WORDS_OUT);
     return (PyObject *)self;
 }
 
@@ -151,7 +166,8 @@ static void plan_free(PyObject *object) {
     plan *self = (plan *)object;
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    tally_plan_destroy(self->kept.plan);
+    plans_free(self->fixed.plans);
+    Py_XDECREF(self->arguments);
     for (int k = 0; k < OPTIONS; k++)
         Py_XDECREF(self->call.options[k]);
     Py_XDECREF(self->user_object);
@@ -194,7 +210,15 @@ static PyObject *call_object(PyObject *object, PyObject *args, PyObject *named) 
     return result;
 }
 
+/* Pickles as the arguments that it was made of. */
+static PyObject *reduce(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return Py_BuildValue("(N(OO))", PyObject_GetAttrString(foreign, "plan_of"), Py_TYPE(object),
+                         ((plan *)object)->arguments);
+}
+
 static PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, NULL},
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
      "run(x, y=None, /, *, out=None, offsets=None, keys=None, labels=None, groups=None, group=None)\n--\n\n"
      "Computes; the options are those of tally.sum. Calling the plan does the same, a little slower."},
@@ -204,14 +228,17 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Plan(op, dtype='float64', *, device='cpu', form='reduce', reverse=False, axis=None, keepdims=False, exact=False, "
-     "out_dtype=None, acc_dtype=None, correction=0, by=None, index_dtype=None, copy=None)\n--\n\n"
+     "out_dtype=None, acc_dtype=None, correction=0, by=None, index_dtype=None, words=None, copy=None)\n--\n\n"
      "A computation of fixed types on a device of its own, to be run time and again: nothing is looked up, and no\n"
      "array of another type or device is taken.\n\n"
      "op: an operator's name, or an Operator of your own, which needs out_dtype\n"
      "device: as tally_open has it, such as 'cpu:threads=2', 'cpu:avx2' or 'cuda:1'\n"
      "form: 'reduce', or 'inclusive' or 'exclusive' for scans\n"
      "by: 'offsets', 'keys' or 'labels', which each run then brings, of type index_dtype\n\n"
-     "One thread runs it at a time, and on a GPU one stream."},
+     "words: 'out': results are states, int64s in a last dimension; 'in': the elements are states of op and dtype; "
+     "'both'.\n"
+     "States of exact sums, means and variances add up as int64s (docs/words.md)\n\n"
+     "Any thread may run it, and it pickles."},
     {Py_tp_new, plan_new},
     {Py_tp_dealloc, plan_free},
     {Py_tp_call, call_object},

@@ -46,25 +46,29 @@ static tally_status open_device(int number) {
     return tally_open(spec, &devices[number + 1]);
 }
 
-static tally_status make(int device, const tally_desc *desc, kept_plan *kept) {
-    pthread_mutex_lock(&lock);
-    tally_status status = open_device(device);
-    pthread_mutex_unlock(&lock);
+static tally_status make(kept_plan *kept) {
+    tally_status status = TALLY_OK;
+    if (!kept->opened) {
+        pthread_mutex_lock(&lock);
+        status = open_device(kept->device);
+        pthread_mutex_unlock(&lock);
+        kept->opened = devices[kept->device + 1];
+    }
     if (!status)
-        status = tally_plan_create(devices[device + 1], desc, &kept->plan);
+        status = tally_plan_create(kept->opened, &kept->desc, &kept->plan);
     kept->described.struct_size = sizeof kept->described;
     return status ? status : tally_plan_describe(kept->plan, &kept->described, &kept->elements);
 }
 
-kept_plan *plan_take(const array *x, const tally_desc *desc) {
+kept_plan *plan_take(const array *x, const tally_desc *desc, fixed_plan *fixed) {
     const int device = x->device;
     if (device >= MAX_DEVICES) {
         PyErr_Format(PyExc_ValueError, "tally knows CUDA devices up to number %d", MAX_DEVICES - 1);
         return NULL;
     }
-    kept_plan **bucket = &buckets[bucket_of(device, desc)], *kept;
+    kept_plan **list = fixed ? &fixed->plans : &buckets[bucket_of(device, desc)], *kept;
     pthread_mutex_lock(&lock);
-    for (kept = *bucket; kept; kept = kept->next)
+    for (kept = *list; kept; kept = kept->next)
         if (!kept->busy && kept->device == device && kept->stream == x->stream && same(&kept->desc, desc))
             break;
     if (kept)
@@ -76,44 +80,38 @@ kept_plan *plan_take(const array *x, const tally_desc *desc) {
         return (kept_plan *)PyErr_NoMemory();
     kept->desc = *desc;
     kept->device = device;
+    kept->opened = fixed ? fixed->opened : NULL;
     kept->stream = x->stream;
     kept->busy = true;
     tally_status status;
     Py_BEGIN_ALLOW_THREADS;
-    status = make(device, desc, kept);
+    status = make(kept);
     Py_END_ALLOW_THREADS;
     if (status) {
         raise_status(status);
-        tally_plan_destroy(kept->plan);
-        free(kept);
+        plans_free(kept);
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    kept->next = *bucket;
-    *bucket = kept;
+    kept->next = *list;
+    *list = kept;
     pthread_mutex_unlock(&lock);
     return kept;
+}
+
+void plans_free(kept_plan *plans) {
+    while (plans) {
+        kept_plan *next = plans->next;
+        tally_plan_destroy(plans->plan);
+        free(plans);
+        plans = next;
+    }
 }
 
 void plan_give(kept_plan *plan) {
     pthread_mutex_lock(&lock);
     plan->busy = false;
     pthread_mutex_unlock(&lock);
-}
-
-kept_plan *plan_hold(kept_plan *plan) {
-    pthread_mutex_lock(&lock);
-    bool busy = plan->busy;
-    plan->busy = true;
-    pthread_mutex_unlock(&lock);
-    if (!busy)
-        return plan;
-    PyErr_SetString(PyExc_RuntimeError, "another thread runs this plan: make a plan for each thread");
-    return NULL;
-}
-
-tally_device *device_of(const kept_plan *plan) {
-    return plan->own_device ? plan->own_device : devices[plan->device + 1];
 }
 
 /* With the lock held. */

@@ -9,26 +9,30 @@ typedef struct kept_plan {
     int device;
     tally_stream stream; /* work of several streams would share the plan's workspace */
     bool busy;
-    tally_device *own_device; /* of a Plan object; NULL: the one of the number */
+    tally_device *opened;
     tally_plan *plan;
     tally_desc described;
     size_t elements; /* per result */
     struct kept_plan *next;
 } kept_plan;
 
-/* A plan that no other thread uses, for the device and the stream of an array. NULL with an exception. */
-kept_plan *plan_take(const array *x, const tally_desc *desc);
+/* A computation that somebody keeps the plans of, one for each thread and stream that runs it at a time. */
+typedef struct fixed_plan {
+    tally_desc desc, described;
+    tally_device *opened;
+    int device;
+    kept_plan *plans;
+} fixed_plan;
+
+/* A plan that no other thread uses, for the device and the stream of an array, which plan_give ends the use of. It is
+ * one of 'fixed', or with NULL of those that are kept for all. NULL with an exception. */
+kept_plan *plan_take(const array *x, const tally_desc *desc, fixed_plan *fixed);
 void plan_give(kept_plan *plan);
 
-/* A plan that is not kept here but somebody's own, for one use at a time: an exception, and NULL, while another thread
- * runs it. plan_give ends the use. */
-kept_plan *plan_hold(kept_plan *plan);
+void plans_free(kept_plan *plans);
 
 /* The device of a spec, which is opened once, and its number as in kept_plan. NULL with an exception. */
 tally_device *device_of_spec(const char *spec, int *number);
-
-/* The device that a kept plan runs on. */
-tally_device *device_of(const kept_plan *plan);
 
 /* An exception of a status that is not TALLY_OK; returns NULL. */
 PyObject *raise_status(tally_status status);

@@ -30,7 +30,7 @@ int run_on_ranks(PyObject *group, const array *x, const kept_plan *kept, const t
     Py_XDECREF(place);
     if (wrong)
         return -1;
-    tally_status status = tally_rank_plan_create(device_of(kept), &kept->desc, &options, &plan);
+    tally_status status = tally_rank_plan_create(kept->opened, &kept->desc, &options, &plan);
     tally_exchange e = {.kind = TALLY_EXCHANGE_DONE};
     if (!status)
         tally_rank_begin(plan, args, 0, TALLY_SYNCHRONOUS);

@@ -109,6 +109,12 @@ def corrected(x, n, correction, is_root):
         x * (math.sqrt(factor) if is_root else factor)
 
 
+def plan_of(plan, arguments):
+    """A pickled Plan."""
+    positional, named = arguments
+    return plan(*positional, **(named or {}))
+
+
 def place_in(group, x):
     """This process' rank in a group, and how many there are, once all work on x is done that was enqueued for it."""
     library = library_of(x)
