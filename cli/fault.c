@@ -45,3 +45,14 @@ const char *fault_quote(char out[FAULT_QUOTE_MAX], const char *text, size_t leng
     snprintf(out + at, FAULT_QUOTE_MAX - at, length > shown ? "...'" : "'");
     return out;
 }
+
+/* Names come from files as well, and may hold what a terminal would obey. */
+void fault_print(const fault *f) {
+    fputs("tally: ", stderr);
+    for (const char *p = f->text; *p; p++)
+        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t')
+            fprintf(stderr, "\\x%02x", (unsigned)*p);
+        else
+            fputc(*p, stderr);
+    fputc('\n', stderr);
+}

@@ -30,6 +30,9 @@ int fault_usage(fault *f, const char *format, ...) FAULT_PRINTF(2, 3); /* return
 /* Prints "tally: NAME: warning: ..." on standard error at once; the work goes on. */
 void fault_warn(const char *name, const char *format, ...) FAULT_PRINTF(2, 3);
 
+/* Prints the text of a fault on standard error, with "tally: " before it. */
+void fault_print(const fault *f);
+
 /* A piece of a file for a message: in single quotes, at most about 40 bytes, control bytes escaped. */
 #define FAULT_QUOTE_MAX 192
 const char *fault_quote(char out[FAULT_QUOTE_MAX], const char *text, size_t length);

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "number.h"
 #include "options.h"
-#include "print.h"
 #include "progress.h"
 #include "work.h"
 #include "wrap.h"
@@ -66,19 +64,6 @@ static int to_device(keyed *k) {
     return code != 0 ? code : buffer_to_device(&k->w, &k->keys, k->held * k->w.y.element_bytes);
 }
 
-/* "KEY RESULT" lines. */
-static int print_runs(keyed *k, size_t runs) {
-    const work *const w = &k->w;
-    char text[NUMBER_FORMAT_MAX];
-    for (size_t i = 0; i < runs; i++) {
-        number_format(text, w->y.dtype, (unsigned char *)k->result_keys.host + i * w->y.element_bytes);
-        printf("%s ", text);
-        print_elements(&w->out.array, i * w->elements_per_result,
-                       (unsigned char *)k->results.host + i * work_result_bytes(w), w->elements_per_result);
-    }
-    return ferror(stdout) ? out_file_flush_standard(w->f) : 0;
-}
-
 static int write_runs(keyed *k, size_t runs) {
     work *const w = &k->w;
     int code;
@@ -87,7 +72,7 @@ static int write_runs(keyed *k, size_t runs) {
         (code = wrap_check(w, &k->second, k->results.host, runs, k->runs)) != 0)
         return code;
     if (!k->keys_written && w->out.kind == OUTPUT_PRINTED)
-        code = print_runs(k, runs);
+        code = work_print_runs(w, k->result_keys.host, k->results.host, runs);
     else if ((code = work_write(w, k->runs, k->results.host, runs)) == 0 && k->keys_written)
         code = output_write(&k->keys_out, k->runs, k->result_keys.host, runs, w->f);
     k->runs += runs;
@@ -173,16 +158,6 @@ static int run_all(keyed *k) {
     return code;
 }
 
-static int check_inputs(const work *w) {
-    if (w->x.rank > 1 || w->y.rank > 1)
-        return fault_data(w->f, "%s: has %d dimensions; keys takes arrays of one",
-                          w->x.rank > 1 ? w->x.name : w->y.name, w->x.rank > 1 ? w->x.rank : w->y.rank);
-    if (w->x.count != INPUT_UNKNOWN && w->y.count != INPUT_UNKNOWN && w->x.count != w->y.count)
-        return fault_data(w->f, "%s has %llu values and %s has %llu keys; there must be one key per value", w->x.name,
-                          (unsigned long long)w->x.count, w->y.name, (unsigned long long)w->y.count);
-    return 0;
-}
-
 static int open_outputs(keyed *k) {
     work *const w = &k->w;
     const options *const o = w->o;
@@ -213,7 +188,7 @@ static int make_room(keyed *k) {
 static int run(keyed *k, const options *o, fault *f) {
     work *const w = &k->w;
     int code;
-    if ((code = work_open(w, o, f)) != 0 || (code = check_inputs(w)) != 0 ||
+    if ((code = work_open(w, o, f)) != 0 || (code = work_check_inputs(w)) != 0 ||
         (code = work_plan(w, TALLY_KEYS, TALLY_REDUCE, 0, &k->plan)) != 0 || (code = make_room(k)) != 0 ||
         (code = wrap_open(w, &k->second, TALLY_KEYS, TALLY_REDUCE, 0, k->capacity)) != 0 ||
         (code = open_outputs(k)) != 0 || (code = run_all(k)) != 0)

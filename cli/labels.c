@@ -19,16 +19,6 @@ typedef struct labelled {
     uint64_t groups;
 } labelled;
 
-static int check_inputs(const work *w) {
-    if (number_is_float(w->y.dtype) && w->y.count != 0)
-        return fault_data(w->f, "%s: labels must be integers, and these are %s", w->y.name,
-                          tally_dtype_name(w->y.dtype));
-    if (w->x.rank > 1 || w->y.rank > 1)
-        return fault_data(w->f, "%s: has %d dimensions; labels takes arrays of one",
-                          w->x.rank > 1 ? w->x.name : w->y.name, w->x.rank > 1 ? w->x.rank : w->y.rank);
-    return 0;
-}
-
 /* Both inputs' numbers of elements, which must be the same. */
 static int find_counts(work *w) {
     int code = input_make_seekable(&w->x, w->f);
@@ -116,7 +106,7 @@ static int run(labelled *l, const options *o, fault *f) {
     work *const w = &l->w;
     const unsigned flags = o->skip_bad ? TALLY_SKIP_BAD_LABELS : 0;
     int code;
-    if ((code = work_open(w, o, f)) != 0 || (code = check_inputs(w)) != 0 ||
+    if ((code = work_open(w, o, f)) != 0 || (code = work_check_inputs(w)) != 0 ||
         (code = work_plan(w, TALLY_LABELS, TALLY_REDUCE, flags, &l->plan)) != 0 || (code = find_counts(w)) != 0 ||
         (code = read_all(l)) != 0 ||
         (code = wrap_open(w, &l->second, TALLY_LABELS, TALLY_REDUCE, flags, l->groups)) != 0 ||

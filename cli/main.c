@@ -106,21 +106,10 @@ static int no_command(const char *name, fault *f) {
                 : fault_usage(f, "a command is missing: %s", names);
 }
 
-/* Names come from files as well, and may hold what a terminal would obey. */
-static void print_message(const char *text) {
-    fputs("tally: ", stderr);
-    for (const char *p = text; *p; p++)
-        if ((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t')
-            fprintf(stderr, "\\x%02x", (unsigned)*p);
-        else
-            fputc(*p, stderr);
-    fputc('\n', stderr);
-}
-
 static void report(int code, const char *command, const fault *f) {
     progress_end();
     if (f->text[0])
-        print_message(f->text);
+        fault_print(f);
     if (code == FAULT_USAGE)
         fprintf(stderr, "Try 'tally help%s%s'.\n", *command ? " " : "", command);
 }

@@ -105,7 +105,7 @@ static int open_temporary(out_file *file, fault *f) {
 
 /* Gives the unnamed file a temporary name first, as only rename replaces a file in one step. A name that is there
  * belongs to somebody else, in another container with the same process number, say. */
-static int name_file(out_file *file, fault *f) {
+int out_file_name(out_file *file, fault *f) {
     enum { ATTEMPTS = 100 };
     if (file->temporary)
         return 0;
@@ -201,7 +201,7 @@ int out_file_finish(out_file *file, fault *f) {
         return code != 0 ? code : out_file_flush_standard(f);
     if (file->path && file->mode != 0)
         fchmod(file->fd, file->mode);
-    if (file->path && (code = name_file(file, f)) != 0)
+    if (file->path && (code = out_file_name(file, f)) != 0)
         return code;
     const int closed = close(file->fd);
     file->fd = -1;

@@ -35,6 +35,9 @@ int out_file_write(out_file *file, uint64_t offset, const void *bytes, size_t n,
 /* Instead of out_file_write: a buffered stream. Its errors are found by out_file_finish. */
 int out_file_stream(out_file *file, FILE **stream, fault *f);
 
+/* Gives a file that will replace another its temporary name now, so that other processes can open it. */
+int out_file_name(out_file *file, fault *f);
+
 /* The file is whole: gives it its name. */
 int out_file_finish(out_file *file, fault *f);
 

@@ -23,22 +23,6 @@ typedef struct reduction {
     uint64_t n;      /* elements read */
 } reduction;
 
-static int check_pair(work *w) {
-    const input *const x = &w->x, *const y = &w->y;
-    if (x->dtype != y->dtype)
-        return fault_data(w->f, "%s holds %s and %s holds %s; dot needs two of one type%s", x->name,
-                          tally_dtype_name(x->dtype), y->name, tally_dtype_name(y->dtype),
-                          x->format == INPUT_TEXT || y->format == INPUT_TEXT ? ", which --dtype sets for text" : "");
-    if (x->count == INPUT_UNKNOWN || y->count == INPUT_UNKNOWN)
-        return 0;
-    if (x->count != y->count)
-        return fault_data(w->f, "%s has %llu elements and %s has %llu; dot needs as many of each", x->name,
-                          (unsigned long long)x->count, y->name, (unsigned long long)y->count);
-    if (x->rank != y->rank || memcmp(x->shape, y->shape, sizeof *x->shape * (size_t)x->rank) != 0)
-        return fault_data(w->f, "%s and %s have different shapes; dot needs the same", x->name, y->name);
-    return 0;
-}
-
 static int emit(reduction *r, uint64_t n) {
     char text[WRAP_TEXT_MAX];
     int code = buffer_to_host(&r->w, &r->results, (size_t)n * work_result_bytes(&r->w));
@@ -190,7 +174,7 @@ static int run(reduction *r, const options *o, fault *f) {
     work *const w = &r->w;
     geometry *const g = &r->g;
     int code;
-    if ((code = work_open(w, o, f)) != 0 || (w->y_open && (code = check_pair(w)) != 0) ||
+    if ((code = work_open(w, o, f)) != 0 || (code = work_check_inputs(w)) != 0 ||
         (code = work_geometry(w, o->traits.has_index, g)) != 0 ||
         (code = work_plan(w, g->grouping, TALLY_REDUCE, 0, &r->plan)) != 0 ||
         (code = wrap_open(w, &r->second, g->grouping, TALLY_REDUCE, 0, 1)) != 0 || (code = open_results(r)) != 0)

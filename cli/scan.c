@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "number.h"
 #include "options.h"
 #include "work.h"
 #include "wrap.h"
@@ -22,7 +21,6 @@ typedef struct scanning {
     tally_plan *plan;
     wrap second;
     buffer x, out, initial;
-    bool has_initial;
     bool turned; /* pieces come from the end, turned around */
     uint64_t n;  /* elements scanned */
     struct {
@@ -37,24 +35,6 @@ static bool is_large(const scanning *s) {
     return g->extent == INPUT_UNKNOWN || (g->inner > 0 && g->extent > PIECE_BYTES / s->w.x.element_bytes / g->inner);
 }
 
-static int parse_initial(scanning *s) {
-    work *const w = &s->w;
-    const char *const text = w->o->initial;
-    if (!text)
-        return 0;
-    int code = buffer_make(w, &s->initial, 8);
-    if (code != 0)
-        return code;
-    const number_status status = number_parse(text, strlen(text), w->desc.out, s->initial.host);
-    if (status != NUMBER_OK)
-        return fault_usage(w->f, "--initial %s: %s", text,
-                           status == NUMBER_NONE          ? "not a number"
-                           : status == NUMBER_NOT_INTEGER ? "not an integer, which the scan's output type needs"
-                                                          : "does not fit the scan's output type");
-    s->has_initial = true;
-    return buffer_to_device(w, &s->initial, 8);
-}
-
 static int make_buffers(scanning *s, uint64_t elements) {
     const int code = buffer_make(&s->w, &s->x, elements * s->w.x.element_bytes);
     return code != 0 ? code : buffer_make(&s->w, &s->out, elements * work_result_bytes(&s->w));
@@ -64,7 +44,7 @@ static tally_args arguments(const scanning *s, uint64_t outer, uint64_t extent) 
     tally_args args = TALLY_ARGS_INIT;
     args.shape = (tally_shape){outer, extent, s->g.inner, 0};
     args.x = s->x.device;
-    args.initial = s->has_initial ? s->initial.device : NULL;
+    args.initial = s->initial.device;
     args.out = s->out.device;
     args.out_bytes = (size_t)(outer * extent * s->g.inner) * work_result_bytes(&s->w);
     return args;
@@ -252,7 +232,8 @@ static int run(scanning *s, const options *o, fault *f) {
     const bool large = is_large(s);
     s->turned = o->reverse && large && !o->traits.has_index;
     const unsigned flags = o->reverse && !s->turned ? (unsigned)TALLY_REVERSE : 0;
-    if ((code = work_plan(w, s->g.grouping, s->form, flags, &s->plan)) != 0 || (code = parse_initial(s)) != 0 ||
+    if ((code = work_plan(w, s->g.grouping, s->form, flags, &s->plan)) != 0 ||
+        (code = work_initial(w, &s->initial)) != 0 ||
         (code = wrap_open(w, &s->second, s->g.grouping, s->form, flags, PIECE_BYTES / w->x.element_bytes)) != 0 ||
         (code = open_scan_output(s)) != 0)
         return code;

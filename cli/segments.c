@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
 #include "options.h"
 #include "work.h"
 #include "wrap.h"
@@ -28,13 +27,6 @@ typedef struct segmented {
     uint64_t capacity;     /* elements that the buffer holds */
 } segmented;
 
-static int past_the_end(segmented *s, int64_t offset, uint64_t index) {
-    const work *const w = &s->w;
-    return fault_data(w->f, "%s: offset %llu is %lld, past the end of %s, which has %llu elements", w->y.name,
-                      (unsigned long long)index, (long long)offset, w->x.name,
-                      (unsigned long long)(w->x.count == INPUT_UNKNOWN ? w->x.position : w->x.count));
-}
-
 /* Reads up to n offsets behind the first 'kept' of the block and checks them against the one before. */
 static int read_offsets(segmented *s, size_t kept, size_t n, size_t *got) {
     work *const w = &s->w;
@@ -43,18 +35,10 @@ static int read_offsets(segmented *s, size_t kept, size_t n, size_t *got) {
     if (code != 0)
         return code;
     for (size_t i = 0; i < *got; i++, s->offsets_read++) {
-        int64_t *const now = &s->bounds[kept + i];
-        if (!number_to_i64(w->y.dtype, s->raw + i * size, now))
-            return fault_data(w->f, "%s: offset %llu does not fit i64", w->y.name, (unsigned long long)s->offsets_read);
-        if (*now < 0)
-            return fault_data(w->f, "%s: offset %llu is %lld; offsets count elements from 0", w->y.name,
-                              (unsigned long long)s->offsets_read, (long long)*now);
-        if (s->offsets_read > 0 && *now < now[-1])
-            return fault_data(w->f,
-                              "%s: offset %llu is %lld, less than the one before, %lld; offsets must not decrease",
-                              w->y.name, (unsigned long long)s->offsets_read, (long long)*now, (long long)now[-1]);
-        if (w->x.count != INPUT_UNKNOWN && (uint64_t)*now > w->x.count)
-            return past_the_end(s, *now, s->offsets_read);
+        const int bad =
+            work_take_offset(w, s->offsets_read, s->offsets_read > 0, s->raw + i * size, &s->bounds[kept + i]);
+        if (bad != 0)
+            return bad;
     }
     return 0;
 }
@@ -66,7 +50,7 @@ static int read_values(segmented *s, size_t n, int64_t end, uint64_t index) {
     int code = input_read(&w->x, s->x.host, n, &got, w->f);
     if (code != 0)
         return code;
-    return got < n ? past_the_end(s, end, index) : buffer_to_device(w, &s->x, n * w->x.element_bytes);
+    return got < n ? work_past_the_end(w, end, index) : buffer_to_device(w, &s->x, n * w->x.element_bytes);
 }
 
 static int write_results(segmented *s, uint64_t n) {
@@ -175,16 +159,6 @@ static int run_all(segmented *s) {
     return 0;
 }
 
-static int check_inputs(const work *w) {
-    if (number_is_float(w->y.dtype) && w->y.count != 0)
-        return fault_data(w->f, "%s: offsets must be integers, and these are %s", w->y.name,
-                          tally_dtype_name(w->y.dtype));
-    if (w->x.rank > 1 || w->y.rank > 1)
-        return fault_data(w->f, "%s: has %d dimensions; segments takes arrays of one",
-                          w->x.rank > 1 ? w->x.name : w->y.name, w->x.rank > 1 ? w->x.rank : w->y.rank);
-    return 0;
-}
-
 static int make_room(segmented *s) {
     work *const w = &s->w;
     int code;
@@ -202,7 +176,7 @@ static int make_room(segmented *s) {
 static int run(segmented *s, const options *o, fault *f) {
     work *const w = &s->w;
     int code;
-    if ((code = work_open(w, o, f)) != 0 || (code = check_inputs(w)) != 0 ||
+    if ((code = work_open(w, o, f)) != 0 || (code = work_check_inputs(w)) != 0 ||
         (code = work_plan(w, TALLY_SEGMENTS, TALLY_REDUCE, 0, &s->plan)) != 0 ||
         (code = wrap_open(w, &s->second, TALLY_SEGMENTS, TALLY_REDUCE, 0, BLOCK_SEGMENTS)) != 0 ||
         (code = make_room(s)) != 0)

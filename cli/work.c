@@ -9,6 +9,7 @@
 
 #include <tally/cuda.h>
 
+#include "number.h"
 #include "print.h"
 #include "progress.h"
 
@@ -79,7 +80,67 @@ void work_close(work *w) {
     tally_close(w->device);
 }
 
-int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan) {
+/* ---- inputs that belong together ---- */
+
+static int check_pair(work *w) {
+    const input *const x = &w->x, *const y = &w->y;
+    if (x->dtype != y->dtype)
+        return fault_data(w->f, "%s holds %s and %s holds %s; dot needs two of one type%s", x->name,
+                          tally_dtype_name(x->dtype), y->name, tally_dtype_name(y->dtype),
+                          x->format == INPUT_TEXT || y->format == INPUT_TEXT ? ", which --dtype sets for text" : "");
+    if (x->count == INPUT_UNKNOWN || y->count == INPUT_UNKNOWN)
+        return 0;
+    if (x->count != y->count)
+        return fault_data(w->f, "%s has %llu elements and %s has %llu; dot needs as many of each", x->name,
+                          (unsigned long long)x->count, y->name, (unsigned long long)y->count);
+    if (x->rank != y->rank || memcmp(x->shape, y->shape, sizeof *x->shape * (size_t)x->rank) != 0)
+        return fault_data(w->f, "%s and %s have different shapes; dot needs the same", x->name, y->name);
+    return 0;
+}
+
+int work_check_inputs(work *w) {
+    const input *const x = &w->x, *const y = &w->y;
+    const command_kind command = w->o->command;
+    const bool segments = command == COMMAND_SEGMENTS, keys = command == COMMAND_KEYS;
+    if (!w->y_open)
+        return 0;
+    if (command == COMMAND_REDUCE)
+        return check_pair(w);
+    if (!keys && number_is_float(y->dtype) && y->count != 0)
+        return fault_data(w->f, "%s: %s must be integers, and these are %s", y->name, segments ? "offsets" : "labels",
+                          tally_dtype_name(y->dtype));
+    if (x->rank > 1 || y->rank > 1)
+        return fault_data(w->f, "%s: has %d dimensions; %s takes arrays of one", x->rank > 1 ? x->name : y->name,
+                          x->rank > 1 ? x->rank : y->rank,
+                          segments ? "segments"
+                          : keys   ? "keys"
+                                   : "labels");
+    if (!segments && x->count != INPUT_UNKNOWN && y->count != INPUT_UNKNOWN && x->count != y->count)
+        return fault_data(w->f, "%s has %llu values and %s has %llu %ss; there must be one %s per value", x->name,
+                          (unsigned long long)x->count, y->name, (unsigned long long)y->count, keys ? "key" : "label",
+                          keys ? "key" : "label");
+    return 0;
+}
+
+int work_past_the_end(work *w, int64_t offset, uint64_t index) {
+    return fault_data(w->f, "%s: offset %llu is %lld, past the end of %s, which has %llu elements", w->y.name,
+                      (unsigned long long)index, (long long)offset, w->x.name,
+                      (unsigned long long)(w->x.count == INPUT_UNKNOWN ? w->x.position : w->x.count));
+}
+
+int work_take_offset(work *w, uint64_t index, bool has_before, const void *raw, int64_t *at) {
+    if (!number_to_i64(w->y.dtype, raw, at))
+        return fault_data(w->f, "%s: offset %llu does not fit i64", w->y.name, (unsigned long long)index);
+    if (*at < 0)
+        return fault_data(w->f, "%s: offset %llu is %lld; offsets count elements from 0", w->y.name,
+                          (unsigned long long)index, (long long)*at);
+    if (has_before && *at < at[-1])
+        return fault_data(w->f, "%s: offset %llu is %lld, less than the one before, %lld; offsets must not decrease",
+                          w->y.name, (unsigned long long)index, (long long)*at, (long long)at[-1]);
+    return w->x.count != INPUT_UNKNOWN && (uint64_t)*at > w->x.count ? work_past_the_end(w, *at, index) : 0;
+}
+
+tally_desc work_desc(const work *w, tally_grouping grouping, tally_form form, unsigned flags) {
     tally_desc desc = TALLY_DESC_INIT;
     desc.op = w->o->op;
     desc.form = form;
@@ -93,6 +154,11 @@ int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags,
                                                                         : TALLY_DEFAULT;
     desc.flags = flags;
     desc.ddof = w->o->ddof;
+    return desc;
+}
+
+int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan) {
+    const tally_desc desc = work_desc(w, grouping, form, flags);
     int code = work_check(w, NULL, tally_plan_create(w->device, &desc, plan));
     if (code != 0)
         return code;
@@ -190,6 +256,24 @@ void work_end(work *w) {
     worker_end(&w->beside);
 }
 
+/* ---- initial values ---- */
+
+int work_initial(work *w, buffer *initial) {
+    const char *const text = w->o->initial;
+    if (!text)
+        return 0;
+    int code = buffer_make(w, initial, 8);
+    if (code != 0)
+        return code;
+    const number_status status = number_parse(text, strlen(text), w->desc.out, initial->host);
+    if (status != NUMBER_OK)
+        return fault_usage(w->f, "--initial %s: %s", text,
+                           status == NUMBER_NONE          ? "not a number"
+                           : status == NUMBER_NOT_INTEGER ? "not an integer, which the scan's output type needs"
+                                                          : "does not fit the scan's output type");
+    return buffer_to_device(w, initial, 8);
+}
+
 /* ---- output ---- */
 
 size_t work_result_bytes(const work *w) {
@@ -230,6 +314,17 @@ int work_write(work *w, uint64_t first, const void *results, size_t n) {
     if (per == 2 && w->out.array.fortran_order)
         return write_pairs_apart(w, first, results, n);
     return output_write(&w->out, first * per, results, n * per, w->f);
+}
+
+int work_print_runs(work *w, const void *keys, const void *results, size_t runs) {
+    char text[NUMBER_FORMAT_MAX];
+    for (size_t i = 0; i < runs; i++) {
+        number_format(text, w->y.dtype, (const unsigned char *)keys + i * w->y.element_bytes);
+        printf("%s ", text);
+        print_elements(&w->out.array, i * w->elements_per_result,
+                       (const unsigned char *)results + i * work_result_bytes(w), w->elements_per_result);
+    }
+    return ferror(stdout) ? out_file_flush_standard(w->f) : 0;
 }
 
 uint64_t work_product(const uint64_t *shape, int first, int last) {

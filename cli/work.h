@@ -49,6 +49,17 @@ typedef struct work {
 int work_open(work *w, const options *o, fault *f);
 void work_close(work *w);
 
+/* Whether both inputs fit together: for a dot, values and offsets, keys or labels. Unknown counts are not compared. */
+int work_check_inputs(work *w);
+
+/* Offset number 'index' of the second input as the file has it, into *at; with 'has_before' it is compared with at[-1].
+ * Faults for one that decreases or passes the end; and that fault alone, where the end is found later. */
+int work_take_offset(work *w, uint64_t index, bool has_before, const void *raw, int64_t *at);
+int work_past_the_end(work *w, int64_t offset, uint64_t index);
+
+/* The description for the operator and the options. */
+tally_desc work_desc(const work *w, tally_grouping grouping, tally_form form, unsigned flags);
+
 /* A plan for the operator and the options, with the given grouping and form; also fills in w->desc. */
 int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan);
 
@@ -74,6 +85,9 @@ int work_start(work *w, worker_job *job, void *context);
 int work_wait(work *w);
 void work_end(work *w);
 
+/* --initial as an element of the output, on the device; 'initial' stays empty without the option. After work_plan. */
+int work_initial(work *w, buffer *initial);
+
 /* Bytes of one result or scan element in the output. */
 size_t work_result_bytes(const work *w);
 
@@ -82,6 +96,9 @@ int work_open_output(work *w, int rank, const uint64_t *shape, bool fortran_orde
 
 /* Writes results first .. first + n - 1, in the order of the input's memory. */
 int work_write(work *w, uint64_t first, const void *results, size_t n);
+
+/* "KEY RESULT" lines. */
+int work_print_runs(work *w, const void *keys, const void *results, size_t runs);
 
 /* Finishes w->out, and prints the JSON object if that was asked for. 'n': elements of input. */
 int work_finish(work *w, tally_form form, tally_grouping grouping, uint64_t n);
