@@ -97,11 +97,6 @@ void tally_cpu_join(const tally_cpu_plan *plan, const void *first, const void *s
     join(plan, plan->lifted.carry, first, second, count, acc);
 }
 
-void tally_cpu_join_prefixes(const tally_cpu_plan *plan, const void *first, const void *second, size_t count,
-                             void *acc) {
-    join(plan, plan->lifted.type, first, second, count, acc);
-}
-
 /* Narrow accumulators are values, whose conversions go through the wider type as well. */
 static void lower_numbers(const tally_cpu_plan *plan, const void *numbers, size_t count, tally_counts counts,
                           void *out) {

@@ -16,10 +16,6 @@ void tally_cpu_convert_numbers(const tally_cpu_plan *plan, tally_dtype from, tal
 void tally_cpu_split(const tally_cpu_plan *plan, const void *acc, size_t count, void *first, void *second);
 void tally_cpu_join(const tally_cpu_plan *plan, const void *first, const void *second, size_t count, void *acc);
 
-/* Prefixes, of plan->lifted.type, to accumulators. */
-void tally_cpu_join_prefixes(const tally_cpu_plan *plan, const void *first, const void *second, size_t count,
-                             void *acc);
-
 /* Prefixes to results. */
 void tally_cpu_lower_prefixes(const tally_cpu_plan *plan, const void *first, const void *second, size_t count,
                               tally_counts counts, void *out);

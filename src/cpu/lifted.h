@@ -14,7 +14,6 @@ typedef struct tally_cpu_lifted_block {
     _Alignas(64) uint64_t scanned[TALLY_CPU_LIFTED_BLOCK + TALLY_CPU_LIFTED_COLUMNS];
     _Alignas(64) uint64_t second[TALLY_CPU_LIFTED_BLOCK + TALLY_CPU_LIFTED_COLUMNS];
     _Alignas(64) uint64_t counts[TALLY_CPU_LIFTED_BLOCK];
-    _Alignas(64) uint64_t picked[2][TALLY_CPU_BATCH];
 } tally_cpu_lifted_block;
 
 /* The values that the scans of a group start from, of plan->lifted.carry and of the second scan's type. */

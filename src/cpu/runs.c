@@ -13,6 +13,7 @@
 #include "cpu/text/program.h"
 #include "cpu/text/scan.h"
 #include "cpu/scratch.h"
+#include "cpu/short_groups.h"
 
 static uint64_t boundary(const tally_stretch *s, uint64_t k) {
     if (s->row)
@@ -180,67 +181,6 @@ static void scan_text_groups(const tally_runs *r, const tally_stretch *s, unsign
     }
 }
 
-/* to[i] = from[places[i]], of elements of 4 or 8 bytes. */
-static void pick(const void *from, const uint32_t *places, size_t count, size_t bytes, void *to) {
-    const uint32_t *from_32 = from;
-    const uint64_t *from_64 = from;
-    if (bytes == sizeof *from_32)
-        for (size_t i = 0; i < count; i++)
-            ((uint32_t *)to)[i] = from_32[places[i]];
-    else
-        for (size_t i = 0; i < count; i++)
-            ((uint64_t *)to)[i] = from_64[places[i]];
-}
-
-/* Results of the groups between boundaries, from a scan of their elements: the prefix at each group's last one. */
-static void reduce_short_groups(const tally_runs *r, const tally_stretch *s, unsigned worker) {
-    const tally_cpu_plan *plan = r->plan;
-    const size_t bytes = plan->lifted.bytes;
-    tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
-    boundaries heads = {.stretch = s, .end = s->boundaries}, ends = {.stretch = s, .next = 1, .end = s->boundaries};
-    const uint64_t begin = boundary(s, 0), end = boundary(s, s->boundaries - 1);
-    const size_t second_bytes = plan->lifted.second_bytes;
-    uint64_t before = begin, done = 1, number = 0;
-    tally_cpu_carry identity, value;
-    plan->kernels->identity(&plan->context, 1, block->narrow);
-    tally_cpu_split(plan, block->narrow, 1, &identity.first, &identity.second);
-    value = identity;
-    uint32_t places[TALLY_CPU_BATCH];
-    uint64_t acc[2 * TALLY_CPU_BATCH], lengths[TALLY_CPU_BATCH];
-    for (uint64_t first = begin, count; done < s->boundaries; first += count) {
-        count = least(end - first, TALLY_CPU_LIFTED_BLOCK);
-        mark_heads(&heads, first, count, block->heads);
-        /* the identity stands before the prefixes, for groups without elements */
-        memcpy(block->scanned, &identity.first, bytes);
-        memcpy(block->second, &identity.second, second_bytes);
-        if (plan->lifted.parts == TALLY_CPU_PLACE)
-            number = number_elements(block->heads, count, false, true, number, block->counts);
-        tally_cpu_lifted_groups(plan, input(r, r->x, first), input(r, r->y, first), count, false, block, &identity,
-                                &value, tally_at_mutable(block->scanned, 1, bytes));
-        while (ends.at < ends.count || read_more(&ends)) {
-            size_t picked = 0;
-            const uint64_t *last = ends.read + ends.at;
-            const size_t most_ends = ends.count - ends.at;
-            for (; picked < most_ends && last[picked] <= first + count; picked++) {
-                lengths[picked] = last[picked] - before;
-                /* a branch would be taken at random: segments of 1.2, half of them empty, took 5.1 ns an element, 3.0
-                 * without */
-                places[picked] = (uint32_t)(last[picked] - first) & (0 - (uint32_t)(lengths[picked] != 0));
-                before = last[picked];
-            }
-            if (picked == 0)
-                break;
-            pick(block->scanned, places, picked, bytes, block->picked[0]);
-            if (plan->lifted.second)
-                pick(block->second, places, picked, second_bytes, block->picked[1]);
-            tally_cpu_join_prefixes(plan, block->picked[0], block->picked[1], picked, acc);
-            tally_runs_emit(r, s->first_result + done, picked, lengths, acc);
-            done += picked;
-            ends.at += picked;
-        }
-    }
-}
-
 void tally_runs_emit(const tally_runs *r, uint64_t result, uint64_t count, const uint64_t *lengths, const void *acc) {
     r->plan->lower(r->plan, acc, count, (tally_counts){lengths, 0, 0}, output(r, result));
 }
@@ -271,33 +211,21 @@ void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *firs
                       s->begin - s->group_start, first);
 }
 
-/* A reduction that needs two scans picks its results from them only if groups are shorter than this on average. Minmax
- * and argmin of f32 in 5000 segments then took 0.5 to 0.7 of the time for segments of 3, but 1.2 times for those of 40.
- */
-enum { SHORT_PAIR = 8 };
-
-/* Whether a reduction picks its results from a scan. Sums of short groups have kernels of their own. */
-static bool picks_results(const tally_cpu_plan *plan, const tally_stretch *s) {
-    if (plan->base.computation.monoid == TALLY_MONOID_sum || !has_short_groups(plan, s))
-        return false;
-    return plan->lifted.parts == TALLY_CPU_NUMBER || s->boundaries > (s->end - s->begin) / SHORT_PAIR;
-}
-
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
-    if (picks_results(r->plan, s)) {
-        reduce_short_groups(r, s, worker);
-        return;
-    }
     const tally_cpu_kernels *kernels = r->plan->kernels;
     void *acc = tally_cpu_worker(r->plan, worker);
     uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
     const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
+    const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries);
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);
         for (size_t i = 0; each && i < batch; i++)
             lengths[i] = numbers[i + 1] - numbers[i];
-        kernels->fold_segments(&r->plan->context, r->x, r->y, numbers, batch, acc);
+        if (upright)
+            tally_cpu_fold_short_groups(r->plan, r->x, r->y, s->end, numbers, batch, acc);
+        else
+            kernels->fold_segments(&r->plan->context, r->x, r->y, numbers, batch, acc);
         tally_runs_emit(r, s->first_result + done, batch, each, acc);
         done += batch;
     }

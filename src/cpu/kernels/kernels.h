@@ -159,6 +159,26 @@ typedef struct tally_cpu_pairs {
     void (*equals)(const void *x, const void *after, const uint64_t *numbers, size_t n, int64_t *places);
 } tally_cpu_pairs;
 
+/* Short groups as columns. */
+enum { TALLY_CPU_UPRIGHT_ROWS = 64, TALLY_CPU_UPRIGHT_BYTES = 256 };
+typedef struct tally_cpu_lengths {
+    uint32_t longest; /* of groups that are not long */
+    bool some_empty, some_long;
+} tally_cpu_lengths;
+
+/* to[k][i] is x[offsets[i] + k] for k < lengths[i], for i < count and k < rows, in rows of TALLY_CPU_UPRIGHT_BYTES.
+ * Where k >= lengths[i] stands *pad, or the group's first element if pad is NULL. Up to a vector's rows and columns
+ * behind these are written, too. x has 'elements' elements, and offsets 'count' + 1. */
+typedef void tally_cpu_stand(const void *x, uint64_t elements, const uint64_t *offsets, const uint32_t *lengths,
+                             size_t count, size_t rows, const void *pad, void *to);
+
+typedef struct tally_cpu_upright {
+    /* lengths[i] = that of the group between offsets[i] and offsets[i + 1], for i < count; 0 for long groups, of more
+     * than TALLY_CPU_UPRIGHT_ROWS elements */
+    tally_cpu_lengths (*measure)(const uint64_t *offsets, size_t count, uint32_t *lengths);
+    tally_cpu_stand *stand[4]; /* elements of 1, 2, 4 and 8 bytes */
+} tally_cpu_upright;
+
 /* The kernels of one instruction-set level, by input type. */
 typedef struct tally_cpu_level {
     const char *name;
@@ -166,6 +186,7 @@ typedef struct tally_cpu_level {
     const tally_cpu_forms *forms; /* by operator */
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
     const tally_cpu_pairs *pairs; /* by type, of 32 and 64 bits */
+    const tally_cpu_upright *upright;
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
     bool (*decreases)(const uint64_t *offsets, size_t n);
     tally_cpu_read_labels *const *read_labels;         /* by the labels' type */

@@ -11,6 +11,8 @@ extern const tally_cpu_heads PASTE4(tally_cpu_heads, _, TALLY_LEVEL, )[4];
 
 extern const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
+extern const tally_cpu_upright PASTE4(tally_cpu_upright, _, TALLY_LEVEL, );
+
 bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
 
 extern tally_cpu_read_labels *const PASTE4(tally_cpu_labels, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
@@ -31,4 +33,5 @@ const tally_cpu_level PASTE4(tally_cpu_level, _,
                                                .decreases = PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, ),
                                                .read_labels = PASTE4(tally_cpu_labels, _, TALLY_LEVEL, ),
                                                .pairs = PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, ),
+                                               .upright = &PASTE4(tally_cpu_upright, _, TALLY_LEVEL, ),
                                                .instructions = &PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, )};

@@ -1,0 +1,124 @@
+/* Many short segments give what each of them gives alone: every operator and type, lengths of every kind, inputs that
+ * begin at any element and end where memory ends. */
+#include "support.h"
+
+enum { MOST = 6000, ROUNDS = 3 };
+
+static uint64_t state_of_random = 1;
+
+static uint64_t random_below(uint64_t n) {
+    state_of_random = state_of_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (state_of_random >> 33) % n;
+}
+
+/* Lengths up to 'most', some of which are empty or long; returns the number of segments. */
+static uint64_t cut(uint64_t n, uint64_t most, bool empties, int64_t *offsets) {
+    uint64_t groups = 0;
+    for (uint64_t at = 0; at < n;) {
+        offsets[groups++] = (int64_t)at;
+        const uint64_t chance = random_below(50);
+        uint64_t length = chance == 0 ? 60 + random_below(100) : chance < 5 && empties ? 0 : 1 + random_below(most);
+        at += length < n - at ? length : n - at;
+    }
+    offsets[groups] = (int64_t)n;
+    return groups;
+}
+
+/* Small whole numbers, of which no operator's result is rounded but those of divisions and roots; some are not numbers.
+ */
+static void fill(tally_dtype type, size_t n, unsigned char *x) {
+    for (size_t i = 0; i < n; i++) {
+        const int64_t value = (int64_t)random_below(5) -
+                              (type == TALLY_U8 || type == TALLY_U16 || type == TALLY_U32 || type == TALLY_U64 ? 0 : 2);
+        const bool is_nan = random_below(40) == 0;
+        const float f = is_nan ? __builtin_nanf("") : (float)value;
+        const double d = (double)f;
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        static const uint16_t halves[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000};
+        const uint16_t half = is_nan ? 0x7e00 : halves[value + 2 > 4 ? 4 : value + 2], bfloat = (uint16_t)(bits >> 16);
+        switch (tally_dtype_size(type)) {
+        case 1:
+            x[i] = (unsigned char)value;
+            break;
+        case 2:
+            memcpy(x + 2 * i,
+                   type == TALLY_F16    ? &half
+                   : type == TALLY_BF16 ? &bfloat
+                                        : &(uint16_t){(uint16_t)value},
+                   2);
+            break;
+        case 4:
+            memcpy(x + 4 * i, type == TALLY_F32 ? (const void *)&f : &(uint32_t){(uint32_t)value}, 4);
+            break;
+        default:
+            memcpy(x + 8 * i, type == TALLY_F64 ? (const void *)&d : &(uint64_t){(uint64_t)value}, 8);
+        }
+    }
+}
+
+static void compare(tally_device *device, tally_op op, tally_dtype type, uint64_t most_length, size_t misplaced) {
+    tally_desc all = describe(op, TALLY_REDUCE, type), segments = all;
+    segments.grouping = TALLY_SEGMENTS;
+    tally_plan *one, *many;
+    if (tally_plan_create(device, &all, &one) != TALLY_OK)
+        return; /* the operator does not have the type */
+    assert_ok(tally_plan_create(device, &segments, &many));
+    const size_t bytes = tally_dtype_size(type), n = 500 + random_below(MOST - 500);
+    const bool empties =
+        op != TALLY_MIN && op != TALLY_MAX && op != TALLY_MINMAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX;
+    static int64_t offsets[MOST * 2];
+    static unsigned char out[MOST * 32], expected[MOST * 32];
+    unsigned char *x = malloc(n * bytes), *y = malloc(n * bytes); /* a sanitizer sees what lies behind them */
+    fill(type, n, x);
+    fill(type, n, y);
+    const uint64_t groups = cut(n - misplaced, most_length, empties, offsets);
+    tally_desc complete;
+    size_t elements;
+    assert_ok(tally_plan_describe(many, &complete, &elements));
+    const size_t result = elements * tally_dtype_size(complete.out);
+    tally_args args = arguments(x + misplaced * bytes, n - misplaced, out, groups * result);
+    args.y = op == TALLY_DOT ? y + misplaced * bytes : NULL;
+    args.shape.groups = groups;
+    args.offsets = offsets;
+    assert_ok(tally_run(many, &args, NULL));
+    for (uint64_t g = 0; g < groups; g++) {
+        const size_t from = misplaced + (size_t)offsets[g];
+        tally_args own =
+            arguments(x + from * bytes, (uint64_t)(offsets[g + 1] - offsets[g]), expected + g * result, result);
+        own.y = op == TALLY_DOT ? y + from * bytes : NULL;
+        assert_ok(tally_run(one, &own, NULL));
+        if (memcmp(out + g * result, expected + g * result, result) != 0)
+            fail_msg("%s of %s: segment %llu of %llu, %lld .. %lld, differs", tally_op_name(op), tally_dtype_name(type),
+                     (unsigned long long)g, (unsigned long long)groups, (long long)offsets[g],
+                     (long long)offsets[g + 1]);
+    }
+    free(x);
+    free(y);
+    tally_plan_destroy(one);
+    tally_plan_destroy(many);
+}
+
+/* Sums of rounded terms may depend on their order. */
+static bool rounds_terms(tally_op op) {
+    return op == TALLY_VAR || op == TALLY_STD || op == TALLY_LOGSUMEXP || op == TALLY_SKEWNESS ||
+           op == TALLY_KURTOSIS || op == TALLY_USER;
+}
+
+static void give_what_each_gives_alone(void **state) {
+    static const uint64_t lengths[] = {1, 3, 9, 30, 64};
+    for (int op = 0; op < TALLY_OP_COUNT; op++)
+        for (int type = TALLY_DEFAULT + 1; type < TALLY_DTYPE_COUNT; type++)
+            for (size_t k = 0; !rounds_terms((tally_op)op) && k < COUNT_OF(lengths); k++)
+                for (int round = 0; round < ROUNDS; round++)
+                    compare(*state, (tally_op)op, (tally_dtype)type, lengths[k], random_below(4));
+}
+
+int main(void) {
+    if (device_is_missing())
+        return 77;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(give_what_each_gives_alone),
+    };
+    return cmocka_run_group_tests_name("short segments", tests, open_test_device, close_test_device);
+}
