@@ -40,6 +40,12 @@ def test_the_command():
     assert done.stdout == "3.5\n", done.stderr
 
 
+def test_the_command_ends_quietly_when_nobody_reads_on():
+    command = f"seq 100000 | {sys.executable} -m tally scan sum | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
 def test_examples_of_the_readme():
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
         examples = re.findall(r"```python\n(.*?)```", file.read(), re.S)
