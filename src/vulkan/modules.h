@@ -13,8 +13,11 @@
  * comes; another one it tells each time.
  *
  * Ids are numbered by where they first stand (spirv-opt --compact-ids), so most new ones are NEXT. Which operands are
- * ids nobody needs to know: small literals are packed like ids and come out the same. All numbers are written seven
- * bits a byte, the lowest first; the top bit says that more follow. */
+ * ids nobody needs to know: small literals are packed like ids and come out the same.
+ *
+ * All numbers are written seven bits a byte, the lowest first; the top bit says that more follow. A byte is then
+ * written in the canonical Huffman code of its kind, the code's first bit first: shorter codes come before longer ones,
+ * and those of a length are in the order of the bytes. */
 #ifndef TALLY_VULKAN_MODULES_H
 #define TALLY_VULKAN_MODULES_H
 
@@ -23,14 +26,38 @@
 enum { TALLY_VULKAN_LITERAL, TALLY_VULKAN_NEXT, TALLY_VULKAN_LISTED, TALLY_VULKAN_AGAIN };
 enum { TALLY_VULKAN_HEAD_ENDS = 1 << 16 /* OpNop */ };
 
+/* What a number is. */
+typedef enum tally_vulkan_kind {
+    TALLY_VULKAN_HEAD,         /* a word of the header, or a first word before the functions */
+    TALLY_VULKAN_HEAD_OPERAND, /* an operand there */
+    TALLY_VULKAN_LIST,         /* of the list of bodies and ids */
+    TALLY_VULKAN_NAME,         /* a body's name, or how many there are */
+    TALLY_VULKAN_LITERAL_WORD, /* a LITERAL's value */
+    TALLY_VULKAN_FIRST,        /* a first word in a body, */
+    TALLY_VULKAN_OPERAND,      /* its first operand, second, */
+    TALLY_VULKAN_LATER_OPERAND = TALLY_VULKAN_OPERAND + 2, /* and any later one */
+    TALLY_VULKAN_KINDS
+} tally_vulkan_kind;
+
+enum {
+    TALLY_VULKAN_CODE_BITS = 10, /* of the longest code */
+    TALLY_VULKAN_PEEK_BYTES = 4, /* that may be read behind the last bit */
+    TALLY_VULKAN_TABLE_WORDS = TALLY_VULKAN_KINDS << (TALLY_VULKAN_CODE_BITS - 1) /* of scratch */
+};
+
+static inline tally_vulkan_kind tally_vulkan_operand_kind(uint32_t k) {
+    return k < 3 ? TALLY_VULKAN_OPERAND + k - 1 : TALLY_VULKAN_LATER_OPERAND;
+}
+
 typedef struct tally_vulkan_bodies {
-    const unsigned char *bytes; /* each: how many bytes its names take, those, and operands up to OpFunctionEnd */
-    const uint32_t *at;         /* the beginning of each body, by its number */
-    const uint32_t *firsts;     /* the first words of instructions, by their numbers */
-    size_t most_ids, names;     /* ids that one of them has; different names */
+    const unsigned char *bytes;          /* each: how many names it has, those, and operands up to OpFunctionEnd */
+    const uint32_t *at;                  /* the first bit of each body, by its number */
+    const uint32_t *firsts;              /* the first words of instructions, by their numbers */
+    const unsigned char (*lengths)[256]; /* the bits of each byte's code, by its kind; 0: it does not come */
+    size_t most_ids, names;              /* ids that one of them has; different names */
 } tally_vulkan_bodies;
 
-/* Bytes: the words of the header; the instructions before the first function, with operands as they are; OpNop; and the
+/* The words of the header; the instructions before the first function, with operands as they are; OpNop; and the
  * functions. Each is the number of its body; how many listed ids are not those of their names before, and each of these
  * as its distance from the one before and the id; and the ids of new names. */
 typedef struct tally_vulkan_packed_module {
@@ -44,8 +71,12 @@ extern const tally_vulkan_bodies tally_vulkan_module_bodies;
 extern const tally_vulkan_packed_module tally_vulkan_modules[];
 extern const size_t tally_vulkan_module_count;
 
-/* Writes the module's words. 'ids' is scratch for bodies->most_ids + bodies->names. */
-void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_packed_module *packed, uint32_t *ids,
+/* Writes the module's words. 'scratch' has tally_vulkan_scratch_words(bodies). */
+void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_packed_module *packed, uint32_t *scratch,
                          uint32_t *words);
+
+static inline size_t tally_vulkan_scratch_words(const tally_vulkan_bodies *bodies) {
+    return TALLY_VULKAN_TABLE_WORDS + bodies->most_ids + bodies->names;
+}
 
 #endif

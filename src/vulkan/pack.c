@@ -1,5 +1,6 @@
 /* Part of the build, not of the library: packs MONOID-ARITHMETIC.spv files in the format of modules.h, unpacks each
  * again and compares, and writes them as a C source. usage: pack FILE.spv... */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,13 @@ enum {
     MOST_FIRSTS = 1 << 10
 };
 
+/* Bytes of numbers, and what each byte is of. */
 typedef struct bytes {
-    unsigned char *data;
+    unsigned char *data, *kind;
     size_t count;
 } bytes;
 
-static uint32_t words[MOST_WORDS], unpacked[MOST_WORDS], ids[MOST_IDS + MOST_NAMES];
+static uint32_t words[MOST_WORDS], unpacked[MOST_WORDS], ids[MOST_IDS];
 static uint32_t place_of[MOST_IDS]; /* an id's place among those that the function named, plus 1; 0: not yet */
 static uint32_t body_at[MOST_BODIES], code_at[MOST_BODIES], code_end[MOST_BODIES];
 static uint32_t names[MOST_NAMES], names_at[MOST_BODIES]; /* of the bodies' listed ids */
@@ -30,33 +32,47 @@ static uint32_t name_of[MOST_IDS], id_of[MOST_NAMES];     /* in a module; plus 1
 static uint32_t listed[MOST_IDS], listed_count;           /* the function's listed ids */
 static uint32_t firsts[MOST_FIRSTS], first_count;         /* first words of instructions, by their numbers */
 static uint32_t name_count, names_count;                  /* different ones, and in all bodies */
-static bytes bodies, function;
+static bytes bodies, function, others, news, modules[MOST_MODULES];
 static size_t body_count, most_ids;
-static size_t word_count[MOST_MODULES];
+static unsigned char lengths[TALLY_VULKAN_KINDS][256]; /* of codes */
+static uint32_t codes[TALLY_VULKAN_KINDS][256];
 
 static void fail(const char *path, const char *why) {
     fprintf(stderr, "pack: %s: %s\n", path, why);
     exit(1);
 }
 
-static bytes allocate(void) {
-    const bytes made = {malloc(MOST_BYTES), 0};
-    if (!made.data)
+static void *allocate_bytes(size_t count) {
+    void *made = calloc(count, 1);
+    if (!made)
         fail("memory", "there is not enough");
     return made;
 }
 
-static void put(bytes *to, uint32_t word) {
+static bytes allocate(void) {
+    return (bytes){allocate_bytes(MOST_BYTES), allocate_bytes(MOST_BYTES), 0};
+}
+
+static void put(bytes *to, tally_vulkan_kind kind, uint32_t word) {
     if (to->count + 5 > MOST_BYTES)
         fail("the modules", "are too long");
     do {
+        to->kind[to->count] = (unsigned char)kind;
         to->data[to->count++] = (unsigned char)((word & 127) | (word > 127 ? 128 : 0));
         word >>= 7;
     } while (word);
 }
 
+static void append(bytes *to, const bytes *from) {
+    if (to->count + from->count > MOST_BYTES)
+        fail("the modules", "are too long");
+    memcpy(to->data + to->count, from->data, from->count);
+    memcpy(to->kind + to->count, from->kind, from->count);
+    to->count += from->count;
+}
+
 /* The first word as its number. The commonest come early, so nearly all take one byte. */
-static void put_first(bytes *to, uint32_t word) {
+static void put_first(bytes *to, tally_vulkan_kind kind, uint32_t word) {
     uint32_t number = 0;
     while (number < first_count && firsts[number] != word)
         number++;
@@ -64,25 +80,21 @@ static void put_first(bytes *to, uint32_t word) {
         fail("the modules", "have too many kinds of instructions");
     if (number == first_count)
         firsts[first_count++] = word;
-    put(to, number);
+    put(to, kind, number);
 }
 
 /* The function's listed ids get their names in this module, or new ones. */
 static void add_names(void) {
-    bytes made = allocate();
     names_at[body_count] = names_count;
+    put(&bodies, TALLY_VULKAN_NAME, listed_count);
     for (uint32_t k = 0; k < listed_count; k++) {
         uint32_t *const name = &name_of[listed[k]];
         if (!*name)
             *name = ++name_count;
         if (names_count == MOST_NAMES)
             fail("the modules", "list too many ids");
-        put(&made, names[names_count++] = *name - 1);
+        put(&bodies, TALLY_VULKAN_NAME, names[names_count++] = *name - 1);
     }
-    put(&bodies, (uint32_t)made.count);
-    memcpy(bodies.data + bodies.count, made.data, made.count);
-    bodies.count += made.count;
-    free(made.data);
 }
 
 /* The number of the body in 'function', which joins the others if none is the same. */
@@ -91,13 +103,12 @@ static uint32_t number_of_body(void) {
         if (code_end[k] - code_at[k] == function.count &&
             !memcmp(bodies.data + code_at[k], function.data, function.count))
             return (uint32_t)k;
-    if (body_count == MOST_BODIES || bodies.count + 2 * function.count > MOST_BYTES)
+    if (body_count == MOST_BODIES)
         fail("the modules", "have too many functions");
     body_at[body_count] = (uint32_t)bodies.count;
     add_names();
     code_at[body_count] = (uint32_t)bodies.count;
-    memcpy(bodies.data + bodies.count, function.data, function.count);
-    bodies.count += function.count;
+    append(&bodies, &function);
     code_end[body_count] = (uint32_t)bodies.count;
     return (uint32_t)body_count++;
 }
@@ -105,15 +116,15 @@ static uint32_t number_of_body(void) {
 /* The function as its body's number and what the names of its listed ids do not tell. */
 static void put_function(bytes *to) {
     const uint32_t number = number_of_body(), *const name = names + names_at[number];
-    bytes others = allocate(), news = allocate();
     uint32_t count = 0, last = 0;
+    others.count = news.count = 0;
     for (uint32_t k = 0; k < listed_count; k++) {
         const uint32_t id = listed[k], known = id_of[name[k]];
         if (!known) {
-            put(&news, id);
+            put(&news, TALLY_VULKAN_LIST, id);
         } else if (known - 1 != id) {
-            put(&others, k - last);
-            put(&others, id);
+            put(&others, TALLY_VULKAN_LIST, k - last);
+            put(&others, TALLY_VULKAN_LIST, id);
             last = k;
             count++;
         }
@@ -121,14 +132,10 @@ static void put_function(bytes *to) {
         if (!name_of[id])
             name_of[id] = name[k] + 1;
     }
-    put(to, number);
-    put(to, count);
-    memcpy(to->data + to->count, others.data, others.count);
-    to->count += others.count;
-    memcpy(to->data + to->count, news.data, news.count);
-    to->count += news.count;
-    free(others.data);
-    free(news.data);
+    put(to, TALLY_VULKAN_LIST, number);
+    put(to, TALLY_VULKAN_LIST, count);
+    append(to, &others);
+    append(to, &news);
 }
 
 /* Fills 'function' and 'listed'; returns where the next function begins. */
@@ -139,16 +146,17 @@ static size_t pack_function(size_t at, uint32_t *largest) {
     do {
         const uint32_t length = tally_spirv_length(words[at]);
         opcode = tally_spirv_opcode(words[at]);
-        put_first(&function, words[at]);
+        put_first(&function, TALLY_VULKAN_FIRST, words[at]);
         for (uint32_t k = 1; k < length; k++) {
             const uint32_t id = words[at + k];
+            const tally_vulkan_kind kind = tally_vulkan_operand_kind((uint32_t)k);
             if (id >= bound) {
-                put(&function, TALLY_VULKAN_LITERAL);
-                put(&function, id);
+                put(&function, kind, TALLY_VULKAN_LITERAL);
+                put(&function, TALLY_VULKAN_LITERAL_WORD, id);
             } else if (place_of[id]) {
-                put(&function, TALLY_VULKAN_AGAIN + seen - place_of[id]);
+                put(&function, kind, TALLY_VULKAN_AGAIN + seen - place_of[id]);
             } else {
-                put(&function, id == *largest + 1 ? TALLY_VULKAN_NEXT : TALLY_VULKAN_LISTED);
+                put(&function, kind, id == *largest + 1 ? TALLY_VULKAN_NEXT : TALLY_VULKAN_LISTED);
                 if (id != *largest + 1)
                     listed[listed_count++] = id;
                 if (id > *largest)
@@ -168,13 +176,13 @@ static size_t pack_function(size_t at, uint32_t *largest) {
 static size_t pack_head(bytes *to) {
     size_t at = TALLY_SPIRV_HEADER_WORDS;
     for (size_t k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
-        put(to, words[k]);
+        put(to, TALLY_VULKAN_HEAD, words[k]);
     for (; tally_spirv_opcode(words[at]) != SpvOpFunction; at += tally_spirv_length(words[at])) {
-        put_first(to, words[at]);
+        put_first(to, TALLY_VULKAN_HEAD, words[at]);
         for (size_t k = 1; k < tally_spirv_length(words[at]); k++)
-            put(to, words[at + k]);
+            put(to, TALLY_VULKAN_HEAD_OPERAND, words[at + k]);
     }
-    put_first(to, TALLY_VULKAN_HEAD_ENDS);
+    put_first(to, TALLY_VULKAN_HEAD, TALLY_VULKAN_HEAD_ENDS);
     return at;
 }
 
@@ -189,7 +197,8 @@ static size_t read_words(const char *path) {
     return count;
 }
 
-static bytes pack(const char *path, size_t count) {
+static bytes pack(const char *path) {
+    const size_t count = read_words(path);
     bytes made = allocate();
     uint32_t largest = 0;
     memset(name_of, 0, sizeof name_of);
@@ -198,13 +207,93 @@ static bytes pack(const char *path, size_t count) {
         at = pack_function(at, &largest);
         put_function(&made);
     }
-    const tally_vulkan_bodies all = {bodies.data, body_at, firsts, most_ids, name_count};
-    const tally_vulkan_packed_module packed = {.bytes = made.data, .count = count};
-    tally_vulkan_unpack(&all, &packed, ids, unpacked);
-    if (memcmp(words, unpacked, count * sizeof *words) != 0)
-        fail(path, "comes out of its packing changed");
+    made.data = realloc(made.data, made.count);
+    made.kind = realloc(made.kind, made.count);
+    if (!made.data || !made.kind)
+        fail("memory", "there is not enough");
     return made;
 }
+
+/* ---- Huffman's codes ---- */
+
+/* The two rarest nodes become one until one is left. Returns the longest code's length. */
+static unsigned make_lengths(const size_t counts[256], unsigned char to[256]) {
+    size_t weight[512] = {0};
+    int parent[512], nodes = 256;
+    bool is_root[512] = {false};
+    unsigned longest = 0;
+    for (int k = 0; k < 256; k++) {
+        weight[k] = counts[k];
+        is_root[k] = counts[k] > 0;
+        parent[k] = -1;
+    }
+    for (;; nodes++) {
+        int pair[2] = {-1, -1};
+        for (int k = 0; k < nodes; k++)
+            if (is_root[k] && (pair[0] < 0 || weight[k] < weight[pair[0]])) {
+                pair[1] = pair[0];
+                pair[0] = k;
+            } else if (is_root[k] && (pair[1] < 0 || weight[k] < weight[pair[1]])) {
+                pair[1] = k;
+            }
+        if (pair[1] < 0)
+            break;
+        weight[nodes] = weight[pair[0]] + weight[pair[1]];
+        parent[nodes] = -1;
+        parent[pair[0]] = parent[pair[1]] = nodes;
+        is_root[pair[0]] = is_root[pair[1]] = false;
+        is_root[nodes] = true;
+    }
+    for (int k = 0; k < 256; k++) {
+        unsigned length = counts[k] && parent[k] < 0; /* a byte that is alone in its kind has one bit */
+        for (int node = k; parent[node] >= 0; node = parent[node])
+            length++;
+        to[k] = (unsigned char)length;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static void count_bytes(const bytes *b, size_t counts[TALLY_VULKAN_KINDS][256]) {
+    for (size_t k = 0; k < b->count; k++)
+        counts[b->kind[k]][b->data[k]]++;
+}
+
+/* Codes that come out too long get shorter when rare bytes are said to be less rare. */
+static void make_codes(size_t counts[256], unsigned char length_of[256], uint32_t code_of[256]) {
+    while (make_lengths(counts, length_of) > TALLY_VULKAN_CODE_BITS)
+        for (int k = 0; k < 256; k++)
+            counts[k] = (counts[k] + 1) / 2;
+    uint32_t code = 0;
+    for (unsigned length = 1; length <= TALLY_VULKAN_CODE_BITS; length++, code <<= 1)
+        for (int k = 0; k < 256; k++)
+            if (length_of[k] == length)
+                code_of[k] = code++;
+}
+
+/* Writes the codes of bytes [from, until) from 'bit' on, and returns the bit behind them. */
+static size_t encode(const bytes *b, size_t from, size_t until, unsigned char *to, size_t bit) {
+    for (; from < until; from++) {
+        const unsigned length = lengths[b->kind[from]][b->data[from]];
+        for (unsigned k = 0; k < length; k++, bit++)
+            to[bit / 8] |=
+                (unsigned char)((codes[b->kind[from]][b->data[from]] >> (length - 1 - k) & 1) << (7 - bit % 8));
+    }
+    return bit;
+}
+
+/* The bodies' bytes; body_at becomes the first bit of each. */
+static size_t encode_bodies(unsigned char *to) {
+    size_t bit = 0;
+    for (size_t k = 0; k < body_count; k++) {
+        const size_t from = body_at[k];
+        body_at[k] = (uint32_t)bit;
+        bit = encode(&bodies, from, code_end[k], to, bit);
+    }
+    return bit / 8 + 1 + TALLY_VULKAN_PEEK_BYTES;
+}
+
+/* ---- what is written ---- */
 
 static void print_bytes(const char *name, const unsigned char *data, size_t count) {
     enum { LINE = 24 };
@@ -212,6 +301,36 @@ static void print_bytes(const char *name, const unsigned char *data, size_t coun
     for (size_t k = 0; k < count; k++)
         printf("%u,%s", data[k], (k + 1) % LINE ? "" : "\n");
     printf("};\n");
+}
+
+static void print_words(const char *name, const uint32_t *data, size_t count) {
+    printf("static const uint32_t %s[] = {\n", name);
+    for (size_t k = 0; k < count; k++)
+        printf("%u,\n", data[k]);
+    printf("};\n");
+}
+
+static void print_lengths(void) {
+    printf("static const unsigned char lengths[][256] = {\n");
+    for (int kind = 0; kind < TALLY_VULKAN_KINDS; kind++) {
+        printf("{");
+        for (int k = 0; k < 256; k++)
+            printf("%u,", lengths[kind][k]);
+        printf("},\n");
+    }
+    printf("};\n");
+}
+
+/* Unpacks a module again, and returns its number of words. */
+static size_t check(const char *path, const tally_vulkan_bodies *all, const unsigned char *packed) {
+    const size_t count = read_words(path);
+    const tally_vulkan_packed_module module = {.bytes = packed, .count = count};
+    uint32_t *const scratch = allocate_bytes(tally_vulkan_scratch_words(all) * sizeof *scratch);
+    tally_vulkan_unpack(all, &module, scratch, unpacked);
+    free(scratch);
+    if (memcmp(words, unpacked, count * sizeof *words) != 0)
+        fail(path, "comes out of its packing changed");
+    return count;
 }
 
 /* "folder/MONOID-ARITHMETIC.spv" */
@@ -222,27 +341,37 @@ static void split(const char *path, char monoid[32], char arithmetic[32]) {
 }
 
 int main(int argc, char **argv) {
+    static size_t counts[TALLY_VULKAN_KINDS][256], word_count[MOST_MODULES];
     char monoid[32], arithmetic[32], name[80];
     if (argc > MOST_MODULES)
         fail(argv[0], "too many modules");
-    bodies = allocate(), function = allocate();
+    bodies = allocate(), function = allocate(), others = allocate(), news = allocate();
+    for (int k = 1; k < argc; k++) {
+        modules[k] = pack(argv[k]);
+        count_bytes(&modules[k], counts);
+    }
+    count_bytes(&bodies, counts);
+    for (int kind = 0; kind < TALLY_VULKAN_KINDS; kind++)
+        make_codes(counts[kind], lengths[kind], codes[kind]);
+
+    unsigned char *const body_bytes = allocate_bytes(MOST_BYTES);
+    const size_t body_byte_count = encode_bodies(body_bytes);
+    const tally_vulkan_bodies all = {body_bytes, body_at, firsts, lengths, most_ids, name_count};
     printf("/* Made by src/vulkan/pack.c. */\n#include \"vulkan/modules.h\"\n\n");
     for (int k = 1; k < argc; k++) {
         split(argv[k], monoid, arithmetic);
-        word_count[k] = read_words(argv[k]);
-        const bytes packed = pack(argv[k], word_count[k]);
+        unsigned char *const packed = allocate_bytes(MOST_BYTES);
+        const size_t bits = encode(&modules[k], 0, modules[k].count, packed, 0);
+        word_count[k] = check(argv[k], &all, packed);
         snprintf(name, sizeof name, "%s_%s", monoid, arithmetic);
-        print_bytes(name, packed.data, packed.count);
-        free(packed.data);
+        print_bytes(name, packed, bits / 8 + 1 + TALLY_VULKAN_PEEK_BYTES);
+        free(packed);
     }
-    print_bytes("body_bytes", bodies.data, bodies.count);
-    printf("static const uint32_t body_at[] = {\n");
-    for (size_t k = 0; k < body_count; k++)
-        printf("%u,\n", body_at[k]);
-    printf("};\nstatic const uint32_t firsts[] = {\n");
-    for (size_t k = 0; k < first_count; k++)
-        printf("%u,\n", firsts[k]);
-    printf("};\n\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {body_bytes, body_at, firsts, %zu, %u};\n"
+    print_bytes("body_bytes", body_bytes, body_byte_count);
+    print_words("body_at", body_at, body_count);
+    print_words("firsts", firsts, first_count);
+    print_lengths();
+    printf("\nconst tally_vulkan_bodies tally_vulkan_module_bodies = {body_bytes, body_at, firsts, lengths, %zu, %u};\n"
            "const tally_vulkan_packed_module tally_vulkan_modules[] = {\n",
            most_ids, name_count);
     for (int k = 1; k < argc; k++) {

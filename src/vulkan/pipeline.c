@@ -167,16 +167,15 @@ static tally_status packed_module_get(tally_vulkan_device *device, const packed_
             return TALLY_OK;
         }
     uint32_t *const words = malloc(packed->count * sizeof *words);
-    const size_t room = tally_vulkan_module_bodies.most_ids + tally_vulkan_module_bodies.names;
-    uint32_t *const ids = malloc(room * sizeof *ids);
+    uint32_t *const scratch = malloc(tally_vulkan_scratch_words(&tally_vulkan_module_bodies) * sizeof *scratch);
     tally_status status = TALLY_OUT_OF_MEMORY;
-    if (words && ids) {
-        tally_vulkan_unpack(&tally_vulkan_module_bodies, packed, ids, words);
+    if (words && scratch) {
+        tally_vulkan_unpack(&tally_vulkan_module_bodies, packed, scratch, words);
         status = load_module(device, words, packed->count, (tally_vulkan_module){.packed = packed}, module);
     } else {
         tally_fail(status, "no memory for a kernel");
     }
-    free(ids);
+    free(scratch);
     free(words);
     return status;
 }

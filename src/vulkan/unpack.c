@@ -4,78 +4,130 @@
 #include "vulkan/modules.h"
 #include "vulkan/spirv.h"
 
-static uint32_t next(const unsigned char **at) {
-    uint32_t word = 0;
+/* A place among packed bits: the next ones, from the top down, how many these are, and the bytes that follow. */
+typedef struct place {
+    const unsigned char *bytes;
+    uint64_t bits;
+    unsigned count;
+} place;
+
+/* What a module is unpacked with. */
+typedef struct unpacker {
+    const tally_vulkan_bodies *bodies;
+    uint16_t *tables; /* by kind and the next CODE_BITS bits: byte + 256 * the bits of its code */
+    uint32_t *ids;    /* those that the function has named, in that order */
+    uint32_t *id_of;  /* a name's id, plus 1; 0: none yet */
+    uint32_t largest; /* of the ids of the functions so far */
+} unpacker;
+
+static void make_tables(const unsigned char (*lengths)[256], uint16_t *to) {
+    for (uint32_t kind = 0; kind < TALLY_VULKAN_KINDS; kind++) {
+        uint16_t *entry = to + (kind << TALLY_VULKAN_CODE_BITS);
+        for (uint32_t length = 1; length <= TALLY_VULKAN_CODE_BITS; length++)
+            for (uint32_t byte = 0; byte < 256; byte++)
+                if (lengths[kind][byte] == length)
+                    for (uint32_t k = 0; k < 1u << (TALLY_VULKAN_CODE_BITS - length); k++)
+                        *entry++ = (uint16_t)(byte | length << 8);
+    }
+}
+
+static inline void take(place *at, unsigned bits) {
+    at->bits <<= bits;
+    at->count -= bits;
+}
+static inline void have_bits(place *at) {
+    if (at->count < TALLY_VULKAN_CODE_BITS) {
+        const unsigned char *const b = at->bytes;
+        const uint32_t more = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+        at->bits |= (uint64_t)more << (32 - at->count);
+        at->count += 32;
+        at->bytes += sizeof more;
+    }
+}
+static place place_of(const unsigned char *bytes, uint32_t bit) {
+    place at = {bytes + bit / 8, 0, 0};
+    have_bits(&at);
+    take(&at, bit % 8);
+    return at;
+}
+
+static inline uint32_t next(const unpacker *u, place *at, tally_vulkan_kind kind) {
+    const uint16_t *const table = u->tables + ((uint32_t)kind << TALLY_VULKAN_CODE_BITS);
+    uint32_t word = 0, entry;
     unsigned shift = 0;
     do {
-        word |= (uint32_t)(**at & 127) << shift;
+        have_bits(at);
+        entry = table[at->bits >> (64 - TALLY_VULKAN_CODE_BITS)];
+        take(at, entry >> 8);
+        word |= (entry & 127) << shift;
         shift += 7;
-    } while (*(*at)++ & 128);
+    } while (entry & 128);
     return word;
 }
 
-static uint32_t *unpack_head(const uint32_t *firsts, const unsigned char **at, uint32_t *to) {
+static uint32_t *unpack_head(const unpacker *u, place *at, uint32_t *to) {
     for (int k = 0; k < TALLY_SPIRV_HEADER_WORDS; k++)
-        *to++ = next(at);
-    for (uint32_t first; (first = firsts[next(at)]) != TALLY_VULKAN_HEAD_ENDS;) {
+        *to++ = next(u, at, TALLY_VULKAN_HEAD);
+    for (uint32_t first; (first = u->bodies->firsts[next(u, at, TALLY_VULKAN_HEAD)]) != TALLY_VULKAN_HEAD_ENDS;) {
         *to++ = first;
         for (uint32_t k = 1; k < tally_spirv_length(first); k++)
-            *to++ = next(at);
+            *to++ = next(u, at, TALLY_VULKAN_HEAD_OPERAND);
     }
     return to;
 }
 
 /* A function's listed ids. */
 typedef struct list {
-    const unsigned char *names, *others, *news;
+    place names, others, news;
     uint32_t left, until_other; /* ids that are not those of their names, and how many come before the next */
 } list;
 
-static list list_of(const unsigned char **body, const unsigned char **at) {
-    const uint32_t name_bytes = next(body), count = next(at);
+static void skip(const unpacker *u, place *at, tally_vulkan_kind kind, uint32_t count) {
+    for (uint32_t k = 0; k < count; k++)
+        next(u, at, kind);
+}
+
+static list list_of(const unpacker *u, place *body, place *at) {
+    const uint32_t names = next(u, body, TALLY_VULKAN_NAME), count = next(u, at, TALLY_VULKAN_LIST);
     list l = {.names = *body, .others = *at, .left = count};
-    *body += name_bytes;
-    for (uint32_t k = 0; k < 2 * count; k++)
-        next(at);
+    skip(u, body, TALLY_VULKAN_NAME, names);
+    skip(u, at, TALLY_VULKAN_LIST, 2 * count);
     l.news = *at;
     if (count)
-        l.until_other = next(&l.others);
+        l.until_other = next(u, &l.others, TALLY_VULKAN_LIST);
     return l;
 }
 
-/* 'id_of' has the ids of names, plus 1; 0: none yet. */
-static uint32_t next_listed(list *l, uint32_t *id_of) {
-    uint32_t *const known = &id_of[next(&l->names)];
+static uint32_t next_listed(const unpacker *u, list *l) {
+    uint32_t *const known = &u->id_of[next(u, &l->names, TALLY_VULKAN_NAME)];
     if (l->left && l->until_other-- == 0) {
-        *known = next(&l->others) + 1;
+        *known = next(u, &l->others, TALLY_VULKAN_LIST) + 1;
         if (--l->left)
-            l->until_other = next(&l->others) - 1;
+            l->until_other = next(u, &l->others, TALLY_VULKAN_LIST) - 1;
     } else if (!*known) {
-        *known = next(&l->news) + 1;
+        *known = next(u, &l->news, TALLY_VULKAN_LIST) + 1;
     }
     return *known - 1;
 }
 
-/* 'largest' is that of the ids of the functions so far. */
-static uint32_t *unpack_function(const uint32_t *firsts, const unsigned char *body, const unsigned char **at,
-                                 uint32_t *largest, uint32_t *ids, uint32_t *id_of, uint32_t *to) {
+static uint32_t *unpack_function(unpacker *u, place body, place *at, uint32_t *to) {
     uint32_t first, seen = 0;
-    list l = list_of(&body, at);
+    list l = list_of(u, &body, at);
     do {
-        first = *to++ = firsts[next(&body)];
+        first = *to++ = u->bodies->firsts[next(u, &body, TALLY_VULKAN_FIRST)];
         for (uint32_t k = 1; k < tally_spirv_length(first); k++) {
-            const uint32_t code = next(&body);
+            const uint32_t code = next(u, &body, tally_vulkan_operand_kind(k));
             if (code == TALLY_VULKAN_LITERAL) {
-                *to++ = next(&body);
+                *to++ = next(u, &body, TALLY_VULKAN_LITERAL_WORD);
                 continue;
             }
-            const uint32_t id = code == TALLY_VULKAN_NEXT     ? *largest + 1
-                                : code == TALLY_VULKAN_LISTED ? next_listed(&l, id_of)
-                                                              : ids[seen - 1 - (code - TALLY_VULKAN_AGAIN)];
+            const uint32_t id = code == TALLY_VULKAN_NEXT     ? u->largest + 1
+                                : code == TALLY_VULKAN_LISTED ? next_listed(u, &l)
+                                                              : u->ids[seen - 1 - (code - TALLY_VULKAN_AGAIN)];
             if (code < TALLY_VULKAN_AGAIN)
-                ids[seen++] = id;
-            if (id > *largest)
-                *largest = id;
+                u->ids[seen++] = id;
+            if (id > u->largest)
+                u->largest = id;
             *to++ = id;
         }
     } while (tally_spirv_opcode(first) != SpvOpFunctionEnd);
@@ -83,15 +135,17 @@ static uint32_t *unpack_function(const uint32_t *firsts, const unsigned char *bo
     return to;
 }
 
-void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_packed_module *packed, uint32_t *ids,
+void tally_vulkan_unpack(const tally_vulkan_bodies *bodies, const tally_vulkan_packed_module *packed, uint32_t *scratch,
                          uint32_t *words) {
-    const unsigned char *at = packed->bytes;
-    const uint32_t *end = words + packed->count;
-    uint32_t *const id_of = ids + bodies->most_ids;
-    uint32_t largest = 0, *to = unpack_head(bodies->firsts, &at, words);
-    memset(id_of, 0, bodies->names * sizeof *id_of);
+    unpacker u = {.bodies = bodies, .tables = (uint16_t *)scratch, .ids = scratch + TALLY_VULKAN_TABLE_WORDS};
+    place at = place_of(packed->bytes, 0);
+    const uint32_t *const end = words + packed->count;
+    u.id_of = u.ids + bodies->most_ids;
+    memset(u.id_of, 0, bodies->names * sizeof *u.id_of);
+    make_tables(bodies->lengths, u.tables);
+    uint32_t *to = unpack_head(&u, &at, words);
     while (to < end) {
-        const unsigned char *body = bodies->bytes + bodies->at[next(&at)];
-        to = unpack_function(bodies->firsts, body, &at, &largest, ids, id_of, to);
+        const place body = place_of(bodies->bytes, bodies->at[next(&u, &at, TALLY_VULKAN_LIST)]);
+        to = unpack_function(&u, body, &at, to);
     }
 }
