@@ -60,7 +60,7 @@ static tally_status bad(const char *what) {
 #define tally_monoid_of_integers(op, type) 0
 #define TALLY_MONOID_user                  0
 
-/* Of an x that is not 0. */
+/* x is not 0. */
 static int tally_leading_zeros(uint64_t x) {
 #if defined(__GNUC__) && __GNUC__ >= 4
     return __builtin_clzll(x);

@@ -107,7 +107,7 @@ class Case:
         return values.astype(type_)
 
     def result_bytes(self):
-        """Of one element of the output, by the default output types."""
+        """The bytes of one element of the output, by the default output types."""
         if self.out != "default":
             return SIZES[self.out]
         if self.op in DEFAULT_OUT:

@@ -349,7 +349,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
         tally_text_add(text, tally_cuda_kernels_exact_running);
 }
 
-/* Of states in words: the choices, and how states.cu goes through the components of an accumulator. */
+/* For states in words: the choices, and how states.cu goes through the components of an accumulator. */
 static void add_states(tally_text *text, const tally_computation *c, const tally_words_form *form) {
     const bool are_keys = form->kind == TALLY_WORDS_EXTREMES, are_digits = form->kind == TALLY_WORDS_DIGITS;
     const int components = tally_components_of(c->monoid);

@@ -96,7 +96,7 @@ void tally_superaccumulator_deposit_product(tally_superaccumulator *accumulator,
 /* 2^30 deposits of less than 2^32 per limb leave half of the limb's 2^63 free, which a merge needs. */
 #define TALLY_PENDING_MAX (UINT32_C(1) << 30)
 
-/* Of an x that is not 0. */
+/* x is not 0. */
 static inline int tally_leading_zeros(uint64_t x) {
     return __builtin_clzll(x);
 }

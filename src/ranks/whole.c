@@ -119,7 +119,7 @@ static tally_status join_states(tally_rank_plan *plan, const int64_t *states, ui
     return tally_run(plan->join, &args, plan->stream);
 }
 
-/* Of a scan: the states of nothing, before the first rank. */
+/* Writes the states of nothing, which a scan has before the first rank. */
 static tally_status clear_states(tally_rank_plan *plan, uint64_t first, uint64_t words) {
     for (uint64_t i = 0; i < words; i++)
         plan->states.host[first + i] = plan->info.nothing;

@@ -69,7 +69,7 @@ static bool is_result(const run *r, const unsigned char *out, int64_t at, int64_
     return is_float(r->desc.out) ? found.d == (double)count : found.i == count;
 }
 
-/* Of a good list: every value is 1, so that sums are numbers of elements. */
+/* Checks the sums of a good list. Every value is 1, so that sums are numbers of elements. */
 static bool sums_are_right(const run *r, const unsigned char *out) {
     for (size_t g = 0; g < r->l.segments; g++) {
         const int64_t begin = r->l.offset[g], count = r->l.offset[g + 1] - begin;

@@ -14,7 +14,7 @@ typedef struct fake_driver_state {
     int loads; /* tried */
 } fake_driver_state;
 
-/* Of the calling thread: the context on top of its stack, and the stack's height. */
+/* The context on top of the calling thread's stack, and the stack's height. */
 typedef struct fake_thread_state {
     void *current;
     int height;

@@ -79,7 +79,7 @@ static void sum_and_scan_of_i8(void **state) {
             assert_int_equal(sample[i], prefix);
         }
     }
-    /* Of all of them the sum: n (n + 1) / 2 and each odd value as often as it counts. */
+    /* The sum of all of them is n (n + 1) / 2, and each odd value as often as it counts. */
     assert_int_equal(sum_of_i64(out, n), (int64_t)(n * ((n + 1) / 2)) + all);
     tally_free(gpu, memory);
     tally_free(gpu, out);

@@ -156,7 +156,7 @@ static VkResult fake_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *s
     return real_submit(queue, count, submits, fence);
 }
 
-/* Of a driver that keeps pipelines: the real header, and a word. */
+/* What a driver that keeps pipelines has: the real header, and a word. */
 static const char compiled[] = "compiled";
 static VkPipelineCache warm;
 

@@ -175,7 +175,7 @@ static void test_in_place(void **state) {
     assert_same(&desc, extent, sizeof(double));
 }
 
-/* Of whole tiles and not, long and short. */
+/* Some pieces are whole tiles; they are long and short. */
 static void test_pieces(void **state) {
     const size_t tile = tile_of(TALLY_I16), pieces[] = {2 * tile, 40 * tile + 1, 5, tile - 6, 34 * tile};
     const tally_desc desc = describe(TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_I16);

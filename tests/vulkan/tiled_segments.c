@@ -76,7 +76,7 @@ static void test_segments_of_any_length(void **state) {
     check(5, 70, false, 0);
     check(0, 900, false, 0);
 }
-/* Of which a GPU's are folded by teams. */
+/* A GPU folds such segments by teams. */
 static void test_segments_that_are_long_in_the_mean(void **state) {
     (void)state;
     check(0, 9000, true, 0);

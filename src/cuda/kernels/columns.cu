@@ -43,7 +43,7 @@ template <int Width> struct stretch {
 
 /* ---- results ---- */
 
-/* Of Width columns the first 'count', at least one. */
+/* Gives the first 'count' of Width columns, at least one. */
 template <int Width>
 inline void give_columns(const columns_args &p, uint64 column, uint64 count, const acc_t *acc) {
     if (p.to.carry || p.to.total || count < Width) {

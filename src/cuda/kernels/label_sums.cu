@@ -1,6 +1,6 @@
 /* Reductions by labels whose accumulators are integers: each block has a table of them in shared memory, as words of 32
- * bits, to which its threads add by atomic operations. The order of integer additions cannot show. Of more groups than
- * one table holds, blocks that read the same elements share them out.
+ * bits, to which its threads add by atomic operations. The order of integer additions cannot show. If there are more
+ * groups than one table holds, blocks that read the same elements share the groups out.
  *
  * Sums of floats up to 32 bits are such integers too: of 96 bits, scaled by an exponent that a sample of the elements
  * shows. Nearly all data fit without a rounding. If an element does not, the tables are given up and the launches that

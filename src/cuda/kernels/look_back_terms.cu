@@ -87,7 +87,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
                  mean = fold_of_block(of_stretch, [](real a, real b) { return a + b; }) * of_one;
     if (!IS_FINITE(mean))
         return false;
-    /* Of the first elements of all no digit may be lost, not even where they are equal. */
+    /* The first elements of all must not lose a digit, not even where they are equal. */
     const double middle = t.first == 0 ? (double)opening : mean;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)

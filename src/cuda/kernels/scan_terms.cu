@@ -38,7 +38,7 @@ inline terms combine(const terms &a, const terms &b) {
 }
 
 #if IS_LOGSUMEXP
-/* Of no elements it is that of 0. Without a branch, so several logarithms overlap. */
+/* No elements give the logarithm of 0. There is no branch, so several logarithms overlap. */
 inline float log_of(float sum) {
     return logarithm(sum);
 }
@@ -61,7 +61,7 @@ inline double move_to_mean(terms *sum, double n, double r) {
 /* The result for n elements. 'squares' are of the elements before the tile, relative to their mean. */
 inline result_t variance_of(const terms &sum, double squares, double n) {
     const double rest = squares + __fma_rn(-sum.distances * reciprocal(n), sum.distances, sum.squares);
-    /* Below 0 can only be rounding. Of too few elements it is NaN: lower() would take a branch for that, and no two
+    /* Only rounding can make it negative. Too few elements give NaN: lower() would take a branch for that, and no two
      * results would overlap. */
     const double powers = !(n > DDOF) ? NOT_A_NUMBER : rest < 0 ? 0 : rest, variance = RATIO(powers, n - DDOF);
     return output_of_real<out_t>(IS_STD ? SQRT(variance) : variance);

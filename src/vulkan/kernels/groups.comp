@@ -87,7 +87,7 @@ void places_of(uint tile, bool is_last, out wide from, out wide to) {
 /* A bit for each element of a scan's tile that begins a group, in logical order. */
 shared uint head_bits[BLOCK * MOST_ELEMENTS / 32];
 
-/* Of elements [i, i + VECTOR), the first of a vector. */
+/* The bits of a vector's elements [i, i + VECTOR). */
 uint heads_of(uint i) {
     return head_bits[i >> 5] >> (i & 31u) & (1u << VECTOR) - 1u;
 }
@@ -148,7 +148,7 @@ last_group of_thread(uint t) {
     return last_group(shared_slots[t], shared_notes[t] & 0xffffu);
 }
 
-/* Of the threads [begin, end), back to where it begins. */
+/* The last group of threads [begin, end), back to where it begins. */
 last_group last_of_threads(uint begin, uint end) {
     last_group last = last_group(identity(), 0);
     for (uint t = end; t > begin && last.head == 0; t--)
@@ -183,7 +183,7 @@ last_group scan_last_groups(last_group own, uint count, out last_group all) {
 
 /* ---- a tile ---- */
 
-/* Of a vector: where the group before it begins in the tile, plus 1; 0: before the tile. */
+/* Where the group before a vector begins in the tile, plus 1; 0: before the tile. */
 #define TILE_NOTE(slot) spare_words[slot]
 
 /* The slot of a vector receives its last group's accumulator. */

@@ -130,7 +130,7 @@ uvec4 load_vector(address at) {
     return (at.x & 15u) == 0 ? vectors_at(at).vector[0] : load_shifted(at);
 }
 
-/* Of two vectors that follow each other, the 16 bytes from 'byte' on. */
+/* The 16 bytes from 'byte' on in two vectors that follow each other. */
 uvec4 straddling(uvec4 low, uvec4 high, uint byte) {
     if ((byte & 8u) != 0) {
         low = uvec4(low.zw, high.xy);

@@ -93,7 +93,7 @@ void store_four(address at, result_t r[FOUR], uint first) {
     }
 }
 
-/* Of a column's chunk and its three neighbours'; 'first' is the first of them whose results this thread stores. */
+/* Scans a column's chunk and its three neighbours'; 'first' is the first of them whose results this thread stores. */
 void scan_four(uint chunk, wide column, uint first) {
     uint length;
     const wide begin = begin_of_chunk(chunk, p.extent, length);

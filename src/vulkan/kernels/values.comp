@@ -132,7 +132,7 @@ double absolute(double x) {
     return packDouble2x32(magnitude_bits(x));
 }
 #else
-/* Of what may be a signed number in an unsigned type. */
+/* x may be a signed number in an unsigned type. */
 VALUE absolute(VALUE x) {
 #if VALUE_KIND == KIND_U32
     return is_signed(IN) && int(x) < 0 ? 0u - x : x;
@@ -145,7 +145,7 @@ VALUE absolute(VALUE x) {
 #endif
 
 #if VALUE_KIND == KIND_BITS
-/* Of raw bits: -0 is zero. */
+/* -0 is zero. */
 uint is_nonzero(uvec2 bits) {
     return (is_float(IN) ? bits & ~sign_bit(IN) : bits) != uvec2(0) ? 1u : 0u;
 }
