@@ -165,6 +165,7 @@ static const argument rows[] = {
     {"out-dtype", "T", "type of the results", argument_dtype, COMPUTE(out_dtype)},
     {"acc-dtype", "T", "type to accumulate in: f64 where the default is narrower", argument_dtype, COMPUTE(acc_dtype)},
     {"ddof", "N", "var, std: divide by n - N; skewness, kurtosis: 0 biased, 1 unbiased", argument_int, COMPUTE(ddof)},
+    {"skip-nan", NULL, "leave out values that are nan", argument_flag, COMPUTE(skip_nan)},
     {"device", "SPEC", "'tally devices' lists them; cpu by default", argument_text, COMPUTE(device)},
 
     {"output", "OUT.npy",

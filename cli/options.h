@@ -27,7 +27,7 @@ typedef struct options {
     tally_traits traits;  /* of the operator */
     const char *paths[2]; /* NULL or "-": standard input */
     int path_count;
-    bool axis_given, exact, exclusive, reverse, json, help, measure, groups_given, skip_bad;
+    bool axis_given, exact, exclusive, reverse, json, help, measure, groups_given, skip_bad, skip_nan;
     int axis, ddof, groups;
     tally_dtype out_dtype, acc_dtype;
     const char *initial;

@@ -152,7 +152,7 @@ tally_desc work_desc(const work *w, tally_grouping grouping, tally_form form, un
     desc.index = grouping == TALLY_SEGMENTS || grouping == TALLY_LABELS ? TALLY_I64
                  : grouping == TALLY_KEYS                               ? w->y.dtype
                                                                         : TALLY_DEFAULT;
-    desc.flags = flags;
+    desc.flags = flags | (w->o->skip_nan ? (unsigned)TALLY_SKIP_NAN : 0);
     desc.ddof = w->o->ddof;
     return desc;
 }

@@ -340,6 +340,16 @@ enum {
     /* LABELS: leave out the elements whose label is outside of 0 .. groups - 1, such as -1. Without it they are
      * TALLY_BAD_LABELS. */
     TALLY_SKIP_BAD_LABELS = 1u << 2,
+    /* Floats: leave out NaNs, as NumPy's nansum and nanvar do; DOT leaves out pairs of which one is NaN. They are not
+     * counted: a mean divides by the number of the others, var by that less ddof. Indices still count all elements.
+     * Nothing is TALLY_EMPTY: what has no other element gives what the operator gives for nothing and, where that is an
+     * error, NaN (MIN, MAX, MINMAX) or the index -1 (ARGMIN, ARGMAX). In a scan, a NaN's result is the value of the
+     * others so far, which starts from the identity, as NumPy's nancumsum does; exact scans take NaN for +0.
+     * COUNT_NONZERO without the flag, less COUNT_NONZERO with it, is the number of NaNs. Integers have none, and the
+     * flag does nothing. Only the CPU has it, but for plans over ranks. TALLY_UNSUPPORTED for USER, whose lift sees
+     * NaNs, and for the words of ARGMIN and ARGMAX; TALLY_INVALID_ARGUMENT with TALLY_WORDS_IN. tally_resume does not
+     * take it. */
+    TALLY_SKIP_NAN = 1u << 3,
     /* REDUCE: the elements of x, or the results, are states in words (see 7). */
     TALLY_WORDS_IN = 1u << 4,
     TALLY_WORDS_OUT = 1u << 5
@@ -476,7 +486,8 @@ TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint
  * and ask for the value. tally_accumulator_create makes one of TALLY_EXACT, whose value is rounded once and has the
  * same bits however the input was split and merged. Its operators are those of exact mode, for every type that they
  * take. tally_accumulator_create_for makes one of a descriptor's op, mode, in, acc, out and ddof; the other fields must
- * be as in TALLY_DESC_INIT. TALLY_FAST has every operator but USER. Where its results round on the way, as sums of
+ * be as in TALLY_DESC_INIT, but for the flag TALLY_SKIP_NAN: NaNs then do not count as added (not for ARGMIN and
+ * ARGMAX). TALLY_FAST has every operator but USER. Where its results round on the way, as sums of
  * floats do, merge in the order of the parts for the same bits every time. Errors: those of tally_plan_create. */
 typedef struct tally_accumulator tally_accumulator;
 

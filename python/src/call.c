@@ -18,6 +18,7 @@ const option_row option_table[OPTIONS] = {
     {"labels", "None", "group g is the elements whose label is g"},
     {"groups", "None", "how many groups labels have; None: one more than the greatest label, on the CPU"},
     {"skip_bad_labels", "False", "leaves out elements whose label is no group's, which are a ValueError otherwise"},
+    {"skip_nan", "False", "leaves out NaNs; where nothing else is left, min and max give NaN and argmin -1"},
     {"reverse", "False", "goes from the last element to the first"},
     {"exclusive", "False", "leaves each element out of its own result"},
     {"include_initial", "False", "begins with the value of no elements: one result more than elements"},
@@ -131,14 +132,16 @@ int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool
         return -1;
     }
     const int exact = call_is_set(c, EXACT), reverse = call_is_set(c, REVERSE), exclusive = call_is_set(c, EXCLUSIVE),
-              skip = call_is_set(c, SKIP_BAD_LABELS);
+              skip = call_is_set(c, SKIP_BAD_LABELS), skip_nan = call_is_set(c, SKIP_NAN);
     *desc = (tally_desc)TALLY_DESC_INIT;
-    if (exact < 0 || reverse < 0 || exclusive < 0 || skip < 0 || read_correction(c, &desc->ddof, correction))
+    if (exact < 0 || reverse < 0 || exclusive < 0 || skip < 0 || skip_nan < 0 ||
+        read_correction(c, &desc->ddof, correction))
         return -1;
     desc->op = c->function->op;
     desc->form = exclusive ? TALLY_EXCLUSIVE_SCAN : c->function->form;
     desc->mode = exact ? TALLY_EXACT : TALLY_FAST;
-    desc->flags = (reverse ? TALLY_REVERSE : 0u) | (skip && c->options[LABELS] ? TALLY_SKIP_BAD_LABELS : 0u);
+    desc->flags = (reverse ? TALLY_REVERSE : 0u) | (skip && c->options[LABELS] ? TALLY_SKIP_BAD_LABELS : 0u) |
+                  (skip_nan ? TALLY_SKIP_NAN : 0u);
     return read_types(c, x, desc, is_bool);
 }
 

@@ -18,6 +18,7 @@ enum option {
     LABELS,
     GROUPS,
     SKIP_BAD_LABELS,
+    SKIP_NAN,
     REVERSE,
     EXCLUSIVE,
     INCLUDE_INITIAL,

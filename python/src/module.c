@@ -13,7 +13,7 @@ static PyObject *compute(const function *f, PyObject *const *args, Py_ssize_t co
 }
 
 #define BIT(option) (1u << (option))
-#define ALWAYS      (BIT(AXIS) | BIT(OUT) | BIT(COPY) | BIT(OFFSETS) | BIT(KEYS) | BIT(GROUP))
+#define ALWAYS      (BIT(AXIS) | BIT(OUT) | BIT(COPY) | BIT(OFFSETS) | BIT(KEYS) | BIT(GROUP) | BIT(SKIP_NAN))
 #define REDUCES     (ALWAYS | BIT(KEEPDIMS) | BIT(LABELS) | BIT(GROUPS) | BIT(SKIP_BAD_LABELS))
 #define SCANS       (ALWAYS | BIT(REVERSE) | BIT(EXCLUSIVE))
 #define ROUNDS      (BIT(DTYPE) | BIT(EXACT))

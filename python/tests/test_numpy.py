@@ -144,6 +144,67 @@ def test_out_is_written_and_returned():
         tally.sum(x, axis=0, out=locked)
 
 
+SKIPPING = {
+    "sum": np.nansum, "prod": np.nanprod, "min": np.nanmin, "max": np.nanmax, "argmin": np.nanargmin,
+    "argmax": np.nanargmax, "mean": np.nanmean, "var": np.nanvar, "std": np.nanstd,
+    "cumulative_sum": np.nancumsum, "cumulative_prod": np.nancumprod,
+}
+
+
+def with_nans(random, dtype):
+    """Some dimensions, some missing values, now and then nothing else along an axis."""
+    x = random.integers(-3, 4, [int(n) for n in random.integers(1, 40, random.integers(1, 4))]).astype(dtype)
+    x[random.random(x.shape) < random.choice([0, .05, .5, .9])] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("name", SKIPPING)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.filterwarnings("ignore")
+def test_nans_are_left_out(name, dtype):
+    random = np.random.default_rng([len(name), ord(name[-1]), TYPES.index(dtype)])
+    for _ in range(60):
+        x, exact = with_nans(random, dtype), name in ("sum", "mean", "cumulative_sum") and bool(random.integers(2))
+        x = np.sign(x) if "prod" in name else x # NumPy's products overflow where ours do not
+        axis = int(random.integers(x.ndim))
+        options = {"exact": True} if exact else {"correction": int(random.integers(3))} if name in ("var", "std") else {}
+        ours = np.asarray(getattr(tally, name)(x, axis=axis, skip_nan=True, **options))
+        nothing = np.isnan(x).all(axis=axis)
+        if name.startswith("arg"): # NumPy has an error
+            filled = np.where(np.isnan(x), 0, x) if nothing.any() else x
+            theirs = np.where(nothing, -1, SKIPPING[name](np.where(np.expand_dims(nothing, axis), filled, x), axis=axis))
+        elif name in ("var", "std"):
+            theirs = SKIPPING[name](x.astype("f8"), axis=axis, ddof=options["correction"]).astype(dtype)
+        else:
+            theirs = SKIPPING[name](x.astype("f8"), axis=axis)
+        same(ours, theirs.astype(ours.dtype), True)
+
+
+def test_nans_are_left_out_of_groups():
+    random = np.random.default_rng(4)
+    for _ in range(40):
+        x = with_nans(random, "float32").ravel()
+        labels = random.integers(0, 5, x.size)
+        kept = ~np.isnan(x)
+        for g, mean in enumerate(tally.mean(x, labels=labels, groups=6, skip_nan=True)):
+            chosen = x[kept & (labels == g)]
+            same(np.float32(mean), np.float32(chosen.astype("f8").mean()) if chosen.size else np.float32(np.nan), True)
+        offsets = np.sort(random.integers(0, x.size + 1, 4))
+        largest = tally.max(x, offsets=offsets, skip_nan=True)
+        for g, (begin, end) in enumerate(zip(offsets, offsets[1:])):
+            chosen = x[begin:end][kept[begin:end]]
+            same(largest[g], chosen.max() if chosen.size else np.float32(np.nan), False)
+
+
+def test_nans_that_were_left_out_can_be_counted():
+    x = np.array([1, np.nan, 0, np.nan, np.inf])
+    assert tally.count_nonzero(x) - tally.count_nonzero(x, skip_nan=True) == 2
+    assert tally.sum(np.arange(5), skip_nan=True) == 10 # integers have none
+    assert math.isnan(tally.max(x[1:2], skip_nan=True)) and tally.argmax(x[1:2], skip_nan=True) == -1
+    with pytest.raises(ValueError):
+        tally.var(x, correction=.5, skip_nan=True)
+
+
 @pytest.mark.parametrize("bad", [
     lambda x: tally.sum(), lambda x: tally.sum(x, x), lambda x: tally.sum(x, axes=0), lambda x: tally.sum(None),
     lambda x: tally.sum(x, dtype="int32"), lambda x: tally.sum(x, dtype="complex64"), lambda x: tally.sum("text"),

@@ -82,8 +82,8 @@ static tally_status check_enumerators(const tally_desc *d) {
         if ((unsigned)optional[i].type >= TALLY_DTYPE_COUNT)
             return tally_fail(TALLY_INVALID_ARGUMENT, "desc.%s is %d, which is not a type", optional[i].name,
                               (int)optional[i].type);
-    if (d->flags &
-        ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE | TALLY_SKIP_BAD_LABELS | TALLY_WORDS_IN | TALLY_WORDS_OUT))
+    if (d->flags & ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE | TALLY_SKIP_BAD_LABELS | TALLY_SKIP_NAN |
+                     TALLY_WORDS_IN | TALLY_WORDS_OUT))
         return tally_fail(TALLY_INVALID_ARGUMENT, "desc.flags has unknown bits: 0x%x", d->flags);
     return TALLY_OK;
 }
@@ -139,6 +139,21 @@ static tally_status decide_form(tally_computation *c) {
         return tally_fail(TALLY_UNSUPPORTED,
                           "exclusive scan of %s: it has no value before the first element; use the inclusive scan",
                           c->entry->name);
+    return TALLY_OK;
+}
+
+static tally_status decide_skipping(tally_computation *c) {
+    const tally_desc *d = &c->desc;
+    if (!(d->flags & TALLY_SKIP_NAN))
+        return TALLY_OK;
+    if (!c->entry)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "TALLY_SKIP_NAN for a user's operator: its lift sees every element and can leave NaNs out");
+    if (d->flags & TALLY_WORDS_IN)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "TALLY_SKIP_NAN with TALLY_WORDS_IN: states are no elements; leave NaNs out where the states "
+                          "are made");
+    c->skips_nan = tally_dtype_is_float(d->in);
     return TALLY_OK;
 }
 
@@ -206,6 +221,11 @@ static tally_status begin_words(tally_computation *c) {
         return tally_fail(TALLY_UNSUPPORTED, "words of a scan: words are for reductions");
     if (d->grouping == TALLY_LABELS && c->takes_words)
         return tally_fail(TALLY_UNSUPPORTED, "words by labels: combine the states of the groups along an axis");
+    if (c->skips_nan && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "words of %s with TALLY_SKIP_NAN: its index counts all elements, a state's those that were "
+                          "not left out",
+                          tally_op_name(d->op));
     if (d->grouping == TALLY_LABELS && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED,
                           "words of %s by labels: its index counts the elements of the input, a state's those of the "
@@ -275,8 +295,8 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
     c->entry = tally_operator_of(desc->op);
     c->monoid = c->entry ? c->entry->monoid : TALLY_MONOID_user;
     if ((status = check_ddof(c)) != TALLY_OK || (status = decide_index(c)) != TALLY_OK ||
-        (status = decide_form(c)) != TALLY_OK || (status = decide_exact(c)) != TALLY_OK ||
-        (status = begin_words(c)) != TALLY_OK)
+        (status = decide_form(c)) != TALLY_OK || (status = decide_skipping(c)) != TALLY_OK ||
+        (status = decide_exact(c)) != TALLY_OK || (status = begin_words(c)) != TALLY_OK)
         return status;
     status = c->entry ? decide_types(c) : decide_user(c);
     if (status != TALLY_OK)
@@ -297,7 +317,7 @@ void tally_computation_copy(const tally_computation *from, tally_computation *to
 
 void tally_computation_of_states(const tally_computation *c, tally_computation *states) {
     *states = *c;
-    states->takes_words = states->gives_words = false;
+    states->takes_words = states->gives_words = states->skips_nan = false;
     states->desc.flags = 0;
     states->desc.grouping = TALLY_ALL_VALUES;
     states->desc.index = TALLY_DEFAULT;

@@ -21,6 +21,7 @@ typedef struct tally_computation {
      * bits. The result is not the operator table's expression of it but that number, rounded once. */
     bool rounds_integer;
     bool reverse;
+    bool skips_nan; /* NaNs are left out. Never of integers, which have none */
     /* The elements, or the results, are states of this form. in_bytes is then the size of a state; per_result its
      * words. */
     bool takes_words, gives_words;
@@ -33,7 +34,8 @@ tally_status tally_computation_decide(const tally_desc *desc, tally_computation 
 /* Copies a computation. An assignment would leave the copy's desc.user pointing into the original. */
 void tally_computation_copy(const tally_computation *from, tally_computation *to);
 
-/* The computation without its words: the same operator and states, but from elements to values, over all values. */
+/* The computation without its words: the same operator and states, but from elements, NaNs among them, to values, over
+ * all values. */
 void tally_computation_of_states(const tally_computation *computation, tally_computation *states);
 
 static inline bool tally_has_trait(const tally_computation *c, unsigned trait) {
@@ -54,9 +56,10 @@ static inline bool tally_counts_runs(const tally_computation *c) {
     return c->desc.grouping == TALLY_KEYS && !tally_is_scan(c);
 }
 
-/* Whether a group without elements is an error, because the operator has no value for it (such as a minimum). */
+/* Whether a group without elements is an error, because the operator has no value for it (such as a minimum). Where
+ * NaNs are left out, only the data tell which groups are empty, and there are values for these. */
 static inline bool tally_empty_is_error(const tally_computation *c) {
-    return !tally_is_scan(c) && !c->gives_words && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR);
+    return !tally_is_scan(c) && !c->gives_words && !c->skips_nan && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR);
 }
 
 /* Whether a fold looks at elements' places in their group. */

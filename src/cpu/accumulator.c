@@ -11,6 +11,7 @@
 #include "cpu/level.h"
 #include "cpu/lower.h"
 #include "cpu/plan.h"
+#include "cpu/skipping.h"
 #include "cpu/words.h"
 #include "exact/saved.h"
 #include "tally/tally.h"
@@ -19,6 +20,7 @@ struct tally_accumulator {
     tally_cpu_device device; /* without threads */
     tally_cpu_plan plan;
     tally_words_form form;
+    bool skips_nan;
     uint64_t count;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
 };
@@ -63,11 +65,22 @@ tally_status tally_accumulator_create_for(const tally_desc *desc, tally_accumula
     const tally_status status = tally_computation_decide(desc, &computation);
     if (status != TALLY_OK)
         return status;
-    if (desc->form != TALLY_REDUCE || desc->grouping != TALLY_ALL_VALUES || desc->flags)
+    if (desc->form != TALLY_REDUCE || desc->grouping != TALLY_ALL_VALUES || desc->flags & ~(unsigned)TALLY_SKIP_NAN)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "an accumulator is of a reduction of all values; leave desc.form, grouping and flags as in "
-                          "TALLY_DESC_INIT");
-    return make(&computation, accumulator);
+                          "TALLY_DESC_INIT, but for TALLY_SKIP_NAN");
+    if (computation.skips_nan && tally_class_of(computation.monoid) == TALLY_CLASS_INDEXED)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "an accumulator of %s with TALLY_SKIP_NAN: its index counts all elements, an accumulator "
+                          "those that were not left out",
+                          tally_op_name(desc->op));
+    const bool skips_nan = computation.skips_nan;
+    computation.skips_nan = false; /* the state is that of the other elements */
+    computation.desc.flags = 0;
+    const tally_status made = make(&computation, accumulator);
+    if (made == TALLY_OK)
+        (*accumulator)->skips_nan = skips_nan;
+    return made;
 }
 
 tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator) {
@@ -106,9 +119,13 @@ tally_status tally_accumulator_add(tally_accumulator *accumulator, const void *x
         return status;
     tally_cpu_plan *const plan = &accumulator->plan;
     tally_fpenv saved = tally_fpenv_enter();
-    plan->kernels->fold(&plan->context, x, y, n, accumulator->count, accumulator->acc);
+    if (accumulator->skips_nan) {
+        accumulator->count += tally_cpu_fold_numbers(plan, x, y, n, accumulator->acc);
+    } else {
+        plan->kernels->fold(&plan->context, x, y, n, accumulator->count, accumulator->acc);
+        accumulator->count += n;
+    }
     tally_fpenv_leave(&saved);
-    accumulator->count += n;
     return TALLY_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
+#include "cpu/skipping.h"
 
 enum {
     BLOCK = 2048,  /* elements that are converted at a time: 16 KiB of f64, half of a first-level cache */
@@ -14,12 +15,24 @@ typedef struct converted {
     _Alignas(64) char y[BLOCK * sizeof(double)];
 } converted;
 
-/* x[at ..] and y[at ..] as elements number 'place' on. */
+/* x[at ..] and y[at ..] as elements number 'place' on, without NaNs if these are left out. */
 static void convert(const tally_cpu_context *context, const void *x, const void *y, uint64_t at, size_t n,
                     converted *block, size_t place) {
-    context->convert(tally_at(x, at, context->in_bytes), n, block->x + place * context->converted_bytes);
-    if (y)
-        context->convert(tally_at(y, at, context->in_bytes), n, block->y + place * context->converted_bytes);
+    char *const to_x = block->x + place * context->converted_bytes;
+    char *const to_y = block->y + place * context->converted_bytes;
+    converted clean;
+    x = tally_at(x, at, context->in_bytes);
+    y = tally_at(y, at, context->in_bytes);
+    if (context->replaces) {
+        tally_cpu_replace_nans(context, x, y, n, context->convert ? clean.x : to_x, context->convert ? clean.y : to_y);
+        x = clean.x;
+        y = y ? clean.y : NULL;
+    }
+    if (context->convert) {
+        context->convert(x, n, to_x);
+        if (y)
+            context->convert(y, n, to_y);
+    }
 }
 
 static const void *second(const void *y, const converted *block) {
@@ -139,8 +152,9 @@ static void prefixes(const tally_cpu_context *context, const void *x, const void
 }
 
 void tally_cpu_convert_first(tally_cpu_plan *plan, tally_dtype to, const tally_cpu_kernels *kernels) {
+    const tally_dtype in = plan->base.computation.desc.in;
     plan->context.inner = kernels;
-    plan->context.convert = plan->device->level->types[plan->base.computation.desc.in]->convert[to];
+    plan->context.convert = to == in ? NULL : plan->device->level->types[in]->convert[to];
     plan->context.converted_bytes = tally_dtype_size(to);
     plan->converted = (tally_cpu_kernels){
         .acc_bytes = kernels->acc_bytes,

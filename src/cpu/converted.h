@@ -6,7 +6,8 @@
 
 #include "cpu/cpu.h"
 
-/* Sets plan->kernels to those of elements of type 'to', behind a conversion. */
+/* Sets plan->kernels to those of elements of type 'to', behind a conversion; 'to' may be the input's own type, where
+ * blocks are copied to leave NaNs out (skipping.h). */
 void tally_cpu_convert_first(tally_cpu_plan *plan, tally_dtype to, const tally_cpu_kernels *kernels);
 
 #endif

@@ -37,7 +37,7 @@ enum {
     TALLY_CPU_SHORT_GROUP = 64,
     /* Elements of a chunk of keys; positions of heads in it take 64 KiB. */
     TALLY_CPU_KEYS_CHUNK = 16 * 1024,
-    /* The largest accumulator, that of exact moments. */
+    /* The largest accumulator, that of exact moments, and their number of elements. */
     TALLY_CPU_ACC_MOST = 2560
 };
 
@@ -71,6 +71,11 @@ typedef struct tally_cpu_lifted {
 
 typedef struct tally_cpu_plan tally_cpu_plan;
 
+/* An accumulator with its number of elements. The operator's own follows. */
+typedef struct tally_cpu_state {
+    _Alignas(16) uint64_t elements;
+} tally_cpu_state;
+
 /* out[i] = lower(acc[i]) for i < count */
 typedef void tally_cpu_lower(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out);
 
@@ -83,16 +88,19 @@ struct tally_cpu_plan {
     const tally_cpu_direct_scan *direct; /* NULL where prefixes have to be lowered */
     tally_cpu_lifted lifted;             /* scans of accumulators that are a number */
     tally_cpu_lower *lower;
+    tally_cpu_lower *lower_elements; /* of groups with elements, where 'lower' has a result for others (skipping.c) */
     size_t acc_bytes;
 
-    tally_cpu_plan *states; /* of a plan that takes or gives words: from elements to values, for one thread */
-    bool has_empty;         /* of 'states': a state without elements was lowered */
+    /* Of a plan that takes or gives words, or counts elements: from all elements to values, for one thread. */
+    tally_cpu_plan *states;
+    bool has_empty; /* of 'states': a state without elements was lowered */
 
     /* Grown when a run needs more than any before. */
     void *scratch; /* shared by the threads of a run */
     size_t scratch_bytes;
     void *worker_scratch; /* worker_bytes for each thread */
     size_t worker_bytes;
+    size_t staging_bytes; /* at the start of it, where input is copied without NaNs (skipping.h) */
 
     /* Input in pieces: how much has come so far, and its accumulator for each column. */
     tally_pieces input;

@@ -148,7 +148,8 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
             s.group_start = k->run_start;
         }
     }
-    tally_stretch_fold(&k->runs, &s, worker, own);
+    const tally_runs runs = tally_runs_staged(&k->runs, s.begin, s.end, worker);
+    tally_stretch_fold(&runs, &s, worker, own);
     tally_turn_wait(&k->turn, task);
     memcpy(carry, k->carry, plan->acc_bytes);
     tally_stretch_hand_on(&k->runs, &s, own, k->carry);
@@ -165,10 +166,10 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     }
     tally_turn_pass(&k->turn, task);
     if (tally_is_scan(c)) {
-        tally_stretch_scan(&k->runs, &s, worker, carry);
+        tally_stretch_scan(&runs, &s, worker, carry);
     } else {
         write_keys(k, &s);
-        tally_stretch_reduce(&k->runs, &s, worker, carry);
+        tally_stretch_reduce(&runs, &s, worker, carry);
     }
 }
 
@@ -181,14 +182,15 @@ static void reduce_task(void *job, size_t task, unsigned worker) {
     remains *left = &k->remains[task];
     s.group_start = s.begin;
     s.first_result = left->run;
-    tally_stretch_first(&k->runs, &s, tally_at_mutable(k->partials, 2 * task, bytes));
-    tally_stretch_fold(&k->runs, &s, worker, tally_at_mutable(k->partials, 2 * task + 1, bytes));
+    const tally_runs runs = tally_runs_staged(&k->runs, s.begin, s.end, worker);
+    tally_stretch_first(&runs, &s, tally_at_mutable(k->partials, 2 * task, bytes));
+    tally_stretch_fold(&runs, &s, worker, tally_at_mutable(k->partials, 2 * task + 1, bytes));
     if (s.boundaries == 0)
         return;
     left->first_head = s.heads[0] + s.heads_base;
     left->last_head = last_head(&s);
     write_keys(k, &s);
-    tally_stretch_inner(&k->runs, &s, worker);
+    tally_stretch_inner(&runs, &s, worker);
 }
 
 static void join_chunks(keys *k) {

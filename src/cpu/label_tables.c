@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "cpu/skipping.h"
+
 enum {
     BLOCK = 1024, /* labels that are read at a time */
     /* Where additions round, copies are added to one more copy after so many elements each: a sum of 2^22 numbers from
@@ -51,6 +53,9 @@ static void read_labels(tally_label_tables *t, uint64_t first, size_t n, uint32_
     } else if (read[c->desc.index](tally_at(t->args->labels, first, c->index_bytes), n, places, labels)) {
         __atomic_store_n(&t->has_bad, true, __ATOMIC_RELAXED);
     }
+    const elements e = elements_at(t, first, n);
+    if (!t->is_partitioned) /* else the partition has dropped them */
+        tally_cpu_drop_nans(t->plan, e.x, e.y, n, places, labels);
 }
 
 static void count_elements(const uint32_t *labels, size_t n, uint32_t *counts) {

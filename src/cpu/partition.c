@@ -11,6 +11,7 @@
 
 #include "core/arithmetic.h"
 #include "cpu/scratch.h"
+#include "cpu/skipping.h"
 
 enum {
     BLOCK = 1024, /* labels that are read at a time */
@@ -38,8 +39,11 @@ static size_t chunks_of(const tally_partition *p) {
 static bool read_block(const tally_partition *p, uint64_t first, size_t n, uint32_t *labels) {
     const tally_computation *c = &p->plan->base.computation;
     const tally_cpu_places places = {(uint32_t)p->args->shape.groups, 1, UINT32_MAX, 0};
-    return p->plan->device->level->read_labels[c->desc.index](tally_at(p->args->labels, first, c->index_bytes), n,
-                                                              places, labels);
+    const bool has_bad = p->plan->device->level->read_labels[c->desc.index](
+        tally_at(p->args->labels, first, c->index_bytes), n, places, labels);
+    tally_cpu_drop_nans(p->plan, tally_at(p->args->x, first, c->in_bytes), tally_at(p->args->y, first, c->in_bytes), n,
+                        places, labels);
+    return has_bad;
 }
 
 static void count_task(void *job, size_t task, unsigned worker) {

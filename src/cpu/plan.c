@@ -18,6 +18,7 @@
 #include "cpu/reduce.h"
 #include "cpu/scan.h"
 #include "cpu/segments.h"
+#include "cpu/skipping.h"
 #include "cpu/text/kernels.h"
 #include "cpu/user.h"
 #include "cpu/words.h"
@@ -107,6 +108,7 @@ static tally_status choose_kernels(tally_cpu_plan *plan) {
     }
     tally_cpu_lower_choose(plan);
     tally_cpu_lifted_choose(plan);
+    tally_cpu_skipping_choose(plan);
     return TALLY_OK;
 }
 
@@ -117,25 +119,36 @@ tally_status tally_cpu_plan_for_caller(tally_cpu_device *device, const tally_com
     return choose_kernels(plan);
 }
 
+/* Whether the plan is made of another one, for the same states. */
+static bool has_states(const tally_computation *c) {
+    return c->takes_words || c->gives_words || tally_cpu_skipping_of(c) == TALLY_CPU_COUNTS_ELEMENTS;
+}
+
 tally_status tally_cpu_supports(const tally_device *device, const tally_computation *computation) {
     tally_cpu_plan plan;
     tally_computation states = *computation;
     if (!computation->entry) /* a user's texts are not looked into */
         return TALLY_OK;
-    if (computation->takes_words || computation->gives_words)
+    if (has_states(computation))
         tally_computation_of_states(computation, &states);
     return tally_cpu_plan_for_caller((tally_cpu_device *)device, &states, &plan);
 }
 
 static tally_status make_plan(tally_cpu_device *device, const tally_computation *computation, tally_cpu_plan **out);
 
-static tally_status choose_words(tally_cpu_plan *plan) {
+static tally_status choose_states(tally_cpu_plan *plan) {
     tally_computation states;
     tally_computation_of_states(&plan->base.computation, &states);
     const tally_status status = make_plan(plan->device, &states, &plan->states);
-    if (status == TALLY_OK)
+    if (status != TALLY_OK)
+        return status;
+    if (tally_cpu_skipping_of(&plan->base.computation) == TALLY_CPU_COUNTS_ELEMENTS) {
+        tally_cpu_counted_choose(plan);
+    } else {
         tally_cpu_words_choose(plan);
-    return status;
+        tally_cpu_skipping_choose(plan);
+    }
+    return TALLY_OK;
 }
 
 static tally_status make_plan(tally_cpu_device *device, const tally_computation *computation, tally_cpu_plan **out) {
@@ -145,8 +158,7 @@ static tally_status make_plan(tally_cpu_device *device, const tally_computation 
     plan->base.device = &device->base;
     plan->device = device;
     tally_computation_copy(computation, &plan->base.computation);
-    const bool has_words = computation->takes_words || computation->gives_words;
-    tally_status status = has_words ? choose_words(plan) : choose_kernels(plan);
+    tally_status status = has_states(computation) ? choose_states(plan) : choose_kernels(plan);
     if (status != TALLY_OK) {
         free(plan);
         return status;
@@ -332,6 +344,9 @@ void tally_cpu_plan_reset(tally_plan *base) {
 static tally_status resume(tally_cpu_plan *plan, const tally_words_form *form, const int64_t *words, uint64_t columns) {
     const tally_cpu_plan *states = plan->states ? plan->states : plan;
     uint64_t rows = 0;
+    if (plan->base.computation.skips_nan)
+        return tally_fail(TALLY_UNSUPPORTED, "tally_resume of a plan with TALLY_SKIP_NAN: words do not tell how many "
+                                             "elements came before, but how many were not left out");
     tally_status status = make_pieces(plan, columns, NULL);
     for (uint64_t j = 0; j < columns && status == TALLY_OK; j++) {
         int64_t state[TALLY_WORDS_MOST];

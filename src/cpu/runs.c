@@ -10,6 +10,7 @@
 #include "cpu/lower.h"
 #include "cpu/offsets.h"
 #include "cpu/scan_run.h"
+#include "cpu/skipping.h"
 #include "cpu/text/program.h"
 #include "cpu/text/scan.h"
 #include "cpu/scratch.h"
@@ -48,6 +49,18 @@ static const void *input(const tally_runs *r, const void *base, uint64_t element
 static void *output(const tally_runs *r, uint64_t result) {
     const tally_computation *c = &r->plan->base.computation;
     return tally_at_mutable(r->out, result, c->out_bytes * c->per_result);
+}
+
+tally_runs tally_runs_staged(const tally_runs *r, uint64_t begin, uint64_t end, unsigned worker) {
+    tally_runs copied = *r;
+    if (!r->plan->staging_bytes || begin >= end)
+        return copied;
+    const size_t bytes = r->plan->base.computation.in_bytes;
+    const void *x = input(r, r->x, begin), *y = input(r, r->y, begin);
+    tally_cpu_stage(r->plan, worker, &x, &y, end - begin);
+    copied.x = (const char *)x - begin * bytes;
+    copied.y = y ? (const char *)y - begin * bytes : NULL;
+    return copied;
 }
 
 size_t tally_stretch_bytes(const tally_cpu_plan *plan) {

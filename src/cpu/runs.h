@@ -46,6 +46,9 @@ void tally_stretch_reduce(const tally_runs *runs, const tally_stretch *stretch, 
 /* Results of all elements of the stretch; *carry as above. */
 void tally_stretch_scan(const tally_runs *runs, const tally_stretch *stretch, unsigned worker, void *carry);
 
+/* The runs with a copy of elements begin .. end - 1 instead of the input, if NaNs are left out. */
+tally_runs tally_runs_staged(const tally_runs *runs, uint64_t begin, uint64_t end, unsigned worker);
+
 /* Bytes of worker scratch for the above. */
 size_t tally_stretch_bytes(const tally_cpu_plan *plan);
 

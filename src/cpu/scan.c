@@ -16,6 +16,7 @@
 #include "cpu/scan.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
+#include "cpu/skipping.h"
 #include "cpu/text/scan.h"
 
 enum {
@@ -42,7 +43,7 @@ typedef struct scan {
     bool turned;  /* its few columns are turned into rows */
     void *before; /* inner accumulators: the value of the pieces before; NULL if there are none */
     void *carry;  /* inner accumulators: the value before the chunk whose turn it is */
-    tally_turn turn;
+    tally_turn *turn;
 } scan;
 
 /* ---- the axis is the last one: groups are contiguous ---- */
@@ -54,6 +55,19 @@ static const void *input(const scan *s, const void *base, uint64_t element) {
 static void *output(const scan *s, uint64_t element) {
     const tally_computation *c = &s->plan->base.computation;
     return tally_at_mutable(s->out, element, c->out_bytes * c->per_result);
+}
+
+/* The scan with a copy of elements first .. first + n - 1 instead of the input, if NaNs are left out. */
+static scan staged(const scan *s, uint64_t first, uint64_t n, unsigned worker) {
+    scan copied = *s;
+    if (!s->plan->staging_bytes)
+        return copied;
+    const size_t bytes = s->plan->base.computation.in_bytes;
+    const void *x = input(s, s->x, first), *y = input(s, s->y, first);
+    tally_cpu_stage(s->plan, worker, &x, &y, n);
+    copied.x = (const char *)x - first * bytes;
+    copied.y = y ? (const char *)y - first * bytes : NULL;
+    return copied;
 }
 
 static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_t n, unsigned worker, void *acc) {
@@ -100,6 +114,8 @@ static void groups_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
     uint64_t end = least((task + 1) * s->tile, s->outer);
+    const scan copied = staged(s, task * s->tile * s->extent, (end - task * s->tile) * s->extent, worker);
+    s = &copied;
     const bool calls_user = s->plan->base.computation.monoid == TALLY_MONOID_user && !s->plan->context.text;
     if (s->extent == 1 && !s->initial && !calls_user) {
         scan_elements_alone(s, task * s->tile, end, worker);
@@ -129,19 +145,21 @@ static void groups_task(void *job, size_t task, unsigned worker) {
 }
 
 static void chunk_task(void *job, size_t task, unsigned worker) {
-    scan *s = job;
+    const scan *s = job;
     const tally_cpu_plan *plan = s->plan;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST], own[TALLY_CPU_ACC_MOST];
     uint64_t group = task / s->chunks, place = task % s->chunks;
     uint64_t chunk = plan->base.computation.reverse ? s->chunks - 1 - place : place;
     uint64_t first = chunk * s->chunk, n = least(s->chunk, s->extent - first);
     uint64_t element = group * s->extent + first;
+    const scan copied = staged(s, element, n, worker);
+    s = &copied;
     bool hands_on = place + 1 < s->chunks || s->before;
     if (hands_on) {
         plan->kernels->identity(&plan->context, 1, own);
         tally_cpu_fold_run(plan, input(s, s->x, element), input(s, s->y, element), n, s->index + first, worker, own);
     }
-    tally_turn_wait(&s->turn, task);
+    tally_turn_wait(s->turn, task);
     if (place > 0 || s->before)
         memcpy(acc, s->carry, plan->acc_bytes);
     else
@@ -150,7 +168,7 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
         memcpy(s->carry, acc, plan->acc_bytes);
         plan->kernels->combine(&plan->context, 1, own, s->carry);
     }
-    tally_turn_pass(&s->turn, task);
+    tally_turn_pass(s->turn, task);
     scan_elements(s, group, first, n, worker, acc);
 }
 
@@ -281,16 +299,28 @@ static void start_columns(const scan *s, uint64_t column, uint64_t width, void *
         tally_cpu_raise(plan, s->initial, tally_at_mutable(acc, j, plan->acc_bytes));
 }
 
+/* All rows, unless they are copied. */
+static uint64_t rows_at_once(const scan *s) {
+    const uint64_t row_bytes = s->inner * s->plan->base.computation.in_bytes;
+    return s->plan->staging_bytes ? most(TALLY_CPU_SCAN_BYTES / row_bytes, 1) : s->extent;
+}
+
 /* A tile of columns, all rows of it. */
 static void scan_tile(const scan *s, uint64_t number, unsigned worker) {
     uint64_t group = number / s->tiles, column = number % s->tiles * s->tile;
     uint64_t width = least(s->tile, s->inner - column);
     void *acc = tally_at_mutable(tally_cpu_worker(s->plan, worker), 1, work_bytes(s));
     start_columns(s, column, width, acc);
-    if (s->turned)
-        scan_turned_columns(s, group, 0, s->extent, worker, acc);
-    else
-        scan_columns(s, group, 0, s->extent, column, width, worker, acc);
+    const uint64_t most_rows = rows_at_once(s);
+    for (uint64_t done = 0, rows; done < s->extent; done += rows) {
+        rows = least(s->extent - done, most_rows);
+        const uint64_t first = s->plan->base.computation.reverse ? s->extent - done - rows : done;
+        const scan copied = staged(s, (group * s->extent + first) * s->inner, rows * s->inner, worker);
+        if (s->turned)
+            scan_turned_columns(&copied, group, first, rows, worker, acc);
+        else
+            scan_columns(&copied, group, first, rows, column, width, worker, acc);
+    }
     if (s->before)
         memcpy(tally_at_mutable(s->before, column, s->plan->acc_bytes), acc, width * s->plan->acc_bytes);
 }
@@ -342,6 +372,7 @@ static void packed_task(void *job, size_t task, unsigned worker) {
     tally_cpu_pack(input(s, s->x, element), s->inner * c->in_bytes, s->extent, groups, x);
     if (s->y)
         tally_cpu_pack(input(s, s->y, element), s->inner * c->in_bytes, s->extent, groups, y);
+    packed = staged(&packed, 0, s->extent * packed.inner, worker);
     start_columns(&packed, 0, packed.inner, acc);
     scan_columns(&packed, 0, 0, s->extent, 0, packed.inner, worker, acc);
     tally_cpu_unpack(out, s->inner * c->out_bytes * c->per_result, s->extent, groups, output(s, element));
@@ -365,23 +396,25 @@ static void fold_chunk_columns(const scan *s, uint64_t group, uint64_t first, ui
 
 /* All columns of a chunk of rows, for groups too narrow to give each thread columns of its own. */
 static void rows_task(void *job, size_t task, unsigned worker) {
-    scan *s = job;
+    const scan *s = job;
     const tally_cpu_plan *plan = s->plan;
     uint64_t group = task / s->chunks, place = task % s->chunks;
     uint64_t chunk = plan->base.computation.reverse ? s->chunks - 1 - place : place;
     uint64_t first = chunk * s->chunk, rows = least(s->chunk, s->extent - first);
+    const scan copied = staged(s, (group * s->extent + first) * s->inner, rows * s->inner, worker);
+    s = &copied;
     size_t bytes = s->inner * plan->acc_bytes;
     void *own = tally_at_mutable(tally_cpu_worker(plan, worker), 1, work_bytes(s));
     void *acc = tally_at_mutable(own, tally_cpu_columns_room(s->inner), plan->acc_bytes);
     fold_chunk_columns(s, group, first, rows, own);
-    tally_turn_wait(&s->turn, task);
+    tally_turn_wait(s->turn, task);
     if (place > 0)
         memcpy(acc, s->carry, bytes);
     else
         start_columns(s, 0, s->inner, acc);
     memcpy(s->carry, acc, bytes);
     plan->kernels->combine(&plan->context, s->inner, own, s->carry);
-    tally_turn_pass(&s->turn, task);
+    tally_turn_pass(s->turn, task);
     if (s->turned)
         scan_turned_columns(s, group, first, rows, worker, acc);
     else
@@ -398,8 +431,10 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     }
     uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, TILE_ROW_BYTES / in_bytes), LEAST_TILE);
     uint64_t row_bytes = s->inner * in_bytes;
-    s->tile = least(s->inner, tile_most);
+    s->tile = plan->staging_bytes ? s->inner : least(s->inner, tile_most); /* whole rows are copied */
     s->tiles = divide_up(s->inner, s->tile);
+    if (plan->staging_bytes)
+        plan->staging_bytes = tally_cpu_staging_bytes(plan, most(TALLY_CPU_SCAN_BYTES / in_bytes, s->inner));
     bool few_tasks = s->outer * s->tiles < FEW_TILES && s->extent * row_bytes > MANY_ROWS_BYTES;
     uint64_t room = tally_cpu_columns_room(s->inner) + 2 * s->inner;
     s->turned = turns_columns(s) && s->tiles == 1 && s->extent >= LEAST_TURNED;
@@ -424,7 +459,9 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
 
 tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, uint64_t rows, void *carry) {
     const tally_computation *c = &plan->base.computation;
+    tally_turn turn = {0};
     scan s = {.plan = plan,
+              .turn = &turn,
               .x = args->x,
               .y = args->y,
               .initial = args->initial,

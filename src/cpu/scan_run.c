@@ -37,7 +37,7 @@ static void scan_batch(const tally_cpu_plan *plan, const void *x, const void *y,
 static tally_cpu_scan_options scan_options_of(const tally_cpu_plan *plan, uint64_t n, bool stream) {
     const tally_computation *c = &plan->base.computation;
     const ptrdiff_t next = (ptrdiff_t)plan->device->threads * TALLY_CPU_SCAN_BYTES;
-    const bool is_chunk = n * c->in_bytes >= TALLY_CPU_SCAN_BYTES;
+    const bool is_chunk = n * c->in_bytes >= TALLY_CPU_SCAN_BYTES && !plan->staging_bytes;
     return (tally_cpu_scan_options){.reverse = c->reverse,
                                     .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
                                     .stream = stream && n >= TALLY_CPU_LEAST_STREAMED,

@@ -27,6 +27,7 @@ tally_status tally_cpu_scratch(tally_cpu_plan *plan, size_t bytes, void **scratc
 }
 
 tally_status tally_cpu_worker_scratch(tally_cpu_plan *plan, size_t bytes) {
+    bytes += plan->staging_bytes;
     if (bytes <= plan->worker_bytes)
         return TALLY_OK;
     /* An odd number of lines apart, so that the threads' pieces use different sets of a cache. */

@@ -7,11 +7,16 @@
 /* At least this many bytes, aligned to 64, with no particular content. */
 tally_status tally_cpu_scratch(tally_cpu_plan *plan, size_t bytes, void **scratch);
 
-/* The same for each thread; tally_cpu_worker gives a thread's. */
+/* The same for each thread; tally_cpu_worker gives a thread's, and tally_cpu_staging the plan's staging bytes before
+ * it.
+ */
 tally_status tally_cpu_worker_scratch(tally_cpu_plan *plan, size_t bytes);
 
-static inline void *tally_cpu_worker(const tally_cpu_plan *plan, unsigned worker) {
+static inline void *tally_cpu_staging(const tally_cpu_plan *plan, unsigned worker) {
     return (char *)plan->worker_scratch + worker * plan->worker_bytes;
+}
+static inline void *tally_cpu_worker(const tally_cpu_plan *plan, unsigned worker) {
+    return (char *)tally_cpu_staging(plan, worker) + plan->staging_bytes;
 }
 
 #endif

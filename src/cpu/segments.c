@@ -194,15 +194,16 @@ static void scan_task(void *job, size_t task, unsigned worker) {
     tally_stretch stretch = cut(s, c->reverse ? s->tasks - 1 - task : task);
     bool sound = s->checked || is_sound(s, &stretch);
     _Alignas(64) unsigned char own[TALLY_CPU_ACC_MOST], carry[TALLY_CPU_ACC_MOST];
+    const tally_runs runs = sound ? tally_runs_staged(&s->runs, stretch.begin, stretch.end, worker) : s->runs;
     if (sound)
-        tally_stretch_fold(&s->runs, &stretch, worker, own);
+        tally_stretch_fold(&runs, &stretch, worker, own);
     tally_turn_wait(&s->turn, task);
     memcpy(carry, s->carry, plan->acc_bytes);
     if (sound)
         tally_stretch_hand_on(&s->runs, &stretch, own, s->carry);
     tally_turn_pass(&s->turn, task);
     if (sound)
-        tally_stretch_scan(&s->runs, &stretch, worker, carry);
+        tally_stretch_scan(&runs, &stretch, worker, carry);
 }
 
 /* No task waits for another; the parts that cross its ends are combined afterwards. (When tasks took turns, as scans
@@ -214,10 +215,11 @@ static void reduce_task(void *job, size_t task, unsigned worker) {
     if (!s->checked && !is_sound(s, &stretch))
         return;
     const size_t bytes = s->runs.plan->acc_bytes;
-    tally_stretch_first(&s->runs, &stretch, tally_at_mutable(s->partials, 2 * task, bytes));
-    tally_stretch_fold(&s->runs, &stretch, worker, tally_at_mutable(s->partials, 2 * task + 1, bytes));
+    const tally_runs runs = tally_runs_staged(&s->runs, stretch.begin, stretch.end, worker);
+    tally_stretch_first(&runs, &stretch, tally_at_mutable(s->partials, 2 * task, bytes));
+    tally_stretch_fold(&runs, &stretch, worker, tally_at_mutable(s->partials, 2 * task + 1, bytes));
     if (stretch.boundaries)
-        tally_stretch_inner(&s->runs, &stretch, worker);
+        tally_stretch_inner(&runs, &stretch, worker);
 }
 
 /* The segments that begin and end in different stretches, in order. */
@@ -272,7 +274,8 @@ tally_status tally_cpu_segments(tally_cpu_plan *plan, const tally_args *args) {
     if ((status = tally_cpu_worker_scratch(plan, tally_stretch_bytes(plan))) != TALLY_OK)
         return status;
     const uint64_t path = s.last - s.first + s.count;
-    s.steps = tally_is_scan(c) ? PATH_STEPS : most(PATH_STEPS, divide_up(path, MOST_STRETCHES));
+    const bool any_size = !tally_is_scan(c) && !plan->staging_bytes;
+    s.steps = any_size ? most(PATH_STEPS, divide_up(path, MOST_STRETCHES)) : PATH_STEPS;
     s.tasks = divide_up(path, s.steps);
     tally_cpu_start(plan, args->initial, s.carry);
     if (tally_is_scan(c))

@@ -287,33 +287,28 @@ void tally_cpu_words_append(const tally_cpu_plan *states, void *other, uint64_t 
 
 /* ---- kernels that fold states ---- */
 
-/* An accumulator of a plan that takes words. The operator's own follows. */
-typedef struct state {
-    _Alignas(16) uint64_t elements;
-} state;
-
-_Static_assert(sizeof(state) + sizeof(tally_exact_state) <= TALLY_CPU_ACC_MOST,
+_Static_assert(sizeof(tally_cpu_state) + 2 * sizeof(tally_exact_state) <= TALLY_CPU_ACC_MOST,
                "drivers keep accumulators on the stack");
 
-static state *state_at(const tally_cpu_context *context, void *acc, size_t i) {
-    return (state *)(void *)((char *)acc + i * context->acc_stride);
+static tally_cpu_state *state_at(const tally_cpu_context *context, void *acc, size_t i) {
+    return (tally_cpu_state *)(void *)((char *)acc + i * context->acc_stride);
 }
 
-static void *acc_of(state *s) {
+static void *acc_of(tally_cpu_state *s) {
     return s + 1;
 }
 
 static void words_identity(const tally_cpu_context *context, size_t count, void *acc) {
     const tally_cpu_plan *states = context->states;
     for (size_t i = 0; i < count; i++) {
-        state *const s = state_at(context, acc, i);
+        tally_cpu_state *const s = state_at(context, acc, i);
         s->elements = 0;
         states->kernels->identity(&states->context, 1, acc_of(s));
     }
 }
 
 /* Element i of x, which was checked before. */
-static void take(const tally_cpu_context *context, const void *x, size_t i, state *into) {
+static void take(const tally_cpu_context *context, const void *x, size_t i, tally_cpu_state *into) {
     const tally_cpu_plan *states = context->states;
     _Alignas(64) unsigned char other[TALLY_CPU_ACC_MOST];
     int64_t words[TALLY_WORDS_MOST];
@@ -358,7 +353,7 @@ static void words_combine(const tally_cpu_context *context, size_t count, const 
     for (size_t i = 0; i < count; i++) {
         _Alignas(64) unsigned char copy[TALLY_CPU_ACC_MOST];
         memcpy(copy, tally_at(other, i, context->acc_stride), context->acc_stride);
-        state *const from = (state *)(void *)copy, *const into = state_at(context, acc, i);
+        tally_cpu_state *const from = (tally_cpu_state *)(void *)copy, *const into = state_at(context, acc, i);
         tally_cpu_words_append(states, acc_of(from), from->elements, acc_of(into), &into->elements);
     }
 }
@@ -387,12 +382,13 @@ static void lower_to_words(const tally_cpu_plan *plan, const void *acc, size_t c
         give(plan, tally_at(acc, i, plan->acc_bytes), tally_cpu_count_of(counts, i), i, out);
 }
 
-static void lower_states(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
+void tally_cpu_words_lower_states(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,
+                                  void *out) {
     const tally_computation *c = &plan->base.computation;
     tally_cpu_plan *states = plan->states;
     (void)counts;
     for (size_t i = 0; i < count; i++) {
-        const state *s = tally_at(acc, i, plan->acc_bytes);
+        const tally_cpu_state *s = tally_at(acc, i, plan->acc_bytes);
         if (c->gives_words)
             give(plan, s + 1, s->elements, i, out);
         else
@@ -417,10 +413,10 @@ void tally_cpu_words_choose(tally_cpu_plan *plan) {
     }
     c->exact = true; /* for the drivers: accumulators that are not to be looked into */
     plan->kernels = &words_kernels;
-    plan->acc_bytes = sizeof(state) + (size_t)round_up(states->acc_bytes, _Alignof(state));
+    plan->acc_bytes = sizeof(tally_cpu_state) + (size_t)round_up(states->acc_bytes, _Alignof(tally_cpu_state));
     plan->context = (tally_cpu_context){
         .in_bytes = c->in_bytes, .acc_stride = plan->acc_bytes, .states = states, .words = &c->words};
-    plan->lower = lower_states;
+    plan->lower = tally_cpu_words_lower_states;
 }
 
 /* ---- checks ---- */
@@ -446,7 +442,7 @@ static tally_status is_empty(const tally_computation *c) {
 tally_status tally_cpu_words_check_totals(const tally_cpu_plan *plan, const void *acc, uint64_t count) {
     const tally_computation *c = &plan->base.computation;
     for (uint64_t i = 0; i < count && c->takes_words && tally_empty_is_error(c); i++)
-        if (!((const state *)tally_at(acc, i, plan->acc_bytes))->elements)
+        if (!((const tally_cpu_state *)tally_at(acc, i, plan->acc_bytes))->elements)
             return is_empty(c);
     return TALLY_OK;
 }

@@ -22,6 +22,10 @@ void tally_cpu_words_append(const tally_cpu_plan *states, void *other, uint64_t 
  * elements to values. */
 void tally_cpu_words_choose(tally_cpu_plan *plan);
 
+/* The way out of accumulators with their number of elements. */
+void tally_cpu_words_lower_states(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,
+                                  void *out);
+
 /* TALLY_BAD_STATE if one of n states is refused; TALLY_EMPTY if the results, accumulators of pieces, lack elements that
  * their operator needs. */
 tally_status tally_cpu_words_check(const tally_cpu_plan *plan, const void *x, uint64_t n);

@@ -259,6 +259,7 @@ static bool check_group(test_case *t, size_t number, cell *x, cell *y) {
     bool inclusive = t->what->form == TALLY_INCLUSIVE_SCAN, reads_y = t->y != NULL;
     reference r;
     reference_start(&r, t->what->op, t->what->in, t->desc.acc, t->desc.out, t->what->mode, t->is_scan, t->c->exact);
+    r.skips_nan = t->what->skips_nan;
     r.exact_terms = pattern_is_exact(t->p, t->what->op, t->l->elements);
     if (t->with_initial)
         reference_initial(&r, t->initial);
@@ -373,7 +374,8 @@ static bool run(test_case *t, tally_plan *plan, uint64_t *state) {
     if (t->with_initial && !holds_initial(t))
         return check_refused_initial(t, plan);
     const bool must_be_bad = t->l->leaves_out && !(t->desc.flags & TALLY_SKIP_BAD_LABELS);
-    bool must_be_empty = !must_be_bad && t->l->has_empty && !t->is_scan && !reference_has_value_of_nothing(t->what->op);
+    bool must_be_empty = !must_be_bad && t->l->has_empty && !t->is_scan && !t->what->skips_nan &&
+                         !reference_has_value_of_nothing(t->what->op);
     const tally_status due = must_be_bad ? TALLY_BAD_LABELS : must_be_empty ? TALLY_EMPTY : TALLY_OK;
     if (t->how == AT_ONCE && t->args.out_bytes && due == TALLY_OK && random_below(state, 6) == 0 &&
         !check_short_output(t, plan))

@@ -37,8 +37,8 @@ void combination_name(const combination *c, char name[COMBINATION_NAME_BYTES]) {
         at += snprintf(types + at, sizeof types - (size_t)at, ">%s", tally_dtype_name(c->out));
     if (c->index != TALLY_DEFAULT)
         snprintf(types + at, sizeof types - (size_t)at, "@%s", tally_dtype_name(c->index));
-    snprintf(name, COMBINATION_NAME_BYTES, "%s/%s/%s/%s/%s", tally_op_name(c->op), tally_grouping_name(c->grouping),
-             form_name(form_number(c)), types, tally_mode_name(c->mode));
+    snprintf(name, COMBINATION_NAME_BYTES, "%s/%s/%s/%s/%s%s", tally_op_name(c->op), tally_grouping_name(c->grouping),
+             form_name(form_number(c)), types, tally_mode_name(c->mode), c->skips_nan ? "/skip_nan" : "");
 }
 
 tally_desc combination_desc(const combination *c) {
@@ -53,6 +53,8 @@ tally_desc combination_desc(const combination *c) {
     desc.index = c->index;
     if (c->reverse)
         desc.flags |= TALLY_REVERSE;
+    if (c->skips_nan)
+        desc.flags |= TALLY_SKIP_NAN;
     return desc;
 }
 
@@ -79,6 +81,17 @@ void each_main_combination(combination_visitor *visit, void *context) {
     for (int in = TALLY_I8; in < TALLY_DTYPE_COUNT; in++) {
         combination c = number_of(op, mode, form, grouping);
         c.in = (tally_dtype)in;
+        if (!visit(context, &c))
+            return;
+    }
+}
+
+void each_skipping_combination(combination_visitor *visit, void *context) {
+    EACH_OPERATOR_MODE_FORM_GROUPING
+    for (int in = TALLY_F16; in <= TALLY_F64; in++) {
+        combination c = number_of(op, mode, form, grouping);
+        c.in = (tally_dtype)in;
+        c.skips_nan = true;
         if (!visit(context, &c))
             return;
     }

@@ -15,6 +15,7 @@ typedef struct combination {
     tally_grouping grouping;
     tally_mode mode;
     tally_dtype in, acc, out, index;
+    bool skips_nan;
 } combination;
 
 enum { COMBINATION_NAME_BYTES = 128 };
@@ -25,7 +26,8 @@ tally_form form_of(int form, bool *reverse);
 const char *form_name(int form);
 int form_number(const combination *c);
 
-/* "sum/axis/reverse_inclusive/f32/fast", with ">out", "+acc" and "@index" where they are not the default. */
+/* "sum/axis/reverse_inclusive/f32/fast", with ">out", "+acc" and "@index" where they are not the default, and
+ * "/skip_nan" at the end with that flag. */
 void combination_name(const combination *c, char name[COMBINATION_NAME_BYTES]);
 tally_desc combination_desc(const combination *c);
 
@@ -35,6 +37,7 @@ typedef bool combination_visitor(void *context, const combination *c);
 void each_main_combination(combination_visitor *visit, void *context);
 void each_converting_combination(combination_visitor *visit, void *context);
 void each_index_combination(combination_visitor *visit, void *context);
+void each_skipping_combination(combination_visitor *visit, void *context); /* main ones of floats, without NaNs */
 
 /* May an initial value be given to its scans? As the header lists it. */
 bool op_takes_initial(tally_op op);

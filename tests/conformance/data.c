@@ -7,11 +7,20 @@
 #include "../oracle/random.h"
 #include "../oracle/reference.h"
 
-static const char *const names[PATTERN_COUNT] = {
-    "small_integers", "uniform", "positive",   "special",     "powers",          "powers_special",
-    "near_one",       "offset",  "extreme",    "mostly_zero", "mostly_not_zero", "few_bits_clear",
-    "few_bits_set",   "wide",    "cancelling", "random_bits", "signed_zeros",    "odd_nans",
-    "far_0",          "far_3",   "far_6",      "far_9",       "far_12",          "far_15"};
+static const char *const names[PATTERN_COUNT] = {"small_integers",  "uniform",
+                                                 "positive",        "special",
+                                                 "powers",          "powers_special",
+                                                 "near_one",        "offset",
+                                                 "extreme",         "mostly_zero",
+                                                 "mostly_not_zero", "few_bits_clear",
+                                                 "few_bits_set",    "wide",
+                                                 "cancelling",      "random_bits",
+                                                 "signed_zeros",    "odd_nans",
+                                                 "far_0",           "far_3",
+                                                 "far_6",           "far_9",
+                                                 "far_12",          "far_15",
+                                                 "small_and_nans",  "uniform_and_nans",
+                                                 "powers_and_nans"};
 
 const char *pattern_name(pattern p) {
     return names[p];
@@ -67,15 +76,21 @@ int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]) 
     }
 }
 
+int patterns_with_nans(tally_op op, pattern list[6]) {
+    return op == TALLY_PROD ? LIST(POWERS_AND_NANS) : LIST(SMALL_AND_NANS, UNIFORM_AND_NANS);
+}
+
 bool pattern_is_exact(pattern p, tally_op op, uint64_t n) {
     switch (p) {
     case SMALL_INTEGERS:
+    case SMALL_AND_NANS:
     case SPECIAL:
     case MOSTLY_ZERO:
     case MOSTLY_NOT_ZERO:
         return op != TALLY_PROD && n * 9 < 1u << 24;
     case POWERS:
     case POWERS_SPECIAL:
+    case POWERS_AND_NANS:
         return op == TALLY_PROD;
     default:
         return false;
@@ -115,11 +130,22 @@ static double any_size(tally_dtype type, uint64_t *state) {
     return random_bits(state) & 1 ? -value : value;
 }
 
+/* NaN, of either sign, in none, a tenth, half, or all of the elements of a stretch. */
+static bool is_left_out(uint64_t *state, size_t k) {
+    static const unsigned of_ten[] = {0, 1, 5, 10};
+    return random_below(state, 10) < of_ten[k / 53 % 4];
+}
+
 static double real_value(tally_dtype type, pattern p, uint64_t *state, size_t k) {
     double small = (double)((int)random_below(state, 7) - 3);
+    if ((p == SMALL_AND_NANS || p == UNIFORM_AND_NANS || p == POWERS_AND_NANS) && is_left_out(state, k))
+        return small < 0 ? -(double)NAN : (double)NAN;
     switch (p) {
     case SMALL_INTEGERS:
         return small;
+    case SMALL_AND_NANS:
+        return k / 212 % 3 || random_below(state, 20) ? small : small < 0 ? -(double)INFINITY : (double)INFINITY;
+    case UNIFORM_AND_NANS:
     case UNIFORM:
         return random_normal(state);
     case POSITIVE:
@@ -127,13 +153,14 @@ static double real_value(tally_dtype type, pattern p, uint64_t *state, size_t k)
     case SPECIAL:
         return rare_special(state, small, true);
     case POWERS:
+    case POWERS_AND_NANS:
     case POWERS_SPECIAL: {
         double unit = small < 0 ? -1 : 1;
         if (k % 4099 == 77)
             unit *= 2;
         if (k % 4099 == 3077)
             unit /= 2;
-        return p == POWERS ? unit : rare_special(state, unit, true);
+        return p != POWERS_SPECIAL ? unit : rare_special(state, unit, true);
     }
     case NEAR_ONE:
         return 0.99 + 0.02 * random_unit(state);

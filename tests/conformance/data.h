@@ -33,6 +33,10 @@ typedef enum pattern {
     FAR_9,
     FAR_12,
     FAR_15,
+    SMALL_AND_NANS, /* SMALL_INTEGERS and infinities; stretches of them without, with some, with many NaNs, and of NaNs
+                     */
+    UNIFORM_AND_NANS,
+    POWERS_AND_NANS,
     PATTERN_COUNT
 } pattern;
 
@@ -43,6 +47,9 @@ bool is_extremum(tally_op op);
 
 /* The patterns for an operator, at most 6; returns how many. */
 int patterns_for(tally_op op, tally_dtype in, tally_mode mode, pattern list[6]);
+
+/* The same where NaNs are left out. */
+int patterns_with_nans(tally_op op, pattern list[6]);
 
 /* Whether every partial result of n such values is representable, so that no error is allowed. */
 bool pattern_is_exact(pattern p, tally_op op, uint64_t n);

@@ -51,7 +51,8 @@ static bool pattern_fits(const combination *what, pattern p) {
 static void run_combination(suite *s, const combination *what, const char *name, tally_plan *plan, amount how_many) {
     pattern patterns[6];
     static const pattern far[6] = {FAR_0, FAR_3, FAR_6, FAR_9, FAR_12, FAR_15};
-    int count = patterns_for(what->op, what->in, what->mode, patterns);
+    int count = what->skips_nan ? patterns_with_nans(what->op, patterns)
+                                : patterns_for(what->op, what->in, what->mode, patterns);
     if (s->far_means) {
         memcpy(patterns, far, sizeof far);
         count = 6;
@@ -67,7 +68,7 @@ static void run_combination(suite *s, const combination *what, const char *name,
         int turns = s->far_means ? count : l.elements < 5000 && !s->o.quick ? 2 : 1;
         for (int turn = 0; turn < turns && turn < count; turn++) {
             pattern p = patterns[l.elements > 1000000 ? 0 : (i + (size_t)turn) % (size_t)count];
-            if (!pattern_fits(what, p))
+            if (!what->skips_nan && !pattern_fits(what, p))
                 p = POWERS;
             if (s->how == IN_PIECES && l.grouping == TALLY_AXIS && l.shape.outer != 1)
                 break;
@@ -149,13 +150,14 @@ typedef enum part {
     USER,
     PIECES,
     FAR_MEANS,
+    NANS,
     SAME_BITS,
     OFFSETS,
     REFUSALS,
     PART_COUNT
 } part;
 static const char *const part_names[PART_COUNT] = {"main",      "conversions", "index_types", "user",    "pieces",
-                                                   "far_means", "same_bits",   "offsets",     "refusals"};
+                                                   "far_means", "nans",        "same_bits",   "offsets", "refusals"};
 
 static void run_part(suite *s, part which, const char *golden) {
     s->how = which == PIECES ? IN_PIECES : AT_ONCE;
@@ -166,6 +168,11 @@ static void run_part(suite *s, part which, const char *golden) {
     case PIECES:
     case FAR_MEANS:
         each_main_combination(visit, s);
+        break;
+    case NANS:
+        each_skipping_combination(visit, s);
+        s->how = IN_PIECES;
+        each_skipping_combination(visit, s);
         break;
     case CONVERSIONS:
         s->how_many = AMOUNT_FEW;
@@ -197,7 +204,8 @@ static void run_part(suite *s, part which, const char *golden) {
 }
 
 static bool walks_combinations(part which) {
-    return which == MAIN || which == CONVERSIONS || which == INDEX_TYPES || which == PIECES || which == FAR_MEANS;
+    return which == MAIN || which == CONVERSIONS || which == INDEX_TYPES || which == PIECES || which == FAR_MEANS ||
+           which == NANS;
 }
 
 /* Goes operator by operator: Mesa's lavapipe keeps some compiled kernels and compiles the dropped ones again. */

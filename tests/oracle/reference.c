@@ -164,8 +164,17 @@ static void push_powers(reference *r, long double x) {
         r->power[k] += product *= d;
 }
 
+static bool is_left_out(const reference *r, cell x, cell y) {
+    return r->skips_nan && r->in_kind == KIND_FLOAT && (isnan(x.d) || (r->op == TALLY_DOT && isnan(y.d)));
+}
+
 void reference_push(reference *r, cell x, cell y, uint64_t index) {
     bool real = r->in_kind == KIND_FLOAT;
+    if (is_left_out(r, x, y)) {
+        if (r->exact && r->is_scan) /* which is NumPy's nancumsum: NaNs are 0 */
+            exact_add(r->exact, 0.0);
+        return;
+    }
     if (r->exact) {
         const uint64_t magnitude = real ? 0 : absolute_bits(r, x);
         const bool spread = r->op == TALLY_VAR || r->op == TALLY_STD;
@@ -295,6 +304,8 @@ void reference_begin_second(reference *r) {
 }
 
 void reference_second(reference *r, cell x) {
+    if (is_left_out(r, x, x))
+        return;
     long double deviation = as_real(r->in_kind, x) - r->mean - r->mean_low;
     r->squares += deviation * deviation;
     r->cubes += deviation * deviation * deviation;
@@ -528,8 +539,20 @@ static int value_of(const reference *r, int ddof, expected e[2]) {
     }
 }
 
+/* Where NaNs are left out and nothing is left: no index, and no extreme; scans have come no further than the identity.
+ */
+static void give_nothing(const reference *r, expected *e) {
+    if (r->op == TALLY_ARGMIN || r->op == TALLY_ARGMAX)
+        give_integer(e, KIND_SIGNED, (uint64_t)-1);
+    else if (!r->is_scan)
+        give_real(e, (long double)NAN, 0);
+}
+
 int reference_value(const reference *r, int ddof, expected e[2]) {
     const int count = value_of(r, ddof, e);
+    for (int k = 0; k < count && r->skips_nan && r->in_kind == KIND_FLOAT && !r->started; k++)
+        if (!reference_has_value_of_nothing(r->op))
+            give_nothing(r, &e[k]);
     for (int k = 0; k < count; k++)
         e[k].plain_nan = has_plain_nan(r);
     return count;

@@ -46,6 +46,7 @@ typedef struct reference {
     tally_mode mode;
     tally_dtype out;
     bool is_scan;
+    bool skips_nan;   /* NaNs that are pushed have no effect; set it after reference_start */
     bool exact_terms; /* every partial result is representable: no error is allowed */
     number_kind in_kind;
     long double half_ulp; /* of one, in the accumulator's type */

@@ -14,6 +14,7 @@ struct tally_exact_type_kernels;
 struct tally_cpu_kernels;
 struct tally_cpu_instructions;
 struct tally_cpu_text;
+struct tally_cpu_nans;
 
 /* to[i] = from[i] for i < n, converted as C does (integers wrap); to may be misaligned. */
 typedef void tally_cpu_convert(const void *from, size_t n, void *to);
@@ -32,9 +33,13 @@ typedef struct tally_cpu_context {
     const struct tally_cpu_kernels *inner;        /* of the type that elements are converted to first (converted.h) */
     tally_cpu_convert *convert;
     size_t converted_bytes;
-    const struct tally_cpu_plan *states; /* words: the plan of the accumulators that they stand for, and their form */
+    const struct tally_cpu_plan *states; /* words: the plan of the accumulators that they stand for, and their form.
+                                          * Counted elements: that of all elements */
     const struct tally_words_form *words;
     const struct tally_cpu_text *text; /* a user's operator whose texts are run */
+    const struct tally_cpu_nans *nans; /* NaNs are left out (skipping.h) */
+    char neutral[8];                   /* the element that replaces them */
+    bool replaces;                     /* in blocks that the kernels copy */
 } tally_cpu_context;
 
 /* y is the second input of dot. 'index' is the first element's place in its group. */
@@ -179,6 +184,19 @@ typedef struct tally_cpu_upright {
     tally_cpu_stand *stand[4]; /* elements of 1, 2, 4 and 8 bytes */
 } tally_cpu_upright;
 
+/* NaNs among the elements of a float type. x may be misaligned. */
+typedef struct tally_cpu_nans {
+    bool (*any)(const void *x, size_t n);
+    /* marks[i] becomes 1 where x[i] is NaN, and stays as it is elsewhere */
+    void (*mark)(const void *x, size_t n, uint8_t *marks);
+    /* to[i] = x[i], or *by where that is NaN; to does not overlap x */
+    void (*replace)(const void *x, size_t n, const void *by, void *to);
+    /* to[i] = x[i], or *by where the mark is 1; to does not overlap x */
+    void (*replace_marked)(const void *x, const uint8_t *marks, size_t n, const void *by, void *to);
+    /* to[0 ..] = the elements whose mark is 0. There is room for n. Returns how many they are */
+    size_t (*keep)(const void *x, const uint8_t *marks, size_t n, void *to);
+} tally_cpu_nans;
+
 /* The kernels of one instruction-set level, by input type. */
 typedef struct tally_cpu_level {
     const char *name;
@@ -187,6 +205,7 @@ typedef struct tally_cpu_level {
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
     const tally_cpu_pairs *pairs; /* by type, of 32 and 64 bits */
     const tally_cpu_upright *upright;
+    const tally_cpu_nans *nans; /* by type, of floats */
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
     bool (*decreases)(const uint64_t *offsets, size_t n);
     tally_cpu_read_labels *const *read_labels;         /* by the labels' type */

@@ -1,0 +1,598 @@
+#include "cpu/skipping.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/arithmetic.h"
+#include "core/dtype.h"
+#include "cpu/converted.h"
+#include "cpu/lower.h"
+#include "cpu/scratch.h"
+#include "cpu/words.h"
+
+enum {
+    BLOCK_BYTES = 16 * 1024, /* of elements that are looked at at a time: a third of a first-level cache */
+    BLOCK = BLOCK_BYTES / 2, /* elements, of the narrowest type */
+    COLUMN_BYTES = 1024,     /* of a column that is closed up */
+    ACC_BYTES = 16 * 1024    /* of accumulators that stand apart from their numbers of elements */
+};
+
+/* ---- which way ---- */
+
+/* The element that changes no result of the operator. False if there is none, or if results also depend on the number
+ * of elements. -0 + x is x for every x, 0 + -0 is not. */
+static bool neutral(const tally_computation *c, double *value) {
+    switch (c->desc.op) {
+    case TALLY_SUM:
+    case TALLY_SUMSQ:
+    case TALLY_NORM1:
+    case TALLY_NORM2:
+    case TALLY_DOT:
+    case TALLY_MEAN:
+        *value = -0.0;
+        return true;
+    case TALLY_ANY:
+    case TALLY_COUNT_NONZERO:
+    case TALLY_NORM_INF:
+        *value = 0;
+        return true;
+    case TALLY_PROD:
+    case TALLY_ALL:
+        *value = 1;
+        return true;
+    case TALLY_MIN:
+        *value = (double)INFINITY;
+        return true;
+    case TALLY_MAX:
+    case TALLY_LOGSUMEXP:
+        *value = -(double)INFINITY;
+        return true;
+    default:
+        return false;
+    }
+}
+
+tally_cpu_skipping tally_cpu_skipping_of(const tally_computation *c) {
+    double value;
+    const bool is_scan = tally_is_scan(c), has_neutral = neutral(c, &value);
+    const bool counts = c->desc.op == TALLY_MEAN || (!is_scan && (c->exact || c->gives_words)) ||
+                        (!is_scan && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR));
+    if (!c->skips_nan)
+        return TALLY_CPU_KEEPS_NANS;
+    if (c->desc.grouping == TALLY_LABELS)
+        return TALLY_CPU_DROPS_LABELS;
+    if (!has_neutral || counts)
+        return TALLY_CPU_COUNTS_ELEMENTS;
+    const bool by_blocks = c->desc.grouping == TALLY_ALL_VALUES || c->desc.grouping == TALLY_AXIS;
+    return by_blocks && !is_scan ? TALLY_CPU_REPLACES_NANS : TALLY_CPU_STAGES_ELEMENTS;
+}
+
+static bool gives_nothing(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    return tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR) && !c->gives_words &&
+           (!tally_is_scan(c) || tally_class_of(c->monoid) == TALLY_CLASS_INDEXED);
+}
+
+/* What stands for a result of no elements, where there is no error: NaN, or the index -1. */
+static void lower_nothing(const tally_cpu_plan *plan, size_t i, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_level *level = plan->device->level;
+    const bool is_index = c->entry->result == TALLY_RESULT_INDEX;
+    const double nan = NAN;
+    const int64_t index = -1;
+    const tally_dtype from = is_index ? TALLY_I64 : TALLY_F64;
+    for (size_t k = 0; k < c->per_result; k++) {
+        void *const to = tally_at_mutable(out, i * c->per_result + k, c->out_bytes);
+        if (from == c->desc.out)
+            memcpy(to, is_index ? (const void *)&index : &nan, c->out_bytes);
+        else
+            level->types[from]->convert[c->desc.out](is_index ? (const void *)&index : &nan, 1, to);
+    }
+}
+
+/* By labels, the number of elements comes with the accumulators. */
+static void lower_or_nothing(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,
+                             void *out) {
+    plan->lower_elements(plan, acc, count, counts, out);
+    for (size_t i = 0; i < count; i++)
+        if (!tally_cpu_count_of(counts, i))
+            lower_nothing(plan, i, out);
+}
+
+void tally_cpu_skipping_choose(tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_skipping way = tally_cpu_skipping_of(c);
+    double value = 0;
+    if (way == TALLY_CPU_KEEPS_NANS)
+        return;
+    plan->context.nans = &plan->device->level->nans[c->desc.in];
+    neutral(c, &value);
+    if (c->exact) /* of a scan, which is -0 only where all elements are */
+        value = 0;
+    if (c->desc.in == TALLY_F64)
+        memcpy(plan->context.neutral, &value, sizeof value);
+    else
+        plan->device->level->types[TALLY_F64]->convert[c->desc.in](&value, 1, plan->context.neutral);
+    if (way == TALLY_CPU_REPLACES_NANS) {
+        plan->context.replaces = true;
+        plan->lifted = (tally_cpu_lifted){0};
+        if (plan->kernels != &plan->converted)
+            tally_cpu_convert_first(plan, c->desc.in, plan->kernels);
+    }
+    if (way == TALLY_CPU_STAGES_ELEMENTS)
+        plan->staging_bytes = tally_cpu_staging_bytes(plan, TALLY_CPU_SCAN_BYTES / c->in_bytes);
+    if (way == TALLY_CPU_DROPS_LABELS && gives_nothing(plan)) {
+        plan->lower_elements = plan->lower;
+        plan->lower = lower_or_nothing;
+    }
+}
+
+/* ---- elements that change nothing ---- */
+
+static bool mark(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint8_t *marks) {
+    if (!context->nans->any(x, n) && !(y && context->nans->any(y, n)))
+        return false;
+    memset(marks, 0, n);
+    context->nans->mark(x, n, marks);
+    if (y)
+        context->nans->mark(y, n, marks);
+    return true;
+}
+
+void tally_cpu_replace_nans(const tally_cpu_context *context, const void *x, const void *y, uint64_t n, void *to_x,
+                            void *to_y) {
+    const size_t bytes = context->in_bytes;
+    if (!y) {
+        context->nans->replace(x, n, context->neutral, to_x);
+        return;
+    }
+    static const uint64_t zero = 0; /* -0 times 0 is -0 */
+    for (uint64_t done = 0, count; done < n; done += count) {
+        uint8_t marks[BLOCK];
+        count = least(n - done, BLOCK);
+        const void *const x_at = tally_at(x, done, bytes), *const y_at = tally_at(y, done, bytes);
+        void *const x_to = tally_at_mutable(to_x, done, bytes), *const y_to = tally_at_mutable(to_y, done, bytes);
+        if (mark(context, x_at, y_at, count, marks)) {
+            context->nans->replace_marked(x_at, marks, count, context->neutral, x_to);
+            context->nans->replace_marked(y_at, marks, count, &zero, y_to);
+        } else {
+            memcpy(x_to, x_at, count * bytes);
+            memcpy(y_to, y_at, count * bytes);
+        }
+    }
+}
+
+size_t tally_cpu_staging_bytes(const tally_cpu_plan *plan, uint64_t n) {
+    const tally_computation *c = &plan->base.computation;
+    return (size_t)round_up(n * c->in_bytes, 64) << tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
+}
+
+void tally_cpu_stage(const tally_cpu_plan *plan, unsigned worker, const void **x, const void **y, uint64_t n) {
+    if (!plan->staging_bytes)
+        return;
+    void *const to_x = tally_cpu_staging(plan, worker);
+    void *const to_y = tally_at_mutable(to_x, round_up(n * plan->base.computation.in_bytes, 64), 1);
+    tally_cpu_replace_nans(&plan->context, *x, *y, n, to_x, to_y);
+    *x = to_x;
+    *y = *y ? to_y : NULL;
+}
+
+void tally_cpu_drop_nans(const tally_cpu_plan *plan, const void *x, const void *y, size_t n, tally_cpu_places places,
+                         uint32_t *labels) {
+    for (size_t done = 0, count; plan->context.nans && done < n; done += count) {
+        uint8_t marks[BLOCK];
+        const size_t bytes = plan->context.in_bytes;
+        count = least(n - done, BLOCK);
+        if (!mark(&plan->context, tally_at(x, done, bytes), tally_at(y, done, bytes), count, marks))
+            continue;
+        const bool is_hot = places.groups == places.hot;
+        for (size_t i = 0; i < count; i++) {
+            const size_t number = done + i;
+            const size_t place = is_hot ? places.spare + number % TALLY_CPU_HOT_COPIES
+                                        : places.groups + number % places.copies * (places.groups + (size_t)1);
+            labels[number] = marks[i] ? (uint32_t)place : labels[number];
+        }
+    }
+}
+
+/* ---- accumulators with a number of elements in front ---- */
+
+/* Room for a block without its NaNs. */
+typedef struct kept {
+    const void *x, *y;
+    size_t n;
+    bool all; /* the block has no NaN, and x and y are the caller's */
+    uint8_t marks[BLOCK];
+    _Alignas(64) char room[2][BLOCK_BYTES];
+} kept;
+
+static tally_cpu_state *state_at(const tally_cpu_context *context, void *acc, size_t i) {
+    return (tally_cpu_state *)(void *)((char *)acc + i * context->acc_stride);
+}
+
+static void *acc_of(tally_cpu_state *s) {
+    return s + 1;
+}
+
+static const tally_cpu_kernels *inner_of(const tally_cpu_context *context) {
+    return context->states->kernels;
+}
+
+static bool has_index(const tally_cpu_context *context) {
+    return tally_class_of(context->states->base.computation.monoid) == TALLY_CLASS_INDEXED;
+}
+
+static size_t block_of(const tally_cpu_context *context) {
+    return BLOCK_BYTES / context->in_bytes;
+}
+
+/* Closes up a block of at most block_of() elements. */
+static void keep(const tally_cpu_context *context, const void *x, const void *y, size_t n, kept *k) {
+    k->x = x;
+    k->y = y;
+    k->n = n;
+    k->all = !mark(context, x, y, n, k->marks);
+    if (k->all)
+        return;
+    k->n = context->nans->keep(x, k->marks, n, k->room[0]);
+    k->x = k->room[0];
+    if (y) {
+        context->nans->keep(y, k->marks, n, k->room[1]);
+        k->y = k->room[1];
+    }
+}
+
+/* An index among the elements that were kept becomes that among all. */
+static void restore_index(const tally_cpu_context *context, const uint8_t *marks, uint64_t first, void *acc) {
+    int64_t *const index = (int64_t *)(void *)((char *)acc + sizeof(int64_t)); /* whatever the size of the value */
+    uint64_t before = (uint64_t)*index, i = 0;
+    if (!has_index(context))
+        return;
+    for (;; i++)
+        if (!marks[i] && before-- == 0)
+            break;
+    *index = (int64_t)(first + i);
+}
+
+static void counted_identity(const tally_cpu_context *context, size_t count, void *acc) {
+    for (size_t i = 0; i < count; i++) {
+        tally_cpu_state *const s = state_at(context, acc, i);
+        s->elements = 0;
+        inner_of(context)->identity(&context->states->context, 1, acc_of(s));
+    }
+}
+
+/* Combines what was kept of elements from number 'index' on. */
+static void fold_kept(const tally_cpu_context *context, const kept *k, uint64_t index, tally_cpu_state *into) {
+    const tally_cpu_kernels *const inner = inner_of(context);
+    const tally_cpu_context *const own = &context->states->context;
+    into->elements += k->n;
+    if (k->n == 0)
+        return;
+    if (k->all || !has_index(context)) {
+        inner->fold(own, k->x, k->y, k->n, index, acc_of(into));
+        return;
+    }
+    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
+    inner->identity(own, 1, acc);
+    inner->fold(own, k->x, k->y, k->n, 0, acc);
+    restore_index(context, k->marks, index, acc);
+    inner->combine(own, 1, acc, acc_of(into));
+}
+
+static void counted_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                         void *acc) {
+    kept k;
+    for (size_t done = 0, count; done < n; done += count) {
+        count = least(n - done, block_of(context));
+        keep(context, tally_at(x, done, context->in_bytes), tally_at(y, done, context->in_bytes), count, &k);
+        fold_kept(context, &k, index + done, acc);
+    }
+}
+
+uint64_t tally_cpu_fold_numbers(const tally_cpu_plan *plan, const void *x, const void *y, size_t n, void *acc) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_context context = {.in_bytes = c->in_bytes, .nans = &plan->device->level->nans[c->desc.in]};
+    uint64_t elements = 0;
+    kept k;
+    for (size_t done = 0, count; done < n; done += count) {
+        count = least(n - done, block_of(&context));
+        keep(&context, tally_at(x, done, c->in_bytes), tally_at(y, done, c->in_bytes), count, &k);
+        plan->kernels->fold(&plan->context, k.x, k.y, k.n, 0, acc);
+        elements += k.n;
+    }
+    return elements;
+}
+
+/* Accumulators without their numbers of elements, as kernels take them. */
+static size_t most_apart(const tally_cpu_context *context) {
+    return most(ACC_BYTES / context->states->acc_bytes, 1);
+}
+
+static void take_apart(const tally_cpu_context *context, void *acc, size_t count, char *inner) {
+    const size_t bytes = context->states->acc_bytes;
+    for (size_t i = 0; i < count; i++)
+        memcpy(inner + i * bytes, acc_of(state_at(context, acc, i)), bytes);
+}
+
+static void put_together(const tally_cpu_context *context, const char *inner, size_t count, void *acc) {
+    const size_t bytes = context->states->acc_bytes;
+    for (size_t i = 0; i < count; i++)
+        memcpy(acc_of(state_at(context, acc, i)), inner + i * bytes, bytes);
+}
+
+/* The offsets of what was kept of segments, from those of all their elements. */
+static void close_up_offsets(const kept *k, const uint64_t *offsets, size_t count, uint64_t *closed) {
+    closed[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t left_out = 0;
+        for (uint64_t e = offsets[i]; !k->all && e < offsets[i + 1]; e++)
+            left_out += k->marks[e - offsets[0]];
+        closed[i + 1] = closed[i] + (offsets[i + 1] - offsets[i]) - left_out;
+    }
+}
+
+/* Segments that fill a block together. */
+static void fold_together(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
+                          size_t count, kept *k, void *acc) {
+    _Alignas(64) char inner[ACC_BYTES];
+    uint64_t closed[TALLY_CPU_BATCH + 1];
+    const uint64_t first = offsets[0];
+    keep(context, tally_at(x, first, context->in_bytes), tally_at(y, first, context->in_bytes), offsets[count] - first,
+         k);
+    close_up_offsets(k, offsets, count, closed);
+    inner_of(context)->fold_segments(&context->states->context, k->x, k->y, closed, count, inner);
+    put_together(context, inner, count, acc);
+    for (size_t i = 0; i < count; i++) {
+        tally_cpu_state *const s = state_at(context, acc, i);
+        s->elements = closed[i + 1] - closed[i];
+        if (!k->all && s->elements)
+            restore_index(context, k->marks + (offsets[i] - first), 0, acc_of(s));
+    }
+}
+
+static void counted_fold_segments(const tally_cpu_context *context, const void *x, const void *y,
+                                  const uint64_t *offsets, size_t count, void *acc) {
+    kept k;
+    const size_t most_segments = least(TALLY_CPU_BATCH, most_apart(context));
+    for (size_t done = 0, taken; done < count; done += taken) {
+        const uint64_t first = offsets[done];
+        void *const to = state_at(context, acc, done);
+        for (taken = 0; taken < least(count - done, most_segments); taken++)
+            if (offsets[done + taken + 1] - first > block_of(context))
+                break;
+        if (taken) {
+            fold_together(context, x, y, offsets + done, taken, &k, to);
+            continue;
+        }
+        counted_identity(context, 1, to);
+        counted_fold(context, tally_at(x, first, context->in_bytes), tally_at(y, first, context->in_bytes),
+                     offsets[done + 1] - first, 0, to);
+        taken = 1;
+    }
+}
+
+static void counted_fold_rows(const tally_cpu_context *context, const void *x, const void *y, size_t rows,
+                              size_t extent, void *acc) {
+    for (size_t done = 0, count; done < rows; done += count) {
+        uint64_t offsets[TALLY_CPU_BATCH + 1];
+        count = least(rows - done, TALLY_CPU_BATCH);
+        for (size_t r = 0; r <= count; r++)
+            offsets[r] = (done + r) * extent;
+        counted_fold_segments(context, x, y, offsets, count, state_at(context, acc, done));
+    }
+}
+
+/* ---- columns ---- */
+
+/* Rows of some columns, whose accumulators stand apart. */
+typedef struct tile {
+    const void *x, *y;
+    size_t rows, width, stride;
+    uint64_t index;
+    char *acc;
+    uint64_t *elements;
+} tile;
+
+static bool tile_has_nan(const tally_cpu_context *context, const tile *t) {
+    const bool whole = t->width == t->stride;
+    bool found = false;
+    for (size_t r = 0; r < (whole ? 1 : t->rows) && !found; r++) {
+        const size_t n = whole ? t->rows * t->width : t->width;
+        found = context->nans->any(tally_at(t->x, r * t->stride, context->in_bytes), n) ||
+                (t->y && context->nans->any(tally_at(t->y, r * t->stride, context->in_bytes), n));
+    }
+    return found;
+}
+
+/* By a copy in which NaNs change nothing. */
+static void fold_replaced(const tally_cpu_context *context, const tile *t, kept *k) {
+    const size_t bytes = context->in_bytes;
+    for (size_t r = 0; r < t->rows; r++) {
+        const void *const row = tally_at(t->x, r * t->stride, bytes);
+        context->nans->replace(row, t->width, context->neutral, k->room[0] + r * t->width * bytes);
+        memset(k->marks, 0, t->width);
+        context->nans->mark(row, t->width, k->marks);
+        for (size_t j = 0; j < t->width; j++)
+            t->elements[j] -= k->marks[j];
+    }
+    inner_of(context)->fold_columns(&context->states->context, k->room[0], NULL, t->rows, t->width, t->width, t->index,
+                                    t->acc);
+}
+
+/* Column by column, closed up. */
+static void fold_closed_up(const tally_cpu_context *context, const tile *t, kept *k) {
+    const size_t bytes = context->in_bytes;
+    char column[2][COLUMN_BYTES];
+    for (size_t j = 0; j < t->width; j++) {
+        _Alignas(64) unsigned char state[sizeof(tally_cpu_state) + TALLY_CPU_ACC_MOST];
+        tally_cpu_state *const s = (tally_cpu_state *)(void *)state;
+        for (size_t r = 0; r < t->rows; r++) {
+            memcpy(column[0] + r * bytes, tally_at(t->x, r * t->stride + j, bytes), bytes);
+            if (t->y)
+                memcpy(column[1] + r * bytes, tally_at(t->y, r * t->stride + j, bytes), bytes);
+        }
+        s->elements = 0;
+        memcpy(acc_of(s), t->acc + j * context->states->acc_bytes, context->states->acc_bytes);
+        keep(context, column[0], t->y ? column[1] : NULL, t->rows, k);
+        fold_kept(context, k, t->index, s);
+        memcpy(t->acc + j * context->states->acc_bytes, acc_of(s), context->states->acc_bytes);
+        t->elements[j] -= t->rows - s->elements;
+    }
+}
+
+/* Rows of at most TALLY_CPU_BATCH columns. */
+static void fold_tile(const tally_cpu_context *context, const tile *whole, kept *k) {
+    const size_t most_rows =
+        most(least(BLOCK_BYTES / context->in_bytes / whole->width, COLUMN_BYTES / sizeof(double)), 1);
+    tile t = *whole;
+    for (size_t done = 0; done < whole->rows; done += t.rows) {
+        t.x = tally_at(whole->x, done * t.stride, context->in_bytes);
+        t.y = tally_at(whole->y, done * t.stride, context->in_bytes);
+        t.index = whole->index + done;
+        t.rows = least(whole->rows - done, most_rows);
+        for (size_t j = 0; j < t.width; j++)
+            t.elements[j] += t.rows;
+        if (!tile_has_nan(context, &t))
+            inner_of(context)->fold_columns(&context->states->context, t.x, t.y, t.rows, t.width, t.stride, t.index,
+                                            t.acc);
+        else if (context->replaces && !t.y)
+            fold_replaced(context, &t, k);
+        else
+            fold_closed_up(context, &t, k);
+    }
+}
+
+static void counted_fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows,
+                                 size_t width, size_t stride, uint64_t index, void *acc) {
+    _Alignas(64) char inner[ACC_BYTES];
+    uint64_t elements[TALLY_CPU_BATCH];
+    kept k;
+    const size_t most_columns = least(TALLY_CPU_BATCH, most_apart(context));
+    for (size_t first = 0, columns; first < width; first += columns) {
+        void *const states = state_at(context, acc, first);
+        columns = least(width - first, most_columns);
+        take_apart(context, states, columns, inner);
+        memset(elements, 0, sizeof elements);
+        const tile t = {.x = tally_at(x, first, context->in_bytes),
+                        .y = tally_at(y, first, context->in_bytes),
+                        .rows = rows,
+                        .width = columns,
+                        .stride = stride,
+                        .index = index,
+                        .acc = inner,
+                        .elements = elements};
+        fold_tile(context, &t, &k);
+        put_together(context, inner, columns, states);
+        for (size_t j = 0; j < columns; j++)
+            state_at(context, states, j)->elements += elements[j];
+    }
+}
+
+/* ---- prefixes ---- */
+
+/* The indices of this block among prefixes of what was kept; others are of blocks before. */
+static void restore_indices(const tally_cpu_context *context, const kept *k, uint64_t first, char *prefixes) {
+    uint64_t places[TALLY_CPU_BATCH];
+    size_t kept_before = 0;
+    for (size_t i = 0; kept_before < k->n; i++)
+        if (!k->marks[i])
+            places[kept_before++] = first + i;
+    for (size_t j = 0; j < k->n; j++) {
+        int64_t *const index = (int64_t *)(void *)(prefixes + j * context->states->acc_bytes + sizeof(int64_t));
+        if ((uint64_t)*index >= first && (uint64_t)*index - first < k->n)
+            *index = (int64_t)places[(uint64_t)*index - first];
+    }
+}
+
+/* At most TALLY_CPU_BATCH elements. */
+static void give_prefixes(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                          bool reverse, bool exclusive, tally_cpu_state *state, void *prefixes) {
+    _Alignas(64) char inner[ACC_BYTES];
+    _Alignas(64) char before[TALLY_CPU_ACC_MOST];
+    const size_t bytes = context->states->acc_bytes;
+    kept k;
+    keep(context, x, y, n, &k);
+    memcpy(before, acc_of(state), bytes);
+    inner_of(context)->prefixes(&context->states->context, k.x, k.y, k.n, index, reverse, false, acc_of(state), inner);
+    if (!k.all && has_index(context))
+        restore_indices(context, &k, index, inner);
+    size_t met = 0;
+    for (size_t step = 0; step < n; step++) {
+        const size_t i = reverse ? n - 1 - step : step;
+        const bool is_kept = k.all || !k.marks[i];
+        const size_t counted = met + (is_kept && !exclusive);
+        tally_cpu_state *const to = state_at(context, prefixes, i);
+        to->elements = state->elements + counted;
+        memcpy(acc_of(to), counted ? inner + (reverse ? k.n - counted : counted - 1) * bytes : before, bytes);
+        met += is_kept;
+    }
+    state->elements += k.n;
+    if (k.n)
+        memcpy(acc_of(state), inner + (reverse ? 0 : k.n - 1) * bytes, bytes);
+}
+
+static void counted_prefixes(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                             bool reverse, bool exclusive, void *acc, void *prefixes) {
+    const size_t most_elements = least(TALLY_CPU_BATCH, most_apart(context));
+    for (size_t done = 0, count; done < n; done += count) {
+        count = least(n - done, most_elements);
+        const size_t first = reverse ? n - done - count : done;
+        give_prefixes(context, tally_at(x, first, context->in_bytes), tally_at(y, first, context->in_bytes), count,
+                      index + first, reverse, exclusive, acc, state_at(context, prefixes, first));
+    }
+}
+
+static void counted_combine(const tally_cpu_context *context, size_t count, const void *other, void *acc) {
+    for (size_t i = 0; i < count; i++) {
+        const tally_cpu_state *const from = tally_at(other, i, context->acc_stride);
+        tally_cpu_state *const into = state_at(context, acc, i);
+        if (from->elements)
+            inner_of(context)->combine(&context->states->context, 1, from + 1, acc_of(into));
+        into->elements += from->elements;
+    }
+}
+
+static const tally_cpu_kernels counted_kernels = {
+    .acc_type = TALLY_DEFAULT,
+    .identity = counted_identity,
+    .fold = counted_fold,
+    .fold_rows = counted_fold_rows,
+    .fold_segments = counted_fold_segments,
+    .fold_columns = counted_fold_columns,
+    .prefixes = counted_prefixes,
+    .combine = counted_combine,
+};
+
+static void lower_counted(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const size_t result_bytes = c->out_bytes * c->per_result;
+    (void)counts;
+    for (size_t done = 0, piece; done < count; done += piece) {
+        _Alignas(64) char inner[ACC_BYTES];
+        uint64_t elements[TALLY_CPU_BATCH];
+        piece = least(count - done, least(TALLY_CPU_BATCH, most_apart(&plan->context)));
+        for (size_t i = 0; i < piece; i++) {
+            const tally_cpu_state *const s = tally_at(acc, done + i, plan->acc_bytes);
+            elements[i] = s->elements;
+            memcpy(inner + i * plan->states->acc_bytes, s + 1, plan->states->acc_bytes);
+        }
+        void *const to = tally_at_mutable(out, done, result_bytes);
+        plan->states->lower(plan->states, inner, piece, (tally_counts){elements, 0, 0}, to);
+        for (size_t i = 0; i < piece && gives_nothing(plan); i++)
+            if (!elements[i])
+                lower_nothing(plan, i, to);
+    }
+}
+
+void tally_cpu_counted_choose(tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    double value;
+    plan->context = (tally_cpu_context){.in_bytes = c->in_bytes, .out_bytes = c->out_bytes, .states = plan->states};
+    tally_cpu_skipping_choose(plan);
+    plan->context.replaces = neutral(c, &value) && !c->exact;
+    plan->kernels = &counted_kernels;
+    plan->acc_bytes = sizeof(tally_cpu_state) + (size_t)round_up(plan->states->acc_bytes, _Alignof(tally_cpu_state));
+    plan->context.acc_stride = plan->acc_bytes;
+    plan->lower = c->gives_words ? tally_cpu_words_lower_states : lower_counted;
+}
