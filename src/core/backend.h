@@ -32,6 +32,7 @@ typedef struct tally_device_interface {
      * may compile a kernel. NULL: it has none. */
     tally_status (*run_after)(tally_plan *plan, const tally_args *args, const int64_t *words, uint64_t parts,
                               uint64_t before, tally_stream stream);
+    bool takes_reverse_pieces;
 } tally_device_interface;
 
 struct tally_device {

@@ -178,6 +178,7 @@ static const tally_device_interface cpu_interface = {
     .finish = tally_cpu_plan_finish,
     .reset = tally_cpu_plan_reset,
     .resume = tally_cpu_plan_resume,
+    .takes_reverse_pieces = true,
 };
 
 const tally_backend tally_cpu_backend = {

@@ -9,9 +9,11 @@
 enum { BLOCKS = 64 /* for each multiprocessor at most; their threads take turns */ };
 
 tally_status tally_cuda_carry_check(const tally_computation *c) {
-    if (c->takes_words || c->gives_words || c->exact)
-        return tally_fail(TALLY_UNSUPPORTED, "tally_resume on CUDA: only the CPU goes on from %s",
-                          c->exact ? "the states of exact sums of floats" : "states in a plan of words");
+    if (c->takes_words || c->gives_words || c->exact || c->reverse)
+        return tally_fail(TALLY_UNSUPPORTED, "tally_resume on CUDA: only the CPU goes on from states %s",
+                          c->exact     ? "of exact sums of floats"
+                          : c->reverse ? "in a reverse scan"
+                                       : "in a plan of words");
     return TALLY_OK;
 }
 
@@ -160,6 +162,17 @@ static tally_status resume(tally_cuda_plan *plan, const int64_t *words, uint64_t
     if (status == TALLY_OK)
         status = compare_rows(plan, args.elements, columns, &rows);
     gpu->input.rows = rows;
+    gpu->resumed = true;
+    return status;
+}
+
+tally_status tally_cuda_put_before(tally_gpu_plan *gpu, uint64_t totals, const void *initial, uint64_t count) {
+    const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
+    tally_cuda_carry_args args = {.totals = totals, .initial = tally_cuda_address(initial), .rows = count};
+    tally_status status = start(plan, &args, plan->device->stream);
+    if (status == TALLY_OK)
+        status =
+            tally_cuda_check(plan->device->api->cuStreamSynchronize(plan->device->stream), "waiting for the device");
     return status;
 }
 

@@ -5,11 +5,15 @@
 
 #include "cuda/plan.h"
 
-/* TALLY_UNSUPPORTED for plans that take or give words, and for exact mode of floats, whose pieces are limbs. */
+/* TALLY_UNSUPPORTED for plans that take or give words, for reverse scans, and for exact mode of floats, whose
+ * pieces are limbs. */
 tally_status tally_cuda_carry_check(const tally_computation *computation);
 
 /* Compiles the kernel, so that tally_cuda_run_after waits for nothing. */
 tally_status tally_cuda_carry_load(tally_plan *plan);
+
+/* As tally_gpu_calls has it. */
+tally_status tally_cuda_put_before(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
 
 /* As the device's interface has them. */
 tally_status tally_cuda_resume(tally_plan *plan, const tally_words_form *form, const int64_t *words, uint64_t columns);

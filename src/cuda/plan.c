@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "cuda/carry.h"
 #include "cuda/exact.h"
 #include "cuda/labels.h"
 #include "cuda/launch.h"
@@ -289,7 +290,8 @@ static const tally_gpu_calls calls = {.name = "CUDA",
                                       .workspace = workspace,
                                       .run = run,
                                       .clear_totals = tally_cuda_clear_totals,
-                                      .lower_totals = tally_cuda_lower_totals};
+                                      .lower_totals = tally_cuda_lower_totals,
+                                      .put_before = tally_cuda_put_before};
 
 tally_status tally_cuda_supports(const tally_device *device, const tally_computation *c) {
     (void)device;

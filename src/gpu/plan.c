@@ -192,6 +192,12 @@ static tally_status refuse_pieces(const tally_gpu_plan *plan) {
     return tally_fail(TALLY_UNSUPPORTED, "pieces with words on %s: combine states along an axis", plan->calls->name);
 }
 
+static tally_status put_before(tally_gpu_plan *plan, uint64_t columns, const void *initial) {
+    tally_status status = plan->calls->check_pointer(plan->base.device, "initial", initial);
+    return status == TALLY_OK ? plan->calls->put_before(plan, plan->totals[plan->current].address, initial, columns)
+                              : status;
+}
+
 static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
     uint64_t columns;
     bool first = !plan->input.begun;
@@ -200,6 +206,8 @@ static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
     tally_status status = tally_pieces_next(&plan->input, &plan->base.computation, &args->shape, &columns);
     if (status == TALLY_OK && first)
         status = tally_gpu_begin_pieces(plan, columns, args->initial);
+    else if (status == TALLY_OK && plan->resumed && args->initial)
+        status = put_before(plan, columns, args->initial);
     if (status != TALLY_OK || !args->shape.extent || !columns)
         return status;
     const tally_gpu_run run = {.args = args,
@@ -207,6 +215,7 @@ static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
                                           .total = plan->totals[!plan->current].address,
                                           .before = plan->input.rows}};
     status = run_entered(plan, &run);
+    plan->resumed = false;
     if (status == TALLY_OK) {
         plan->input.rows += args->shape.extent;
         plan->current = !plan->current;
@@ -259,4 +268,5 @@ tally_status tally_gpu_plan_finish(tally_plan *base, void *out, size_t out_bytes
 void tally_gpu_plan_reset(tally_plan *base) {
     tally_gpu_plan *plan = (tally_gpu_plan *)base;
     plan->input = (tally_pieces){0};
+    plan->resumed = false;
 }

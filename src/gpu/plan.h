@@ -25,6 +25,7 @@ typedef struct tally_gpu_plan {
     /* Input in pieces: an accumulator for each column, in totals[current]. A run reads those and writes the others, so
      * that a failed run leaves them unchanged. */
     tally_pieces input;
+    bool resumed; /* from words; no piece has come since */
     int current;
     tally_gpu_memory totals[2];
 } tally_gpu_plan;
@@ -96,6 +97,8 @@ struct tally_gpu_calls {
     /* NULL: there are no pieces. Sets accumulators to the identity or the initial value; lowers accumulators to
      * results. Both wait until that is done. 'elements': of each, in all pieces. */
     tally_status (*clear_totals)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
+    /* Puts an initial value before accumulators that tally_resume has made; NULL if the back end does not resume. */
+    tally_status (*put_before)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
     tally_status (*lower_totals)(tally_gpu_plan *plan, uint64_t totals, uint64_t count, uint64_t elements, void *out);
 };
 

@@ -9,7 +9,8 @@
 enum { MOST_WORDS = 1 << 24 };
 
 static bool goes_on_from_words(const tally_rank_plan *plan) {
-    return plan->device->interface->resume != NULL;
+    const tally_device_interface *device = plan->device->interface;
+    return device->resume && (!plan->computation.reverse || device->takes_reverse_pieces);
 }
 
 /* ---- plans ---- */
@@ -187,6 +188,27 @@ void tally_rank_whole(tally_rank_plan *plan) {
     tally_rank_agree(plan, send_block);
 }
 
+/* In a stream nobody can look at the words for the number of elements before. */
+static tally_status check_stream(const tally_rank_plan *plan) {
+    const tally_computation *c = &plan->computation;
+    if (plan->device->interface->run_after && !tally_lowers_by_count(c->entry) &&
+        tally_class_of(c->monoid) != TALLY_CLASS_INDEXED)
+        return TALLY_OK;
+    return tally_fail(TALLY_UNSUPPORTED, "%s scan of %s over ranks in a stream: run it with TALLY_SYNCHRONOUS",
+                      tally_mode_name(c->desc.mode), tally_op_name(c->desc.op));
+}
+
+static tally_status scan_columns(tally_rank_plan *plan, const tally_args *args, const int64_t *words,
+                                 uint64_t columns) {
+    if (plan->stream)
+        return plan->device->interface->run_after(plan->plain, args, words, 1, 0, plan->stream);
+    tally_status status = tally_resume(plan->plain, words, columns);
+    if (status == TALLY_OK)
+        status = tally_push(plan->plain, args);
+    tally_reset(plan->plain);
+    return status;
+}
+
 /* Each of the outer rows of columns on its own, since pieces have one. */
 static tally_status scan_from_words(tally_rank_plan *plan) {
     const tally_computation *c = &plan->computation;
@@ -194,19 +216,16 @@ static tally_status scan_from_words(tally_rank_plan *plan) {
     const tally_shape s = plan->args->shape;
     const uint64_t outer = is_axis ? s.outer : 1, inner = is_axis ? s.inner : 1, elements = s.extent * inner;
     tally_args args = *plan->args;
-    tally_status status = TALLY_OK;
+    tally_status status = plan->stream ? check_stream(plan) : TALLY_OK;
     if (!elements)
-        return TALLY_OK;
+        return status;
     args.shape.outer = 1;
     args.out_bytes = (size_t)(elements * c->out_bytes * c->per_result);
     for (uint64_t o = 0; o < outer && status == TALLY_OK; o++) {
         args.x = (const char *)plan->args->x + o * elements * c->in_bytes;
         args.y = plan->args->y ? (const char *)plan->args->y + o * elements * c->in_bytes : NULL;
         args.out = (char *)plan->args->out + o * args.out_bytes;
-        status = tally_resume(plan->plain, plan->states.device + o * inner * plan->info.count, inner);
-        if (status == TALLY_OK)
-            status = tally_push(plan->plain, &args);
-        tally_reset(plan->plain);
+        status = scan_columns(plan, &args, plan->states.device + o * inner * plan->info.count, inner);
     }
     return status;
 }

@@ -13,6 +13,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) carry_of_states(carry_args p
             }
             append_state(words, acc, elements);
         }
+        if (!p.x)
+            acc = combine(acc, p.totals[g].read());
         p.totals[g].write(acc);
         if (p.elements)
             p.elements[g] = elements;
