@@ -44,10 +44,10 @@ static tally_status make_accumulator(tally_rank_plan *plan) {
 
 tally_status tally_rank_groups_plans(tally_rank_plan *plan) {
     const tally_desc *d = &plan->computation.desc;
-    const unsigned reverse = d->flags & TALLY_REVERSE;
+    const unsigned reverse = d->flags & TALLY_REVERSE, skip = d->flags & TALLY_SKIP_NAN;
     tally_status status = tally_rank_sub_plan(plan, d->grouping, d->form, d->flags, &plan->plain);
     if (status == TALLY_OK)
-        status = tally_rank_sub_plan(plan, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_WORDS_OUT, &plan->part);
+        status = tally_rank_sub_plan(plan, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_WORDS_OUT | skip, &plan->part);
     if (status == TALLY_OK && is_scan(plan) && !plan->device->interface->resume)
         return tally_fail(TALLY_UNSUPPORTED, "scan by %s over ranks: only the CPU does it",
                           tally_grouping_name(d->grouping));

@@ -43,9 +43,11 @@ static tally_status choose_plans(tally_rank_plan *plan) {
     if (c->takes_words || c->gives_words)
         return tally_fail(TALLY_UNSUPPORTED, "words over ranks: ranks exchange them already; combine the states of "
                                              "other inputs in a plan of your own");
-    if (c->skips_nan)
-        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SKIP_NAN over ranks: they would have to exchange how many elements "
-                                             "are left; replace the NaNs by what changes nothing");
+    if (c->skips_nan && (tally_is_scan(c) || tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR)))
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "TALLY_SKIP_NAN over ranks for scans and %s: states do not tell how many "
+                          "elements were left out",
+                          c->entry->name);
     if (c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED,
                           "reverse scan of %s over ranks: a rank does not know how many elements "

@@ -42,7 +42,7 @@ static tally_status plans_from_initial(tally_rank_plan *plan) {
 tally_status tally_rank_whole_plans(tally_rank_plan *plan) {
     const tally_computation *c = &plan->computation;
     const bool scans = tally_is_scan(c);
-    const unsigned skip = c->desc.flags & TALLY_SKIP_BAD_LABELS;
+    const unsigned skip = c->desc.flags & (TALLY_SKIP_BAD_LABELS | TALLY_SKIP_NAN);
     tally_status status =
         tally_rank_sub_plan(plan, c->desc.grouping, TALLY_REDUCE, TALLY_WORDS_OUT | skip, &plan->part);
     if (status == TALLY_OK)

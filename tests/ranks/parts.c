@@ -91,6 +91,8 @@ static tally_desc random_desc(uint64_t *random) {
         desc.op = TALLY_SUM;
     if (desc.form != TALLY_REDUCE && below(random, 2))
         desc.flags |= TALLY_REVERSE;
+    if (desc.form == TALLY_REDUCE && below(random, 4) == 0)
+        desc.flags |= TALLY_SKIP_NAN;
     if (desc.grouping == TALLY_SEGMENTS)
         desc.index = offsets[below(random, COUNT_OF(offsets))];
     if (desc.grouping == TALLY_KEYS)
@@ -341,7 +343,11 @@ void problem_cut(problem *p, uint64_t ranks, uint64_t *random) {
 
 tally_status problem_expected(const problem *p) {
     const bool is_index = p->desc.op == TALLY_ARGMIN || p->desc.op == TALLY_ARGMAX;
+    tally_traits traits = {.struct_size = sizeof traits};
+    assert_ok(tally_op_traits(p->desc.op, &traits));
     if (is_index && (p->desc.grouping == TALLY_LABELS || (p->desc.flags & TALLY_REVERSE)))
+        return TALLY_UNSUPPORTED;
+    if (traits.empty_is_error && (p->desc.flags & TALLY_SKIP_NAN) && is_float(p->desc.in))
         return TALLY_UNSUPPORTED;
     return p->status;
 }
@@ -407,11 +413,12 @@ bool problem_agrees(problem *p, uint64_t first_rank, uint64_t end_rank, char *wh
 }
 
 void problem_name(const problem *p, char *name, size_t bytes) {
-    snprintf(name, bytes, "%s/%s/%s/%s/%s%s%s outer %" PRIu64 " extent %" PRIu64 " inner %" PRIu64 " groups %" PRIu64,
+    snprintf(name, bytes, "%s/%s/%s/%s/%s%s%s%s outer %" PRIu64 " extent %" PRIu64 " inner %" PRIu64 " groups %" PRIu64,
              tally_op_name(p->desc.op), tally_grouping_name(p->desc.grouping), tally_dtype_name(p->desc.in),
              tally_form_name(p->desc.form), tally_mode_name(p->desc.mode),
-             p->desc.flags & TALLY_REVERSE ? "/reverse" : "", p->has_initial ? "/initial" : "", p->shape.outer,
-             p->shape.extent, p->shape.inner, p->shape.groups);
+             p->desc.flags & TALLY_REVERSE ? "/reverse" : "", p->has_initial ? "/initial" : "",
+             p->desc.flags & TALLY_SKIP_NAN ? "/skip_nan" : "", p->shape.outer, p->shape.extent, p->shape.inner,
+             p->shape.groups);
 }
 
 void problem_free(problem *p) {
