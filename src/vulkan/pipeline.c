@@ -8,6 +8,7 @@
 #include "gpu/cache.h"
 #include "gpu/hash.h"
 #include "vulkan/adapt.h"
+#include "vulkan/branches.h"
 #include "vulkan/compiler.h"
 #include "vulkan/entries.h"
 #include "vulkan/exact.h"
@@ -314,7 +315,7 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
                                : 0;
     const size_t adapted = count ? tally_vulkan_adapt(device, rounds, keeps_halves, words, count, room) : 0;
     free(words);
-    return adapted;
+    return adapted && device->is_software ? tally_vulkan_drop_empty_sides(room, adapted) : adapted;
 }
 
 /* Also the hash of its words, by which its pipeline is kept. */

@@ -1,9 +1,11 @@
 /* A kernel that is taken out of its module keeps the functions that it calls and its own shared memory, and nothing of
- * the others'. Every other test of kernels shows, under the validation layer, that it still computes the same and is
- * valid SPIR-V. */
+ * the others', and loses the empty sides of its branches on devices in software. Every other test of kernels shows,
+ * under the validation layer, that it still computes the same and is valid SPIR-V. */
 #include "vulkan/prune.h"
 #include "../api/support.h"
+#include "vulkan/branches.h"
 #include "vulkan/entries.h"
+#include "vulkan/spirv.h"
 
 static const uint32_t module[] =
 #include "prune.inc"
@@ -82,11 +84,145 @@ static void test_a_kernel_that_is_not_there_is_no_module(void **state) {
     assert_int_equal(pruned("scan_rows").words, 0);
 }
 
+/* Block 3 does nothing, so block 1 goes to 4 instead, whose value 14 then comes from 1. Blocks 6 and 7 are both empty:
+ * one stays. Block 9 is empty, but a loop's merge block. */
+static void test_empty_sides_of_branches_are_left_out(void **state) {
+    (void)state;
+    enum { BOUND = 32 };
+#define OP(opcode, length) (uint32_t)((length) << 16 | (opcode))
+    uint32_t words[] = {0,
+                        0,
+                        0,
+                        BOUND,
+                        0,
+                        OP(SpvOpLabel, 2),
+                        1,
+                        OP(SpvOpSelectionMerge, 3),
+                        4,
+                        0,
+                        OP(SpvOpBranchConditional, 4),
+                        20,
+                        2,
+                        3,
+                        OP(SpvOpLabel, 2),
+                        2,
+                        OP(SpvOpIAdd, 5),
+                        21,
+                        22,
+                        23,
+                        23,
+                        OP(SpvOpBranch, 2),
+                        4,
+                        OP(SpvOpLabel, 2),
+                        3,
+                        OP(SpvOpBranch, 2),
+                        4,
+                        OP(SpvOpLabel, 2),
+                        4,
+                        OP(SpvOpPhi, 7),
+                        21,
+                        24,
+                        22,
+                        2,
+                        14,
+                        3,
+                        OP(SpvOpSelectionMerge, 3),
+                        8,
+                        0,
+                        OP(SpvOpBranchConditional, 4),
+                        20,
+                        6,
+                        7,
+                        OP(SpvOpLabel, 2),
+                        6,
+                        OP(SpvOpBranch, 2),
+                        8,
+                        OP(SpvOpLabel, 2),
+                        7,
+                        OP(SpvOpBranch, 2),
+                        8,
+                        OP(SpvOpLabel, 2),
+                        8,
+                        OP(SpvOpLoopMerge, 4),
+                        9,
+                        10,
+                        0,
+                        OP(SpvOpBranchConditional, 4),
+                        20,
+                        9,
+                        10,
+                        OP(SpvOpLabel, 2),
+                        9,
+                        OP(SpvOpBranch, 2),
+                        11};
+    const uint32_t right[] = {0,
+                              0,
+                              0,
+                              BOUND,
+                              0,
+                              OP(SpvOpLabel, 2),
+                              1,
+                              OP(SpvOpSelectionMerge, 3),
+                              4,
+                              0,
+                              OP(SpvOpBranchConditional, 4),
+                              20,
+                              2,
+                              4,
+                              OP(SpvOpLabel, 2),
+                              2,
+                              OP(SpvOpIAdd, 5),
+                              21,
+                              22,
+                              23,
+                              23,
+                              OP(SpvOpBranch, 2),
+                              4,
+                              OP(SpvOpLabel, 2),
+                              4,
+                              OP(SpvOpPhi, 7),
+                              21,
+                              24,
+                              22,
+                              2,
+                              14,
+                              1,
+                              OP(SpvOpSelectionMerge, 3),
+                              8,
+                              0,
+                              OP(SpvOpBranchConditional, 4),
+                              20,
+                              8,
+                              7,
+                              OP(SpvOpLabel, 2),
+                              7,
+                              OP(SpvOpBranch, 2),
+                              8,
+                              OP(SpvOpLabel, 2),
+                              8,
+                              OP(SpvOpLoopMerge, 4),
+                              9,
+                              10,
+                              0,
+                              OP(SpvOpBranchConditional, 4),
+                              20,
+                              9,
+                              10,
+                              OP(SpvOpLabel, 2),
+                              9,
+                              OP(SpvOpBranch, 2),
+                              11};
+#undef OP
+    assert_int_equal(tally_vulkan_drop_empty_sides(words, sizeof words / sizeof *words), sizeof right / sizeof *right);
+    assert_memory_equal(words, right, sizeof right);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_have_their_own_shared_memory),
         cmocka_unit_test(test_decorations_go_with_what_they_decorate),
         cmocka_unit_test(test_a_kernel_that_is_not_there_is_no_module),
+        cmocka_unit_test(test_empty_sides_of_branches_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
