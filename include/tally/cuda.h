@@ -18,17 +18,20 @@
  *               TALLY_CUDA_STREAM_LEGACY or TALLY_CUDA_STREAM_PER_THREAD.
  *   Memory      Pointers in tally_args are to memory of the device, or to other memory that it can read and write:
  *               managed memory, or host memory that was allocated or registered for it. args.count is host memory.
- *   Several     "cuda:0,1" and "cuda:*" are one device of several GPUs of this process, up to 16, which can use each
- *   GPUs        other's memory (over NVLink or PCIe; else TALLY_NO_DEVICE). tally_alloc gives an array that lies on all
- * of them, in blocks of 1/count, behind one address. Memory of one of the GPUs and memory of the host are taken, too. A
- * run over at least 32 MiB a GPU has a part for each entry of the list, and the part runs on the GPU that has its data:
- * reductions and forward scans of all values and along an axis, of every operator but USER. Everything else runs on the
- * GPU that has the data. Results have the same bits every run; fast ones may differ from a single GPU's. Streams are of
- * the first GPU. Each GPU has its own workspace, so tally_plan_workspace gives 0, and the first run of a shape may
- * allocate: run it once before a capture. A list may name a GPU twice. Kernels     are compiled for the device when a
- * plan first needs them, which takes from some tenths of a second to several seconds. They are kept for other processes
- * in $XDG_CACHE_HOME/tally (~/.cache/tally). Up to eight threads compile a plan's kernels and end before
- * tally_plan_create returns. Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
+ *   Lists       "cuda:0,1" and "cuda:*" are several GPUs of this process, up to 16, as one device. They must be
+ *               able to use each other's memory (over NVLink or PCIe), else opening fails with TALLY_NO_DEVICE.
+ *               tally_alloc gives an array that lies on all of them, in equal blocks behind one address. Memory of
+ *               one of the GPUs and memory of the host are taken, too. A run over at least 128 MiB a GPU has a part
+ *               for each entry of the list, and the GPU that has a part's data runs it: reductions and forward
+ *               scans of all values and along an axis, of every operator but USER, but for exact scans of floats;
+ *               and, with TALLY_SYNCHRONOUS, everything by segments and keys. Everything else runs on the GPU that
+ *               has the data. Results have the same bits every run; fast ones may differ from a single GPU's.
+ *               Streams are of the first GPU. Each GPU has its own workspace, so tally_plan_workspace gives 0, and
+ *               the first run of a shape may allocate: run it once before a capture. A list may name a GPU twice.
+ *   Kernels     are compiled for the device when a plan first needs them, which takes from some tenths of a second to
+ *               several seconds. They are kept for other processes in $XDG_CACHE_HOME/tally (~/.cache/tally). Up to
+ *               eight threads compile a plan's kernels and end before tally_plan_create returns.
+ *   Libraries   The driver (libcuda.so.1) and the compiler (libnvrtc) are found at run time.
  *
  * Environment
  *   TALLY_NVRTC       the path of libnvrtc; else the system's libraries, /usr/local/cuda and Python's packages

@@ -30,6 +30,10 @@ tally_status tally_cuda_many_open(const char *options, tally_device **device);
 /* The place in the list of the GPU that has the memory at an address; 'otherwise' for memory of the host. */
 int tally_cuda_many_place(tally_cuda_many *many, const void *address, int otherwise);
 
+/* Bytes from the address to the end of its block; SIZE_MAX for other memory. The driver copies within one GPU's memory
+ * at a time. */
+size_t tally_cuda_many_rest(tally_cuda_many *many, CUdeviceptr address);
+
 /* many_memory.c */
 tally_status tally_cuda_many_alloc(tally_device *device, size_t bytes, void **memory);
 void tally_cuda_many_free(tally_device *device, void *memory);

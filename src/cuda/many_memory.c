@@ -167,8 +167,7 @@ void tally_cuda_many_free(tally_device *device, void *memory) {
     }
 }
 
-/* Bytes from the address to the end of its block. */
-static size_t rest_of_block(tally_cuda_many *many, CUdeviceptr address) {
+size_t tally_cuda_many_rest(tally_cuda_many *many, CUdeviceptr address) {
     size_t rest = SIZE_MAX;
     pthread_mutex_lock(&many->mutex);
     for (const tally_cuda_span *span = many->spans; span; span = span->next)
@@ -186,8 +185,8 @@ tally_status tally_cuda_many_copy(tally_device *device, void *to, const void *fr
     for (size_t done = 0, part; done < bytes && status == TALLY_OK; done += part) {
         void *const next_to = (char *)to + done;
         const void *const next_from = (const char *)from + done;
-        part = least(bytes - done, least(rest_of_block(many, tally_cuda_address(next_to)),
-                                         rest_of_block(many, tally_cuda_address(next_from))));
+        part = least(bytes - done, least(tally_cuda_many_rest(many, tally_cuda_address(next_to)),
+                                         tally_cuda_many_rest(many, tally_cuda_address(next_from))));
         status = tally_cuda_memory_copy(&many->gpu[0]->base, next_to, next_from, part);
     }
     return status;

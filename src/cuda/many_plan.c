@@ -10,33 +10,22 @@
 #include "core/arithmetic.h"
 #include "core/run.h"
 #include "cuda/carry.h"
-#include "cuda/many.h"
+#include "cuda/many_groups.h"
 #include "cuda/memory.h"
-#include "cuda/plan.h"
 
 enum {
     MOST = TALLY_CUDA_MOST_GPUS,
-    LEAST_UNITS = 16,     /* of memory in a part: 32 MiB. Starting the others and waiting for them takes some 20 us */
+    /* Units of memory in a part: 128 MiB. On two H200s a sum of 64 MiB took 53 us in two parts, 27 on one GPU; of 1 GiB
+     * 159 and 249. */
+    LEAST_UNITS = 64,
     STATES_PER_PART = 16, /* a part has at least so many times the bytes of its states */
     ALIGNMENT = 1024      /* elements; parts of an array begin where vectors do */
 };
 
-/* What a GPU has of a plan. Of a GPU that is named twice, the first entry has it. */
-typedef struct on_gpu {
-    tally_plan *whole;  /* the computation itself */
-    tally_plan *states; /* of a part; NULL: there are no parts */
-    CUstream stream;    /* of runs in a stream of the caller's; the first GPU has none */
-    CUevent event;      /* where its work has come to */
-} on_gpu;
-
-typedef struct many_plan {
-    tally_plan base;
-    tally_cuda_many *many;
-    on_gpu own[MOST];
-    tally_plan *join;  /* on the first GPU: combines the parts' states; NULL for scans */
-    CUdeviceptr words; /* on the first GPU: the parts' states */
-    size_t words_bytes;
-} many_plan;
+typedef tally_cuda_many_plan many_plan;
+typedef tally_cuda_on_gpu on_gpu;
+typedef tally_cuda_shared run;
+typedef tally_cuda_share part;
 
 /* ---- creation ---- */
 
@@ -44,6 +33,10 @@ static bool has_parts(const tally_computation *c) {
     const tally_grouping grouping = c->desc.grouping;
     return (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS) && c->entry && !c->takes_words && !c->reverse &&
            !(tally_is_scan(c) && c->exact);
+}
+
+static bool is_grouped(const tally_computation *c) {
+    return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
 }
 
 /* A reduction of the same elements, from or to states. */
@@ -77,6 +70,8 @@ static tally_status create_own(many_plan *plan, int k) {
         status = create_if_there(gpu, &states, &own->states);
     if (status == TALLY_OK && own->states && tally_is_scan(c))
         status = tally_cuda_carry_load(own->whole);
+    if (status == TALLY_OK && c->desc.grouping == TALLY_SEGMENTS)
+        status = tally_cuda_many_load_rebase(gpu, c, &own->rebase);
     if (status == TALLY_OK)
         status = tally_cuda_enter(gpu);
     if (status != TALLY_OK)
@@ -93,7 +88,7 @@ static tally_status create_join(many_plan *plan) {
     const tally_desc desc = of_states(c, TALLY_WORDS_IN | (c->gives_words ? TALLY_WORDS_OUT : 0));
     if (!plan->own[0].states || tally_is_scan(c))
         return TALLY_OK;
-    return tally_plan_create(&plan->many->gpu[0]->base, &desc, &plan->join);
+    return create_if_there(plan->many->gpu[0], &desc, &plan->join);
 }
 
 tally_status tally_cuda_many_supports(const tally_device *device, const tally_computation *c) {
@@ -143,6 +138,7 @@ void tally_cuda_many_plan_destroy(tally_plan *base) {
             destroy_own(many->gpu[k], &plan->own[k]);
     if (plan->words)
         tally_cuda_memory_free(&many->gpu[0]->base, tally_cuda_pointer(plan->words));
+    tally_cuda_many_free_scratch(plan);
     free(plan);
 }
 
@@ -154,29 +150,15 @@ tally_status tally_cuda_many_plan_workspace(const tally_plan *plan, const tally_
 
 /* ---- the parts of a run ---- */
 
-typedef struct part {
-    uint64_t first, count; /* of the units that are shared out: rows of the axis, or outer groups */
-    int gpu;               /* place in the list */
-} part;
-
-typedef struct run {
-    many_plan *plan;
-    const tally_args *args;
-    tally_stream stream; /* the caller's */
-    uint64_t columns;    /* states of a part */
-    bool shares_outer;   /* parts are outer groups, which need not be joined */
-    size_t unit_bytes;   /* of what is shared out, in x */
-    size_t count;        /* parts */
-    part part[MOST];
-    bool is_used[MOST]; /* GPUs that have a part */
-} run;
+uint64_t tally_cuda_many_most_parts(const tally_cuda_many *many, uint64_t bytes) {
+    return many->granularity ? least((uint64_t)many->count, bytes / (many->granularity * LEAST_UNITS)) : 0;
+}
 
 static size_t bytes_of_state(const many_plan *plan) {
     return plan->own[0].states->computation.per_result * sizeof(int64_t);
 }
 
-/* The first entry that names the same GPU as the one in whose memory the address is. */
-static int gpu_at(const run *r, const void *address, int otherwise) {
+int tally_cuda_many_gpu_at(const run *r, const void *address, int otherwise) {
     tally_cuda_many *many = r->plan->many;
     return many->first[tally_cuda_many_place(many, address, otherwise)];
 }
@@ -195,10 +177,9 @@ static void share_out(run *r) {
     r->shares_outer = is_axis && s->outer > 1;
     r->unit_bytes = r->columns * (r->shares_outer ? s->extent : 1) * c->in_bytes;
     const uint64_t units = r->shares_outer ? s->outer : s->extent;
-    const size_t least_bytes = many->granularity * LEAST_UNITS;
-    if (!r->plan->own[0].states || !r->unit_bytes || !least_bytes)
+    if (!r->plan->own[0].states || (!r->plan->join && !tally_is_scan(c)) || !r->unit_bytes)
         return;
-    uint64_t count = least((uint64_t)many->count, units * r->unit_bytes / least_bytes);
+    uint64_t count = tally_cuda_many_most_parts(many, units * r->unit_bytes);
     if (!r->shares_outer)
         count = least(count, units * c->in_bytes / (STATES_PER_PART * bytes_of_state(r->plan)));
     const uint64_t step = !is_axis && units / ALIGNMENT > ALIGNMENT ? ALIGNMENT : 1;
@@ -207,7 +188,7 @@ static void share_out(run *r) {
         part *p = &r->part[k];
         p->first = units / step * k / count * step;
         p->count = (k + 1 == count ? units : units / step * (k + 1) / count * step) - p->first;
-        p->gpu = gpu_at(r, input_of(r, p) + p->count / 2 * r->unit_bytes, (int)k);
+        p->gpu = tally_cuda_many_gpu_at(r, input_of(r, p) + p->count / 2 * r->unit_bytes, (int)k);
         r->is_used[p->gpu] = true;
     }
 }
@@ -235,7 +216,7 @@ static void place_output(const run *r, const part *p, tally_args *args) {
 
 /* ---- streams ---- */
 
-static CUstream stream_of(const run *r, int gpu) {
+CUstream tally_cuda_many_stream(const run *r, int gpu) {
     if (!r->stream)
         return r->plan->many->gpu[gpu]->stream;
     return gpu ? r->plan->own[gpu].stream : (CUstream)r->stream;
@@ -247,8 +228,8 @@ static tally_status note(const run *r, int gpu) {
     tally_status status = tally_cuda_enter(device);
     if (status != TALLY_OK)
         return status;
-    status =
-        tally_cuda_check(device->api->cuEventRecord(r->plan->own[gpu].event, stream_of(r, gpu)), "recording an event");
+    status = tally_cuda_check(device->api->cuEventRecord(r->plan->own[gpu].event, tally_cuda_many_stream(r, gpu)),
+                              "recording an event");
     tally_cuda_leave(device);
     return status;
 }
@@ -261,14 +242,14 @@ static tally_status follow(const run *r, int gpu, int other) {
     tally_status status = tally_cuda_enter(device);
     if (status != TALLY_OK)
         return status;
-    status = tally_cuda_check(device->api->cuStreamWaitEvent(stream_of(r, gpu), r->plan->own[other].event, 0),
-                              "waiting for another GPU");
+    status =
+        tally_cuda_check(device->api->cuStreamWaitEvent(tally_cuda_many_stream(r, gpu), r->plan->own[other].event, 0),
+                         "waiting for another GPU");
     tally_cuda_leave(device);
     return status;
 }
 
-/* All GPUs that have a part behind the first one. */
-static tally_status fork_streams(const run *r) {
+tally_status tally_cuda_many_fork(const run *r) {
     tally_status status = note(r, 0);
     for (int k = 1; k < MOST && status == TALLY_OK; k++)
         if (r->is_used[k])
@@ -276,8 +257,7 @@ static tally_status fork_streams(const run *r) {
     return status;
 }
 
-/* The first GPU behind all that have a part. */
-static tally_status join_streams(const run *r) {
+tally_status tally_cuda_many_join(const run *r) {
     tally_status status = TALLY_OK;
     for (int k = 1; k < MOST && status == TALLY_OK; k++)
         if (r->is_used[k]) {
@@ -307,17 +287,18 @@ static tally_status run_whole(run *r, uint64_t results) {
     const tally_computation *c = &r->plan->base.computation;
     tally_args args = *r->args;
     const uint64_t rows = c->desc.grouping == TALLY_AXIS ? args.shape.outer * args.shape.inner : 1;
-    const int gpu = args.x ? gpu_at(r, (const char *)args.x + rows * args.shape.extent * c->in_bytes / 2, 0) : 0;
+    const int gpu =
+        args.x ? tally_cuda_many_gpu_at(r, (const char *)args.x + rows * args.shape.extent * c->in_bytes / 2, 0) : 0;
     args.workspace = NULL;
     args.workspace_bytes = 0;
     tally_plan *whole = r->plan->own[gpu].whole;
     if (!r->stream)
         return whole->device->interface->run(whole, &args, results, NULL);
     r->is_used[gpu] = true;
-    tally_status status = fork_streams(r);
+    tally_status status = tally_cuda_many_fork(r);
     if (status == TALLY_OK)
-        status = whole->device->interface->run(whole, &args, results, stream_of(r, gpu));
-    return status == TALLY_OK ? join_streams(r) : status;
+        status = whole->device->interface->run(whole, &args, results, tally_cuda_many_stream(r, gpu));
+    return status == TALLY_OK ? tally_cuda_many_join(r) : status;
 }
 
 static tally_status need_words(many_plan *plan, size_t bytes) {
@@ -350,7 +331,7 @@ static tally_status run_states(const run *r, size_t parts) {
         args.initial = NULL;
         args.out = tally_cuda_pointer(r->plan->words + k * bytes);
         args.out_bytes = bytes;
-        status = states->device->interface->run(states, &args, r->columns, stream_of(r, p->gpu));
+        status = states->device->interface->run(states, &args, r->columns, tally_cuda_many_stream(r, p->gpu));
     }
     return status;
 }
@@ -362,13 +343,13 @@ static tally_status join_parts(const run *r) {
     args.y = NULL;
     args.workspace = NULL;
     args.workspace_bytes = 0;
-    return r->plan->join->device->interface->run(r->plan->join, &args, r->columns, stream_of(r, 0));
+    return r->plan->join->device->interface->run(r->plan->join, &args, r->columns, tally_cuda_many_stream(r, 0));
 }
 
 static tally_status reduce_parts(const run *r) {
     tally_status status = run_states(r, r->count);
     if (status == TALLY_OK)
-        status = join_streams(r);
+        status = tally_cuda_many_join(r);
     return status == TALLY_OK ? join_parts(r) : status;
 }
 
@@ -387,9 +368,9 @@ static tally_status scan_parts(const run *r) {
             status = follow(r, p->gpu, r->part[j].gpu);
         if (status == TALLY_OK)
             status = tally_cuda_run_after(whole, &args, tally_cuda_pointer(r->plan->words), k, p->first,
-                                          stream_of(r, p->gpu));
+                                          tally_cuda_many_stream(r, p->gpu));
     }
-    return status == TALLY_OK ? join_streams(r) : status;
+    return status == TALLY_OK ? tally_cuda_many_join(r) : status;
 }
 
 static tally_status run_outer_parts(const run *r) {
@@ -399,9 +380,9 @@ static tally_status run_outer_parts(const run *r) {
         tally_plan *whole = r->plan->own[p->gpu].whole;
         tally_args args = arguments_of(r, p);
         place_output(r, p, &args);
-        status = whole->device->interface->run(whole, &args, 0, stream_of(r, p->gpu));
+        status = whole->device->interface->run(whole, &args, 0, tally_cuda_many_stream(r, p->gpu));
     }
-    return status == TALLY_OK ? join_streams(r) : status;
+    return status == TALLY_OK ? tally_cuda_many_join(r) : status;
 }
 
 tally_status tally_cuda_many_run(tally_plan *base, const tally_args *args, uint64_t results, tally_stream stream) {
@@ -409,10 +390,16 @@ tally_status tally_cuda_many_run(tally_plan *base, const tally_args *args, uint6
     tally_status status = tally_run_check_empty(&base->computation, args);
     if (status != TALLY_OK)
         return status;
+    if (is_grouped(&base->computation)) {
+        bool is_done = false;
+        if (!stream)
+            status = tally_cuda_many_run_groups(&r, &is_done);
+        return status != TALLY_OK || is_done ? status : run_whole(&r, results);
+    }
     share_out(&r);
     if (!r.count)
         return run_whole(&r, results);
-    status = fork_streams(&r);
+    status = tally_cuda_many_fork(&r);
     if (status == TALLY_OK)
         status = r.shares_outer                      ? run_outer_parts(&r)
                  : tally_is_scan(&base->computation) ? scan_parts(&r)

@@ -161,6 +161,7 @@ static const char *const exact_label_sums[] = {EXACT, LABEL_SUMS, NULL};
 static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
 #define STATES tally_cuda_kernels_words, tally_cuda_kernels_state_words
 static const char *const states[] = {STATES, tally_cuda_kernels_states, NULL};
+const char *const tally_cuda_part_of_rebase[] = {tally_cuda_kernels_rebase, NULL};
 const char *const tally_cuda_part_of_carry[] = {STATES, tally_cuda_kernels_carry, NULL};
 static const char *const exact_words[] = {EXACT, tally_cuda_kernels_exact_words, NULL};
 

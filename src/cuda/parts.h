@@ -16,6 +16,9 @@ size_t tally_cuda_parts_of(const tally_computation *computation, const tally_cud
 /* The part with the kernel of carries, which a plan gets when it first needs it (carry.h). */
 extern const char *const tally_cuda_part_of_carry[];
 
+/* Likewise with that of offsets of parts (many_groups.c). */
+extern const char *const tally_cuda_part_of_rebase[];
+
 /* Whether a part has a kernel, which is known by its place in kernels.def. */
 bool tally_cuda_part_has(const char *const *part, size_t kernel);
 

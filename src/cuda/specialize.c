@@ -448,3 +448,13 @@ tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally
     texts->part[0] = tally_cuda_part_of_carry;
     return make_texts(&beginning, texts);
 }
+
+tally_status tally_cuda_specialize_rebase(const tally_computation *c, int architecture, tally_cuda_texts *texts) {
+    tally_cuda_sizes sizes;
+    tally_text beginning = {0};
+    tally_cuda_sizes_of(c, architecture, &sizes);
+    add_beginning(&beginning, c, architecture, &sizes);
+    texts->count = 1;
+    texts->part[0] = tally_cuda_part_of_rebase;
+    return make_texts(&beginning, texts);
+}

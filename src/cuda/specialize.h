@@ -23,6 +23,10 @@ tally_status tally_cuda_specialize(const tally_computation *computation, int arc
 tally_status tally_cuda_specialize_carry(const tally_computation *computation, const tally_words_form *form,
                                          int architecture, tally_cuda_texts *texts);
 
+/* The same for the kernel of offsets of parts. */
+tally_status tally_cuda_specialize_rebase(const tally_computation *computation, int architecture,
+                                          tally_cuda_texts *texts);
+
 /* Afterwards there are none. */
 void tally_cuda_texts_free(tally_cuda_texts *texts);
 

@@ -1,0 +1,18 @@
+/* Runs by segments and keys on several GPUs. Parts end where groups do, so every group is one GPU's, and nothing is
+ * joined. The host reads some offsets or keys to find such places, so only synchronous runs are shared out. */
+#ifndef TALLY_CUDA_MANY_GROUPS_H
+#define TALLY_CUDA_MANY_GROUPS_H
+
+#include "cuda/many_plan.h"
+
+/* Runs the parts and waits. *is_done stays false, and nothing is written, if one GPU should run it all: there are too
+ * few data, one group has nearly all of them, or the offsets are wrong. */
+tally_status tally_cuda_many_run_groups(tally_cuda_shared *run, bool *is_done);
+
+/* The kernel of segments for a GPU. */
+tally_status tally_cuda_many_load_rebase(tally_cuda_device *gpu, const tally_computation *computation,
+                                         CUfunction *kernel);
+
+void tally_cuda_many_free_scratch(tally_cuda_many_plan *plan);
+
+#endif
