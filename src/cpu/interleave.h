@@ -18,4 +18,15 @@
 #define UPPER_16  8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #define UNROLL_16 _Pragma("GCC unroll 16")
 
+/* Transposes W vectors of W lanes, v; w is scratch. log2(W) times, each vector of the first half is interleaved with
+ * one of the second half. */
+#define TRANSPOSE(V, W, v, w)                                                                                          \
+    UNROLL_16 for (size_t round = 1; round < W; round *= 2) {                                                          \
+        UNROLL_16 for (size_t i = 0; i < W / 2; i++) {                                                                 \
+            w[2 * i] = INTERLEAVE(V, v[i], v[i + W / 2], LOWER_##W);                                                   \
+            w[2 * i + 1] = INTERLEAVE(V, v[i], v[i + W / 2], UPPER_##W);                                               \
+        }                                                                                                              \
+        UNROLL_16 for (size_t i = 0; i < W; i++) v[i] = w[i];                                                          \
+    }
+
 #endif

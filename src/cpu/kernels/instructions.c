@@ -169,13 +169,7 @@ static void scatter(const void *from, size_t bytes, size_t n, void *structs, siz
     ALWAYS_INLINE void transpose_block_##tag(const s_##tag *from, size_t apart, s_##tag *to, size_t to_apart) {        \
         v_##tag v[W], w[W];                                                                                            \
         UNROLL_16 for (size_t i = 0; i < W; i++) memcpy(&v[i], from + i * apart, sizeof v[i]);                         \
-        UNROLL_16 for (size_t round = 1; round < W; round *= 2) {                                                      \
-            UNROLL_16 for (size_t i = 0; i < W / 2; i++) {                                                             \
-                w[2 * i] = INTERLEAVE(v_##tag, v[i], v[i + W / 2], PASTE2(LOWER_, W));                                 \
-                w[2 * i + 1] = INTERLEAVE(v_##tag, v[i], v[i + W / 2], PASTE2(UPPER_, W));                             \
-            }                                                                                                          \
-            UNROLL_16 for (size_t i = 0; i < W; i++) v[i] = w[i];                                                      \
-        }                                                                                                              \
+        TRANSPOSE(v_##tag, W, v, w)                                                                                    \
         UNROLL_16 for (size_t i = 0; i < W; i++) memcpy(to + i * to_apart, &v[i], sizeof v[i]);                        \
     }                                                                                                                  \
     static void transpose_##tag(const s_##tag *from, size_t rows, size_t columns, s_##tag *to) {                       \

@@ -28,13 +28,7 @@ static const int8_t ones_then_zeros[128] = {ONES_16, ONES_16, ONES_16, ONES_16, 
                                                                                                                        \
     ALWAYS_INLINE void transpose_##bits(vector_##bits *v) {                                                            \
         vector_##bits w[W];                                                                                            \
-        UNROLL_16 for (size_t round = 1; round < W; round *= 2) {                                                      \
-            UNROLL_16 for (size_t i = 0; i < W / 2; i++) {                                                             \
-                w[2 * i] = INTERLEAVE(vector_##bits, v[i], v[i + W / 2], PASTE2(LOWER_, W));                           \
-                w[2 * i + 1] = INTERLEAVE(vector_##bits, v[i], v[i + W / 2], PASTE2(UPPER_, W));                       \
-            }                                                                                                          \
-            UNROLL_16 for (size_t i = 0; i < W; i++) v[i] = w[i];                                                      \
-        }                                                                                                              \
+        TRANSPOSE(vector_##bits, W, v, w)                                                                              \
     }                                                                                                                  \
                                                                                                                        \
     static void stand_##bits(const void *source, uint64_t elements, const uint64_t *offsets, const uint32_t *lengths,  \
