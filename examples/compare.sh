@@ -1,7 +1,9 @@
 #!/bin/sh
-# Runs an example and compares what it prints with what is expected. usage: compare.sh PROGRAM EXPECTED
+# Runs an example and compares what it prints with what is expected. usage: compare.sh PROGRAM EXPECTED [ARGUMENT]...
 set -eu
 output=$(mktemp "${TMPDIR:-/tmp}/tally-example.XXXXXX")
 trap 'rm -f "$output"' EXIT
-"$1" >"$output"
-diff "$2" "$output"
+program=$1 expected=$2
+shift 2
+"$program" "$@" >"$output"
+diff "$expected" "$output"

@@ -2,8 +2,8 @@
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0
  *
- * This header is the manual. It is plain C11 (and C++17) and uses no type of CUDA or Vulkan. tally/cuda.h and
- * tally/vulkan.h are for programs that use CUDA or Vulkan themselves.
+ * This header is the manual. It is plain C11 (and C++17). Programs that use CUDA or Vulkan themselves also take
+ * tally/cuda.h or tally/vulkan.h, and those whose input lies on many ranks tally/mpi.h, tally/nccl.h or tally/ranks.h.
  *
  *   1. Names           status, data types, operators, forms, groupings, modes
  *   2. Simple layer    host memory, the CPU, one call

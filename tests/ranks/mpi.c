@@ -104,8 +104,11 @@ static void die(void) {
     const tally_args args = arguments(x, 4, &out, sizeof out);
     if (tally_mpi_plan_create(device, &desc, TALLY_SPLIT_EXTENT, MPI_COMM_WORLD, &plan) != TALLY_OK)
         give_up("a plan", tally_last_error());
-    if (rank == ranks - 1)
+    if (rank == ranks - 1) {
+        printf("the last rank ends\n");
+        fflush(stdout);
         _exit(3);
+    }
     if (tally_mpi_run(&plan, &args, 0) == TALLY_OK)
         printf("a result without rank %d\n", ranks - 1);
 }
