@@ -34,6 +34,27 @@ const char *tally_cuda_index_type(const tally_computation *c) {
 
 /* ---- accumulators ---- */
 
+bool tally_cuda_is_flag(const tally_computation *c) {
+    const bool has_states = c->words.count > 0; /* which have counts, as labels' tables do */
+    return c->entry && c->entry->result == TALLY_RESULT_FLAG && c->desc.grouping != TALLY_LABELS && !has_states;
+}
+
+const tally_monoid_text *tally_cuda_monoid(const tally_computation *c) {
+    static const tally_component_text any = {"0", "IS_NONZERO(x)", "a | b"}, all = {"1", "IS_NONZERO(x)", "a & b"};
+    static const tally_monoid_text flags[] = {{"any", TALLY_CLASS_BITS, 1, &any}, {"all", TALLY_CLASS_BITS, 1, &all}};
+    return tally_cuda_is_flag(c) ? &flags[c->desc.op == TALLY_ALL] : &tally_monoid_texts[c->monoid];
+}
+
+const char *tally_cuda_lower(const tally_computation *c) {
+    if (tally_cuda_is_flag(c))
+        return "a";
+    return c->desc.op == TALLY_MEAN && tally_is_scan(c) ? "MEAN_OF(a, n)" : c->entry->lower;
+}
+
+bool tally_cuda_lowers_by_count(const tally_computation *c) {
+    return c->entry && !tally_cuda_is_flag(c) && tally_lowers_by_count(c->entry);
+}
+
 /* Elements that a lane takes: sums of integers in 32 bits cannot overflow, and those of floats lose few bits. */
 enum { LANE_LIMIT = 64 };
 
@@ -69,7 +90,7 @@ static void sum_components(const tally_computation *c, tally_monoid_class kind, 
 }
 
 void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulator *t) {
-    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
+    const tally_monoid_text *m = tally_cuda_monoid(c);
     tally_dtype in = c->desc.in;
     const char *in_register = register_type(in);
     unsigned register_bytes = c->in_bytes == 8 ? 8 : 4;
@@ -77,6 +98,12 @@ void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulato
     t->domain = tally_cuda_value_type(in);
     t->lane_limit = TALLY_CUDA_LANE_UNLIMITED;
     t->bytes = register_bytes;
+    if (tally_cuda_is_flag(c)) {
+        t->acc[0] = t->lane[0] = "uint32";
+        t->lifted = t->lifted_lane = tally_cuda_value_type(in);
+        t->bytes = 4;
+        return;
+    }
     switch (m->kind) {
     case TALLY_CLASS_SUM:
     case TALLY_CLASS_SQUARE:
@@ -171,17 +198,18 @@ bool tally_cuda_needs_start(const tally_computation *c) {
         return false;
     if (!c->entry)
         return strstr(c->user.lower_source ? c->user.lower_source : "", "count") != NULL;
-    return tally_class_of(c->monoid) == TALLY_CLASS_INDEXED || tally_lowers_by_count(c->entry);
+    return tally_class_of(c->monoid) == TALLY_CLASS_INDEXED || tally_cuda_lowers_by_count(c);
 }
 
 bool tally_cuda_lowers_directly(const tally_computation *c) {
-    return c->entry && c->per_result == 1 && tally_lower_component(c->entry->lower) >= 0;
+    return c->entry && c->per_result == 1 && tally_lower_component(tally_cuda_lower(c)) >= 0;
 }
 
 bool tally_cuda_lowers_cheaply(const tally_computation *c) {
     enum { MOST_BYTES = 16 };
     return c->entry && tally_cuda_accumulator_bytes(c) <= MOST_BYTES &&
-           (c->per_result == 2 || c->entry->result == TALLY_RESULT_FLAG || tally_lower_component(c->entry->lower) >= 0);
+           (c->per_result == 2 || c->entry->result == TALLY_RESULT_FLAG ||
+            tally_lower_component(tally_cuda_lower(c)) >= 0);
 }
 
 bool tally_cuda_sums_bytes(const tally_computation *c) {

@@ -26,6 +26,15 @@ enum { TALLY_CUDA_LANE_UNLIMITED = 1 << 20 };
 /* The operator must not be a user's, which has one accumulator of its own. */
 void tally_cuda_accumulator_of(const tally_computation *computation, tally_cuda_accumulator *accumulator);
 
+/* Whether an accumulator says whether any element, or all, are not zero: 0 or 1 in 32 bits, where monoids.def has a
+ * count of 64, to be compared with the group's length. */
+bool tally_cuda_is_flag(const tally_computation *computation);
+/* The monoid's expressions, and the way out, of an operator of the table, which may have better ones here. */
+const tally_monoid_text *tally_cuda_monoid(const tally_computation *computation);
+const char *tally_cuda_lower(const tally_computation *computation);
+/* Whether that depends on the number of elements. */
+bool tally_cuda_lowers_by_count(const tally_computation *computation);
+
 /* The bytes of an accumulator in registers, of any operator. */
 unsigned tally_cuda_accumulator_bytes(const tally_computation *computation);
 

@@ -68,7 +68,8 @@ typedef struct tally_cuda_cut {
         struct {
             uint64_t tile; /* elements of a tile */
             uint64_t tiles;
-            uint64_t blocks; /* in waves all resident together */
+            uint64_t blocks;    /* in waves all resident together */
+            bool is_exchanging; /* tiles are parts of groups, and blocks need each other's sums */
         } scan;
         struct {
             uint64_t blocks;

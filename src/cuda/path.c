@@ -17,9 +17,9 @@ static void cut_scan_along_axis(const tally_cuda_device *device, const tally_com
                                 tally_cuda_cut *cut) {
     if (tally_cuda_scan_slabs_cut(device, c, sizes, shape, cut))
         return;
-    if (shape->inner == 1)
-        tally_cuda_scan_cut(device, c, sizes, resident, 0, cut);
-    else if (!tally_cuda_narrow_cut(sizes, resident, shape, cut))
+    if (shape->inner == 1 && shape->extent > 1)
+        tally_cuda_scan_cut(device, c, sizes, resident, shape, cut);
+    else if (shape->extent == 1 || !tally_cuda_narrow_cut(sizes, resident, shape, cut))
         tally_cuda_scan_columns_cut(device, c, sizes, shape, cut);
 }
 
@@ -67,5 +67,5 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     else if (!tally_is_scan(c))
         tally_cuda_groups_cut(device, c, sizes, resident, shape, cut);
     else if (shape->extent || grouping == TALLY_SEGMENTS)
-        tally_cuda_scan_cut(device, c, sizes, resident, shape->groups, cut);
+        tally_cuda_scan_cut(device, c, sizes, resident, shape, cut);
 }

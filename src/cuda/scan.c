@@ -24,7 +24,8 @@ enum {
     HELD_BLOCK = 256, /* threads of a block, where there are two launches; above so many vectors twice as many: */
     HELD_IN_SMALL_BLOCKS = 1 << 16,
 
-    LEAST_TILE = 512, /* least elements of a tile, if tiles are small so that all multiprocessors have one */
+    LEAST_OF_TILE = 75, /* per cent of its room that a tile of whole rows takes at least */
+    LEAST_TILE = 512,   /* least elements of a tile, if tiles are small so that all multiprocessors have one */
 
     /* Tiles of a scan in one wave, for each block of a scan in waves. On an H100, with 132 of these, 657 tiles of f64
      * took 22 us and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
@@ -146,30 +147,45 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
 
 /* ---- in waves ---- */
 
+/* The elements of a tile of whole rows, which needs nothing from other blocks: whole vectors of elements and of
+ * results, as long as that leaves a tile LEAST_OF_TILE per cent of its room; 0 if rows are too long. */
+static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uint64_t whole, uint64_t fair) {
+    uint64_t rows = extent;
+    if (!extent || extent > whole)
+        return 0;
+    for (uint64_t bit = 1; bit < sizes->scan.vector && rows % sizes->scan.vector; bit *= 2)
+        rows *= 2;
+    const uint64_t tile = whole / rows * rows;
+    if (tile * 100 < whole * LEAST_OF_TILE)
+        return 0;
+    return least(tile, round_up(fair, rows));
+}
+
 /* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
  * but input that fits into one tile is one. */
 void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
-                         uint64_t resident, uint64_t segments, tally_cuda_cut *cut) {
+                         uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
-    if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, segments, cut))
+    if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) ||
+        cut_one_wave(c, sizes, resident, shape->groups, cut))
         return;
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
     cut->path = TALLY_CUDA_SCAN;
-    cut->scan.tile = cut->elements <= whole ? whole : least(whole, fair);
+    const uint64_t extent = c->desc.grouping == TALLY_AXIS ? shape->extent : 0,
+                   of_rows = tile_of_rows(sizes, extent, whole, fair);
+    cut->scan.tile = of_rows ? of_rows : cut->elements <= whole ? whole : least(whole, fair);
     cut->scan.tiles = most(1, divide_up(cut->elements, cut->scan.tile));
     cut->scan.blocks = least(cut->scan.tiles, resident);
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-    if (cut->scan.tiles > 1) {
+    cut->scan.is_exchanging = cut->scan.tiles > 1 && !of_rows;
+    if (cut->scan.is_exchanging) {
         const uint64_t waves = least(sizes->scan.waves, divide_up(cut->scan.tiles, cut->scan.blocks));
         cut->entries = tally_cuda_place(cut, waves * cut->scan.blocks * sizes->entry_bytes);
     }
     if (c->desc.grouping == TALLY_SEGMENTS)
         cut->bits = tally_cuda_place(cut, cut->scan.tiles * cut->scan.tile / 8);
-    if (c->desc.grouping == TALLY_SEGMENTS)
-        cut->early_bytes = cut->bytes;
-    else
-        cut->zeroed_bytes = cut->bytes;
+    *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
 }
 
 /* Clears the beginning of the workspace by a kernel, so that the next launch starts early. */
@@ -242,9 +258,11 @@ tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
     const tally_cuda_grid grid = {.x = cut->scan.blocks,
                                   .threads = sizes->scan.threads,
                                   .shared = sizes->scan.shared,
-                                  .is_together = true,
-                                  .starts_early = args.refused != 0};
+                                  .is_together = cut->scan.is_exchanging,
+                                  .starts_early = args.refused || !cut->scan.is_exchanging};
     tally_status status = TALLY_OK;
+    if (!cut->scan.is_exchanging)
+        args.entries = 0;
     if (args.refused)
         status = clear_early(l);
     if (status == TALLY_OK && args.refused)

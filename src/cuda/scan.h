@@ -8,7 +8,8 @@
 /* Scans along consecutive elements: held in registers (scan_held.cu), by look-back (scan_look_back.cu), in one wave
  * (scan_one_wave.cu) or in several (scan.cu). */
 void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computation *computation,
-                         const tally_cuda_sizes *sizes, uint64_t resident, uint64_t segments, tally_cuda_cut *cut);
+                         const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
+                         tally_cuda_cut *cut);
 tally_status tally_cuda_scan_launch(const tally_cuda_launch *launch);
 tally_status tally_cuda_look_back_launch(const tally_cuda_launch *launch);
 tally_status tally_cuda_held_launch(const tally_cuda_launch *launch);

@@ -28,11 +28,13 @@ enum {
     MOST_OF_SLABS = 64 << 20, /* bytes read and written in all */
     ROWS_OF_PART = 4,         /* of a lane at least, where lanes share a column */
     WARP_LOG = 5,
-    SLAB_BLOCKS = 8,    /* that a multiprocessor holds at a time, about */
-    MOST_BLOCKS = 64,   /* for each multiprocessor; more are tiles in turn */
-    LEAST_TILE = 512,   /* elements of a tile at least */
-    WHOLE_COLUMNS = 16, /* of a tile that is columns: of any width whole vectors */
-    WIDE_ROW = 1 << 16, /* bytes, from which on stretches of whole vectors are as fast */
+    SLAB_BLOCKS = 8,         /* that a multiprocessor holds at a time, about */
+    MOST_BLOCKS = 64,        /* for each multiprocessor; more are tiles in turn */
+    LEAST_TILE = 512,        /* elements of a tile at least */
+    WHOLE_COLUMNS = 16,      /* of a tile that is columns: of any width whole vectors */
+    LARGE_ROWS = 8 << 20,    /* bytes, from which on short rows of narrow elements are as fast in tiles of scan.cu */
+    WIDE_ROW = 1 << 16,      /* bytes, from which on stretches of whole vectors are as fast, */
+    WIDE_ROW_OF_8 = 1 << 12, /* and elements of 8 bytes one by one */
 
     /* stretches */
     LEAST_STRETCH = 32, /* rows of a column that a thread takes at least */
@@ -43,6 +45,16 @@ enum {
 };
 
 /* ---- cutting ---- */
+
+/* An axis of extent 1 is a single row. */
+static tally_shape flat(const tally_shape *shape) {
+    tally_shape s = *shape;
+    if (s.extent == 1) {
+        s.inner *= s.outer;
+        s.outer = 1;
+    }
+    return s;
+}
 
 /* The widths of panels, in bytes, and the per cent of a copy's speed that they would have with all multiprocessors
  * busy: where rows are whole lines of the cache, and where they are not, so that neighbouring panels share lines.
@@ -168,7 +180,8 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
 }
 
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *c,
-                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+                                 const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
+    const tally_shape flattened = flat(of_args), *shape = &flattened;
     if (!cut_panels(device, c, sizes, shape, cut) &&
         (has_all_threads_busy(device, shape) || !cut_held_columns(device, c, sizes, shape, cut)))
         cut_stretches(device, sizes, shape, cut);
@@ -184,19 +197,29 @@ static void share_columns(uint64_t columns, uint64_t extent, tally_cuda_cut *cut
 }
 
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *c,
-                               const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+                               const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
+    const tally_shape flattened = flat(of_args), *shape = &flattened;
     const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result), extent = shape->extent;
     const bool are_plain = c->in_bytes >= 4 && sizes->slot_bytes <= 8;
     /* as stretches, on an H100: minmax of f32 1 x 2 x 9092972 reached 0.93 of a copy, in slabs 0.83; and elements of 8
-     * bytes one by one, minmax of u64 1 x 3 x 2960335 0.91 and 0.72, sumsq of f64 4 x 3 x 73823 1.10 and 0.78 */
+     * bytes one by one, minmax of u64 1 x 3 x 2960335 0.91 and 0.72, sumsq of f64 4 x 3 x 73823 1.10 and 0.78,
+     * count_nonzero of f64 1849 x 2 x 1718 on an H200 0.84 and 0.64. Elements of 4 bytes one by one are slower: sums of
+     * f32 1095 x 2 x 14726 on an H200 0.33 and 0.56. */
+    const uint64_t row = shape->inner * c->in_bytes;
     const bool are_fast_columns =
-        shape->inner * c->in_bytes >= WIDE_ROW &&
-        ((are_plain && has_many_columns(device, sizes, shape)) || (c->in_bytes == 8 && sizes->slot_bytes <= 16));
+        (row >= WIDE_ROW && are_plain && has_many_columns(device, sizes, shape)) ||
+        (row >= WIDE_ROW_OF_8 && c->in_bytes == 8 && sizes->slot_bytes <= 16 && has_all_threads_busy(device, shape));
     const uint64_t slab = extent * shape->inner, fits = TALLY_CUDA_SLAB_SCAN_BYTES / widest;
     const bool is_short = extent < SLAB_ROWS && WHOLE_COLUMNS * extent <= fits;
-    const bool is_small = sizes->slot_bytes <= 8 && extent < MOST_SLAB_ROWS && slab * LEAST_SLABS <= fits &&
-                          cut->elements * (c->in_bytes + c->out_bytes * c->per_result) <= MOST_OF_SLABS;
-    if (are_fast_columns || (shape->inner == 1 && are_plain && extent < SLAB_ROWS) || !(is_short || is_small))
+    /* waves are an alternative for rows; threads that each go down columns of a slab would read memory in pieces */
+    const bool is_small =
+        extent < MOST_SLAB_ROWS && slab * LEAST_SLABS <= fits &&
+        (shape->inner > 1
+             ? sizes->slot_bytes <= 16
+             : sizes->slot_bytes <= 8 && cut->elements * (c->in_bytes + c->out_bytes * c->per_result) <= MOST_OF_SLABS);
+    const bool are_fast_rows = shape->inner == 1 && extent > 1 && extent < SLAB_ROWS && sizes->slot_bytes <= 8 &&
+                               (are_plain || cut->elements * widest >= LARGE_ROWS);
+    if (are_fast_columns || are_fast_rows || !(is_short || is_small))
         return false;
     const uint64_t fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
     const uint64_t elements = least(fits, most(is_small ? most(LEAST_TILE, slab) : LEAST_TILE, fair));
@@ -216,6 +239,7 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
 
 static tally_cuda_scan_columns_args columns_scan(const tally_cuda_launch *l, uint64_t chunk, uint64_t chunks) {
     const tally_args *a = l->args;
+    const tally_shape shape = flat(&a->shape);
     return (tally_cuda_scan_columns_args){.x = tally_cuda_address(a->x),
                                           .y = tally_cuda_address(a->y),
                                           .out = tally_cuda_address(a->out),
@@ -223,9 +247,9 @@ static tally_cuda_scan_columns_args columns_scan(const tally_cuda_launch *l, uin
                                           .partials = l->workspace + l->cut->partials,
                                           .carry = l->pieces.carry,
                                           .total = l->pieces.total,
-                                          .outer = a->shape.outer,
-                                          .extent = a->shape.extent,
-                                          .inner = a->shape.inner,
+                                          .outer = shape.outer,
+                                          .extent = shape.extent,
+                                          .inner = shape.inner,
                                           .chunk = chunk,
                                           .chunks = chunks,
                                           .before = l->pieces.before};
@@ -263,15 +287,16 @@ tally_status tally_cuda_stretches_launch(const tally_cuda_launch *l) {
 tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
+    const tally_shape shape = flat(&a->shape);
     tally_cuda_scan_slabs_args args = {.x = tally_cuda_address(a->x),
                                        .y = tally_cuda_address(a->y),
                                        .out = tally_cuda_address(a->out),
                                        .initial = tally_cuda_address(a->initial),
                                        .carry = l->pieces.carry,
                                        .total = l->pieces.total,
-                                       .outer = a->shape.outer,
-                                       .extent = a->shape.extent,
-                                       .inner = a->shape.inner,
+                                       .outer = shape.outer,
+                                       .extent = shape.extent,
+                                       .inner = shape.inner,
                                        .before = l->pieces.before,
                                        .tiles = cut->scan_slabs.tiles,
                                        .panels = cut->scan_slabs.panels,

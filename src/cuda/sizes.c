@@ -43,8 +43,10 @@ static unsigned held_strand(const tally_computation *c, int architecture, unsign
 static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *s, unsigned acc, unsigned widest,
                             unsigned ring) {
     unsigned tile = s->scan.finishers * s->scan.items, place = round_up(tile * widest + 16, 128) + 5 * 16 + 8;
+    if (tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
+        place += round_up(tile * (unsigned)c->in_bytes + 16, 128);
     if (c->desc.grouping == TALLY_KEYS)
-        place += round_up(tile * (unsigned)c->index_bytes + 16, 128);
+        place += round_up(tile * (unsigned)c->index_bytes + 48, 128);
     if (c->desc.grouping == TALLY_SEGMENTS)
         place += tile / 8 + 16;
     unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
@@ -91,9 +93,10 @@ static void narrow_sizes(const tally_computation *c, unsigned acc, unsigned wide
 }
 
 /* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches use
- * other banks, and as many as its registers hold. */
+ * other banks, as many as its registers hold of elements and as the ring holds of the widest. The work that a tile
+ * makes besides is the same for large ones. */
 static void scan_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    enum { STRETCH = 80 /* bytes */, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
+    enum { STRETCH = 80 /* bytes of elements */, WIDEST_STRETCH = 192, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
     s->held_rows = held_rows(c, acc);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const bool keys = c->desc.grouping == TALLY_KEYS;
@@ -101,12 +104,15 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     if (keys && c->index_bytes < narrowest)
         narrowest = (unsigned)c->index_bytes;
     const unsigned vector = 16 / (unsigned)most(narrowest, 1); /* for static analysis: no type is empty */
-    unsigned vectors = acc > 32 ? 1 : STRETCH / (vector * widest) | 1;
+    const unsigned of_elements = STRETCH / (vector * (acc > 8 ? widest : in)),
+                   of_widest = WIDEST_STRETCH / (vector * widest);
+    unsigned vectors = acc > 32 ? 1 : (of_elements < of_widest ? of_elements : of_widest) | 1;
     const bool has_moments = c->entry && c->monoid == TALLY_MONOID_moments; /* with more, registers spill */
     const unsigned most_items = has_moments ? 24 : c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* a bit each */
     while (vectors > 1 && vectors * vector > most_items)
         vectors -= 2;
     s->scan.items = vectors * vector;
+    s->scan.vector = vector;
     s->scan.summers = 4 * WARP;
     /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. With three, a thread
      * would have 72 registers instead of 80. */
@@ -116,6 +122,10 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.finishers = 8 * WARP;
     s->scan.strand = held_strand(c, architecture, acc);
     const unsigned limit = shared_limit(architecture);
+    while (vectors > 1 && scan_shared(c, s, acc, widest, LEAST_RING) > limit) {
+        vectors -= vectors > 3 ? 2 : 1; /* two are better than one, though lanes then meet in banks */
+        s->scan.items = vectors * vector;
+    }
     while (s->scan.finishers > 2 * WARP && scan_shared(c, s, acc, widest, LEAST_RING) > limit)
         s->scan.finishers /= 2;
     s->scan.ring = MOST_RING;
@@ -134,7 +144,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
 /* scan_one_wave.cu's struct scratch: a tile, and some more. Sums of terms (scan_terms.cu), which would need the sum
  * before the tile first, only waves have. */
 static void one_wave_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24 };
+    enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24, STRETCH = 80 /* bytes */ };
     const bool keys = c->desc.grouping == TALLY_KEYS, segments = c->desc.grouping == TALLY_SEGMENTS;
     if (!tally_is_scan(c) || !(keys || segments) || acc > 32 || tally_cuda_has_terms(c))
         return;
@@ -143,9 +153,11 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     if (keys)
         narrowest = (unsigned)least(narrowest, c->index_bytes);
     const unsigned vector = 16 / narrowest, spare = TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
-    const unsigned bytes = (unsigned)most(in, result) + (keys ? (unsigned)c->index_bytes : 1); /* of an element */
+    const unsigned second = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? in : 0;
+    const unsigned bytes =
+        (unsigned)most(in, result) + second + (keys ? (unsigned)c->index_bytes : 1); /* an element's */
     const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS * bytes);
-    unsigned vectors = s->scan.items / vector;
+    unsigned vectors = STRETCH / (vector * (unsigned)most(in, result)) | 1;
     while (vectors > 1 && (vectors * vector > MOST_ITEMS || vectors * vector > limit))
         vectors -= 2;
     s->one_wave.items = vectors * vector;
@@ -282,8 +294,7 @@ static unsigned exact_slot_bytes(const tally_computation *c) {
 /* Whether a thread can have a table of accumulators, which have no numbers of elements beside them. */
 static bool has_tables(const tally_computation *c, unsigned acc) {
     return c->desc.grouping == TALLY_LABELS && !c->exact && c->entry && acc <= 8 && c->per_result == 1 &&
-           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && !tally_lowers_by_count(c->entry) &&
-           !tally_empty_is_error(c);
+           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && !tally_cuda_lowers_by_count(c) && !tally_empty_is_error(c);
 }
 
 /* Whether a reduction by labels is a sum that label_sums.cu makes an integer. */
@@ -329,7 +340,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->bucket_items = in == 8 ? 8 : 16;
     s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 256 + TALLY_CUDA_BUCKET_BLOCK * s->bucket_items * (4 + in);
     s->label_words = s->has_window ? 3 : has_integers(c) ? 2 : 0;
-    if (s->label_words && tally_lowers_by_count(c->entry))
+    if (s->label_words && tally_cuda_lowers_by_count(c))
         s->label_words++;
     s->label_tile = TALLY_CUDA_LABEL_BLOCK * LABEL_ITEMS;
 }

@@ -43,6 +43,7 @@ typedef struct tally_cuda_sizes {
     } wave;
     struct {                    /* scan_tiles.cu */
         unsigned items;         /* elements of a finisher */
+        unsigned vector;        /* elements that are whole vectors, and whose results are */
         unsigned finishers;     /* threads that finish a tile: a team */
         unsigned teams;         /* that take tiles in turn */
         unsigned summers;       /* threads that add a tile up */

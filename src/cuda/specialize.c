@@ -36,7 +36,7 @@ static void add_accumulators(tally_text *text, int components, const tally_cuda_
 
 /* template <class A> ...: for acc_t and lane_t. 'T' is the domain of HIGHEST and LOWEST. */
 static void add_monoid(tally_text *text, const tally_computation *c, const tally_cuda_accumulator *t) {
-    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
+    const tally_monoid_text *m = tally_cuda_monoid(c);
     add_accumulators(text, m->components, t);
     tally_text_print(text, "template <class A> inline A identity_as() {\n    typedef %s T;\n    A r;\n", t->domain);
     for (int j = 0; j < m->components; j++)
@@ -73,11 +73,11 @@ static void add_monoid(tally_text *text, const tally_computation *c, const tally
 static void add_component(tally_text *text, const tally_computation *c, int component) {
     bool is_signed =
         tally_dtype_is_signed(c->desc.in) && c->monoid != TALLY_MONOID_sumabs && c->monoid != TALLY_MONOID_maxabs;
-    bool counts = tally_monoid_texts[c->monoid].kind == TALLY_CLASS_COUNT;
-    if (tally_monoid_texts[c->monoid].kind == TALLY_CLASS_INDEXED && component == 1)
+    const tally_monoid_text *m = tally_cuda_monoid(c);
+    bool counts = m->kind == TALLY_CLASS_COUNT;
+    if (m->kind == TALLY_CLASS_INDEXED && component == 1)
         tally_text_print(text, "(int64)(acc.a%d - start)", component);
-    else if (tally_monoid_texts[c->monoid].components == 1 && !tally_dtype_is_float(c->desc.acc) &&
-             (is_signed || counts))
+    else if (m->components == 1 && !tally_dtype_is_float(c->desc.acc) && (is_signed || counts))
         tally_text_print(text, "(int64)widest(acc.a%d)", component);
     else
         tally_text_print(text, "widest(acc.a%d)", component);
@@ -118,8 +118,8 @@ static void add_lower_integer(tally_text *text, const tally_computation *c) {
 }
 
 static void add_lower(tally_text *text, const tally_computation *c, const tally_cuda_accumulator *t) {
-    const tally_monoid_text *m = &tally_monoid_texts[c->monoid];
-    const char *lower = c->entry->lower;
+    const tally_monoid_text *m = tally_cuda_monoid(c);
+    const char *lower = tally_cuda_lower(c);
     int component = tally_lower_component(lower);
     /* of lane_t, too: it needs fewer conversions */
     const bool of_lanes = c->per_result == 2 || component >= 0 || c->entry->result == TALLY_RESULT_FLAG;
@@ -137,10 +137,11 @@ static void add_lower(tally_text *text, const tally_computation *c, const tally_
         return;
     }
     tally_text_print(text, "    [[maybe_unused]] const double n = (double)count, ddof = %d;\n", c->desc.ddof);
-    const char *const real = m->kind == TALLY_CLASS_FLOATS ? t->acc[0] : "double";
+    const bool is_float_root = c->desc.op == TALLY_NORM2 && strcmp(t->acc[0], "float") == 0;
+    const char *const real = m->kind == TALLY_CLASS_FLOATS || is_float_root ? t->acc[0] : "double";
     for (int j = 0; j < m->components; j++) {
         if (m->components == 1)
-            tally_text_add(text, "    const double a = (double)");
+            tally_text_print(text, "    const %s a = (%s)", real, real);
         else
             tally_text_print(text, "    const %s a%d = (%s)", real, j, real);
         add_component(text, c, j);
@@ -220,6 +221,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"INCLUSIVE", c->desc.form == TALLY_INCLUSIVE_SCAN},
                    {"REVERSE", c->reverse},
                    {"HAS_SECOND", two},
+                   {"IS_USER", !c->entry},
                    {"COMMUTES", c->entry ? 1 : c->user.commutes != 0},
                    {"LANE_LIMIT", lane_limit},
                    {"SLOT_BYTES", s->slot_bytes},
@@ -293,7 +295,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"IS_WINDOW", s->has_window},
                    {"IS_EXACT", c->exact},
                    {"IS_SUM_OF_ABSOLUTES", c->entry && c->monoid == TALLY_MONOID_sumabs},
-                   {"LOWERS_BY_COUNT", c->entry && tally_lowers_by_count(c->entry)},
+                   {"LOWERS_BY_COUNT", tally_cuda_lowers_by_count(c)},
                    {"IS_LARGE", s->is_large},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
@@ -382,6 +384,9 @@ static void add_states(tally_text *text, const tally_computation *c, const tally
     for (int j = 0; j < components; j++)
         if (has_count && j == 0)
             tally_text_add(text, " acc.a0 = count;");
+        else if (tally_cuda_is_flag(c)) /* of a count of those that are not zero, among 'count' */
+            tally_text_add(text,
+                           c->desc.op == TALLY_ALL ? " acc.a0 = (uint64)from[0] == count;" : " acc.a0 = from[0] != 0;");
         else if (are_digits)
             tally_text_print(text, "%s acc.a%d = read_digits(from + %d, &carry);",
                              has_count && 2 * (j - 1) == form->numbers ? " carry = 0;" : "", j, 2 * (j - has_count));

@@ -42,6 +42,10 @@ sum/segments/inclusive/f32/fast
 argmin/segments/inclusive/i32/fast
 sum/keys/exclusive/i32/fast
 mean/keys/inclusive/f16/fast
+dot/keys/reverse_exclusive/i64/fast --quick
+norm2/segments/inclusive/i16/fast --quick
+any/axis/inclusive/u8/fast --quick
+all/segments/exclusive/f32/fast --quick
 var/keys/inclusive/f32/fast --quick
 logsumexp/segments/inclusive/f64/fast --quick
 var/keys/reduce/f32/fast --quick

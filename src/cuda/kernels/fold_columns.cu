@@ -13,11 +13,11 @@ struct panel_part {
 inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     panel_part b;
     uint64 all = p.outer * p.panels;
-    b.chunk = number / all;
-    b.number = number % all;
-    uint64 outer = b.number / p.panels;
+    b.chunk = quotient(number, all);
+    b.number = number - b.chunk * all;
+    uint64 outer = quotient(b.number, p.panels);
     b.slab = outer * p.extent * p.inner;
-    b.in_slab = b.number % p.panels * p.panel;
+    b.in_slab = (b.number - outer * p.panels) * p.panel;
     b.column = outer * p.inner + b.in_slab;
     b.columns = p.inner - b.in_slab < p.panel ? (uint32)(p.inner - b.in_slab) : p.panel;
     return b;
@@ -50,7 +50,7 @@ template <int Width, way Way> inline void add_rows(const stretch<Width> &s, runn
         for (int k = 0; k < Width; k++)
             if (Whole || s.at + u * s.step + k < s.end) {
                 value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
-                lanes[k].add(value_of(x[u].element[k]), second, s.row[k] + u * s.rows_a_step);
+                lanes[k].append(value_of(x[u].element[k]), second, s.row[k] + u * s.rows_a_step);
             }
 }
 
@@ -64,6 +64,8 @@ template <int Width> inline void empty_columns(running<lane_t> *lanes, acc_t *ac
 
 /* Elements that a lane adds one by one. Errors of a variance grow with their number, so blocks of rows are combined. */
 constexpr int MOST_IN_A_LANE = MOMENTS == 2 ? 32 : LANE_LIMIT;
+/* Lanes that take any number need no accumulators beside them. */
+constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 
 template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
@@ -84,7 +86,7 @@ template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
 #pragma unroll
         for (int k = 0; k < Width; k++)
             s.row[k] += s.rows_a_stride;
-        if (++steps == MOST) {
+        if (FILLS_LANES && ++steps == MOST) {
             empty_columns<Width>(lanes, acc);
             steps = 0;
         }

@@ -51,6 +51,11 @@ template <class T> inline void store(T *to, T value) {
         store_bytes(to, value);
 }
 
+/* a / b; a division of 64 bits takes some hundred instructions. */
+inline uint64 quotient(uint64 a, uint64 b) {
+    return (a | b) >> 32 ? a / b : (uint32)a / (uint32)b;
+}
+
 /* Neighbouring elements, up to 16 bytes, that are loaded together; the address is aligned to all of them. */
 template <class T, int Width> struct few {
     T element[Width];
@@ -365,26 +370,40 @@ inline double reciprocal(double x) {
     const double r = reciprocal_nearby(x), rest = __fma_rn(-x, r, 1.0);
     return __fma_rn(__fma_rn(rest, rest, rest), r, r);
 }
-/* p / q of a q as above, or of two zeros, for which it is 0. If IsRounded, it is rounded as a division is, else it may
- * be wrong by an ulp or two. An infinite p stays. */
-template <bool IsRounded> inline double ratio(double p, double q) {
-    q = __double2hiint(q) == 0 ? 1 : q;
-    const double r = reciprocal(q), near = p * r;
+/* p / q, given 1 / q of a q as above: rounded as a division is, or wrong by an ulp or two. An infinite p stays, unless
+ * p is known to be finite. */
+template <bool IsRounded, bool IsFinite = false> inline double divided(double p, double q, double r) {
+    const double near = p * r;
     if (!IsRounded)
         return near;
     const double nearest = __fma_rn(__fma_rn(-q, near, p), r, near);
-    return is_nan(nearest) ? near : nearest;
+    return !IsFinite && is_nan(nearest) ? near : nearest;
 }
-
-/* The square root: rounded as IEEE's, or to an ulp, by two of Newton's steps from an approximation. Roots of numbers below
- * 1e-280 or above 1e300 are no good, but zero or infinite in a narrower type all the same. There is no branch, so several
- * roots overlap. */
+/* The same of a q as above, or of two zeros, for which it is 0. */
+template <bool IsRounded> inline double ratio(double p, double q) {
+    q = __double2hiint(q) == 0 ? 1 : q;
+    return divided<IsRounded>(p, q, reciprocal(q));
+}
+/* The square root, without a branch, so several roots overlap. */
 template <bool IsRounded> inline double root(double x) {
-    if (IsRounded)
-        return sqrt(x);
+    if (IsRounded) { /* as IEEE's, by the steps of the device's own, which takes a branch where they would overflow */
+        const bool is_small = x < 0x1p-900;
+        const double scaled = is_small ? x * 0x1p200 : x, r = inverse_root_nearby(scaled);
+        const double rest = __fma_rn(scaled, -(r * r), 1.0);
+        const double nearer = __fma_rn(__fma_rn(rest, 0.375, 0.5), rest * r, r), near = scaled * nearer;
+        const double nearest = __fma_rn(__fma_rn(-near, near, scaled), 0.5 * nearer, near);
+        return x > 0 && x <= GREATEST_FINITE<double> ? is_small ? nearest * 0x1p-100 : nearest : x;
+    }
+    /* To an ulp, by two of Newton's steps from an approximation. Roots of numbers below 1e-280 or above 1e300 are no
+     * good, but zero or infinite in a narrower type all the same. */
     const double bounded = x > 1e300 ? 1e300 : x, r = inverse_root_nearby(bounded + 1e-300), half_r = 0.5 * r;
     const double near = bounded * r, nearer = __fma_rn(__fma_rn(-near, near, bounded), half_r, near);
     return __fma_rn(__fma_rn(-nearer, nearer, bounded), half_r, nearer);
+}
+template <bool IsRounded> inline float root(float x) {
+    const float r = inverse_root_nearby(x), near = x * r;
+    const float nearer = __fmaf_rn(__fmaf_rn(-near, near, x), 0.5f * r, near);
+    return x > 0 && x <= GREATEST_FINITE<float> ? nearer : x;
 }
 
 /* e^x for x <= 0. The hardware's powers of 2 have errors of about 2^-23; below 2^-126 they are 0. */
@@ -465,6 +484,8 @@ inline uint64 sign_of(uint64) {
 #define BEFORE_MIN(v, i, w, j)  goes_first((v) < (w), (w) < (v), v, i, w, j)
 #define BEFORE_MAX(v, i, w, j)  goes_first((v) > (w), (w) > (v), v, i, w, j)
 #define RATIO(p, q)             ratio<sizeof(out_t) == 8>(p, q)
+/* of integers, a cannot be infinite; n is not 0 */
+#define MEAN_OF(a, n)           divided<sizeof(out_t) == 8, value_t(0.5) == value_t(0)>(a, n, reciprocal(n))
 #define SUM_OF_EXPS(m, s, n, t) sum_of_exps(m, s, n, t)
 #define WORD(x)                 ((uint64)(x))
 #define SIGN(x)                 sign_of(x)

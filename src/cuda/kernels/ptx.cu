@@ -81,6 +81,12 @@ inline double inverse_root_nearby(double x) {
     return r;
 }
 
+inline float inverse_root_nearby(float x) {
+    float r;
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
 /* Adds the four bytes of a word to a sum. */
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum);
 template <> inline unsigned add_bytes<unsigned char>(unsigned word, unsigned sum) {

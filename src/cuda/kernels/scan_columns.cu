@@ -17,11 +17,12 @@ template <int Width> inline bool stretch_at(const scan_columns_args &p, uint64 n
     uint64 columns = p.outer * p.inner, across = columns / Width;
     if (number >= across * p.chunks)
         return false;
-    s->chunk = p.chunks > 1 ? number / across : 0;
+    s->chunk = p.chunks > 1 ? quotient(number, across) : 0;
     s->column = (number - s->chunk * across) * Width;
     s->first = s->chunk * p.chunk;
     s->count = p.extent - s->first < p.chunk ? p.extent - s->first : p.chunk;
-    s->at = p.outer > 1 ? s->column / p.inner * p.inner * p.extent + s->column % p.inner : s->column;
+    const uint64 slab = p.outer == 1 ? 0 : quotient(s->column, p.inner);
+    s->at = s->column + slab * (p.extent - 1) * p.inner;
     s->aligned = (((uint64)(p.x + s->at) | (uint64)(HAS_SECOND ? p.y + s->at : nullptr)) &
                   (Width * sizeof(in_t) - 1)) == 0;
     return true;
@@ -60,7 +61,7 @@ template <int Width> struct rows {
     }
     void add_to(running<acc_t> &sum, const scan_columns_args &p, int u, int k, uint64 row) const {
         value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
-        sum.add(value_of(x[u].element[k]), second, p.before + row);
+        sum.add_next(value_of(x[u].element[k]), second, p.before + row);
     }
 };
 

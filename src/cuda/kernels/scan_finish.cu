@@ -63,8 +63,9 @@ inline void write_out(const uint8 *memory, int thread, result_t *to, const part 
     }
 }
 
-/* Items behind the end may be added, too, as no result follows them. The number of items is then a constant. */
-constexpr bool ADDS_ABSENT = MOMENTS == 2 && !REVERSE;
+/* Items behind the end may be added, too, as no result follows them; a test of each would take as long as a sum does. A
+ * user's operator might not bear them. The sums of stretches must be right where a block's only tile is published. */
+constexpr bool ADDS_ABSENT = !REVERSE && !IS_USER, SUMS_ABSENT = ADDS_ABSENT && !HAS_ONE_TILE;
 
 /* Writes a tile's results, which this team has put into the ring, to memory: the storer copies them in bulk if
  * possible, or a thread of a block's only team; else the team writes them itself. */
@@ -106,8 +107,9 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
 inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int stretch, uint64 column) {
     bits_t heads = 0;
 #if GROUPS == ROWS
-    uint64 k = column ? p.extent - column : 0;
-    for (; k < ITEMS; k += p.extent)
+    const uint64 to_head = column ? p.extent - column : 0;
+    const uint32 step = p.extent < ITEMS ? (uint32)p.extent : (uint32)ITEMS;
+    for (uint32 k = to_head < ITEMS ? (uint32)to_head : (uint32)ITEMS; k < ITEMS; k += step)
         heads |= (bits_t)1 << k;
 #elif GROUPS == SEGMENTS
     const uint32 *words = s.heads[at] + stretch * ITEMS / WARP;
@@ -119,22 +121,17 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
         heads = (sizeof(bits_t) == 4 ? (bits_t)__brev((uint32)heads) : (bits_t)__brevll(heads)) >>
                 (8 * sizeof(bits_t) - ITEMS);
 #elif GROUPS == KEYS
-    const index_t *in_memory = (const index_t *)(s.keys[at] + shift_of(p.keys + t.low));
-    int past = stretch * ITEMS + (REVERSE ? ITEMS : -1); /* the item before */
-    index_t previous = past < 0 || past >= t.count ? s.key_before[at] : load(in_memory + past);
+    index_t previous = load(keys_of(s, p, t, at) + stretch * ITEMS + (REVERSE ? (int)ITEMS : -1));
     stretch_of<index_t, ITEMS> keys;
-    keys.read(s.keys[at], shift_of(p.keys + t.low), stretch);
+    keys.read(s.keys[at] + KEYS_FROM, shift_of(p.keys + t.low), stretch);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         heads |= (bits_t)(keys[k] != previous) << k;
         previous = keys[k];
     }
-    /* the element before the tile's first one is not in the ring, if there is one; its key is in key_before */
-    int first = REVERSE ? t.count - 1 : 0, k = REVERSE ? (stretch + 1) * ITEMS - t.count : stretch ? -1 : 0;
-    if (k >= 0 && k < ITEMS) {
-        bits_t is_head = t.first == 0 || load(in_memory + first) != s.key_before[at];
-        heads = (heads & ~((bits_t)1 << k)) | is_head << k;
-    }
+    const int first_of_all = REVERSE ? (stretch + 1) * ITEMS - t.count : stretch ? -1 : 0;
+    if (t.first == 0 && first_of_all >= 0 && first_of_all < ITEMS)
+        heads |= (bits_t)1 << first_of_all;
 #endif
     return heads;
 }
@@ -157,8 +154,12 @@ inline state scan_team(uint8 *memory, int team, int thread, state mine) {
         before = state::nothing();
     sync_some<FINISHERS>(OF_TEAMS + team);
     state warps = state::nothing();
-    for (int w = 0; w < warp; w++)
-        warps = join(warps, of_warp[w]);
+#pragma unroll SMALL ? FINISHERS / WARP : 1
+    for (int w = 0; w + 1 < FINISHERS / WARP; w++) { /* all loads are under way together */
+        const state next = of_warp[w];
+        if (w < warp)
+            warps = join(warps, next);
+    }
     return join(warps, before);
 }
 
@@ -185,6 +186,9 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         column += p.before;
     stretch_of<in_t, ITEMS> items;
     items.read(s.tile[here.at], shift_of(p.x + t.low), stretch);
+    stretch_of<in_t, HAS_SECOND ? ITEMS : 16 / sizeof(in_t)> partners;
+    if (HAS_SECOND)
+        partners.read(second_of(s, here.at), shift_of(p.y + t.low), stretch);
 
     auto is_there = [&](int k) { return REVERSE ? k >= absent : k < there; };
     auto is_head = [&](int k) { return GROUPS != ALL && (heads >> k & 1); };
@@ -192,8 +196,25 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     uint64 at_column = column;
     auto add_item = [&](auto &sum, int k) {
         uint64 at = position(k);
-        sum.add_next(value_of(items[k]), partner_of(p, at), index_of(p, at, at_column));
+        sum.add_next(value_of(items[k]), HAS_SECOND ? value_of(partners[HAS_SECOND ? k : 0]) : value_t(0),
+                     index_of(p, at, at_column));
     };
+
+    const int last = heads ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads)) : 0;
+    const bool has_last = p.total && there && first + there == p.n;
+    if (has_last) { /* what the stretch adds to the sum of all, while its elements are in memory */
+        const in_t *x = (const in_t *)(s.tile[here.at] + shift_of(p.x + t.low)) + stretch * ITEMS;
+        const uint8 *second = HAS_SECOND ? second_of(s, here.at) + shift_of(p.y + t.low) : nullptr;
+        const in_t *y = (const in_t *)second + stretch * ITEMS;
+        running<lane_t> end;
+#pragma unroll 1
+        for (int k = heads ? last : absent; k < absent + there; k++) {
+            const int at = REVERSE ? ITEMS - 1 - k : k;
+            end.add_next(value_of(load(x + at)), HAS_SECOND ? value_of(load(y + at)) : value_t(0),
+                         index_of(p, low + at, heads ? p.before + k - last : column + k - absent));
+        }
+        p.total->write(widen(end.sum()));
+    }
 
     /* the sums within the stretch */
     running<lane_t> run;
@@ -209,7 +230,7 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         }
         if (KEPT && !INCLUSIVE)
             kept[k] = run.sum();
-        if (is_there(k)) {
+        if (SUMS_ABSENT || is_there(k)) {
             add_item(run, k);
             at_column++;
         }
@@ -217,7 +238,6 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
             kept[k] = run.sum();
     }
     uint32 begins = t.first; /* of the tile; differences of positions in it fit */
-    int last = heads ? (sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads)) : 0;
     const state mine = state::of(run.sum(), heads != 0, (uint32)first - begins + last - absent);
     state before = scan_team(s.of_finishers[team][in_turn], team, thread, mine);
 
@@ -246,6 +266,8 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
             sync_some<FINISHERS>(OF_TEAMS + team);
     } else if (!KEPT) {
         items.forget();
+        if (HAS_SECOND)
+            partners.forget();
     }
 #pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
@@ -271,10 +293,10 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;
         uint64 group_start = GROUPS == SEGMENTS || GROUPS == KEYS ? start : 0;
         results.put(memory, stretch, k, lower(sum, within + INCLUSIVE, group_start));
-        at_column += is_there(k);
+        at_column += ADDS_ABSENT || is_there(k);
     }
-    if (p.total && there && first + there == p.n)
-        p.total->write(KEPT || ADDS_ABSENT ? combine(left, widen(run.sum())) : carried.sum());
+    if (has_last)
+        p.total->write(combine(left, p.total->read()));
 
     hand_over(s, p, t, here, team, thread);
 }

@@ -81,12 +81,28 @@ inline void write_results(result_t *to, const held_results &results, int count) 
         scatter(to, results, lane == lowest ? 0 : tail, lane == lowest ? head : HELD_VECTOR);
 }
 
-/* One of a thread's vectors of elements. */
+/* One of a thread's vectors of elements, and their partners in the second input. */
 struct held {
     uint64 low; /* physical position of its lowest element */
     int count;  /* number of elements */
-    uint4 bits;
+    uint4 bits, second_bits;
 
+    uint4 vector_of(const in_t *array, uint64 n) const {
+        const uint32 shift = (uint32)((uint64)array & 15);
+        const bool is_inside = low >= HELD_VECTOR && low + 2 * HELD_VECTOR <= n;
+        if (shift == 0 && count == HELD_VECTOR)
+            return __ldcg((const uint4 *)(array + low));
+        if (shift && __all_sync(ALL_LANES, is_inside)) {
+            /* the two vectors that it lies across; the next lane has the second */
+            const uint4 *at = (const uint4 *)((uint64)(array + low) & ~15ull);
+            const uint4 first = __ldcg(at);
+            uint4 second = REVERSE ? from_below(first, 1) : from_above(first, 1);
+            if (threadIdx.x % WARP == (REVERSE ? 0 : WARP - 1))
+                second = __ldcg(at + 1);
+            return straddling(first, second, shift);
+        }
+        return gather(array + low, count);
+    }
     void fetch(const held_args &p, int row) {
         const uint64 warp = (blockIdx.x * blockDim.x + threadIdx.x) / WARP;
         uint64 vector = (warp * HELD_ROWS + row) * WARP + threadIdx.x % WARP;
@@ -94,35 +110,24 @@ struct held {
             vector = (uint64)gridDim.x * blockDim.x * HELD_ROWS - 1 - vector;
         low = vector * HELD_VECTOR;
         count = low >= p.n ? 0 : p.n - low < HELD_VECTOR ? (int)(p.n - low) : (int)HELD_VECTOR;
-        const uint32 shift = (uint32)((uint64)p.x & 15);
-        const bool is_inside = low >= HELD_VECTOR && low + 2 * HELD_VECTOR <= p.n;
-        if (shift == 0 && count == HELD_VECTOR) {
-            bits = __ldcg((const uint4 *)(p.x + low));
-        } else if (shift && __all_sync(ALL_LANES, is_inside)) {
-            /* the two vectors that it lies across; the next lane has the second */
-            const uint4 *at = (const uint4 *)((uint64)(p.x + low) & ~15ull);
-            const uint4 first = __ldcg(at);
-            uint4 second = REVERSE ? from_below(first, 1) : from_above(first, 1);
-            if (threadIdx.x % WARP == (REVERSE ? 0 : WARP - 1))
-                second = __ldcg(at + 1);
-            bits = straddling(first, second, shift);
-        } else {
-            bits = gather(p.x + low, count);
-        }
+        bits = vector_of(p.x, p.n);
+        if (HAS_SECOND)
+            second_bits = vector_of(p.y, p.n);
     }
     /* Adds the elements to 'left' in logical order, and calls each(k, before, after) for element k with the sums before
      * and after it. */
     template <class Each> acc_t add(const held_args &p, acc_t left, Each each) const {
-        in_t few[HELD_VECTOR];
+        in_t few[HELD_VECTOR], partners[HELD_VECTOR];
         running<acc_t> sum = left;
         memcpy(few, &bits, 16);
+        if (HAS_SECOND)
+            memcpy(partners, &second_bits, 16);
 #pragma unroll
         for (int j = 0; j < HELD_VECTOR; j++) {
             const int k = REVERSE ? HELD_VECTOR - 1 - j : j;
             const acc_t before = sum.sum();
             if (k < count)
-                sum.add_next(value_of(few[k]), HAS_SECOND ? value_of(load_fresh(p.y + low + k)) : value_t(0),
-                        low + k + p.before);
+                sum.add_next(value_of(few[k]), HAS_SECOND ? value_of(partners[k]) : value_t(0), low + k + p.before);
             each(k, before, sum.sum());
         }
         return sum.sum();

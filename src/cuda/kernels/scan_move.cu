@@ -10,11 +10,7 @@ inline int head_words(const tile &t) {
 inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
     place here = {0, 0};
 #if GROUPS == KEYS
-    auto key_before = [&](uint64 turn) { /* of the element before the tile's first, in logical order */
-        tile t = tile_at(p, turn);
-        return t.first == 0 || turn >= turns ? index_t(0) : load(p.keys + (REVERSE ? t.low + t.count : t.low - 1));
-    };
-    index_t next_key = key_before(0);
+    index_t next_key = load_key_before(p, tile_at(p, 0));
 #endif
     for (uint64 turn = 0; turn < turns; turn++, here.advance()) {
         tile t = tile_at(p, turn);
@@ -22,11 +18,15 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
         uint32 in_bulk = 0;
         s.empty[here.at].wait(here.parity ^ 1);
         fetch(s.tile[here.at], p.x + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+#if HAS_SECOND
+        fetch(s.second[here.at], p.y + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+#endif
 #if GROUPS == KEYS
-        fetch(s.keys[here.at], p.keys + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
+        fetch(s.keys[here.at] + KEYS_FROM, p.keys + t.low, t.count, threadIdx.x, LOADERS, &in_bulk);
         if (threadIdx.x == 0)
-            s.key_before[here.at] = next_key;
-        next_key = key_before(turn + 1);
+            set_key_before(s, p, t, here.at, next_key);
+        if (turn + 1 < turns)
+            next_key = load_key_before(p, tile_at(p, turn + 1));
 #elif GROUPS == SEGMENTS
         fetch((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), threadIdx.x, LOADERS, &in_bulk);
 #endif
@@ -36,8 +36,11 @@ inline void load_tiles(scratch &s, const scan_args &p, uint64 turns) {
         if (threadIdx.x % WARP == 0) {
             arrive_and_expect(&full->word, in_bulk);
             fetch_in_bulk(s.tile[here.at], p.x + t.low, t.count, full);
+#if HAS_SECOND
+            fetch_in_bulk(s.second[here.at], p.y + t.low, t.count, full);
+#endif
 #if GROUPS == KEYS
-            fetch_in_bulk(s.keys[here.at], p.keys + t.low, t.count, full);
+            fetch_in_bulk(s.keys[here.at] + KEYS_FROM, p.keys + t.low, t.count, full);
 #elif GROUPS == SEGMENTS
             fetch_in_bulk((uint8 *)s.heads[here.at], p.bits + t.low / WARP, head_words(t), full);
 #endif

@@ -92,17 +92,23 @@ extern "C" __global__ void __launch_bounds__(FINISHERS, ONE_WAVE_BLOCKS) scan_on
     __syncthreads();
     const tile t = tile_of_number(p, s.number);
     fetch(s.tile[0], p.x + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
+#if HAS_SECOND
+    fetch(s.second[0], p.y + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
+#endif
 #if GROUPS == KEYS
-    fetch(s.keys[0], p.keys + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
-    if (threadIdx.x == 0 && t.first)
-        s.key_before[0] = load(p.keys + (REVERSE ? t.low + t.count : t.low - 1));
+    fetch(s.keys[0] + KEYS_FROM, p.keys + t.low, t.count, threadIdx.x, FINISHERS, &in_bulk);
+    if (threadIdx.x == 0)
+        set_key_before(s, p, t, 0, load_key_before(p, t));
 #endif
 #if COPIES_IN_BULK
     if (threadIdx.x == 0) {
         arrive_and_expect(&s.full[0].word, in_bulk);
         fetch_in_bulk(s.tile[0], p.x + t.low, t.count, &s.full[0]);
+#if HAS_SECOND
+        fetch_in_bulk(s.second[0], p.y + t.low, t.count, &s.full[0]);
+#endif
 #if GROUPS == KEYS
-        fetch_in_bulk(s.keys[0], p.keys + t.low, t.count, &s.full[0]);
+        fetch_in_bulk(s.keys[0] + KEYS_FROM, p.keys + t.low, t.count, &s.full[0]);
 #endif
     } else
 #endif

@@ -119,7 +119,13 @@ struct slab_column {
             const value_t value = value_of(*(const in_t *)skewed((uint8 *)x, e * (uint32)sizeof(in_t)));
             const value_t second =
                 HAS_SECOND ? value_of(*(const in_t *)skewed((uint8 *)y, e * (uint32)sizeof(in_t))) : value_t(0);
+#if MOMENTS == 2 /* a running sum would divide for each result */
             const acc_t next = combine(run, lift_as<acc_t>(value, second, before + row));
+#else
+            running<acc_t> sum = run;
+            sum.add_next(value, second, before + row);
+            const acc_t next = sum.sum();
+#endif
             if (Writes) {
                 acc_t told = INCLUSIVE ? next : run;
                 if (has_base)

@@ -17,6 +17,17 @@ inline int greatest_of_warp(int x) {
     return x;
 #endif
 }
+/* Likewise all summers, by a place for each warp's. */
+inline int greatest_of_summers(int *of_warps, int x) {
+    x = greatest_of_warp(x);
+    if (threadIdx.x % WARP == 0)
+        of_warps[(threadIdx.x - FIRST_SUMMER) / WARP] = x;
+    sync_some<SUMMERS>(OF_SUMMERS);
+#pragma unroll
+    for (int w = 0; w < SUMMERS / WARP; w++)
+        x = x > of_warps[w] ? x : of_warps[w];
+    return x;
+}
 #endif
 
 /* The last head of a tile in logical order, by its element; -1 if there is none. All summers get it. */
@@ -25,48 +36,48 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
     uint64 last = t.first + t.count - 1, column = remainder(last, p.extent);
     return column >= t.count ? -1 : (int)(REVERSE ? column : t.count - 1 - column);
 #elif GROUPS == KEYS
-    const uint8 *memory = s.keys[here.at];
     constexpr int a_vector = 16 / sizeof(index_t);
-    int thread = threadIdx.x - FIRST_SUMMER, shift = shift_of(p.keys + t.low), found = -1; /* in logical order */
-    auto key_of = [&](int e) { return load((const index_t *)(memory + shift) + e); };
-    auto is_head = [&](int e, index_t key, index_t previous) {
-        return key != previous || (REVERSE ? t.low + e == p.n - 1 : t.low + e == 0);
-    };
-    auto before = [&](int e) { /* the key of the element before, in logical order */
-        int past = REVERSE ? e + 1 : e - 1;
-        return past < 0 || past >= t.count ? s.key_before[here.at] : key_of(past);
-    };
-    if (shift == 0 && t.count == TILE) {
-#pragma unroll 4
-        for (int v = thread; v < TILE / a_vector; v += SUMMERS) {
-            index_t few[a_vector];
-            uint4 bits = ((const uint4 *)memory)[v];
+    const int thread = threadIdx.x - FIRST_SUMMER, shift = shift_of(p.keys + t.low);
+    const index_t *keys = keys_of(s, p, t, here.at);
+    const auto logical = [&](int e) { return REVERSE ? t.count - 1 - e : e; };
+    int found = -1; /* in logical order */
+    bool is_known = false;
+    if (shift % sizeof(index_t) == 0) {
+        /* Vectors from the end, as many as there are threads; all others only if runs are that long. */
+        const int skew = shift / (int)sizeof(index_t), vectors = (skew + t.count + a_vector - 1) / a_vector;
+        const auto look_at = [&](int from_end) {
+            const int v = REVERSE ? from_end : vectors - 1 - from_end, first = v * a_vector - skew;
+            index_t few[a_vector], previous = keys[REVERSE ? first + a_vector : first - 1];
+            const uint4 bits = ((const uint4 *)(s.keys[here.at] + KEYS_FROM))[v];
             memcpy(few, &bits, 16);
-            index_t previous = before(v * a_vector + (REVERSE ? a_vector - 1 : 0));
 #pragma unroll
             for (int k = 0; k < a_vector; k++) {
-                int e = v * a_vector + (REVERSE ? a_vector - 1 - k : k), logical = REVERSE ? TILE - 1 - e : e;
-                index_t key = few[REVERSE ? a_vector - 1 - k : k];
-                if (is_head(e, key, previous))
-                    found = found > logical ? found : logical;
-                previous = key;
+                const int in_vector = REVERSE ? a_vector - 1 - k : k, e = first + in_vector;
+                if (few[in_vector] != previous && (uint32)e < (uint32)t.count)
+                    found = found > logical(e) ? found : logical(e);
+                previous = few[in_vector];
             }
+        };
+        if (thread < vectors)
+            look_at(thread);
+        found = greatest_of_summers(s.head_of_summers[in_turn][0], found);
+        is_known = found >= 0;
+        if (!is_known) {
+#pragma unroll 4
+            for (int v = thread + SUMMERS; v < vectors; v += SUMMERS)
+                look_at(v);
         }
     } else {
+#pragma unroll 1
         for (int e = thread; e < t.count; e += SUMMERS)
-            if (is_head(e, key_of(e), before(e))) {
-                int logical = REVERSE ? t.count - 1 - e : e;
-                found = found > logical ? found : logical;
-            }
+            if (load(keys + e) != load(keys + (REVERSE ? e + 1 : e - 1)))
+                found = found > logical(e) ? found : logical(e);
     }
-    found = greatest_of_warp(found);
-    if (threadIdx.x % WARP == 0)
-        s.head_of_summers[in_turn][thread / WARP] = found;
-    sync_some<SUMMERS>(OF_SUMMERS);
-#pragma unroll
-    for (int w = 0; w < SUMMERS / WARP; w++)
-        found = found > s.head_of_summers[in_turn][w] ? found : s.head_of_summers[in_turn][w];
-    return found < 0 ? -1 : REVERSE ? t.count - 1 - found : found;
+    if (!is_known)
+        found = greatest_of_summers(s.head_of_summers[in_turn][1], found);
+    if (found < 0 && t.first == 0)
+        found = 0;
+    return found < 0 ? -1 : logical(found);
 #elif GROUPS == SEGMENTS
     int found = -1; /* in logical order; each warp finds it */
     for (int w = threadIdx.x % WARP; w * WARP < t.count; w += WARP) {
@@ -83,40 +94,47 @@ inline int last_head(scratch &s, const scan_args &p, const tile &t, const place 
 
 /* Adds up this thread's share of elements [from, to) of a tile: consecutive ones in logical order if the operator does
  * not commute, else those that are fastest to read. */
-inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, int from, int to) {
+inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, const uint8 *second, int from,
+                        int to) {
     int thread = threadIdx.x - FIRST_SUMMER;
     running<lane_t> sum;
     /* All of them are in one row; remainders of each would take longer than all else. */
     const uint64 of_first = GROUPS != ROWS ? 0
                             : REVERSE      ? (to < t.count ? (uint64)(to - t.count) : remainder(t.first, p.extent))
                                            : (from > 0 ? (uint64)0 - from : remainder(t.first, p.extent));
-    auto add = [&](int e, in_t x) {
+    auto add = [&](int e, in_t x, in_t y) {
         const uint64 at = t.low + e, column = of_first + (REVERSE ? t.count - 1 - e : e) + p.before;
-        sum.add_next(value_of(x), partner_of(p, at), index_of(p, at, column));
+        sum.add_next(value_of(x), HAS_SECOND ? value_of(y) : value_t(0), index_of(p, at, column));
     };
 #if COMMUTES
     constexpr int a_vector = 16 / sizeof(in_t), vectors = TILE / a_vector;
-    const uint32 shift = shift_of(p.x + t.low); /* where they are not aligned, a vector is made of two */
-    auto vector_at = [&](int v, bool is_aligned) {
+    /* where they are not aligned, a vector is made of two */
+    const uint32 shift = shift_of(p.x + t.low), shift_of_second = HAS_SECOND ? shift_of(p.y + t.low) : 0;
+    const bool are_aligned = (shift | shift_of_second) == 0;
+    auto vector_at = [&](const uint8 *memory, uint32 shift, int v, bool is_aligned) {
         const uint4 bits = ((const uint4 *)memory)[v];
         return is_aligned ? bits : straddling(bits, ((const uint4 *)memory)[v + 1], shift);
     };
     /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. */
     constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
-    /* Calls use(e, k, x) for each of this thread's elements, k being its place in a vector. */
+    /* Calls use(e, k, x, y) for each of this thread's elements, k being its place in a vector. */
     auto each = [&](auto use) {
         auto use_vector = [&](int v, bool is_aligned, bool all) {
-            in_t few[a_vector];
-            const uint4 bits = vector_at(v, is_aligned);
+            in_t few[a_vector], partners[a_vector] = {};
+            const uint4 bits = vector_at(memory, shift, v, is_aligned);
             memcpy(few, &bits, 16);
+            if (HAS_SECOND) {
+                const uint4 second_bits = vector_at(second, shift_of_second, v, is_aligned);
+                memcpy(partners, &second_bits, 16);
+            }
 #pragma unroll
             for (int k = 0; k < a_vector; k++) {
                 const int e = v * a_vector + k;
                 if (all || (e >= from && e < to))
-                    use(e, k, few[k]);
+                    use(e, k, few[k], partners[k]);
             }
         };
-        if (HAS_TERMS && from == 0 && to == TILE && shift == 0) { /* without a branch a vector, so that they overlap */
+        if (HAS_TERMS && from == 0 && to == TILE && are_aligned) { /* without a branch a vector, so that they overlap */
 #pragma unroll VECTORS_AT_ONCE
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, true, true);
@@ -127,11 +145,11 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         } else if (from == 0 && to == TILE) {
 #pragma unroll 10
             for (int v = thread; v < vectors; v += SUMMERS)
-                use_vector(v, shift == 0, true);
+                use_vector(v, are_aligned, true);
         } else {
 #pragma unroll 1
             for (int v = from / a_vector + thread; v * a_vector < to; v += SUMMERS)
-                use_vector(v, shift == 0, false);
+                use_vector(v, are_aligned, false);
         }
     };
 #if IS_LOGSUMEXP /* by the largest, which is found first, no exponential waits for another */
@@ -143,13 +161,13 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
         most[k] = range<value_t>::lowest();
         exps[k] = 0;
     }
-    each([&](int, int k, in_t x) { most[k] = larger(most[k], value_of(x)); });
+    each([&](int, int k, in_t x, in_t) { most[k] = larger(most[k], value_of(x)); });
 #pragma unroll
     for (int k = 1; k < a_vector; k++)
         most[0] = larger(most[0], most[k]);
     lane_t total = {(real)most[0], 0};
     if (total.a0 >= -GREATEST_FINITE<real> && total.a0 <= GREATEST_FINITE<real>) {
-        each([&](int, int k, in_t x) { exps[k] += exp_below((real)value_of(x) - total.a0); });
+        each([&](int, int k, in_t x, in_t) { exps[k] += exp_below((real)value_of(x) - total.a0); });
 #pragma unroll
         for (int k = 0; k < a_vector; k++)
             total.a1 += exps[k];
@@ -161,7 +179,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     if (from == 0 && to == TILE) {
 #pragma unroll 10
         for (int v = thread; v < vectors; v += SUMMERS) {
-            const uint4 bits = vector_at(v, shift == 0);
+            const uint4 bits = vector_at(memory, shift, v, shift == 0);
             sum.acc.a0 = add_bytes<in_t>(bits.x, add_bytes<in_t>(bits.y, sum.acc.a0));
             sum.acc.a0 = add_bytes<in_t>(bits.z, add_bytes<in_t>(bits.w, sum.acc.a0));
         }
@@ -169,17 +187,19 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     }
 #endif
     if (SMALL) {
-        each([&](int e, int, in_t x) { add(e, x); });
+        each([&](int e, int, in_t x, in_t y) { add(e, x, y); });
         return sum.sum();
     }
 #endif
-    memory += shift_of(p.x + t.low);
+    const in_t *elements = (const in_t *)(memory + shift_of(p.x + t.low));
+    const in_t *partners = HAS_SECOND ? (const in_t *)(second + shift_of(p.y + t.low)) : elements;
     int share = (to - from + SUMMERS - 1) / SUMMERS;
 #pragma unroll 1
     for (int k = 0; k < share; k++) {
         int e = COMMUTES ? k * SUMMERS + thread : thread * share + k; /* in logical order */
+        const int at = REVERSE ? to - 1 - e : from + e;
         if (e < to - from)
-            add(REVERSE ? to - 1 - e : from + e, load((const in_t *)memory + (REVERSE ? to - 1 - e : from + e)));
+            add(at, load(elements + at), HAS_SECOND ? load(partners + at) : in_t());
     }
     return sum.sum();
 }
@@ -198,9 +218,14 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
     for (uint64 turn = 0; turn < turns; turn++, here.advance(), in_turn ^= 1) {
         tile t = tile_at(p, turn);
         s.full[here.at].wait(here.parity);
+        if (!HAS_TERMS && GROUPS == ROWS && !p.entries) { /* nobody needs the sum */
+            if (thread < arriving_summers(p))
+                s.ready[here.at].arrive();
+            continue;
+        }
         int head = last_head(s, p, t, here, in_turn);
         int from = !REVERSE && head >= 0 ? head : 0, to = REVERSE && head >= 0 ? head + 1 : t.count;
-        lane_t sum = sum_share(p, t, s.tile[here.at], from, to);
+        lane_t sum = sum_share(p, t, s.tile[here.at], second_of(s, here.at), from, to);
         lane_t *of_warp = (lane_t *)s.of_summers[in_turn];
 #if HAS_TERMS
         sum = fold_warp(sum);
@@ -226,7 +251,7 @@ inline void sum_tiles(scratch &s, const scan_args &p, uint64 turns) {
                 sum = combine(sum, of_warp[w]);
 #endif
             uint64 start = REVERSE ? p.n - 1 - t.low - head : t.low + head;
-            if (p.tiles > 1)
+            if (p.tiles > 1 && p.entries)
                 publish(p.entries + (uint64)wave * gridDim.x + blockIdx.x, record::of(widen(sum), head >= 0, start),
                         (uint32)turn + 1);
         }
@@ -242,16 +267,22 @@ inline void carry_messages(scratch &s, const scan_args &p, uint64 turns) {
     place here = {0, 0};
     const uint32 messenger = (threadIdx.x - MESSENGER) / WARP;
     here.advance((int)messenger);
-#if IN_ACCESSES
-    add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, [&](uint64, const record &before) {
-#else
-    add_up_waves<WAVES>(p.entries, turns, [&](uint64, const record &before) {
-#endif
+    const auto tell = [&](uint64, const record &before) {
         if (threadIdx.x % WARP == 0) {
             s.empty[here.at].wait(here.parity ^ 1); /* the tile that was there has been finished */
             *(record *)s.prefix[here.at] = before;
             s.ready[here.at].arrive();
         }
         here.advance(MESSENGERS);
-    });
+    };
+    if (GROUPS == ROWS && !p.entries) { /* tiles are whole rows */
+        for (uint64 turn = messenger; turn < turns; turn += MESSENGERS)
+            tell(turn, record::nothing());
+        return;
+    }
+#if IN_ACCESSES
+    add_up_waves<WAVES, MESSENGERS>(p.entries, turns, messenger, s.batons, tell);
+#else
+    add_up_waves<WAVES>(p.entries, turns, tell);
+#endif
 }

@@ -60,10 +60,11 @@ inline double move_to_mean(terms *sum, double n, double r) {
 }
 /* The result for n elements. 'squares' are of the elements before the tile, relative to their mean. */
 inline result_t variance_of(const terms &sum, double squares, double n) {
-    const double rest = squares + __fma_rn(-sum.distances * reciprocal(n), sum.distances, sum.squares);
+    const double of_n = reciprocal(n), rest = squares + __fma_rn(-sum.distances * of_n, sum.distances, sum.squares);
     /* Only rounding can make it negative. Too few elements give NaN: lower() would take a branch for that, and no two
      * results would overlap. */
-    const double powers = !(n > DDOF) ? NOT_A_NUMBER : rest < 0 ? 0 : rest, variance = RATIO(powers, n - DDOF);
+    const double powers = !(n > DDOF) ? NOT_A_NUMBER : rest < 0 ? 0 : rest;
+    const double variance = DDOF ? RATIO(powers, n - DDOF) : divided<sizeof(out_t) == 8>(powers, n, of_n);
     return output_of_real<out_t>(IS_STD ? SQRT(variance) : variance);
 }
 #endif

@@ -45,7 +45,9 @@ enum {
     /* Bytes of a tile in the ring. Its first element is as far behind a multiple of 16 as in memory, so that vectors
      * can be copied as they are. */
     PLACE = TILE * larger_of(sizeof(in_t), sizeof(result_t)) + 16,
-    KEY_PLACE = GROUPS == KEYS ? TILE * sizeof(index_t) + 16 : 0,
+    /* likewise of its keys, behind KEYS_FROM bytes for the key before them */
+    KEYS_FROM = 16,
+    KEY_PLACE = GROUPS == KEYS ? KEYS_FROM + TILE * sizeof(index_t) + 2 * 16 : 0,
     /* words of SEGMENTS' bits; a stretch's bits come from whole words, which may extend behind the tile */
     HEAD_WORDS = TILE / WARP + 4,
 
@@ -60,14 +62,14 @@ static_assert(HAS_ONE_TILE || (THREADS == SCAN_THREADS && WAVES == SCAN_WAVES));
 /* With SMALL accumulators a finisher's loops over its items are unrolled; with large ones that would take minutes to
  * compile. KEPT: the sums within a stretch are few and small enough to stay in registers until the sum before them is
  * known; otherwise they are computed again then. */
-constexpr bool SMALL = sizeof(acc_t) <= 32, KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= 192;
+constexpr bool SMALL = sizeof(acc_t) <= 32;
+constexpr bool KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= (sizeof(lane_t) <= 4 ? 192 : 128);
 constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
 struct scratch {
     alignas(128) uint8 tile[RING][(PLACE + 127) / 128 * 128];
 #if GROUPS == KEYS
     alignas(128) uint8 keys[RING][(KEY_PLACE + 127) / 128 * 128];
-    index_t key_before[RING];
 #endif
 #if GROUPS == SEGMENTS
     alignas(16) uint32 heads[RING][HEAD_WORDS];
@@ -77,7 +79,7 @@ struct scratch {
     gate full[RING], ready[RING], done[RING], empty[RING];
     alignas(16) uint8 prefix[RING][sizeof(record)];
     alignas(16) uint8 of_summers[2][SUMMERS / WARP * sizeof(lane_t)];
-    int head_of_summers[2][SUMMERS / WARP];
+    int head_of_summers[2][2][SUMMERS / WARP];
     alignas(16) uint8 of_finishers[TEAMS][2][FINISHERS / WARP * (sizeof(lane_t) + 16)];
 #if IN_ACCESSES
     baton batons[MESSENGERS];
@@ -91,10 +93,10 @@ struct scratch {
 #elif BY_LOOK_BACK
     bool knows_prefix; /* the look-back is done, and the sum before the tile in prefix[0] */
 #endif
-#ifdef OF_COLUMNS /* scan_narrow.cu */
 #if HAS_SECOND
     alignas(128) uint8 second[RING][(TILE * sizeof(in_t) + 16 + 127) / 128 * 128];
 #endif
+#ifdef OF_COLUMNS /* scan_narrow.cu */
     alignas(16) uint8 before_columns[RING][NARROW_COLUMNS * sizeof(acc_t)];
     alignas(16) uint8 of_rows[2][SUMMERS * sizeof(lane_t)];
     alignas(16) uint8 of_strands[TEAMS][FINISHERS * sizeof(acc_t)];
@@ -152,9 +154,27 @@ template <class T> inline int shift_of(const T *from) {
 inline uint64 index_of(const scan_args &p, uint64 at, uint64 column) {
     return GROUPS == ROWS ? (REVERSE ? p.extent - 1 - column : column) : GROUPS == ALL ? at + p.before : at;
 }
-inline value_t partner_of(const scan_args &p, uint64 at) {
-    return HAS_SECOND ? value_of(load(p.y + at)) : value_t(0);
+/* The second input's part of a tile. */
+inline const uint8 *second_of(const scratch &s, int at) {
+#if HAS_SECOND
+    return s.second[at];
+#else
+    return nullptr;
+#endif
 }
+
+#if GROUPS == KEYS
+/* A tile's keys. Before the first, in logical order, lies the key of the element before the tile, if there is one. */
+inline const index_t *keys_of(const scratch &s, const scan_args &p, const tile &t, int at) {
+    return (const index_t *)(s.keys[at] + KEYS_FROM + shift_of(p.keys + t.low));
+}
+inline index_t load_key_before(const scan_args &p, const tile &t) {
+    return t.first == 0 ? index_t(0) : load(p.keys + (REVERSE ? t.low + t.count : t.low - 1));
+}
+inline void set_key_before(scratch &s, const scan_args &p, const tile &t, int at, index_t key) {
+    store((index_t *)keys_of(s, p, t, at) + (REVERSE ? t.count : -1), key);
+}
+#endif
 
 inline uint64 remainder(uint64 a, uint64 b) {
     return (a | b) >> 32 ? a % b : (uint32)a % (uint32)b;

@@ -42,7 +42,7 @@ template <int Width> struct thin_rows {
             for (int r = 0; r < THIN; r++)
                 if (r < p.extent) {
                     value_t second = HAS_SECOND ? value_of(y[r].element[k]) : value_t(0);
-                    sum.add(value_of(x[r].element[k]), second, p.before + r);
+                    sum.append(value_of(x[r].element[k]), second, p.before + r);
                 }
             acc[k] = widen(sum.sum());
         }

@@ -375,22 +375,16 @@ inline record fold_batch(const batch &few, uint32 at, uint32 end) {
 /* Adds up a batch that begins with entry 'at' of the 'needed' ones of a wave. *base is the sum before the batch and
  * becomes the sum before the next one; *before becomes the sum before this block's tile, as far as it is known. */
 inline void add_batch(const batch &few, uint32 at, uint32 needed, record *base, record *before) {
-#if COMMUTES && IN_ACCESSES
+#if COMMUTES
     record low = share_of_batch(few, at, 0, blockIdx.x), whole = share_of_batch(few, at, 0, needed);
-    acc_t sum[2] = {low.acc, whole.acc};
+    acc_t sum[2] = {low.acc, whole.acc}; /* together, since each step of one waits for a shuffle */
     fold_warps(sum);
     low.acc = sum[0];
     whole.acc = sum[1];
+    const bool has_base = at || !IN_ACCESSES; /* several messengers: the first batch of a wave has nothing before */
     if (at < blockIdx.x)
-        *before = at ? join(*base, low) : low; /* the first batch of a wave has nothing before */
-    *base = at ? join(*base, whole) : whole;
-#elif COMMUTES
-    if (at < blockIdx.x)
-        *before = join(*base, fold_batch(few, at, blockIdx.x));
-    if (at + batch::MANY * WARP <= blockIdx.x)
-        *base = *before; /* all of the batch comes before this block */
-    else if (needed > blockIdx.x)
-        *base = join(*base, fold_batch(few, at, needed));
+        *before = has_base ? join(*base, low) : low;
+    *base = has_base ? join(*base, whole) : whole;
 #else
     uint32 lane = threadIdx.x % WARP;
 #pragma unroll

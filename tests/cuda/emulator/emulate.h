@@ -322,6 +322,9 @@ inline double __dsub_rn(double a, double b) {
 inline double __dmul_rn(double a, double b) {
     return a * b;
 }
+inline float __fmaf_rn(float a, float b, float c) {
+    return __builtin_fmaf(a, b, c);
+}
 inline double __fma_rn(double a, double b, double c) {
     return __builtin_fma(a, b, c);
 }

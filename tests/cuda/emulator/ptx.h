@@ -73,6 +73,11 @@ inline double inverse_root_nearby(double x) {
     return __longlong_as_double(__double_as_longlong(1 / __builtin_sqrt(x)) & ~0xffffffffll);
 }
 
+inline float inverse_root_nearby(float x) {
+    const float r = (float)(1 / __builtin_sqrt((double)x));
+    return r - r == 0 ? __uint_as_float(__float_as_uint(r) ^ 1) : r;
+}
+
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
     for (int b = 0; b < 4; b++)
         sum += (unsigned)(T)(word >> 8 * b);
