@@ -243,9 +243,9 @@ PyObject *along_axes(call *c, array *x, array *y) {
         PyErr_Format(PyExc_ValueError, "%s() of an array of %d dimensions needs an axis", f->name, ndim);
         return NULL;
     }
-    if (correction != 0 && (c->options[OUT] || desc.flags & TALLY_SKIP_NAN)) {
-        PyErr_Format(PyExc_ValueError, "%s(): out and skip_nan go with corrections that are whole numbers, 0 or more",
-                     f->name);
+    if (correction != 0 && (c->options[OUT] || c->options[GROUP] || desc.flags & TALLY_SKIP_NAN)) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s(): out, group and skip_nan go with corrections that are whole numbers, 0 or more", f->name);
         return NULL;
     }
 

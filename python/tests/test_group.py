@@ -74,6 +74,18 @@ def test_axes_of_any_layout(shape, axis, keepdims):
             np.testing.assert_array_equal(got, x.sum(axis=axis, keepdims=keepdims))
 
 
+def test_two_inputs_and_corrections():
+    random = np.random.default_rng(9)
+    x, y = random.integers(-9, 9, (2, 100)).astype("f8")
+    parts = list(zip(parts_of(np.random.default_rng(1), x, 3), parts_of(np.random.default_rng(1), y, 3)))
+    for got in on_ranks(parts, lambda part, group: tally.dot(*part, group=group)):
+        assert got == x @ y
+    for got in on_ranks(np.split(x, 4), lambda part, group: tally.var(part, correction=1, group=group)):
+        assert got == pytest.approx(x.var(ddof=1), rel=1e-12)
+    for got in on_ranks(np.split(x, 4), lambda part, group: tally.var(part, correction=0.5, group=group)):
+        assert isinstance(got, ValueError)
+
+
 def test_exact_sums_have_the_bits_of_one_process():
     random = np.random.default_rng(3)
     x = random.standard_normal(10000) * 10.0 ** random.integers(-150, 150, 10000)
