@@ -130,13 +130,15 @@ static int open_words(tally_desc *desc, const char *words) {
 }
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *named) {
-    static char *names[] = {"op",        "dtype",     "device",     "form", "reverse",     "axis",  "keepdims", "exact",
-                            "out_dtype", "acc_dtype", "correction", "by",   "index_dtype", "words", "copy",     NULL};
+    static char *names[] = {"op",          "dtype", "device",    "form",      "reverse",         "axis",
+                            "keepdims",    "exact", "out_dtype", "acc_dtype", "correction",      "by",
+                            "index_dtype", "words", "copy",      "skip_nan",  "skip_bad_labels", NULL};
     const char *form = "reduce", *device = "cpu", *by = NULL, *words = NULL;
     PyObject *op, *dtype = NULL, *axis = NULL, *keepdims = NULL, *out = NULL, *acc = NULL, *index = NULL, *copy = NULL;
-    int reverse = 0, exact = 0, ddof = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$sspOOpOOizOzO:Plan", names, &op, &dtype, &device, &form,
-                                     &reverse, &axis, &keepdims, &exact, &out, &acc, &ddof, &by, &index, &words, &copy))
+    int reverse = 0, exact = 0, ddof = 0, skip_nan = 0, skip_labels = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$sspOOpOOizOzOpp:Plan", names, &op, &dtype, &device, &form,
+                                     &reverse, &axis, &keepdims, &exact, &out, &acc, &ddof, &by, &index, &words, &copy,
+                                     &skip_nan, &skip_labels))
         return NULL;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     plan *self = (plan *)alloc(type, 0);
@@ -145,12 +147,13 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *named) {
     self->arguments = Py_BuildValue("(OO)", args, named ? named : Py_None);
     self->fixed.desc = (tally_desc)TALLY_DESC_INIT;
     self->fixed.desc.ddof = ddof;
+    self->fixed.desc.flags = (skip_nan ? TALLY_SKIP_NAN : 0u) | (skip_labels ? TALLY_SKIP_BAD_LABELS : 0u);
     self->fixed.desc.mode = exact ? TALLY_EXACT : TALLY_FAST;
     self->call.options[AXIS] = axis && axis != Py_None ? Py_NewRef(axis) : NULL;
     self->call.options[KEEPDIMS] = Py_XNewRef(keepdims);
     self->call.options[COPY] = copy && copy != Py_None ? Py_NewRef(copy) : NULL;
     if (open_operator(self, op) || open_types(self, dtype, out == Py_None ? NULL : out, acc == Py_None ? NULL : acc) ||
-        open_form(&self->fixed.desc, form, reverse) || open_grouping(self, by, index) ||
+        open_form(&self->fixed.desc, form, reverse) || open_grouping(self, by, index == Py_None ? NULL : index) ||
         open_words(&self->fixed.desc, words) || make(self, device)) {
         Py_DECREF(self);
         return NULL;
@@ -228,7 +231,8 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Plan(op, dtype='float64', *, device='cpu', form='reduce', reverse=False, axis=None, keepdims=False, exact=False, "
-     "out_dtype=None, acc_dtype=None, correction=0, by=None, index_dtype=None, words=None, copy=None)\n--\n\n"
+     "out_dtype=None, acc_dtype=None, correction=0, by=None, index_dtype=None, words=None, copy=None, skip_nan=False, "
+     "skip_bad_labels=False)\n--\n\n"
      "A computation of fixed types on a device of its own, to be run time and again: nothing is looked up, and no\n"
      "array of another type or device is taken.\n\n"
      "op: an operator's name, or an Operator of your own, which needs out_dtype\n"

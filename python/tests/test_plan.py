@@ -59,6 +59,15 @@ def test_scans_and_groups():
     assert scan(x, out=out) is out and out[-1] == x.sum()
 
 
+def test_what_is_left_out():
+    x, labels = np.array([1, np.nan, 4, 8]), np.array([0, 0, -1, 2])
+    assert tally.Plan("sum", skip_nan=True)(x) == 13 and np.isnan(tally.Plan("sum")(x))
+    by_labels = tally.Plan("sum", by="labels", index_dtype=None, skip_nan=True, skip_bad_labels=True)
+    np.testing.assert_array_equal(by_labels(x, labels=labels, groups=3), [1, 0, 8])
+    with pytest.raises(ValueError):
+        tally.Plan("sum", by="labels")(x, labels=labels, groups=3)
+
+
 def test_two_inputs_and_types():
     x, y = np.arange(10, dtype="f4"), np.ones(10, "f4")
     assert tally.Plan("dot", "float32")(x, y) == 45
