@@ -86,7 +86,7 @@ typedef struct tally_magnitude {
 } tally_magnitude;
 
 /* The layout for elements of type 'in' (f16, bf16, f32 or f64), or for products of two of them. */
-static tally_exact_layout tally_exact_layout_of(tally_dtype in, bool products) {
+static inline tally_exact_layout tally_exact_layout_of(tally_dtype in, bool products) {
     if (in == TALLY_F64)
         return products ? TALLY_LAYOUT_PRODUCT_F64 : TALLY_LAYOUT_SUM_F64;
     return products ? TALLY_LAYOUT_PRODUCT_F32 : TALLY_LAYOUT_SUM_F32;
@@ -99,7 +99,8 @@ static void tally_superaccumulator_normalise(tally_superaccumulator *accumulator
 #define TALLY_PENDING_MAX (UINT32_C(1) << 30)
 
 /* Adds mantissa * 2^exponent. Bits below the layout's lowest must be zero, because they are shifted out. */
-static void tally_superaccumulator_deposit(tally_superaccumulator *accumulator, int64_t mantissa, int32_t exponent) {
+static inline void tally_superaccumulator_deposit(tally_superaccumulator *accumulator, int64_t mantissa,
+                                                  int32_t exponent) {
     int32_t position = exponent - accumulator->lowest;
     if (mantissa == 0)
         return;
@@ -689,19 +690,10 @@ static bool is_negative_zero(double x) {
     return bits == UINT64_C(1) << 63;
 }
 
-static void add_value(tally_exact *sum, double x) {
-    tally_superaccumulator_deposit_value(sum, x);
-    sum->count++;
-    sum->others |= !is_negative_zero(x);
-}
-
 /* A product is -0 if a factor is zero, the other one finite, and the signs differ. */
-static void add_product(tally_exact *dot, double x, double y) {
+static bool is_negative_zero_product(double x, double y) {
     const parts p = take_apart(x), q = take_apart(y);
-    const bool is_zero = p.finite && q.finite && (p.significand == 0 || q.significand == 0);
-    tally_superaccumulator_deposit_product(dot, x, y);
-    dot->count++;
-    dot->others |= !is_zero || p.negative == q.negative;
+    return p.finite && q.finite && (p.significand == 0 || q.significand == 0) && p.negative != q.negative;
 }
 
 void tally_exact_begin(tally_exact *sum) {
@@ -712,24 +704,47 @@ void tally_exact_begin_dot(tally_exact *dot) {
     tally_superaccumulator_init(dot, TALLY_LAYOUT_PRODUCT_F64);
 }
 
+static void count_elements(tally_exact *sum, size_t n, bool others) {
+    sum->count += n;
+    sum->others |= others;
+}
+
 void tally_exact_add(tally_exact *sum, const double *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        add_value(sum, x[i]);
+    bool others = false;
+    for (size_t i = 0; i < n; i++) {
+        tally_superaccumulator_deposit_value(sum, x[i]);
+        others |= !is_negative_zero(x[i]);
+    }
+    count_elements(sum, n, others);
 }
 
 void tally_exact_add_f32(tally_exact *sum, const float *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        add_value(sum, double_of_float(x + i));
+    bool others = false;
+    for (size_t i = 0; i < n; i++) {
+        const double wide = double_of_float(x + i);
+        tally_superaccumulator_deposit_value(sum, wide);
+        others |= !is_negative_zero(wide);
+    }
+    count_elements(sum, n, others);
 }
 
 void tally_exact_add_dot(tally_exact *dot, const double *x, const double *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        add_product(dot, x[i], y[i]);
+    bool others = false;
+    for (size_t i = 0; i < n; i++) {
+        tally_superaccumulator_deposit_product(dot, x[i], y[i]);
+        others |= !is_negative_zero_product(x[i], y[i]);
+    }
+    count_elements(dot, n, others);
 }
 
 void tally_exact_add_dot_f32(tally_exact *dot, const float *x, const float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        add_product(dot, double_of_float(x + i), double_of_float(y + i));
+    bool others = false;
+    for (size_t i = 0; i < n; i++) {
+        const double wide_x = double_of_float(x + i), wide_y = double_of_float(y + i);
+        tally_superaccumulator_deposit_product(dot, wide_x, wide_y);
+        others |= !is_negative_zero_product(wide_x, wide_y);
+    }
+    count_elements(dot, n, others);
 }
 
 void tally_exact_merge(tally_exact *into, const tally_exact *from) {

@@ -27,19 +27,10 @@ static bool is_negative_zero(double x) {
     return bits == UINT64_C(1) << 63;
 }
 
-static void add_value(tally_exact *sum, double x) {
-    tally_superaccumulator_deposit_value(sum, x);
-    sum->count++;
-    sum->others |= !is_negative_zero(x);
-}
-
 /* A product is -0 if a factor is zero, the other one finite, and the signs differ. */
-static void add_product(tally_exact *dot, double x, double y) {
+static bool is_negative_zero_product(double x, double y) {
     const parts p = take_apart(x), q = take_apart(y);
-    const bool is_zero = p.finite && q.finite && (p.significand == 0 || q.significand == 0);
-    tally_superaccumulator_deposit_product(dot, x, y);
-    dot->count++;
-    dot->others |= !is_zero || p.negative == q.negative;
+    return p.finite && q.finite && (p.significand == 0 || q.significand == 0) && p.negative != q.negative;
 }
 
 void tally_exact_begin(tally_exact *sum) {
@@ -50,24 +41,47 @@ void tally_exact_begin_dot(tally_exact *dot) {
     tally_superaccumulator_init(dot, TALLY_LAYOUT_PRODUCT_F64);
 }
 
+static void count_elements(tally_exact *sum, size_t n, bool others) {
+    sum->count += n;
+    sum->others |= others;
+}
+
 void tally_exact_add(tally_exact *sum, const double *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        add_value(sum, x[i]);
+    bool others = false;
+    for (size_t i = 0; i < n; i++) {
+        tally_superaccumulator_deposit_value(sum, x[i]);
+        others |= !is_negative_zero(x[i]);
+    }
+    count_elements(sum, n, others);
 }
 
 void tally_exact_add_f32(tally_exact *sum, const float *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        add_value(sum, double_of_float(x + i));
+    bool others = false;
+    for (size_t i = 0; i < n; i++) {
+        const double wide = double_of_float(x + i);
+        tally_superaccumulator_deposit_value(sum, wide);
+        others |= !is_negative_zero(wide);
+    }
+    count_elements(sum, n, others);
 }
 
 void tally_exact_add_dot(tally_exact *dot, const double *x, const double *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        add_product(dot, x[i], y[i]);
+    bool others = false;
+    for (size_t i = 0; i < n; i++) {
+        tally_superaccumulator_deposit_product(dot, x[i], y[i]);
+        others |= !is_negative_zero_product(x[i], y[i]);
+    }
+    count_elements(dot, n, others);
 }
 
 void tally_exact_add_dot_f32(tally_exact *dot, const float *x, const float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        add_product(dot, double_of_float(x + i), double_of_float(y + i));
+    bool others = false;
+    for (size_t i = 0; i < n; i++) {
+        const double wide_x = double_of_float(x + i), wide_y = double_of_float(y + i);
+        tally_superaccumulator_deposit_product(dot, wide_x, wide_y);
+        others |= !is_negative_zero_product(wide_x, wide_y);
+    }
+    count_elements(dot, n, others);
 }
 
 void tally_exact_merge(tally_exact *into, const tally_exact *from) {

@@ -53,9 +53,8 @@ class Declaration:
             self.names = [re.search(r"(\w+)(\(|\[| =)", code).group(1)]
 
     def written(self):
-        text = re.sub(r"^static inline ", "static ", self.text)
-        is_function = not re.match(r"static|typedef|enum|#", text)
-        return self.comment + ("static " if is_function else "") + text
+        is_function = not re.match(r"static|typedef|enum|#", self.text)
+        return self.comment + ("static " if is_function else "") + self.text
 
 
 def declarations(text):
