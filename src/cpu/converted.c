@@ -1,5 +1,7 @@
 #include "cpu/converted.h"
 
+#include <string.h>
+
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/skipping.h"
@@ -7,7 +9,13 @@
 enum {
     BLOCK = 2048,  /* elements that are converted at a time: 16 KiB of f64, half of a first-level cache */
     COLUMNS = 128, /* and the columns of such a block: enough for the conversion's call, and 16 rows at least */
-    SEGMENTS = 256
+    SEGMENTS = 256,
+    /* Where NaNs are left out: elements, or rows and columns, that are tried as they are. */
+    FIRST_SPAN = 1024,
+    SPAN = 8192,
+    ROWS = 256,
+    FEW_COLUMNS = 512,
+    SHOWN_BYTES = 64
 };
 
 typedef struct converted {
@@ -15,15 +23,15 @@ typedef struct converted {
     _Alignas(64) char y[BLOCK * sizeof(double)];
 } converted;
 
-/* x[at ..] and y[at ..] as elements number 'place' on, without NaNs if these are left out. */
-static void convert(const tally_cpu_context *context, const void *x, const void *y, uint64_t at, size_t n,
-                    converted *block, size_t place) {
+/* x[at ..] and y[at ..] as elements number 'place' on, with their NaNs or without. */
+static void convert_with(const tally_cpu_context *context, const void *x, const void *y, uint64_t at, size_t n,
+                         bool with_nans, converted *block, size_t place) {
     char *const to_x = block->x + place * context->converted_bytes;
     char *const to_y = block->y + place * context->converted_bytes;
     converted clean;
     x = tally_at(x, at, context->in_bytes);
     y = tally_at(y, at, context->in_bytes);
-    if (context->replaces) {
+    if (context->replaces && !with_nans) {
         tally_cpu_replace_nans(context, x, y, n, context->convert ? clean.x : to_x, context->convert ? clean.y : to_y);
         x = clean.x;
         y = y ? clean.y : NULL;
@@ -33,6 +41,11 @@ static void convert(const tally_cpu_context *context, const void *x, const void 
         if (y)
             context->convert(y, n, to_y);
     }
+}
+
+static void convert(const tally_cpu_context *context, const void *x, const void *y, uint64_t at, size_t n,
+                    converted *block, size_t place) {
+    convert_with(context, x, y, at, n, false, block, place);
 }
 
 static const void *second(const void *y, const converted *block) {
@@ -47,12 +60,39 @@ static void combine(const tally_cpu_context *context, size_t count, const void *
     context->inner->combine(context, count, other, acc);
 }
 
-static void fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, void *acc) {
+static void fold_with(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                      bool with_nans, void *acc) {
     converted block;
+    if (with_nans && !context->convert) {
+        context->inner->fold(context, x, y, n, index, acc);
+        return;
+    }
     for (size_t done = 0, count; done < n; done += count) {
         count = least(n - done, BLOCK);
-        convert(context, x, y, done, count, &block, 0);
+        convert_with(context, x, y, done, count, with_nans, &block, 0);
         context->inner->fold(context, block.x, second(y, &block), count, index + done, acc);
+    }
+}
+
+/* Elements as they are, until an accumulator shows a NaN. */
+static void fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index, void *acc) {
+    const size_t bytes = context->inner->acc_bytes;
+    size_t span = FIRST_SPAN;
+    bool with_nans = !context->replaces || context->shown != TALLY_DEFAULT;
+    for (size_t done = 0, count; done < n; done += count) {
+        const void *const x_at = tally_at(x, done, context->in_bytes), *const y_at =
+                                                                           tally_at(y, done, context->in_bytes);
+        _Alignas(16) unsigned char before[SHOWN_BYTES];
+        count = !context->replaces ? n : with_nans ? least(n - done, span) : n - done;
+        span = least(2 * span, SPAN);
+        if (context->replaces)
+            memcpy(before, acc, bytes);
+        fold_with(context, x_at, y_at, count, index + done, with_nans, acc);
+        if (with_nans && context->replaces && tally_cpu_shows_nan(context, acc, 1, bytes)) {
+            memcpy(acc, before, bytes);
+            with_nans = false;
+            fold_with(context, x_at, y_at, count, index + done, false, acc);
+        }
     }
 }
 
@@ -122,20 +162,58 @@ static void fold_labels_to_pairs(const tally_cpu_context *context, const void *x
 }
 
 /* A block is as many rows of some columns, which neither conversions nor accumulators are too short for. */
-static void fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
-                         size_t stride, uint64_t index, void *acc) {
+static void fold_columns_with(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
+                              size_t stride, uint64_t index, bool with_nans, void *acc) {
     converted block;
+    if (with_nans && !context->convert) {
+        context->inner->fold_columns(context, x, y, rows, width, stride, index, acc);
+        return;
+    }
     for (size_t first = 0, columns; first < width; first += columns) {
         columns = least(width - first, COLUMNS);
         for (size_t done = 0, count; done < rows; done += count) {
             count = least(rows - done, BLOCK / columns);
             if (columns == stride)
-                convert(context, x, y, done * stride, count * columns, &block, 0);
+                convert_with(context, x, y, done * stride, count * columns, with_nans, &block, 0);
             for (size_t r = 0; columns < stride && r < count; r++)
-                convert(context, x, y, (done + r) * stride + first, columns, &block, r * columns);
+                convert_with(context, x, y, (done + r) * stride + first, columns, with_nans, &block, r * columns);
             context->inner->fold_columns(context, block.x, second(y, &block), count, columns, columns, index + done,
                                          tally_at_mutable(acc, first, context->inner->acc_bytes));
         }
+    }
+}
+
+/* The same for few columns, whose accumulators are kept. */
+static void fold_few_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
+                             size_t stride, uint64_t index, void *acc) {
+    const size_t bytes = context->inner->acc_bytes;
+    bool with_nans = context->shown != TALLY_DEFAULT;
+    for (size_t done = 0, count; done < rows; done += count) {
+        const void *const x_at = tally_at(x, done * stride, context->in_bytes);
+        const void *const y_at = tally_at(y, done * stride, context->in_bytes);
+        _Alignas(64) char before[FEW_COLUMNS * SHOWN_BYTES];
+        count = with_nans ? least(rows - done, ROWS) : rows - done;
+        if (with_nans)
+            memcpy(before, acc, width * bytes);
+        fold_columns_with(context, x_at, y_at, count, width, stride, index + done, with_nans, acc);
+        if (with_nans && tally_cpu_shows_nan(context, acc, width, bytes)) {
+            memcpy(acc, before, width * bytes);
+            with_nans = false;
+            fold_columns_with(context, x_at, y_at, count, width, stride, index + done, false, acc);
+        }
+    }
+}
+
+static void fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t width,
+                         size_t stride, uint64_t index, void *acc) {
+    if (!context->replaces) {
+        fold_columns_with(context, x, y, rows, width, stride, index, true, acc);
+        return;
+    }
+    for (size_t first = 0, columns; first < width; first += columns) {
+        columns = least(width - first, FEW_COLUMNS);
+        fold_few_columns(context, tally_at(x, first, context->in_bytes), tally_at(y, first, context->in_bytes), rows,
+                         columns, stride, index, tally_at_mutable(acc, first, context->inner->acc_bytes));
     }
 }
 

@@ -8,19 +8,23 @@
 #include "cpu/converted.h"
 #include "cpu/lower.h"
 #include "cpu/scratch.h"
+#include "cpu/short_groups.h"
 #include "cpu/words.h"
 
 enum {
     BLOCK_BYTES = 16 * 1024, /* of elements that are looked at at a time: a third of a first-level cache */
     BLOCK = BLOCK_BYTES / 2, /* elements, of the narrowest type */
     COLUMN_BYTES = 1024,     /* of a column that is closed up */
+    ROWS = 256,              /* that are folded as they are before accumulators are looked at */
+    SHOWN_BYTES = 64,        /* of the largest accumulator that shows a NaN: six numbers */
+    FIRST_SPAN = 1024,       /* elements that are tried first, where few NaNs are many */
     ACC_BYTES = 16 * 1024    /* of accumulators that stand apart from their numbers of elements */
 };
 
 /* ---- which way ---- */
 
-/* The element that changes no result of the operator. False if there is none, or if results also depend on the number
- * of elements. -0 + x is x for every x, 0 + -0 is not. */
+/* The element that changes no result of the operator, but for its number of elements and, where all others are the
+ * same, its index. False if there is none. -0 + x is x for every x, 0 + -0 is not. */
 static bool neutral(const tally_computation *c, double *value) {
     switch (c->desc.op) {
     case TALLY_SUM:
@@ -41,9 +45,11 @@ static bool neutral(const tally_computation *c, double *value) {
         *value = 1;
         return true;
     case TALLY_MIN:
+    case TALLY_ARGMIN:
         *value = (double)INFINITY;
         return true;
     case TALLY_MAX:
+    case TALLY_ARGMAX:
     case TALLY_LOGSUMEXP:
         *value = -(double)INFINITY;
         return true;
@@ -55,7 +61,8 @@ static bool neutral(const tally_computation *c, double *value) {
 tally_cpu_skipping tally_cpu_skipping_of(const tally_computation *c) {
     double value;
     const bool is_scan = tally_is_scan(c), has_neutral = neutral(c, &value);
-    const bool counts = c->desc.op == TALLY_MEAN || (!is_scan && (c->exact || c->gives_words)) ||
+    const bool counts = c->desc.op == TALLY_MEAN || tally_class_of(c->monoid) == TALLY_CLASS_INDEXED ||
+                        (!is_scan && (c->exact || c->gives_words)) ||
                         (!is_scan && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR));
     if (!c->skips_nan)
         return TALLY_CPU_KEEPS_NANS;
@@ -99,6 +106,8 @@ static void lower_or_nothing(const tally_cpu_plan *plan, const void *acc, size_t
             lower_nothing(plan, i, out);
 }
 
+static void choose_shown(tally_cpu_context *context, const tally_cpu_plan *elements);
+
 void tally_cpu_skipping_choose(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_skipping way = tally_cpu_skipping_of(c);
@@ -116,6 +125,7 @@ void tally_cpu_skipping_choose(tally_cpu_plan *plan) {
     if (way == TALLY_CPU_REPLACES_NANS) {
         plan->context.replaces = true;
         plan->lifted = (tally_cpu_lifted){0};
+        choose_shown(&plan->context, plan);
         if (plan->kernels != &plan->converted)
             tally_cpu_convert_first(plan, c->desc.in, plan->kernels);
     }
@@ -125,6 +135,43 @@ void tally_cpu_skipping_choose(tally_cpu_plan *plan) {
         plan->lower_elements = plan->lower;
         plan->lower = lower_or_nothing;
     }
+}
+
+/* ---- accumulators that show a NaN ---- */
+
+static void choose_shown(tally_cpu_context *context, const tally_cpu_plan *elements) {
+    const tally_computation *c = &elements->base.computation;
+    const tally_dtype value = tally_dtype_value(c->desc.in);
+    context->shown = TALLY_DEFAULT;
+    switch (tally_class_of(c->monoid)) {
+    case TALLY_CLASS_FLOATS: /* moments of what is not finite are slow */
+        context->shown = c->monoid == TALLY_MONOID_logsumexp ? TALLY_F64 : TALLY_DEFAULT;
+        break;
+    case TALLY_CLASS_VALUES:
+    case TALLY_CLASS_INDEXED:
+        context->shown = value;
+        break;
+    case TALLY_CLASS_COUNT:
+        break;
+    default:
+        context->shown = c->exact ? TALLY_DEFAULT : elements->kernels->acc_type;
+    }
+}
+
+bool tally_cpu_shows_nan(const tally_cpu_context *context, const void *acc, size_t count, size_t acc_bytes) {
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        const char *const at = (const char *)acc + i * acc_bytes;
+        double wide;
+        float narrow;
+        memcpy(&narrow, at, sizeof narrow);
+        if (context->shown == TALLY_F64)
+            memcpy(&wide, at, sizeof wide);
+        else
+            wide = (double)narrow;
+        found |= wide != wide;
+    }
+    return found;
 }
 
 /* ---- elements that change nothing ---- */
@@ -280,12 +327,75 @@ static void fold_kept(const tally_cpu_context *context, const kept *k, uint64_t 
     inner->combine(own, 1, acc, acc_of(into));
 }
 
+/* Whether the element that replaces NaNs is the value of one of the results, whose index may then be a NaN's. */
+static bool may_be_replaced(const tally_cpu_context *context, const void *acc, size_t count) {
+    for (size_t i = 0; i < count && has_index(context); i++) {
+        const void *const at = tally_at(acc, i, context->states->acc_bytes);
+        float narrow;
+        double wide;
+        memcpy(&narrow, at, sizeof narrow);
+        if (context->shown == TALLY_F64)
+            memcpy(&wide, at, sizeof wide);
+        else
+            wide = (double)narrow;
+        if (isinf(wide))
+            return true;
+    }
+    return false;
+}
+
+/* By a copy in which NaNs change nothing. False if the result may be wrong; then nothing has changed. */
+static bool fold_copy(const tally_cpu_context *context, const void *x, size_t n, uint64_t index, kept *k,
+                      tally_cpu_state *into) {
+    const tally_cpu_kernels *const inner = inner_of(context);
+    const tally_cpu_context *const own = &context->states->context;
+    const size_t left_out = context->nans->count(x, n);
+    context->nans->replace(x, n, context->neutral, k->room[0]);
+    if (!has_index(context)) {
+        inner->fold(own, k->room[0], NULL, n, index, acc_of(into));
+        into->elements += n - left_out;
+        return true;
+    }
+    _Alignas(16) unsigned char acc[sizeof(double) + sizeof(int64_t)];
+    inner->identity(own, 1, acc);
+    inner->fold(own, k->room[0], NULL, n, index, acc);
+    if (left_out && may_be_replaced(context, acc, 1))
+        return false;
+    inner->combine(own, 1, acc, acc_of(into));
+    into->elements += n - left_out;
+    return true;
+}
+
+/* First as they are: if no NaN shows, there was none. */
+static bool fold_as_they_are(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                             tally_cpu_state *into) {
+    _Alignas(16) unsigned char before[SHOWN_BYTES];
+    const size_t bytes = context->states->acc_bytes;
+    if (context->shown == TALLY_DEFAULT)
+        return false;
+    memcpy(before, acc_of(into), bytes);
+    inner_of(context)->fold(&context->states->context, x, y, n, index, acc_of(into));
+    if (tally_cpu_shows_nan(context, acc_of(into), 1, bytes)) {
+        memcpy(acc_of(into), before, bytes);
+        return false;
+    }
+    into->elements += n;
+    return true;
+}
+
 static void counted_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
                          void *acc) {
     kept k;
-    for (size_t done = 0, count; done < n; done += count) {
-        count = least(n - done, block_of(context));
-        keep(context, tally_at(x, done, context->in_bytes), tally_at(y, done, context->in_bytes), count, &k);
+    bool may_have_none = true;
+    size_t span = FIRST_SPAN;
+    for (size_t done = 0, count; done < n; done += count, span = least(2 * span, BLOCK)) {
+        const void *const x_at = tally_at(x, done, context->in_bytes), *const y_at =
+                                                                           tally_at(y, done, context->in_bytes);
+        count = least(n - done, may_have_none ? least(span, block_of(context)) : block_of(context));
+        may_have_none = may_have_none && fold_as_they_are(context, x_at, y_at, count, index + done, acc);
+        if (may_have_none || (context->replaces && !y && fold_copy(context, x_at, count, index + done, &k, acc)))
+            continue;
+        keep(context, x_at, y_at, count, &k);
         fold_kept(context, &k, index + done, acc);
     }
 }
@@ -309,16 +419,27 @@ static size_t most_apart(const tally_cpu_context *context) {
     return most(ACC_BYTES / context->states->acc_bytes, 1);
 }
 
+/* The sizes are constants: a call for each accumulator took 0.1 ns for each of 128 elements. */
+#define COPY_EACH(count, bytes, to, from)                                                                              \
+    for (size_t i = 0; i < (count); i++) {                                                                             \
+        if ((bytes) == sizeof(uint32_t))                                                                               \
+            memcpy(to, from, sizeof(uint32_t));                                                                        \
+        else if ((bytes) == sizeof(uint64_t))                                                                          \
+            memcpy(to, from, sizeof(uint64_t));                                                                        \
+        else if ((bytes) == 2 * sizeof(uint64_t))                                                                      \
+            memcpy(to, from, 2 * sizeof(uint64_t));                                                                    \
+        else                                                                                                           \
+            memcpy(to, from, bytes);                                                                                   \
+    }
+
 static void take_apart(const tally_cpu_context *context, void *acc, size_t count, char *inner) {
     const size_t bytes = context->states->acc_bytes;
-    for (size_t i = 0; i < count; i++)
-        memcpy(inner + i * bytes, acc_of(state_at(context, acc, i)), bytes);
+    COPY_EACH(count, bytes, inner + i * bytes, acc_of(state_at(context, acc, i)))
 }
 
 static void put_together(const tally_cpu_context *context, const char *inner, size_t count, void *acc) {
     const size_t bytes = context->states->acc_bytes;
-    for (size_t i = 0; i < count; i++)
-        memcpy(acc_of(state_at(context, acc, i)), inner + i * bytes, bytes);
+    COPY_EACH(count, bytes, acc_of(state_at(context, acc, i)), inner + i * bytes)
 }
 
 /* The offsets of what was kept of segments, from those of all their elements. */
@@ -332,6 +453,15 @@ static void close_up_offsets(const kept *k, const uint64_t *offsets, size_t coun
     }
 }
 
+static void fold_closed_segments(const tally_cpu_context *context, const void *x, const void *y, uint64_t elements,
+                                 const uint64_t *offsets, size_t count, void *acc) {
+    const tally_cpu_plan *const plan = context->states;
+    if (tally_cpu_stands_groups(plan, elements, count))
+        tally_cpu_fold_short_groups(plan, x, y, elements, offsets, count, acc);
+    else
+        plan->kernels->fold_segments(&plan->context, x, y, offsets, count, acc);
+}
+
 /* Segments that fill a block together. */
 static void fold_together(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
                           size_t count, kept *k, void *acc) {
@@ -341,7 +471,7 @@ static void fold_together(const tally_cpu_context *context, const void *x, const
     keep(context, tally_at(x, first, context->in_bytes), tally_at(y, first, context->in_bytes), offsets[count] - first,
          k);
     close_up_offsets(k, offsets, count, closed);
-    inner_of(context)->fold_segments(&context->states->context, k->x, k->y, closed, count, inner);
+    fold_closed_segments(context, k->x, k->y, closed[count], closed, count, inner);
     put_together(context, inner, count, acc);
     for (size_t i = 0; i < count; i++) {
         tally_cpu_state *const s = state_at(context, acc, i);
@@ -372,11 +502,27 @@ static void counted_fold_segments(const tally_cpu_context *context, const void *
     }
 }
 
+/* Rows of which none has a NaN; else false. */
+static bool fold_whole_rows(const tally_cpu_context *context, const void *x, const void *y, size_t rows, size_t extent,
+                            void *acc) {
+    _Alignas(64) char inner[ACC_BYTES];
+    if (context->nans->any(x, rows * extent) || (y && context->nans->any(y, rows * extent)))
+        return false;
+    inner_of(context)->fold_rows(&context->states->context, x, y, rows, extent, inner);
+    put_together(context, inner, rows, acc);
+    for (size_t r = 0; r < rows; r++)
+        state_at(context, acc, r)->elements = extent;
+    return true;
+}
+
 static void counted_fold_rows(const tally_cpu_context *context, const void *x, const void *y, size_t rows,
                               size_t extent, void *acc) {
     for (size_t done = 0, count; done < rows; done += count) {
         uint64_t offsets[TALLY_CPU_BATCH + 1];
-        count = least(rows - done, TALLY_CPU_BATCH);
+        count = least(rows - done, least(TALLY_CPU_BATCH, most_apart(context)));
+        if (fold_whole_rows(context, tally_at(x, done * extent, context->in_bytes),
+                            tally_at(y, done * extent, context->in_bytes), count, extent, state_at(context, acc, done)))
+            continue;
         for (size_t r = 0; r <= count; r++)
             offsets[r] = (done + r) * extent;
         counted_fold_segments(context, x, y, offsets, count, state_at(context, acc, done));
@@ -405,19 +551,48 @@ static bool tile_has_nan(const tally_cpu_context *context, const tile *t) {
     return found;
 }
 
-/* By a copy in which NaNs change nothing. */
-static void fold_replaced(const tally_cpu_context *context, const tile *t, kept *k) {
+/* By a copy in which NaNs change nothing. False as fold_copy. */
+static bool fold_replaced(const tally_cpu_context *context, const tile *t, kept *k) {
+    const tally_cpu_kernels *const inner = inner_of(context);
+    const tally_cpu_context *const own = &context->states->context;
     const size_t bytes = context->in_bytes;
+    _Alignas(64) char fresh[TALLY_CPU_BATCH * (sizeof(double) + sizeof(int64_t))];
+    uint32_t left_out[TALLY_CPU_BATCH] = {0};
     for (size_t r = 0; r < t->rows; r++) {
         const void *const row = tally_at(t->x, r * t->stride, bytes);
         context->nans->replace(row, t->width, context->neutral, k->room[0] + r * t->width * bytes);
         memset(k->marks, 0, t->width);
         context->nans->mark(row, t->width, k->marks);
         for (size_t j = 0; j < t->width; j++)
-            t->elements[j] -= k->marks[j];
+            left_out[j] += k->marks[j];
     }
-    inner_of(context)->fold_columns(&context->states->context, k->room[0], NULL, t->rows, t->width, t->width, t->index,
+    if (has_index(context)) {
+        inner->identity(own, t->width, fresh);
+        inner->fold_columns(own, k->room[0], NULL, t->rows, t->width, t->width, t->index, fresh);
+        if (may_be_replaced(context, fresh, t->width))
+            return false;
+        inner->combine(own, t->width, fresh, t->acc);
+    } else {
+        inner->fold_columns(own, k->room[0], NULL, t->rows, t->width, t->width, t->index, t->acc);
+    }
+    for (size_t j = 0; j < t->width; j++)
+        t->elements[j] -= left_out[j];
+    return true;
+}
+
+/* As fold_as_they_are. */
+static bool fold_tile_as_it_is(const tally_cpu_context *context, const tile *t) {
+    _Alignas(64) char before[ACC_BYTES];
+    const size_t bytes = context->states->acc_bytes;
+    if (context->shown == TALLY_DEFAULT)
+        return false;
+    memcpy(before, t->acc, t->width * bytes);
+    inner_of(context)->fold_columns(&context->states->context, t->x, t->y, t->rows, t->width, t->stride, t->index,
                                     t->acc);
+    if (!tally_cpu_shows_nan(context, t->acc, t->width, bytes))
+        return true;
+    memcpy(t->acc, before, t->width * bytes);
+    return false;
 }
 
 /* Column by column, closed up. */
@@ -443,22 +618,27 @@ static void fold_closed_up(const tally_cpu_context *context, const tile *t, kept
 
 /* Rows of at most TALLY_CPU_BATCH columns. */
 static void fold_tile(const tally_cpu_context *context, const tile *whole, kept *k) {
-    const size_t most_rows =
+    const size_t few_rows =
         most(least(BLOCK_BYTES / context->in_bytes / whole->width, COLUMN_BYTES / sizeof(double)), 1);
+    bool may_have_none = context->shown != TALLY_DEFAULT;
     tile t = *whole;
     for (size_t done = 0; done < whole->rows; done += t.rows) {
         t.x = tally_at(whole->x, done * t.stride, context->in_bytes);
         t.y = tally_at(whole->y, done * t.stride, context->in_bytes);
         t.index = whole->index + done;
-        t.rows = least(whole->rows - done, most_rows);
+        t.rows = least(whole->rows - done, may_have_none ? ROWS : few_rows);
+        if (may_have_none && !fold_tile_as_it_is(context, &t)) {
+            may_have_none = false;
+            t.rows = least(t.rows, few_rows);
+        }
         for (size_t j = 0; j < t.width; j++)
             t.elements[j] += t.rows;
-        if (!tile_has_nan(context, &t))
+        if (may_have_none)
+            continue;
+        if (context->shown == TALLY_DEFAULT && !tile_has_nan(context, &t))
             inner_of(context)->fold_columns(&context->states->context, t.x, t.y, t.rows, t.width, t.stride, t.index,
                                             t.acc);
-        else if (context->replaces && !t.y)
-            fold_replaced(context, &t, k);
-        else
+        else if (!context->replaces || t.y || !fold_replaced(context, &t, k))
             fold_closed_up(context, &t, k);
     }
 }
@@ -572,11 +752,11 @@ static void lower_counted(const tally_cpu_plan *plan, const void *acc, size_t co
         _Alignas(64) char inner[ACC_BYTES];
         uint64_t elements[TALLY_CPU_BATCH];
         piece = least(count - done, least(TALLY_CPU_BATCH, most_apart(&plan->context)));
-        for (size_t i = 0; i < piece; i++) {
-            const tally_cpu_state *const s = tally_at(acc, done + i, plan->acc_bytes);
-            elements[i] = s->elements;
-            memcpy(inner + i * plan->states->acc_bytes, s + 1, plan->states->acc_bytes);
-        }
+        const size_t bytes = plan->states->acc_bytes;
+        COPY_EACH(piece, bytes, inner + i * bytes,
+                  (const tally_cpu_state *)tally_at(acc, done + i, plan->acc_bytes) + 1)
+        for (size_t i = 0; i < piece; i++)
+            elements[i] = ((const tally_cpu_state *)tally_at(acc, done + i, plan->acc_bytes))->elements;
         void *const to = tally_at_mutable(out, done, result_bytes);
         plan->states->lower(plan->states, inner, piece, (tally_counts){elements, 0, 0}, to);
         for (size_t i = 0; i < piece && gives_nothing(plan); i++)
@@ -591,6 +771,7 @@ void tally_cpu_counted_choose(tally_cpu_plan *plan) {
     plan->context = (tally_cpu_context){.in_bytes = c->in_bytes, .out_bytes = c->out_bytes, .states = plan->states};
     tally_cpu_skipping_choose(plan);
     plan->context.replaces = neutral(c, &value) && !c->exact;
+    choose_shown(&plan->context, plan->states);
     plan->kernels = &counted_kernels;
     plan->acc_bytes = sizeof(tally_cpu_state) + (size_t)round_up(plan->states->acc_bytes, _Alignof(tally_cpu_state));
     plan->context.acc_stride = plan->acc_bytes;

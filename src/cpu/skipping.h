@@ -40,6 +40,10 @@ void tally_cpu_replace_nans(const tally_cpu_context *context, const void *x, con
 void tally_cpu_drop_nans(const tally_cpu_plan *plan, const void *x, const void *y, size_t n, tally_cpu_places places,
                          uint32_t *labels);
 
+/* Whether one of 'count' accumulators shows that an element was NaN. Kernels may then have been given elements as they
+ * are, which costs nothing where none is NaN; if one was, it has to be done again without them. */
+bool tally_cpu_shows_nan(const tally_cpu_context *context, const void *acc, size_t count, size_t acc_bytes);
+
 /* Bytes of staging for n elements of each input. */
 size_t tally_cpu_staging_bytes(const tally_cpu_plan *plan, uint64_t n);
 

@@ -40,6 +40,7 @@ typedef struct tally_cpu_context {
     const struct tally_cpu_nans *nans; /* NaNs are left out (skipping.h) */
     char neutral[8];                   /* the element that replaces them */
     bool replaces;                     /* in blocks that the kernels copy */
+    tally_dtype shown; /* f32 or f64: the first number of an accumulator is NaN if an element was; else TALLY_DEFAULT */
 } tally_cpu_context;
 
 /* y is the second input of dot. 'index' is the first element's place in its group. */
@@ -187,6 +188,7 @@ typedef struct tally_cpu_upright {
 /* NaNs among the elements of a float type. x may be misaligned. */
 typedef struct tally_cpu_nans {
     bool (*any)(const void *x, size_t n);
+    size_t (*count)(const void *x, size_t n);
     /* marks[i] becomes 1 where x[i] is NaN, and stays as it is elsewhere */
     void (*mark)(const void *x, size_t n, uint8_t *marks);
     /* to[i] = x[i], or *by where that is NaN; to does not overlap x */

@@ -15,9 +15,12 @@
 #define IS_NAN_f16(v)  (((v)&0x7fff) > 0x7c00)
 #define IS_NAN_bf16(v) (((v)&0x7fff) > 0x7f80)
 
-enum { PIECE = 256 /* elements that are looked at before the answer is */ };
+enum {
+    PIECE = 256,      /* elements that are looked at before the answer is */
+    COUNTED = 1 << 15 /* that a count of 16 bits holds */
+};
 
-#define DEFINE_FOR_TYPE(tag)                                                                                           \
+#define DEFINE_FOR_TYPE(tag, bits)                                                                                     \
     static bool any_##tag(const void *elements, size_t n) {                                                            \
         const e_##tag *x = elements;                                                                                   \
         size_t done = 0;                                                                                               \
@@ -45,11 +48,23 @@ enum { PIECE = 256 /* elements that are looked at before the answer is */ };
         memcpy(&value, by, sizeof value);                                                                              \
         for (size_t i = 0; i < n; i++)                                                                                 \
             to[i] = IS_NAN_##tag(x[i]) ? value : x[i];                                                                 \
+    }                                                                                                                  \
+    static size_t count_##tag(const void *elements, size_t n) {                                                        \
+        const e_##tag *x = elements;                                                                                   \
+        size_t total = 0;                                                                                              \
+        for (size_t done = 0, end; done < n; done = end) {                                                             \
+            uint##bits##_t found = 0;                                                                                  \
+            end = n - done < COUNTED ? n : done + COUNTED;                                                             \
+            for (size_t i = done; i < end; i++)                                                                        \
+                found += IS_NAN_##tag(x[i]);                                                                           \
+            total += found;                                                                                            \
+        }                                                                                                              \
+        return total;                                                                                                  \
     }
-DEFINE_FOR_TYPE(f16)
-DEFINE_FOR_TYPE(bf16)
-DEFINE_FOR_TYPE(f32)
-DEFINE_FOR_TYPE(f64)
+DEFINE_FOR_TYPE(f16, 16)
+DEFINE_FOR_TYPE(bf16, 16)
+DEFINE_FOR_TYPE(f32, 32)
+DEFINE_FOR_TYPE(f64, 64)
 
 /* Moves the elements without a mark to the front of 'to' and returns how many they are. There may be up to n writes.
  * Without branches, which would be mispredicted where NaNs are frequent. */
@@ -107,7 +122,7 @@ DEFINE_KEEP(64)
 
 extern const tally_cpu_nans PASTE4(tally_cpu_nans, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 #define ENTRY(tag, bits)                                                                                               \
-    { any_##tag, mark_##tag, replace_##tag, replace_marked_##bits, keep_##bits }
+    { any_##tag, count_##tag, mark_##tag, replace_##tag, replace_marked_##bits, keep_##bits }
 const tally_cpu_nans PASTE4(tally_cpu_nans, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT] = {
     [TALLY_F16] = ENTRY(f16, 16),
     [TALLY_BF16] = ENTRY(bf16, 16),
