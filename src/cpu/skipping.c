@@ -16,7 +16,7 @@ enum {
     BLOCK = BLOCK_BYTES / 2, /* elements, of the narrowest type */
     COLUMN_BYTES = 1024,     /* of a column that is closed up */
     ROWS = 256,              /* that are folded as they are before accumulators are looked at */
-    SHOWN_BYTES = 64,        /* of the largest accumulator that shows a NaN: six numbers */
+    SPAN = 64 * 1024,        /* elements that are tried as they are, at most, and */
     FIRST_SPAN = 1024,       /* elements that are tried first, where few NaNs are many */
     ACC_BYTES = 16 * 1024    /* of accumulators that stand apart from their numbers of elements */
 };
@@ -143,6 +143,7 @@ static void choose_shown(tally_cpu_context *context, const tally_cpu_plan *eleme
     const tally_computation *c = &elements->base.computation;
     const tally_dtype value = tally_dtype_value(c->desc.in);
     context->shown = TALLY_DEFAULT;
+    context->shows_count = c->exact;
     switch (tally_class_of(c->monoid)) {
     case TALLY_CLASS_FLOATS: /* moments of what is not finite are slow */
         context->shown = c->monoid == TALLY_MONOID_logsumexp ? TALLY_F64 : TALLY_DEFAULT;
@@ -158,8 +159,23 @@ static void choose_shown(tally_cpu_context *context, const tally_cpu_plan *eleme
     }
 }
 
+static bool counts_nan(const void *acc, size_t bytes) {
+    bool found = false;
+    for (size_t i = 0; i < bytes / sizeof(tally_exact_state); i++) {
+        const tally_exact_state *const state = (const tally_exact_state *)acc + i;
+        found |= state->holds == TALLY_HOLDS_LIMBS && state->limbs.nans;
+    }
+    return found;
+}
+
+static bool may_show(const tally_cpu_context *context) {
+    return context->shown != TALLY_DEFAULT || context->shows_count;
+}
+
 bool tally_cpu_shows_nan(const tally_cpu_context *context, const void *acc, size_t count, size_t acc_bytes) {
     bool found = false;
+    if (context->shows_count)
+        return counts_nan(acc, count * acc_bytes);
     for (size_t i = 0; i < count; i++) {
         const char *const at = (const char *)acc + i * acc_bytes;
         double wide;
@@ -369,9 +385,9 @@ static bool fold_copy(const tally_cpu_context *context, const void *x, size_t n,
 /* First as they are: if no NaN shows, there was none. */
 static bool fold_as_they_are(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
                              tally_cpu_state *into) {
-    _Alignas(16) unsigned char before[SHOWN_BYTES];
+    _Alignas(16) unsigned char before[TALLY_CPU_ACC_MOST];
     const size_t bytes = context->states->acc_bytes;
-    if (context->shown == TALLY_DEFAULT)
+    if (!may_show(context))
         return false;
     memcpy(before, acc_of(into), bytes);
     inner_of(context)->fold(&context->states->context, x, y, n, index, acc_of(into));
@@ -386,14 +402,17 @@ static bool fold_as_they_are(const tally_cpu_context *context, const void *x, co
 static void counted_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
                          void *acc) {
     kept k;
-    bool may_have_none = true;
+    bool may_have_none = may_show(context);
     size_t span = FIRST_SPAN;
-    for (size_t done = 0, count; done < n; done += count, span = least(2 * span, BLOCK)) {
-        const void *const x_at = tally_at(x, done, context->in_bytes), *const y_at =
-                                                                           tally_at(y, done, context->in_bytes);
-        count = least(n - done, may_have_none ? least(span, block_of(context)) : block_of(context));
-        may_have_none = may_have_none && fold_as_they_are(context, x_at, y_at, count, index + done, acc);
-        if (may_have_none || (context->replaces && !y && fold_copy(context, x_at, count, index + done, &k, acc)))
+    for (size_t done = 0, count; done < n; done += count, span = least(2 * span, SPAN)) {
+        const void *const x_at = tally_at(x, done, context->in_bytes);
+        const void *const y_at = tally_at(y, done, context->in_bytes);
+        count = least(n - done, span);
+        if (may_have_none && fold_as_they_are(context, x_at, y_at, count, index + done, acc))
+            continue;
+        may_have_none = false;
+        count = least(n - done, block_of(context));
+        if (context->replaces && !y && fold_copy(context, x_at, count, index + done, &k, acc))
             continue;
         keep(context, x_at, y_at, count, &k);
         fold_kept(context, &k, index + done, acc);
@@ -584,7 +603,7 @@ static bool fold_replaced(const tally_cpu_context *context, const tile *t, kept 
 static bool fold_tile_as_it_is(const tally_cpu_context *context, const tile *t) {
     _Alignas(64) char before[ACC_BYTES];
     const size_t bytes = context->states->acc_bytes;
-    if (context->shown == TALLY_DEFAULT)
+    if (!may_show(context))
         return false;
     memcpy(before, t->acc, t->width * bytes);
     inner_of(context)->fold_columns(&context->states->context, t->x, t->y, t->rows, t->width, t->stride, t->index,
@@ -620,7 +639,7 @@ static void fold_closed_up(const tally_cpu_context *context, const tile *t, kept
 static void fold_tile(const tally_cpu_context *context, const tile *whole, kept *k) {
     const size_t few_rows =
         most(least(BLOCK_BYTES / context->in_bytes / whole->width, COLUMN_BYTES / sizeof(double)), 1);
-    bool may_have_none = context->shown != TALLY_DEFAULT;
+    bool may_have_none = may_show(context);
     tile t = *whole;
     for (size_t done = 0; done < whole->rows; done += t.rows) {
         t.x = tally_at(whole->x, done * t.stride, context->in_bytes);
@@ -635,7 +654,7 @@ static void fold_tile(const tally_cpu_context *context, const tile *whole, kept 
             t.elements[j] += t.rows;
         if (may_have_none)
             continue;
-        if (context->shown == TALLY_DEFAULT && !tile_has_nan(context, &t))
+        if (!may_show(context) && !tile_has_nan(context, &t))
             inner_of(context)->fold_columns(&context->states->context, t.x, t.y, t.rows, t.width, t.stride, t.index,
                                             t.acc);
         else if (!context->replaces || t.y || !fold_replaced(context, &t, k))

@@ -41,6 +41,7 @@ typedef struct tally_cpu_context {
     char neutral[8];                   /* the element that replaces them */
     bool replaces;                     /* in blocks that the kernels copy */
     tally_dtype shown; /* f32 or f64: the first number of an accumulator is NaN if an element was; else TALLY_DEFAULT */
+    bool shows_count;  /* superaccumulators have a number of NaNs */
 } tally_cpu_context;
 
 /* y is the second input of dot. 'index' is the first element's place in its group. */
