@@ -33,6 +33,9 @@ typedef struct tally_device_interface {
     tally_status (*run_after)(tally_plan *plan, const tally_args *args, const int64_t *words, uint64_t parts,
                               uint64_t before, tally_stream stream);
     bool takes_reverse_pieces;
+
+    /* Of a plan with TALLY_SIZE_ON_DEVICE. NULL: it has none. */
+    tally_status (*run_sized)(tally_plan *plan, const tally_args *args, const tally_sizes *sizes, tally_stream stream);
 } tally_device_interface;
 
 struct tally_device {

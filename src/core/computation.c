@@ -83,7 +83,7 @@ static tally_status check_enumerators(const tally_desc *d) {
             return tally_fail(TALLY_INVALID_ARGUMENT, "desc.%s is %d, which is not a type", optional[i].name,
                               (int)optional[i].type);
     if (d->flags & ~(TALLY_CHECK_WHILE_RUNNING | TALLY_REVERSE | TALLY_SKIP_BAD_LABELS | TALLY_SKIP_NAN |
-                     TALLY_WORDS_IN | TALLY_WORDS_OUT))
+                     TALLY_WORDS_IN | TALLY_WORDS_OUT | TALLY_SIZE_ON_DEVICE))
         return tally_fail(TALLY_INVALID_ARGUMENT, "desc.flags has unknown bits: 0x%x", d->flags);
     return TALLY_OK;
 }
@@ -132,6 +132,10 @@ static tally_status decide_form(tally_computation *c) {
     if ((d->flags & TALLY_REVERSE) && d->form == TALLY_REDUCE)
         return tally_fail(TALLY_INVALID_ARGUMENT, "TALLY_REVERSE is for scans; a reduction has no direction");
     c->reverse = (d->flags & TALLY_REVERSE) != 0;
+    c->is_sized = (d->flags & TALLY_SIZE_ON_DEVICE) != 0;
+    if (c->is_sized && (d->grouping != TALLY_ALL_VALUES || d->flags & (TALLY_WORDS_IN | TALLY_WORDS_OUT)))
+        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SIZE_ON_DEVICE is for all values, not for %s",
+                          d->grouping != TALLY_ALL_VALUES ? tally_grouping_name(d->grouping) : "words");
     if (d->grouping == TALLY_LABELS && d->form != TALLY_REDUCE)
         return tally_fail(TALLY_UNSUPPORTED,
                           "scan by labels: labels are for reductions; sort by label and scan by keys");

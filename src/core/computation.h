@@ -25,6 +25,7 @@ typedef struct tally_computation {
     /* The elements, or the results, are states of this form. in_bytes is then the size of a state; per_result its
      * words. */
     bool takes_words, gives_words;
+    bool is_sized; /* TALLY_SIZE_ON_DEVICE */
     tally_words_form words;
 } tally_computation;
 

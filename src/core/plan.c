@@ -3,22 +3,31 @@
 #include "core/backend.h"
 #include "core/status.h"
 
+static tally_status check_sized(const tally_device *device, const tally_computation *c) {
+    if (c->is_sized && !device->interface->run_sized)
+        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SIZE_ON_DEVICE: neither Vulkan nor several GPUs as one device have "
+                                             "it; for Vulkan see tally_vulkan_record");
+    return TALLY_OK;
+}
+
 tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan) {
     if (!device || !desc || !plan)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_plan_create: NULL where a device, a descriptor and a place for the plan are expected");
     tally_computation computation;
     tally_status status = tally_computation_decide(desc, &computation);
-    if (status != TALLY_OK)
-        return status;
-    return device->interface->plan_create(device, &computation, plan);
+    if (status == TALLY_OK)
+        status = check_sized(device, &computation);
+    return status == TALLY_OK ? device->interface->plan_create(device, &computation, plan) : status;
 }
 
 tally_status tally_supports(tally_device *device, const tally_desc *desc) {
     if (!desc)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_supports: the descriptor is NULL");
     tally_computation computation;
-    const tally_status status = tally_computation_decide(desc, &computation);
+    tally_status status = tally_computation_decide(desc, &computation);
+    if (status == TALLY_OK && device)
+        status = check_sized(device, &computation);
     return status == TALLY_OK && device ? device->interface->supports(device, &computation) : status;
 }
 
@@ -47,6 +56,9 @@ tally_status tally_plan_workspace(const tally_plan *plan, const tally_shape *sha
 tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream stream) {
     if (!plan || !args)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_run: NULL where a plan and its arguments are expected");
+    if (plan->computation.is_sized)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_run: a plan with TALLY_SIZE_ON_DEVICE runs by tally_run_sized");
     uint64_t results;
     tally_status status = tally_args_check(&plan->computation, args, false, &results);
     if (status != TALLY_OK)
@@ -54,9 +66,28 @@ tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream st
     return plan->device->interface->run(plan, args, results, stream);
 }
 
+tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes, tally_stream stream) {
+    if (!plan || !args || !sizes)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_run_sized: NULL where a plan, its arguments and sizes are expected");
+    if (sizes->struct_size != sizeof *sizes)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_sizes.struct_size is %zu; set it to sizeof(tally_sizes), %zu",
+                          sizes->struct_size, sizeof *sizes);
+    if (!plan->computation.is_sized)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_run_sized: the plan lacks the flag TALLY_SIZE_ON_DEVICE");
+    if (!sizes->extent || (uintptr_t)sizes->extent % sizeof(uint64_t) || (uintptr_t)sizes->status % sizeof(uint32_t))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_sizes.%s is %s", sizes->extent ? "extent or status" : "extent",
+                          sizes->extent ? "not aligned" : "NULL");
+    uint64_t results;
+    const tally_status status = tally_args_check(&plan->computation, args, false, &results);
+    return status == TALLY_OK ? plan->device->interface->run_sized(plan, args, sizes, stream) : status;
+}
+
 /* Pieces are for all values and along an axis. Those of a reverse scan come from the end. */
 static tally_status check_takes_pieces(const tally_plan *plan, const char *call) {
     const tally_computation *c = &plan->computation;
+    if (c->is_sized)
+        return tally_fail(TALLY_UNSUPPORTED, "%s: there are no pieces of inputs whose size is on the device", call);
     tally_grouping grouping = c->desc.grouping;
     if (grouping != TALLY_ALL_VALUES && grouping != TALLY_AXIS)
         return tally_fail(TALLY_UNSUPPORTED,

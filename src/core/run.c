@@ -37,6 +37,16 @@ tally_status tally_run_check_empty(const tally_computation *c, const tally_args 
     return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
 }
 
+tally_status tally_run_check_size(const tally_computation *c, const tally_args *args, uint64_t size) {
+    if (size > args->shape.extent)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "the size on the device is %" PRIu64 ", but args.shape.extent allows %" PRIu64, size,
+                          args->shape.extent);
+    if (!size && tally_empty_is_error(c))
+        return tally_fail(TALLY_EMPTY, "%s of nothing has no value (the size on the device is 0)", c->entry->name);
+    return TALLY_OK;
+}
+
 /* Names the first of the two outputs that is too small for this many runs of keys. */
 static tally_status lacks_room(const tally_computation *c, const tally_args *args, uint64_t runs) {
     const uint64_t of_out = runs * c->out_bytes * c->per_result, of_keys = runs * c->index_bytes;

@@ -174,6 +174,7 @@ static const tally_device_interface cpu_interface = {
     .plan_destroy = tally_cpu_plan_destroy,
     .plan_workspace = tally_cpu_plan_workspace,
     .run = tally_cpu_plan_run,
+    .run_sized = tally_cpu_plan_run_sized,
     .push = tally_cpu_plan_push,
     .finish = tally_cpu_plan_finish,
     .reset = tally_cpu_plan_reset,

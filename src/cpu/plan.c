@@ -240,6 +240,18 @@ tally_status tally_cpu_plan_run(tally_plan *base, const tally_args *args, uint64
     return status;
 }
 
+tally_status tally_cpu_plan_run_sized(tally_plan *base, const tally_args *args, const tally_sizes *sizes,
+                                      tally_stream stream) {
+    tally_args sized = *args;
+    sized.shape.extent = *sizes->extent;
+    tally_status status = tally_run_check_size(&base->computation, args, *sizes->extent);
+    if (status == TALLY_OK)
+        status = tally_cpu_plan_run(base, &sized, sized.shape.extent, stream);
+    if (sizes->status)
+        *sizes->status = (uint32_t)status;
+    return status;
+}
+
 /* ---- pieces ---- */
 
 static tally_status make_pieces(tally_cpu_plan *plan, uint64_t inner, const void *initial) {

@@ -13,6 +13,8 @@ tally_status tally_cpu_plan_for_caller(tally_cpu_device *device, const tally_com
 void tally_cpu_plan_destroy(tally_plan *plan);
 tally_status tally_cpu_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
 tally_status tally_cpu_plan_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
+tally_status tally_cpu_plan_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
+                                      tally_stream stream);
 tally_status tally_cpu_plan_push(tally_plan *plan, const tally_args *args);
 tally_status tally_cpu_plan_finish(tally_plan *plan, void *out, size_t out_bytes);
 void tally_cpu_plan_reset(tally_plan *plan);

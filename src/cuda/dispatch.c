@@ -49,7 +49,9 @@ uint64_t tally_cuda_blocks_for(const tally_cuda_device *device, uint64_t threads
 
 tally_status tally_cuda_enqueue(const tally_cuda_launch *l, CUfunction kernel, tally_cuda_grid grid, void *arguments,
                                 const char *what) {
-    void *parameters[] = {arguments};
+    CUdeviceptr size = l->size;
+    void *parameters[] = {arguments, &size};
+    grid.starts_early = grid.starts_early && !size;
     return tally_cuda_start(l->plan->device, kernel, grid, l->stream, parameters, what);
 }
 

@@ -34,9 +34,11 @@ typedef struct tally_cuda_launch {
     CUdeviceptr workspace;
     tally_gpu_pieces pieces;
     CUstream stream;
+    CUdeviceptr size; /* where the number of elements lies; 0: it is args->shape.extent */
 } tally_cuda_launch;
 
-/* Enqueues a kernel of the run that takes one struct of arguments. */
+/* Enqueues a kernel of the run that takes one struct of arguments and, if its text is of a size on the device, that
+ * (size.cu). Then no kernel starts early, since the one before it in the stream may write the size. */
 tally_status tally_cuda_enqueue(const tally_cuda_launch *launch, CUfunction kernel, tally_cuda_grid grid,
                                 void *arguments, const char *what);
 

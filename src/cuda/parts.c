@@ -16,7 +16,7 @@
 #define TALLY_CUDA_KERNEL(name, text)
 #define TALLY_CUDA_ENTRY(name, bounds, arguments, call)                                                                \
     static const char entry_##name[] = "extern \"C\" __global__ void __launch_bounds__" #bounds " " #name              \
-                                       "(" #arguments " p) {\n    " #call ";\n}\n";
+                                       "(" #arguments " p SIZED) {\n    " #call ";\n}\n";
 #include "cuda/kernels.def"
 
 #define PIECES tally_cuda_kernels_pieces, entry_clear_totals, entry_lower_totals
@@ -165,6 +165,8 @@ const char *const tally_cuda_part_of_rebase[] = {tally_cuda_kernels_rebase, NULL
 const char *const tally_cuda_part_of_carry[] = {STATES, tally_cuda_kernels_carry, NULL};
 static const char *const exact_words[] = {EXACT, tally_cuda_kernels_exact_words, NULL};
 
+static const char *const size_report[] = {tally_cuda_kernels_size_report, NULL};
+
 /* ---- which there are ---- */
 
 typedef struct list {
@@ -279,6 +281,8 @@ size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *s
         add_scans(&l, c, sizes);
     else
         add_reductions(&l, c, sizes);
+    if (c->is_sized)
+        add(&l, size_report);
     return l.count;
 }
 

@@ -219,6 +219,7 @@ static tally_status fetch_label(const tally_cuda_launch *l, tally_gpu_findings *
 /* Waits for a synchronous run and fetches its findings. Those of labels are in two places. */
 static tally_status conclude(const tally_cuda_launch *l) {
     const tally_cuda_device *device = l->plan->device;
+    uint64_t size = l->args->shape.extent;
     const bool has_findings =
         l->cut->path != TALLY_CUDA_NOTHING && tally_gpu_has_findings(&l->plan->gpu.base.computation);
     tally_cuda_control control = {0}, of_sorted = {0};
@@ -228,8 +229,12 @@ static tally_status conclude(const tally_cuda_launch *l) {
     if (status == TALLY_OK && has_findings && l->cut->path == TALLY_CUDA_LABELS && l->cut->labels.sorts &&
         l->args->shape.groups)
         status = fetch(device, l->workspace + l->cut->labels.control, sizeof of_sorted, &of_sorted);
+    if (status == TALLY_OK && l->size)
+        status = fetch(device, l->size, sizeof size, &size);
     if (status == TALLY_OK)
         status = wait(device);
+    if (status == TALLY_OK && l->size)
+        status = tally_run_check_size(&l->plan->gpu.base.computation, l->args, size);
     if (status != TALLY_OK)
         return status;
     tally_gpu_findings findings = {.refused = control.refused,
@@ -256,12 +261,28 @@ static tally_status count_later(const tally_cuda_launch *l) {
         "copying the number of runs");
 }
 
+/* Tells the caller's status of a run whose size is on the device. */
+static tally_status report_size(const tally_cuda_launch *l, const tally_sizes *sizes) {
+    tally_cuda_size_args args = {.status = tally_cuda_address(sizes->status), .extent = l->args->shape.extent};
+    const tally_cuda_grid one = {.x = 1, .threads = 1};
+    return sizes->status ? tally_cuda_enqueue(l, l->plan->kernels.report_size, one, &args, "reporting a size")
+                         : TALLY_OK;
+}
+
+static tally_status check_sizes(const tally_cuda_plan *plan, const tally_sizes *sizes) {
+    const tally_status status = check_pointer(&plan->device->base, "sizes.extent", sizes->extent);
+    return status == TALLY_OK ? check_pointer(&plan->device->base, "sizes.status", sizes->status) : status;
+}
+
 static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
+    const tally_sizes *sizes = gpu->base.computation.is_sized ? r->extra : NULL;
     tally_cuda_cut c;
     uint64_t memory;
     cut(plan, &r->args->shape, &c);
     tally_status status = tally_gpu_prepare(gpu, r, c.elements, c.bytes, &memory);
+    if (status == TALLY_OK && sizes)
+        status = check_sizes(plan, sizes);
     if (status != TALLY_OK)
         return status;
     const tally_cuda_launch launch = {.plan = plan,
@@ -269,8 +290,11 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
                                       .cut = &c,
                                       .workspace = memory,
                                       .pieces = r->pieces,
-                                      .stream = r->stream ? (CUstream)r->stream : plan->device->stream};
+                                      .stream = r->stream ? (CUstream)r->stream : plan->device->stream,
+                                      .size = sizes ? tally_cuda_address(sizes->extent) : 0};
     status = tally_cuda_launch_all(&launch);
+    if (status == TALLY_OK && sizes)
+        status = report_size(&launch, sizes);
     if (status == TALLY_OK)
         status = r->stream ? count_later(&launch) : conclude(&launch);
     return status;

@@ -278,6 +278,10 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"EXACT_EXTREMUM", is_exact_extremum(c)},
                    {"DDOF", c->desc.ddof},
                    {"IS_STD", c->desc.op == TALLY_STD},
+                   {"SIZE_ON_DEVICE", c->is_sized},
+                   {"NOTHING_IS_EMPTY", tally_empty_is_error(c)},
+                   {"STATUS_TOO_LARGE", TALLY_INVALID_ARGUMENT},
+                   {"STATUS_EMPTY", TALLY_EMPTY},
                    {"HAS_MOMENTS", tally_cuda_exact_has_moments(c) || c->monoid == TALLY_MONOID_wide_moments},
                    {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
@@ -324,6 +328,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
     add_choices(text, c, sizes, architecture, types.lane_limit);
     tally_text_add(text, tally_cuda_kernels_ptx);
     tally_text_add(text, tally_cuda_kernels_prelude);
+    tally_text_add(text, tally_cuda_kernels_size);
     add_types(text, c);
     if (c->exact && !tally_is_scan(c)) {
         tally_text_add(text, "typedef struct row_sum slot;\n"); /* exact.cu */

@@ -166,6 +166,11 @@ tally_status tally_gpu_plan_run(tally_plan *base, const tally_args *args, uint64
     return tally_gpu_run_with((tally_gpu_plan *)base, args, stream, NULL);
 }
 
+tally_status tally_gpu_plan_run_sized(tally_plan *base, const tally_args *args, const tally_sizes *sizes,
+                                      tally_stream stream) {
+    return tally_gpu_run_with((tally_gpu_plan *)base, args, stream, sizes);
+}
+
 /* ---- pieces ---- */
 
 tally_status tally_gpu_begin_pieces(tally_gpu_plan *plan, uint64_t columns, const void *initial) {

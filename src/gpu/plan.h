@@ -134,6 +134,9 @@ tally_status tally_gpu_plan_create(tally_device *device, const tally_computation
 void tally_gpu_plan_destroy(tally_plan *plan);
 tally_status tally_gpu_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
 tally_status tally_gpu_plan_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
+/* The sizes are the run's extra. */
+tally_status tally_gpu_plan_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
+                                      tally_stream stream);
 tally_status tally_gpu_plan_push(tally_plan *plan, const tally_args *args);
 tally_status tally_gpu_plan_finish(tally_plan *plan, void *out, size_t out_bytes);
 void tally_gpu_plan_reset(tally_plan *plan);

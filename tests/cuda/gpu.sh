@@ -132,7 +132,7 @@ run_command() {
 
 # One takes all memory there is, and one a lot of it: they run alone.
 step_tests() {
-    for name in gpu gpu_graphs gpu_exact gpu_user gpu_columns gpu_sizes; do
+    for name in gpu gpu_graphs gpu_exact gpu_user gpu_columns gpu_sizes gpu_device_sizes; do
         run_test $name &
     done
     wait
@@ -140,7 +140,7 @@ step_tests() {
     run_test gpu_large
     run_test gpu_repeats
     run_command
-    for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large gpu_columns gpu_repeats gpu_sizes; do
+    for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large gpu_columns gpu_repeats gpu_sizes gpu_device_sizes; do
         if [ "$(cat "$work/$name.code")" -eq 0 ]; then
             note $name "$(grep -c '^\[ *OK' "$work/$name.test") passed," \
                 "$(grep -c '^ *skipped: ' "$work/$name.test" || true) skipped, $(cat "$work/$name.seconds") s"

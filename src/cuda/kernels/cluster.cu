@@ -33,7 +33,9 @@ inline void give_as_cluster(const destination &to, acc_t acc) {
 }
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_BLOCK)
-    reduce_in_cluster(reduce_args p) {
+    reduce_in_cluster(reduce_args p SIZED) {
+    TAKE_SIZE(p.extent)
+    TAKE_SIZE(p.to.count)
     arrive_in_cluster();
     wait_for_last();
     let_next_start();
@@ -43,7 +45,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLU
 }
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)
-    fold_partials_in_cluster(partials_args p) {
+    fold_partials_in_cluster(partials_args p SIZED) {
+    TAKE_SIZE(p.to.count)
     arrive_in_cluster();
     wait_for_last();
     let_next_start();

@@ -44,7 +44,8 @@ inline bool fold_row(row_sum *row, uint64 blocks, int64 *limbs, uint32 *saw) {
     return true;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, ROW_BLOCKS) exact_rows(exact_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK, ROW_BLOCKS) exact_rows(exact_args p SIZED) {
+    TAKE_SIZE(p.extent)
     __shared__ alignas(16) int32 words[WARPS][STATE_WORDS];
     int warp = threadIdx.x / WARP;
     for (uint64 row = blockIdx.y; row < p.rows; row += gridDim.y) {

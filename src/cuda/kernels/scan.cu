@@ -23,7 +23,11 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED) {
+    TAKE_SIZE(p.n)
+#if SIZE_ON_DEVICE
+    p.tiles = (p.n + p.tile - 1) / p.tile;
+#endif
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
     wait_for_last();

@@ -233,7 +233,8 @@ inline acc_t exchange_sums(acc_t own) {
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p) {
+extern "C" __global__ void __launch_bounds__(HELD_BLOCK) scan_held(held_args p SIZED) {
+    TAKE_SIZE(p.n)
     const bool is_second = p.sums && p.out;
     held mine[HELD_ROWS];
     acc_t sum[HELD_ROWS];

@@ -22,7 +22,13 @@ inline void bring_tile(scratch &s, const scan_args &p, const tile &t) {
     s.full[0].arrive();
 }
 
-extern "C" __global__ void __launch_bounds__(FINISHERS, LOOK_BACK_BLOCKS) scan_look_back(scan_args p) {
+extern "C" __global__ void __launch_bounds__(FINISHERS, LOOK_BACK_BLOCKS) scan_look_back(scan_args p SIZED) {
+    TAKE_SIZE(p.n)
+#if SIZE_ON_DEVICE
+    p.tiles = (p.n + p.tile - 1) / p.tile;
+    if (ordinal_of_block() >= p.tiles)
+        return;
+#endif
     extern __shared__ __align__(128) uint8 ring_memory[];
     scratch &s = *(scratch *)ring_memory;
     const int thread = threadIdx.x;
