@@ -12,10 +12,10 @@
  *   Streams     The tally_stream given to tally_run is a CUstream (or cudaStream_t) of the device's context. The
  *               result is ready when the stream's work is done; inputs, outputs, workspace, plan and device must exist
  *               until then. A call with a workspace of tally_plan_workspace bytes and a stream only enqueues. It
- *               allocates nothing and waits for nothing, so a stream may be captured into a graph. Without a workspace
- *               the call may allocate and wait for that. TALLY_SYNCHRONOUS (NULL) runs after all work in the default
- *               stream and returns when the result is ready. To enqueue in the default stream, pass
- *               TALLY_CUDA_STREAM_LEGACY or TALLY_CUDA_STREAM_PER_THREAD.
+ *               allocates nothing and waits for nothing, so a stream may be captured into a graph; one of a plan with
+ *               TALLY_SIZE_ON_DEVICE serves many sizes. Without a workspace the call may allocate and wait for that.
+ *               TALLY_SYNCHRONOUS (NULL) runs after all work in the default stream and returns when the result is
+ *               ready. To enqueue in the default stream, pass TALLY_CUDA_STREAM_LEGACY or TALLY_CUDA_STREAM_PER_THREAD.
  *   Memory      Pointers in tally_args are to memory of the device, or to other memory that it can read and write:
  *               managed memory, or host memory that was allocated or registered for it. args.count is host memory.
  *   Lists       "cuda:0,1" and "cuda:*" are several GPUs of this process, up to 16, as one device. They must be
