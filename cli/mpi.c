@@ -408,6 +408,21 @@ static int prepare(shared *s, const options *o) {
     return code != 0 ? code : work_initial(w, &s->initial);
 }
 
+/* Ranks that see different files of one name would share out something that is not there. */
+static int compare_files(const shared *s) {
+    const input *const in[] = {&s->w.x, &s->w.y};
+    uint64_t most[4] = {0}; /* of counts and of their complements */
+    for (int i = 0; i < 1 + s->w.y_open; i++) {
+        most[i] = in[i]->count;
+        most[2 + i] = ~in[i]->count;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    for (int i = 0; i < 1 + s->w.y_open; i++)
+        if (most[i] != ~most[2 + i])
+            return fault_data(s->w.f, "%s: ranks see files of different lengths", in[i]->name);
+    return 0;
+}
+
 static int compute(shared *s) {
     work *const w = &s->w;
     const tally_desc desc = work_desc(w, s->g.grouping, s->form, w->o->reverse ? TALLY_REVERSE : 0);
@@ -433,7 +448,7 @@ static int run(shared *s, const options *o, output *keys_out) {
     const bool has_keys = o->command == COMMAND_KEYS;
     bool writes_keys = false;
     int code;
-    if ((code = agree(s, prepare(s, o))) != 0 || (code = compute(s)) != 0 ||
+    if ((code = agree(s, prepare(s, o))) != 0 || (code = agree(s, compare_files(s))) != 0 || (code = compute(s)) != 0 ||
         (code = s->g.grouping <= TALLY_AXIS ? open_array(s) : open_groups(s)) != 0 ||
         (has_keys && (code = agree(s, open_keys(s, keys_out, &writes_keys))) != 0))
         return code;

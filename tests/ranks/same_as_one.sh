@@ -85,7 +85,17 @@ for ranks; do
     refused reduce sum odd.npy --no-such-option
     refused segments min floats.npy offsets.npy
     refused keys sum odd.npy few.npy
+    refused scan sum odd.npy -o missing/sums.npy
     refused scan argmin --exclusive odd.npy
 done
+# A file that is not the same for all ranks: each has a folder of its own, and the last one's file is shorter.
+ranks=2
+printf '#!/bin/sh\ncd "$1.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" || exit\nshift\nexec "$@"\n' >apart.sh
+mkdir apart.0 apart.1
+cp odd.npy apart.0
+seq 1 100 | "$tally" scan max --dtype i64 -o apart.1/odd.npy
+sh "$here/mpirun.sh" "$kind" 2 sh apart.sh apart "$tally_mpi" reduce sum odd.npy >all.txt 2>all.err &&
+    fail "files of different lengths are taken"
+grep -q 'different lengths' all.err || fail "files of different lengths: $(head -c 300 all.err)"
 echo "$count computations"
 exit $((failures != 0))
