@@ -2,11 +2,12 @@
  * tally/nccl.h (a thread a rank). Every result is compared with that of one GPU: digests of the outputs' bits, so data
  * are small whole numbers where fast results would depend on the parts.
  *
- *   scale [--gpus 8] [--log2 24,28,31] [--runs 7] [--weak]
+ *   scale [--gpus 8] [--log2 24,28,31] [--runs 7] [--weak] [--graphs]
  *
  * It prints a line for each number of GPUs, way, computation and size: microseconds of a call as a program sees it
- * (median), in a stream (many calls, then one wait), and the speed relative to one GPU's, of calls and in the stream.
- * With --weak sizes are for each GPU. NCCL's own all-reduce of the 17 int64s of an exact sum is timed, too. */
+ * (median), in a stream (many calls, then one wait), in a graph of one run (--graphs), and the speed relative to one
+ * GPU's, of calls and in the stream. With --weak sizes are for each GPU. NCCL's own all-reduce of the 17 int64s of an
+ * exact sum is timed, too. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -40,14 +41,14 @@ static const work works[] = {{"sum", TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST}
 enum { WORKS = sizeof works / sizeof *works };
 
 typedef struct outcome {
-    double call, queued; /* seconds; 0: not had */
+    double call, queued, graph; /* seconds; 0: not had */
     uint64_t digest;
     float value;
     char error[200];
 } outcome;
 
 static int gpus = 1, runs = 7;
-static bool weak;
+static bool weak, graphs;
 static float floats[PERIOD], wholes[PERIOD];
 static int32_t keys[PERIOD];
 
@@ -72,6 +73,9 @@ static double now(void) {
 static struct {
     int (*init)(unsigned), (*device)(int *, int), (*retain)(void **, int), (*push)(void *), (*pop)(void **),
         (*create)(void **, unsigned), (*destroy)(void *), (*wait)(void *);
+    /* graphs; NULL on the emulator */
+    int (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long),
+        (*launch)(void *, void *);
     int (*init_all)(void **, int, const int *), (*finish)(void *),
         (*all_reduce)(const void *, void *, size_t, int, int, void *, void *);
     void *context[MOST_GPUS], *comm[MOST_GPUS];
@@ -97,6 +101,10 @@ static void open_libraries(void) {
     *(void **)&lib.create = find(driver, "cuStreamCreate");
     *(void **)&lib.destroy = find(driver, "cuStreamDestroy_v2");
     *(void **)&lib.wait = find(driver, "cuStreamSynchronize");
+    *(void **)&lib.begin = dlsym(driver, "cuStreamBeginCapture_v2");
+    *(void **)&lib.end = dlsym(driver, "cuStreamEndCapture");
+    *(void **)&lib.instantiate = dlsym(driver, "cuGraphInstantiateWithFlags");
+    *(void **)&lib.launch = dlsym(driver, "cuGraphLaunch");
     lib.init(0);
     for (int k = 0; k < gpus; k++) {
         int device;
@@ -237,7 +245,35 @@ static bool is_queued(const work *w) {
     return w->grouping == TALLY_ALL_VALUES;
 }
 
+/* A graph of one run, which 'enqueue' puts into the stream; NULL without --graphs, and on the emulator. Graphs live as
+ * long as the program.
+ */
+static void *capture(void *stream, void (*enqueue)(void *context, void *stream), void *context) {
+    enum { THREAD_LOCAL = 1 };
+    void *graph, *made;
+    if (!graphs || !lib.begin || !lib.end || !lib.instantiate || !lib.launch)
+        return NULL;
+    if (lib.begin(stream, THREAD_LOCAL))
+        die("cuStreamBeginCapture");
+    enqueue(context, stream);
+    if (lib.end(stream, &graph) || lib.instantiate(&made, graph, 0)) {
+        fprintf(stderr, "scale: the capture failed\n");
+        exit(1);
+    }
+    return made;
+}
+
 /* ---- one device ---- */
+
+typedef struct device_run {
+    tally_plan *plan;
+    const tally_args *args;
+} device_run;
+
+static void enqueue_on_device(void *context, void *stream) {
+    const device_run *run = context;
+    need(tally_run(run->plan, run->args, stream), "run in a capture");
+}
 
 static void run_device(const char *spec, const work *w, uint64_t n, outcome *o) {
     tally_device *device;
@@ -273,6 +309,19 @@ static void run_device(const char *spec, const work *w, uint64_t n, outcome *o) 
         o->queued = median(times, 3);
         if (digest_of(&s, w) != o->digest)
             snprintf(o->error, sizeof o->error, "another result in a stream");
+        void *const graph = capture(stream, enqueue_on_device, &(device_run){plan, &s.args});
+        for (int k = -1; k < 3 && graph; k++) {
+            const double begin = now();
+            for (int j = 0; j < QUEUED; j++)
+                lib.launch(graph, stream);
+            if (lib.wait(stream))
+                snprintf(o->error, sizeof o->error, "the graph failed");
+            if (k >= 0)
+                times[k] = (now() - begin) / QUEUED;
+        }
+        o->graph = graph ? median(times, 3) : 0;
+        if (digest_of(&s, w) != o->digest)
+            snprintf(o->error, sizeof o->error, "another result in a graph");
         lib.destroy(stream);
         lib.pop(&popped);
     }
@@ -312,6 +361,33 @@ static void time_runs(rank *r, tally_nccl_plan *plan, const share *s, void *stre
         *result = median(r->times, count);
 }
 
+typedef struct rank_run {
+    tally_nccl_plan *plan;
+    const tally_args *args;
+} rank_run;
+
+static void enqueue_on_rank(void *context, void *stream) {
+    const rank_run *run = context;
+    need(tally_nccl_run(run->plan, run->args, 0, stream), "run in a capture");
+}
+
+static void time_graph(rank *r, tally_nccl_plan *plan, const share *s, void *stream) {
+    void *const graph = capture(stream, enqueue_on_rank, &(rank_run){plan, &s->args});
+    for (int k = -1; k < 3 && graph; k++) {
+        pthread_barrier_wait(r->together);
+        const double begin = now();
+        for (int j = 0; j < QUEUED; j++)
+            lib.launch(graph, stream);
+        if (lib.wait(stream))
+            snprintf(r->outcome->error, sizeof r->outcome->error, "the graph failed");
+        pthread_barrier_wait(r->together);
+        if (k >= 0 && r->number == 0)
+            r->times[k] = (now() - begin) / QUEUED;
+    }
+    if (graph && r->number == 0)
+        r->outcome->graph = median(r->times, 3);
+}
+
 static void *run_rank(void *argument) {
     rank *r = argument;
     const work *w = r->work;
@@ -340,6 +416,9 @@ static void *run_rank(void *argument) {
         time_runs(r, plan, &s, stream, 3, QUEUED, &r->outcome->queued);
         if (digest_of(&s, w) != r->digest)
             snprintf(r->outcome->error, sizeof r->outcome->error, "another result in a stream");
+        time_graph(r, plan, &s, stream);
+        if (digest_of(&s, w) != r->digest)
+            snprintf(r->outcome->error, sizeof r->outcome->error, "another result in a graph");
         lib.destroy(stream);
         tally_nccl_plan_destroy(plan);
     }
@@ -432,8 +511,8 @@ static bool agrees(const work *w, const outcome *one, const outcome *o) {
 static void print_line(int count, way how, const work *w, int log2_n, const outcome *one, const outcome *o) {
     const double times = weak ? (double)count : 1;
     const bool is_right = weak || agrees(w, one, o);
-    printf("%d %-7s %-10s 2^%d %10.1f %10.1f %6.2f %6.2f  %s %s\n", count, way_names[how], w->name, log2_n,
-           1e6 * o->call, 1e6 * o->queued, times * one->call / o->call,
+    printf("%d %-7s %-10s 2^%d %10.1f %10.1f %10.1f %6.2f %6.2f  %s %s\n", count, way_names[how], w->name, log2_n,
+           1e6 * o->call, 1e6 * o->queued, 1e6 * o->graph, times * one->call / o->call,
            o->queued > 0 && one->queued > 0 ? times * one->queued / o->queued : 0, is_right ? "ok" : "WRONG", o->error);
     fflush(stdout);
 }
@@ -485,8 +564,8 @@ int main(int argc, char **argv) {
     int sizes[MOST_SIZES] = {24, 28, 31}, count = 3;
     for (int k = 1; k < argc; k++) {
         const char *const value = k + 1 < argc ? argv[k + 1] : "";
-        if (strcmp(argv[k], "--weak") == 0) {
-            weak = true;
+        if (strcmp(argv[k], "--weak") == 0 || strcmp(argv[k], "--graphs") == 0) {
+            *(argv[k][2] == 'w' ? &weak : &graphs) = true;
             continue;
         }
         if (strcmp(argv[k], "--gpus") == 0)
@@ -498,14 +577,14 @@ int main(int argc, char **argv) {
             for (const char *at = value; at && count < MOST_SIZES; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
                 sizes[count++] = atoi(at);
         } else {
-            fprintf(stderr, "usage: scale [--gpus N] [--log2 24,28] [--runs N] [--weak]\n");
+            fprintf(stderr, "usage: scale [--gpus N] [--log2 24,28] [--runs N] [--weak] [--graphs]\n");
             return 2;
         }
         k++;
     }
     open_libraries();
     make_patterns();
-    printf("gpus way computation size us-a-call us-queued speedup speedup-queued right\n");
+    printf("gpus way computation size us-a-call us-queued us-in-a-graph speedup speedup-queued right\n");
     for (int k = 0; k < count; k++)
         print_size(sizes[k]);
     return 0;
