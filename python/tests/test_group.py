@@ -1,7 +1,9 @@
 """group=: parts of arrays on ranks give what the whole gives, whoever carries the words."""
 import importlib.util
 import os
+import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -186,3 +188,17 @@ def test_processes(engine, tmp_path):
     for rank in ranks:
         out, err = rank.communicate(timeout=120)
         assert out == "done\n", err
+
+
+def test_the_example_for_torch(tmp_path):
+    if not importlib.util.find_spec("torch"):
+        assert "torch" not in os.environ.get("TALLY_REQUIRE", "").split(",")
+        pytest.skip("torch is not on this machine")
+    example = pathlib.Path(__file__).parents[2] / "examples" / "torch_sum.py"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": "2"}
+    ranks = [subprocess.Popen([sys.executable, example], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+                              env={**os.environ, **meeting, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(2)]
+    said = [rank.communicate(timeout=120) for rank in ranks]
+    assert said[0][0] == "exact sum 247570832\n" and said[1][0] == "", said

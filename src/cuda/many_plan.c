@@ -32,7 +32,7 @@ typedef tally_cuda_share part;
 static bool has_parts(const tally_computation *c) {
     const tally_grouping grouping = c->desc.grouping;
     return (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS) && c->entry && !c->takes_words && !c->reverse &&
-           !(tally_is_scan(c) && c->exact);
+           !(c->desc.flags & TALLY_SKIP_NAN) && !(tally_is_scan(c) && c->exact);
 }
 
 static bool is_grouped(const tally_computation *c) {
