@@ -171,7 +171,7 @@ typedef enum tally_result_rule {
 typedef enum tally_exactness {
     TALLY_EXACT_ALWAYS = 0, /* nothing: the operator never rounds */
     TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once. Scans of floats are TALLY_UNSUPPORTED, but for
-                               those of SUM on the CPU and CUDA; so are VAR and STD on GPUs */
+                               those of SUM on the CPU and CUDA */
     TALLY_EXACT_INTEGERS,   /* nothing for integers, which never round; floats are TALLY_UNSUPPORTED */
     TALLY_EXACT_NEVER       /* is TALLY_UNSUPPORTED */
 } tally_exactness;
