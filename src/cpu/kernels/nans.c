@@ -56,7 +56,7 @@ enum {
             uint##bits##_t found = 0;                                                                                  \
             end = n - done < COUNTED ? n : done + COUNTED;                                                             \
             for (size_t i = done; i < end; i++)                                                                        \
-                found += IS_NAN_##tag(x[i]);                                                                           \
+                found = (uint##bits##_t)(found + IS_NAN_##tag(x[i]));                                                  \
             total += found;                                                                                            \
         }                                                                                                              \
         return total;                                                                                                  \
