@@ -292,10 +292,10 @@ static tally_status run_whole(run *r, uint64_t results) {
     args.workspace = NULL;
     args.workspace_bytes = 0;
     tally_plan *whole = r->plan->own[gpu].whole;
-    if (!r->stream)
-        return whole->device->interface->run(whole, &args, results, NULL);
     r->is_used[gpu] = true;
-    tally_status status = tally_cuda_many_fork(r);
+    tally_status status = gpu ? tally_cuda_many_fork(r) : TALLY_OK;
+    if (status == TALLY_OK && !r->stream)
+        return whole->device->interface->run(whole, &args, results, NULL);
     if (status == TALLY_OK)
         status = whole->device->interface->run(whole, &args, results, tally_cuda_many_stream(r, gpu));
     return status == TALLY_OK ? tally_cuda_many_join(r) : status;
