@@ -299,7 +299,7 @@ static bool has_tables(const tally_computation *c, unsigned acc) {
 
 /* Whether a reduction by labels is a sum that label_sums.cu makes an integer. */
 static bool has_window(const tally_computation *c) {
-    return c->desc.grouping == TALLY_LABELS && c->entry &&
+    return c->desc.grouping == TALLY_LABELS && c->entry && !c->gives_words &&
            (c->monoid == TALLY_MONOID_sum || c->monoid == TALLY_MONOID_sumabs) && tally_dtype_is_float(c->desc.in) &&
            c->in_bytes <= 4;
 }
