@@ -49,7 +49,8 @@ static unsigned scan_shared(const tally_computation *c, const tally_cuda_sizes *
         place += round_up(tile * (unsigned)c->index_bytes + 48, 128);
     if (c->desc.grouping == TALLY_SEGMENTS)
         place += tile / 8 + 16;
-    unsigned of_warps = 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
+    const unsigned marks = c->desc.grouping == TALLY_KEYS ? s->scan.teams * (tile / 8 + 16) : 0;
+    unsigned of_warps = marks + 2 * (s->scan.summers + s->scan.teams * s->scan.finishers) / 32 * round_up(acc + 16, 16);
     return round_up(ring * (place + s->record_bytes) + of_warps + 2 * s->scan.summers / 8 + 512, 128);
 }
 
@@ -92,6 +93,14 @@ static void narrow_sizes(const tally_computation *c, unsigned acc, unsigned wide
         s->narrow.columns = 0;
 }
 
+/* The elements whose number a thread's share is a multiple of: whole vectors of elements, of keys, and of results that
+ * are no narrower; of narrower ones whole words, as vectors of those would be an even number of the elements'. */
+static unsigned granule(const tally_computation *c) {
+    const unsigned in = (unsigned)most(c->in_bytes, 1), result = (unsigned)most(c->out_bytes * c->per_result, 1);
+    const uint64_t of_keys = c->desc.grouping == TALLY_KEYS ? 16 / most(c->index_bytes, 1) : 1;
+    return (unsigned)most(most(16 / in, 4 / result), of_keys);
+}
+
 /* Each thread takes whole vectors of elements, results and keys: an odd number, so that neighbouring stretches use
  * other banks, as many as its registers hold of elements and as the ring holds of the widest. The work that a tile
  * makes besides is the same for large ones. */
@@ -99,11 +108,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     enum { STRETCH = 80 /* bytes of elements */, WIDEST_STRETCH = 192, MOST_RING = 10, LEAST_RING = 4, WARP = 32 };
     s->held_rows = held_rows(c, acc);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    const bool keys = c->desc.grouping == TALLY_KEYS;
-    unsigned narrowest = in < result ? in : result, widest = in > result ? in : result;
-    if (keys && c->index_bytes < narrowest)
-        narrowest = (unsigned)c->index_bytes;
-    const unsigned vector = 16 / (unsigned)most(narrowest, 1); /* for static analysis: no type is empty */
+    const unsigned vector = granule(c), widest = in > result ? in : result;
     const unsigned of_elements = STRETCH / (vector * (acc > 8 ? widest : in)),
                    of_widest = WIDEST_STRETCH / (vector * widest);
     unsigned vectors = acc > 32 ? 1 : (of_elements < of_widest ? of_elements : of_widest) | 1;
@@ -112,7 +117,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     while (vectors > 1 && vectors * vector > most_items)
         vectors -= 2;
     s->scan.items = vectors * vector;
-    s->scan.vector = vector;
+    s->scan.vector = 16 / (unsigned)most(least(in, result), 1);
     s->scan.summers = 4 * WARP;
     /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. With three, a thread
      * would have 72 registers instead of 80. */
@@ -149,10 +154,7 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     if (!tally_is_scan(c) || !(keys || segments) || acc > 32 || tally_cuda_has_terms(c))
         return;
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
-    unsigned narrowest = (unsigned)least(in, result);
-    if (keys)
-        narrowest = (unsigned)least(narrowest, c->index_bytes);
-    const unsigned vector = 16 / narrowest, spare = TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
+    const unsigned vector = granule(c), spare = (keys ? 2 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
     const unsigned second = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? in : 0;
     const unsigned bytes =
         (unsigned)most(in, result) + second + (keys ? (unsigned)c->index_bytes : 1); /* an element's */
@@ -160,9 +162,12 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
     unsigned vectors = STRETCH / (vector * (unsigned)most(in, result)) | 1;
     while (vectors > 1 && (vectors * vector > MOST_ITEMS || vectors * vector > limit))
         vectors -= 2;
+    const unsigned shared = round_up(vectors * vector * THREADS * bytes + spare, 128);
+    if (shared > shared_limit(architecture)) /* bytes with results and keys of 8, before sm_80 */
+        return;
     s->one_wave.items = vectors * vector;
     s->one_wave.threads = THREADS;
-    s->one_wave.shared = round_up(s->one_wave.items * THREADS * bytes + spare, 128);
+    s->one_wave.shared = shared;
 }
 
 /* scan_look_back.cu's struct scratch: a tile, and some more. */

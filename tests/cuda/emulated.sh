@@ -46,6 +46,8 @@ dot/keys/reverse_exclusive/i64/fast --quick
 norm2/segments/inclusive/i16/fast --quick
 any/axis/inclusive/u8/fast --quick
 all/segments/exclusive/f32/fast --quick
+bor/keys/inclusive/i8/fast --quick
+logsumexp/keys/reverse_inclusive/i16/fast --quick
 var/keys/inclusive/f32/fast --quick
 logsumexp/segments/inclusive/f64/fast --quick
 var/keys/reduce/f32/fast --quick

@@ -14,24 +14,31 @@ typedef typename bits_of<(ITEMS > 32)>::type bits_t;
 
 typedef since_head<lane_t, uint32> state; /* of stretches, with positions counted from the tile's beginning */
 
-/* The vector of the ring's place that takes vector v of the results. Results as wide as the elements take the elements'
- * place. Wider ones are scattered a little, because in order they would use few banks. */
+/* The vector of the ring's place that takes vector v of the results. Results no wider than the elements begin where the
+ * elements' place does. Wider ones are scattered a little, because in order they would use few banks. */
 constexpr int vector_of_results(int v) {
-    return IN_LINE ? v : v ^ (v >> 3 & 7);
+    return IN_ORDER ? v : v ^ (v >> 3 & 7);
 }
-/* Takes a stretch's results in logical order, and writes each vector of them as soon as it is whole. */
+/* Takes a stretch's results in logical order, and writes as many as are a word as soon as it is whole. */
 struct results_writer {
-    enum { A_VECTOR = 16 / sizeof(result_t), VECTORS = ITEMS / A_VECTOR };
-    result_t few[A_VECTOR];
+    enum {
+        BYTES = ITEMS * sizeof(result_t),
+        WORD_BYTES = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4, /* whose number in a stretch is odd, if it can be */
+        A_WORD = WORD_BYTES / sizeof(result_t),
+        WORDS = BYTES / WORD_BYTES
+    };
+    static_assert(BYTES % WORD_BYTES == 0 && (WORD_BYTES == 16 || IN_ORDER));
+    result_t few[A_WORD];
 
     void put(uint8 *memory, int stretch, int k, result_t result) {
-        int at = REVERSE ? ITEMS - 1 - k : k;
-        few[at % A_VECTOR] = result;
-        if (at % A_VECTOR != (REVERSE ? 0 : A_VECTOR - 1))
+        const int at = REVERSE ? ITEMS - 1 - k : k;
+        few[at % A_WORD] = result;
+        if (at % A_WORD != (REVERSE ? 0 : A_WORD - 1))
             return;
-        uint4 bits;
-        memcpy(&bits, few, 16);
-        ((uint4 *)memory)[vector_of_results(stretch * VECTORS + at / A_VECTOR)] = bits;
+        typename word_of<WORD_BYTES>::type bits;
+        memcpy(&bits, few, WORD_BYTES);
+        const int word = stretch * WORDS + at / A_WORD;
+        ((decltype(bits) *)memory)[WORD_BYTES == 16 ? vector_of_results(word) : word] = bits;
     }
 };
 /* Whole vectors to aligned addresses, and single bytes at both ends. Where results lie otherwise in memory than in the
@@ -103,8 +110,49 @@ inline void hand_over(scratch &s, const scan_args &p, const tile &t, const place
 #endif
 }
 
+#if GROUPS == KEYS
+/* Where stretches of keys are an even number of vectors, threads that read their own would meet in banks. Then the team
+ * marks the tile's heads together, a bit each in physical order. */
+constexpr bool MARKS_KEYS = ITEMS * sizeof(index_t) / 16 % 2 == 0;
+inline void mark_keys(scratch &s, const scan_args &p, const tile &t, int at, int team, int thread) {
+    if (!MARKS_KEYS)
+        return;
+    if (HAS_TERMS) /* the way by terms may have marked the tile before, and some threads still look at that */
+        sync_some<FINISHERS>(OF_TEAMS + team);
+    const index_t *keys = keys_of(s, p, t, at);
+    const int lane = thread % WARP;
+#pragma unroll 4
+    for (int e = thread; e < TILE; e += FINISHERS) {
+        const bool is_there = e < t.count;
+        const index_t key = is_there ? load(keys + e) : index_t(0);
+        index_t previous = REVERSE ? from_above(key, 1) : from_below(key, 1);
+        if (is_there && (lane == (REVERSE ? WARP - 1 : 0) || e == (REVERSE ? t.count - 1 : 0)))
+            previous = load(keys + (REVERSE ? e + 1 : e - 1));
+        const bool is_first = t.first == 0 && e == (REVERSE ? t.count - 1 : 0);
+        const uint32 word = __ballot_sync(ALL_LANES, is_there && (key != previous || is_first));
+        if (lane == 0)
+            s.marks[team][e / WARP] = word;
+    }
+    sync_some<FINISHERS>(OF_TEAMS + team);
+}
+#endif
+
+/* A stretch's bits in logical order, of a tile's in physical order. */
+inline bits_t bits_of_stretch(const uint32 *of_tile, int stretch) {
+    const uint32 *words = of_tile + stretch * ITEMS / WARP;
+    const int shift = stretch * ITEMS % WARP;
+    bits_t bits = __funnelshift_r(words[0], words[1], shift);
+    if (ITEMS > WARP)
+        bits |= (bits_t)__funnelshift_r(words[1], words[2], shift) << (ITEMS > WARP ? WARP : 0);
+    if (REVERSE)
+        bits = (sizeof(bits_t) == 4 ? (bits_t)__brev((uint32)bits) : (bits_t)__brevll(bits)) >>
+               (8 * sizeof(bits_t) - ITEMS);
+    return bits;
+}
+
 /* A bit for each item that is a head, in logical order. 'column' is the first item's in its row. */
-inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int stretch, uint64 column) {
+inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, int at, int team, int stretch,
+                         uint64 column) {
     bits_t heads = 0;
 #if GROUPS == ROWS
     const uint64 to_head = column ? p.extent - column : 0;
@@ -112,15 +160,10 @@ inline bits_t find_heads(const scratch &s, const scan_args &p, const tile &t, in
     for (uint32 k = to_head < ITEMS ? (uint32)to_head : (uint32)ITEMS; k < ITEMS; k += step)
         heads |= (bits_t)1 << k;
 #elif GROUPS == SEGMENTS
-    const uint32 *words = s.heads[at] + stretch * ITEMS / WARP;
-    const int shift = stretch * ITEMS % WARP;
-    heads = __funnelshift_r(words[0], words[1], shift);
-    if (ITEMS > WARP)
-        heads |= (bits_t)__funnelshift_r(words[1], words[2], shift) << (ITEMS > WARP ? WARP : 0);
-    if (REVERSE)
-        heads = (sizeof(bits_t) == 4 ? (bits_t)__brev((uint32)heads) : (bits_t)__brevll(heads)) >>
-                (8 * sizeof(bits_t) - ITEMS);
+    heads = bits_of_stretch(s.heads[at], stretch);
 #elif GROUPS == KEYS
+    if (MARKS_KEYS)
+        return bits_of_stretch(s.marks[team], stretch);
     index_t previous = load(keys_of(s, p, t, at) + stretch * ITEMS + (REVERSE ? (int)ITEMS : -1));
     stretch_of<index_t, ITEMS> keys;
     keys.read(s.keys[at] + KEYS_FROM, shift_of(p.keys + t.low), stretch);
@@ -176,8 +219,11 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     s.full[here.at].wait(here.parity);
     if (GROUPS == ROWS)
         column = remainder(first, p.extent);
+#if GROUPS == KEYS
+    mark_keys(s, p, t, here.at, team, thread);
+#endif
     if (GROUPS != ALL && there) {
-        heads = find_heads(s, p, t, here.at, stretch, column);
+        heads = find_heads(s, p, t, here.at, team, stretch, column);
         if (GROUPS == ROWS)
             heads <<= absent;
         heads &= ((bits_t)2 << (there - 1)) - 1 << absent;

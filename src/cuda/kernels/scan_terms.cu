@@ -159,9 +159,12 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         return false;
     s.full[here.at].wait(here.parity);
     bits_t heads = 0;
+#if GROUPS == KEYS
+    mark_keys(s, p, t, here.at, team, thread);
+#endif
     if (GROUPS != ALL && there) {
         const uint64 column = GROUPS == ROWS ? remainder(first, p.extent) : 0;
-        heads = find_heads(s, p, t, here.at, stretch, column);
+        heads = find_heads(s, p, t, here.at, team, stretch, column);
         if (GROUPS == ROWS)
             heads <<= absent;
         heads &= ((bits_t)2 << (there - 1)) - 1 << absent;

@@ -70,6 +70,7 @@ struct scratch {
     alignas(128) uint8 tile[RING][(PLACE + 127) / 128 * 128];
 #if GROUPS == KEYS
     alignas(128) uint8 keys[RING][(KEY_PLACE + 127) / 128 * 128];
+    uint32 marks[TEAMS][HEAD_WORDS];
 #endif
 #if GROUPS == SEGMENTS
     alignas(16) uint32 heads[RING][HEAD_WORDS];
@@ -180,10 +181,11 @@ inline uint64 remainder(uint64 a, uint64 b) {
     return (a | b) >> 32 ? a % b : (uint32)a % (uint32)b;
 }
 
-/* Whether the results of a tile are written by one bulk copy: whole vectors at an aligned address. */
-constexpr bool IN_LINE = sizeof(result_t) == sizeof(in_t);
+/* Results IN_LINE take the place of their elements. Those IN_ORDER lie as they will in memory, so one bulk copy writes a
+ * tile's, if they are whole vectors at an aligned address. */
+constexpr bool IN_LINE = sizeof(result_t) == sizeof(in_t), IN_ORDER = sizeof(result_t) <= sizeof(in_t);
 inline bool goes_in_bulk(const scan_args &p, const tile &t, bool is_whole) {
-    return COPIES_IN_BULK && IN_LINE && is_whole && shift_of(p.out + t.low) == 0 &&
+    return COPIES_IN_BULK && IN_ORDER && is_whole && shift_of(p.out + t.low) == 0 &&
            t.count * sizeof(result_t) % 16 == 0;
 }
 
