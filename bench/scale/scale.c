@@ -75,7 +75,7 @@ static struct {
         (*create)(void **, unsigned), (*destroy)(void *), (*wait)(void *);
     /* graphs; NULL on the emulator */
     int (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long),
-        (*launch)(void *, void *);
+        (*launch)(void *, void *), (*forget)(void *), (*forget_graph)(void *);
     int (*init_all)(void **, int, const int *), (*finish)(void *),
         (*all_reduce)(const void *, void *, size_t, int, int, void *, void *);
     void *context[MOST_GPUS], *comm[MOST_GPUS];
@@ -105,6 +105,8 @@ static void open_libraries(void) {
     *(void **)&lib.end = dlsym(driver, "cuStreamEndCapture");
     *(void **)&lib.instantiate = dlsym(driver, "cuGraphInstantiateWithFlags");
     *(void **)&lib.launch = dlsym(driver, "cuGraphLaunch");
+    *(void **)&lib.forget = dlsym(driver, "cuGraphExecDestroy");
+    *(void **)&lib.forget_graph = dlsym(driver, "cuGraphDestroy");
     lib.init(0);
     for (int k = 0; k < gpus; k++) {
         int device;
@@ -251,7 +253,7 @@ static bool is_queued(const work *w) {
 static void *capture(void *stream, void (*enqueue)(void *context, void *stream), void *context) {
     enum { THREAD_LOCAL = 1 };
     void *graph, *made;
-    if (!graphs || !lib.begin || !lib.end || !lib.instantiate || !lib.launch)
+    if (!graphs || !lib.begin || !lib.end || !lib.instantiate || !lib.launch || !lib.forget || !lib.forget_graph)
         return NULL;
     if (lib.begin(stream, THREAD_LOCAL))
         die("cuStreamBeginCapture");
@@ -260,6 +262,7 @@ static void *capture(void *stream, void (*enqueue)(void *context, void *stream),
         fprintf(stderr, "scale: the capture failed\n");
         exit(1);
     }
+    lib.forget_graph(graph);
     return made;
 }
 
@@ -320,6 +323,8 @@ static void run_device(const char *spec, const work *w, uint64_t n, outcome *o) 
                 times[k] = (now() - begin) / QUEUED;
         }
         o->graph = graph ? median(times, 3) : 0;
+        if (graph)
+            lib.forget(graph);
         if (digest_of(&s, w) != o->digest)
             snprintf(o->error, sizeof o->error, "another result in a graph");
         lib.destroy(stream);
@@ -386,6 +391,8 @@ static void time_graph(rank *r, tally_nccl_plan *plan, const share *s, void *str
     }
     if (graph && r->number == 0)
         r->outcome->graph = median(r->times, 3);
+    if (graph) /* NCCL's communicators wait for that when they are destroyed */
+        lib.forget(graph);
 }
 
 static void *run_rank(void *argument) {

@@ -133,10 +133,11 @@ static tally_status allocate_blocks(tally_cuda_many *many, size_t bytes, void **
 
 /* ---- the device's interface ---- */
 
-/* Arrays of less than a unit for each GPU lie on the first. */
+/* Arrays that are too small for parts lie on the first GPU. */
 tally_status tally_cuda_many_alloc(tally_device *device, size_t bytes, void **memory) {
     tally_cuda_many *many = (tally_cuda_many *)device;
-    if (!many->granularity || bytes / many->granularity < (size_t)many->count || bytes > SIZE_MAX / 2)
+    if (!many->granularity || bytes / many->granularity / TALLY_CUDA_LEAST_UNITS < (size_t)many->count ||
+        bytes > SIZE_MAX / 2)
         return tally_cuda_memory_alloc(&many->gpu[0]->base, bytes, memory);
     return allocate_blocks(many, bytes, memory);
 }

@@ -15,9 +15,6 @@
 
 enum {
     MOST = TALLY_CUDA_MOST_GPUS,
-    /* Units of memory in a part: 128 MiB. On two H200s a sum of 64 MiB took 53 us in two parts, 27 on one GPU; of 1 GiB
-     * 159 and 249. */
-    LEAST_UNITS = 64,
     STATES_PER_PART = 16, /* a part has at least so many times the bytes of its states */
     ALIGNMENT = 1024      /* elements; parts of an array begin where vectors do */
 };
@@ -151,7 +148,7 @@ tally_status tally_cuda_many_plan_workspace(const tally_plan *plan, const tally_
 /* ---- the parts of a run ---- */
 
 uint64_t tally_cuda_many_most_parts(const tally_cuda_many *many, uint64_t bytes) {
-    return many->granularity ? least((uint64_t)many->count, bytes / (many->granularity * LEAST_UNITS)) : 0;
+    return many->granularity ? least((uint64_t)many->count, bytes / (many->granularity * TALLY_CUDA_LEAST_UNITS)) : 0;
 }
 
 static size_t bytes_of_state(const many_plan *plan) {
