@@ -147,12 +147,11 @@ static const packed_module *find_packed(tally_monoid monoid, tally_vulkan_arithm
 }
 
 static tally_status load_module(tally_vulkan_device *device, const uint32_t *words, size_t count,
-                                tally_vulkan_module known, const tally_vulkan_module **module) {
+                                const packed_module *packed, tally_key text, const tally_vulkan_module **module) {
     tally_vulkan_module *made = malloc(sizeof *made + count * sizeof *made->words);
     if (!made)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a kernel");
-    *made = known;
-    made->count = count;
+    *made = (tally_vulkan_module){.packed = packed, .text = text, .count = count};
     memcpy(made->words, words, count * sizeof *words);
     made->next = device->modules;
     device->modules = made;
@@ -172,7 +171,7 @@ static tally_status packed_module_get(tally_vulkan_device *device, const packed_
     tally_status status = TALLY_OUT_OF_MEMORY;
     if (words && scratch) {
         tally_vulkan_unpack(&tally_vulkan_module_bodies, packed, scratch, words);
-        status = load_module(device, words, packed->count, (tally_vulkan_module){.packed = packed}, module);
+        status = load_module(device, words, packed->count, packed, (tally_key){0}, module);
     } else {
         tally_fail(status, "no memory for a kernel");
     }
@@ -199,8 +198,7 @@ static tally_status compile_module(tally_vulkan_device *device, const char *text
     else if (!entries.size)
         status = tally_fail(TALLY_DEVICE_FAILED, "libshaderc gives no SPIR-V that has the kernels");
     else
-        status = load_module(device, entries.bytes, entries.size / sizeof *words, (tally_vulkan_module){.text = key},
-                             module);
+        status = load_module(device, entries.bytes, entries.size / sizeof *words, NULL, key, module);
     if (status == TALLY_OK)
         tally_cache_store(key, &entries);
     tally_image_free(&entries);
@@ -222,8 +220,7 @@ static tally_status user_module_get(tally_vulkan_device *device, const char *tex
         }
     if (!tally_cache_load(key, &image))
         return compile_module(device, text, key, module);
-    const tally_status status =
-        load_module(device, image.bytes, image.size / sizeof(uint32_t), (tally_vulkan_module){.text = key}, module);
+    const tally_status status = load_module(device, image.bytes, image.size / sizeof(uint32_t), NULL, key, module);
     tally_image_free(&image);
     return status;
 }
