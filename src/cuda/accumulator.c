@@ -161,16 +161,19 @@ void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulato
 unsigned tally_cuda_accumulator_bytes(const tally_computation *c) {
     if (!c->entry)
         return (unsigned)round_up(c->user.acc_bytes, 16);
-    if (tally_is_exact_scan(c)) /* and a word that tells infinities and the like */
-        return (tally_cuda_scan_integer_of(c).words + 1) * (unsigned)sizeof(uint32_t);
+    if (tally_is_exact_scan(c)) /* and a word that tells infinities and the like, which fit no window */
+        return (tally_cuda_scan_integer_of(c).words + !c->in_window) * (unsigned)sizeof(uint32_t);
     tally_cuda_accumulator t;
     tally_cuda_accumulator_of(c, &t);
     return t.bytes;
 }
 
-/* An initial value has the output's type, which may be wider. Of finite f16 there is room for 2^54, of bf16 and f32 for
+/* In a window, so many words hold the sum of 2^28 normal numbers. An initial value has the output's type, which may be
+ * wider. Of finite f16 there is room for 2^54, of bf16 and f32 for
  * 2^74, of f64 for 2^45. */
 tally_cuda_scan_integer tally_cuda_scan_integer_of(const tally_computation *c) {
+    if (c->in_window)
+        return (tally_cuda_scan_integer){.words = c->desc.in == TALLY_F64 ? 4 : 3};
     if (c->desc.in == TALLY_F64 || c->desc.out == TALLY_F64)
         return (tally_cuda_scan_integer){.words = 67, .lowest = -1074};
     if (c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16)

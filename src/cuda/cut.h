@@ -154,6 +154,11 @@ typedef struct tally_cuda_cut {
         } tables;
     };
 
+    struct { /* an exact scan's in a window (scan_exactly.c) */
+        bool has;
+        size_t window, workspace;
+    } in_window;
+
     /* byte offsets in the workspace; what must be zero before a run comes first */
     size_t control;  /* a tally_cuda_control */
     size_t entries;  /* the values that blocks exchange while they run */

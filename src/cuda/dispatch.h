@@ -33,6 +33,7 @@ typedef struct tally_cuda_launch {
     const tally_cuda_cut *cut;
     CUdeviceptr workspace;
     tally_gpu_pieces pieces;
+    CUdeviceptr window; /* of an exact scan; or 0 */
     CUstream stream;
     CUdeviceptr size; /* where the number of elements lies; 0: it is args->shape.extent */
 } tally_cuda_launch;

@@ -6,6 +6,7 @@
 #include "cuda/labels.h"
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
+#include "cuda/scan_exactly.h"
 #include "cuda/scan_columns.h"
 #include "cuda/words.h"
 
@@ -27,7 +28,7 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     case TALLY_CUDA_COLUMNS:
         return tally_cuda_columns_launch(l);
     case TALLY_CUDA_SCAN:
-        return tally_cuda_scan_launch(l);
+        return l->cut->in_window.has ? tally_cuda_scan_exactly(l) : tally_cuda_scan_launch(l);
     case TALLY_CUDA_LOOK_BACK:
         return tally_cuda_look_back_launch(l);
     case TALLY_CUDA_HELD:

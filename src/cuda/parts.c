@@ -103,6 +103,8 @@ static const char *const tables[] = {tally_cuda_kernels_label_tables, NULL};
 
 /* 350 ms */
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
+static const char *const scan_in_window[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan,
+                                             tally_cuda_kernels_scan_window, NULL};
 static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_bytes,
                                             tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
@@ -203,6 +205,12 @@ static void add_exact(list *l, const tally_computation *c, const tally_cuda_size
 }
 
 static void add_scans(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    if (c->in_window) {
+        add(l, scan_in_window);
+        if (c->desc.grouping == TALLY_SEGMENTS)
+            add(l, marks);
+        return;
+    }
     if (c->desc.grouping == TALLY_AXIS)
         add(l, stretches);
     if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)

@@ -9,6 +9,7 @@
 #include "cuda/labels.h"
 #include "cuda/launch.h"
 #include "cuda/path.h"
+#include "cuda/scan_exactly.h"
 #include "cuda/specialize.h"
 #include "cuda/words.h"
 
@@ -131,6 +132,8 @@ static tally_status load(tally_gpu_plan *gpu) {
     const tally_status status = load_kernels(plan);
     if (has_states)
         return status == TALLY_OK ? tally_cuda_words_load(plan) : status;
+    if (status == TALLY_OK && tally_is_exact_scan(&gpu->base.computation))
+        return tally_cuda_scan_exactly_load(plan);
     return status == TALLY_OK && gpu->base.computation.desc.grouping == TALLY_LABELS ? tally_cuda_labels_load(plan)
                                                                                      : status;
 }
@@ -139,6 +142,8 @@ static void unload(tally_gpu_plan *gpu) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     if (plan->sorted)
         tally_gpu_plan_destroy(plan->sorted);
+    if (plan->in_window)
+        tally_gpu_plan_destroy(plan->in_window);
     if (plan->states)
         tally_gpu_plan_destroy(plan->states);
 }
@@ -187,6 +192,8 @@ static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cud
         tally_cuda_labels_cut(plan, shape, cut);
     else
         tally_cuda_cut_make(plan->device, &plan->gpu.base.computation, &plan->sizes, plan->resident, shape, cut);
+    if (plan->in_window)
+        tally_cuda_scan_exactly_cut(plan, shape, cut);
 }
 
 static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {

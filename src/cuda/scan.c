@@ -234,7 +234,8 @@ static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, u
                                  .bits = segments ? l->workspace + cut->bits : 0,
                                  .refused =
                                      segments ? l->workspace + cut->control + offsetof(tally_cuda_control, refused) : 0,
-                                 .entries = l->workspace + cut->entries};
+                                 .entries = l->workspace + cut->entries,
+                                 .window = l->window};
     if (segments)
         args.offsets = tally_cuda_address(a->offsets);
     else
@@ -249,6 +250,19 @@ tally_status tally_cuda_look_back_launch(const tally_cuda_launch *l) {
     const tally_cuda_grid grid = {
         .x = cut->scan.blocks, .threads = sizes->look_back.block, .shared = sizes->look_back.shared};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_look_back, grid, &args, "launching a scan by look-back");
+}
+
+tally_status tally_cuda_scan_window_launch(const tally_cuda_launch *l, bool checks_all) {
+    enum { THREADS = 1024 /* as in scan_window.cu */, BLOCKS = 2, ELEMENTS = 4 };
+    static const char what[] = "launching a look at the elements";
+    tally_cuda_scan_args args = scan_of(l, l->cut->scan.tile, l->cut->scan.tiles);
+    const tally_cuda_grid grid = {.x = 1, .threads = THREADS};
+    const tally_cuda_grid all = {
+        .x = tally_cuda_blocks_for(l->plan->device, divide_up(args.n, ELEMENTS), THREADS, BLOCKS), .threads = THREADS};
+    const tally_status status = tally_cuda_enqueue(l, l->plan->kernels.find_scan_window, grid, &args, what);
+    return status == TALLY_OK && checks_all
+               ? tally_cuda_enqueue(l, l->plan->kernels.check_scan_window, all, &args, what)
+               : status;
 }
 
 tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {

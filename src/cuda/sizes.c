@@ -27,14 +27,15 @@ static unsigned shared_limit(int architecture) {
 /* Vectors of a thread of scan_held.cu; there is code for each element, twice. With 4 vectors scans of 2^10 f32 took 1.3
  * times as long on an H200, those of 2^18 1.1 times, and those of 2^21 0.92 of the time. */
 static unsigned held_rows(const tally_computation *c, unsigned acc) {
-    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32 || tally_cuda_has_terms(c))
+    if (!tally_is_scan(c) || c->desc.grouping != TALLY_ALL_VALUES || acc > 32 || tally_cuda_has_terms(c) ||
+        c->in_window)
         return 0;
     return acc > 8 || c->in_bytes == 1 ? 1 : 2;
 }
 
 /* Rows of a column that a thread of scan_held_columns.cu keeps in registers. */
 static unsigned held_strand(const tally_computation *c, int architecture, unsigned acc) {
-    if (c->desc.grouping != TALLY_AXIS || architecture < 90 || acc > 32)
+    if (c->desc.grouping != TALLY_AXIS || architecture < 90 || acc > 32 || c->in_window)
         return 0;
     return c->in_bytes * (tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1) >= 8 ? 8 : 16;
 }
@@ -75,7 +76,7 @@ static void narrow_sizes(const tally_computation *c, unsigned acc, unsigned wide
                          tally_cuda_sizes *s) {
     enum { WARP = 32, MOST_RING = 16, LEAST_RING = 4, GATES = 32 };
     const unsigned in = (unsigned)c->in_bytes, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 1 : 0;
-    if (c->desc.grouping != TALLY_AXIS || s->slot_bytes > 16 || !(c->entry || c->user.commutes))
+    if (c->in_window || c->desc.grouping != TALLY_AXIS || s->slot_bytes > 16 || !(c->entry || c->user.commutes))
         return;
     s->narrow.columns = acc <= 8 ? 128 : 64;
     s->narrow.items = least(s->scan.items, in == 1 ? 32 : 24); /* as many as registers hold, and whole vectors */
@@ -126,7 +127,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
     s->scan.strand = held_strand(c, architecture, acc);
-    const unsigned limit = shared_limit(architecture);
+    const unsigned of_window = c->in_window ? 128 : 0; /* its copy, and what the compiler adds */
+    const unsigned limit = shared_limit(architecture) - of_window;
     while (vectors > 1 && scan_shared(c, s, acc, widest, LEAST_RING) > limit) {
         vectors -= vectors > 3 ? 2 : 1; /* two are better than one, though lanes then meet in banks */
         s->scan.items = vectors * vector;
@@ -138,8 +140,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
         s->scan.ring--;
     s->scan.shared = scan_shared(c, s, acc, widest, s->scan.ring);
     s->scan.waves = 2 * s->scan.ring + 1;
-    s->scan.takes_panels = c->desc.grouping == TALLY_AXIS && s->scan.finishers == 8 * WARP && s->scan.ring > 2 &&
-                           panel_sizes(c, acc, result, limit, s);
+    s->scan.takes_panels = !c->in_window && c->desc.grouping == TALLY_AXIS && s->scan.finishers == 8 * WARP &&
+                           s->scan.ring > 2 && panel_sizes(c, acc, result, limit, s);
     const unsigned loaders = architecture >= 90 ? 2 * WARP /* and storers */ : 4 * WARP;
     s->scan.panel_threads = 4 * WARP + s->scan.teams * s->scan.finishers;
     s->scan.threads = loaders + s->scan.messengers * WARP + s->scan.summers + s->scan.teams * s->scan.finishers;
@@ -151,7 +153,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
 static void one_wave_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
     enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24, STRETCH = 80 /* bytes */ };
     const bool keys = c->desc.grouping == TALLY_KEYS, segments = c->desc.grouping == TALLY_SEGMENTS;
-    if (!tally_is_scan(c) || !(keys || segments) || acc > 32 || tally_cuda_has_terms(c))
+    if (!tally_is_scan(c) || !(keys || segments) || c->in_window || acc > 32 || tally_cuda_has_terms(c))
         return;
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const unsigned vector = granule(c), spare = (keys ? 2 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
@@ -322,7 +324,9 @@ enum { LABEL_ITEMS = 8 }; /* of a thread of sort_labels.cu */
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     unsigned acc = tally_cuda_accumulator_bytes(c), in = (unsigned)tally_dtype_size(c->desc.in);
     memset(s, 0, sizeof *s); /* all are in the kernels' text, by which the caches find it */
-    s->slot_bytes = c->exact && !tally_is_scan(c) ? exact_slot_bytes(c) : acc <= 8 ? acc : round_up(acc, 16);
+    s->slot_bytes = c->exact && !tally_is_scan(c) ? exact_slot_bytes(c)
+                    : acc <= 8 || c->in_window    ? acc
+                                                  : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
     s->is_large = acc > 32;
     s->vector = 16 / in;

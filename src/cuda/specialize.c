@@ -298,6 +298,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"MOST_BUCKETS", TALLY_CUDA_MOST_BUCKETS},
                    {"IS_WINDOW", s->has_window},
                    {"IS_EXACT", c->exact},
+                   {"IN_WINDOW", c->in_window},
                    {"IS_SUM_OF_ABSOLUTES", c->entry && c->monoid == TALLY_MONOID_sumabs},
                    {"LOWERS_BY_COUNT", tally_cuda_lowers_by_count(c)},
                    {"IS_LARGE", s->is_large},

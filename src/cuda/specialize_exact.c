@@ -65,6 +65,9 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
 
 void tally_cuda_exact_scan_choices(tally_text *text, const tally_computation *c) {
     const tally_cuda_scan_integer integer = tally_cuda_scan_integer_of(c);
-    tally_text_print(text, "#define SCAN_WORDS %u\n#define SCAN_BOTTOM (%d)\n", integer.words, integer.lowest);
+    tally_text_print(text, "#define SCAN_WORDS %u\n#define SCAN_PRECISION %d\n", integer.words,
+                     tally_dtypes[c->desc.in].format.precision);
+    if (!c->in_window)
+        tally_text_print(text, "#define SCAN_BOTTOM (%d)\n", integer.lowest);
     tally_cuda_exact_output(text, c->desc.out);
 }

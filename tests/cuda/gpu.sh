@@ -140,7 +140,8 @@ step_tests() {
     run_test gpu_large
     run_test gpu_repeats
     run_command
-    for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large gpu_columns gpu_repeats gpu_sizes gpu_device_sizes; do
+    for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large gpu_columns gpu_repeats gpu_sizes gpu_device_sizes \
+        gpu_exact_scans; do
         if [ "$(cat "$work/$name.code")" -eq 0 ]; then
             note $name "$(grep -c '^\[ *OK' "$work/$name.test") passed," \
                 "$(grep -c '^ *skipped: ' "$work/$name.test" || true) skipped, $(cat "$work/$name.seconds") s"

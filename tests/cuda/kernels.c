@@ -59,6 +59,9 @@ typedef struct entry {
     unsigned flags;
 } entry;
 
+/* A flag: the kernels of exact scans in a window, which a plan has besides. */
+#define IN_WINDOW (1u << 31)
+
 static const entry set[] = {
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, 0},
@@ -123,6 +126,9 @@ static const entry set[] = {
     {TALLY_VAR, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_EXACT, TALLY_I64, TALLY_I64, 0},
     {TALLY_VAR, TALLY_KEYS, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_I64, TALLY_WORDS_OUT},
     {TALLY_VAR, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, TALLY_DEFAULT, TALLY_WORDS_IN},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, TALLY_F32, TALLY_DEFAULT, IN_WINDOW},
+    {TALLY_SUM, TALLY_SEGMENTS, TALLY_EXCLUSIVE_SCAN, TALLY_EXACT, TALLY_F64, TALLY_U32, IN_WINDOW},
+    {TALLY_SUM, TALLY_KEYS, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, TALLY_F16, TALLY_I64, TALLY_REVERSE | IN_WINDOW},
 };
 enum {
     ENTRIES = sizeof set / sizeof *set,
@@ -176,12 +182,13 @@ static bool begin(job *j, const entry *e, int architecture, char name[128], tall
     desc.mode = e->mode;
     desc.in = e->in;
     desc.index = e->index;
-    desc.flags = e->flags;
+    desc.flags = e->flags & ~IN_WINDOW;
     desc.out = e->op == TALLY_USER ? TALLY_U64 : e->in == TALLY_I8 && e->op == TALLY_SUM ? TALLY_I8 : TALLY_DEFAULT;
     desc.user = e->op == TALLY_USER ? &affine : NULL;
     name_of(e, name);
     *j = (job){.name = name, .architecture = architecture};
     tally_status status = tally_computation_decide(&desc, &c);
+    c.in_window = (e->flags & IN_WINDOW) != 0;
     if (status == TALLY_OK)
         status = tally_cuda_specialize(&c, architecture, &j->texts);
     if (status == TALLY_OK && tally_is_scan(&c))

@@ -1,14 +1,59 @@
 /* Exact scans of sums: the accumulator is the sum itself, an integer in units of 2^SCAN_BOTTOM. It has room for all
  * finite elements, so no addition rounds, and every kernel of scans serves. Each prefix is rounded once. Before this
- * text specialize_exact.c puts SCAN_WORDS and SCAN_BOTTOM, of the wider one of the types of elements and results. */
+ * text specialize_exact.c puts SCAN_WORDS and SCAN_BOTTOM, of the wider one of the types of elements and results.
+ *
+ * IN_WINDOW, the unit is not the type's smallest number but what a sample of the elements suggests (scan_window.cu), so
+ * that few words do. An element that does not fit sets a flag, and the scan in all words, launched next, does the work
+ * again. */
 
 enum { SAW_MINUS_ZERO = 16 };
 
+/* In global memory. */
+struct scan_window {
+    int bottom;     /* the unit is 2^bottom */
+    uint32 highest; /* the exponent's field that elements may have at most */
+    uint32 shift;   /* see fast_window */
+    uint32 refused; /* the sample or the initial value does not fit: the scan in it is left out */
+    uint32 failed;  /* an element does not fit */
+};
+
 struct acc_t {
     uint32 word[SCAN_WORDS]; /* two's complement, the lowest first */
-    uint32 saw;              /* SAW_NAN ... of its elements */
+#if !IN_WINDOW
+    uint32 saw; /* SAW_NAN ... of its elements */
+#endif
 };
 typedef acc_t lane_t;
+
+/* Three words, of elements that floats hold, and four with results of f64 have a fast way in and out. */
+#define HAS_FAST_WINDOW (IN_WINDOW && (SCAN_WORDS == 3 || OUT_BITS == 64))
+
+#if IN_WINDOW
+/* A block's copy of the window. */
+struct block_window {
+    int bottom;
+    uint32 highest, shift;
+    uint32 *failed;
+    void fail() const {
+        *failed = 1;
+    }
+};
+__shared__ block_window the_window;
+#define SCAN_BOTTOM the_window.bottom
+#endif
+
+inline void note(acc_t &to, uint32 saw) {
+#if !IN_WINDOW
+    to.saw |= saw;
+#endif
+}
+inline uint32 saw_of(const acc_t &acc) {
+#if IN_WINDOW
+    return SAW_OTHER;
+#else
+    return acc.saw;
+#endif
+}
 
 /* Few words are unrolled, and registers hold them. Many would take seconds to compile if they were inlined. */
 constexpr bool ARE_FEW_WORDS = SCAN_WORDS <= 16;
@@ -24,12 +69,23 @@ template <class A> inline A identity_as() {
 #pragma unroll WORDS_AT_ONCE
     for (int w = 0; w < SCAN_WORDS; w++)
         r.word[w] = 0;
+#if !IN_WINDOW
     r.saw = 0;
+#endif
     return r;
 }
 
 BY_WORDS acc_t combine(const acc_t &left, const acc_t &right) {
     acc_t r;
+#if HAS_FAST_WINDOW
+    r = left;
+#if SCAN_WORDS == 3
+    add_words(r.word, right.word[0], right.word[1], right.word[2]);
+#else
+    add_words(r.word, right.word, 0);
+#endif
+    return r;
+#endif
     uint64 carry = 0;
 #pragma unroll WORDS_AT_ONCE
     for (int w = 0; w < SCAN_WORDS; w++) {
@@ -37,7 +93,9 @@ BY_WORDS acc_t combine(const acc_t &left, const acc_t &right) {
         r.word[w] = (uint32)carry;
         carry >>= 32;
     }
+#if !IN_WINDOW
     r.saw = left.saw | right.saw;
+#endif
     return r;
 }
 inline acc_t widen(const acc_t &lane) {
@@ -69,6 +127,14 @@ template <int FractionBits, int Exponents> inline summand summand_of(uint64 bits
             s.saw = SAW_MINUS_ZERO;
     }
     s.position -= Exponents / 2 + FractionBits + SCAN_BOTTOM;
+#if IN_WINDOW
+    /* A sum of only -0 is -0; zeros with that sign at the beginning of all values are the sample's business. */
+    const bool has_rest = s.position < 0 && s.significand & (s.position < -63 ? ~0ull : (1ull << -s.position) - 1);
+    if (field > the_window.highest || has_rest || (GROUPS != ALL && s.saw == SAW_MINUS_ZERO)) {
+        the_window.fail();
+        s.significand = 0;
+    }
+#endif
     if (s.position < 0) { /* a narrower type's bits: those below are zeros */
         s.significand >>= s.position < -63 ? 63 : -s.position;
         s.position = 0;
@@ -87,8 +153,9 @@ template <class T> BY_WORDS void deposit(acc_t &acc, T x) {
     const summand s = summand_of(x);
     const int first = s.position / 32, shift = s.position % 32;
     const uint64 low = s.significand << shift;
-    const uint32 pieces[3] = {(uint32)low, (uint32)(low >> 32), shift ? (uint32)(s.significand >> 32 >> (32 - shift)) : 0};
-    acc.saw |= s.saw;
+    const uint32 above = shift ? (uint32)(s.significand >> 32 >> (32 - shift)) : 0;
+    const uint32 pieces[3] = {(uint32)low, (uint32)(low >> 32), above};
+    note(acc, s.saw);
     if constexpr (ARE_FEW_WORDS) {
         const uint32 flip = s.negative ? ~0u : 0;
         uint64 carry = s.negative;
@@ -121,6 +188,106 @@ inline acc_t raise(out_t initial) {
     deposit(r, value_of(initial));
     return r;
 }
+
+#if HAS_FAST_WINDOW
+#if SCAN_WORDS == 3
+/* Let u be 2^(bottom + shift). An element below 2^51 u that is a multiple of u becomes an integer by adding 1.5 * 2^52
+ * u in doubles, because the sum's last bit is u. Its exponent is between 'least' and the window's highest. Others go to
+ * their place by shifts, which takes about twice as many instructions. */
+struct fast_window {
+    uint32 least, range, shift, magic_high;
+    float scale; /* the upper two words' unit */
+    fast_window() {
+        const int unit = the_window.bottom + (int)the_window.shift, field = unit + 126 + SCAN_PRECISION;
+        least = (uint32)(field < 1 ? 1 : field) << 23;
+        range = ((the_window.highest + 1) << 23) - least;
+        shift = the_window.shift;
+        magic_high = (uint32)(unit + 52 + 1023) << 20 | 1u << 19;
+        scale = __int_as_float((the_window.bottom + 32 + 127) << 23);
+    }
+    bool has(float x) const {
+        const uint32 size = __float_as_uint(x) & 0x7fffffff;
+        return size - least < range || (GROUPS == ALL ? size : __float_as_uint(x)) == 0;
+    }
+    /* Whether all of its bits have a place. */
+    bool has_place(float x) const {
+        const uint32 size = __float_as_uint(x) & 0x7fffffff;
+        const int offset = the_window.bottom + 127 + 23;
+        const uint32 lowest = (uint32)(offset < 1 ? 1 : offset) << 23;
+        return size - lowest < least + range - lowest || (GROUPS == ALL ? size : __float_as_uint(x)) == 0;
+    }
+    /* At most 52 bits up, as so many elements need the bits above. */
+    void add_by_shifts(acc_t &acc, float x) const {
+        const uint32 bits = __float_as_uint(x), minus = (uint32)((int32)bits >> 31);
+        const uint32 significand = (bits & 0x7fffff) | (uint32)((bits & 0x7fffffff) != 0) << 23;
+        const int place = (int)(bits >> 23 & 255) - (the_window.bottom + 127 + 23), up = place & 31;
+        const uint32 w0 = significand << up, w1 = __funnelshift_l(significand, 0, up);
+        const bool is_low = place < 32;
+        const uint32 words[3] = {is_low ? w0 : 0, is_low ? w1 : w0, is_low ? 0 : w1};
+        add_words(acc.word, words, minus);
+    }
+    void add(acc_t &acc, float x) const {
+        const double sum = __dadd_rn((double)x, __hiloint2double((int32)magic_high, 0));
+        const int32 high = (int32)((uint32)__double2hiint(sum) - magic_high);
+        const uint32 low = (uint32)__double2loint(sum);
+        add_words(acc.word, low << shift, __funnelshift_l(low, (uint32)high, shift),
+                  (uint32)(high >> (32 - shift))); /* 'shift' is from 1 to 31 */
+    }
+    /* The sum as a result. Let the lowest word be in the last bit of the two above. From 2^26 units on, that is as good
+     * for rounding as all of them: no number that a float of 25 bits holds lies between an odd number and its
+     * neighbours. Below that, *good becomes false. */
+    result_t lower(const acc_t &acc, bool *good) const {
+        const uint64 high = (uint64)acc.word[2] << 32 | acc.word[1], odd = high | (acc.word[0] != 0);
+        *good &= high + (1ull << 26) >= 1ull << 27;
+#if OUT_BITS == 32
+        return __ll2float_rn((int64)odd) * scale;
+#else
+        return output<out_t>::of(to_odd_float((int64)odd) * scale);
+#endif
+    }
+};
+
+#else
+/* An element's significand goes to its place by shifts: at most 55 bits up, as so many elements need the bits above. */
+struct fast_window {
+    uint32 least, range;
+    int offset; /* from the exponent's field to the place */
+    fast_window() {
+        offset = the_window.bottom + 1023 + 52;
+        least = (uint32)(offset < 1 ? 1 : offset) << 20;
+        range = ((the_window.highest + 1) << 20) - least;
+    }
+    bool has(double x) const {
+        const uint32 high = (uint32)__double2hiint(x), low = (uint32)__double2loint(x), size = high & 0x7fffffff;
+        return size - least < range || ((GROUPS == ALL ? size : high) | low) == 0;
+    }
+    void add(acc_t &acc, double x) const {
+        const uint32 bits = (uint32)__double2hiint(x), low = (uint32)__double2loint(x);
+        const uint32 high = (bits & 0xfffff) | (uint32)((bits & 0x7fffffff) != 0) << 20;
+        const int place = (int)(bits >> 20 & 0x7ff) - offset, shift = place & 31;
+        const uint32 w0 = low << shift, w1 = __funnelshift_l(low, high, shift), w2 = __funnelshift_l(high, 0, shift);
+        const bool is_low = place < 32;
+        const uint32 words[4] = {is_low ? w0 : 0, is_low ? w1 : w0, is_low ? w2 : w1, is_low ? 0 : w2};
+        add_words(acc.word, words, (uint32)((int32)bits >> 31));
+    }
+    /* As above, of the 63 leading bits. *good becomes false if there are fewer, or if their unit is subnormal. */
+    result_t lower(const acc_t &acc, bool *good) const {
+        const uint64 high = (uint64)acc.word[3] << 32 | acc.word[2], low = (uint64)acc.word[1] << 32 | acc.word[0];
+        const uint64 size = (int64)high < 0 ? ~high : high;
+        const int up = size ? __clzll((int64)size) - 1 : 0, field = offset - 52 + 64 - up;
+        const uint64 leading = high << up | low >> 1 >> (63 - up), odd = leading | ((low << up) != 0);
+        *good &= size != 0 && field > 0 && field < 2047;
+        return (double)(int64)odd * __hiloint2double(field << 20, 0);
+    }
+};
+#endif
+
+/* The others are rare, and their way is long: it stands once in the code. */
+__noinline__ acc_t with(acc_t acc, value_t x) {
+    deposit(acc, x);
+    return acc;
+}
+#endif
 
 /* ---- out ---- */
 
@@ -174,10 +341,14 @@ BY_WORDS unrounded magnitude_of(const acc_t &acc) {
     return {leading, SCAN_BOTTOM + 32 * (l.top - 1) - shift, more};
 }
 
+#if IN_WINDOW
+__noinline__ uint64 bits_of_sum(acc_t acc) {
+#else
 inline uint64 bits_of_sum(const acc_t &acc) {
+#endif
     constexpr uint32 both = SAW_PLUS_INFINITY | SAW_MINUS_INFINITY;
     constexpr uint64 minus = 1ull << (OUT_BITS - 1);
-    const uint32 saw = acc.saw;
+    const uint32 saw = saw_of(acc);
     if ((saw & SAW_NAN) || (saw & both) == both)
         return OUT_NAN;
     if (saw & both)

@@ -100,6 +100,29 @@ template <> inline unsigned add_bytes<signed char>(unsigned word, unsigned sum) 
     return r;
 }
 
+/* Adds an integer of three words, the lowest first, to another. */
+inline void add_words(unsigned (&to)[3], unsigned low, unsigned middle, unsigned high) {
+    asm("add.cc.u32 %0, %0, %3;\n\taddc.cc.u32 %1, %1, %4;\n\taddc.u32 %2, %2, %5;"
+        : "+r"(to[0]), "+r"(to[1]), "+r"(to[2])
+        : "r"(low), "r"(middle), "r"(high));
+}
+
+/* The same; 'minus' is 0, or ~0 to subtract. */
+inline void add_words(unsigned (&to)[3], const unsigned (&words)[3], unsigned minus) {
+    unsigned carry;
+    asm("add.cc.u32 %3, %7, %7;\n\taddc.cc.u32 %0, %0, %4;\n\taddc.cc.u32 %1, %1, %5;\n\taddc.u32 %2, %2, %6;"
+        : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "=&r"(carry)
+        : "r"(words[0] ^ minus), "r"(words[1] ^ minus), "r"(words[2] ^ minus), "r"(minus));
+}
+/* The same of four words. */
+inline void add_words(unsigned (&to)[4], const unsigned (&words)[4], unsigned minus) {
+    unsigned carry;
+    asm("add.cc.u32 %4, %9, %9;\n\taddc.cc.u32 %0, %0, %5;\n\taddc.cc.u32 %1, %1, %6;\n\t"
+        "addc.cc.u32 %2, %2, %7;\n\taddc.u32 %3, %3, %8;"
+        : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3]), "=&r"(carry)
+        : "r"(words[0] ^ minus), "r"(words[1] ^ minus), "r"(words[2] ^ minus), "r"(words[3] ^ minus), "r"(minus));
+}
+
 /* Keeps the word, but makes the compiler forget what it knows of its value. */
 inline void hide(unsigned &word) {
     asm volatile("" : "+r"(word));

@@ -33,6 +33,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED)
     wait_for_last();
     if (p.refused && *p.refused)
         return;
+#if IN_WINDOW
+    if (p.window->refused)
+        return;
+    if (threadIdx.x == 0)
+        the_window = {p.window->bottom, p.window->highest, p.window->shift, &p.window->failed};
+#elif IS_EXACT
+    if (p.window && !p.window->refused && !p.window->failed) /* the scan in the window did the work */
+        return;
+#endif
     uint64 turns = turns_of_block(p);
 #if GROUPS == SEGMENTS
     if (threadIdx.x == 0) {

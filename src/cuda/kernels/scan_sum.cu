@@ -117,6 +117,11 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
     };
     /* Vectors at a time. With more than some 16 exponentials of doubles the code is longer than the caches for it. */
     constexpr int VECTORS_AT_ONCE = IS_LOGSUMEXP ? larger_of(1, 16 / a_vector) : 10;
+#if IS_EXACT
+    constexpr int PLAIN_AT_ONCE = 2; /* it takes less time to compile */
+#else
+    constexpr int PLAIN_AT_ONCE = 10;
+#endif
     /* Calls use(e, k, x, y) for each of this thread's elements, k being its place in a vector. */
     auto each = [&](auto use) {
         auto use_vector = [&](int v, bool is_aligned, bool all) {
@@ -127,6 +132,30 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
                 const uint4 second_bits = vector_at(second, shift_of_second, v, is_aligned);
                 memcpy(partners, &second_bits, 16);
             }
+#if HAS_FAST_WINDOW
+            bool is_fast = all;
+#pragma unroll
+            for (int k = 0; k < a_vector; k++)
+                is_fast &= sum.window.has(value_of(few[k]));
+            if (is_fast) {
+#pragma unroll
+                for (int k = 0; k < a_vector; k++)
+                    sum.window.add(sum.acc, value_of(few[k]));
+                return;
+            }
+#if SCAN_WORDS == 3
+            is_fast = all;
+#pragma unroll
+            for (int k = 0; k < a_vector; k++)
+                is_fast &= sum.window.has_place(value_of(few[k]));
+            if (is_fast) {
+#pragma unroll
+                for (int k = 0; k < a_vector; k++)
+                    sum.window.add_by_shifts(sum.acc, value_of(few[k]));
+                return;
+            }
+#endif
+#endif
 #pragma unroll
             for (int k = 0; k < a_vector; k++) {
                 const int e = v * a_vector + k;
@@ -143,7 +172,7 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, false, true);
         } else if (from == 0 && to == TILE) {
-#pragma unroll 10
+#pragma unroll PLAIN_AT_ONCE
             for (int v = thread; v < vectors; v += SUMMERS)
                 use_vector(v, are_aligned, true);
         } else {

@@ -281,6 +281,9 @@ inline unsigned __brev(unsigned word) {
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((unsigned long long)high << 32 | low) >> shift % 32);
 }
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((unsigned long long)high << 32 | low) << shift % 32 >> 32);
+}
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     const unsigned long long bytes = (unsigned long long)high << 32 | low;
     unsigned word = 0;
@@ -335,6 +338,9 @@ inline float emulate_toward_zero(long double x) {
 }
 inline float __double2float_rz(double x) {
     return emulate_toward_zero(x);
+}
+inline float __ll2float_rn(long long x) {
+    return (float)x;
 }
 inline float __ll2float_rz(long long x) {
     return emulate_toward_zero(x);

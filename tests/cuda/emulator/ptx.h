@@ -56,6 +56,24 @@ inline float max_or_nan(float a, float b) {
 }
 #endif
 
+inline void add_words(unsigned (&to)[3], unsigned low, unsigned middle, unsigned high) {
+    const unsigned long long first = (unsigned long long)to[0] + low;
+    const unsigned long long second = (unsigned long long)to[1] + middle + (first >> 32);
+    to[0] = (unsigned)first;
+    to[1] = (unsigned)second;
+    to[2] += high + (unsigned)(second >> 32);
+}
+
+template <int Words>
+inline void add_words(unsigned (&to)[Words], const unsigned (&words)[Words], unsigned minus) {
+    unsigned long long carry = minus & 1;
+    for (int w = 0; w < Words; w++) {
+        carry += (unsigned long long)to[w] + (words[w] ^ minus);
+        to[w] = (unsigned)carry;
+        carry >>= 32;
+    }
+}
+
 /* As inexact as a GPU's may be. */
 inline float power_of_2(float x) {
     const float r = __builtin_exp2f(x);

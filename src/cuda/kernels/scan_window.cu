@@ -1,0 +1,112 @@
+/* The window of an exact scan: a unit and a highest exponent between which the elements are expected to lie, from a
+ * sample of them. A sum of all elements fits into SCAN_WORDS then. */
+#if IN_WINDOW
+enum {
+    WINDOW_THREADS = 1024,
+    SAMPLED = 16, /* of a thread */
+    MARGIN = 3    /* powers of two that elements may be larger than the sample's, if there is room */
+};
+
+template <class T> struct layout;
+template <> struct layout<float> {
+    enum { FRACTION_BITS = 23, EXPONENTS = 255 };
+    static uint64 bits(float x) {
+        return __float_as_uint(x);
+    }
+};
+template <> struct layout<double> {
+    enum { FRACTION_BITS = 52, EXPONENTS = 2047 };
+    static uint64 bits(double x) {
+        return (uint64)__double_as_longlong(x);
+    }
+};
+typedef layout<value_t> value_layout;
+enum {
+    FRACTION_BITS = value_layout::FRACTION_BITS,
+    EXPONENTS = value_layout::EXPONENTS,
+    BIAS = EXPONENTS / 2,
+    LEAST_BOTTOM = 1 - BIAS - FRACTION_BITS /* the type's smallest number */
+};
+
+inline uint32 field_of(value_t x) {
+    return (uint32)(value_layout::bits(x) >> FRACTION_BITS) & EXPONENTS;
+}
+
+/* The window of exponents from 'lowest' to 'highest'. Infinities and NaNs, which the sample leaves out, fit none. */
+inline scan_window window_of(uint64 elements, int lowest, int highest) {
+    const int length = 64 - __clzll((int64)elements);      /* fewer elements than 2^length */
+    const int bits = 32 * SCAN_WORDS - 1 - length;         /* of an element, as an integer */
+    const int room = bits - SCAN_PRECISION - (highest - lowest);
+    const int margin = room / 2 < 0 ? 0 : room / 2 > MARGIN ? MARGIN : room / 2;
+    const int bottom = highest + margin - BIAS + 1 - bits;
+    scan_window w;
+    w.bottom = bottom > LEAST_BOTTOM ? bottom : LEAST_BOTTOM;
+    const int top = w.bottom + bits - 1 + BIAS;
+    w.highest = (uint32)(top < EXPONENTS ? top : EXPONENTS - 1);
+    w.refused = room < 0;
+    w.failed = 0;
+    w.shift = (uint32)(bits - 51);
+    return w;
+}
+
+/* Whether an element, or an initial value, which counts as one more, is an integer in the window. -0 is not. */
+inline bool takes(const scan_window &w, value_t x) {
+    const uint64 bits = value_layout::bits(x), fraction = bits & ((1ull << FRACTION_BITS) - 1);
+    const uint32 field = field_of(x);
+    if (!field && !fraction)
+        return !bits;
+    const int below = w.bottom - ((int)(field ? field : 1) - BIAS - FRACTION_BITS); /* bits below the unit */
+    const uint64 significand = field ? fraction | 1ull << FRACTION_BITS : fraction;
+    return field <= w.highest && (below <= 0 || (below < 63 && !(significand & ((1ull << below) - 1))));
+}
+
+extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) find_scan_window(scan_args p) {
+    __shared__ uint32 highest, lowest;
+    if (threadIdx.x == 0) {
+        highest = 0;
+        lowest = EXPONENTS;
+    }
+    __syncthreads();
+    const uint64 apart = p.n / (SAMPLED * WINDOW_THREADS);
+    uint32 most = 0, least = EXPONENTS;
+#pragma unroll
+    for (int k = 0; k < SAMPLED; k++) {
+        const uint32 field = field_of(value_of(load(p.x + apart * (k * WINDOW_THREADS + threadIdx.x))));
+        if (field > 0 && field < EXPONENTS) {
+            most = field > most ? field : most;
+            least = field < least ? field : least;
+        }
+    }
+    atomicMax(&highest, most);
+    atomicMin(&lowest, least);
+    __syncthreads();
+    if (threadIdx.x)
+        return;
+    const bool has_none = !highest;
+    scan_window w = window_of(p.n + 1, has_none ? 1 : (int)lowest, has_none ? 1 : (int)highest);
+    const uint64 first = value_layout::bits(value_of(load(p.x + (REVERSE ? p.n - 1 : 0))));
+    const bool begins_negative = first && !(first << (64 - sizeof(value_t) * 8 + 1)); /* with -0 */
+    if (begins_negative || (p.initial && !takes(w, (value_t)value_of(load(p.initial)))))
+        w.refused = 1;
+    *p.window = w;
+}
+
+/* In place, all elements are looked at before the first is overwritten. */
+extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) check_scan_window(scan_args p) {
+    enum { AT_ONCE_HERE = 4 };
+    const scan_window w = *p.window;
+    const uint64 step = gridDim.x * (uint64)WINDOW_THREADS;
+    bool fits = !w.refused;
+    for (uint64 at = blockIdx.x * (uint64)WINDOW_THREADS + threadIdx.x; at < p.n && fits; at += AT_ONCE_HERE * step) {
+        in_t x[AT_ONCE_HERE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE_HERE; k++)
+            x[k] = load(p.x + (at + k * step < p.n ? at + k * step : at));
+#pragma unroll
+        for (int k = 0; k < AT_ONCE_HERE; k++)
+            fits &= takes(w, value_of(x[k])) || (GROUPS == ALL && value_of(x[k]) == 0);
+    }
+    if (!fits && !w.refused)
+        p.window->refused = 1;
+}
+#endif
