@@ -22,8 +22,12 @@ int fault_usage(fault *f, const char *format, ...) {
     return FAULT_USAGE;
 }
 
+bool fault_warns = true;
+
 void fault_warn(const char *name, const char *format, ...) {
     va_list arguments;
+    if (!fault_warns)
+        return;
     fprintf(stderr, "tally: %s: warning: ", name);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);

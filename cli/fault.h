@@ -7,6 +7,7 @@
 #ifndef TALLY_CLI_FAULT_H
 #define TALLY_CLI_FAULT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -27,7 +28,8 @@ typedef struct fault {
 int fault_data(fault *f, const char *format, ...) FAULT_PRINTF(2, 3);  /* returns FAULT_DATA */
 int fault_usage(fault *f, const char *format, ...) FAULT_PRINTF(2, 3); /* returns FAULT_USAGE */
 
-/* Prints "tally: NAME: warning: ..." on standard error at once; the work goes on. */
+/* Prints "tally: NAME: warning: ..." on standard error at once, unless fault_warns is false; the work goes on. */
+extern bool fault_warns;
 void fault_warn(const char *name, const char *format, ...) FAULT_PRINTF(2, 3);
 
 /* Prints the text of a fault on standard error, with "tally: " before it. */

@@ -90,8 +90,8 @@ static int refuse_streams(const work *w) {
     for (int i = 0; i < 1 + w->y_open; i++)
         if (inputs[i]->format == INPUT_TEXT || !inputs[i]->bytes.regular)
             return fault_usage(w->f,
-                               "%s: tally-mpi shares out npy files and raw numbers; 'tally scan max' writes text or a "
-                               "pipe to one",
+                               "%s: tally-mpi shares out npy files and raw numbers, not text or pipes; write the "
+                               "numbers to such a file first",
                                inputs[i]->name);
     return 0;
 }
@@ -543,6 +543,7 @@ static int choose(int argc, char **argv, fault *f) {
     static char name[32];
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fault_warns = rank == 0;
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0) {
             opterr = rank == 0; /* getopt's own messages */
@@ -551,9 +552,12 @@ static int choose(int argc, char **argv, fault *f) {
             return command(commands[i].kind, argc - 1, argv + 1, f);
         }
     const bool asks = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    const bool asks_version = argc > 1 && strcmp(argv[1], "--version") == 0;
     if (rank == 0 && asks)
         fputs(overview, stdout);
-    if (asks)
+    if (rank == 0 && asks_version)
+        printf("tally-mpi %s\n", tally_version());
+    if (asks || asks_version)
         return out_file_flush_standard(f);
     const int code = fault_usage(f, "tally-mpi has the commands reduce, scan, segments and keys; see tally-mpi --help");
     if (rank != 0)

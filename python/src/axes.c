@@ -252,7 +252,10 @@ PyObject *along_axes(call *c, array *x, array *y) {
     memcpy(lengths, x->shape, sizeof lengths);
     if (lay_out(c, x, y, over, &args.shape, order))
         return NULL;
-    if (c->traits.empty_is_error && !is_scan && args.shape.extent == 0 &&
+    tally_type_traits in = {.struct_size = sizeof in};
+    tally_dtype_traits(desc.in, &in);
+    const bool nothing_is_a_result = (desc.flags & TALLY_SKIP_NAN && in.is_float) || desc.flags & TALLY_WORDS_OUT;
+    if (c->traits.empty_is_error && !is_scan && args.shape.extent == 0 && !nothing_is_a_result &&
         !c->options[GROUP]) { /* as NumPy, also where no result is wanted */
         PyErr_Format(PyExc_ValueError, "%s() of nothing has no value", f->name);
         return NULL;

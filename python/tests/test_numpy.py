@@ -196,6 +196,16 @@ def test_nans_are_left_out_of_groups():
             same(largest[g], chosen.max() if chosen.size else np.float32(np.nan), False)
 
 
+@pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax"])
+def test_nothing_is_as_nothing_but_nans(name):
+    f, nan = getattr(tally, name), np.full(1, np.nan)
+    for of_nothing, of_nans in ((f(nan[:0], skip_nan=True), f(nan, skip_nan=True)),
+                                (f(np.empty((0, 3)), axis=0, skip_nan=True), f(np.full((1, 3), np.nan), axis=0, skip_nan=True))):
+        np.testing.assert_array_equal(of_nothing, of_nans)
+    with pytest.raises(ValueError, match="nothing"):
+        f(np.empty(0, "i8"), skip_nan=True)
+
+
 def test_nans_that_were_left_out_can_be_counted():
     x = np.array([1, np.nan, 0, np.nan, np.inf])
     assert tally.count_nonzero(x) - tally.count_nonzero(x, skip_nan=True) == 2

@@ -219,3 +219,9 @@ def test_many_threads_share_the_functions():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_the_words_of_nothing_are_a_state():
+    x = np.array([3.0, 1.0])
+    state, combine = tally.Plan("min", "float64", words="out"), tally.Plan("min", "float64", words="in")
+    assert combine(np.stack([state(x[:0]), state(x)])) == 1

@@ -41,8 +41,10 @@ static bool neutral(const tally_computation *c, double *value) {
         *value = 0;
         return true;
     case TALLY_PROD:
-    case TALLY_ALL:
         *value = 1;
+        return true;
+    case TALLY_ALL: /* a state is how many are not zero, beside the number of elements that were not left out */
+        *value = c->gives_words ? 0 : 1;
         return true;
     case TALLY_MIN:
     case TALLY_ARGMIN:

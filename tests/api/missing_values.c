@@ -135,7 +135,8 @@ static void infinities_are_no_nans(void **state) {
 static void states_are_those_of_the_others(void **state) {
     if (is_missing(*state))
         skip();
-    const tally_op ops[] = {TALLY_SUM, TALLY_MEAN, TALLY_VAR, TALLY_NORM2, TALLY_MIN, TALLY_MINMAX};
+    const tally_op ops[] = {TALLY_SUM, TALLY_MEAN,   TALLY_VAR, TALLY_NORM2,
+                            TALLY_MIN, TALLY_MINMAX, TALLY_ALL, TALLY_COUNT_NONZERO};
     for (size_t k = 0; k < COUNT_OF(ops); k++) {
         tally_desc desc = skipping(ops[k], TALLY_REDUCE, TALLY_EXACT);
         static int64_t of_gaps[1000], of_whole[1000], added[1000];

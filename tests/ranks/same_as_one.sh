@@ -88,6 +88,11 @@ for ranks; do
     refused scan sum odd.npy -o missing/sums.npy
     refused scan argmin --exclusive odd.npy
 done
+# What every rank would say is said once.
+(cat odd.npy; echo more) >longer.npy
+on_ranks reduce sum longer.npy >all.txt 2>all.err || fail "a file with bytes after its array is refused"
+[ "$(grep -c '^tally.*warning' all.err)" = 1 ] || fail "warnings: $(head -c 300 all.err)"
+[ "$(on_ranks --version)" = "$("$tally" --version | sed 's/tally/tally-mpi/')" ] || fail "--version"
 # A file that is not the same for all ranks: each has a folder of its own, and the last one's file is shorter.
 ranks=2
 printf '#!/bin/sh\ncd "$1.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" || exit\nshift\nexec "$@"\n' >apart.sh
