@@ -266,7 +266,7 @@ void tally_cpu_drop_nans(const tally_cpu_plan *plan, const void *x, const void *
 typedef struct kept {
     const void *x, *y;
     size_t n;
-    bool all; /* the block has no NaN, and x and y are the caller's */
+    bool all; /* the block has no NaN */
     uint8_t marks[BLOCK];
     _Alignas(64) char room[2][BLOCK_BYTES];
 } kept;
@@ -292,6 +292,14 @@ static size_t block_of(const tally_cpu_context *context) {
 }
 
 /* Closes up a block of at most block_of() elements. */
+static void keep_numbers(const tally_cpu_context *context, const void *x, size_t n, kept *k) {
+    k->x = k->room[0];
+    k->y = NULL;
+    k->n = context->nans->keep_numbers(x, n, k->room[0]);
+    k->all = k->n == n;
+}
+
+/* The same with marks, if not all are kept. */
 static void keep(const tally_cpu_context *context, const void *x, const void *y, size_t n, kept *k) {
     k->x = x;
     k->y = y;
@@ -367,8 +375,7 @@ static bool fold_copy(const tally_cpu_context *context, const void *x, size_t n,
                       tally_cpu_state *into) {
     const tally_cpu_kernels *const inner = inner_of(context);
     const tally_cpu_context *const own = &context->states->context;
-    const size_t left_out = context->nans->count(x, n);
-    context->nans->replace(x, n, context->neutral, k->room[0]);
+    const size_t left_out = context->nans->replace_counting(x, n, context->neutral, k->room[0]);
     if (!has_index(context)) {
         inner->fold(own, k->room[0], NULL, n, index, acc_of(into));
         into->elements += n - left_out;
@@ -416,7 +423,10 @@ static void counted_fold(const tally_cpu_context *context, const void *x, const 
         count = least(n - done, block_of(context));
         if (context->replaces && !y && fold_copy(context, x_at, count, index + done, &k, acc))
             continue;
-        keep(context, x_at, y_at, count, &k);
+        if (y || has_index(context))
+            keep(context, x_at, y_at, count, &k);
+        else
+            keep_numbers(context, x_at, count, &k);
         fold_kept(context, &k, index + done, acc);
     }
 }
@@ -428,7 +438,10 @@ uint64_t tally_cpu_fold_numbers(const tally_cpu_plan *plan, const void *x, const
     kept k;
     for (size_t done = 0, count; done < n; done += count) {
         count = least(n - done, block_of(&context));
-        keep(&context, tally_at(x, done, c->in_bytes), tally_at(y, done, c->in_bytes), count, &k);
+        if (y)
+            keep(&context, tally_at(x, done, c->in_bytes), tally_at(y, done, c->in_bytes), count, &k);
+        else
+            keep_numbers(&context, tally_at(x, done, c->in_bytes), count, &k);
         plan->kernels->fold(&plan->context, k.x, k.y, k.n, 0, acc);
         elements += k.n;
     }
@@ -449,6 +462,8 @@ static size_t most_apart(const tally_cpu_context *context) {
             memcpy(to, from, sizeof(uint64_t));                                                                        \
         else if ((bytes) == 2 * sizeof(uint64_t))                                                                      \
             memcpy(to, from, 2 * sizeof(uint64_t));                                                                    \
+        else if ((bytes) == 4 * sizeof(uint64_t))                                                                      \
+            memcpy(to, from, 4 * sizeof(uint64_t));                                                                    \
         else                                                                                                           \
             memcpy(to, from, bytes);                                                                                   \
     }
@@ -578,15 +593,12 @@ static bool fold_replaced(const tally_cpu_context *context, const tile *t, kept 
     const tally_cpu_context *const own = &context->states->context;
     const size_t bytes = context->in_bytes;
     _Alignas(64) char fresh[TALLY_CPU_BATCH * (sizeof(double) + sizeof(int64_t))];
+    char values[TALLY_CPU_BATCH * sizeof(double)];
     uint32_t left_out[TALLY_CPU_BATCH] = {0};
-    for (size_t r = 0; r < t->rows; r++) {
-        const void *const row = tally_at(t->x, r * t->stride, bytes);
-        context->nans->replace(row, t->width, context->neutral, k->room[0] + r * t->width * bytes);
-        memset(k->marks, 0, t->width);
-        context->nans->mark(row, t->width, k->marks);
-        for (size_t j = 0; j < t->width; j++)
-            left_out[j] += k->marks[j];
-    }
+    COPY_EACH(t->width, bytes, values + i * bytes, context->neutral)
+    for (size_t r = 0; r < t->rows; r++)
+        context->nans->replace_columns(tally_at(t->x, r * t->stride, bytes), t->width, values,
+                                       k->room[0] + r * t->width * bytes, left_out);
     if (has_index(context)) {
         inner->identity(own, t->width, fresh);
         inner->fold_columns(own, k->room[0], NULL, t->rows, t->width, t->width, t->index, fresh);
@@ -706,31 +718,32 @@ static void restore_indices(const tally_cpu_context *context, const kept *k, uin
     }
 }
 
-/* At most TALLY_CPU_BATCH elements. */
+/* At most TALLY_CPU_BATCH elements. What was before them stands in front of the prefixes of what was kept, or behind
+ * those of a reverse scan, so that each result is one of these. */
 static void give_prefixes(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
                           bool reverse, bool exclusive, tally_cpu_state *state, void *prefixes) {
-    _Alignas(64) char inner[ACC_BYTES];
-    _Alignas(64) char before[TALLY_CPU_ACC_MOST];
+    _Alignas(64) char inner[ACC_BYTES + TALLY_CPU_ACC_MOST];
+    uint32_t places[TALLY_CPU_BATCH];
     const size_t bytes = context->states->acc_bytes;
     kept k;
     keep(context, x, y, n, &k);
-    memcpy(before, acc_of(state), bytes);
-    inner_of(context)->prefixes(&context->states->context, k.x, k.y, k.n, index, reverse, false, acc_of(state), inner);
+    char *const own = reverse ? inner : inner + bytes;
+    memcpy(reverse ? inner + k.n * bytes : inner, acc_of(state), bytes);
+    inner_of(context)->prefixes(&context->states->context, k.x, k.y, k.n, index, reverse, false, acc_of(state), own);
     if (!k.all && has_index(context))
-        restore_indices(context, &k, index, inner);
+        restore_indices(context, &k, index, own);
     size_t met = 0;
     for (size_t step = 0; step < n; step++) {
         const size_t i = reverse ? n - 1 - step : step;
         const bool is_kept = k.all || !k.marks[i];
         const size_t counted = met + (is_kept && !exclusive);
-        tally_cpu_state *const to = state_at(context, prefixes, i);
-        to->elements = state->elements + counted;
-        memcpy(acc_of(to), counted ? inner + (reverse ? k.n - counted : counted - 1) * bytes : before, bytes);
+        state_at(context, prefixes, i)->elements = state->elements + counted;
+        places[i] = (uint32_t)(reverse ? k.n - counted : counted);
         met += is_kept;
     }
+    COPY_EACH(n, bytes, acc_of(state_at(context, prefixes, i)), inner + places[i] * bytes)
     state->elements += k.n;
-    if (k.n)
-        memcpy(acc_of(state), inner + (reverse ? 0 : k.n - 1) * bytes, bytes);
+    memcpy(acc_of(state), reverse ? inner : inner + k.n * bytes, bytes);
 }
 
 static void counted_prefixes(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
@@ -768,6 +781,7 @@ static const tally_cpu_kernels counted_kernels = {
 static void lower_counted(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     const tally_computation *c = &plan->base.computation;
     const size_t result_bytes = c->out_bytes * c->per_result;
+    const bool may_give_nothing = gives_nothing(plan);
     (void)counts;
     for (size_t done = 0, piece; done < count; done += piece) {
         _Alignas(64) char inner[ACC_BYTES];
@@ -780,7 +794,7 @@ static void lower_counted(const tally_cpu_plan *plan, const void *acc, size_t co
             elements[i] = ((const tally_cpu_state *)tally_at(acc, done + i, plan->acc_bytes))->elements;
         void *const to = tally_at_mutable(out, done, result_bytes);
         plan->states->lower(plan->states, inner, piece, (tally_counts){elements, 0, 0}, to);
-        for (size_t i = 0; i < piece && gives_nothing(plan); i++)
+        for (size_t i = 0; i < piece && may_give_nothing; i++)
             if (!elements[i])
                 lower_nothing(plan, i, to);
     }

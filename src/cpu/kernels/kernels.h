@@ -189,13 +189,18 @@ typedef struct tally_cpu_upright {
 /* NaNs among the elements of a float type. x may be misaligned. */
 typedef struct tally_cpu_nans {
     bool (*any)(const void *x, size_t n);
-    size_t (*count)(const void *x, size_t n);
     /* marks[i] becomes 1 where x[i] is NaN, and stays as it is elsewhere */
     void (*mark)(const void *x, size_t n, uint8_t *marks);
     /* to[i] = x[i], or *by where that is NaN; to does not overlap x */
     void (*replace)(const void *x, size_t n, const void *by, void *to);
+    /* The same; returns how many are NaN. A sum with this instead took 1.35 times as long */
+    size_t (*replace_counting)(const void *x, size_t n, const void *by, void *to);
+    /* The same by by[i], where 1 is added to counts[i] */
+    void (*replace_columns)(const void *x, size_t n, const void *by, void *to, uint32_t *counts);
     /* to[i] = x[i], or *by where the mark is 1; to does not overlap x */
     void (*replace_marked)(const void *x, const uint8_t *marks, size_t n, const void *by, void *to);
+    /* to[0 ..] = the elements that are not NaN. There is room for n. Returns how many they are */
+    size_t (*keep_numbers)(const void *x, size_t n, void *to);
     /* to[0 ..] = the elements whose mark is 0. There is room for n. Returns how many they are */
     size_t (*keep)(const void *x, const uint8_t *marks, size_t n, void *to);
 } tally_cpu_nans;
