@@ -18,6 +18,7 @@ enum {
     ROWS = 256,              /* that are folded as they are before accumulators are looked at */
     SPAN = 64 * 1024,        /* elements that are tried as they are, at most, and */
     FIRST_SPAN = 1024,       /* elements that are tried first, where few NaNs are many */
+    MOMENTS = 64,            /* columns of them: with 256, 16 rows each would pay for their division */
     ACC_BYTES = 16 * 1024    /* of accumulators that stand apart from their numbers of elements */
 };
 
@@ -391,6 +392,74 @@ static bool fold_copy(const tally_cpu_context *context, const void *x, size_t n,
     return true;
 }
 
+/* ---- moments ----
+ *
+ * NaNs are replaced by a number near the mean, and its copies are taken out of the moments again. */
+
+static bool has_moments(const tally_cpu_context *context) {
+    const tally_computation *c = &context->states->base.computation;
+    return c->monoid == TALLY_MONOID_moments && !c->exact;
+}
+
+static void convert(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *x, size_t n, void *out) {
+    if (from == to)
+        memcpy(out, x, n * tally_dtype_size(to));
+    else
+        plan->device->level->types[from]->convert[to](x, n, out);
+}
+
+/* For each column the mean so far or, before there is one, the first number. */
+static void choose_values(const tally_cpu_context *context, const double (*moments)[4], const void *x, size_t rows,
+                          size_t width, size_t stride, double *means, char *values) {
+    const tally_dtype in = context->states->base.computation.desc.in;
+    const size_t bytes = context->in_bytes;
+    for (size_t j = 0; j < width; j++)
+        means[j] = moments[j][1] + moments[j][2];
+    convert(context->states, TALLY_F64, in, means, width, values);
+    for (size_t j = 0; j < width; j++)
+        for (size_t r = 0; moments[j][0] == 0 && r < rows; r++)
+            if (!context->nans->any(tally_at(x, r * stride + j, bytes), 1)) {
+                memcpy(values + j * bytes, tally_at(x, r * stride + j, bytes), bytes);
+                break;
+            }
+    convert(context->states, in, TALLY_F64, values, width, means);
+}
+
+/* Moments without 'copies' of a number that are among them. False if the subtraction lost more than three bits. */
+static bool take_out(double *moments, double copies, double number) {
+    const double rest = moments[0] - copies, off = number - moments[1] - moments[2];
+    const double m2 = moments[3] - off * off * (moments[0] * copies / rest);
+    if (copies == 0)
+        return true;
+    if (rest == 0)
+        memset(moments, 0, 4 * sizeof *moments);
+    else if (m2 >= moments[3] / 8) {
+        moments[0] = rest;
+        moments[2] -= off * (copies / rest);
+        moments[3] = m2;
+    } else
+        return false;
+    return true;
+}
+
+/* False if the result may be wrong; then nothing has changed. */
+static bool fold_moments(const tally_cpu_context *context, const void *x, size_t n, kept *k, tally_cpu_state *into) {
+    const tally_cpu_kernels *const inner = inner_of(context);
+    const tally_cpu_context *const own = &context->states->context;
+    _Alignas(64) double fresh[4];
+    double mean;
+    char value[sizeof mean];
+    choose_values(context, acc_of(into), x, n, 1, 1, &mean, value);
+    const size_t left_out = context->nans->replace_counting(x, n, value, k->room[0]);
+    inner->identity(own, 1, fresh);
+    inner->fold(own, k->room[0], NULL, n, 0, fresh);
+    if (!take_out(fresh, (double)left_out, mean))
+        return false;
+    inner->combine(own, 1, fresh, acc_of(into));
+    into->elements += n - left_out;
+    return true;
+}
+
 /* First as they are: if no NaN shows, there was none. */
 static bool fold_as_they_are(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
                              tally_cpu_state *into) {
@@ -408,6 +477,27 @@ static bool fold_as_they_are(const tally_cpu_context *context, const void *x, co
     return true;
 }
 
+/* A block that may have NaNs. */
+static void fold_numbers(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
+                         kept *k, tally_cpu_state *into) {
+    if (context->replaces && !y && fold_copy(context, x, n, index, k, into))
+        return;
+    const bool has_none = !may_show(context) && !y && !context->nans->any(x, n);
+    if (!has_none && has_moments(context) && fold_moments(context, x, n, k, into))
+        return;
+    if (has_none) {
+        k->x = x;
+        k->y = NULL;
+        k->n = n;
+        k->all = true;
+    } else if (y || has_index(context)) {
+        keep(context, x, y, n, k);
+    } else {
+        keep_numbers(context, x, n, k);
+    }
+    fold_kept(context, k, index, into);
+}
+
 static void counted_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
                          void *acc) {
     kept k;
@@ -421,13 +511,7 @@ static void counted_fold(const tally_cpu_context *context, const void *x, const 
             continue;
         may_have_none = false;
         count = least(n - done, block_of(context));
-        if (context->replaces && !y && fold_copy(context, x_at, count, index + done, &k, acc))
-            continue;
-        if (y || has_index(context))
-            keep(context, x_at, y_at, count, &k);
-        else
-            keep_numbers(context, x_at, count, &k);
-        fold_kept(context, &k, index + done, acc);
+        fold_numbers(context, x_at, y_at, count, index + done, &k, acc);
     }
 }
 
@@ -587,6 +671,14 @@ static bool tile_has_nan(const tally_cpu_context *context, const tile *t) {
     return found;
 }
 
+static void replace_in_columns(const tally_cpu_context *context, const tile *t, const char *values, kept *k,
+                               uint32_t *left_out) {
+    memset(left_out, 0, t->width * sizeof *left_out);
+    for (size_t r = 0; r < t->rows; r++)
+        context->nans->replace_columns(tally_at(t->x, r * t->stride, context->in_bytes), t->width, values,
+                                       k->room[0] + r * t->width * context->in_bytes, left_out);
+}
+
 /* By a copy in which NaNs change nothing. False as fold_copy. */
 static bool fold_replaced(const tally_cpu_context *context, const tile *t, kept *k) {
     const tally_cpu_kernels *const inner = inner_of(context);
@@ -594,11 +686,9 @@ static bool fold_replaced(const tally_cpu_context *context, const tile *t, kept 
     const size_t bytes = context->in_bytes;
     _Alignas(64) char fresh[TALLY_CPU_BATCH * (sizeof(double) + sizeof(int64_t))];
     char values[TALLY_CPU_BATCH * sizeof(double)];
-    uint32_t left_out[TALLY_CPU_BATCH] = {0};
+    uint32_t left_out[TALLY_CPU_BATCH];
     COPY_EACH(t->width, bytes, values + i * bytes, context->neutral)
-    for (size_t r = 0; r < t->rows; r++)
-        context->nans->replace_columns(tally_at(t->x, r * t->stride, bytes), t->width, values,
-                                       k->room[0] + r * t->width * bytes, left_out);
+    replace_in_columns(context, t, values, k, left_out);
     if (has_index(context)) {
         inner->identity(own, t->width, fresh);
         inner->fold_columns(own, k->room[0], NULL, t->rows, t->width, t->width, t->index, fresh);
@@ -628,25 +718,54 @@ static bool fold_tile_as_it_is(const tally_cpu_context *context, const tile *t) 
     return false;
 }
 
-/* Column by column, closed up. */
-static void fold_closed_up(const tally_cpu_context *context, const tile *t, kept *k) {
-    const size_t bytes = context->in_bytes;
+/* Column j, closed up. */
+static void fold_closed_up(const tally_cpu_context *context, const tile *t, size_t j, kept *k) {
+    const size_t bytes = context->in_bytes, acc_bytes = context->states->acc_bytes;
     char column[2][COLUMN_BYTES];
-    for (size_t j = 0; j < t->width; j++) {
-        _Alignas(64) unsigned char state[sizeof(tally_cpu_state) + TALLY_CPU_ACC_MOST];
-        tally_cpu_state *const s = (tally_cpu_state *)(void *)state;
-        for (size_t r = 0; r < t->rows; r++) {
-            memcpy(column[0] + r * bytes, tally_at(t->x, r * t->stride + j, bytes), bytes);
-            if (t->y)
-                memcpy(column[1] + r * bytes, tally_at(t->y, r * t->stride + j, bytes), bytes);
-        }
-        s->elements = 0;
-        memcpy(acc_of(s), t->acc + j * context->states->acc_bytes, context->states->acc_bytes);
-        keep(context, column[0], t->y ? column[1] : NULL, t->rows, k);
-        fold_kept(context, k, t->index, s);
-        memcpy(t->acc + j * context->states->acc_bytes, acc_of(s), context->states->acc_bytes);
-        t->elements[j] -= t->rows - s->elements;
+    _Alignas(64) unsigned char state[sizeof(tally_cpu_state) + TALLY_CPU_ACC_MOST];
+    tally_cpu_state *const s = (tally_cpu_state *)(void *)state;
+    for (size_t r = 0; r < t->rows; r++) {
+        memcpy(column[0] + r * bytes, tally_at(t->x, r * t->stride + j, bytes), bytes);
+        if (t->y)
+            memcpy(column[1] + r * bytes, tally_at(t->y, r * t->stride + j, bytes), bytes);
     }
+    s->elements = 0;
+    memcpy(acc_of(s), t->acc + j * acc_bytes, acc_bytes);
+    keep(context, column[0], t->y ? column[1] : NULL, t->rows, k);
+    fold_kept(context, k, t->index, s);
+    memcpy(t->acc + j * acc_bytes, acc_of(s), acc_bytes);
+    t->elements[j] -= t->rows - s->elements;
+}
+
+static void fold_moments_of_columns(const tally_cpu_context *context, const tile *t, kept *k) {
+    const tally_cpu_kernels *const inner = inner_of(context);
+    const tally_cpu_context *const own = &context->states->context;
+    _Alignas(64) double fresh[MOMENTS][4];
+    double means[MOMENTS];
+    char values[sizeof means];
+    uint32_t left_out[MOMENTS];
+    choose_values(context, (const void *)t->acc, t->x, t->rows, t->width, t->stride, means, values);
+    replace_in_columns(context, t, values, k, left_out);
+    inner->identity(own, t->width, fresh);
+    inner->fold_columns(own, k->room[0], NULL, t->rows, t->width, t->width, t->index, fresh);
+    for (size_t j = 0; j < t->width; j++) {
+        if (take_out(fresh[j], left_out[j], means[j])) {
+            t->elements[j] -= left_out[j];
+            continue;
+        }
+        inner->identity(own, 1, fresh[j]);
+        fold_closed_up(context, t, j, k);
+    }
+    inner->combine(own, t->width, fresh, t->acc);
+}
+
+/* A tile with NaNs. */
+static void fold_numbers_of_columns(const tally_cpu_context *context, const tile *t, kept *k) {
+    if (has_moments(context))
+        fold_moments_of_columns(context, t, k);
+    else if (!context->replaces || t->y || !fold_replaced(context, t, k))
+        for (size_t j = 0; j < t->width; j++)
+            fold_closed_up(context, t, j, k);
 }
 
 /* Rows of at most TALLY_CPU_BATCH columns. */
@@ -671,8 +790,8 @@ static void fold_tile(const tally_cpu_context *context, const tile *whole, kept 
         if (!may_show(context) && !tile_has_nan(context, &t))
             inner_of(context)->fold_columns(&context->states->context, t.x, t.y, t.rows, t.width, t.stride, t.index,
                                             t.acc);
-        else if (!context->replaces || t.y || !fold_replaced(context, &t, k))
-            fold_closed_up(context, &t, k);
+        else
+            fold_numbers_of_columns(context, &t, k);
     }
 }
 
@@ -681,7 +800,7 @@ static void counted_fold_columns(const tally_cpu_context *context, const void *x
     _Alignas(64) char inner[ACC_BYTES];
     uint64_t elements[TALLY_CPU_BATCH];
     kept k;
-    const size_t most_columns = least(TALLY_CPU_BATCH, most_apart(context));
+    const size_t most_columns = has_moments(context) ? MOMENTS : least(TALLY_CPU_BATCH, most_apart(context));
     for (size_t first = 0, columns; first < width; first += columns) {
         void *const states = state_at(context, acc, first);
         columns = least(width - first, most_columns);

@@ -159,6 +159,46 @@ static void states_are_those_of_the_others(void **state) {
     }
 }
 
+/* Columns of numbers far from 0, that move away, that are all the same, of one number and of none. */
+static double element_of_column(size_t row, size_t column) {
+    const uint64_t random = (row * 70 + column + 1) * 0x9e3779b97f4a7c15u;
+    const double value = (double)(random >> 44) * 0x1p-20;
+    if (column % 7 == 0)
+        return row == 500 && column == 7 ? 3 : MISSING;
+    if (random >> 16 & 3 || (column % 7 == 1 && row < 40))
+        return column % 7 == 2 ? 1e9 + value : column % 7 == 3 ? (double)row + value : column % 7 == 4 ? 0.5 : value;
+    return MISSING;
+}
+
+static double variance_of_column(size_t rows, size_t column) {
+    long double n = 0, sum = 0, squares = 0;
+    for (size_t r = 0; r < rows; r++)
+        if (!isnan(element_of_column(r, column)))
+            sum += (long double)element_of_column(r, column), n++;
+    for (size_t r = 0; r < rows; r++)
+        if (!isnan(element_of_column(r, column)))
+            squares += powl((long double)element_of_column(r, column) - sum / n, 2);
+    return n > 0 ? (double)(squares / n) : MISSING;
+}
+
+static void variances_of_columns_are_those_of_the_others(void **state) {
+    if (is_missing(*state))
+        skip();
+    enum { ROWS = 1000, COLUMNS = 70 };
+    static double x[ROWS * COLUMNS];
+    double out[COLUMNS];
+    for (size_t i = 0; i < COUNT_OF(x); i++)
+        x[i] = element_of_column(i / COLUMNS, i % COLUMNS);
+    tally_desc desc = skipping(TALLY_VAR, TALLY_REDUCE, TALLY_FAST);
+    desc.grouping = TALLY_AXIS;
+    assert_ok(run(*state, desc, x, (tally_shape){1, ROWS, COLUMNS, 0}, out, sizeof out));
+    for (size_t j = 0; j < COLUMNS; j++) {
+        const double expected = variance_of_column(ROWS, j);
+        if (isnan(expected) ? !isnan(out[j]) : !(fabs(out[j] - expected) <= 1e-9 * expected))
+            fail_msg("column %zu has the variance %.17g, not %.17g", j, out[j], expected);
+    }
+}
+
 static void what_has_no_meaning_is_refused(void **state) {
     tally_plan *plan;
     tally_desc desc = skipping(TALLY_SUM, TALLY_REDUCE, TALLY_FAST);
@@ -180,9 +220,12 @@ int main(void) {
     if (device_is_missing())
         return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_of_nothing_have_values), cmocka_unit_test(an_infinite_minimum_is_found_behind_nans),
-        cmocka_unit_test(infinities_are_no_nans),         cmocka_unit_test(states_are_those_of_the_others),
+        cmocka_unit_test(columns_of_nothing_have_values),
+        cmocka_unit_test(an_infinite_minimum_is_found_behind_nans),
+        cmocka_unit_test(infinities_are_no_nans),
+        cmocka_unit_test(states_are_those_of_the_others),
         cmocka_unit_test(what_has_no_meaning_is_refused),
+        cmocka_unit_test(variances_of_columns_are_those_of_the_others),
     };
     return cmocka_run_group_tests(tests, setup, close_test_device);
 }
