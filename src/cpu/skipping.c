@@ -261,6 +261,22 @@ void tally_cpu_drop_nans(const tally_cpu_plan *plan, const void *x, const void *
     }
 }
 
+size_t tally_cpu_close_up(const tally_cpu_plan *plan, const void **x, const void **y, size_t n, uint32_t *labels,
+                          void *room) {
+    const tally_cpu_nans *const nans = plan->context.nans;
+    uint8_t marks[TALLY_CPU_CLOSED_UP];
+    if (!nans || !mark(&plan->context, *x, *y, n, marks))
+        return n;
+    void *const second = (char *)room + TALLY_CPU_CLOSED_UP * sizeof(double);
+    nans->keep(*x, marks, n, room);
+    *x = room;
+    if (*y) {
+        nans->keep(*y, marks, n, second);
+        *y = second;
+    }
+    return plan->device->level->nans[TALLY_F32].keep(labels, marks, n, labels);
+}
+
 /* ---- accumulators with a number of elements in front ---- */
 
 /* Room for a block without its NaNs. */

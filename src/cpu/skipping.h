@@ -40,6 +40,13 @@ void tally_cpu_replace_nans(const tally_cpu_context *context, const void *x, con
 void tally_cpu_drop_nans(const tally_cpu_plan *plan, const void *x, const void *y, size_t n, tally_cpu_places places,
                          uint32_t *labels);
 
+/* By labels: closes up at most TALLY_CPU_CLOSED_UP elements and their places. Returns how many are left; *x and *y, if
+ * some are left out, then are in 'room', which is for as many elements of 8 bytes of each. Not for operators whose
+ * result is an index. */
+enum { TALLY_CPU_CLOSED_UP = 1024 };
+size_t tally_cpu_close_up(const tally_cpu_plan *plan, const void **x, const void **y, size_t n, uint32_t *labels,
+                          void *room);
+
 /* Whether one of 'count' accumulators shows that an element was NaN. Kernels may then have been given elements as they
  * are, which costs nothing where none is NaN; if one was, it has to be done again without them. */
 bool tally_cpu_shows_nan(const tally_cpu_context *context, const void *acc, size_t count, size_t acc_bytes);

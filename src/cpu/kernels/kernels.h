@@ -201,7 +201,7 @@ typedef struct tally_cpu_nans {
     void (*replace_marked)(const void *x, const uint8_t *marks, size_t n, const void *by, void *to);
     /* to[0 ..] = the elements that are not NaN. There is room for n. Returns how many they are */
     size_t (*keep_numbers)(const void *x, size_t n, void *to);
-    /* to[0 ..] = the elements whose mark is 0. There is room for n. Returns how many they are */
+    /* to[0 ..] = the elements whose mark is 0; to may be x. There is room for n. Returns how many they are */
     size_t (*keep)(const void *x, const uint8_t *marks, size_t n, void *to);
 } tally_cpu_nans;
 
