@@ -127,6 +127,9 @@ def place_in(group, x):
         return group.Get_rank(), group.Get_size()
     if hasattr(group, "exchange"):
         return group.rank, group.size
+    if "torch" not in sys.modules:
+        raise TypeError("group is a group of torch.distributed, a communicator of mpi4py, or an object with rank, size and "
+                        f"exchange, not {type(group)}")
     distributed = sys.modules["torch"].distributed
     return distributed.get_rank(group), distributed.get_world_size(group)
 

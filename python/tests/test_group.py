@@ -146,6 +146,12 @@ def test_an_engine_that_fails():
         tally.sum(np.ones(3), group=Broken())
 
 
+def test_what_is_no_group(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    with pytest.raises(TypeError, match="rank, size and exchange"):
+        tally.sum(np.ones(3), group=3)
+
+
 ENGINES = {"torch": """
 import torch.distributed as engine
 engine.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=int(sys.argv[2]), world_size=int(sys.argv[3]))
