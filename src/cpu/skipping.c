@@ -554,18 +554,20 @@ static size_t most_apart(const tally_cpu_context *context) {
 }
 
 /* The sizes are constants: a call for each accumulator took 0.1 ns for each of 128 elements. */
+#define COPY_EACH_OF(count, bytes, to, from)                                                                           \
+    for (size_t i = 0; i < (count); i++)                                                                               \
+        memcpy(to, from, bytes);
 #define COPY_EACH(count, bytes, to, from)                                                                              \
-    for (size_t i = 0; i < (count); i++) {                                                                             \
-        if ((bytes) == sizeof(uint32_t))                                                                               \
-            memcpy(to, from, sizeof(uint32_t));                                                                        \
-        else if ((bytes) == sizeof(uint64_t))                                                                          \
-            memcpy(to, from, sizeof(uint64_t));                                                                        \
-        else if ((bytes) == 2 * sizeof(uint64_t))                                                                      \
-            memcpy(to, from, 2 * sizeof(uint64_t));                                                                    \
-        else if ((bytes) == 4 * sizeof(uint64_t))                                                                      \
-            memcpy(to, from, 4 * sizeof(uint64_t));                                                                    \
-        else                                                                                                           \
-            memcpy(to, from, bytes);                                                                                   \
+    if ((bytes) == sizeof(uint32_t)) {                                                                                 \
+        COPY_EACH_OF(count, sizeof(uint32_t), to, from)                                                                \
+    } else if ((bytes) == sizeof(uint64_t)) {                                                                          \
+        COPY_EACH_OF(count, sizeof(uint64_t), to, from)                                                                \
+    } else if ((bytes) == 2 * sizeof(uint64_t)) {                                                                      \
+        COPY_EACH_OF(count, 2 * sizeof(uint64_t), to, from)                                                            \
+    } else if ((bytes) == 4 * sizeof(uint64_t)) {                                                                      \
+        COPY_EACH_OF(count, 4 * sizeof(uint64_t), to, from)                                                            \
+    } else {                                                                                                           \
+        COPY_EACH_OF(count, bytes, to, from)                                                                           \
     }
 
 static void take_apart(const tally_cpu_context *context, void *acc, size_t count, char *inner) {
@@ -843,9 +845,10 @@ static void counted_fold_columns(const tally_cpu_context *context, const void *x
 static void restore_indices(const tally_cpu_context *context, const kept *k, uint64_t first, char *prefixes) {
     uint64_t places[TALLY_CPU_BATCH];
     size_t kept_before = 0;
-    for (size_t i = 0; kept_before < k->n; i++)
-        if (!k->marks[i])
-            places[kept_before++] = first + i;
+    for (size_t i = 0; kept_before < k->n; i++) {
+        places[kept_before] = first + i;
+        kept_before += !k->marks[i];
+    }
     for (size_t j = 0; j < k->n; j++) {
         int64_t *const index = (int64_t *)(void *)(prefixes + j * context->states->acc_bytes + sizeof(int64_t));
         if ((uint64_t)*index >= first && (uint64_t)*index - first < k->n)
@@ -867,13 +870,14 @@ static void give_prefixes(const tally_cpu_context *context, const void *x, const
     inner_of(context)->prefixes(&context->states->context, k.x, k.y, k.n, index, reverse, false, acc_of(state), own);
     if (!k.all && has_index(context))
         restore_indices(context, &k, index, own);
-    size_t met = 0;
+    if (k.all)
+        memset(k.marks, 0, n);
+    uint32_t met = 0;
     for (size_t step = 0; step < n; step++) {
         const size_t i = reverse ? n - 1 - step : step;
-        const bool is_kept = k.all || !k.marks[i];
-        const size_t counted = met + (is_kept && !exclusive);
+        const uint32_t is_kept = !k.marks[i], counted = met + (exclusive ? 0 : is_kept);
         state_at(context, prefixes, i)->elements = state->elements + counted;
-        places[i] = (uint32_t)(reverse ? k.n - counted : counted);
+        places[i] = reverse ? (uint32_t)k.n - counted : counted;
         met += is_kept;
     }
     COPY_EACH(n, bytes, acc_of(state_at(context, prefixes, i)), inner + places[i] * bytes)
@@ -924,7 +928,7 @@ static void lower_counted(const tally_cpu_plan *plan, const void *acc, size_t co
         piece = least(count - done, least(TALLY_CPU_BATCH, most_apart(&plan->context)));
         const size_t bytes = plan->states->acc_bytes;
         COPY_EACH(piece, bytes, inner + i * bytes,
-                  (const tally_cpu_state *)tally_at(acc, done + i, plan->acc_bytes) + 1)
+                  (const char *)acc + (done + i) * plan->acc_bytes + sizeof(tally_cpu_state))
         for (size_t i = 0; i < piece; i++)
             elements[i] = ((const tally_cpu_state *)tally_at(acc, done + i, plan->acc_bytes))->elements;
         void *const to = tally_at_mutable(out, done, result_bytes);
