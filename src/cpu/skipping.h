@@ -5,8 +5,9 @@
  *              0 for a sum: kernels see a copy of each block in which NaNs are that element (converted.c)
  *   staged     a scan, or a reduction by segments or keys, of such an operator: a task copies its input so (scratch.h)
  *   counted    other operators, and states in words: the accumulator has the number of elements in front, and blocks
- *              with NaNs are closed up before kernels see them, or replaced
- *   labels     the label of a NaN is one that is left out (label_tables.c)
+ *              with NaNs are closed up before kernels see them, or replaced: in variances by a number near the
+ *              mean, whose copies are taken out of the moments
+ *   labels     blocks are closed up with their labels, or the label of a NaN is one that is left out (label_tables.c)
  *
  * A block stays in the first-level cache, so memory is read as fast as without. */
 #ifndef TALLY_CPU_SKIPPING_H
