@@ -29,9 +29,9 @@
  *
  * Exact results have the same bits for any number of ranks and any parts. Fast results have the same bits every time
  * for the same parts. Every operator that has words (docs/words.md) is taken: all but USER; neither argmin and argmax
- * by LABELS nor their reverse scans; TALLY_SKIP_NAN only for reductions that have a value of nothing. The CPU takes all
- * scans. CUDA takes forward fast scans of ALL_VALUES and AXIS; other devices, and reverse scans on CUDA, ALL_VALUES and
- * an operator with an initial value, not exact sums of floats. */
+ * by LABELS nor their reverse scans; TALLY_SKIP_NAN only for reductions that have a value of nothing; sizes on the
+ * device never. The CPU takes all scans. CUDA takes forward fast scans of ALL_VALUES and AXIS; other devices, and
+ * reverse scans on CUDA, ALL_VALUES and an operator with an initial value, not exact sums of floats. */
 #ifndef TALLY_RANKS_H
 #define TALLY_RANKS_H
 
@@ -90,7 +90,7 @@ typedef struct tally_rank_plan tally_rank_plan;
 
 /* Makes this rank's plan. A description that the device does not take is an error that all ranks must hear of, so it
  * comes from the first tally_rank_next. The device must outlive the plan. TALLY_INVALID_ARGUMENT for NULL, a wrong
- * struct_size, and a rank that is not below ranks; TALLY_OUT_OF_MEMORY. */
+ * struct_size, an unknown split or flag, and a rank that is not below ranks; TALLY_OUT_OF_MEMORY. */
 TALLY_API tally_status tally_rank_plan_create(tally_device *device, const tally_desc *desc,
                                               const tally_rank_options *options, tally_rank_plan **plan);
 TALLY_API void tally_rank_plan_destroy(tally_rank_plan *plan);

@@ -40,6 +40,8 @@ static tally_status choose_plans(tally_rank_plan *plan) {
         return status == TALLY_OK ? tally_rank_sub_plan(plan, grouping, c->desc.form, c->desc.flags, &plan->plain)
                                   : status;
     }
+    if (c->is_sized)
+        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SIZE_ON_DEVICE over ranks: each rank's size is in args.shape");
     if (c->takes_words || c->gives_words)
         return tally_fail(TALLY_UNSUPPORTED, "words over ranks: ranks exchange them already; combine the states of "
                                              "other inputs in a plan of your own");
@@ -91,6 +93,11 @@ tally_status tally_rank_plan_create(tally_device *device, const tally_desc *desc
     if (options->rank >= options->ranks)
         return tally_fail(TALLY_INVALID_ARGUMENT, "rank %llu of %llu: ranks count from 0",
                           (unsigned long long)options->rank, (unsigned long long)options->ranks);
+    if (options->split != TALLY_SPLIT_EXTENT && options->split != TALLY_SPLIT_OTHER)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_rank_options.split is %d, which is no tally_split",
+                          (int)options->split);
+    if (options->flags & ~(TALLY_RANK_HAS_EXSCAN | TALLY_RANK_DEVICE_WORDS | TALLY_RANK_TRUSTED))
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_rank_options.flags has unknown bits: 0x%x", options->flags);
     tally_rank_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %zu bytes of a plan", sizeof *plan);
@@ -153,6 +160,9 @@ static void check_arguments(tally_rank_plan *plan) {
     if (!tally_rank_is_well(plan))
         return;
     tally_rank_keep(plan, tally_args_check(c, plan->args, false, &results));
+    if (plan->flags & ~TALLY_RANK_CONTINUES)
+        tally_rank_keep(plan,
+                        tally_fail(TALLY_INVALID_ARGUMENT, "the run's flags have unknown bits: 0x%x", plan->flags));
     if ((plan->flags & TALLY_RANK_CONTINUES) && c->desc.grouping != TALLY_SEGMENTS)
         tally_rank_keep(plan, tally_fail(TALLY_INVALID_ARGUMENT, "TALLY_RANK_CONTINUES is for segments, not for %s",
                                          tally_grouping_name(c->desc.grouping)));
@@ -163,6 +173,8 @@ static void compare_descriptions(tally_rank_plan *plan) {
 }
 
 void tally_rank_begin(tally_rank_plan *plan, const tally_args *args, unsigned flags, tally_stream stream) {
+    if (!plan) /* tally_rank_next will say so */
+        return;
     const tally_grouping grouping = plan->computation.desc.grouping;
     plan->args = args;
     plan->flags = flags;

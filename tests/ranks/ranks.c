@@ -207,6 +207,8 @@ static void ranks_that_differ_are_named(void **state) {
     other = sum;
     other.flags = TALLY_WORDS_OUT;
     check_refused(&sum, split, &other, split, NULL, NULL, TALLY_UNSUPPORTED, "words");
+    other.flags = TALLY_SIZE_ON_DEVICE;
+    check_refused(&sum, split, &other, split, NULL, NULL, TALLY_UNSUPPORTED, "TALLY_SIZE_ON_DEVICE");
     check_refused(&sum, split, &sum, TALLY_SPLIT_OTHER, NULL, NULL, TALLY_INVALID_ARGUMENT, "TALLY_SPLIT_OTHER");
 }
 
@@ -315,7 +317,14 @@ static void calls_out_of_place(void **state) {
     options.rank = options.struct_size = 0;
     assert_fails(tally_rank_plan_create(device, &desc, &options, &plan), TALLY_INVALID_ARGUMENT);
     options.struct_size = sizeof options;
+    options.split = (tally_split)7;
+    assert_fails(tally_rank_plan_create(device, &desc, &options, &plan), TALLY_INVALID_ARGUMENT);
+    options.split = TALLY_SPLIT_EXTENT;
+    options.flags = 1u << 7;
+    assert_fails(tally_rank_plan_create(device, &desc, &options, &plan), TALLY_INVALID_ARGUMENT);
+    options.flags = 0;
     assert_ok(tally_rank_plan_create(device, &desc, &options, &plan));
+    tally_rank_begin(NULL, NULL, 0, TALLY_SYNCHRONOUS);
     assert_fails(tally_rank_next(plan, &e), TALLY_INVALID_ARGUMENT);
     assert_fails(tally_rank_next(NULL, &e), TALLY_INVALID_ARGUMENT);
     assert_fails(tally_rank_fail(plan, NULL), TALLY_INVALID_ARGUMENT);
@@ -331,8 +340,10 @@ static void calls_out_of_place(void **state) {
     assert_true(out == 3);
     assert_ok(tally_rank_next(plan, &e)); /* done, as often as one asks */
     assert_int_equal(e.kind, TALLY_EXCHANGE_DONE);
-    tally_rank_begin(plan, &args, TALLY_RANK_CONTINUES, TALLY_SYNCHRONOUS);
-    assert_fails(drive(&plan, 1, (fault){0, 0}), TALLY_INVALID_ARGUMENT);
+    for (unsigned bit = 0; bit < 2; bit++) { /* of all values there is nothing that could continue */
+        tally_rank_begin(plan, &args, TALLY_RANK_CONTINUES << bit, TALLY_SYNCHRONOUS);
+        assert_fails(drive(&plan, 1, (fault){0, 0}), TALLY_INVALID_ARGUMENT);
+    }
     tally_rank_plan_destroy(plan);
     tally_rank_plan_destroy(NULL);
 }
