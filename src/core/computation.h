@@ -40,6 +40,11 @@ void tally_computation_copy(const tally_computation *from, tally_computation *to
  * all values. */
 void tally_computation_of_states(const tally_computation *computation, tally_computation *states);
 
+/* The form of a computation's states, whose words it may take or give. TALLY_UNSUPPORTED for a user's operator. */
+static inline tally_status tally_words_form_of(const tally_computation *c, tally_words_form *form) {
+    return tally_words_form_for(&c->desc, c->monoid, c->exact, form);
+}
+
 static inline bool tally_has_trait(const tally_computation *c, unsigned trait) {
     return c->entry && (c->entry->traits & trait) != 0;
 }

@@ -8,34 +8,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/computation.h"
 #include "core/dtype.h"
 #include "core/status.h"
 
 /* Part of every tag: words of another version are refused. */
 enum { VERSION = 1 };
 
-enum { NAME_BYTES = 80 };
-
-/* "exact sum of f32", "min of i64". States with the same name combine. */
-static void name_of(const tally_computation *c, const tally_words_form *form, char name[NAME_BYTES]) {
+void tally_words_name(const tally_desc *desc, tally_monoid monoid, const tally_words_form *form,
+                      char name[TALLY_WORDS_NAME_BYTES]) {
     static const char *const monoids[] = {
 #define TALLY_COMPONENT(identity, lift, combine)
 #define TALLY_MONOID(monoid, class, components) #monoid,
 #include "core/monoids.def"
     };
-    const char *in = tally_dtypes[c->desc.in].name, *acc = tally_dtypes[c->desc.acc].name;
+    const char *in = tally_dtypes[desc->in].name, *acc = tally_dtypes[desc->acc].name;
     if (form->kind == TALLY_WORDS_EXACT)
-        snprintf(name, NAME_BYTES, "exact %s of %s",
-                 c->monoid == TALLY_MONOID_moments        ? "sums of elements and squares"
-                 : tally_exact_has_products(c->desc.op)   ? "sum of products"
-                 : tally_exact_has_magnitudes(c->desc.op) ? "sum of absolute values"
-                                                          : "sum",
+        snprintf(name, TALLY_WORDS_NAME_BYTES, "exact %s of %s",
+                 monoid == TALLY_MONOID_moments         ? "sums of elements and squares"
+                 : tally_exact_has_products(desc->op)   ? "sum of products"
+                 : tally_exact_has_magnitudes(desc->op) ? "sum of absolute values"
+                                                        : "sum",
                  in);
     else if (form->kind == TALLY_WORDS_EXTREMES)
-        snprintf(name, NAME_BYTES, "%s of %s", monoids[c->monoid], in);
+        snprintf(name, TALLY_WORDS_NAME_BYTES, "%s of %s", monoids[monoid], in);
     else
-        snprintf(name, NAME_BYTES, "%s of %s in %s", monoids[c->monoid], in, acc);
+        snprintf(name, TALLY_WORDS_NAME_BYTES, "%s of %s in %s", monoids[monoid], in, acc);
 }
 
 /* FNV-1a. */
@@ -51,20 +48,20 @@ static int digits_of(tally_exact_layout layout) {
     return (tally_layout_highest(layout) - tally_layout_lowest(layout) + 64 + 31) / 32;
 }
 
-static void choose_kind(const tally_computation *c, tally_words_form *form) {
-    const tally_monoid_class kind = tally_class_of(c->monoid);
-    const bool is_float = tally_dtype_is_float(c->desc.acc);
+static void choose_kind(const tally_desc *desc, tally_monoid monoid, bool exact, tally_words_form *form) {
+    const tally_monoid_class kind = tally_class_of(monoid);
+    const bool is_float = tally_dtype_is_float(desc->acc);
     form->kind = TALLY_WORDS_NUMBERS;
     form->rule = TALLY_WORDS_ORDERED;
-    form->numbers = tally_components_of(c->monoid);
-    if (c->exact) {
+    form->numbers = tally_components_of(monoid);
+    if (exact) {
         form->kind = TALLY_WORDS_EXACT;
         form->rule = TALLY_WORDS_ADD;
-        form->layout = tally_exact_layout_of(c->desc.in, tally_exact_has_products(c->desc.op));
+        form->layout = tally_exact_layout_of(desc->in, tally_exact_has_products(desc->op));
         form->numbers = digits_of(form->layout);
-        if (c->monoid == TALLY_MONOID_moments)
+        if (monoid == TALLY_MONOID_moments)
             form->squares = digits_of(tally_exact_layout_with(form->layout, true));
-    } else if (c->monoid == TALLY_MONOID_wide_moments) {
+    } else if (monoid == TALLY_MONOID_wide_moments) {
         form->kind = TALLY_WORDS_DIGITS;
         form->rule = TALLY_WORDS_ADD;
         form->numbers = 4;
@@ -81,13 +78,13 @@ static void choose_kind(const tally_computation *c, tally_words_form *form) {
     }
 }
 
-tally_status tally_words_form_of(const tally_computation *c, tally_words_form *form) {
-    if (!c->entry)
+tally_status tally_words_form_for(const tally_desc *desc, tally_monoid monoid, bool exact, tally_words_form *form) {
+    if (desc->op == TALLY_USER)
         return tally_fail(TALLY_UNSUPPORTED, "words of a user's operator: only tally's own have them");
     memset(form, 0, sizeof *form);
-    choose_kind(c, form);
-    char name[NAME_BYTES];
-    name_of(c, form, name);
+    choose_kind(desc, monoid, exact, form);
+    char name[TALLY_WORDS_NAME_BYTES];
+    tally_words_name(desc, monoid, form, name);
     form->tag = hash(name);
     form->count = form->kind == TALLY_WORDS_EXACT      ? TALLY_WORDS_AT_DIGITS + (size_t)(form->numbers + form->squares)
                   : form->kind == TALLY_WORDS_EXTREMES ? TALLY_WORDS_HEAD + 2 * (size_t)form->numbers
@@ -112,7 +109,7 @@ static uint64_t checksum(const tally_words_form *form, const int64_t *words) {
     return sum;
 }
 
-static bool are_whole(const tally_words_form *form, const int64_t *words) {
+bool tally_words_are_whole(const tally_words_form *form, const int64_t *words) {
     if (form->kind != TALLY_WORDS_EXTREMES)
         return (uint64_t)words[TALLY_WORDS_AT_CHECK] == checksum(form, words);
     const int64_t *keys = words + TALLY_WORDS_HEAD;
@@ -138,62 +135,9 @@ void tally_words_seal(const tally_words_form *form, int64_t *words) {
     memcpy(words + TALLY_WORDS_HEAD + form->numbers, words + TALLY_WORDS_HEAD, (size_t)form->numbers * sizeof *words);
 }
 
-/* The name of the operation that these words do belong to, or NULL. */
-static const char *find_name(const tally_words_form *form, const int64_t *words, char name[NAME_BYTES]) {
-    for (int op = 0; op < TALLY_USER; op++)
-        for (int in = TALLY_I8; in < TALLY_DTYPE_COUNT; in++)
-            for (int mode = 0; mode < TALLY_MODE_COUNT; mode++) {
-                tally_desc desc = TALLY_DESC_INIT;
-                tally_computation c;
-                tally_words_form other;
-                desc.op = (tally_op)op;
-                desc.in = (tally_dtype)in;
-                desc.mode = (tally_mode)mode;
-                if (tally_computation_decide(&desc, &c) == TALLY_OK && tally_words_form_of(&c, &other) == TALLY_OK &&
-                    other.count == form->count && other.tag != form->tag && are_whole(&other, words)) {
-                    name_of(&c, &other, name);
-                    return name;
-                }
-            }
-    return NULL;
-}
-
 tally_status tally_words_refuse(uint64_t state) {
     return tally_fail(TALLY_BAD_STATE,
                       "words of state %" PRIu64 ": the check failed; they were damaged, combined by another rule than "
                       "theirs, or come from another version of tally",
                       state);
-}
-
-tally_status tally_words_check(const tally_words_form *form, const int64_t *words, uint64_t state) {
-    char name[NAME_BYTES];
-    if (are_whole(form, words))
-        return TALLY_OK;
-    if (find_name(form, words, name))
-        return tally_fail(TALLY_BAD_STATE, "words of state %" PRIu64 ": they are those of another operation, %s", state,
-                          name);
-    return tally_words_refuse(state);
-}
-
-/* ---- the public questions ---- */
-
-tally_status tally_words_describe(const tally_desc *desc, tally_words_info *info) {
-    if (!desc || !info)
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_words_describe: NULL where a descriptor and a place for the "
-                                                  "answer are expected");
-    if (info->struct_size != sizeof *info)
-        return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "tally_words_info.struct_size is %zu; set it to sizeof(tally_words_info), %zu",
-                          info->struct_size, sizeof *info);
-    tally_computation c;
-    tally_words_form form;
-    tally_status status = tally_computation_decide(desc, &c);
-    if (status == TALLY_OK)
-        status = tally_words_form_of(&c, &form);
-    if (status != TALLY_OK)
-        return status;
-    info->count = form.count;
-    info->rule = form.rule;
-    info->nothing = form.kind == TALLY_WORDS_EXTREMES ? INT64_MIN : 0;
-    return TALLY_OK;
 }

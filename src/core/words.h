@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/operator.h"
 #include "exact/superaccumulator.h"
 #include "tally/tally.h"
 
@@ -36,18 +37,21 @@ typedef struct tally_words_form {
     uint64_t tag;              /* hash of the version, the operation and the types */
 } tally_words_form;
 
-struct tally_computation;
+enum { TALLY_WORDS_NAME_BYTES = 80 };
 
-/* The form of a decided computation's states, whose words it may take or give. TALLY_UNSUPPORTED for a user's operator.
- */
-tally_status tally_words_form_of(const struct tally_computation *computation, tally_words_form *form);
+/* The form of the states of a decided descriptor whose accumulators are of 'monoid'. TALLY_UNSUPPORTED for a user's
+ * operator. computation.h has tally_words_form_of. */
+tally_status tally_words_form_for(const tally_desc *desc, tally_monoid monoid, bool exact, tally_words_form *form);
+
+/* "exact sum of f32", "min of i64". States with the same name combine. */
+void tally_words_name(const tally_desc *desc, tally_monoid monoid, const tally_words_form *form,
+                      char name[TALLY_WORDS_NAME_BYTES]);
 
 /* Sets the check word. */
 void tally_words_seal(const tally_words_form *form, int64_t *words);
 
-/* TALLY_BAD_STATE, with the likely reason, for words that were damaged or belong to another operation. 'state' is
- * their number, for the message. EXTREMES without elements are the same for every operation, and pass. */
-tally_status tally_words_check(const tally_words_form *form, const int64_t *words, uint64_t state);
+/* Whether words pass the check, as words_check.h tells with the reason. */
+bool tally_words_are_whole(const tally_words_form *form, const int64_t *words);
 
 /* Whether number k of EXTREMES is a minimum. */
 static inline bool tally_words_is_least(tally_monoid monoid, int k) {

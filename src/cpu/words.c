@@ -12,6 +12,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "core/status.h"
+#include "core/words_check.h"
 #include "cpu/lower.h"
 #include "exact/words.h"
 

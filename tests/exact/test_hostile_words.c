@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/computation.h"
+#include "core/words_check.h"
 #include "tally/tally.h"
 
 enum { TRIALS = 400 };
