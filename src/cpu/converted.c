@@ -4,7 +4,7 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
-#include "cpu/skipping.h"
+#include "cpu/nans.h"
 
 enum {
     BLOCK = 2048,  /* elements that are converted at a time: 16 KiB of f64, half of a first-level cache */

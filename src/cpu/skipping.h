@@ -31,11 +31,6 @@ void tally_cpu_skipping_choose(tally_cpu_plan *plan);
 /* Completes a counted plan, whose plan->states is that of all elements. */
 void tally_cpu_counted_choose(tally_cpu_plan *plan);
 
-/* Copies n elements, of which each that is NaN, or whose partner in y is, becomes one that changes nothing. y may be
- * NULL. */
-void tally_cpu_replace_nans(const tally_cpu_context *context, const void *x, const void *y, uint64_t n, void *to_x,
-                            void *to_y);
-
 /* By labels: the elements that are NaN, or have a partner that is, get the place of the label
  * 'groups', which is left out. */
 void tally_cpu_drop_nans(const tally_cpu_plan *plan, const void *x, const void *y, size_t n, tally_cpu_places places,
@@ -47,10 +42,6 @@ void tally_cpu_drop_nans(const tally_cpu_plan *plan, const void *x, const void *
 enum { TALLY_CPU_CLOSED_UP = 1024 };
 size_t tally_cpu_close_up(const tally_cpu_plan *plan, const void **x, const void **y, size_t n, uint32_t *labels,
                           void *room);
-
-/* Whether one of 'count' accumulators shows that an element was NaN. Kernels may then have been given elements as they
- * are, which costs nothing where none is NaN; if one was, it has to be done again without them. */
-bool tally_cpu_shows_nan(const tally_cpu_context *context, const void *acc, size_t count, size_t acc_bytes);
 
 /* Bytes of staging for n elements of each input. */
 size_t tally_cpu_staging_bytes(const tally_cpu_plan *plan, uint64_t n);
