@@ -6,7 +6,8 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "cpu/fpenv.h"
-#include "cpu/text/compiler.h"
+#include "cpu/text/functions.h"
+#include "cpu/text/steps.h"
 
 /* ---- programs ---- */
 

@@ -6,10 +6,12 @@
  * assign to have registers of their own ("homes"), and the loop goes on until no lane is left. Functions are inlined.
  * What consists of constants is computed at once, by the instructions themselves; nothing is computed twice. */
 #define _GNU_SOURCE /* strtod_l */
+#include "cpu/text/functions.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/text/compiler.h"
+#include "cpu/text/steps.h"
 
 /* ---- expressions ---- */
 

@@ -1,7 +1,7 @@
 /* Steps of programs, and the constants among them. */
-#include <string.h>
+#include "cpu/text/steps.h"
 
-#include "cpu/text/compiler.h"
+#include <string.h>
 
 _Noreturn void tally_text_refuse(compiler *c, const char *reason) {
     c->reason = reason;
