@@ -3,7 +3,7 @@
 #ifndef TALLY_CUDA_CARRY_H
 #define TALLY_CUDA_CARRY_H
 
-#include "cuda/plan.h"
+#include "cuda/cuda.h"
 
 /* TALLY_UNSUPPORTED for plans that take or give words, for reverse scans, and for exact mode of floats, whose
  * pieces are limbs. */

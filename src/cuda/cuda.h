@@ -1,4 +1,4 @@
-/* An open CUDA device, as the parts of this back end see it. */
+/* An open CUDA device and its plans, as the parts of this back end see them. */
 #ifndef TALLY_CUDA_CUDA_H
 #define TALLY_CUDA_CUDA_H
 
@@ -10,6 +10,8 @@
 #include "core/status.h"
 #include "cuda/driver.h"
 #include "cuda/module.h"
+#include "cuda/sizes.h"
+#include "gpu/plan.h"
 
 struct tally_cuda_device {
     tally_device base;
@@ -32,6 +34,24 @@ struct tally_cuda_device {
     pthread_cond_t built;                                /* a module's state has changed */
     tally_cuda_module *modules[TALLY_CUDA_MODULE_LISTS]; /* by their keys, the newest first */
 };
+
+/* A plan's kernels; NULL where its computation has no such one. */
+typedef struct tally_cuda_kernels {
+#define TALLY_CUDA_KERNEL(name, text)                   CUfunction name;
+#define TALLY_CUDA_ENTRY(name, bounds, arguments, call) CUfunction name;
+#include "cuda/kernels.def"
+} tally_cuda_kernels;
+
+typedef struct tally_cuda_plan {
+    tally_gpu_plan gpu;
+    tally_plan *sorted; /* LABELS: reduces the sorted elements by segments; NULL for other groupings */
+    tally_cuda_device *device;
+    tally_cuda_sizes sizes;
+    tally_cuda_kernels kernels;
+    tally_plan *in_window; /* exact scans: the plan of those in a window, if it can serve; else NULL */
+    tally_plan *states;    /* WORDS_OUT: the plan that makes the accumulators; else NULL */
+    uint64_t resident;     /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
+} tally_cuda_plan;
 
 /* Makes the device's context current on this thread, and later restores the one before. Calls nest; each enter that
  * returned TALLY_OK needs a leave on the same thread. */

@@ -6,7 +6,7 @@
 #include "cuda/carry.h"
 #include "cuda/compiler.h"
 #include "cuda/cuda.h"
-#include "cuda/many.h"
+#include "cuda/many_device.h"
 #include "cuda/memory.h"
 #include "cuda/plan.h"
 #include "gpu/cache.h"

@@ -3,7 +3,6 @@
 #define TALLY_CUDA_DISPATCH_H
 
 #include "cuda/cut.h"
-#include "cuda/plan.h"
 
 enum { TALLY_CUDA_MOST_GRID_X = 1 << 30, TALLY_CUDA_MOST_GRID_Y = 65535 };
 

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "cuda/cuda.h"
 #include "cuda/plan.h"
 
 /* NULL with a message for a device of another back end. */

@@ -21,19 +21,16 @@ static bool is_indexed(const tally_cuda_plan *plan) {
     return tally_class_of(plan->gpu.base.computation.monoid) == TALLY_CLASS_INDEXED;
 }
 
-/* Their places among the sorted elements are turned into those in the input afterwards. */
-tally_status tally_cuda_labels_load(tally_cuda_plan *plan) {
-    tally_computation sorted;
-    tally_computation_copy(&plan->gpu.base.computation, &sorted);
-    sorted.desc.grouping = TALLY_SEGMENTS;
-    sorted.desc.index = TALLY_I64;
-    sorted.desc.flags = 0;
-    sorted.index_bytes = sizeof(int64_t);
-    if (is_indexed(plan)) {
-        sorted.desc.out = TALLY_I64;
-        sorted.out_bytes = sizeof(int64_t);
+void tally_cuda_computation_of_sorted(const tally_computation *c, tally_computation *sorted) {
+    tally_computation_copy(c, sorted);
+    sorted->desc.grouping = TALLY_SEGMENTS;
+    sorted->desc.index = TALLY_I64;
+    sorted->desc.flags = 0;
+    sorted->index_bytes = sizeof(int64_t);
+    if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED) {
+        sorted->desc.out = TALLY_I64;
+        sorted->out_bytes = sizeof(int64_t);
     }
-    return tally_cuda_plan_create(&plan->device->base, &sorted, &plan->sorted);
 }
 
 static tally_cuda_plan *plan_of_sorted(const tally_cuda_plan *plan) {

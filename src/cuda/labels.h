@@ -6,8 +6,9 @@
 
 #include "cuda/dispatch.h"
 
-/* Makes the plan for the sorted elements; 'plan' owns it. */
-tally_status tally_cuda_labels_load(tally_cuda_plan *plan);
+/* The computation of the plan for the sorted elements, plan->sorted. Indices are of places among these, and are turned
+ * into those in the input afterwards. */
+void tally_cuda_computation_of_sorted(const tally_computation *computation, tally_computation *sorted);
 
 void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut);
 

@@ -3,12 +3,9 @@
 #include "cuda/columns.h"
 #include "cuda/exact.h"
 #include "cuda/groups.h"
-#include "cuda/labels.h"
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
-#include "cuda/scan_exactly.h"
 #include "cuda/scan_columns.h"
-#include "cuda/words.h"
 
 tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     tally_status status = tally_cuda_clear(l, l->cut->zeroed_bytes);
@@ -28,7 +25,7 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     case TALLY_CUDA_COLUMNS:
         return tally_cuda_columns_launch(l);
     case TALLY_CUDA_SCAN:
-        return l->cut->in_window.has ? tally_cuda_scan_exactly(l) : tally_cuda_scan_launch(l);
+        return tally_cuda_scan_launch(l);
     case TALLY_CUDA_LOOK_BACK:
         return tally_cuda_look_back_launch(l);
     case TALLY_CUDA_HELD:
@@ -47,14 +44,12 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_narrow_launch(l);
     case TALLY_CUDA_GROUPS:
         return tally_cuda_groups_launch(l);
-    case TALLY_CUDA_TABLES:
-        return tally_cuda_tables_launch(l);
-    case TALLY_CUDA_LABELS:
-        return tally_cuda_labels_launch(l);
-    case TALLY_CUDA_WORDS:
-        return tally_cuda_words_launch(l);
     case TALLY_CUDA_EXACT:
         return tally_cuda_exact_launch(l);
+    case TALLY_CUDA_TABLES:
+    case TALLY_CUDA_LABELS:
+    case TALLY_CUDA_WORDS:
+        break; /* plan.c launches them */
     }
     return TALLY_OK;
 }
@@ -86,13 +81,6 @@ tally_status tally_cuda_clear_totals(tally_gpu_plan *gpu, uint64_t totals, const
 tally_status tally_cuda_lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t count, uint64_t elements,
                                      void *out) {
     const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
-    if (plan->states) {
-        const CUstream stream = plan->device->stream;
-        const tally_status status = tally_cuda_words_of_totals(plan, totals, count, elements, out, stream);
-        return status == TALLY_OK
-                   ? tally_cuda_check(plan->device->api->cuStreamSynchronize(stream), "waiting for the device")
-                   : status;
-    }
     tally_cuda_lower_args args = {
         .totals = totals, .count = count, .elements = elements, .out = tally_cuda_address(out)};
     return start_and_wait(plan, plan->kernels.lower_totals, count, &args, "launching the end of pieces");

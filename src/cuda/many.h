@@ -25,37 +25,4 @@ typedef struct tally_cuda_many {
     tally_cuda_span *spans; /* memory in blocks */
 } tally_cuda_many;
 
-/* Whether a device is of this kind. */
-bool tally_cuda_is_many(const tally_device *device);
-
-/* Whether the text after "cuda:" names several GPUs. */
-bool tally_cuda_names_many(const char *options);
-
-tally_status tally_cuda_many_open(const char *options, tally_device **device);
-
-/* The place in the list of the GPU that has the memory at an address; 'otherwise' for memory of the host. */
-int tally_cuda_many_place(tally_cuda_many *many, const void *address, int otherwise);
-
-/* Bytes from the address to the end of its block; SIZE_MAX for other memory. The driver copies within one GPU's memory
- * at a time. */
-size_t tally_cuda_many_rest(tally_cuda_many *many, CUdeviceptr address);
-
-/* many_memory.c */
-tally_status tally_cuda_many_alloc(tally_device *device, size_t bytes, void **memory);
-void tally_cuda_many_free(tally_device *device, void *memory);
-tally_status tally_cuda_many_copy(tally_device *device, void *to, const void *from, size_t bytes);
-void tally_cuda_many_free_all(tally_cuda_many *many);
-
-/* many_plan.c */
-tally_status tally_cuda_many_supports(const tally_device *device, const tally_computation *computation);
-tally_status tally_cuda_many_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
-void tally_cuda_many_plan_destroy(tally_plan *plan);
-tally_status tally_cuda_many_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
-tally_status tally_cuda_many_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
-tally_status tally_cuda_many_push(tally_plan *plan, const tally_args *args);
-tally_status tally_cuda_many_finish(tally_plan *plan, void *out, size_t out_bytes);
-void tally_cuda_many_reset(tally_plan *plan);
-tally_status tally_cuda_many_resume(tally_plan *plan, const tally_words_form *form, const int64_t *words,
-                                    uint64_t columns);
-
 #endif

@@ -6,6 +6,7 @@
 #include "core/arithmetic.h"
 #include "core/run.h"
 #include "cuda/dispatch.h"
+#include "cuda/many_memory.h"
 #include "cuda/memory.h"
 #include "cuda/specialize.h"
 #include "tally/cuda.h"

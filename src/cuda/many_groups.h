@@ -3,7 +3,7 @@
 #ifndef TALLY_CUDA_MANY_GROUPS_H
 #define TALLY_CUDA_MANY_GROUPS_H
 
-#include "cuda/many_plan.h"
+#include "cuda/many_shared.h"
 
 /* Runs the parts and waits. *is_done stays false, and nothing is written, if one GPU should run it all: there are too
  * few data, one group has nearly all of them, or the offsets are wrong. */

@@ -1,10 +1,11 @@
 /* The memory of several GPUs as one device. An array has a block on each GPU, in the order of the list, behind one
  * range of addresses. So a run whose parts are as even as the blocks reads each part from its own GPU's memory. */
+#include "cuda/many_memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/arithmetic.h"
-#include "cuda/many.h"
 #include "cuda/memory.h"
 
 struct tally_cuda_span {
@@ -140,6 +141,10 @@ tally_status tally_cuda_many_alloc(tally_device *device, size_t bytes, void **me
         bytes > SIZE_MAX / 2)
         return tally_cuda_memory_alloc(&many->gpu[0]->base, bytes, memory);
     return allocate_blocks(many, bytes, memory);
+}
+
+bool tally_cuda_is_many(const tally_device *device) {
+    return device->interface->alloc == tally_cuda_many_alloc;
 }
 
 /* Takes the array from the list; NULL if it is not in blocks. */

@@ -5,13 +5,17 @@
  * the data.
  *
  * The caller's stream is of the first GPU. Events order the other GPUs' streams behind it and it behind them. */
+#include "cuda/many_plan.h"
+
 #include <stdlib.h>
 
 #include "core/arithmetic.h"
 #include "core/run.h"
 #include "cuda/carry.h"
 #include "cuda/many_groups.h"
+#include "cuda/many_memory.h"
 #include "cuda/memory.h"
+#include "cuda/plan.h"
 
 enum {
     MOST = TALLY_CUDA_MOST_GPUS,
@@ -147,17 +151,8 @@ tally_status tally_cuda_many_plan_workspace(const tally_plan *plan, const tally_
 
 /* ---- the parts of a run ---- */
 
-uint64_t tally_cuda_many_most_parts(const tally_cuda_many *many, uint64_t bytes) {
-    return many->granularity ? least((uint64_t)many->count, bytes / (many->granularity * TALLY_CUDA_LEAST_UNITS)) : 0;
-}
-
 static size_t bytes_of_state(const many_plan *plan) {
     return plan->own[0].states->computation.per_result * sizeof(int64_t);
-}
-
-int tally_cuda_many_gpu_at(const run *r, const void *address, int otherwise) {
-    tally_cuda_many *many = r->plan->many;
-    return many->first[tally_cuda_many_place(many, address, otherwise)];
 }
 
 static const char *input_of(const run *r, const part *p) {
@@ -209,60 +204,6 @@ static void place_output(const run *r, const part *p, tally_args *args) {
     const size_t bytes = results * c->out_bytes * c->per_result;
     args->out = (char *)args->out + p->first * bytes;
     args->out_bytes = p->count * bytes;
-}
-
-/* ---- streams ---- */
-
-CUstream tally_cuda_many_stream(const run *r, int gpu) {
-    if (!r->stream)
-        return r->plan->many->gpu[gpu]->stream;
-    return gpu ? r->plan->own[gpu].stream : (CUstream)r->stream;
-}
-
-/* Notes where a GPU's work has come to. */
-static tally_status note(const run *r, int gpu) {
-    const tally_cuda_device *device = r->plan->many->gpu[gpu];
-    tally_status status = tally_cuda_enter(device);
-    if (status != TALLY_OK)
-        return status;
-    status = tally_cuda_check(device->api->cuEventRecord(r->plan->own[gpu].event, tally_cuda_many_stream(r, gpu)),
-                              "recording an event");
-    tally_cuda_leave(device);
-    return status;
-}
-
-/* Lets a GPU wait for what another has noted. */
-static tally_status follow(const run *r, int gpu, int other) {
-    const tally_cuda_device *device = r->plan->many->gpu[gpu];
-    if (gpu == other)
-        return TALLY_OK;
-    tally_status status = tally_cuda_enter(device);
-    if (status != TALLY_OK)
-        return status;
-    status =
-        tally_cuda_check(device->api->cuStreamWaitEvent(tally_cuda_many_stream(r, gpu), r->plan->own[other].event, 0),
-                         "waiting for another GPU");
-    tally_cuda_leave(device);
-    return status;
-}
-
-tally_status tally_cuda_many_fork(const run *r) {
-    tally_status status = note(r, 0);
-    for (int k = 1; k < MOST && status == TALLY_OK; k++)
-        if (r->is_used[k])
-            status = follow(r, k, 0);
-    return status;
-}
-
-tally_status tally_cuda_many_join(const run *r) {
-    tally_status status = TALLY_OK;
-    for (int k = 1; k < MOST && status == TALLY_OK; k++)
-        if (r->is_used[k]) {
-            status = note(r, k);
-            if (status == TALLY_OK)
-                status = follow(r, 0, k);
-        }
-    return status;
 }
 
 static tally_status wait_for_end(const run *r) {
@@ -355,14 +296,14 @@ static tally_status scan_parts(const run *r) {
     tally_status status = run_states(r, r->count - 1);
     for (int gpu = 0; gpu < MOST && status == TALLY_OK; gpu++)
         if (r->is_used[gpu])
-            status = note(r, gpu);
+            status = tally_cuda_many_note(r, gpu);
     for (size_t k = 0; k < r->count && status == TALLY_OK; k++) {
         const part *p = &r->part[k];
         tally_plan *whole = r->plan->own[p->gpu].whole;
         tally_args args = arguments_of(r, p);
         place_output(r, p, &args);
         for (size_t j = 0; j < k && status == TALLY_OK; j++)
-            status = follow(r, p->gpu, r->part[j].gpu);
+            status = tally_cuda_many_follow(r, p->gpu, r->part[j].gpu);
         if (status == TALLY_OK)
             status = tally_cuda_run_after(whole, &args, tally_cuda_pointer(r->plan->words), k, p->first,
                                           tally_cuda_many_stream(r, p->gpu));

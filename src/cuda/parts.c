@@ -9,7 +9,6 @@
 #include "cuda/parts.h"
 
 #include "cuda/accumulator.h"
-#include "cuda/words.h"
 #include "cuda/texts.h"
 
 /* The kernels that are one call. */
@@ -18,6 +17,7 @@
     static const char entry_##name[] = "extern \"C\" __global__ void __launch_bounds__" #bounds " " #name              \
                                        "(" #arguments " p SIZED) {\n    " #call ";\n}\n";
 #include "cuda/kernels.def"
+#include "cuda/states.h"
 
 #define PIECES tally_cuda_kernels_pieces, entry_clear_totals, entry_lower_totals
 

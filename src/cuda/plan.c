@@ -11,6 +11,7 @@
 #include "cuda/path.h"
 #include "cuda/scan_exactly.h"
 #include "cuda/specialize.h"
+#include "cuda/states.h"
 #include "cuda/words.h"
 
 /* ---- kernels ---- */
@@ -120,6 +121,24 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
     return status;
 }
 
+/* The plans that this one runs. */
+static tally_status load_plans(tally_cuda_plan *plan) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    tally_computation other;
+    if (tally_cuda_has_states(c)) {
+        tally_cuda_computation_of_states(c, &other);
+        return c->takes_words ? TALLY_OK : tally_cuda_plan_create(&plan->device->base, &other, &plan->states);
+    }
+    if (tally_is_exact_scan(c))
+        return tally_cuda_computation_in_window(c, &other)
+                   ? tally_cuda_plan_create(&plan->device->base, &other, &plan->in_window)
+                   : TALLY_OK;
+    if (c->desc.grouping != TALLY_LABELS)
+        return TALLY_OK;
+    tally_cuda_computation_of_sorted(c, &other);
+    return tally_cuda_plan_create(&plan->device->base, &other, &plan->sorted);
+}
+
 static tally_status load(tally_gpu_plan *gpu) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     plan->device = (tally_cuda_device *)gpu->base.device;
@@ -130,12 +149,7 @@ static tally_status load(tally_gpu_plan *gpu) {
     tally_cuda_sizes_of(has_states ? &states : &gpu->base.computation, plan->device->architecture, &plan->sizes);
     gpu->total_bytes = plan->sizes.slot_bytes;
     const tally_status status = load_kernels(plan);
-    if (has_states)
-        return status == TALLY_OK ? tally_cuda_words_load(plan) : status;
-    if (status == TALLY_OK && tally_is_exact_scan(&gpu->base.computation))
-        return tally_cuda_scan_exactly_load(plan);
-    return status == TALLY_OK && gpu->base.computation.desc.grouping == TALLY_LABELS ? tally_cuda_labels_load(plan)
-                                                                                     : status;
+    return status == TALLY_OK ? load_plans(plan) : status;
 }
 
 static void unload(tally_gpu_plan *gpu) {
@@ -194,6 +208,21 @@ static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cud
         tally_cuda_cut_make(plan->device, &plan->gpu.base.computation, &plan->sizes, plan->resident, shape, cut);
     if (plan->in_window)
         tally_cuda_scan_exactly_cut(plan, shape, cut);
+}
+
+/* Paths that run another plan, or are no other plan's, are launched from here. */
+static tally_status launch(const tally_cuda_launch *l) {
+    const tally_cuda_path path = l->cut->path;
+    const bool is_words = path == TALLY_CUDA_WORDS, is_labels = path == TALLY_CUDA_LABELS;
+    if (!is_words && !is_labels && path != TALLY_CUDA_TABLES && !l->cut->in_window.has)
+        return tally_cuda_launch_all(l);
+    const tally_status status = tally_cuda_clear(l, l->cut->zeroed_bytes);
+    if (status != TALLY_OK)
+        return status;
+    return is_words                    ? tally_cuda_words_launch(l)
+           : is_labels                 ? tally_cuda_labels_launch(l)
+           : path == TALLY_CUDA_TABLES ? tally_cuda_tables_launch(l)
+                                       : tally_cuda_scan_exactly(l);
 }
 
 static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
@@ -292,19 +321,27 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
         status = check_sizes(plan, sizes);
     if (status != TALLY_OK)
         return status;
-    const tally_cuda_launch launch = {.plan = plan,
-                                      .args = r->args,
-                                      .cut = &c,
-                                      .workspace = memory,
-                                      .pieces = r->pieces,
-                                      .stream = r->stream ? (CUstream)r->stream : plan->device->stream,
-                                      .size = sizes ? tally_cuda_address(sizes->extent) : 0};
-    status = tally_cuda_launch_all(&launch);
+    const tally_cuda_launch l = {.plan = plan,
+                                 .args = r->args,
+                                 .cut = &c,
+                                 .workspace = memory,
+                                 .pieces = r->pieces,
+                                 .stream = r->stream ? (CUstream)r->stream : plan->device->stream,
+                                 .size = sizes ? tally_cuda_address(sizes->extent) : 0};
+    status = launch(&l);
     if (status == TALLY_OK && sizes)
-        status = report_size(&launch, sizes);
+        status = report_size(&l, sizes);
     if (status == TALLY_OK)
-        status = r->stream ? count_later(&launch) : conclude(&launch);
+        status = r->stream ? count_later(&l) : conclude(&l);
     return status;
+}
+
+/* ---- the end of pieces ---- */
+
+static tally_status lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t count, uint64_t elements, void *out) {
+    const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
+    return plan->states ? tally_cuda_words_lower_totals(plan, totals, count, elements, out)
+                        : tally_cuda_lower_totals(gpu, totals, count, elements, out);
 }
 
 static const tally_gpu_calls calls = {.name = "CUDA",
@@ -321,7 +358,7 @@ static const tally_gpu_calls calls = {.name = "CUDA",
                                       .workspace = workspace,
                                       .run = run,
                                       .clear_totals = tally_cuda_clear_totals,
-                                      .lower_totals = tally_cuda_lower_totals,
+                                      .lower_totals = lower_totals,
                                       .put_before = tally_cuda_put_before};
 
 tally_status tally_cuda_supports(const tally_device *device, const tally_computation *c) {

@@ -16,13 +16,12 @@ static bool has_window(const tally_computation *c) {
     return !c->in_window && !c->is_sized && c->in_bytes >= 4 && (c->desc.in == TALLY_F64 || c->desc.out == TALLY_F32);
 }
 
-tally_status tally_cuda_scan_exactly_load(tally_cuda_plan *plan) {
-    tally_computation in_window;
-    if (!has_window(&plan->gpu.base.computation))
-        return TALLY_OK;
-    tally_computation_copy(&plan->gpu.base.computation, &in_window);
-    in_window.in_window = true;
-    return tally_cuda_plan_create(&plan->device->base, &in_window, &plan->in_window);
+bool tally_cuda_computation_in_window(const tally_computation *c, tally_computation *in_window) {
+    if (!has_window(c))
+        return false;
+    tally_computation_copy(c, in_window);
+    in_window->in_window = true;
+    return true;
 }
 
 static tally_cuda_plan *plan_in_window(const tally_cuda_plan *plan) {

@@ -8,9 +8,10 @@
 #include "cuda/accumulator.h"
 #include "cuda/arguments.h"
 #include "cuda/specialize_exact.h"
+#include "cuda/states.h"
 #include "cuda/texts.h"
-#include "cuda/words.h"
 #include "gpu/expressions.h"
+#include "gpu/plan.h"
 
 const char *const tally_cuda_options[] = {"--std=c++20", "--device-as-default-execution-space"};
 const size_t tally_cuda_option_count = sizeof tally_cuda_options / sizeof *tally_cuda_options;

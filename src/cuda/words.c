@@ -10,23 +10,6 @@ enum { BLOCKS = 64 /* for each multiprocessor at most; their threads take turns 
 
 static const char what[] = "launching the kernels of words";
 
-bool tally_cuda_has_states(const tally_computation *c) {
-    return (c->takes_words || c->gives_words) && !c->exact;
-}
-
-void tally_cuda_computation_of_states(const tally_computation *c, tally_computation *states) {
-    tally_computation_of_states(c, states);
-    states->desc.grouping = c->desc.grouping;
-}
-
-tally_status tally_cuda_words_load(tally_cuda_plan *plan) {
-    tally_computation states;
-    if (plan->gpu.base.computation.takes_words)
-        return TALLY_OK;
-    tally_cuda_computation_of_states(&plan->gpu.base.computation, &states);
-    return tally_cuda_plan_create(&plan->device->base, &states, &plan->states);
-}
-
 static tally_cuda_plan *plan_of_states(const tally_cuda_plan *plan) {
     return (tally_cuda_plan *)plan->states;
 }
@@ -94,13 +77,22 @@ static tally_status launch_states(const tally_cuda_launch *l) {
     return status;
 }
 
-tally_status tally_cuda_words_of_totals(const tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count,
-                                        uint64_t elements, void *out, CUstream stream) {
+static tally_status words_of_totals(const tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count, uint64_t elements,
+                                    void *out, CUstream stream) {
     tally_cuda_states_args args = {
         .totals = totals, .words = tally_cuda_address(out), .rows = count, .extent = elements, .inner = 1};
     void *parameters[] = {&args};
     return tally_cuda_start(plan->device, plan->kernels.words_of_totals, grid_for(plan->device, count), stream,
                             parameters, what);
+}
+
+tally_status tally_cuda_words_lower_totals(const tally_cuda_plan *plan, CUdeviceptr totals, uint64_t count,
+                                           uint64_t elements, void *out) {
+    const CUstream stream = plan->device->stream;
+    const tally_status status = words_of_totals(plan, totals, count, elements, out, stream);
+    return status == TALLY_OK
+               ? tally_cuda_check(plan->device->api->cuStreamSynchronize(stream), "waiting for the device")
+               : status;
 }
 
 static tally_status clear(const tally_cuda_launch *l, CUdeviceptr totals, uint64_t count) {
@@ -143,6 +135,6 @@ tally_status tally_cuda_words_launch(const tally_cuda_launch *l) {
     for (uint64_t group = 0; group < outer && extent && status == TALLY_OK; group++)
         status = run_states(l, group, (tally_gpu_pieces){.carry = carry, .total = totals + group * bytes});
     if (status == TALLY_OK)
-        status = tally_cuda_words_of_totals(l->plan, totals, l->cut->groups, extent, l->args->out, l->stream);
+        status = words_of_totals(l->plan, totals, l->cut->groups, extent, l->args->out, l->stream);
     return status;
 }

@@ -1,9 +1,12 @@
-#include "cuda/many.h"
+#include "cuda/many_device.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cuda/many_memory.h"
+#include "cuda/many_plan.h"
 
 /* ---- the list ---- */
 
@@ -141,10 +144,6 @@ static const tally_device_interface many_interface = {
     .reset = tally_cuda_many_reset,
     .resume = tally_cuda_many_resume,
 };
-
-bool tally_cuda_is_many(const tally_device *device) {
-    return device->interface == &many_interface;
-}
 
 tally_status tally_cuda_many_open(const char *options, tally_device **device) {
     const tally_cuda_api *api;

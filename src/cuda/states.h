@@ -1,0 +1,17 @@
+/* Which plans take or give states in words (words.h), and what is computed to get such states. */
+#ifndef TALLY_CUDA_STATES_H
+#define TALLY_CUDA_STATES_H
+
+#include "core/computation.h"
+
+static inline bool tally_cuda_has_states(const tally_computation *c) {
+    return (c->takes_words || c->gives_words) && !c->exact;
+}
+
+/* The computation of the same states from elements to values, with the same grouping. */
+static inline void tally_cuda_computation_of_states(const tally_computation *c, tally_computation *states) {
+    tally_computation_of_states(c, states);
+    states->desc.grouping = c->desc.grouping;
+}
+
+#endif
