@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "ranks/plan.h"
+#include "ranks/ranks.h"
 
 enum { AT_DIGEST, AT_COMPLEMENT, AT_STATUS, WORDS };
 enum { RECORD = TALLY_RANK_TEXT_WORDS + 2 }; /* digest, status, text */

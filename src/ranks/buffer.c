@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/status.h"
-#include "ranks/plan.h"
+#include "ranks/ranks.h"
 
 void tally_rank_release(tally_rank_plan *plan, tally_rank_words *buffer) {
     if (buffer->host != buffer->device)

@@ -13,7 +13,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "core/status.h"
-#include "ranks/plan.h"
+#include "ranks/ranks.h"
 
 /* A record. The states of the first and the last group follow; a rank's only group is the first. */
 enum { AT_GROUPS, AT_FLAGS, AT_FIRST_KEY, AT_LAST_KEY, HEAD };

@@ -1,6 +1,6 @@
 /* A rank plan's life: its parts are made once, and a run goes from step to step. A step does local work and leaves an
  * exchange. tally_rank_next takes steps until there is one. */
-#include "ranks/plan.h"
+#include "ranks/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,20 +10,6 @@
 #include "core/status.h"
 
 /* ---- creation ---- */
-
-tally_status tally_rank_sub_plan(tally_rank_plan *plan, tally_grouping grouping, tally_form form, unsigned flags,
-                                 tally_plan **sub) {
-    tally_desc desc = plan->desc;
-    const bool has_index = grouping == TALLY_SEGMENTS || grouping == TALLY_KEYS || grouping == TALLY_LABELS;
-    desc.grouping = grouping;
-    desc.form = form;
-    desc.flags = flags;
-    if (!has_index)
-        desc.index = TALLY_DEFAULT;
-    if (flags & TALLY_WORDS_OUT)
-        desc.out = TALLY_DEFAULT;
-    return tally_plan_create(plan->device, &desc, sub);
-}
 
 static tally_status refuse_split(const tally_computation *c) {
     return c->desc.grouping == TALLY_AXIS
@@ -134,18 +120,6 @@ void tally_rank_plan_destroy(tally_rank_plan *plan) {
 }
 
 /* ---- a run ---- */
-
-void tally_rank_keep(tally_rank_plan *plan, tally_status status) {
-    if (status == TALLY_OK || !tally_rank_is_well(plan))
-        return;
-    plan->status = status;
-    snprintf(plan->text, sizeof plan->text, "%s", tally_last_error());
-}
-
-void tally_rank_end(tally_rank_plan *plan) {
-    plan->step = NULL;
-    plan->is_over = true;
-}
 
 void tally_rank_alone(tally_rank_plan *plan) {
     if (tally_rank_is_well(plan))

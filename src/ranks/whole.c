@@ -3,7 +3,7 @@
  * reduction then turns states to results. A scan goes on from the state before its part. */
 #include "core/arithmetic.h"
 #include "core/status.h"
-#include "ranks/plan.h"
+#include "ranks/ranks.h"
 
 /* Words on their way at a time, over all ranks: 128 MiB. */
 enum { MOST_WORDS = 1 << 24 };

@@ -1,6 +1,6 @@
 /* What the files of rank plans share: the plan as a sequence of steps, and buffers of words. */
-#ifndef TALLY_RANKS_PLAN_H
-#define TALLY_RANKS_PLAN_H
+#ifndef TALLY_RANKS_RANKS_H
+#define TALLY_RANKS_RANKS_H
 
 #include <stdbool.h>
 
