@@ -380,10 +380,6 @@ tally_status tally_vulkan_open(const tally_vulkan_context *context, tally_device
     return finish_opening(v, device);
 }
 
-bool tally_vulkan_is_plan(const tally_plan *plan) {
-    return plan->device->interface == &vulkan_interface;
-}
-
 static void vulkan_close(tally_device *device) {
     close_parts((tally_vulkan_device *)device);
 }

@@ -243,6 +243,16 @@ static const tally_gpu_calls calls = {.name = "Vulkan",
                                       .clear_totals = clear_totals,
                                       .lower_totals = lower_totals};
 
+static tally_status load_words(tally_gpu_plan *gpu) {
+    const tally_computation *c = &gpu->base.computation;
+    tally_computation states;
+    if (c->takes_words)
+        return tally_vulkan_words_load(gpu);
+    tally_computation_of_states(c, &states);
+    states.desc.grouping = c->desc.grouping;
+    return tally_vulkan_plan_create(gpu->base.device, &states, &((tally_vulkan_words_plan *)gpu)->plan);
+}
+
 /* Without pieces. */
 static const tally_gpu_calls words_calls = {.name = "Vulkan",
                                             .plan_bytes = sizeof(tally_vulkan_words_plan),
@@ -251,7 +261,7 @@ static const tally_gpu_calls words_calls = {.name = "Vulkan",
                                             .allocate = allocate,
                                             .release = release,
                                             .check_pointer = check_pointer,
-                                            .load = tally_vulkan_words_load,
+                                            .load = load_words,
                                             .unload = tally_vulkan_words_unload,
                                             .workspace = tally_vulkan_words_workspace,
                                             .run = tally_vulkan_words_run};
@@ -302,7 +312,7 @@ tally_status tally_vulkan_record(tally_plan *base, const tally_args *args, const
     if (!base || !args || !command_buffer)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_vulkan_record: NULL where a plan, its arguments and a command buffer are expected");
-    if (!tally_vulkan_is_plan(base))
+    if (base->device->interface->plan_create != tally_vulkan_plan_create)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_vulkan_record: the plan is not of a Vulkan device");
     tally_status status = check_extra(&base->computation, extra);
     if (status == TALLY_OK)

@@ -22,7 +22,4 @@ typedef struct tally_vulkan_plan {
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *computation);
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
 
-/* Whether a plan is of this back end. */
-bool tally_vulkan_is_plan(const tally_plan *plan);
-
 #endif

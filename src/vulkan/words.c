@@ -6,24 +6,15 @@
 #include "core/status.h"
 #include "exact/words.h"
 #include "vulkan/exact.h"
-#include "vulkan/plan.h"
 
 tally_status tally_vulkan_words_load(tally_gpu_plan *gpu) {
     tally_vulkan_words_plan *plan = (tally_vulkan_words_plan *)gpu;
-    const tally_computation *c = &gpu->base.computation;
-    tally_computation states;
-    tally_status status;
-    if (c->takes_words) {
-        status = tally_cpu_backend.open("", &plan->host);
-        if (status == TALLY_OK)
-            status = plan->host->interface->plan_create(plan->host, c, &plan->plan);
-        if (status != TALLY_OK)
-            tally_close(plan->host);
-        return status;
-    }
-    tally_computation_of_states(c, &states);
-    states.desc.grouping = c->desc.grouping;
-    return tally_vulkan_plan_create(gpu->base.device, &states, &plan->plan);
+    tally_status status = tally_cpu_backend.open("", &plan->host);
+    if (status == TALLY_OK)
+        status = plan->host->interface->plan_create(plan->host, &gpu->base.computation, &plan->plan);
+    if (status != TALLY_OK)
+        tally_close(plan->host);
+    return status;
 }
 
 void tally_vulkan_words_unload(tally_gpu_plan *gpu) {

@@ -11,8 +11,10 @@ typedef struct tally_vulkan_words_plan {
     tally_plan *plan;   /* WORDS_OUT: the plan of the device that adds */
 } tally_vulkan_words_plan;
 
-/* As tally_gpu_calls has them. */
+/* WORDS_IN: makes the plan of the host. */
 tally_status tally_vulkan_words_load(tally_gpu_plan *plan);
+
+/* As tally_gpu_calls has them. */
 void tally_vulkan_words_unload(tally_gpu_plan *plan);
 size_t tally_vulkan_words_workspace(const tally_gpu_plan *plan, const tally_shape *shape);
 tally_status tally_vulkan_words_run(tally_gpu_plan *plan, const tally_gpu_run *run);
