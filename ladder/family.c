@@ -391,3 +391,28 @@ int ladder_family_parse(const char *text, const char *name, ladder_family *famil
         family->ops[family->op_count++] = TALLY_SUM;
     return code;
 }
+
+int ladder_family_find(const char *name, ladder_family *family, fault *f) {
+    char shown[600], *text = NULL;
+    if (strchr(name, '/')) {
+        int code = strlen(name) < sizeof family->folder ? ladder_read_file(name, &text, f)
+                                                        : fault_usage(f, "the path of the family is too long");
+        if (code != 0)
+            return code;
+        code = ladder_family_parse(text, name, family, f);
+        snprintf(family->folder, sizeof family->folder, "%.*s", (int)(strrchr(name, '/') - name), name);
+        free(text);
+        return code;
+    }
+    snprintf(shown, sizeof shown, "%.40s/family", name);
+    const char *embedded = ladder_text(shown);
+    if (embedded) {
+        snprintf(shown, sizeof shown, "ladder/%.40s/family", name);
+        return ladder_family_parse(embedded, shown, family, f);
+    }
+    shown[0] = 0;
+    for (size_t i = 0; i < ladder_family_count(); i++)
+        snprintf(shown + strlen(shown), sizeof shown - strlen(shown), " %s", ladder_family_name(i));
+    return fault_usage(f, "no family '%.40s'; there are:%s (or, with a slash in it, the path of a family file)", name,
+                       shown);
+}

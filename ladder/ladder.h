@@ -77,6 +77,9 @@ int ladder_family_find(const char *name, ladder_family *family, fault *f);
 size_t ladder_family_count(void);
 const char *ladder_family_name(size_t index);
 
+/* A whole file from the disk; the caller frees. */
+int ladder_read_file(const char *path, char **text, fault *f);
+
 /* A file of the family's folder, from the program or from the disk; the caller frees. */
 int ladder_read(const ladder_family *family, const char *file, char **text, fault *f);
 

@@ -41,7 +41,7 @@ const char *ladder_family_name(size_t index) {
     return families[family_indices(index)];
 }
 
-static int read_file(const char *path, char **text, fault *f) {
+int ladder_read_file(const char *path, char **text, fault *f) {
     FILE *file = fopen(path, "r");
     size_t used = 0, room = 1 << 20; /* far more than any step has */
     if (!file)
@@ -62,35 +62,11 @@ static int read_file(const char *path, char **text, fault *f) {
     return 0;
 }
 
-int ladder_family_find(const char *name, ladder_family *family, fault *f) {
-    char shown[600], *text = NULL;
-    if (strchr(name, '/')) {
-        int code = strlen(name) < sizeof family->folder ? read_file(name, &text, f)
-                                                        : fault_usage(f, "the path of the family is too long");
-        if (code != 0)
-            return code;
-        code = ladder_family_parse(text, name, family, f);
-        snprintf(family->folder, sizeof family->folder, "%.*s", (int)(strrchr(name, '/') - name), name);
-        free(text);
-        return code;
-    }
-    const char *embedded = family_text(name);
-    if (embedded) {
-        snprintf(shown, sizeof shown, "ladder/%.40s/family", name);
-        return ladder_family_parse(embedded, shown, family, f);
-    }
-    shown[0] = 0;
-    for (size_t i = 0; i < ladder_family_count(); i++)
-        snprintf(shown + strlen(shown), sizeof shown - strlen(shown), " %s", ladder_family_name(i));
-    return fault_usage(f, "no family '%.40s'; there are:%s (or, with a slash in it, the path of a family file)", name,
-                       shown);
-}
-
 int ladder_read(const ladder_family *family, const char *file, char **text, fault *f) {
     char path[700];
     if (family->folder[0]) {
         snprintf(path, sizeof path, "%.500s/%.40s", family->folder, file);
-        return read_file(path, text, f);
+        return ladder_read_file(path, text, f);
     }
     snprintf(path, sizeof path, "%.40s/%.40s", family->name, file);
     const char *embedded = ladder_text(path);
