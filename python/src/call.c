@@ -162,39 +162,6 @@ int call_run(const call *c, const array *x, kept_plan *kept, const tally_args *a
     return -1;
 }
 
-PyObject *call_compute(call *c) {
-    array x = {0}, y = {0};
-    PyObject *result = NULL;
-    if (array_open(&x, c->inputs[0], false))
-        return NULL;
-    if (c->inputs[1]) {
-        if (array_open(&y, c->inputs[1], false))
-            goto end;
-        bool same = y.ndim == x.ndim && y.dtype == x.dtype && y.device == x.device && y.is_bool == x.is_bool;
-        for (int d = 0; same && d < x.ndim; d++)
-            same = x.shape[d] == y.shape[d];
-        if (!same) {
-            PyErr_Format(PyExc_ValueError, "%s() takes two arrays of one shape, type and device", c->function->name);
-            goto end;
-        }
-    }
-    int by = 0, given = 0;
-    for (int option = OFFSETS; option <= LABELS; option++)
-        if (c->options[option]) {
-            by = option;
-            given++;
-        }
-    if (given > 1)
-        PyErr_Format(PyExc_TypeError, "%s() takes one of offsets, keys and labels", c->function->name);
-    else
-        result =
-            given ? by_groups(c, &x, y.object ? &y : NULL, (enum option)by) : along_axes(c, &x, y.object ? &y : NULL);
-end:
-    array_close(&x);
-    array_close(&y);
-    return result;
-}
-
 int call_module_init(void) {
     for (int k = 0; k < OPTIONS; k++)
         if (!(option_words[k] = PyUnicode_InternFromString(option_table[k].name)))
