@@ -64,8 +64,7 @@ inline void add_words(unsigned (&to)[3], unsigned low, unsigned middle, unsigned
     to[2] += high + (unsigned)(second >> 32);
 }
 
-template <int Words>
-inline void add_words(unsigned (&to)[Words], const unsigned (&words)[Words], unsigned minus) {
+template <int Words> inline void add_words(unsigned (&to)[Words], const unsigned (&words)[Words], unsigned minus) {
     unsigned long long carry = minus & 1;
     for (int w = 0; w < Words; w++) {
         carry += (unsigned long long)to[w] + (words[w] ^ minus);
