@@ -382,7 +382,8 @@ static void choose_values(const tally_cpu_context *context, const double (*momen
     convert(context->states, in, TALLY_F64, values, width, means);
 }
 
-/* Moments without 'copies' of a number that are among them. False if the subtraction lost more than three bits. */
+/* Moments without 'copies' of a number that are among them. False if the subtraction took more than a sixteenth.
+ * (A half let 1 of 14,000 variances pass their bounds.) */
 static bool take_out(double *moments, double copies, double number) {
     const double rest = moments[0] - copies, off = number - moments[1] - moments[2];
     const double m2 = moments[3] - off * off * (moments[0] * copies / rest);
@@ -390,7 +391,7 @@ static bool take_out(double *moments, double copies, double number) {
         return true;
     if (rest == 0)
         memset(moments, 0, 4 * sizeof *moments);
-    else if (m2 >= moments[3] / 8) {
+    else if (m2 >= moments[3] - moments[3] / 16) {
         moments[0] = rest;
         moments[2] -= off * (copies / rest);
         moments[3] = m2;
