@@ -44,7 +44,7 @@ int64_t tally_label_value(const tally_computation *computation, const void *labe
 tally_status tally_run_outcome(const tally_computation *computation, const tally_args *args,
                                const tally_outcome *outcome);
 
-/* Of a size that was read from the device: TALLY_INVALID_ARGUMENT if it passes the shape's, TALLY_EMPTY. */
+/* Checks a size that was read from the device: TALLY_INVALID_ARGUMENT if it passes the shape's, TALLY_EMPTY. */
 tally_status tally_run_check_size(const tally_computation *computation, const tally_args *args, uint64_t size);
 
 /* ---- input in pieces ---- */

@@ -91,7 +91,7 @@ struct tally_cpu_plan {
     tally_cpu_lower *lower_elements; /* of groups with elements, where 'lower' has a result for others (skipping.c) */
     size_t acc_bytes;
 
-    /* Of a plan that takes or gives words, or counts elements: from all elements to values, for one thread. */
+    /* Plans of words, and plans that count elements, have one: from all elements to values, for one thread. */
     tally_cpu_plan *states;
     bool has_empty; /* of 'states': a state without elements was lowered */
 

@@ -6,7 +6,7 @@
 #include "cuda/sizes.h"
 #include "gpu/text.h"
 
-/* Of a reduction. */
+/* What the kernels of an exact reduction are compiled with. */
 void tally_cuda_exact_choices(tally_text *text, const tally_computation *computation, const tally_cuda_sizes *sizes);
 
 void tally_cuda_exact_scan_choices(tally_text *text, const tally_computation *computation);

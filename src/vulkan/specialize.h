@@ -97,7 +97,7 @@ typedef struct tally_vulkan_numbers {
     unsigned least_team; /* the fewest threads that share a group */
 } tally_vulkan_numbers;
 
-/* Of the element type, or f32 for f16 and bf16; monoid is sum, dot or moments. */
+/* The numbers of the element type, or of f32 for f16 and bf16. monoid is sum, dot or moments. */
 tally_vulkan_numbers tally_vulkan_numbers_of(tally_monoid monoid, tally_dtype in);
 
 /* Whether this is exact mode that relies on the rounding of floats. */

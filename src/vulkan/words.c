@@ -69,7 +69,7 @@ static tally_status combine(tally_vulkan_words_plan *plan, const tally_args *arg
 
 /* ---- elements to states ---- */
 
-/* Of the words of 16 bits that the kernels leave (exact_words.comp). Returns what follows them. */
+/* *a = the number in the words of 16 bits that the kernels leave (exact_words.comp). Returns what follows them. */
 static const uint32_t *read_number(tally_exact_layout layout, const uint32_t *from, tally_superaccumulator *a) {
     tally_superaccumulator_init(a, layout);
     for (int32_t i = 0; i < a->limb_count; i++)

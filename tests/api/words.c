@@ -514,7 +514,7 @@ static void pieces_end_in_words(void **state) {
     tally_plan_destroy(to_values);
 }
 
-/* Of floats, by superaccumulators. */
+/* The state is a superaccumulator, since elements are floats. */
 static bool is_exact_sum(const tally_desc *desc) {
     return desc->mode == TALLY_EXACT && (desc->op == TALLY_SUM || desc->op == TALLY_NORM2);
 }

@@ -1,6 +1,6 @@
 /* Exact mode: rounds the words to a result once, as in src/exact/round.c. */
 
-/* Of the team's words from 'at' on, whose place the digits take. */
+/* The magnitude in the team's words from 'at' on. Its digits take their place. */
 magnitude magnitude_of_words(int at, int limbs, int bottom) {
     int carry = 0;
     for (int i = 0; i < limbs; i++) { /* two words of 16 bits, and the carry of these and the words before */

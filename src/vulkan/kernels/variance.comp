@@ -104,7 +104,8 @@ bool divide(inout magnitude m, wide n) {
     return high != wide(0) || low != wide(0) || i > 0;
 }
 
-/* Of n elements with this sum, and sum of squares, whose memory has four more digits, in the bits of an output. */
+/* The variance of n elements with this sum and this sum of squares, as the bits of an output. The memory of the sum of
+ * squares has four more digits. */
 wide variance_bits(magnitude squares, magnitude sum, wide n) {
     if (!less(wide_of(uint(told_ddof)), n) || squares.negative || (sum.count > 0 && squares.count == 0))
         return nan_bits(OUT);
