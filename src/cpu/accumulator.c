@@ -7,6 +7,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "core/status.h"
+#include "cpu/counted.h"
 #include "cpu/fpenv.h"
 #include "cpu/level.h"
 #include "cpu/lower.h"

@@ -9,6 +9,7 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "cpu/converted.h"
+#include "cpu/counted.h"
 #include "cpu/exact.h"
 #include "cpu/fpenv.h"
 #include "cpu/keys.h"

@@ -25,11 +25,20 @@ typedef enum tally_cpu_skipping {
 
 tally_cpu_skipping tally_cpu_skipping_of(const tally_computation *computation);
 
+/* The element that changes no result of the operator, but for its number of elements and, where all others are the
+ * same, its index. False if there is none. -0 + x is x for every x, 0 + -0 is not. */
+bool tally_cpu_neutral(const tally_computation *computation, double *value);
+
+/* Whether groups without elements have a result of their own instead of an error: NaN, or the index -1. The other
+ * function writes result i so. */
+bool tally_cpu_gives_nothing(const tally_cpu_plan *plan);
+void tally_cpu_lower_nothing(const tally_cpu_plan *plan, size_t i, void *out);
+
+/* Sets what accumulators of a plan of all elements show where an element was NaN. */
+void tally_cpu_choose_shown(tally_cpu_context *context, const tally_cpu_plan *elements);
+
 /* Completes a plan whose kernels, and way out, are those of all elements. */
 void tally_cpu_skipping_choose(tally_cpu_plan *plan);
-
-/* Completes a counted plan, whose plan->states is that of all elements. */
-void tally_cpu_counted_choose(tally_cpu_plan *plan);
 
 /* By labels: the elements that are NaN, or have a partner that is, get the place of the label
  * 'groups', which is left out. */
@@ -49,9 +58,5 @@ size_t tally_cpu_staging_bytes(const tally_cpu_plan *plan, uint64_t n);
 /* In a staged plan: points x and y to copies of n elements without NaNs, in the worker's room. Does nothing in others.
  */
 void tally_cpu_stage(const tally_cpu_plan *plan, unsigned worker, const void **x, const void **y, uint64_t n);
-
-/* *acc, of a plan of all elements, combined with the elements that are not NaN; returns how many these are. Not for
- * operators whose result is an index. */
-uint64_t tally_cpu_fold_numbers(const tally_cpu_plan *plan, const void *x, const void *y, size_t n, void *acc);
 
 #endif
