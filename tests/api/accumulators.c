@@ -152,11 +152,44 @@ static void every_damaged_byte_is_noticed(void **state) {
     tally_accumulator_destroy(b);
 }
 
+/* An index counts from the first element of the first accumulator; the saved form is for exact sums only. */
+static void accumulators_of_other_operators(void **state) {
+    (void)state;
+    tally_accumulator *first, *second;
+    const float x[] = {3, 1, 2}, y[] = {5, 0.5f, 0.5f};
+    int64_t index = -1;
+    float pair[2];
+    size_t bytes = 7;
+    unsigned char saved[64];
+    assert_ok(tally_accumulator_create(TALLY_ARGMIN, TALLY_F32, &first));
+    assert_fails(tally_accumulator_value(first, TALLY_DEFAULT, &index), TALLY_EMPTY);
+    assert_ok(tally_accumulator_create(TALLY_ARGMIN, TALLY_F32, &second));
+    assert_ok(tally_accumulator_add(first, x, NULL, 3));
+    assert_ok(tally_accumulator_value(first, TALLY_DEFAULT, &index));
+    assert_int_equal(index, 1);
+    assert_ok(tally_accumulator_add(second, y, NULL, 3));
+    assert_ok(tally_accumulator_merge(first, second));
+    assert_ok(tally_accumulator_value(first, TALLY_DEFAULT, &index));
+    assert_int_equal(index, 4);
+    assert_int_equal(tally_accumulator_count(first), 6);
+    assert_int_equal(tally_accumulator_saved_bytes(first), 0);
+    assert_fails(tally_accumulator_save(first, saved, sizeof saved, &bytes), TALLY_UNSUPPORTED);
+    assert_int_equal(bytes, 7);
+    tally_accumulator_destroy(first);
+    tally_accumulator_destroy(second);
+    assert_ok(tally_accumulator_create(TALLY_MINMAX, TALLY_F32, &first));
+    assert_ok(tally_accumulator_add(first, x, NULL, 3));
+    assert_ok(tally_accumulator_value(first, TALLY_DEFAULT, pair));
+    assert_true(pair[0] == 1 && pair[1] == 3);
+    tally_accumulator_destroy(first);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_no_accumulator),    cmocka_unit_test(null_where_something_is_due),
-        cmocka_unit_test(states_that_do_not_merge),   cmocka_unit_test(merging_with_itself_doubles),
-        cmocka_unit_test(a_buffer_that_is_too_small), cmocka_unit_test(every_damaged_byte_is_noticed),
+        cmocka_unit_test(what_has_no_accumulator),         cmocka_unit_test(null_where_something_is_due),
+        cmocka_unit_test(states_that_do_not_merge),        cmocka_unit_test(merging_with_itself_doubles),
+        cmocka_unit_test(a_buffer_that_is_too_small),      cmocka_unit_test(every_damaged_byte_is_noticed),
+        cmocka_unit_test(accumulators_of_other_operators),
     };
     return cmocka_run_group_tests_name("accumulators", tests, NULL, NULL);
 }
