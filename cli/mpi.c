@@ -227,7 +227,7 @@ static int read_offsets(shared *s, cut a, cut b, uint64_t segments) {
     work *const w = &s->w;
     const size_t size = w->y.element_bytes;
     int code = buffer_make(w, &s->index, (segments + 1) * sizeof(int64_t));
-    unsigned char *const raw = malloc((size_t)(segments + 1) * size);
+    unsigned char *const raw = malloc(((size_t)segments + 1) * size + 1); /* of nothing, malloc may give NULL */
     if (code == 0 && !raw)
         code = fault_data(w->f, "no memory for offsets");
     if (code == 0) {
@@ -500,7 +500,7 @@ static int command(command_kind kind, int argc, char **argv, fault *f) {
     static options o;
     static shared s;
     static output keys_out;
-    char spec[64];
+    static char spec[64];
     int code = options_parse(&o, kind, argc, argv, f);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);

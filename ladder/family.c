@@ -397,7 +397,7 @@ int ladder_family_find(const char *name, ladder_family *family, fault *f) {
     if (strchr(name, '/')) {
         int code = strlen(name) < sizeof family->folder ? ladder_read_file(name, &text, f)
                                                         : fault_usage(f, "the path of the family is too long");
-        if (code != 0)
+        if (code != 0 || !text)
             return code;
         code = ladder_family_parse(text, name, family, f);
         snprintf(family->folder, sizeof family->folder, "%.*s", (int)(strrchr(name, '/') - name), name);

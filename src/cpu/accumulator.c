@@ -38,12 +38,13 @@ static const char *name_of(const tally_accumulator *a) {
 
 /* ---- creation ---- */
 
-static tally_status make(const tally_computation *computation, tally_accumulator **accumulator) {
+static tally_status make(const tally_computation *computation, bool skips_nan, tally_accumulator **accumulator) {
     const size_t bytes = (size_t)round_up(sizeof(tally_accumulator), 64);
     tally_accumulator *a = aligned_alloc(64, bytes);
     if (!a)
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for an accumulator of %zu bytes", bytes);
     memset(a, 0, sizeof *a);
+    a->skips_nan = skips_nan;
     tally_status status = tally_words_form_of(computation, &a->form);
     if (status == TALLY_OK)
         status = tally_cpu_level_choose(NULL, &a->device.level, &a->device.exact);
@@ -78,10 +79,7 @@ tally_status tally_accumulator_create_for(const tally_desc *desc, tally_accumula
     const bool skips_nan = computation.skips_nan;
     computation.skips_nan = false; /* the state is that of the other elements */
     computation.desc.flags = 0;
-    const tally_status made = make(&computation, accumulator);
-    if (made == TALLY_OK)
-        (*accumulator)->skips_nan = skips_nan;
-    return made;
+    return make(&computation, skips_nan, accumulator);
 }
 
 tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator) {

@@ -135,7 +135,8 @@ static bool cut_panels(const tally_cuda_device *device, const tally_computation 
                        const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t in = c->in_bytes, row = shape->inner * in, processors = (uint64_t)device->multiprocessors;
     const uint64_t places = processors * sizes->scan.teams, result = c->out_bytes * c->per_result;
-    if (!sizes->scan.takes_panels || shape->extent < LEAST_ROWS || shape->inner * most(in, result) > INT32_MAX)
+    if (!sizes->scan.takes_panels || !shape->inner || shape->extent < LEAST_ROWS ||
+        shape->inner * most(in, result) > INT32_MAX)
         return false;
     /* any of u32 67 x 425 x 1796 reached 0.68 of a copy on an H100 as stretches, and 0.44 in panels */
     if (in >= 4 && result != in && row > NARROW_BYTES && has_all_threads_busy(device, shape))
@@ -210,6 +211,8 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
         (row >= WIDE_ROW && are_plain && has_many_columns(device, sizes, shape)) ||
         (row >= WIDE_ROW_OF_8 && c->in_bytes == 8 && sizes->slot_bytes <= 16 && has_all_threads_busy(device, shape));
     const uint64_t slab = extent * shape->inner, fits = TALLY_CUDA_SLAB_SCAN_BYTES / widest;
+    if (extent == 0 || slab == 0)
+        return false;
     const bool is_short = extent < SLAB_ROWS && WHOLE_COLUMNS * extent <= fits;
     /* waves are an alternative for rows; threads that each go down columns of a slab would read memory in pieces */
     const bool is_small =
