@@ -1,5 +1,6 @@
 """The command: python -m tally reduce sum numbers.txt. SPDX-License-Identifier: Apache-2.0"""
 import os
+import shutil
 import signal
 import sys
 
@@ -9,6 +10,10 @@ def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tally")
+    # A distribution's package has no copy of the command: it is installed apart.
+    command = command if os.path.exists(command) else shutil.which("tally")
+    if command is None:
+        sys.exit("python -m tally: the command tally is not installed")
     os.execv(command, ["tally", *sys.argv[1:]])
 
 
