@@ -86,10 +86,13 @@ static char *documentation_of(const function *f) {
     for (int k = 0; text && k < OPTIONS; k++)
         if (f->options >> k & 1)
             at += PyOS_snprintf(text + at, (size_t)(ROOM - at), ", %s=%s", option_table[k].name, option_table[k].value);
+    const char *summary = tally_op_summary(f->op); /* "sum of the elements", "1 if any element is not zero" */
     if (text)
         at += PyOS_snprintf(text + at, (size_t)(ROOM - at), ")\n--\n\n%s%s.\n\n",
-                            f->form == TALLY_REDUCE ? "The " : "For each element that and those before it: the ",
-                            tally_op_summary(f->op));
+                            f->form != TALLY_REDUCE ? "For each element that and those before it: the "
+                            : *summary == '1'       ? ""
+                                                    : "The ",
+                            summary);
     for (int k = 0; text && k < OPTIONS; k++)
         if (f->options >> k & 1)
             at += PyOS_snprintf(text + at, (size_t)(ROOM - at), "%s: %s\n", option_table[k].name, option_table[k].text);
