@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Free-threaded builds lock an accumulator while it is used; elsewhere the interpreter's lock is held. */
+#ifndef Py_BEGIN_CRITICAL_SECTION
+#define Py_BEGIN_CRITICAL_SECTION(object) {
+#define Py_END_CRITICAL_SECTION()         }
+#define Py_BEGIN_CRITICAL_SECTION2(a, b)  {
+#define Py_END_CRITICAL_SECTION2()        }
+#endif
+
 typedef struct accumulator {
     PyObject_HEAD tally_accumulator *state;
     tally_desc desc;
@@ -82,10 +90,13 @@ static PyObject *add(PyObject *object, PyObject *args) {
     size_t n = array_elements(&x);
     tally_status status = TALLY_OK;
     bool fits = (y_object != NULL) == (self->desc.op == TALLY_DOT) && (!y_object || array_elements(&y) == n);
-    if (fits)
+    if (fits) {
+        Py_BEGIN_CRITICAL_SECTION(object);
         status = tally_accumulator_add(self->state, x.data, y_object ? y.data : NULL, n);
-    else
+        Py_END_CRITICAL_SECTION();
+    } else {
         PyErr_SetString(PyExc_TypeError, "dot takes two arrays of the same number of elements, the others one");
+    }
     array_close(&x);
     array_close(&y);
     if (status)
@@ -98,12 +109,15 @@ static PyObject *merge(PyObject *object, PyObject *other) {
         PyErr_SetString(PyExc_TypeError, "an accumulator merges with an accumulator");
         return NULL;
     }
-    tally_status status = tally_accumulator_merge(((accumulator *)object)->state, ((accumulator *)other)->state);
+    tally_status status;
+    Py_BEGIN_CRITICAL_SECTION2(object, other);
+    status = tally_accumulator_merge(((accumulator *)object)->state, ((accumulator *)other)->state);
+    Py_END_CRITICAL_SECTION2();
     return status ? raise_status(status) : Py_NewRef(Py_None);
 }
 
 /* The state as words; *words is to be freed. -1 with an exception. */
-static int words_of(const accumulator *self, int64_t **words, size_t *bytes) {
+static int words_of(accumulator *self, int64_t **words, size_t *bytes) {
     tally_words_info info = {.struct_size = sizeof info};
     tally_status status = tally_words_describe(&self->desc, &info);
     *bytes = info.count * sizeof **words;
@@ -112,8 +126,11 @@ static int words_of(const accumulator *self, int64_t **words, size_t *bytes) {
         PyErr_NoMemory();
         return -1;
     }
-    if (!status)
+    if (!status) {
+        Py_BEGIN_CRITICAL_SECTION(self);
         status = tally_accumulator_words(self->state, *words, *bytes);
+        Py_END_CRITICAL_SECTION();
+    }
     if (!status)
         return 0;
     free(*words);
@@ -138,11 +155,14 @@ static PyObject *add_words(PyObject *object, PyObject *source) {
     if (array_open(&a, source, false))
         return NULL;
     tally_status status = TALLY_OK;
-    if (a.device >= 0 || !array_in_c_order(&a))
+    if (a.device >= 0 || !array_in_c_order(&a)) {
         PyErr_SetString(PyExc_TypeError, "words are an array of int64, or its bytes, in host memory");
-    else
+    } else {
+        Py_BEGIN_CRITICAL_SECTION(object);
         status = tally_accumulator_add_words(self->state, (const int64_t *)(const void *)a.data,
                                              array_elements(&a) * tally_dtype_size(a.dtype));
+        Py_END_CRITICAL_SECTION();
+    }
     array_close(&a);
     if (status)
         return raise_status(status);
@@ -217,7 +237,10 @@ static PyObject *value(PyObject *object, PyObject *args) {
         return NULL;
     if (out == TALLY_F16 || out == TALLY_BF16)
         out = TALLY_F32; /* holds the rounded value: Python has no narrower number */
-    tally_status status = tally_accumulator_value(self->state, out, results);
+    tally_status status;
+    Py_BEGIN_CRITICAL_SECTION(object);
+    status = tally_accumulator_value(self->state, out, results);
+    Py_END_CRITICAL_SECTION();
     if (status)
         return raise_status(status);
     PyObject *first = array_number(&plain, results, out, traits.result == TALLY_RESULT_FLAG);
@@ -241,7 +264,11 @@ static PyObject *reduce(PyObject *object, PyObject *unused) {
 
 static PyObject *count(PyObject *object, void *unused) {
     (void)unused;
-    return PyLong_FromUnsignedLongLong(tally_accumulator_count(((accumulator *)object)->state));
+    uint64_t elements;
+    Py_BEGIN_CRITICAL_SECTION(object);
+    elements = tally_accumulator_count(((accumulator *)object)->state);
+    Py_END_CRITICAL_SECTION();
+    return PyLong_FromUnsignedLongLong(elements);
 }
 
 static PyMethodDef methods[] = {

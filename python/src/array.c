@@ -1,5 +1,6 @@
 #include "array.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,34 +84,45 @@ int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool) {
 
 /* ------------------------------------------------------------------------------------- NumPy's arrays ----- */
 
-/* What is needed of NumPy, found when its first array comes: tally itself does not import it. */
+/* What is needed of NumPy, found when its first array comes: tally itself does not import it. Several threads may look
+ * at once: an entry is set when it is whole, and the first one stays. */
 static struct {
-    PyObject *array_type;                   /* numpy.ndarray */
-    PyObject *empty;                        /* numpy.empty */
-    PyObject *dtypes[2][TALLY_DTYPE_COUNT]; /* numpy.dtype objects; [1]: bool */
-    PyObject *scalars[2][TALLY_DTYPE_COUNT];
+    PyObject *array_type;                    /* numpy.ndarray */
+    PyObject *empty;                         /* numpy.empty */
+    PyObject *scalars[2][TALLY_DTYPE_COUNT]; /* numpy.generic classes; [1]: bool */
+    PyObject *dtypes[2][TALLY_DTYPE_COUNT];  /* numpy.dtype objects, set after the scalars */
 } numpy;
+
+/* Takes 'object', which may be NULL, for an entry. -1 if neither is there. */
+static int keep(PyObject **entry, PyObject *object) {
+    PyObject *none = NULL;
+    if (object && !__atomic_compare_exchange_n(entry, &none, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        Py_DECREF(object);
+    return object ? 0 : -1;
+}
+
+static PyObject *kept(PyObject **entry) {
+    return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+}
 
 PyObject *foreign;
 
 static PyObject *numpy_dtype(tally_dtype dtype, bool is_bool, PyObject **scalar) {
-    if (!numpy.dtypes[is_bool][dtype]) {
+    PyObject **entry = &numpy.dtypes[is_bool][dtype];
+    if (!kept(entry)) {
         PyObject *module = PyImport_ImportModule("numpy");
-        const char *name = dtype_name(dtype, is_bool);
-        if (module) {
-            numpy.dtypes[is_bool][dtype] = PyObject_CallMethod(module, "dtype", "s", name);
-            numpy.scalars[is_bool][dtype] =
-                numpy.dtypes[is_bool][dtype] ? PyObject_GetAttrString(numpy.dtypes[is_bool][dtype], "type") : NULL;
-        }
+        PyObject *found = module ? PyObject_CallMethod(module, "dtype", "s", dtype_name(dtype, is_bool)) : NULL;
+        PyObject *type = found ? PyObject_GetAttrString(found, "type") : NULL;
         Py_XDECREF(module);
-        if (!numpy.scalars[is_bool][dtype]) {
-            Py_CLEAR(numpy.dtypes[is_bool][dtype]);
+        if (keep(&numpy.scalars[is_bool][dtype], type)) {
+            Py_XDECREF(found);
             return NULL;
         }
+        keep(entry, found);
     }
     if (scalar)
         *scalar = numpy.scalars[is_bool][dtype];
-    return numpy.dtypes[is_bool][dtype];
+    return kept(entry);
 }
 
 /* Whether the module of an object's class is 'name' or in it. */
@@ -128,10 +140,10 @@ static int find_numpy(void) {
     PyObject *module = PyImport_ImportModule("numpy");
     if (!module)
         return -1;
-    numpy.array_type = PyObject_GetAttrString(module, "ndarray");
-    numpy.empty = PyObject_GetAttrString(module, "empty");
+    int wrong = keep(&numpy.empty, PyObject_GetAttrString(module, "empty")) ||
+                keep(&numpy.array_type, PyObject_GetAttrString(module, "ndarray"));
     Py_DECREF(module);
-    return numpy.array_type && numpy.empty ? 0 : -1;
+    return wrong ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------------------------- DLPack's arrays ----- */
@@ -320,7 +332,7 @@ static way way_of(PyObject *object, const dl_exchange **exchange) {
     if (is_of_module(object, "numpy.ma"))
         return MASKED;
     if (is_of_module(object, "numpy"))
-        return numpy.array_type || find_numpy() == 0 ? BY_NUMPY : NO_WAY;
+        return kept(&numpy.array_type) || find_numpy() == 0 ? BY_NUMPY : NO_WAY;
     if (PyList_Check(object) || PyTuple_Check(object))
         return AS_NUMBERS;
     if (is_of_module(object, "builtins") || is_of_module(object, "array"))
@@ -351,19 +363,23 @@ static way known_way_of(PyObject *object, const dl_exchange **exchange) {
         const dl_exchange *exchange;
     } known[KNOWN];
     static int count;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     PyObject *type = (PyObject *)Py_TYPE(object);
-    for (int k = 0; k < count; k++)
+    const int seen = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+    for (int k = 0; k < seen; k++)
         if (known[k].type == type) {
             *exchange = known[k].exchange;
             return known[k].way;
         }
     way found = way_of(object, exchange);
+    pthread_mutex_lock(&lock);
     if (found != NO_WAY && count < KNOWN) {
         known[count].type = Py_NewRef(type);
         known[count].way = found;
         known[count].exchange = *exchange;
-        count++; /* last: a thread that does not see it yet looks again */
+        __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE); /* last: who does not see it yet looks again */
     }
+    pthread_mutex_unlock(&lock);
     return found;
 }
 

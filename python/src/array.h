@@ -3,7 +3,10 @@
 #define TALLY_PYTHON_ARRAY_H
 
 #define PY_SSIZE_T_CLEAN
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED /* free-threaded builds have no stable ABI */
 #define Py_LIMITED_API 0x030b0000
+#endif
 #include <Python.h>
 #include <stdbool.h>
 #include <tally/tally.h>

@@ -108,5 +108,9 @@ PyMODINIT_FUNC PyInit__tally(void) {
     if (module && (accumulator_add_type(module) || plan_add_type(module) ||
                    PyModule_AddStringConstant(module, "__version__", tally_version())))
         Py_CLEAR(module);
+#ifdef Py_GIL_DISABLED
+    if (module && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED))
+        Py_CLEAR(module);
+#endif
     return module;
 }
