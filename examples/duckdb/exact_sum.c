@@ -7,18 +7,17 @@
 
 DUCKDB_EXTENSION_EXTERN
 
+typedef double value_of(const tally_exact *);
+
 static idx_t state_size(duckdb_function_info info) {
-    (void)info;
     return sizeof(tally_exact);
 }
 
 static void init(duckdb_function_info info, duckdb_aggregate_state state) {
-    (void)info;
     tally_exact_begin((tally_exact *)state);
 }
 
 static void update(duckdb_function_info info, duckdb_data_chunk input, duckdb_aggregate_state *states) {
-    (void)info;
     duckdb_vector vector = duckdb_data_chunk_get_vector(input, 0);
     const double *x = duckdb_vector_get_data(vector);
     uint64_t *valid = duckdb_vector_get_validity(vector);
@@ -30,15 +29,13 @@ static void update(duckdb_function_info info, duckdb_data_chunk input, duckdb_ag
 
 static void combine(duckdb_function_info info, duckdb_aggregate_state *source, duckdb_aggregate_state *target,
                     idx_t n) {
-    (void)info;
     for (idx_t i = 0; i < n; i++)
         tally_exact_merge((tally_exact *)target[i], (const tally_exact *)source[i]);
 }
 
 static void finalize(duckdb_function_info info, duckdb_aggregate_state *source, duckdb_vector result, idx_t n,
                      idx_t offset) {
-    double (*value)(const tally_exact *) =
-        *(double (**)(const tally_exact *))duckdb_aggregate_function_get_extra_info(info);
+    value_of *value = *(value_of **)duckdb_aggregate_function_get_extra_info(info);
     double *values = duckdb_vector_get_data(result);
     duckdb_vector_ensure_validity_writable(result);
     for (idx_t i = 0; i < n; i++) {
@@ -51,21 +48,17 @@ static void finalize(duckdb_function_info info, duckdb_aggregate_state *source, 
 
 DUCKDB_EXTENSION_ENTRYPOINT(duckdb_connection connection, duckdb_extension_info info,
                             struct duckdb_extension_access *access) {
-    static struct {
-        const char *name;
-        double (*value)(const tally_exact *);
-    } functions[] = {{"exact_sum", tally_exact_value}, {"exact_mean", tally_exact_mean_value}};
-    (void)info;
-    (void)access;
+    static const char *const names[] = {"exact_sum", "exact_mean"};
+    static value_of *values[] = {tally_exact_value, tally_exact_mean_value};
     duckdb_logical_type type = duckdb_create_logical_type(DUCKDB_TYPE_DOUBLE);
     bool registered = true;
     for (int k = 0; k < 2; k++) {
         duckdb_aggregate_function function = duckdb_create_aggregate_function();
-        duckdb_aggregate_function_set_name(function, functions[k].name);
+        duckdb_aggregate_function_set_name(function, names[k]);
         duckdb_aggregate_function_add_parameter(function, type);
         duckdb_aggregate_function_set_return_type(function, type);
         duckdb_aggregate_function_set_functions(function, state_size, init, update, combine, finalize);
-        duckdb_aggregate_function_set_extra_info(function, &functions[k].value, NULL);
+        duckdb_aggregate_function_set_extra_info(function, &values[k], NULL);
         registered &= duckdb_register_aggregate_function(connection, function) == DuckDBSuccess;
         duckdb_destroy_aggregate_function(&function);
     }

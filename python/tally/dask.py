@@ -28,10 +28,9 @@ def _value(parts, axis, keepdims, op, correction, dtype):
 
 def _reduction(op, x, axis=None, keepdims=False, correction=0):
     dtype = getattr(tally, op)(np.ones(1, x.dtype), exact=True).dtype
-    options = {"op": op, "correction": correction}
-    return da.reduction(x, functools.partial(_words, **options), functools.partial(_value, **options, dtype=x.dtype),
-                        combine=_added, axis=axis, keepdims=keepdims, dtype=dtype, concatenate=False,
-                        meta=np.empty((0,) * x.ndim, dtype))
+    words, value = (functools.partial(part, op=op, correction=correction) for part in (_words, _value))
+    return da.reduction(x, words, functools.partial(value, dtype=x.dtype), combine=_added, axis=axis, keepdims=keepdims,
+                        dtype=dtype, concatenate=False, meta=np.empty((0,) * x.ndim, dtype))
 
 
 sum, mean, var, std = (functools.partial(_reduction, op) for op in ("sum", "mean", "var", "std"))
@@ -49,28 +48,23 @@ class _After:
             receive[:] = memoryview(np.concatenate([self.before, np.asarray(send)]))
 
 
-def _scanned(x, before):
-    return tally.cumulative_sum(x, axis=0, exact=True, group=None if before is None else _After(before))
-
-
 def cumulative_sum(x, axis=0):
     """Each result is rounded once, from the exact sum of all elements up to it."""
     x = da.moveaxis(x, axis, 0)
     dtype, before, made = tally.cumulative_sum(np.ones(1, x.dtype)).dtype, {}, np.empty(x.numblocks, object)
     for at, block in np.ndenumerate(x.to_delayed()):
         state, earlier = dask.delayed(_words)(block, 0, True, "sum", 0), before.get(at[1:])
-        made[at] = da.from_delayed(dask.delayed(_scanned)(block, earlier), x.blocks[at].shape, dtype)
+        group = None if earlier is None else dask.delayed(_After)(earlier)
+        scanned = dask.delayed(tally.cumulative_sum)(block, axis=0, exact=True, group=group)
+        made[at] = da.from_delayed(scanned, x.blocks[at].shape, dtype)
         before[at[1:]] = state if earlier is None else earlier + state
     return da.moveaxis(da.block(made.tolist()), 0, axis)
 
 
-def _grouped(x, labels, groups, op):
-    return tally.Plan(op, x.dtype, exact=True, by="labels", index_dtype=labels.dtype, words="out")(x, labels=labels, groups=groups)
-
-
 def group_by(x, labels, groups, op="sum"):
     """The sum or mean of x's elements with label g, for each g below groups, of arrays of one dimension and equal chunks."""
-    states = [dask.delayed(_grouped)(*parts, groups, op) for parts in zip(x.to_delayed(), labels.to_delayed())]
+    plan = dask.delayed(tally.Plan(op, x.dtype, exact=True, by="labels", index_dtype=labels.dtype, words="out"))
+    states = [plan(part, labels=of, groups=groups) for part, of in zip(x.to_delayed(), labels.to_delayed())]
     while len(states) > 1:
         states = [dask.delayed(_added)(states[k:k + 8]) for k in range(0, len(states), 8)]
     value = dask.delayed(_value)(states[0], 0, True, op, 0, x.dtype)
@@ -83,12 +77,9 @@ def _accumulated(column, op):
     return accumulator
 
 
-def _merged(accumulators):
-    return functools.reduce(lambda a, b: a + b, accumulators)
-
-
 def aggregation(op="sum"):
     """For frame.groupby(keys)[column].agg(...); op: any exact accumulator's."""
     from dask.dataframe import Aggregation
-    return Aggregation(f"exact_{op}", lambda grouped: grouped.apply(_accumulated, op), lambda grouped: grouped.apply(_merged),
-                       lambda merged: merged.map(lambda accumulator: accumulator.value()))
+    merged = functools.partial(functools.reduce, tally.Accumulator.__add__)
+    return Aggregation(f"exact_{op}", lambda grouped: grouped.apply(_accumulated, op), lambda grouped: grouped.apply(merged),
+                       lambda column: column.map(tally.Accumulator.value))
