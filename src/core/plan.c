@@ -133,6 +133,9 @@ tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t colum
     if (c->takes_words || !plan->device->interface->resume)
         return tally_fail(TALLY_UNSUPPORTED,
                           "tally_resume: not for plans whose elements are states themselves, nor on Vulkan");
+    if (c->skips_nan)
+        return tally_fail(TALLY_UNSUPPORTED, "tally_resume of a plan with TALLY_SKIP_NAN: words do not tell how many "
+                                             "elements came before, but how many were not left out");
     if (c->desc.grouping == TALLY_ALL_VALUES && columns != 1)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_resume: all values have one state, not %llu",
                           (unsigned long long)columns);

@@ -357,9 +357,6 @@ void tally_cpu_plan_reset(tally_plan *base) {
 static tally_status resume(tally_cpu_plan *plan, const tally_words_form *form, const int64_t *words, uint64_t columns) {
     const tally_cpu_plan *states = plan->states ? plan->states : plan;
     uint64_t rows = 0;
-    if (plan->base.computation.skips_nan)
-        return tally_fail(TALLY_UNSUPPORTED, "tally_resume of a plan with TALLY_SKIP_NAN: words do not tell how many "
-                                             "elements came before, but how many were not left out");
     tally_status status = make_pieces(plan, columns, NULL);
     for (uint64_t j = 0; j < columns && status == TALLY_OK; j++) {
         int64_t state[TALLY_WORDS_MOST];

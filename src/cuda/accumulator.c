@@ -52,7 +52,41 @@ const char *tally_cuda_lower(const tally_computation *c) {
 }
 
 bool tally_cuda_lowers_by_count(const tally_computation *c) {
-    return c->entry && !tally_cuda_is_flag(c) && tally_lowers_by_count(c->entry);
+    return c->entry && !tally_cuda_is_flag(c) && !tally_cuda_counts_elements(c) && tally_lowers_by_count(c->entry);
+}
+
+/* ---- NaNs that are left out ---- */
+
+bool tally_cuda_counts_elements(const tally_computation *c) {
+    const bool has_states = c->words.count > 0,
+               has_moments = tally_class_of(c->monoid) == TALLY_CLASS_FLOATS && c->monoid != TALLY_MONOID_logsumexp;
+    return c->skips_nan && !c->exact && (c->desc.op == TALLY_MEAN || (has_states && !has_moments));
+}
+
+tally_cuda_skipping tally_cuda_skipping_of(const tally_computation *c, const char **neutral) {
+    *neutral = NULL;
+    if (!c->skips_nan)
+        return TALLY_CUDA_KEEPS_NANS;
+    if (c->exact && !tally_is_scan(c))
+        return TALLY_CUDA_DROPS_NANS;
+    if (tally_cuda_counts_elements(c))
+        return TALLY_CUDA_LIFTS_NANS;
+    switch (tally_class_of(c->monoid)) {
+    case TALLY_CLASS_VALUE:
+    case TALLY_CLASS_VALUES:
+        return tally_is_scan(c) ? TALLY_CUDA_LIFTS_NANS : TALLY_CUDA_NAN_IS_IDENTITY;
+    case TALLY_CLASS_INDEXED:
+        return TALLY_CUDA_NAN_IS_IDENTITY;
+    case TALLY_CLASS_FLOATS:
+        *neutral = c->monoid == TALLY_MONOID_logsumexp ? "range<value_t>::lowest()" : NULL;
+        break;
+    default:
+        *neutral = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS)         ? NULL
+                   : c->exact                                            ? "0"
+                   : c->desc.op == TALLY_PROD || c->desc.op == TALLY_ALL ? "1"
+                                                                         : "-0.0";
+    }
+    return *neutral ? TALLY_CUDA_REPLACES_NANS : TALLY_CUDA_LIFTS_NANS;
 }
 
 /* Elements that a lane takes: sums of integers in 32 bits cannot overflow, and those of floats lose few bits. */
@@ -89,7 +123,7 @@ static void sum_components(const tally_computation *c, tally_monoid_class kind, 
     t->lane_limit = fits ? LANE_LIMIT : TALLY_CUDA_LANE_UNLIMITED;
 }
 
-void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulator *t) {
+static void components_of(const tally_computation *c, tally_cuda_accumulator *t) {
     const tally_monoid_text *m = tally_cuda_monoid(c);
     tally_dtype in = c->desc.in;
     const char *in_register = register_type(in);
@@ -158,6 +192,16 @@ void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulato
     }
 }
 
+void tally_cuda_accumulator_of(const tally_computation *c, tally_cuda_accumulator *t) {
+    components_of(c, t);
+    if (!tally_cuda_counts_elements(c))
+        return;
+    const int last = tally_cuda_monoid(c)->components;
+    t->acc[last] = "uint64";
+    t->lane[last] = "uint32";
+    t->bytes = round_up(t->bytes, 8) + 8;
+}
+
 unsigned tally_cuda_accumulator_bytes(const tally_computation *c) {
     if (!c->entry)
         return (unsigned)round_up(c->user.acc_bytes, 16);
@@ -195,6 +239,11 @@ int tally_cuda_exact_sum_limbs(const tally_computation *c) {
 
 /* ---- what follows for the choice of kernels ---- */
 
+/* Nothing but NaNs has the index -1. */
+static bool skips_indices(const tally_computation *c) {
+    return c->skips_nan && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED;
+}
+
 bool tally_cuda_needs_start(const tally_computation *c) {
     tally_grouping grouping = c->desc.grouping;
     if (grouping != TALLY_SEGMENTS && grouping != TALLY_KEYS)
@@ -205,7 +254,7 @@ bool tally_cuda_needs_start(const tally_computation *c) {
 }
 
 bool tally_cuda_lowers_directly(const tally_computation *c) {
-    return c->entry && c->per_result == 1 && tally_lower_component(tally_cuda_lower(c)) >= 0;
+    return c->entry && c->per_result == 1 && !skips_indices(c) && tally_lower_component(tally_cuda_lower(c)) >= 0;
 }
 
 bool tally_cuda_lowers_cheaply(const tally_computation *c) {
@@ -223,5 +272,5 @@ bool tally_cuda_sums_bytes(const tally_computation *c) {
 
 bool tally_cuda_has_terms(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->entry &&
-           (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments);
+           (c->monoid == TALLY_MONOID_logsumexp || (c->monoid == TALLY_MONOID_moments && !c->skips_nan));
 }

@@ -23,6 +23,21 @@ typedef struct tally_cuda_accumulator {
 
 enum { TALLY_CUDA_LANE_UNLIMITED = 1 << 20 };
 
+/* How NaNs are left out: they are given the value of an element that changes nothing, an expression over T, the domain;
+ * or they are the identity of the monoid, which keeps anything else; or they are lifted to the identity. */
+typedef enum tally_cuda_skipping {
+    TALLY_CUDA_KEEPS_NANS,
+    TALLY_CUDA_REPLACES_NANS,
+    TALLY_CUDA_NAN_IS_IDENTITY,
+    TALLY_CUDA_LIFTS_NANS,
+    TALLY_CUDA_DROPS_NANS /* by the kernels of exact sums */
+} tally_cuda_skipping;
+
+tally_cuda_skipping tally_cuda_skipping_of(const tally_computation *computation, const char **neutral);
+
+/* Whether the accumulator has one more component, the number of elements that are not left out. */
+bool tally_cuda_counts_elements(const tally_computation *computation);
+
 /* The operator must not be a user's, which has one accumulator of its own. */
 void tally_cuda_accumulator_of(const tally_computation *computation, tally_cuda_accumulator *accumulator);
 

@@ -30,10 +30,12 @@ typedef tally_cuda_share part;
 
 /* ---- creation ---- */
 
+/* States do not show whether what is empty consists of NaNs, for which there is a value. */
 static bool has_parts(const tally_computation *c) {
     const tally_grouping grouping = c->desc.grouping;
     return (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS) && c->entry && !c->takes_words && !c->reverse &&
-           !(c->desc.flags & TALLY_SKIP_NAN) && !(tally_is_scan(c) && c->exact);
+           !(tally_is_scan(c) && (c->exact || c->skips_nan)) &&
+           !(c->skips_nan && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR));
 }
 
 static bool is_grouped(const tally_computation *c) {
@@ -44,7 +46,7 @@ static bool is_grouped(const tally_computation *c) {
 static tally_desc of_states(const tally_computation *c, unsigned flags) {
     tally_desc desc = c->desc;
     desc.form = TALLY_REDUCE;
-    desc.flags = flags;
+    desc.flags = flags | (flags & TALLY_WORDS_IN ? 0 : c->desc.flags & TALLY_SKIP_NAN);
     if (desc.mode == TALLY_EXACT)
         desc.acc = TALLY_DEFAULT; /* which decides it again */
     if (flags & TALLY_WORDS_IN)

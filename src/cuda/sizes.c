@@ -204,7 +204,7 @@ enum {
 /* Whether elements, and what a lane keeps of them, have 4 bytes, from sm_90 on, where it was measured. */
 static bool has_narrow_lanes(const tally_computation *c, int architecture) {
     if (tally_is_scan(c) || c->exact || !c->entry || architecture < 90 || c->in_bytes != 4 ||
-        tally_cuda_needs_start(c) || c->entry->traits & TALLY_OPERATOR_TWO_INPUTS ||
+        tally_cuda_needs_start(c) || c->entry->traits & TALLY_OPERATOR_TWO_INPUTS || tally_cuda_counts_elements(c) ||
         tally_monoid_texts[c->monoid].components != 1)
         return false;
     tally_cuda_accumulator t;
@@ -292,9 +292,11 @@ static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     s->exact.key_chunk = 256;
 }
 
-/* struct row_sum of exact.cu: the limbs, the SAW_ bits, and the number of blocks that have added theirs. */
+/* struct row_sum of exact.cu: the limbs, with NaNs left out their number, the SAW_ bits, and the number of blocks that
+ * have added theirs. */
 static unsigned exact_slot_bytes(const tally_computation *c) {
-    return (unsigned)((size_t)(tally_cuda_exact_sum_limbs(c) + tally_cuda_exact_limbs(c)) * sizeof(int64_t) +
+    return (unsigned)((size_t)(tally_cuda_exact_sum_limbs(c) + tally_cuda_exact_limbs(c) + c->skips_nan) *
+                          sizeof(int64_t) +
                       2 * sizeof(uint32_t));
 }
 
@@ -349,7 +351,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->bucket_items = in == 8 ? 8 : 16;
     s->bucket_shared = TALLY_CUDA_MOST_BUCKETS * 12 + 256 + TALLY_CUDA_BUCKET_BLOCK * s->bucket_items * (4 + in);
     s->label_words = s->has_window ? 3 : has_integers(c) ? 2 : 0;
-    if (s->label_words && tally_cuda_lowers_by_count(c))
+    if (s->label_words && (tally_cuda_lowers_by_count(c) || tally_cuda_counts_elements(c)))
         s->label_words++;
     s->label_tile = TALLY_CUDA_LABEL_BLOCK * LABEL_ITEMS;
 }

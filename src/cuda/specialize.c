@@ -1,5 +1,6 @@
 #include "cuda/specialize.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,14 +39,22 @@ static void add_accumulators(tally_text *text, int components, const tally_cuda_
 /* template <class A> ...: for acc_t and lane_t. 'T' is the domain of HIGHEST and LOWEST. */
 static void add_monoid(tally_text *text, const tally_computation *c, const tally_cuda_accumulator *t) {
     const tally_monoid_text *m = tally_cuda_monoid(c);
-    add_accumulators(text, m->components, t);
+    const char *neutral;
+    const tally_cuda_skipping skipping = tally_cuda_skipping_of(c, &neutral);
+    const bool counts = tally_cuda_counts_elements(c);
+    const int last = m->components;
+    add_accumulators(text, m->components + counts, t);
     tally_text_print(text, "template <class A> inline A identity_as() {\n    typedef %s T;\n    A r;\n", t->domain);
     for (int j = 0; j < m->components; j++)
         tally_text_print(text, "    r.a%d = (decltype(r.a%d))(T)(%s);\n", j, j,
-                         strcmp(m->component[j].identity, "NO_INDEX") == 0 ? "0" : m->component[j].identity);
+                         strcmp(m->component[j].identity, "NO_INDEX") == 0 ? "0"
+                         : skipping == TALLY_CUDA_NAN_IS_IDENTITY          ? "NOT_A_NUMBER"
+                                                                           : m->component[j].identity);
     for (int j = 0; j < m->components; j++)
         if (strcmp(m->component[j].identity, "NO_INDEX") == 0)
             tally_text_print(text, "    r.a%d = (decltype(r.a%d))NO_INDEX;\n", j, j);
+    if (counts)
+        tally_text_print(text, "    r.a%d = 0;\n", last);
     tally_text_add(text, "    return r;\n}\n");
     tally_text_print(text,
                      "template <class A> struct lifted {\n    typedef %s type;\n};\n"
@@ -54,6 +63,11 @@ static void add_monoid(tally_text *text, const tally_computation *c, const tally
     tally_text_add(text, "template <class A> inline A lift_as(value_t value, value_t partner, uint64 i) {\n"
                          "    const typename lifted<A>::type x = (typename lifted<A>::type)value, "
                          "y = (typename lifted<A>::type)partner;\n    A r;\n");
+    if (skipping == TALLY_CUDA_LIFTS_NANS)
+        tally_text_add(text, "    if (is_nan(value) || (HAS_SECOND && is_nan(partner)))\n"
+                             "        return identity_as<A>();\n");
+    if (counts)
+        tally_text_print(text, "    r.a%d = 1;\n", last);
     for (int j = 0; j < m->components; j++)
         tally_text_print(text, "    r.a%d = (decltype(r.a%d))(%s);\n", j, j, m->component[j].lift);
     tally_text_add(text, "    return r;\n}\ntemplate <class A> inline A combine(A left, A right) {\n    A r;\n");
@@ -64,8 +78,10 @@ static void add_monoid(tally_text *text, const tally_computation *c, const tally
             tally_text_print(text, "    const auto a%d = left.a%d, b%d = right.a%d;\n", j, j, j, j);
     for (int j = 0; j < m->components; j++)
         tally_text_print(text, "    r.a%d = (decltype(r.a%d))(%s);\n", j, j, m->component[j].combine);
+    if (counts)
+        tally_text_print(text, "    r.a%d = left.a%d + right.a%d;\n", last, last, last);
     tally_text_add(text, "    return r;\n}\ninline acc_t widen(lane_t lane) {\n    acc_t r;\n");
-    for (int j = 0; j < m->components; j++)
+    for (int j = 0; j < m->components + counts; j++)
         tally_text_print(text, "    r.a%d = (decltype(r.a%d))lane.a%d;\n", j, j, j);
     tally_text_add(text, "    return r;\n}\n");
 }
@@ -77,7 +93,9 @@ static void add_component(tally_text *text, const tally_computation *c, int comp
     const tally_monoid_text *m = tally_cuda_monoid(c);
     bool counts = m->kind == TALLY_CLASS_COUNT;
     if (m->kind == TALLY_CLASS_INDEXED && component == 1)
-        tally_text_print(text, "(int64)(acc.a%d - start)", component);
+        tally_text_print(text,
+                         c->skips_nan ? "is_nan(acc.a0) ? -1 : (int64)(acc.a%d - start)" : "(int64)(acc.a%d - start)",
+                         component);
     else if (m->components == 1 && !tally_dtype_is_float(c->desc.acc) && (is_signed || counts))
         tally_text_print(text, "(int64)widest(acc.a%d)", component);
     else
@@ -137,7 +155,10 @@ static void add_lower(tally_text *text, const tally_computation *c, const tally_
         tally_text_add(text, ");\n}\n");
         return;
     }
-    tally_text_print(text, "    [[maybe_unused]] const double n = (double)count, ddof = %d;\n", c->desc.ddof);
+    char counted[16] = "count";
+    if (tally_cuda_counts_elements(c))
+        snprintf(counted, sizeof counted, "acc.a%d", m->components);
+    tally_text_print(text, "    [[maybe_unused]] const double n = (double)%s, ddof = %d;\n", counted, c->desc.ddof);
     const bool is_float_root = c->desc.op == TALLY_NORM2 && strcmp(t->acc[0], "float") == 0;
     const char *const real = m->kind == TALLY_CLASS_FLOATS || is_float_root ? t->acc[0] : "double";
     for (int j = 0; j < m->components; j++) {
@@ -157,7 +178,7 @@ static void add_raise(tally_text *text, const tally_computation *c) {
     tally_text_add(text, "inline acc_t raise(out_t initial) {\n");
     if (tally_has_trait(c, TALLY_OPERATOR_TAKES_INITIAL)) {
         bool integer = !tally_dtype_is_float(c->desc.acc) && !tally_dtype_is_float(c->desc.out);
-        tally_text_print(text, "    acc_t r;\n    r.a0 = (decltype(r.a0))%s(value_of(initial));\n    return r;\n}\n",
+        tally_text_print(text, "    acc_t r;\n    r.a0 = (decltype(r.a0))%s(number_of(initial));\n    return r;\n}\n",
                          integer ? "widest" : "");
     } else {
         tally_text_add(text, "    return identity_as<acc_t>();\n}\n");
@@ -208,6 +229,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
     bool two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     bool grouped = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
     bool folds = grouped && !tally_is_scan(c) && !c->exact;
+    const char *neutral;
     const struct {
         const char *name;
         long value;
@@ -286,7 +308,10 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HAS_MOMENTS", tally_cuda_exact_has_moments(c) || c->monoid == TALLY_MONOID_wide_moments},
                    {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
-                   {"IS_LOGSUMEXP", c->entry && c->monoid == TALLY_MONOID_logsumexp},
+                   {"SKIPS_NAN", c->skips_nan},
+                   {"NAN_IS_IDENTITY", tally_cuda_skipping_of(c, &neutral) == TALLY_CUDA_NAN_IS_IDENTITY},
+                   {"COUNTS_ELEMENTS", tally_cuda_counts_elements(c)},
+                   {"IS_LOGSUMEXP", c->entry && c->monoid == TALLY_MONOID_logsumexp && !tally_cuda_counts_elements(c)},
                    {"MOMENTS", moments_of(c)},
                    {"IS_INDEXED", tally_class_of(c->monoid) == TALLY_CLASS_INDEXED},
                    {"LABEL_TILE", s->label_tile},
@@ -301,7 +326,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"IS_EXACT", c->exact},
                    {"IN_WINDOW", c->in_window},
                    {"IS_SUM_OF_ABSOLUTES", c->entry && c->monoid == TALLY_MONOID_sumabs},
-                   {"LOWERS_BY_COUNT", tally_cuda_lowers_by_count(c)},
+                   {"LOWERS_BY_COUNT", tally_cuda_lowers_by_count(c) || tally_cuda_counts_elements(c)},
                    {"IS_LARGE", s->is_large},
                    {"UNROLL", s->unroll},
                    {"BLOCK", folds ? TALLY_CUDA_FOLD_BLOCK : TALLY_CUDA_BLOCK}};
@@ -315,6 +340,14 @@ static void add_types(tally_text *text, const tally_computation *c) {
     tally_text_print(text, "typedef %s in_t;\ntypedef %s value_t;\ntypedef %s out_t;\ntypedef %s index_t;\n",
                      tally_cuda_element_type(c->desc.in), tally_cuda_value_type(c->desc.in),
                      c->gives_words ? "state_words" : tally_cuda_element_type(c->desc.out), tally_cuda_index_type(c));
+    const char *neutral;
+    if (tally_cuda_skipping_of(c, &neutral) == TALLY_CUDA_REPLACES_NANS)
+        tally_text_print(text,
+                         "inline value_t value_of(in_t x) {\n    const value_t value = number_of(x);\n"
+                         "    return is_nan(value) ? (value_t)%s : value;\n}\n",
+                         neutral);
+    else
+        tally_text_add(text, "inline value_t value_of(in_t x) {\n    return number_of(x);\n}\n");
     if (c->per_result == 2)
         tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
     else
@@ -376,6 +409,7 @@ static void add_states(tally_text *text, const tally_computation *c, const tally
                    {"REFUSED_EMPTY", TALLY_GPU_REFUSED_EMPTY}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
         tally_text_print(text, "#define %s %zu\n", choices[k].name, choices[k].value);
+    tally_text_print(text, "#define ADDED_OF(acc) acc.a%d\n", components);
     tally_text_print(text, "#define WORDS_TAG %lluull\n#define WRITE_NUMBERS(acc, to)", (unsigned long long)form->tag);
     for (int j = 0; j < components; j++)
         if (has_count && j == 0)

@@ -12,6 +12,7 @@ static inline bool tally_cuda_has_states(const tally_computation *c) {
 static inline void tally_cuda_computation_of_states(const tally_computation *c, tally_computation *states) {
     tally_computation_of_states(c, states);
     states->desc.grouping = c->desc.grouping;
+    states->skips_nan = c->skips_nan;
 }
 
 #endif

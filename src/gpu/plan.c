@@ -34,8 +34,6 @@ tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
     if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
                           c->entry->name, tally_grouping_name(c->desc.grouping), name);
-    if (c->skips_nan)
-        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SKIP_NAN on %s: only the CPU leaves NaNs out", name);
     return tally_user_check(c, name);
 }
 

@@ -66,6 +66,12 @@ argmin/labels/reduce/i16/fast
 dot/labels/reduce/f64/exact --quick
 / --quick --only offsets
 / --quick --only far_means
+min/all_values/reduce/f32/fast --quick --only nans
+mean/keys/reduce/f32/fast --quick --only nans
+var/axis/reduce/f32/fast --quick --only nans
+argmin/labels/reduce/f32/fast --quick --only nans
+minmax/segments/inclusive/f32/fast --quick --only nans
+var/segments/reduce/f64/exact --quick --only nans
 END
     # Others take a minute each, for kernels that the sums of bf16 have, too.
     if [ "${EMULATE_CAPABILITY:-90}" -ge 90 ]; then
@@ -80,6 +86,7 @@ END
             done
         done
         echo "/ --quick --only pieces"
+        echo "/ --quick --only nans"
         echo "user_ --quick --only user"
         echo "/ --quick --only index_types"
     fi

@@ -129,6 +129,18 @@ static const entry set[] = {
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, TALLY_F32, TALLY_DEFAULT, IN_WINDOW},
     {TALLY_SUM, TALLY_SEGMENTS, TALLY_EXCLUSIVE_SCAN, TALLY_EXACT, TALLY_F64, TALLY_U32, IN_WINDOW},
     {TALLY_SUM, TALLY_KEYS, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, TALLY_F16, TALLY_I64, TALLY_REVERSE | IN_WINDOW},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, TALLY_SKIP_NAN},
+    {TALLY_MIN, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_I64, TALLY_SKIP_NAN},
+    {TALLY_ARGMAX, TALLY_KEYS, TALLY_REDUCE, TALLY_FAST, TALLY_F64, TALLY_I32, TALLY_SKIP_NAN},
+    {TALLY_MEAN, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F16, TALLY_DEFAULT, TALLY_SKIP_NAN},
+    {TALLY_MEAN, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, TALLY_SKIP_NAN},
+    {TALLY_VAR, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, TALLY_SKIP_NAN},
+    {TALLY_VAR, TALLY_SEGMENTS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, TALLY_I64, TALLY_SKIP_NAN},
+    {TALLY_LOGSUMEXP, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, TALLY_SKIP_NAN | TALLY_WORDS_OUT},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_DEFAULT, TALLY_SKIP_NAN},
+    {TALLY_DOT, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_EXACT, TALLY_F64, TALLY_U32, TALLY_SKIP_NAN},
+    {TALLY_VAR, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, TALLY_F16, TALLY_DEFAULT, TALLY_SKIP_NAN},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, TALLY_F64, TALLY_DEFAULT, TALLY_SKIP_NAN},
 };
 enum {
     ENTRIES = sizeof set / sizeof *set,
@@ -139,9 +151,10 @@ enum {
 };
 
 static void name_of(const entry *e, char name[128]) {
-    snprintf(name, 128, "%s%s/%s/%s%s/%s/%s%s", e->flags & TALLY_WORDS_IN ? "words_to_" : "", tally_op_name(e->op),
+    snprintf(name, 128, "%s%s/%s/%s%s/%s/%s%s%s", e->flags & TALLY_WORDS_IN ? "words_to_" : "", tally_op_name(e->op),
              tally_grouping_name(e->grouping), e->flags & TALLY_REVERSE ? "reverse_" : "", tally_form_name(e->form),
-             tally_dtype_name(e->in), tally_mode_name(e->mode), e->flags & TALLY_WORDS_OUT ? "/to_words" : "");
+             tally_dtype_name(e->in), tally_mode_name(e->mode), e->flags & TALLY_SKIP_NAN ? "/skip_nan" : "",
+             e->flags & TALLY_WORDS_OUT ? "/to_words" : "");
 }
 
 /* The kernel that lets a scan go on from states. */

@@ -10,8 +10,9 @@
  */
 
 /* A state is the limbs of one sum. For variances (HAS_MOMENTS) it is two: the limbs of the sum of the elements, then
- * those of the sum of their squares. Bit 0 of the former is 2^SUM_BOTTOM, of the latter 2^BOTTOM. */
-enum { STATE_LIMBS = SUM_LIMBS + LIMBS, STATE_WORDS = 2 * STATE_LIMBS };
+ * those of the sum of their squares. Bit 0 of the former is 2^SUM_BOTTOM, of the latter 2^BOTTOM. With SKIPS_NAN there
+ * is one more: how many elements are left out. */
+enum { STATE_LIMBS = SUM_LIMBS + LIMBS + SKIPS_NAN, STATE_WORDS = 2 * STATE_LIMBS };
 
 /* A state in global memory: of a row that several blocks share, or of a group whose elements come in pieces. */
 struct row_sum {

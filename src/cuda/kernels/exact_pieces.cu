@@ -12,6 +12,7 @@ inline void lower_all(const lower_args &p) {
     int warp = threadIdx.x / WARP;
     for (uint64 g = blockIdx.x * (uint64)WARPS + warp; g < p.count; g += gridDim.x * (uint64)WARPS) {
         const row_sum *total = p.totals + g;
-        give([=](int i) { return total->limbs[i]; }, digits[warp], total->saw, p.elements, p.out + g);
+        auto limb = [=](int i) { return total->limbs[i]; };
+        give(limb, digits[warp], total->saw, added_of(limb, p.elements), p.out + g);
     }
 }

@@ -166,7 +166,8 @@ inline int64 limb_of_words(const int32 *words, int i) {
  * of carries leaves less than 2^33 in each, so the number of pieces does not matter. */
 template <class Limb> inline void keep(Limb limb, uint32 saw, const row_sum *carry, row_sum *total) {
     for (int i = lane_of(); i < STATE_LIMBS; i += WARP) {
-        bool is_lowest = i == 0 || i == SUM_LIMBS, is_highest = i == SUM_LIMBS - 1 || i == STATE_LIMBS - 1;
+        bool is_lowest = i == 0 || i == SUM_LIMBS || i == SUM_LIMBS + LIMBS;
+        bool is_highest = i == SUM_LIMBS - 1 || i == SUM_LIMBS + LIMBS - 1 || i == STATE_LIMBS - 1;
         int64 mine = limb(i) + carry->limbs[i], below = is_lowest ? 0 : limb(i - 1) + carry->limbs[i - 1];
         total->limbs[i] = (is_highest ? mine : (int64)(uint32)mine) + (below >> 32);
     }
@@ -178,13 +179,18 @@ template <class Limb> inline void keep(Limb limb, uint32 saw, const row_sum *car
     __syncwarp();
 }
 
+/* How many of a group's elements are in its sum. */
+template <class Limb> inline uint64 added_of(Limb limb, uint64 count) {
+    return SKIPS_NAN ? count - (uint64)limb(STATE_LIMBS - 1) : count;
+}
+
 /* Ends group g: its limbs become a result, or are added to those kept for the next piece. */
 template <class Limb>
 inline void conclude(const exact_args &p, uint64 g, Limb limb, void *memory, uint32 saw, uint64 count) {
     if (p.total)
         keep(limb, saw, p.carry + g, p.total + g);
     else
-        give(limb, memory, saw, count, p.out + g);
+        give(limb, memory, saw, added_of(limb, count), p.out + g);
 }
 
 /* One warp adds all of group g, and ends it. */

@@ -185,7 +185,7 @@ template <class A> inline A lift_as(value_t value, value_t, uint64) {
 }
 inline acc_t raise(out_t initial) {
     acc_t r = identity_as<acc_t>();
-    deposit(r, value_of(initial));
+    deposit(r, number_of(initial));
     return r;
 }
 

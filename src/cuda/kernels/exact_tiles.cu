@@ -14,10 +14,38 @@ inline group make_group(const exact_args &p, uint64 first, uint64 count, uint64 
     return g;
 }
 
+/* An element, or one of a pair, that is NaN becomes -0, or the pair -0 and 1. */
+inline bool replace_nan(in_t &x, in_t &y) {
+    const bool is_out = is_nan(value_of(x)) || (PRODUCTS == 1 && is_nan(value_of(y)));
+    x = is_out ? element_of_bits<in_t>(MINUS_ZERO) : x;
+    if (PRODUCTS == 1)
+        y = is_out ? element_of_bits<in_t>(ONE) : y;
+    return is_out;
+}
+
+/* Element i, read from memory again, and its partner. */
+inline void load_again(const group &g, uint64 i, in_t &x, in_t &y) {
+    x = load(g.x + i * g.stride);
+    if (PRODUCTS == 1)
+        y = load(g.y + i * g.stride);
+    if (SKIPS_NAN)
+        replace_nan(x, y);
+    if (PRODUCTS != 1)
+        y = x;
+}
+
 struct tile {
     in_t x[ITEMS], y[PRODUCTS == 1 ? ITEMS : 1];
 
     in_t second(int k) const { return PRODUCTS == 1 ? y[k] : x[k]; }
+    /* Replaces NaNs as if they were past the end, and returns how many there were. */
+    uint32 leave_out() {
+        uint32 left_out = 0;
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            left_out += replace_nan(x[k], y[PRODUCTS == 1 ? k : 0]);
+        return left_out;
+    }
     /* -0, or -0 times 1, takes the place of elements past the end. It changes neither a sum nor the sign of a zero. */
     void load_from(const group &g, uint64 at) {
         if (g.aligned && at + TILE <= g.count) {
@@ -166,8 +194,9 @@ template <int Products> inline double term_again(const group &g, uint64 at, int 
     uint64 i = at + k * WARP + lane_of();
     if (i >= g.count)
         return -0.0;
-    double x = (double)value_of(load(g.x + i * g.stride));
-    return Products ? product_of(x, (double)value_of(load(g.y + i * g.stride))) : summand_of(x);
+    in_t x, y;
+    load_again(g, i, x, y);
+    return Products ? product_of((double)value_of(x), (double)value_of(y)) : summand_of((double)value_of(x));
 }
 
 /* Adds a tile that fits no window of LEVELS through WIDE_LEVELS, which take all finite values. Other values are noted
@@ -200,8 +229,9 @@ template <int Products, class Number> inline void deposit_tile(Number &sum, cons
         uint64 i = at + k * WARP + lane_of();
         if (i >= g.count)
             break;
-        double x = (double)value_of(load(g.x + i * g.stride));
-        double y = Products ? (double)value_of(load(g.y + i * g.stride)) : 0;
+        in_t first, second;
+        load_again(g, i, first, second);
+        double x = (double)value_of(first), y = Products ? (double)value_of(second) : 0;
         sum.saw |= Products ? deposit_product(sum.words, x, y, Number::BOTTOM_BIT)
                             : deposit_value(sum.words, summand_of(x), Number::BOTTOM_BIT);
     }
@@ -235,6 +265,17 @@ inline void open(window &w) {
     w.high_from = 0;
 }
 
+/* Puts how many elements the lanes have left out into the state. */
+inline void keep_left_out(int32 *words, uint64 left_out) {
+    if (!SKIPS_NAN)
+        return;
+    left_out = join_warp(left_out, [](uint64 a, uint64 b) { return a + b; });
+    if (lane_of() == 0) {
+        words[STATE_WORDS - 2] = (int32)(left_out & 0xffff);
+        words[STATE_WORDS - 1] = (int32)(left_out >> 16);
+    }
+}
+
 #if HAS_MOMENTS
 /* The state of a variance: both sums, in one place after the other. */
 struct warp_state {
@@ -254,15 +295,19 @@ inline void add_tiles(warp_state &state, const group &g, uint64 first, uint64 st
     window of_sum, of_squares;
     open(of_sum);
     open(of_squares);
+    uint64 left_out = 0;
     for (uint64 at = first; at < g.count; at += step) {
         tile t;
         t.load_from(g, at);
+        if (SKIPS_NAN)
+            left_out += t.leave_out();
         add_tile<0>(state.sum, of_sum, t, g, at);
         add_tile<PRODUCTS>(state.squares, of_squares, t, g, at);
     }
     of_sum.empty(state.sum);
     of_squares.empty(state.squares);
     state.saw = state.sum.saw;
+    keep_left_out(state.sum.words, left_out);
     __syncwarp();
 }
 #else
@@ -273,6 +318,7 @@ inline void add_tiles(warp_sum &sum, const group &g, uint64 first, uint64 step) 
     window w;
     open(w);
     tile t;
+    uint64 left_out = 0;
     if (LOADS_AHEAD)
         t.load_from(g, first);
     for (uint64 at = first; at < g.count; at += step) {
@@ -281,11 +327,14 @@ inline void add_tiles(warp_sum &sum, const group &g, uint64 first, uint64 step) 
         tile next;
         if (LOADS_AHEAD)
             next.load_from(g, at + step);
+        if (SKIPS_NAN)
+            left_out += t.leave_out();
         add_tile<PRODUCTS>(sum, w, t, g, at);
         if (LOADS_AHEAD)
             t = next;
     }
     w.empty(sum);
+    keep_left_out(sum.words, left_out);
     __syncwarp();
 }
 #endif

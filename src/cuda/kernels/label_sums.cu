@@ -105,7 +105,10 @@ struct word_table {
     }
 #endif
     void add_good(uint32 g, in_t x) {
-        add_value(first + g, value_of(x));
+        const value_t value = value_of(x);
+        if (SKIPS_NAN && is_nan(value))
+            return;
+        add_value(first + g, value);
         if (LOWERS_BY_COUNT)
             atomicAdd(first + SUM_WORDS * width + g, 1u);
     }
@@ -195,6 +198,9 @@ inline out_t result_of(const label_sums_args &p, const word_sum &sum) {
 #else
 inline result_t result_of(const label_sums_args &p, const word_sum &sum) {
     acc_t acc;
+#if COUNTS_ELEMENTS
+    acc.a1 = sum.count;
+#endif
 #if IS_WINDOW
     const bool is_below = sum.word[2] >> 31;
     const uint64 low = sum.word[0] | (uint64)sum.word[1] << 32;

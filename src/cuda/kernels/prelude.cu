@@ -8,7 +8,7 @@
  *     out_t            an output element
  *     index_t          an offset or a key
  *     result_t         a result: an output element, or two
- *     identity_as<A>(), lift_as<A>(x, y, i), combine(a, b), widen(lane), lower(acc, n, start), raise(initial) */
+ *     value_of(element), identity_as<A>(), lift_as<A>(x, y, i), combine(a, b), widen(lane), lower(acc, n, start), raise(initial) */
 #ifndef offsetof /* NVRTC has no header for it, but its front end has the operator from which such headers make it */
 #define offsetof(type, member) __INTADDR__(&((type *)0)->member)
 #endif
@@ -26,7 +26,8 @@ enum { WARP = 32 };
 
 /* ---- elements ---- */
 
-template <class T> inline T value_of(T x) {
+/* The number that is stored. Kernels get that of an element by value_of(), which the choices make. */
+template <class T> inline T number_of(T x) {
     return x;
 }
 
@@ -199,7 +200,7 @@ inline void set_nan(double *to) {
 struct f16 {
     uint16 bits;
 };
-inline float value_of(f16 x) {
+inline float number_of(f16 x) {
     return float_of_f16(x.bits);
 }
 template <> struct output<f16> {
@@ -214,7 +215,7 @@ inline void set_nan(f16 *to) {
 struct bf16 {
     uint16 bits;
 };
-inline float value_of(bf16 x) {
+inline float number_of(bf16 x) {
     return __uint_as_float((uint32)x.bits << 16);
 }
 template <> struct output<bf16> {
@@ -319,23 +320,23 @@ inline bool is_negative(double x) {
     return __double_as_longlong(x) < 0;
 }
 template <class T> inline T smaller(T a, T b) {
-    return a < b || is_nan(a) || (EXACT_EXTREMUM && a == b && is_negative(a)) ? a : b;
+    return a < b || is_nan(NAN_IS_IDENTITY ? b : a) || (EXACT_EXTREMUM && a == b && is_negative(a)) ? a : b;
 }
 template <class T> inline T larger(T a, T b) {
-    return a > b || is_nan(a) || (EXACT_EXTREMUM && a == b && !is_negative(a)) ? a : b;
+    return a > b || is_nan(NAN_IS_IDENTITY ? b : a) || (EXACT_EXTREMUM && a == b && !is_negative(a)) ? a : b;
 }
 #if TALLY_ARCHITECTURE >= 80
 inline float smaller(float a, float b) {
-    return min_or_nan(a, b);
+    return NAN_IS_IDENTITY ? min_of_numbers(a, b) : min_or_nan(a, b);
 }
 inline float larger(float a, float b) {
-    return max_or_nan(a, b);
+    return NAN_IS_IDENTITY ? max_of_numbers(a, b) : max_or_nan(a, b);
 }
 #endif
-/* Whether v at index i goes before w at j: a NaN before all, equals by index. */
+/* Whether v at index i goes before w at j: a NaN before all, or behind all if it is the identity; equals by index. */
 template <class T> inline bool goes_first(bool beats, bool loses, T v, uint64 i, T w, uint64 j) {
     bool a = is_nan(v), b = is_nan(w);
-    return a != b ? a : beats || (!loses && i < j);
+    return a != b ? a != NAN_IS_IDENTITY : beats || (!loses && i < j);
 }
 
 inline float absolute(float x) {

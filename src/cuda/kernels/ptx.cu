@@ -56,6 +56,19 @@ inline float max_or_nan(float a, float b) {
 }
 #endif
 
+/* ---- the same, but of a number and NaN the number; -0 is below +0 ---- */
+
+inline float min_of_numbers(float a, float b) {
+    float r;
+    asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+inline float max_of_numbers(float a, float b) {
+    float r;
+    asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+
 /* ---- approximations by the hardware; results and arguments below the smallest normal number are 0 ---- */
 
 inline float power_of_2(float x) {

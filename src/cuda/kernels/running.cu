@@ -27,18 +27,21 @@ template <class A, class L = A> struct running {
     }
     /* Tells an element near the others before the first is added. A caller that knows one spares every add() a test. */
     void begin(value_t x) {
+        if (SKIPS_NAN && is_nan(x))
+            return;
         if (!has_shift)
             shift = (double)x;
         has_shift = true;
     }
     void add(value_t x, value_t, uint64) {
         begin(x);
-        const double away = (double)x - shift;
+        const bool counts = !SKIPS_NAN || !is_nan(x);
+        const double away = counts ? (double)x - shift : 0;
         distances += away;
         squares += away * away;
         if (sizeof(value_t) == 8)
-            zero += (double)x * 0.0;
-        count++;
+            zero += counts ? (double)x * 0.0 : 0;
+        count += counts;
     }
     void append(value_t x, value_t y, uint64 i) {
         add(x, y, i);
@@ -91,11 +94,16 @@ template <class A, class L = A> struct running {
     /* An element whose index is larger than those before it. */
     void append(value_t x, value_t y, uint64 i) {
 #if IS_ARGMIN || IS_ARGMAX
+        const A next = lift_as<A>(x, y, i);
+#if NAN_IS_IDENTITY
+        const bool is_next = IS_ARGMIN ? next.a0 < acc.a0 : next.a0 > acc.a0;
+        acc = is_next || is_nan(acc.a0) ? next : acc;
+#else
         /* A NaN is better than any number, and the first NaN stays. The first element of all is always taken: NO_INDEX
          * says that there is none yet. */
-        const A next = lift_as<A>(x, y, i);
         const bool is_better = IS_ARGMIN ? !(acc.a0 <= next.a0) : !(acc.a0 >= next.a0);
         acc = (is_better && acc.a0 == acc.a0) || acc.a1 == (decltype(acc.a1))NO_INDEX ? next : acc;
+#endif
 #else
         add(x, y, i);
 #endif

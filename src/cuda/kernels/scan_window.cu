@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) find_scan_window(sc
     scan_window w = window_of(p.n + 1, has_none ? 1 : (int)lowest, has_none ? 1 : (int)highest);
     const uint64 first = value_layout::bits(value_of(load(p.x + (REVERSE ? p.n - 1 : 0))));
     const bool begins_negative = first && !(first << (64 - sizeof(value_t) * 8 + 1)); /* with -0 */
-    if (begins_negative || (p.initial && !takes(w, (value_t)value_of(load(p.initial)))))
+    if (begins_negative || (p.initial && !takes(w, (value_t)number_of(load(p.initial)))))
         w.refused = 1;
     *p.window = w;
 }

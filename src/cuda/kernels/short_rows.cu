@@ -15,12 +15,21 @@ inline void load_vector_of(const row &r, const in_t *from, uint32 at, in_t *to) 
         to[k] = load(from + at + k);
 }
 
+#if MOMENTS == 2
+inline value_t first_number(const row &r) {
+    uint64 i = 0;
+    while (SKIPS_NAN && i + 1 < r.extent && is_nan(value_of(load(r.x + i))))
+        i++;
+    return value_of(load(r.x + i));
+}
+#endif
+
 /* Adds up this thread's part of a row. Rows are so short that lanes need not be emptied. */
 inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     const uint32 vectors = (uint32)r.extent / VECTOR;
     lanes l;
 #if MOMENTS == 2
-    l.begin(value_of(load(r.x))); /* the same for all threads of the row, so that their sums can be added */
+    l.begin(first_number(r)); /* the same for all threads of the row, so that their sums can be added */
 #endif
     for (uint32 first = lane; first < vectors; first += ROW_LOADS * lanes_a_row) {
         in_t a[ROW_LOADS * VECTOR], b[ROW_LOADS * VECTOR];

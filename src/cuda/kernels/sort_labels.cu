@@ -301,7 +301,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_indices(labels_args p
 #if IS_INDEXED
     if (*p.refused)
         return;
-    for (uint64 g = blockIdx.x * (uint64)THREADS + threadIdx.x; g < p.groups; g += gridDim.x * (uint64)THREADS)
-        store(p.out + g, output<out_t>::of((int64)p.indices[p.offsets[g] + p.in_groups[g]]));
+    for (uint64 g = blockIdx.x * (uint64)THREADS + threadIdx.x; g < p.groups; g += gridDim.x * (uint64)THREADS) {
+        const uint64 place = p.in_groups[g]; /* -1 of a group of NaNs that are left out */
+        store(p.out + g, output<out_t>::of(place == NO_INDEX ? -1 : (int64)p.indices[p.offsets[g] + place]));
+    }
 #endif
 }

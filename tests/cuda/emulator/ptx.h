@@ -55,6 +55,12 @@ inline float max_or_nan(float a, float b) {
     return -min_or_nan(-a, -b);
 }
 #endif
+inline float min_of_numbers(float a, float b) {
+    return b != b || a < b || (a == b && __builtin_signbit(a)) ? a : b;
+}
+inline float max_of_numbers(float a, float b) {
+    return -min_of_numbers(-a, -b);
+}
 
 inline void add_words(unsigned (&to)[3], unsigned low, unsigned middle, unsigned high) {
     const unsigned long long first = (unsigned long long)to[0] + low;
