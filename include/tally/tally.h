@@ -346,9 +346,9 @@ enum {
      * error, NaN (MIN, MAX, MINMAX) or the index -1 (ARGMIN, ARGMAX). In a scan, a NaN's result is the value of the
      * others so far, which starts from the identity, as NumPy's nancumsum does; exact scans take NaN for +0.
      * COUNT_NONZERO without the flag, less COUNT_NONZERO with it, is the number of NaNs. Integers have none, and the
-     * flag does nothing. The CPU and CUDA have it, but for scans over ranks. TALLY_UNSUPPORTED for USER, whose lift
-     * sees NaNs, and for the words of ARGMIN and ARGMAX; TALLY_INVALID_ARGUMENT with TALLY_WORDS_IN. tally_resume does
-     * not take it. */
+     * flag does nothing. TALLY_UNSUPPORTED for USER, whose lift sees NaNs, for the words of ARGMIN and ARGMAX, on
+     * Vulkan for MEAN, exact sums and their words, and over ranks for scans; TALLY_INVALID_ARGUMENT with
+     * TALLY_WORDS_IN. tally_resume does not take it. */
     TALLY_SKIP_NAN = 1u << 3,
     /* REDUCE: the elements of x, or the results, are states in words (see 7). */
     TALLY_WORDS_IN = 1u << 4,

@@ -110,8 +110,22 @@ uint32_t tally_vulkan_types_of(const tally_computation *c) {
 }
 
 /* constant_ids */
-enum { BLOCK, IN, OUT, INDEX, OPERATOR, FORM, FROM_SLOTS, BY_AXIS, KEEPS_SUBNORMALS, KEEPS_HALVES, VECTORS, ANYWHERE };
-_Static_assert(ANYWHERE + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+enum {
+    BLOCK,
+    IN,
+    OUT,
+    INDEX,
+    OPERATOR,
+    FORM,
+    FROM_SLOTS,
+    BY_AXIS,
+    KEEPS_SUBNORMALS,
+    KEEPS_HALVES,
+    VECTORS,
+    ANYWHERE,
+    SKIPS_NAN
+};
+_Static_assert(SKIPS_NAN + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
@@ -134,6 +148,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
         choices.constant[VECTORS] =
             tally_vulkan_once_vectors(tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c)));
     choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE || device->is_software;
+    choices.constant[SKIPS_NAN] = c->skips_nan;
     return choices;
 }
 

@@ -272,8 +272,12 @@ tally_status tally_vulkan_supports(const tally_device *device, const tally_compu
     if (tally_is_exact_scan(c))
         return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s of %s on Vulkan: only the CPU and CUDA have exact scans",
                           c->entry->name, tally_dtype_name(c->desc.in));
-    if (c->skips_nan)
-        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SKIP_NAN on Vulkan: only the CPU and CUDA leave NaNs out");
+    if (c->skips_nan && (c->exact || c->gives_words || c->desc.op == TALLY_MEAN))
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "TALLY_SKIP_NAN for %s on Vulkan, which does not count the elements: the CPU and CUDA do",
+                          c->exact         ? "exact sums"
+                          : c->gives_words ? "words"
+                                           : "mean");
     const tally_status status = tally_gpu_supports(c, calls.name);
     if (status != TALLY_OK || c->takes_words) /* the host combines words */
         return status;

@@ -224,8 +224,9 @@ static void add_types(tally_text *text) {
                      "bool is_signed(uint type) {\n    return (%uu >> type & 1u) != 0;\n}\n"
                      "bool is_float(uint type) {\n    return (%uu >> type & 1u) != 0;\n}\n",
                      logs, is_signed, is_float);
-    static const char *const heads[] = {"uint significand_bits", "int lowest_exponent", "wide infinity_bits"};
-    for (int f = 0; f < 3; f++) {
+    static const char *const heads[] = {"uint significand_bits", "int lowest_exponent", "wide infinity_bits",
+                                        "wide one_bits"};
+    for (int f = 0; f < 4; f++) {
         tally_text_print(text, "%s(uint type) {\n    return ", heads[f]);
         for (int t = 1; t <= last; t++) {
             const tally_float_format *format = &tally_dtypes[t].format;
@@ -238,11 +239,28 @@ static void add_types(tally_text *text) {
             else if (f == 1)
                 tally_text_print(text, "%d", format->lowest);
             else
-                tally_text_print(text, "wide(%uu, %uu)", (unsigned)format->infinity,
-                                 (unsigned)(format->infinity >> 32));
+                tally_text_print(text, "wide(%uu, %uu)", (unsigned)(f == 2 ? format->infinity : format->one),
+                                 (unsigned)((f == 2 ? format->infinity : format->one) >> 32));
             tally_text_add(text, t < last ? " : " : ";\n}\n");
         }
     }
+}
+
+/* What a NaN that is left out becomes, if there is an element that changes nothing. All NaNs may be left out of 'all'
+ * as elements that are not 0, since n counts them, too. */
+static void add_neutral(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+    const tally_monoid_class kind = tally_class_of(monoid);
+    const bool is_logsumexp = monoid == TALLY_MONOID_logsumexp;
+    const bool has_neutral = arithmetic < TALLY_VULKAN_exact32 && monoid != TALLY_MONOID_user &&
+                             monoid != TALLY_MONOID_dot && (kind != TALLY_CLASS_FLOATS || is_logsumexp) &&
+                             kind != TALLY_CLASS_VALUE && kind != TALLY_CLASS_VALUES && kind != TALLY_CLASS_INDEXED;
+    tally_text_print(text, "#define HAS_NEUTRAL %d\n#define NEUTRAL_BITS ", has_neutral);
+    if (kind == TALLY_CLASS_COUNT)
+        tally_text_print(text, "(OPERATOR == %du ? one_bits(IN) : uvec2(0))\n", TALLY_ALL);
+    else
+        tally_text_add(text, is_logsumexp                  ? "(infinity_bits(IN) | sign_bit(IN))\n"
+                             : monoid == TALLY_MONOID_prod ? "one_bits(IN)\n"
+                                                           : "sign_bit(IN)\n");
 }
 
 static void add_prelude(tally_text *text) {
@@ -325,6 +343,12 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
     const int component = tally_lower_component(lower);
     const bool floats = arithmetic == TALLY_VULKAN_f32 || arithmetic == TALLY_VULKAN_f64;
     if (m->kind == TALLY_CLASS_VALUES) {
+        if (floats) /* of no elements the smallest is above the largest */
+            tally_text_add(text,
+                           "    const bool has_none = SKIPS_NAN && !(acc.a0 <= acc.a1);\n"
+                           "    if (has_none)\n"
+                           "        return IS_SCAN ? result_t(infinity_bits(OUT), infinity_bits(OUT) | sign_bit(OUT))\n"
+                           "                       : result_t(nan_bits(OUT), nan_bits(OUT));\n");
         tally_text_add(text, floats
                                  ? "    return result_t(plain_nan(output_of(acc.a0)), plain_nan(output_of(acc.a1)));\n"
                                  : "    return result_t(output_of(acc.a0), output_of(acc.a1));\n");
@@ -334,6 +358,9 @@ static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tall
         tally_text_add(text, "    return single(plain_nan(output_of(acc.a0)));\n");
         return;
     }
+    if (m->kind == TALLY_CLASS_INDEXED && is_ordered(monoid, arithmetic))
+        tally_text_add(text, "    if (SKIPS_NAN && (acc.a0 == last_value() || acc.a1 == NO_INDEX))\n"
+                             "        return single(output_of_integer(wide(~0u), true));\n");
     if (component >= 0) {
         const bool ordered = is_ordered(monoid, arithmetic) && component == 0;
         const bool is_wide = (m->kind == TALLY_CLASS_INDEXED && component == 1) ||
@@ -555,6 +582,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .has_running = has_running(monoid),
                           .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS};
     add_choices(text, &made);
+    add_neutral(text, monoid, arithmetic);
     if (arithmetic >= TALLY_VULKAN_exact32) {
         add_exact(text, monoid, arithmetic);
         return;
@@ -579,6 +607,7 @@ void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally
                           .is_long = 1,
                           .is_user = 1};
     add_choices(text, &made);
+    add_neutral(text, TALLY_MONOID_user, arithmetic);
     add_prelude(text);
     tally_text_add(text, tally_vulkan_kernels_user);
     tally_text_add(text, functions);

@@ -152,8 +152,10 @@ int ordered_of_bits(uvec2 from, uint type) {
     return order_of(int(convert_float(from, type, F32).x));
 }
 wide output_of_ordered(int order) {
-    if (order == (LARGEST ? MOST : LEAST))
+    if (order == (LARGEST ? MOST : LEAST) || (SKIPS_NAN && !IS_SCAN && order == (LARGEST ? LEAST : MOST)))
         return nan_bits(OUT);
+    if (SKIPS_NAN && order == (LARGEST ? LEAST : MOST))
+        return infinity_bits(OUT) | (LARGEST ? sign_bit(OUT) : wide(0));
     return convert_float(wide_of(uint(order >= 0 ? order : ~order | LEAST)), F32, OUT);
 }
 #elif VALUE_KIND == KIND_ORDER64
@@ -167,11 +169,32 @@ int64_t ordered_of_bits(uvec2 from, uint type) {
     return order_of(int64_t(u64_of(convert_float(from, type, F64))));
 }
 wide output_of_ordered(int64_t order) {
-    if (order == (LARGEST ? MOST : LEAST))
+    if (order == (LARGEST ? MOST : LEAST) || (SKIPS_NAN && !IS_SCAN && order == (LARGEST ? LEAST : MOST)))
         return nan_bits(OUT);
+    if (SKIPS_NAN && order == (LARGEST ? LEAST : MOST))
+        return infinity_bits(OUT) | (LARGEST ? sign_bit(OUT) : wide(0));
     return convert_float(words_of(uint64_t(order >= 0 ? order : ~order | LEAST)), F64, OUT);
 }
 #elif CHOOSES
 #define LEAST LOWEST
 #define MOST  HIGHEST
+#endif
+
+#if CHOOSES
+/* None comes after it. NaNs do that are left out, and what a reduction has of these alone. */
+#define last_value() (LARGEST ? LEAST : MOST)
+#endif
+#if VALUE_KIND == KIND_ORDER32 || VALUE_KIND == KIND_ORDER64
+VALUE last_if_left_out(VALUE order) {
+    return SKIPS_NAN && order == -1 - last_value() ? last_value() : order;
+}
+/* A scan of none gives an infinity. */
+VALUE value_of_none() {
+#if VALUE_KIND == KIND_ORDER32
+    const VALUE infinity = order_of(int(infinity_bits(F32).x) | (LARGEST ? LEAST : 0));
+#else
+    const VALUE infinity = order_of(int64_t(u64_of(infinity_bits(F64))) | (LARGEST ? LEAST : int64_t(0)));
+#endif
+    return SKIPS_NAN && !(IS_SCAN && !GIVES_INDEX) ? last_value() : infinity;
+}
 #endif

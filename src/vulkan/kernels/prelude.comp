@@ -33,6 +33,8 @@ layout(constant_id = 4) const uint OPERATOR_GIVEN = 0; /* and 1 */
 layout(constant_id = 5) const uint FORM_GIVEN = 0;     /* FORM_ symbols, and 1 */
 layout(constant_id = 9) const bool KEEPS_HALVES = false; /* else the device may take subnormal f16 for zeros */
 
+layout(constant_id = 12) const bool SKIPS_NAN = false;   /* elements that are NaN are left out */
+
 /* What a run tells: IN + 16 * OUT + 256 * INDEX + 4096 * (OPERATOR + 1) + 2^20 * (FORM + 1), and ddof. */
 uint told_types;
 int told_ddof;

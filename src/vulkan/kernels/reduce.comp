@@ -49,6 +49,12 @@ VALUE before_of(VALUE a, VALUE b) {
 VALUE first_of_vector(uvec4 x) {
     const uint log = IN_LOG, vector = 16u >> log;
 #if VALUE_KIND == KIND_ORDER32
+    if (SKIPS_NAN) {
+        VALUE first = value_of_bits(pick(x, 0, log));
+        UNROLLED for (uint k = 1; k < vector; k++)
+            first = before_of(first, value_of_bits(pick(x, k, log)));
+        return first;
+    }
     /* NaNs are tested once per vector: in the order of the bits, NaNs of one sign lie beyond the first infinity, and
      * those of the other sign beyond the other infinity. */
     const int infinity = 0x7f800000;

@@ -26,8 +26,8 @@ lane_t lane_identity() {
     return lane;
 }
 
-/* Adds an element for which the lane has been prepared. */
-lane_t added_prepared(lane_t lane, double x) {
+/* Adds an element for which the lane has been prepared; without NaNs, that is added_prepared(). */
+lane_t added_near(lane_t lane, double x) {
     const double away = x - lane.shift;
     lane.distances += away;
     lane.squares = fma(away, away, lane.squares);
@@ -42,12 +42,19 @@ lane_t added_prepared(lane_t lane, double x) {
     return lane;
 }
 lane_t added(lane_t lane, double x) {
+    if (SKIPS_NAN && is_nan(x))
+        return lane;
     lane.shift = lane.count == 0 ? x : lane.shift;
     lane.count++;
-    return added_prepared(lane, x);
+    return added_near(lane, x);
+}
+lane_t added_prepared(lane_t lane, double x) {
+    return SKIPS_NAN ? added(lane, x) : added_near(lane, x);
 }
 /* A vector's elements need one question and one count. */
 lane_t prepared(lane_t lane, uvec4 x) {
+    if (SKIPS_NAN)
+        return lane;
     lane.shift = lane.count == 0 ? value_of_bits(pick(x, 0, IN_LOG)) : lane.shift;
     lane.count += 16u >> IN_LOG;
     return lane;

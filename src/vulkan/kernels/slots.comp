@@ -24,11 +24,17 @@ lane_t lane_of(VALUE lifted) {
     return added(lane_identity(), lifted);
 }
 acc_t acc_of(VALUE lifted) {
+    if (SKIPS_NAN && is_nan(lifted))
+        return identity();
     return lift(lifted, VALUE(0), wide(0));
 }
 #else
 #define lifted_t lane_t
 lane_t lift_bits(uvec2 x, uvec2 y, wide i) {
+    if (TWO_INPUTS && SKIPS_NAN && (are_nan(x) || are_nan(y))) { /* -0 times 0 is -0 */
+        x = sign_bit(IN);
+        y = uvec2(0);
+    }
     return lane_lift(value_of_bits(x), TWO_INPUTS ? value_of_bits(y) : VALUE(0), i);
 }
 #define lane_of(lifted)              (lifted)

@@ -2,7 +2,19 @@
 
 /* ---- elements as values ---- */
 
+/* Leaving NaNs out: where there is an element that changes nothing, a NaN becomes that. Others are left to value_of_bits(),
+ * the lanes and lower(). */
+bool are_nan(uvec2 bits) {
+    return is_float(IN) && less(infinity_bits(IN), bits & ~sign_bit(IN));
+}
+uvec2 without_nan(uvec2 bits) {
+    return SKIPS_NAN && are_nan(bits) ? NEUTRAL_BITS : bits;
+}
+
 VALUE value_of_bits(uvec2 bits) {
+#if HAS_NEUTRAL
+    bits = without_nan(bits);
+#endif
 #if VALUE_KIND == KIND_BITS
     return bits;
 #elif VALUE_KIND == KIND_U64 || VALUE_KIND == KIND_I64
@@ -11,9 +23,9 @@ VALUE value_of_bits(uvec2 bits) {
     const uint unused = 32u - (8u << IN_LOG);
     return is_signed(IN) ? VALUE(int(bits.x << unused) >> unused) : VALUE(bits.x);
 #elif VALUE_KIND == KIND_ORDER32
-    return order_of(floatBitsToInt(float_of(bits, IN)));
+    return last_if_left_out(order_of(floatBitsToInt(float_of(bits, IN))));
 #elif VALUE_KIND == KIND_ORDER64
-    return order_of(int64_t(u64_of(bits)));
+    return last_if_left_out(order_of(int64_t(u64_of(bits))));
 #elif VALUE_KIND == KIND_F32
     return float_of(bits, IN);
 #else
@@ -101,11 +113,11 @@ uint largest_u32() {
 #define LOWEST  uint64_t(0)
 #define HIGHEST (~uint64_t(0))
 #elif VALUE_KIND == KIND_ORDER32
-#define LOWEST  order_of(int(0xff800000u))
-#define HIGHEST order_of(0x7f800000)
+#define LOWEST  (LARGEST ? value_of_none() : order_of(int(0xff800000u)))
+#define HIGHEST (LARGEST ? order_of(0x7f800000) : value_of_none())
 #elif VALUE_KIND == KIND_ORDER64
-#define LOWEST  order_of(int64_t(uint64_t(0xfff00000u) << 32))
-#define HIGHEST order_of(int64_t(uint64_t(0x7ff00000u) << 32))
+#define LOWEST  (LARGEST ? value_of_none() : order_of(int64_t(uint64_t(0xfff00000u) << 32)))
+#define HIGHEST (LARGEST ? order_of(int64_t(uint64_t(0x7ff00000u) << 32)) : value_of_none())
 #elif VALUE_KIND == KIND_F32
 #define LOWEST  uintBitsToFloat(0xff800000u)
 #define HIGHEST uintBitsToFloat(0x7f800000u)
@@ -151,9 +163,13 @@ uint is_nonzero(uvec2 bits) {
 }
 #else
 VALUE smaller(VALUE a, VALUE b) {
+    if (SKIPS_NAN)
+        return IS_NAN(b) || LESS(a, b) && !IS_NAN(a) ? a : b;
     return IS_NAN(a) || (!IS_NAN(b) && LESS(a, b)) ? a : b;
 }
 VALUE larger(VALUE a, VALUE b) {
+    if (SKIPS_NAN)
+        return IS_NAN(b) || LESS(b, a) && !IS_NAN(a) ? a : b;
     return IS_NAN(a) || (!IS_NAN(b) && LESS(b, a)) ? a : b;
 }
 /* Whether v at index i goes before w at j: a NaN before all, equals by index. */
@@ -293,9 +309,5 @@ float log_of(float x) {
 #if CHOOSES
 bool goes_before(VALUE a, VALUE b) {
     return LARGEST ? a > b : a < b;
-}
-/* None comes after it. */
-VALUE last_value() {
-    return LARGEST ? LEAST : MOST;
 }
 #endif
