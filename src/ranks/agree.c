@@ -73,14 +73,14 @@ static tally_status blame(const tally_rank_plan *plan) {
     return tally_fail(TALLY_BAD_STATE, "the ranks' agreement was damaged on its way");
 }
 
-static void explain(tally_rank_plan *plan) {
+static void end_with_blame(tally_rank_plan *plan) {
     tally_status status = tally_rank_to_host(plan, &plan->gather, 0, RECORD * plan->options.ranks);
     plan->status = TALLY_OK;
     tally_rank_keep(plan, status == TALLY_OK ? blame(plan) : status);
     tally_rank_end(plan);
 }
 
-static void gather_texts(tally_rank_plan *plan) {
+void tally_rank_explain(tally_rank_plan *plan) {
     int64_t *const record = plan->agreement.host;
     record[0] = digest_of(plan);
     record[1] = (int64_t)plan->status;
@@ -90,14 +90,14 @@ static void gather_texts(tally_rank_plan *plan) {
     else
         memcpy(record + 2, plan->text, TALLY_RANK_TEXT_WORDS * sizeof *record);
     post(plan, TALLY_EXCHANGE_GATHER, &plan->gather, RECORD);
-    plan->step = explain;
+    plan->step = end_with_blame;
 }
 
 static void compare(tally_rank_plan *plan) {
     const int64_t *const words = plan->agreement.host;
     tally_rank_keep(plan, tally_rank_to_host(plan, &plan->agreement, 0, WORDS));
     const bool all_equal = words[AT_DIGEST] == -1 - words[AT_COMPLEMENT];
-    plan->step = all_equal && words[AT_STATUS] == TALLY_OK ? plan->after_agreement : gather_texts;
+    plan->step = all_equal && words[AT_STATUS] == TALLY_OK ? plan->after_agreement : tally_rank_explain;
 }
 
 void tally_rank_agree(tally_rank_plan *plan, tally_rank_step *step) {
@@ -112,4 +112,20 @@ void tally_rank_agree(tally_rank_plan *plan, tally_rank_step *step) {
     plan->after_agreement = step;
     post(plan, TALLY_EXCHANGE_MAX, &plan->agreement, WORDS);
     plan->step = compare;
+}
+
+/* ---- as part of other words ---- */
+
+void tally_rank_sign(const tally_rank_plan *plan, int64_t *words) {
+    words[0] = digest_of(plan);
+    words[1] = (int64_t)plan->status;
+}
+
+bool tally_rank_signatures_agree(const tally_rank_plan *plan, const int64_t *words, size_t stride) {
+    if (plan->options.flags & TALLY_RANK_TRUSTED)
+        return true;
+    for (uint64_t r = 0; r < plan->options.ranks; r++)
+        if (words[r * stride] != words[0] || words[r * stride + 1] != TALLY_OK)
+            return false;
+    return true;
 }

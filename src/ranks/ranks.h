@@ -53,6 +53,7 @@ struct tally_rank_plan {
     tally_exchange exchange;
     tally_status status;            /* this rank's own, and after an agreement that of all */
     bool is_over, is_refused;       /* the run is over; the description is refused, with status and text */
+    bool has_agreed;                /* SEGMENTS, KEYS: an earlier run has shown that all have the same description */
     uint64_t results, first, block; /* states of each rank; those on their way */
     tally_rank_range head, tail;    /* SEGMENTS, KEYS: the first and the last group */
     char text[1280];                /* of the error; its beginning travels */
@@ -69,6 +70,13 @@ static inline bool tally_rank_is_well(const tally_rank_plan *plan) {
 
 /* Compares what the ranks have and how they fare; goes on with 'step', or ends the run on all ranks. */
 void tally_rank_agree(tally_rank_plan *plan, tally_rank_step *step);
+
+/* An agreement by words that travel with others: signs them; sees whether those of all ranks, 'stride' words apart, are
+ * alike and well; if not, the step that lets all ranks say why, and ends the run. */
+enum { TALLY_RANK_SIGNATURE_WORDS = 2 };
+void tally_rank_sign(const tally_rank_plan *plan, int64_t *words);
+bool tally_rank_signatures_agree(const tally_rank_plan *plan, const int64_t *words, size_t stride);
+tally_rank_step tally_rank_explain;
 
 /* The run ends. */
 void tally_rank_end(tally_rank_plan *plan);

@@ -286,20 +286,63 @@ static void damaged_words_are_refused(void **state) {
             words.form = TALLY_REDUCE;
             assert_ok(tally_words_describe(&words, &info));
             desc.grouping = all[k].grouping;
-            make_plans(&desc, TALLY_SPLIT_EXTENT, RANKS, all[k].flags, plans);
             const bool is_keys = desc.grouping == TALLY_KEYS;
-            const size_t first = is_keys && exchange == 2 ? 4 : 0; /* behind the keys */
+            const size_t first = is_keys && exchange == 2 ? 6 : 0; /* behind the keys */
             const size_t count = exchange == 1 ? 3 : info.count;
             for (size_t word = first; word < first + count; word++) {
+                make_plans(&desc, TALLY_SPLIT_EXTENT, RANKS, all[k].flags, plans);
                 for (uint64_t r = 0; r < RANKS; r++) {
                     args[r] = arguments(x, 4, out[r], sizeof out[r]);
                     args[r].keys = is_keys ? keys : NULL;
                     tally_rank_begin(plans[r], &args[r], 0, TALLY_SYNCHRONOUS);
                 }
                 assert_fails(drive(plans, RANKS, (fault){exchange, word}), TALLY_BAD_STATE);
+                destroy_plans(plans, RANKS);
             }
-            destroy_plans(plans, RANKS);
         }
+}
+
+/* From a plan's second run on, reductions by segments take one exchange, in which errors travel, too. */
+static void later_runs_by_segments_take_one_exchange(void **state) {
+    (void)state;
+    const float x[4] = {1, 2, 3, 4};
+    const int64_t good[] = {0, 1, 2, 3, 4}, bad[] = {0, 1, 3, 2, 4}, no_end[] = {0, 1, 2, 4, 4};
+    float out[RANKS][4];
+    tally_desc desc = describe(TALLY_MAX, TALLY_REDUCE, TALLY_F32);
+    tally_rank_plan *plans[RANKS];
+    tally_args args[RANKS];
+    desc.grouping = TALLY_SEGMENTS;
+    make_plans(&desc, TALLY_SPLIT_EXTENT, RANKS, 0, plans);
+    for (unsigned run = 0; run < 5; run++) {
+        tally_exchange e[RANKS];
+        for (uint64_t r = 0; r < RANKS; r++) {
+            args[r] = arguments(x, 4, out[r], sizeof out[r]);
+            args[r].shape.groups = 4;
+            args[r].offsets = r != 2 ? good : run == 2 ? bad : run > 2 ? no_end : good;
+            /* the last segment of rank 2 is empty, and has elements on rank 3 in run 4 */
+            tally_rank_begin(plans[r], &args[r], r == 3 && run != 3 ? TALLY_RANK_CONTINUES : 0, TALLY_SYNCHRONOUS);
+        }
+        if (run == 2 || run == 3) {
+            const char *const text = run == 2 ? "rank 2: " : "rank 2: its last segment is empty, and max of nothing";
+            assert_fails(drive(plans, RANKS, (fault){0, 0}), run == 2 ? TALLY_BAD_OFFSETS : TALLY_EMPTY);
+            if (strncmp(tally_last_error(), text, strlen(text)) != 0 || strstr(tally_last_error() + 1, "rank"))
+                fail_msg("'%s' does not begin with '%s'", tally_last_error(), text);
+            continue;
+        }
+        for (unsigned k = 0; k < 2 && run; k++) {
+            for (uint64_t r = 0; r < RANKS; r++) {
+                assert_ok(tally_rank_next(plans[r], &e[r]));
+                assert_int_equal(e[r].kind, k ? TALLY_EXCHANGE_DONE : TALLY_EXCHANGE_GATHER);
+            }
+            if (k == 0)
+                gather(e, RANKS);
+        }
+        if (run == 0)
+            assert_ok(drive(plans, RANKS, (fault){0, 0}));
+        assert_true(out[0][3] == 4 && out[2][0] == 1 && out[3][3] == 4);
+        assert_true(out[2][3] == (run == 4 ? 1.0f : 4.0f) && out[3][0] == out[2][3]);
+    }
+    destroy_plans(plans, RANKS);
 }
 
 static void calls_out_of_place(void **state) {
@@ -384,7 +427,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(parts_give_what_one_rank_gives),   cmocka_unit_test(fast_results_repeat),
         cmocka_unit_test(ranks_that_differ_are_named),      cmocka_unit_test(bad_groups_are_named),
         cmocka_unit_test(damaged_words_are_refused),        cmocka_unit_test(calls_out_of_place),
-        cmocka_unit_test(trusted_ranks_exchange_data_only),
+        cmocka_unit_test(trusted_ranks_exchange_data_only), cmocka_unit_test(later_runs_by_segments_take_one_exchange),
     };
     const int failed = cmocka_run_group_tests_name("ranks", tests, NULL, NULL);
     tally_close(device);
