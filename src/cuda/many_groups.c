@@ -19,8 +19,8 @@ enum {
     MOST_PROBES = 40,    /* of offsets, each a copy to the host */
     FIRST_WINDOW = 4096, /* keys that are first looked at for the end of a run of equal ones */
     MOST_WINDOW = 1 << 22,
-    FLAG_BYTES = 256, /* before rebased offsets */
-    BLOCKS = 64       /* for each multiprocessor at most; their threads take turns */
+    BLOCKS = 64,     /* for each multiprocessor at most; their threads take turns */
+    ALIGNMENT = 1024 /* elements: where the input of a reduction of a part of the segments begins */
 };
 
 static const tally_computation *computation_of(const run *r) {
@@ -53,20 +53,34 @@ void tally_cuda_many_free_scratch(tally_cuda_many_plan *plan) {
     for (int k = 0; k < TALLY_CUDA_MOST_GPUS; k++)
         if (plan->scratch[k].memory)
             tally_cuda_memory_free(&plan->many->gpu[plan->scratch[k].gpu]->base, plan->scratch[k].memory);
-    tally_cuda_free_host(&plan->many->gpu[0]->base, plan->counts);
+    tally_cuda_free_host(&plan->many->gpu[0]->base, plan->notes);
 }
 
 /* ---- where parts end: segments ---- */
 
-/* False if the offset is not in 0 .. extent. */
-static bool read_offset(const run *r, uint64_t segment, uint64_t *offset) {
+/* Offsets of some segments. False if one is not in 0 .. extent. */
+static bool read_offsets(const run *r, const uint64_t *segments, size_t count, uint64_t *offsets) {
     const tally_computation *c = computation_of(r);
-    uint64_t bits = 0;
-    const char *const from = (const char *)r->args->offsets + segment * c->index_bytes;
-    if (tally_copy(&r->plan->many->base, &bits, from, c->index_bytes) != TALLY_OK)
+    const tally_cuda_device *gpu = r->plan->many->gpu[0];
+    uint64_t *const noted = r->plan->notes->offsets;
+    if (tally_cuda_enter(gpu) != TALLY_OK)
         return false;
-    *offset = (uint64_t)tally_label_value(c, &bits);
-    return *offset <= r->args->shape.extent;
+    CUresult result = CUDA_SUCCESS;
+    for (size_t k = 0; k < count && result == CUDA_SUCCESS; k++) {
+        noted[k] = 0;
+        result = gpu->api->cuMemcpyAsync(tally_cuda_address(&noted[k]),
+                                         tally_cuda_address(r->args->offsets) + segments[k] * c->index_bytes,
+                                         c->index_bytes, gpu->stream);
+    }
+    if (gpu->api->cuStreamSynchronize(gpu->stream) != CUDA_SUCCESS)
+        result = CUDA_ERROR_UNKNOWN;
+    tally_cuda_leave(gpu);
+    bool are_there = result == CUDA_SUCCESS;
+    for (size_t k = 0; k < count && are_there; k++) {
+        offsets[k] = (uint64_t)tally_label_value(c, &noted[k]);
+        are_there = offsets[k] <= r->args->shape.extent;
+    }
+    return are_there;
 }
 
 /* A segment that begins near an element, between two others; by interpolation, and each third time by halves. */
@@ -77,7 +91,7 @@ static bool find_segment(const run *r, uint64_t element, uint64_t near, part *lo
                             ? groups / 2
                             : (uint64_t)((double)(element - low->first) / (double)span * (double)groups);
         part middle = {.group = low->group + least(most(step, 1), groups - 1)};
-        if (!read_offset(r, middle.group, &middle.first) || middle.first < low->first || middle.first > high.first)
+        if (!read_offsets(r, &middle.group, 1, &middle.first) || middle.first < low->first || middle.first > high.first)
             return false;
         *(middle.first <= element ? low : &high) = middle;
         if (low->first + near >= element)
@@ -88,10 +102,12 @@ static bool find_segment(const run *r, uint64_t element, uint64_t near, part *lo
 
 static bool share_segments(run *r, uint64_t count) {
     const uint64_t n = r->args->shape.extent;
-    const part end = {.first = n, .group = r->args->shape.groups};
-    part last = {.group = end.group};
-    if (!read_offset(r, 0, &r->part[0].first) || !read_offset(r, end.group, &last.first))
+    const uint64_t ends[2] = {0, r->args->shape.groups};
+    uint64_t at[2];
+    if (!read_offsets(r, ends, 2, at))
         return false;
+    const part last = {.first = at[1], .group = ends[1]};
+    r->part[0].first = at[0];
     for (uint64_t k = 1; k < count; k++) {
         r->part[k] = r->part[k - 1];
         const uint64_t element = n / count * k;
@@ -149,7 +165,7 @@ static unsigned block_of(const tally_computation *c) {
     return tally_is_scan(c) || c->exact ? TALLY_CUDA_BLOCK : TALLY_CUDA_FOLD_BLOCK;
 }
 
-tally_status tally_cuda_many_load_rebase(tally_cuda_device *gpu, const tally_computation *c, CUfunction *kernel) {
+tally_status tally_cuda_many_load_rebase(tally_cuda_device *gpu, const tally_computation *c, tally_cuda_on_gpu *own) {
     const tally_cuda_module *module;
     tally_cuda_texts texts;
     tally_status status = tally_cuda_specialize_rebase(c, gpu->architecture, &texts);
@@ -158,50 +174,60 @@ tally_status tally_cuda_many_load_rebase(tally_cuda_device *gpu, const tally_com
     status = tally_cuda_modules_get(gpu, (const char *const *)texts.text, 1, tally_cuda_options,
                                     tally_cuda_option_count, &module);
     tally_cuda_texts_free(&texts);
-    return status == TALLY_OK ? tally_cuda_function(module, "rebase_offsets", kernel) : status;
+    if (status == TALLY_OK)
+        status = tally_cuda_function(module, "rebase_offsets", &own->rebase);
+    return status == TALLY_OK ? tally_cuda_function(module, "spread_refusal", &own->spread) : status;
 }
 
-static tally_status rebase(const run *r, size_t k, char *scratch) {
+/* The element from which a part's offsets count. A scan writes an output for each, so its part begins with its own. */
+static uint64_t base_of(const run *r, const part *p) {
+    return tally_is_scan(computation_of(r)) ? p->first : p->first / ALIGNMENT * ALIGNMENT;
+}
+
+static tally_status start(const run *r, const part *p, CUfunction kernel, tally_cuda_grid grid, void *rebased) {
     const tally_computation *c = computation_of(r);
-    const part *p = &r->part[k];
     const tally_cuda_device *gpu = r->plan->many->gpu[p->gpu];
-    const CUdeviceptr at = tally_cuda_address(scratch);
     tally_cuda_rebase_args args = {.offsets = tally_cuda_address(r->args->offsets) + p->group * c->index_bytes,
-                                   .rebased = at + FLAG_BYTES,
-                                   .refused = at,
+                                   .rebased = tally_cuda_address(rebased),
+                                   .refused = tally_cuda_address((const void *)&r->plan->notes->refused),
                                    .segments = p->groups,
-                                   .base = p->first,
+                                   .base = base_of(r, p),
                                    .end = p->first + p->count,
                                    .refuses_empty = tally_empty_is_error(c)};
     void *parameters[] = {&args};
-    const tally_cuda_grid grid = {.x = tally_cuda_blocks_for(gpu, p->groups + 1, block_of(c), BLOCKS),
-                                  .threads = block_of(c)};
-    const CUstream stream = tally_cuda_many_stream(r, p->gpu);
     tally_status status = tally_cuda_enter(gpu);
     if (status != TALLY_OK)
         return status;
-    status = tally_cuda_check(gpu->api->cuMemsetD32Async(at, 0, 1, stream), "clearing a flag");
-    if (status == TALLY_OK)
-        status = tally_cuda_start(gpu, r->plan->own[p->gpu].rebase, grid, stream, parameters,
-                                  "launching the check of offsets");
+    status = tally_cuda_start(gpu, kernel, grid, tally_cuda_many_stream(r, p->gpu), parameters,
+                              "launching the check of offsets");
     tally_cuda_leave(gpu);
     return status;
 }
 
-/* All parts' offsets, before any part writes a result. */
-static tally_status rebase_all(const run *r, char *scratch[], bool *are_right) {
+/* Every GPU waits until all have checked their offsets, since no part may write a result if another's are wrong. */
+static tally_status rebase_all(const run *r, char *rebased[]) {
+    const unsigned threads = block_of(computation_of(r));
     tally_status status = TALLY_OK;
+    r->plan->notes->refused = 0;
     for (size_t k = 0; k < r->count && status == TALLY_OK; k++) {
-        status = reserve(r, k, FLAG_BYTES + (r->part[k].groups + 1) * computation_of(r)->index_bytes, &scratch[k]);
+        const part *p = &r->part[k];
+        const tally_cuda_device *gpu = r->plan->many->gpu[p->gpu];
+        const tally_cuda_grid grid = {.x = tally_cuda_blocks_for(gpu, p->groups + 1, threads, BLOCKS),
+                                      .threads = threads};
+        status = reserve(r, k, (p->groups + 1) * computation_of(r)->index_bytes, &rebased[k]);
         if (status == TALLY_OK)
-            status = rebase(r, k, scratch[k]);
+            status = start(r, p, r->plan->own[p->gpu].rebase, grid, rebased[k]);
     }
-    *are_right = true;
-    for (size_t k = 0; k < r->count && status == TALLY_OK; k++) {
-        uint32_t refused = 0;
-        status = tally_cuda_memory_copy(device_of(r, &r->part[k]), &refused, scratch[k], sizeof refused);
-        *are_right &= !refused;
-    }
+    for (int gpu = 0; gpu < TALLY_CUDA_MOST_GPUS && status == TALLY_OK; gpu++)
+        if (r->is_used[gpu])
+            status = tally_cuda_many_note(r, gpu);
+    for (int gpu = 0; gpu < TALLY_CUDA_MOST_GPUS; gpu++)
+        for (int other = 0; other < TALLY_CUDA_MOST_GPUS && status == TALLY_OK; other++)
+            if (r->is_used[gpu] && r->is_used[other])
+                status = tally_cuda_many_follow(r, gpu, other);
+    for (size_t k = 0; k < r->count && status == TALLY_OK; k++)
+        status = start(r, &r->part[k], r->plan->own[r->part[k].gpu].spread, (tally_cuda_grid){.x = 1, .threads = 1},
+                       rebased[k]);
     return status;
 }
 
@@ -228,14 +254,36 @@ static tally_status run_part(const run *r, const part *p, const tally_args *args
     return whole->device->interface->run(whole, args, 0, tally_cuda_many_stream(r, p->gpu));
 }
 
-static tally_status run_segments(const run *r, bool *is_done) {
-    char *scratch[TALLY_CUDA_MOST_GPUS];
-    tally_status status = rebase_all(r, scratch, is_done);
-    for (size_t k = 0; k < r->count && status == TALLY_OK && *is_done; k++) {
-        tally_args args = arguments_of(r, &r->part[k]);
-        args.offsets = scratch[k] + FLAG_BYTES;
-        status = run_part(r, &r->part[k], &args);
+static tally_status wait(const run *r) {
+    tally_status status = TALLY_OK;
+    for (int gpu = 0; gpu < TALLY_CUDA_MOST_GPUS && status == TALLY_OK; gpu++) {
+        const tally_cuda_device *device = r->is_used[gpu] ? r->plan->many->gpu[gpu] : NULL;
+        if (!device || (status = tally_cuda_enter(device)) != TALLY_OK)
+            continue;
+        status = tally_cuda_check(device->api->cuStreamSynchronize(tally_cuda_many_stream(r, gpu)), "running a plan");
+        tally_cuda_leave(device);
     }
+    return status;
+}
+
+/* *is_done: false if offsets are wrong; then nothing has been written. */
+static tally_status run_segments(const run *r, bool *is_done) {
+    char *rebased[TALLY_CUDA_MOST_GPUS];
+    const tally_computation *c = computation_of(r);
+    tally_status status = rebase_all(r, rebased);
+    for (size_t k = 0; k < r->count && status == TALLY_OK; k++) {
+        const part *p = &r->part[k];
+        const uint64_t before = p->first - base_of(r, p);
+        tally_args args = arguments_of(r, p);
+        args.offsets = rebased[k];
+        args.shape.extent += before;
+        args.x = (const char *)args.x - before * c->in_bytes;
+        args.y = args.y ? (const char *)args.y - before * c->in_bytes : NULL;
+        status = run_part(r, p, &args);
+    }
+    if (status == TALLY_OK)
+        status = wait(r);
+    *is_done = !r->plan->notes->refused;
     return status;
 }
 
@@ -273,20 +321,8 @@ static tally_status reduce_part(const run *r, size_t k, char **scratch) {
         args.keys_out = *scratch + at_keys;
         args.keys_out_bytes = room * c->index_bytes;
     }
-    args.count = &r->plan->counts[k];
+    args.count = &r->plan->notes->counts[k];
     return run_part(r, p, &args);
-}
-
-static tally_status wait(const run *r) {
-    tally_status status = TALLY_OK;
-    for (int gpu = 0; gpu < TALLY_CUDA_MOST_GPUS && status == TALLY_OK; gpu++) {
-        const tally_cuda_device *device = r->is_used[gpu] ? r->plan->many->gpu[gpu] : NULL;
-        if (!device || (status = tally_cuda_enter(device)) != TALLY_OK)
-            continue;
-        status = tally_cuda_check(device->api->cuStreamSynchronize(tally_cuda_many_stream(r, gpu)), "running a plan");
-        tally_cuda_leave(device);
-    }
-    return status;
 }
 
 static tally_status move(const run *r, const part *p, char *to, const char *from, size_t bytes) {
@@ -312,7 +348,7 @@ static tally_status place_results(const run *r, char *scratch[]) {
     tally_status status = TALLY_OK;
     for (size_t k = 0; k < r->count && status == TALLY_OK; k++) {
         const part *p = &r->part[k];
-        const uint64_t runs = r->plan->counts[k], room = least(room_of(r), p->count);
+        const uint64_t runs = r->plan->notes->counts[k], room = least(room_of(r), p->count);
         status = move(r, p, (char *)r->args->out + done * each, scratch[k], runs * each);
         if (status == TALLY_OK && r->args->keys_out)
             status = move(r, p, (char *)r->args->keys_out + done * c->index_bytes,
@@ -324,18 +360,14 @@ static tally_status place_results(const run *r, char *scratch[]) {
 
 static tally_status reduce_keys(const run *r) {
     char *scratch[TALLY_CUDA_MOST_GPUS];
-    void *counts = r->plan->counts;
     tally_status status = TALLY_OK;
     uint64_t total = 0;
-    if (!counts)
-        status = tally_cuda_alloc_host(&r->plan->many->base, TALLY_CUDA_MOST_GPUS * sizeof(uint64_t), &counts);
-    r->plan->counts = counts;
     for (size_t k = 0; k < r->count && status == TALLY_OK; k++)
         status = reduce_part(r, k, &scratch[k]);
     if (status == TALLY_OK)
         status = wait(r);
     for (size_t k = 0; k < r->count && status == TALLY_OK; k++)
-        total += r->plan->counts[k];
+        total += r->plan->notes->counts[k];
     if (status != TALLY_OK)
         return status;
     if (r->args->count)
@@ -345,6 +377,16 @@ static tally_status reduce_keys(const run *r) {
     return status == TALLY_OK ? place_results(r, scratch) : status;
 }
 
+static tally_status need_notes(const run *r) {
+    void *notes;
+    if (r->plan->notes)
+        return TALLY_OK;
+    const tally_status status = tally_cuda_alloc_host(&r->plan->many->base, sizeof *r->plan->notes, &notes);
+    if (status == TALLY_OK)
+        r->plan->notes = notes;
+    return status;
+}
+
 tally_status tally_cuda_many_run_groups(tally_cuda_shared *r, bool *is_done) {
     const tally_computation *c = computation_of(r);
     const uint64_t n = r->args->shape.extent;
@@ -352,8 +394,9 @@ tally_status tally_cuda_many_run_groups(tally_cuda_shared *r, bool *is_done) {
     uint64_t count = tally_cuda_many_most_parts(r->plan->many, n * c->in_bytes);
     if (!by_keys)
         count = least(count, r->args->shape.groups);
-    if (count < 2 || !(by_keys ? share_keys(r, count) : share_segments(r, count)))
-        return TALLY_OK;
+    tally_status status = count < 2 ? TALLY_OK : need_notes(r);
+    if (status != TALLY_OK || count < 2 || !(by_keys ? share_keys(r, count) : share_segments(r, count)))
+        return status;
     r->count = count;
     for (size_t k = 0; k < r->count; k++) {
         part *p = &r->part[k];
@@ -362,8 +405,8 @@ tally_status tally_cuda_many_run_groups(tally_cuda_shared *r, bool *is_done) {
         r->is_used[p->gpu] = true;
     }
     *is_done = true;
-    tally_status status = tally_cuda_many_fork(r);
+    status = tally_cuda_many_fork(r);
     if (status == TALLY_OK)
         status = !by_keys ? run_segments(r, is_done) : tally_is_scan(c) ? scan_keys(r) : reduce_keys(r);
-    return status == TALLY_OK && *is_done ? wait(r) : status;
+    return status == TALLY_OK && by_keys ? wait(r) : status;
 }

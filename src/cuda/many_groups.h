@@ -9,9 +9,9 @@
  * few data, one group has nearly all of them, or the offsets are wrong. */
 tally_status tally_cuda_many_run_groups(tally_cuda_shared *run, bool *is_done);
 
-/* The kernel of segments for a GPU. */
+/* The kernels of segments for a GPU. */
 tally_status tally_cuda_many_load_rebase(tally_cuda_device *gpu, const tally_computation *computation,
-                                         CUfunction *kernel);
+                                         tally_cuda_on_gpu *own);
 
 void tally_cuda_many_free_scratch(tally_cuda_many_plan *plan);
 

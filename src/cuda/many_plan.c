@@ -74,7 +74,7 @@ static tally_status create_own(many_plan *plan, int k) {
     if (status == TALLY_OK && own->states && tally_is_scan(c))
         status = tally_cuda_carry_load(own->whole);
     if (status == TALLY_OK && c->desc.grouping == TALLY_SEGMENTS)
-        status = tally_cuda_many_load_rebase(gpu, c, &own->rebase);
+        status = tally_cuda_many_load_rebase(gpu, c, own);
     if (status == TALLY_OK)
         status = tally_cuda_enter(gpu);
     if (status != TALLY_OK)

@@ -8,7 +8,7 @@
 typedef struct tally_cuda_on_gpu {
     tally_plan *whole;  /* the computation itself */
     tally_plan *states; /* of a part; NULL: there are no parts, or they need none */
-    CUfunction rebase;  /* SEGMENTS: rebase.cu */
+    CUfunction rebase, spread; /* SEGMENTS: rebase.cu */
     CUstream stream;    /* of runs in a stream of the caller's; the first GPU has none */
     CUevent event;      /* where its work has come to */
 } tally_cuda_on_gpu;
@@ -20,6 +20,13 @@ typedef struct tally_cuda_scratch {
     size_t bytes;
 } tally_cuda_scratch;
 
+/* What GPUs tell the host, in memory of the host that they write. */
+typedef struct tally_cuda_notes {
+    uint64_t counts[TALLY_CUDA_MOST_GPUS]; /* KEYS: the parts' runs */
+    uint64_t offsets[2];                   /* SEGMENTS: that the host asked for */
+    volatile uint32_t refused;             /* SEGMENTS: some part's offsets are wrong */
+} tally_cuda_notes;
+
 typedef struct tally_cuda_many_plan {
     tally_plan base;
     tally_cuda_many *many;
@@ -28,7 +35,7 @@ typedef struct tally_cuda_many_plan {
     CUdeviceptr words; /* on the first GPU: the parts' states */
     size_t words_bytes;
     tally_cuda_scratch scratch[TALLY_CUDA_MOST_GPUS]; /* SEGMENTS, KEYS */
-    uint64_t *counts;                                 /* KEYS: the parts' runs, in memory of the host that GPUs write */
+    tally_cuda_notes *notes;                          /* likewise; NULL: not yet needed */
 } tally_cuda_many_plan;
 
 typedef struct tally_cuda_share {
