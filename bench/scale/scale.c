@@ -505,6 +505,7 @@ static void print_floor(int ranks) {
     pthread_barrier_destroy(&together);
     printf("%d all-reduce of 17 int64s by NCCL alone: %.1f us a call, %.1f queued\n", ranks, 1e6 * o.call,
            1e6 * o.queued);
+    fflush(stdout);
 }
 
 /* ---- the table ---- */
