@@ -106,6 +106,12 @@ TALLY_API void tally_rank_begin(tally_rank_plan *plan, const tally_args *args, u
  * fails after the last exchange is an error of its own rank alone. */
 TALLY_API tally_status tally_rank_next(tally_rank_plan *plan, tally_exchange *exchange);
 
+/* This rank cannot take part in the run that it has begun, because the caller has no arguments for it: instead of a
+ * hang all ranks get this status and text, with the rank's number. Called once between tally_rank_begin, which may then
+ * have NULL for args, and the first tally_rank_next. The description may be another than the others' as well.
+ * TALLY_INVALID_ARGUMENT for NULL and a status that is none or TALLY_OK. */
+TALLY_API tally_status tally_rank_refuse(tally_rank_plan *plan, tally_status reason, const char *text);
+
 /* The engine failed: ends the run and returns TALLY_DEVICE_FAILED with this text. */
 TALLY_API tally_status tally_rank_fail(tally_rank_plan *plan, const char *text);
 

@@ -11,32 +11,45 @@
 /* ---- the list ---- */
 
 bool tally_cuda_names_many(const char *options) {
-    return strcmp(options, "*") == 0 || strchr(options, ',');
+    return strpbrk(options, "*,") != NULL;
 }
 
-/* The numbers of the GPUs in "0,1" or "*". */
-static tally_status read_list(const tally_cuda_api *api, const char *options, int ordinals[], int *count) {
-    const bool all = strcmp(options, "*") == 0;
-    int here = 0;
+static tally_status refuse_list(const char *options) {
+    return tally_fail(TALLY_INVALID_ARGUMENT,
+                      "device spec: 'cuda:%.32s'; give a list such as 'cuda:0,1', or 'cuda:*' for all GPUs", options);
+}
+
+/* The numbers of the GPUs in "0,1"; none in "*". */
+static tally_status read_list(const char *options, int ordinals[], int *count) {
     *count = 0;
-    tally_status status = tally_cuda_check(api->cuDeviceGetCount(&here), "counting the CUDA devices");
-    if (status != TALLY_OK)
-        return status;
-    if (all && !here)
-        return tally_fail(TALLY_NO_DEVICE, "no device 'cuda:*': this machine shows no CUDA device; open \"cpu\"");
-    for (const char *next = options; all ? *count < here : *next; (*count)++) {
-        char *end = NULL;
+    if (strcmp(options, "*") == 0)
+        return TALLY_OK;
+    for (const char *next = options; *next; (*count)++) {
+        char *end;
         if (*count == TALLY_CUDA_MOST_GPUS)
             return tally_fail(TALLY_UNSUPPORTED, "device spec 'cuda:%.32s': it has more than %d GPUs", options,
                               TALLY_CUDA_MOST_GPUS);
-        const unsigned long number = all ? (unsigned long)*count : strtoul(next, &end, 10);
-        if (!all && (*next < '0' || *next > '9' || (*end && (*end != ',' || !end[1]))))
-            return tally_fail(TALLY_INVALID_ARGUMENT,
-                              "device spec: 'cuda:%.32s'; give a list such as 'cuda:0,1', or 'cuda:*' for all GPUs",
-                              options);
+        if (*next < '0' || *next > '9')
+            return refuse_list(options);
+        const unsigned long number = strtoul(next, &end, 10);
+        if (*end && (*end != ',' || !end[1]))
+            return refuse_list(options);
         ordinals[*count] = number > INT_MAX ? INT_MAX : (int)number;
-        next = !all && *end ? end + 1 : "";
+        next = *end ? end + 1 : end;
     }
+    return TALLY_OK;
+}
+
+static tally_status list_all(const tally_cuda_api *api, int ordinals[], int *count) {
+    const tally_status status = tally_cuda_check(api->cuDeviceGetCount(count), "counting the CUDA devices");
+    if (status != TALLY_OK)
+        return status;
+    if (!*count)
+        return tally_fail(TALLY_NO_DEVICE, "no device 'cuda:*': this machine shows no CUDA device; open \"cpu\"");
+    if (*count > TALLY_CUDA_MOST_GPUS)
+        return tally_fail(TALLY_UNSUPPORTED, "device spec 'cuda:*': it has more than %d GPUs", TALLY_CUDA_MOST_GPUS);
+    for (int k = 0; k < *count; k++)
+        ordinals[k] = k;
     return TALLY_OK;
 }
 
@@ -148,9 +161,11 @@ static const tally_device_interface many_interface = {
 tally_status tally_cuda_many_open(const char *options, tally_device **device) {
     const tally_cuda_api *api;
     int ordinals[TALLY_CUDA_MOST_GPUS], count;
-    tally_status status = tally_cuda_driver(&api);
+    tally_status status = read_list(options, ordinals, &count);
     if (status == TALLY_OK)
-        status = read_list(api, options, ordinals, &count);
+        status = tally_cuda_driver(&api);
+    if (status == TALLY_OK && !count)
+        status = list_all(api, ordinals, &count);
     if (status != TALLY_OK)
         return status;
     tally_cuda_many *many = calloc(1, sizeof *many);

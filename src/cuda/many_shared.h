@@ -6,11 +6,11 @@
 
 /* What a GPU has of a plan. Of a GPU that is named twice, the first entry has it. */
 typedef struct tally_cuda_on_gpu {
-    tally_plan *whole;  /* the computation itself */
-    tally_plan *states; /* of a part; NULL: there are no parts, or they need none */
+    tally_plan *whole;         /* the computation itself */
+    tally_plan *states;        /* of a part; NULL: there are no parts, or they need none */
     CUfunction rebase, spread; /* SEGMENTS: rebase.cu */
-    CUstream stream;    /* of runs in a stream of the caller's; the first GPU has none */
-    CUevent event;      /* where its work has come to */
+    CUstream stream;           /* of runs in a stream of the caller's; the first GPU has none */
+    CUevent event;             /* where its work has come to */
 } tally_cuda_on_gpu;
 
 /* Memory of a part, on the GPU that last ran it. */

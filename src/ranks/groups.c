@@ -201,7 +201,8 @@ static tally_status make_record(tally_rank_plan *plan) {
     const bool is_only = record[AT_GROUPS] == ONE_GROUP;
     if (status == TALLY_OK && !has_keys(plan) && !is_scan(plan))
         status = reduce_own_segments(plan);
-    if (status == TALLY_OK && record[AT_GROUPS] != NO_GROUPS && (may_begin_before(plan) || (is_only && may_go_on(plan))))
+    if (status == TALLY_OK && record[AT_GROUPS] != NO_GROUPS &&
+        (may_begin_before(plan) || (is_only && may_go_on(plan))))
         status = find_state(plan, plan->head, HEAD);
     if (status == TALLY_OK && record[AT_GROUPS] == MORE_GROUPS && may_go_on(plan))
         status = find_state(plan, plan->tail, HEAD + plan->info.count);
@@ -267,8 +268,8 @@ static bool has_elements(const tally_rank_plan *plan, const int64_t *state) {
 }
 
 static tally_status refuse_empty(const tally_rank_plan *plan, uint64_t rank, const char *which) {
-    return tally_fail(TALLY_EMPTY, "rank %" PRIu64 ": its %s segment is empty, and %s of nothing has no value", rank, which,
-                      plan->computation.entry->name);
+    return tally_fail(TALLY_EMPTY, "rank %" PRIu64 ": its %s segment is empty, and %s of nothing has no value", rank,
+                      which, plan->computation.entry->name);
 }
 
 /* Whether a rank's record has the state of its first, or last, group. */

@@ -183,6 +183,17 @@ tally_status tally_rank_next(tally_rank_plan *plan, tally_exchange *exchange) {
     return failed ? tally_fail(plan->status, "%s", plan->text) : TALLY_OK;
 }
 
+tally_status tally_rank_refuse(tally_rank_plan *plan, tally_status reason, const char *text) {
+    if (!plan || !text || reason <= TALLY_OK || reason >= TALLY_STATUS_COUNT)
+        return tally_fail(TALLY_INVALID_ARGUMENT,
+                          "tally_rank_refuse: a plan, the status of an error and a text are expected");
+    (void)tally_fail(reason, "%s", text);
+    tally_rank_keep(plan, reason);
+    if (plan->has_agreed) /* the others' first exchange is that of records */
+        plan->step = tally_rank_groups;
+    return TALLY_OK;
+}
+
 tally_status tally_rank_fail(tally_rank_plan *plan, const char *text) {
     if (!plan || !text)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_rank_fail: NULL where a plan and a text are expected");

@@ -111,6 +111,11 @@ static void a_device_that_is_not_there(void **state) {
     assert_says(open_where(FAKE_DRIVER, NULL, FAKE_NVRTC, "cuda:-1"), TALLY_INVALID_ARGUMENT, "cuda:N");
     assert_says(open_where(FAKE_DRIVER, NULL, FAKE_NVRTC, "cuda:1x"), TALLY_INVALID_ARGUMENT, "cuda:N");
     assert_says(open_where(FAKE_DRIVER, NULL, FAKE_NVRTC, "cuda:1"), TALLY_OK, "");
+    static const char *const lists[] = {"cuda:**",  "cuda:*,0",  "cuda:0,",  "cuda:,0",
+                                        "cuda:0,x", "cuda:0, 1", "cuda:0;,1"};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) /* whether or not there is a driver */
+        assert_says(open_where("/nonexistent/libcuda.so.1", NULL, NULL, lists[k]), TALLY_INVALID_ARGUMENT,
+                    "'cuda:0,1'");
 }
 
 static void without_a_compiler(void **state) {

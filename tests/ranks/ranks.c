@@ -345,6 +345,40 @@ static void later_runs_by_segments_take_one_exchange(void **state) {
     destroy_plans(plans, RANKS);
 }
 
+/* A rank that has no arguments tells all ranks, in a plan's first run and in later ones. */
+static void ranks_without_arguments_tell_all(void **state) {
+    (void)state;
+    static const tally_grouping groupings[] = {TALLY_ALL_VALUES, TALLY_KEYS};
+    const float x[4] = {1, 2, 3, 4};
+    const int64_t keys[4] = {7, 7, 8, 8};
+    float out[RANKS][4];
+    for (size_t k = 0; k < COUNT_OF(groupings); k++) {
+        tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+        tally_rank_plan *plans[RANKS];
+        tally_args args[RANKS];
+        desc.grouping = groupings[k];
+        make_plans(&desc, TALLY_SPLIT_EXTENT, RANKS, 0, plans);
+        for (unsigned run = 0; run < 3; run++) {
+            for (uint64_t r = 0; r < RANKS; r++) {
+                args[r] = arguments(x, 4, out[r], sizeof out[r]);
+                args[r].keys = k ? keys : NULL;
+                tally_rank_begin(plans[r], r == 2 && run % 2 == 0 ? NULL : &args[r], 0, TALLY_SYNCHRONOUS);
+            }
+            if (run == 1) {
+                assert_ok(drive(plans, RANKS, (fault){0, 0}));
+                continue;
+            }
+            assert_ok(tally_rank_refuse(plans[2], TALLY_UNSUPPORTED, "it has no such array"));
+            assert_fails(drive(plans, RANKS, (fault){0, 0}), TALLY_UNSUPPORTED);
+            assert_string_equal(tally_last_error(), "rank 2: it has no such array");
+        }
+        assert_fails(tally_rank_refuse(plans[0], TALLY_OK, "fine"), TALLY_INVALID_ARGUMENT);
+        assert_fails(tally_rank_refuse(plans[0], TALLY_UNSUPPORTED, NULL), TALLY_INVALID_ARGUMENT);
+        assert_fails(tally_rank_refuse(NULL, TALLY_UNSUPPORTED, "no plan"), TALLY_INVALID_ARGUMENT);
+        destroy_plans(plans, RANKS);
+    }
+}
+
 static void calls_out_of_place(void **state) {
     (void)state;
     const tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
@@ -428,6 +462,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(ranks_that_differ_are_named),      cmocka_unit_test(bad_groups_are_named),
         cmocka_unit_test(damaged_words_are_refused),        cmocka_unit_test(calls_out_of_place),
         cmocka_unit_test(trusted_ranks_exchange_data_only), cmocka_unit_test(later_runs_by_segments_take_one_exchange),
+        cmocka_unit_test(ranks_without_arguments_tell_all),
     };
     const int failed = cmocka_run_group_tests_name("ranks", tests, NULL, NULL);
     tally_close(device);
