@@ -1,11 +1,6 @@
-# Makes a C source with a text file as a string: cmake -DINPUT=FILE -DOUTPUT=FILE.c -DNAME=IDENTIFIER [-DBARE=ON]
-# -P embed.cmake gives "const char IDENTIFIER[]", line by line, so that the result can be read beside its source. BARE
-# leaves out comments, indentation and empty lines, which are a third of the kernels' texts.
+# Makes a C source with a text file as a string: cmake -DINPUT=FILE -DOUTPUT=FILE.c -DNAME=IDENTIFIER
+# -P embed.cmake gives "const char IDENTIFIER[]", line by line, so that the result can be read beside its source.
 file(READ "${INPUT}" text)
-if(BARE)
-  string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" text "${text}")
-  string(REGEX REPLACE " *\n[ \n]*" "\n" text "${text}")
-endif()
 string(REPLACE "\\" "\\\\" text "${text}")
 string(REPLACE "\"" "\\\"" text "${text}")
 string(REPLACE "\n" "\\n\"\n    \"" text "${text}")

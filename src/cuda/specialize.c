@@ -358,6 +358,7 @@ static void add_types(tally_text *text, const tally_computation *c) {
 static void add_beginning(tally_text *text, const tally_computation *c, int architecture,
                           const tally_cuda_sizes *sizes) {
     tally_cuda_accumulator types = {.lane_limit = TALLY_CUDA_LANE_UNLIMITED};
+    tally_cuda_unpack_kernels();
     if (c->entry)
         tally_cuda_accumulator_of(c, &types);
     add_choices(text, c, sizes, architecture, types.lane_limit);

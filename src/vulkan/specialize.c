@@ -175,6 +175,7 @@ static const char *const type_names[] = {
 
 static void add_choices(tally_text *text, const choices *c) {
     static const char *const kinds[] = {"BITS", "I32", "U32", "I64", "U64", "F32", "F64", "ORDER32", "ORDER64"};
+    tally_vulkan_unpack_kernels();
     tally_text_print(text,
                      "#version 450\n#extension GL_EXT_buffer_reference : require\n"
                      "#extension GL_EXT_buffer_reference_uvec2 : require\n"
