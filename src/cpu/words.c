@@ -280,7 +280,7 @@ void tally_cpu_words_append(const tally_cpu_plan *states, void *other, uint64_t 
         size_t at;
         component(states, 1, &at);
         int64_t *const index = (int64_t *)(void *)((char *)other + at);
-        *index += (int64_t)*elements;
+        *index = (int64_t)((uint64_t)*index + *elements); /* words that were made up may have any index */
     }
     states->kernels->combine(&states->context, 1, other, acc);
     *elements += other_elements;
