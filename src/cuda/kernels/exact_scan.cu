@@ -12,7 +12,7 @@ enum { SAW_MINUS_ZERO = 16 };
 struct scan_window {
     int bottom;     /* the unit is 2^bottom */
     uint32 highest; /* the exponent's field that elements may have at most */
-    uint32 shift;   /* see fast_window */
+    uint32 shift;   /* u is 2^(bottom + shift), see scan_in_window.cu */
     uint32 refused; /* the sample or the initial value does not fit: the scan in it is left out */
     uint32 failed;  /* an element does not fit */
 };
@@ -25,8 +25,8 @@ struct acc_t {
 };
 typedef acc_t lane_t;
 
-/* Three words, of elements that floats hold, and four with results of f64 have a fast way in and out. */
-#define HAS_FAST_WINDOW (IN_WINDOW && (SCAN_WORDS == 3 || OUT_BITS == 64))
+/* 2^FEW is more than a thread adds up of a tile's elements, see scan_in_window.cu. */
+enum { FEW = sizeof(in_t) == 8 ? 5 : sizeof(in_t) == 4 ? 6 : 7 };
 
 #if IN_WINDOW
 /* A block's copy of the window. */
@@ -77,7 +77,7 @@ template <class A> inline A identity_as() {
 
 BY_WORDS acc_t combine(const acc_t &left, const acc_t &right) {
     acc_t r;
-#if HAS_FAST_WINDOW
+#if IN_WINDOW
     r = left;
 #if SCAN_WORDS == 3
     add_words(r.word, right.word[0], right.word[1], right.word[2]);
@@ -188,106 +188,6 @@ inline acc_t raise(out_t initial) {
     deposit(r, number_of(initial));
     return r;
 }
-
-#if HAS_FAST_WINDOW
-#if SCAN_WORDS == 3
-/* Let u be 2^(bottom + shift). An element below 2^51 u that is a multiple of u becomes an integer by adding 1.5 * 2^52
- * u in doubles, because the sum's last bit is u. Its exponent is between 'least' and the window's highest. Others go to
- * their place by shifts, which takes about twice as many instructions. */
-struct fast_window {
-    uint32 least, range, shift, magic_high;
-    float scale; /* the upper two words' unit */
-    fast_window() {
-        const int unit = the_window.bottom + (int)the_window.shift, field = unit + 126 + SCAN_PRECISION;
-        least = (uint32)(field < 1 ? 1 : field) << 23;
-        range = ((the_window.highest + 1) << 23) - least;
-        shift = the_window.shift;
-        magic_high = (uint32)(unit + 52 + 1023) << 20 | 1u << 19;
-        scale = __int_as_float((the_window.bottom + 32 + 127) << 23);
-    }
-    bool has(float x) const {
-        const uint32 size = __float_as_uint(x) & 0x7fffffff;
-        return size - least < range || (GROUPS == ALL ? size : __float_as_uint(x)) == 0;
-    }
-    /* Whether all of its bits have a place. */
-    bool has_place(float x) const {
-        const uint32 size = __float_as_uint(x) & 0x7fffffff;
-        const int offset = the_window.bottom + 127 + 23;
-        const uint32 lowest = (uint32)(offset < 1 ? 1 : offset) << 23;
-        return size - lowest < least + range - lowest || (GROUPS == ALL ? size : __float_as_uint(x)) == 0;
-    }
-    /* At most 52 bits up, as so many elements need the bits above. */
-    void add_by_shifts(acc_t &acc, float x) const {
-        const uint32 bits = __float_as_uint(x), minus = (uint32)((int32)bits >> 31);
-        const uint32 significand = (bits & 0x7fffff) | (uint32)((bits & 0x7fffffff) != 0) << 23;
-        const int place = (int)(bits >> 23 & 255) - (the_window.bottom + 127 + 23), up = place & 31;
-        const uint32 w0 = significand << up, w1 = __funnelshift_l(significand, 0, up);
-        const bool is_low = place < 32;
-        const uint32 words[3] = {is_low ? w0 : 0, is_low ? w1 : w0, is_low ? 0 : w1};
-        add_words(acc.word, words, minus);
-    }
-    void add(acc_t &acc, float x) const {
-        const double sum = __dadd_rn((double)x, __hiloint2double((int32)magic_high, 0));
-        const int32 high = (int32)((uint32)__double2hiint(sum) - magic_high);
-        const uint32 low = (uint32)__double2loint(sum);
-        add_words(acc.word, low << shift, __funnelshift_l(low, (uint32)high, shift),
-                  (uint32)(high >> (32 - shift))); /* 'shift' is from 1 to 31 */
-    }
-    /* The sum as a result. Let the lowest word be in the last bit of the two above. From 2^26 units on, that is as good
-     * for rounding as all of them: no number that a float of 25 bits holds lies between an odd number and its
-     * neighbours. Below that, *good becomes false. */
-    result_t lower(const acc_t &acc, bool *good) const {
-        const uint64 high = (uint64)acc.word[2] << 32 | acc.word[1], odd = high | (acc.word[0] != 0);
-        *good &= high + (1ull << 26) >= 1ull << 27;
-#if OUT_BITS == 32
-        return __ll2float_rn((int64)odd) * scale;
-#else
-        return output<out_t>::of(to_odd_float((int64)odd) * scale);
-#endif
-    }
-};
-
-#else
-/* An element's significand goes to its place by shifts: at most 55 bits up, as so many elements need the bits above. */
-struct fast_window {
-    uint32 least, range;
-    int offset; /* from the exponent's field to the place */
-    fast_window() {
-        offset = the_window.bottom + 1023 + 52;
-        least = (uint32)(offset < 1 ? 1 : offset) << 20;
-        range = ((the_window.highest + 1) << 20) - least;
-    }
-    bool has(double x) const {
-        const uint32 high = (uint32)__double2hiint(x), low = (uint32)__double2loint(x), size = high & 0x7fffffff;
-        return size - least < range || ((GROUPS == ALL ? size : high) | low) == 0;
-    }
-    void add(acc_t &acc, double x) const {
-        const uint32 bits = (uint32)__double2hiint(x), low = (uint32)__double2loint(x);
-        const uint32 high = (bits & 0xfffff) | (uint32)((bits & 0x7fffffff) != 0) << 20;
-        const int place = (int)(bits >> 20 & 0x7ff) - offset, shift = place & 31;
-        const uint32 w0 = low << shift, w1 = __funnelshift_l(low, high, shift), w2 = __funnelshift_l(high, 0, shift);
-        const bool is_low = place < 32;
-        const uint32 words[4] = {is_low ? w0 : 0, is_low ? w1 : w0, is_low ? w2 : w1, is_low ? 0 : w2};
-        add_words(acc.word, words, (uint32)((int32)bits >> 31));
-    }
-    /* As above, of the 63 leading bits. *good becomes false if there are fewer, or if their unit is subnormal. */
-    result_t lower(const acc_t &acc, bool *good) const {
-        const uint64 high = (uint64)acc.word[3] << 32 | acc.word[2], low = (uint64)acc.word[1] << 32 | acc.word[0];
-        const uint64 size = (int64)high < 0 ? ~high : high;
-        const int up = size ? __clzll((int64)size) - 1 : 0, field = offset - 52 + 64 - up;
-        const uint64 leading = high << up | low >> 1 >> (63 - up), odd = leading | ((low << up) != 0);
-        *good &= size != 0 && field > 0 && field < 2047;
-        return (double)(int64)odd * __hiloint2double(field << 20, 0);
-    }
-};
-#endif
-
-/* The others are rare, and their way is long: it stands once in the code. */
-__noinline__ acc_t with(acc_t acc, value_t x) {
-    deposit(acc, x);
-    return acc;
-}
-#endif
 
 /* ---- out ---- */
 

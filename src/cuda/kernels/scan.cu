@@ -17,6 +17,8 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
 #elif HAS_TERMS
         if (!finish_terms(s, p, t, here, team, thread, in_turn, has_base, base))
             finish_in_general(s, p, t, here, team, thread, in_turn, has_base, base);
+#elif IN_WINDOW
+        finish_in_window(s, p, t, here, team, thread, in_turn, has_base, base);
 #else
         finish_tile(s, p, t, here, team, thread, in_turn, has_base, base);
 #endif

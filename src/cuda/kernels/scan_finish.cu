@@ -267,32 +267,6 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
     if (!REVERSE)
         run.begin(value_of(items[0]));
     lane_t kept[KEPT ? ITEMS : 1];
-#if HAS_FAST_WINDOW
-    /* If all items go the fast way, which has no branch, they overlap. */
-    bool is_fast = there == ITEMS && heads == 0;
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        is_fast &= run.window.has(value_of(items[k]));
-    if (is_fast) {
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            run.window.add(run.acc, value_of(items[k]));
-    }
-    bool is_by_shifts = SCAN_WORDS == 3 && !is_fast && there == ITEMS && heads == 0;
-#if SCAN_WORDS == 3
-    if (is_by_shifts) {
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            is_by_shifts &= run.window.has_place(value_of(items[k]));
-    }
-    if (is_by_shifts) {
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            run.window.add_by_shifts(run.acc, value_of(items[k]));
-    }
-#endif
-    if (!is_fast && !is_by_shifts)
-#endif
 #pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k)) {
@@ -341,29 +315,6 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         if (HAS_SECOND)
             partners.forget();
     }
-#if HAS_FAST_WINDOW
-    if (is_fast) {
-        acc_t sum = left;
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            const acc_t before_item = sum;
-            run.window.add(sum, value_of(items[k]));
-            results.put(memory, stretch, k, run.window.lower(INCLUSIVE ? sum : before_item, &is_fast));
-        }
-    }
-#if SCAN_WORDS == 3
-    if (is_by_shifts) {
-        acc_t sum = left;
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            const acc_t before_item = sum;
-            run.window.add_by_shifts(sum, value_of(items[k]));
-            results.put(memory, stretch, k, run.window.lower(INCLUSIVE ? sum : before_item, &is_by_shifts));
-        }
-    }
-#endif
-    if (!is_fast && !is_by_shifts)
-#endif
 #pragma unroll AT_ONCE
     for (int k = 0; k < ITEMS; k++) {
         if (is_head(k)) {

@@ -122,6 +122,10 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
 #else
     constexpr int PLAIN_AT_ONCE = 10;
 #endif
+#if IN_WINDOW
+    if (sum_few(memory, shift, thread, from, to, &sum.acc))
+        return sum.sum();
+#endif
     /* Calls use(e, k, x, y) for each of this thread's elements, k being its place in a vector. */
     auto each = [&](auto use) {
         auto use_vector = [&](int v, bool is_aligned, bool all) {
@@ -132,30 +136,6 @@ inline lane_t sum_share(const scan_args &p, const tile &t, const uint8 *memory, 
                 const uint4 second_bits = vector_at(second, shift_of_second, v, is_aligned);
                 memcpy(partners, &second_bits, 16);
             }
-#if HAS_FAST_WINDOW
-            bool is_fast = all;
-#pragma unroll
-            for (int k = 0; k < a_vector; k++)
-                is_fast &= sum.window.has(value_of(few[k]));
-            if (is_fast) {
-#pragma unroll
-                for (int k = 0; k < a_vector; k++)
-                    sum.window.add(sum.acc, value_of(few[k]));
-                return;
-            }
-#if SCAN_WORDS == 3
-            is_fast = all;
-#pragma unroll
-            for (int k = 0; k < a_vector; k++)
-                is_fast &= sum.window.has_place(value_of(few[k]));
-            if (is_fast) {
-#pragma unroll
-                for (int k = 0; k < a_vector; k++)
-                    sum.window.add_by_shifts(sum.acc, value_of(few[k]));
-                return;
-            }
-#endif
-#endif
 #pragma unroll
             for (int k = 0; k < a_vector; k++) {
                 const int e = v * a_vector + k;

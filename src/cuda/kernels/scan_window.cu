@@ -4,7 +4,7 @@
 enum {
     WINDOW_THREADS = 1024,
     SAMPLED = 16, /* of a thread */
-    MARGIN = 3    /* powers of two that elements may be larger than the sample's, if there is room */
+    MARGIN = 2    /* powers of two that elements may be larger than the sample's, if there is room */
 };
 
 template <class T> struct layout;
@@ -35,7 +35,8 @@ inline uint32 field_of(value_t x) {
 /* The window of exponents from 'lowest' to 'highest'. Infinities and NaNs, which the sample leaves out, fit none. */
 inline scan_window window_of(uint64 elements, int lowest, int highest) {
     const int length = 64 - __clzll((int64)elements);      /* fewer elements than 2^length */
-    const int bits = 32 * SCAN_WORDS - 1 - length;         /* of an element, as an integer */
+    const int room_of_all = 32 * SCAN_WORDS - 1 - length, most = SCAN_WORDS == 3 ? 82 - FEW : 98 - FEW;
+    const int bits = room_of_all < most ? room_of_all : most; /* of an element, as an integer */
     const int room = bits - SCAN_PRECISION - (highest - lowest);
     const int margin = room / 2 < 0 ? 0 : room / 2 > MARGIN ? MARGIN : room / 2;
     const int bottom = highest + margin - BIAS + 1 - bits;
@@ -45,7 +46,7 @@ inline scan_window window_of(uint64 elements, int lowest, int highest) {
     w.highest = (uint32)(top < EXPONENTS ? top : EXPONENTS - 1);
     w.refused = room < 0;
     w.failed = 0;
-    w.shift = (uint32)(bits - 51);
+    w.shift = (uint32)(bits + FEW - 51);
     return w;
 }
 
