@@ -103,9 +103,12 @@ static const char *const tables[] = {tally_cuda_kernels_label_tables, NULL};
 
 /* 350 ms */
 static const char *const scan[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan, NULL};
-static const char *const scan_in_window[] = {
-    TILES, tally_cuda_kernels_scan_in_window, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan,
-    tally_cuda_kernels_scan_window, NULL};
+static const char *const scan_in_window[] = {TILES,
+                                             tally_cuda_kernels_scan_in_window,
+                                             tally_cuda_kernels_scan_sum,
+                                             tally_cuda_kernels_scan,
+                                             tally_cuda_kernels_scan_window,
+                                             NULL};
 static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_bytes,
                                             tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
