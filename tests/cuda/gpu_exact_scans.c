@@ -6,7 +6,7 @@
 
 static uint64_t n = (1 << 20) + 77;
 
-enum data { NORMAL, SPREAD_20, SPREAD_100, BITS, LATE_LARGE, LATE_SMALL, LATE_NAN, ZEROS, SMALLEST, DATA };
+enum data { NORMAL, SPREAD_20, SPREAD_100, BITS, LATE_LARGE, LATE_SMALL, LATE_NAN, ZEROS, REST, SMALLEST, DATA };
 
 static double some_value(enum data data, uint64_t i, uint64_t *random) {
     const uint64_t bits = random_bits(random);
@@ -24,6 +24,8 @@ static double some_value(enum data data, uint64_t i, uint64_t *random) {
         return i == n - n / 8 ? (double)NAN : sign * unit;
     case ZEROS:
         return bits & 2 ? sign * 0.0 : sign * unit;
+    case REST: /* of f32: the first element is less than the unit of the sums of the others */
+        return i == 0 ? 0x1p-45 : i < 1000 ? 0 : 1 + floor(unit * 64) / 16;
     case SMALLEST:
         return sign * (double)(bits >> 40) * 0x1p-149;
     default:

@@ -1,8 +1,8 @@
 /* A scan's finishers and summers in a window (exact_scan.cu). A thread adds its few elements up as doubles, which do not
  * round them, and only the sums of stretches are integers. docs/exact-scans.md shows that results are right.
  *
- * Let u be 2^(bottom + shift), 2^h the bound of elements, and FEW such that a thread adds up fewer than 2^FEW of them: u is
- * 2^(h + FEW - 51). In one level, all elements are multiples of u, and their sums are less than 2^51 u. In two, each is
+ * Let u be 2^(bottom + shift), 2^h the bound of elements, and FEW such that a thread adds up fewer than 2^FEW of them: u
+ * is 2^(h + FEW - 51). In one level, all elements are multiples of u, and their sums are less than 2^51 u. In two, each is
  * split into a multiple of u and a rest of at most u / 2, which is a multiple of the window's unit, 2^bottom. */
 
 enum { MOST_LEVELS = 2, LEAST_LEVELS = sizeof(value_t) == 8 ? 2 : 1 };
@@ -101,7 +101,8 @@ template <int Levels> struct few_elements {
  * level, what is left below u becomes u / 2: that is as good for rounding if results are from 2^25 u on, since
  * boundaries between results are multiples of u there. */
 template <int Levels> struct few_results {
-    enum { BOUNDARY = OUT_PRECISION < 20 ? 1 << (20 - OUT_PRECISION) : 1 }; /* the bit behind a result's in a double's upper half */
+    /* The bit behind a result's in a double's upper half. */
+    enum { BOUNDARY = OUT_PRECISION < 20 ? 1 << (20 - OUT_PRECISION) : 1 };
     double high, sum[MOST_LEVELS];
     float smallest, bound;
     bool is_unsure = false;
@@ -165,7 +166,6 @@ template <int Levels> struct few_results {
         return !is_unsure && smallest >= bound;
     }
 };
-
 
 /* ---- summers ---- */
 
