@@ -122,17 +122,16 @@ inline void add_words(unsigned (&to)[3], unsigned low, unsigned middle, unsigned
 
 /* The same; 'minus' is 0, or ~0 to subtract. */
 inline void add_words(unsigned (&to)[3], const unsigned (&words)[3], unsigned minus) {
-    unsigned carry;
-    asm("add.cc.u32 %3, %7, %7;\n\taddc.cc.u32 %0, %0, %4;\n\taddc.cc.u32 %1, %1, %5;\n\taddc.u32 %2, %2, %6;"
-        : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "=&r"(carry)
+    asm("{ .reg .u32 carry;\n\tadd.cc.u32 carry, %6, %6;\n\taddc.cc.u32 %0, %0, %3;\n\taddc.cc.u32 %1, %1, %4;\n\t"
+        "addc.u32 %2, %2, %5; }"
+        : "+r"(to[0]), "+r"(to[1]), "+r"(to[2])
         : "r"(words[0] ^ minus), "r"(words[1] ^ minus), "r"(words[2] ^ minus), "r"(minus));
 }
 /* The same of four words. */
 inline void add_words(unsigned (&to)[4], const unsigned (&words)[4], unsigned minus) {
-    unsigned carry;
-    asm("add.cc.u32 %4, %9, %9;\n\taddc.cc.u32 %0, %0, %5;\n\taddc.cc.u32 %1, %1, %6;\n\t"
-        "addc.cc.u32 %2, %2, %7;\n\taddc.u32 %3, %3, %8;"
-        : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3]), "=&r"(carry)
+    asm("{ .reg .u32 carry;\n\tadd.cc.u32 carry, %8, %8;\n\taddc.cc.u32 %0, %0, %4;\n\taddc.cc.u32 %1, %1, %5;\n\t"
+        "addc.cc.u32 %2, %2, %6;\n\taddc.u32 %3, %3, %7; }"
+        : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3])
         : "r"(words[0] ^ minus), "r"(words[1] ^ minus), "r"(words[2] ^ minus), "r"(words[3] ^ minus), "r"(minus));
 }
 

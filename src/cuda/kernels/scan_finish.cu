@@ -144,9 +144,9 @@ inline bits_t bits_of_stretch(const uint32 *of_tile, int stretch) {
     bits_t bits = __funnelshift_r(words[0], words[1], shift);
     if (ITEMS > WARP)
         bits |= (bits_t)__funnelshift_r(words[1], words[2], shift) << (ITEMS > WARP ? WARP : 0);
+    constexpr int width = 8 * sizeof(bits_t), above = width > ITEMS ? width - ITEMS : 0; /* else there are no groups */
     if (REVERSE)
-        bits = (sizeof(bits_t) == 4 ? (bits_t)__brev((uint32)bits) : (bits_t)__brevll(bits)) >>
-               (8 * sizeof(bits_t) - ITEMS);
+        bits = (sizeof(bits_t) == 4 ? (bits_t)__brev((uint32)bits) : (bits_t)__brevll(bits)) >> above;
     return bits;
 }
 
