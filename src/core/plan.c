@@ -1,6 +1,7 @@
 /* The public calls on plans: they check, then call the device. */
 #include "core/arguments.h"
 #include "core/backend.h"
+#include "core/run.h"
 #include "core/status.h"
 
 static tally_status check_sized(const tally_device *device, const tally_computation *c) {
@@ -66,6 +67,20 @@ tally_status tally_run(tally_plan *plan, const tally_args *args, tally_stream st
     return plan->device->interface->run(plan, args, results, stream);
 }
 
+static tally_status check_sizes(const tally_computation *c, const tally_sizes *sizes) {
+    const bool is_groups = c->desc.grouping == TALLY_SEGMENTS;
+    const uint64_t *const size = tally_size_of(c, sizes), *const other = is_groups ? sizes->extent : sizes->groups;
+    const char *const name = is_groups ? "groups" : "extent";
+    if (!size)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_sizes.%s is NULL", name);
+    if (other)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_sizes.%s is not for %s; leave it NULL",
+                          is_groups ? "extent" : "groups", tally_grouping_name(c->desc.grouping));
+    if ((uintptr_t)size % sizeof *size || (uintptr_t)sizes->status % sizeof *sizes->status)
+        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_sizes.%s or status is not aligned", name);
+    return TALLY_OK;
+}
+
 tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes, tally_stream stream) {
     if (!plan || !args || !sizes)
         return tally_fail(TALLY_INVALID_ARGUMENT,
@@ -75,11 +90,10 @@ tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tal
                           sizes->struct_size, sizeof *sizes);
     if (!plan->computation.is_sized)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_run_sized: the plan lacks the flag TALLY_SIZE_ON_DEVICE");
-    if (!sizes->extent || (uintptr_t)sizes->extent % sizeof(uint64_t) || (uintptr_t)sizes->status % sizeof(uint32_t))
-        return tally_fail(TALLY_INVALID_ARGUMENT, "tally_sizes.%s is %s", sizes->extent ? "extent or status" : "extent",
-                          sizes->extent ? "not aligned" : "NULL");
     uint64_t results;
-    const tally_status status = tally_args_check(&plan->computation, args, false, &results);
+    tally_status status = check_sizes(&plan->computation, sizes);
+    if (status == TALLY_OK)
+        status = tally_args_check(&plan->computation, args, false, &results);
     return status == TALLY_OK ? plan->device->interface->run_sized(plan, args, sizes, stream) : status;
 }
 

@@ -37,12 +37,18 @@ tally_status tally_run_check_empty(const tally_computation *c, const tally_args 
     return tally_fail(TALLY_EMPTY, "%s of nothing has no value (extent is 0)", c->entry->name);
 }
 
+const uint64_t *tally_size_of(const tally_computation *c, const tally_sizes *sizes) {
+    return c->desc.grouping == TALLY_SEGMENTS ? sizes->groups : sizes->extent;
+}
+
 tally_status tally_run_check_size(const tally_computation *c, const tally_args *args, uint64_t size) {
-    if (size > args->shape.extent)
+    const bool is_groups = c->desc.grouping == TALLY_SEGMENTS;
+    const uint64_t most = is_groups ? args->shape.groups : args->shape.extent;
+    if (size > most)
         return tally_fail(TALLY_INVALID_ARGUMENT,
-                          "the size on the device is %" PRIu64 ", but args.shape.extent allows %" PRIu64, size,
-                          args->shape.extent);
-    if (!size && tally_empty_is_error(c))
+                          "the size on the device is %" PRIu64 ", but args.shape.%s allows %" PRIu64, size,
+                          is_groups ? "groups" : "extent", most);
+    if (!size && tally_nothing_is_error(c))
         return tally_fail(TALLY_EMPTY, "%s of nothing has no value (the size on the device is 0)", c->entry->name);
     return TALLY_OK;
 }

@@ -45,6 +45,7 @@ tally_status tally_run_outcome(const tally_computation *computation, const tally
                                const tally_outcome *outcome);
 
 /* Checks a size that was read from the device: TALLY_INVALID_ARGUMENT if it passes the shape's, TALLY_EMPTY. */
+const uint64_t *tally_size_of(const tally_computation *computation, const tally_sizes *sizes);
 tally_status tally_run_check_size(const tally_computation *computation, const tally_args *args, uint64_t size);
 
 /* ---- input in pieces ---- */

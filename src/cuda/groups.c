@@ -52,13 +52,14 @@ static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
 }
 
 /* What waves need comes first, for they clear it. */
-static void cut_runs(const tally_cuda_device *device, const tally_cuda_sizes *sizes, uint64_t resident,
-                     uint64_t elements, tally_cuda_cut *cut) {
+static void cut_runs(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                     uint64_t resident, uint64_t elements, tally_cuda_cut *cut) {
     const uint64_t tiles = cut->folds.tiles, strips = tiles * (sizes->fold_tile / STRIP);
     const uint64_t blocks = (uint64_t)device->multiprocessors * MARKING_BLOCKS;
     cut->folds.marked = divide_up(strips, blocks * MARKERS);
     cut->folds.blocks = divide_up(strips, cut->folds.marked * MARKERS);
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    cut->zeroed_bytes = c->is_sized ? cut->bytes : 0; /* no kernel writes there if the size is wrong */
     if (sizes->folds_in_waves) {
         const uint64_t in_waves = divide_up(elements, sizes->wave.tile);
         cut->folds.together = least(in_waves, resident);
@@ -102,10 +103,10 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
     cut->folds.tile = sizes->fold_tile;
     cut->folds.tiles = cut->folds.chunks = most(1, divide_up(shape->extent, cut->folds.tile));
     const unsigned few = (uint64_t)device->multiprocessors < sizes->few_blocks ? 1 : sizes->few_blocks;
-    if (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut))
+    if (!c->is_sized && (keys ? cut_few_runs(sizes, few, cut) : cut_few_segments(few, shape, cut)))
         return;
     if (keys)
-        cut_runs(device, sizes, resident, shape->extent, cut);
+        cut_runs(device, c, sizes, resident, shape->extent, cut);
     else if (sizes->folds_by_warps)
         cut_for_warps(sizes, shape, cut);
     else
@@ -154,8 +155,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
-    const bool while_running =
-        (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) && !refuses_empty && args.segments;
+    const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
+                               !refuses_empty && !l->size && args.segments;
     const uint64_t looks = args.segments / LOOKS, chunks = cut->folds.chunks;
     args.tiles = cut->folds.tiles;
     args.chunks = chunks;

@@ -256,7 +256,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
         break;
     case TALLY_SEGMENTS:
         add(l, sizes->folds_by_warps ? warps : segments);
-        add(l, few_segments);
+        if (!c->is_sized)
+            add(l, few_segments);
         if (sizes->folds_by_warps)
             add(l, ends_of_warps);
         break;

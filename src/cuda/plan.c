@@ -255,7 +255,7 @@ static tally_status fetch_label(const tally_cuda_launch *l, tally_gpu_findings *
 /* Waits for a synchronous run and fetches its findings. Those of labels are in two places. */
 static tally_status conclude(const tally_cuda_launch *l) {
     const tally_cuda_device *device = l->plan->device;
-    uint64_t size = l->args->shape.extent;
+    uint64_t size = 0;
     const bool has_findings =
         l->cut->path != TALLY_CUDA_NOTHING && tally_gpu_has_findings(&l->plan->gpu.base.computation);
     tally_cuda_control control = {0}, of_sorted = {0};
@@ -299,14 +299,23 @@ static tally_status count_later(const tally_cuda_launch *l) {
 
 /* Tells the caller's status of a run whose size is on the device. */
 static tally_status report_size(const tally_cuda_launch *l, const tally_sizes *sizes) {
-    tally_cuda_size_args args = {.status = tally_cuda_address(sizes->status), .extent = l->args->shape.extent};
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    const tally_shape *shape = &l->args->shape;
+    const bool has_findings = l->cut->path != TALLY_CUDA_NOTHING && tally_gpu_has_findings(c);
+    const CUdeviceptr refused = l->workspace + l->cut->control + offsetof(tally_cuda_control, refused);
+    tally_cuda_size_args args = {.status = tally_cuda_address(sizes->status),
+                                 .refused = has_findings ? refused : 0,
+                                 .most = c->desc.grouping == TALLY_SEGMENTS ? shape->groups : shape->extent};
     const tally_cuda_grid one = {.x = 1, .threads = 1};
     return sizes->status ? tally_cuda_enqueue(l, l->plan->kernels.report_size, one, &args, "reporting a size")
                          : TALLY_OK;
 }
 
 static tally_status check_sizes(const tally_cuda_plan *plan, const tally_sizes *sizes) {
-    const tally_status status = check_pointer(&plan->device->base, "sizes.extent", sizes->extent);
+    const tally_computation *c = &plan->gpu.base.computation;
+    const tally_status status =
+        check_pointer(&plan->device->base, c->desc.grouping == TALLY_SEGMENTS ? "sizes.groups" : "sizes.extent",
+                      tally_size_of(c, sizes));
     return status == TALLY_OK ? check_pointer(&plan->device->base, "sizes.status", sizes->status) : status;
 }
 
@@ -327,7 +336,7 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
                                  .workspace = memory,
                                  .pieces = r->pieces,
                                  .stream = r->stream ? (CUstream)r->stream : plan->device->stream,
-                                 .size = sizes ? tally_cuda_address(sizes->extent) : 0};
+                                 .size = sizes ? tally_cuda_address(tally_size_of(&gpu->base.computation, sizes)) : 0};
     status = launch(&l);
     if (status == TALLY_OK && sizes)
         status = report_size(&l, sizes);

@@ -153,7 +153,7 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
 static void one_wave_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
     enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24, STRETCH = 80 /* bytes */ };
     const bool keys = c->desc.grouping == TALLY_KEYS, segments = c->desc.grouping == TALLY_SEGMENTS;
-    if (!tally_is_scan(c) || !(keys || segments) || c->in_window || acc > 32 || tally_cuda_has_terms(c))
+    if (!tally_is_scan(c) || !(keys || segments) || c->is_sized || c->in_window || acc > 32 || tally_cuda_has_terms(c))
         return;
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const unsigned vector = granule(c), spare = (keys ? 2 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
@@ -215,12 +215,12 @@ static bool has_narrow_lanes(const tally_computation *c, int architecture) {
 /* Also if offsets may be checked while running: this path checks them before, and is faster than the other without a
  * check. */
 static bool folds_by_warps(const tally_computation *c, int architecture) {
-    return c->desc.grouping == TALLY_SEGMENTS && has_narrow_lanes(c, architecture);
+    return c->desc.grouping == TALLY_SEGMENTS && !c->is_sized && has_narrow_lanes(c, architecture);
 }
 
 /* Results are the values that lanes keep, in the elements' place; keys are read in whole vectors. */
 static bool folds_in_waves(const tally_computation *c, int architecture) {
-    if (c->desc.grouping != TALLY_KEYS || !has_narrow_lanes(c, architecture) || c->index_bytes < 4 ||
+    if (c->desc.grouping != TALLY_KEYS || c->is_sized || !has_narrow_lanes(c, architecture) || c->index_bytes < 4 ||
         !tally_cuda_lowers_directly(c))
         return false;
     tally_cuda_accumulator t;

@@ -1,7 +1,7 @@
 /* A plan whose size is on the device is captured into a graph once, and the graph gives right results for every size up
- * to the one that it was made for. It writes nothing past the size, and nothing at all for a size that is larger or,
- * where nothing has no value, 0; the status says so. The emulator has no graphs: there the runs are enqueued. usage:
- * cuda_gpu_device_sizes [most elements] */
+ * to the one that it was made for: of elements, by keys, too, and of segments. It writes nothing past the size, and
+ * nothing at all for a size that is larger or, where nothing has no value, 0; the status says so. The emulator has no
+ * graphs: there the runs are enqueued. usage: cuda_gpu_device_sizes [most elements] */
 #include "gpu.h"
 
 #include <math.h>
@@ -39,6 +39,7 @@ static void find_graphs(void) {
 
 typedef struct example {
     const char *name;
+    tally_grouping grouping;
     tally_op op;
     tally_form form;
     tally_mode mode;
@@ -48,117 +49,202 @@ typedef struct example {
 } example;
 
 static const example examples[] = {
-    {"sum", TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
-    {"sum of few", TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 40, false},
-    {"mean", TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 1, true},
-    {"mean of few", TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 40, true},
-    {"argmax", TALLY_ARGMAX, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
-    {"min", TALLY_MIN, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
-    {"exact sum", TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 1, false},
-    {"exact std", TALLY_STD, TALLY_REDUCE, TALLY_EXACT, 0, 1, false},
-    {"scan", TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false},
-    {"scan of few", TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, 0, 400, false},
-    {"scan of some", TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, 0, 8, false},
-    {"reverse scan", TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 1, false},
-    {"reverse scan of some", TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 8, false},
-    {"scan of var", TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, true},
-    {"reverse scan of var", TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 1, true},
-    {"exact scan", TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, 0, 1, false},
+    {"sum", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
+    {"sum of few", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 40, false},
+    {"mean", TALLY_ALL_VALUES, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 1, true},
+    {"mean of few", TALLY_ALL_VALUES, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 40, true},
+    {"argmax", TALLY_ALL_VALUES, TALLY_ARGMAX, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
+    {"min", TALLY_ALL_VALUES, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
+    {"exact sum", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 1, false},
+    {"exact std", TALLY_ALL_VALUES, TALLY_STD, TALLY_REDUCE, TALLY_EXACT, 0, 1, false},
+    {"scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false},
+    {"scan of few", TALLY_ALL_VALUES, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, 0, 400, false},
+    {"scan of some", TALLY_ALL_VALUES, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, 0, 8, false},
+    {"reverse scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 1, false},
+    {"reverse scan of some", TALLY_ALL_VALUES, TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 8, false},
+    {"scan of var", TALLY_ALL_VALUES, TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, true},
+    {"reverse scan of var", TALLY_ALL_VALUES, TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 1, true},
+    {"exact scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, 0, 1, false},
+    {"sum by keys", TALLY_KEYS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
+    {"min of few by keys", TALLY_KEYS, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, 0, 400, false},
+    {"exact sum by keys", TALLY_KEYS, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 8, false},
+    {"mean by keys", TALLY_KEYS, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 8, true},
+    {"scan by keys", TALLY_KEYS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false},
+    {"reverse scan of few by keys", TALLY_KEYS, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 400, false},
+    {"sum by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
+    {"sum of few by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, TALLY_CHECK_WHILE_RUNNING, 400,
+     false},
+    {"max by segments", TALLY_SEGMENTS, TALLY_MAX, TALLY_REDUCE, TALLY_FAST, 0, 8, false},
+    {"exact sum by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 8, false},
+    {"scan by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false},
+    {"reverse scan by segments", TALLY_SEGMENTS, TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 8, false},
+    {"exact scan by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, 0, 40, false},
 };
 
 static uint64_t most_elements = 1572871;
 
+/* Of a plan's largest run, in host memory and in the device's. */
+typedef struct memory {
+    uint64_t n, most; /* elements; the largest size */
+    size_t bytes;     /* of the results */
+    float *x;
+    int64_t *index; /* offsets or keys */
+    char *expected, *found;
+    void *workspace;
+    size_t workspace_bytes;
+    tally_args args; /* on the device */
+    tally_sizes sizes;
+} memory;
+
 static tally_desc desc_of(const example *e) {
     tally_desc desc = describe(e->op, e->form, TALLY_F32);
+    desc.grouping = e->grouping;
     desc.mode = e->mode;
     desc.flags = e->flags;
     return desc;
 }
 
+/* Runs of keys and segments of 0 to 39 elements, and a long one. */
+static void divide(const example *e, memory *m, uint64_t *random) {
+    uint64_t at = 0, group = 0;
+    for (; at < m->n || e->grouping == TALLY_SEGMENTS; group++) {
+        const uint64_t length = group == 7 ? m->n / 3 : random_below(random, 40);
+        if (e->grouping == TALLY_SEGMENTS)
+            m->index[group] = (int64_t)at;
+        if (e->grouping == TALLY_SEGMENTS && (group == m->most || at + length > m->n))
+            break;
+        for (uint64_t i = at; e->grouping == TALLY_KEYS && i < at + length && i < m->n; i++)
+            m->index[i] = (int64_t)group;
+        at += length;
+    }
+    m->most = e->grouping == TALLY_SEGMENTS ? group : m->n;
+}
+
+static void make_memory(const example *e, tally_plan *plan, memory *m) {
+    uint64_t random = 5;
+    m->n = m->most = most_elements / e->share;
+    m->bytes =
+        (e->form == TALLY_REDUCE && e->grouping == TALLY_ALL_VALUES ? 1 : m->n) * (e->op == TALLY_ARGMAX ? 8 : 4);
+    m->x = malloc(m->n * sizeof *m->x);
+    m->index = malloc((m->n + 1) * sizeof *m->index);
+    m->expected = malloc(m->bytes);
+    m->found = malloc(m->bytes);
+    assert_true(m->x && m->index && m->expected && m->found);
+    if (e->grouping != TALLY_ALL_VALUES)
+        divide(e, m, &random);
+    m->args = arguments(room(m->n * sizeof *m->x), m->n, room(m->bytes), m->bytes);
+    m->sizes = (tally_sizes){.struct_size = sizeof m->sizes, .status = room(sizeof(uint32_t))};
+    const uint64_t *const size = room(sizeof *size);
+    *(e->grouping == TALLY_SEGMENTS ? &m->sizes.groups : &m->sizes.extent) = size;
+    if (e->grouping == TALLY_SEGMENTS) {
+        m->args.shape.groups = m->most;
+        m->args.offsets = room((m->most + 1) * sizeof *m->index);
+        assert_ok(tally_copy(gpu, (void *)m->args.offsets, m->index, (m->most + 1) * sizeof *m->index));
+    } else if (e->grouping == TALLY_KEYS) {
+        m->args.keys = room(m->n * sizeof *m->index);
+        assert_ok(tally_copy(gpu, (void *)m->args.keys, m->index, m->n * sizeof *m->index));
+    }
+    assert_ok(tally_plan_workspace(plan, &m->args.shape, &m->workspace_bytes));
+    m->workspace = room(m->workspace_bytes + ALIGNMENT); /* the emulator's is less aligned than a GPU's */
+    m->args.workspace = (void *)(((uintptr_t)m->workspace + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    m->args.workspace_bytes = m->workspace_bytes;
+}
+
+static void free_memory(memory *m) {
+    void *all[] = {(void *)m->args.x, m->args.out,     (void *)m->args.offsets, (void *)m->args.keys,
+                   m->workspace,      m->sizes.status, (void *)m->sizes.extent, (void *)m->sizes.groups};
+    for (size_t k = 0; k < COUNT_OF(all); k++)
+        tally_free(gpu, all[k]);
+    free(m->x);
+    free(m->index);
+    free(m->expected);
+    free(m->found);
+}
+
 /* Small whole numbers, whose sums no order rounds; past the size NaNs. */
-static void fill(float *x, uint64_t n, uint64_t size, uint64_t *random) {
-    for (uint64_t i = 0; i < n; i++)
-        x[i] = i < size ? (float)(int)random_below(random, 17) - 8 : NAN;
+static void fill(const example *e, memory *m, uint64_t size, uint64_t *random) {
+    const uint64_t end = e->grouping == TALLY_SEGMENTS && size <= m->most ? (uint64_t)m->index[size] : size;
+    for (uint64_t i = 0; i < m->n; i++)
+        m->x[i] = i < end ? (float)(int)random_below(random, 17) - 8 : NAN;
 }
 
 static bool is_near(float a, float b) {
     return a == b || (isnan(a) && isnan(b)) || fabsf(a - b) <= 1e-5F * fabsf(b) + 1e-6F;
 }
 
-/* What the CPU gives: its status, with results in 'out' only if there are any. */
-static tally_status expect(const example *e, const float *x, uint64_t n, uint64_t size, void *out, size_t bytes) {
+/* What the CPU gives: its status, with results only if there are any. */
+static tally_status expect(const example *e, const memory *m, uint64_t size) {
     const tally_desc desc = desc_of(e);
-    tally_args args = arguments(x, size, out, bytes);
-    memset(out, UNTOUCHED, bytes);
-    return size > n ? TALLY_INVALID_ARGUMENT : run_desc(cpu, &desc, &args);
+    const bool is_groups = e->grouping == TALLY_SEGMENTS;
+    tally_args args = arguments(m->x, is_groups ? m->n : size, m->expected, m->bytes);
+    args.offsets = is_groups ? m->index : NULL;
+    args.keys = e->grouping == TALLY_KEYS ? m->index : NULL;
+    args.shape.groups = is_groups ? size : 0;
+    memset(m->expected, UNTOUCHED, m->bytes);
+    return size > m->most ? TALLY_INVALID_ARGUMENT : run_desc(cpu, &desc, &args);
 }
 
-static void compare(const example *e, uint64_t size, const void *found, const void *expected, size_t bytes) {
+static void compare(const example *e, uint64_t size, const memory *m) {
     if (!e->rounds) {
-        if (memcmp(found, expected, bytes) != 0)
-            fail_msg("%s: other results than the CPU's for %llu elements", e->name, (unsigned long long)size);
+        if (memcmp(m->found, m->expected, m->bytes) != 0)
+            fail_msg("%s: other results than the CPU's for size %llu", e->name, (unsigned long long)size);
         return;
     }
-    const float *a = found, *b = expected;
-    for (size_t i = 0; i < bytes / sizeof *a; i++)
+    const float *a = (const float *)m->found, *b = (const float *)m->expected;
+    for (size_t i = 0; i < m->bytes / sizeof *a; i++)
         if (!is_near(a[i], b[i]))
-            fail_msg("%s: result %zu for %llu elements is %g, not %g", e->name, i, (unsigned long long)size,
-                     (double)a[i], (double)b[i]);
+            fail_msg("%s: result %zu for size %llu is %g, not %g", e->name, i, (unsigned long long)size, (double)a[i],
+                     (double)b[i]);
+}
+
+/* A run waits or is enqueued, by the graph where there is one. */
+static void run_once(const example *e, memory *m, tally_plan *plan, CUstream stream, executable ready, uint64_t size,
+                     bool waits) {
+    uint32_t status = 99;
+    const tally_status wanted = expect(e, m, size);
+    memset(m->found, UNTOUCHED, m->bytes);
+    assert_ok(tally_copy(gpu, (void *)m->args.x, m->x, m->n * sizeof *m->x));
+    assert_ok(tally_copy(gpu, m->args.out, m->found, m->bytes));
+    const uint64_t *const on_device = m->sizes.extent ? m->sizes.extent : m->sizes.groups;
+    assert_ok(tally_copy(gpu, (void *)on_device, &size, sizeof size));
+    assert_ok(tally_copy(gpu, m->sizes.status, &status, sizeof status));
+    if (waits)
+        assert_int_equal(tally_run_sized(plan, &m->args, &m->sizes, TALLY_SYNCHRONOUS), wanted);
+    else if (ready)
+        assert_cuda(graphs.cuGraphLaunch(ready, stream));
+    else
+        assert_ok(tally_run_sized(plan, &m->args, &m->sizes, stream));
+    assert_cuda(api()->cuStreamSynchronize(stream));
+    assert_ok(tally_copy(gpu, m->found, m->args.out, m->bytes));
+    assert_ok(tally_copy(gpu, &status, m->sizes.status, sizeof status));
+    assert_int_equal(status, wanted);
+    compare(e, size, m);
 }
 
 static void a_graph_serves_all_sizes(void **state) {
     const example *e = *state;
-    const uint64_t n = most_elements / e->share;
-    const uint64_t sizes[] = {n, 0, 1, n / 3, n + 1, n - 1, 777 % n, UINT64_MAX, 2};
-    const size_t results = e->form == TALLY_REDUCE ? 1 : n, bytes = results * (e->op == TALLY_ARGMAX ? 8 : 4);
-    float *const x = malloc(n * sizeof *x);
-    char *const expected = malloc(bytes), *const found = malloc(bytes);
-    assert_true(x && expected && found);
+    memory m = {0};
     uint64_t random = 1;
     tally_desc desc = desc_of(e);
     desc.flags |= TALLY_SIZE_ON_DEVICE;
     tally_plan *plan;
-    size_t workspace_bytes;
     CUstream stream;
     graph captured;
     executable ready = NULL;
-    tally_args args = arguments(room(n * sizeof *x), n, room(bytes), bytes);
     assert_ok(tally_plan_create(gpu, &desc, &plan));
-    assert_ok(tally_plan_workspace(plan, &args.shape, &workspace_bytes));
-    void *const memory = room(workspace_bytes + ALIGNMENT); /* the emulator's is less aligned than a GPU's */
-    args.workspace = (void *)(((uintptr_t)memory + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    args.workspace_bytes = workspace_bytes;
-    const tally_sizes on_device = {sizeof on_device, room(sizeof(uint64_t)), room(sizeof(uint32_t))};
+    make_memory(e, plan, &m);
     assert_ok(tally_cuda_enter(cuda()));
     assert_cuda(api()->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     if (graphs.cuGraphLaunch) {
         assert_cuda(graphs.cuStreamBeginCapture_v2(stream, CAPTURE_RELAXED));
-        assert_ok(tally_run_sized(plan, &args, &on_device, stream));
+        assert_ok(tally_run_sized(plan, &m.args, &m.sizes, stream));
         assert_cuda(graphs.cuStreamEndCapture(stream, &captured));
         assert_cuda(graphs.cuGraphInstantiateWithFlags(&ready, captured, 0));
     }
+    const uint64_t n = m.most, sizes[] = {n, 0, 1, n / 3, n + 1, n - 1, 777 % n, UINT64_MAX, 2};
     for (size_t k = 0; k < 2 * COUNT_OF(sizes); k++) {
-        const uint64_t size = sizes[k / 2];
-        const bool waits = k % 2;
-        uint32_t status = 99;
-        fill(x, n, size, &random);
-        const tally_status wanted = expect(e, x, n, size, expected, bytes);
-        memset(found, UNTOUCHED, bytes);
-        assert_ok(tally_copy(gpu, (void *)args.x, x, n * sizeof *x));
-        assert_ok(tally_copy(gpu, args.out, found, bytes));
-        assert_ok(tally_copy(gpu, (void *)on_device.extent, &size, sizeof size));
-        assert_ok(tally_copy(gpu, on_device.status, &status, sizeof status));
-        if (waits)
-            assert_int_equal(tally_run_sized(plan, &args, &on_device, TALLY_SYNCHRONOUS), wanted);
-        else if (ready)
-            assert_cuda(graphs.cuGraphLaunch(ready, stream));
-        else
-            assert_ok(tally_run_sized(plan, &args, &on_device, stream));
-        assert_cuda(api()->cuStreamSynchronize(stream));
-        assert_ok(tally_copy(gpu, found, args.out, bytes));
-        assert_ok(tally_copy(gpu, &status, on_device.status, sizeof status));
-        assert_int_equal(status, wanted);
-        compare(e, size, found, expected, bytes);
+        fill(e, &m, sizes[k / 2], &random);
+        run_once(e, &m, plan, stream, ready, sizes[k / 2], k % 2);
     }
     if (ready) {
         assert_cuda(graphs.cuGraphExecDestroy(ready));
@@ -167,12 +253,41 @@ static void a_graph_serves_all_sizes(void **state) {
     assert_cuda(api()->cuStreamDestroy(stream));
     tally_cuda_leave(cuda());
     tally_plan_destroy(plan);
-    void *all[] = {(void *)args.x, args.out, memory, (void *)on_device.extent, on_device.status};
-    for (size_t k = 0; k < COUNT_OF(all); k++)
-        tally_free(gpu, all[k]);
-    free(x);
-    free(expected);
-    free(found);
+    free_memory(&m);
+}
+
+/* Offsets that decrease are told by the status, and nothing is written; past the size they may. */
+static void bad_offsets_are_told(void **state) {
+    (void)state;
+    const float x[] = {1, 2, 4, 8};
+    const int64_t offsets[] = {0, 2, 1, 4};
+    for (uint64_t size = 1; size < 4; size++) {
+        float out[3] = {-1, -1, -1};
+        uint32_t status = 99;
+        tally_plan *plan;
+        tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+        desc.grouping = TALLY_SEGMENTS;
+        desc.flags = TALLY_SIZE_ON_DEVICE;
+        assert_ok(tally_plan_create(gpu, &desc, &plan));
+        tally_args args = arguments(room(sizeof x), 4, room(sizeof out), sizeof out);
+        tally_sizes sizes = {.struct_size = sizeof sizes, .status = room(sizeof status), .groups = room(sizeof size)};
+        args.offsets = room(sizeof offsets);
+        args.shape.groups = 3;
+        assert_ok(tally_copy(gpu, (void *)args.x, x, sizeof x));
+        assert_ok(tally_copy(gpu, args.out, out, sizeof out));
+        assert_ok(tally_copy(gpu, (void *)args.offsets, offsets, sizeof offsets));
+        assert_ok(tally_copy(gpu, (void *)sizes.groups, &size, sizeof size));
+        assert_int_equal(tally_run_sized(plan, &args, &sizes, TALLY_SYNCHRONOUS),
+                         size > 1 ? TALLY_BAD_OFFSETS : TALLY_OK);
+        assert_ok(tally_copy(gpu, out, args.out, sizeof out));
+        assert_ok(tally_copy(gpu, &status, sizes.status, sizeof status));
+        assert_int_equal(status, size > 1 ? TALLY_BAD_OFFSETS : TALLY_OK);
+        assert_true(out[0] == (size > 1 ? -1 : 3) && out[1] == -1 && out[2] == -1);
+        tally_plan_destroy(plan);
+        void *all[] = {(void *)args.x, args.out, (void *)args.offsets, sizes.status, (void *)sizes.groups};
+        for (size_t k = 0; k < COUNT_OF(all); k++)
+            tally_free(gpu, all[k]);
+    }
 }
 
 static void what_has_no_size_on_the_device(void **state) {
@@ -181,8 +296,10 @@ static void what_has_no_size_on_the_device(void **state) {
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
     float *x = room(16), *out = room(16);
     tally_args args = arguments(x, 4, out, 4);
-    const tally_sizes sizes = {sizeof sizes, room(8), NULL}, none = {sizeof none, NULL, NULL};
-    const tally_sizes misaligned = {sizeof misaligned, (const uint64_t *)((const char *)sizes.extent + 4), NULL};
+    const uint64_t *size = room(16);
+    const tally_sizes sizes = {.struct_size = sizeof sizes, .extent = size}, none = {.struct_size = sizeof none};
+    const tally_sizes misaligned = {.struct_size = sizeof none, .extent = (const uint64_t *)((const char *)size + 4)};
+    const tally_sizes both = {.struct_size = sizeof both, .extent = size, .groups = size + 1};
     assert_ok(tally_plan_create(gpu, &desc, &plan));
     desc.flags = TALLY_SIZE_ON_DEVICE;
     assert_ok(tally_plan_create(gpu, &desc, &sized));
@@ -190,15 +307,18 @@ static void what_has_no_size_on_the_device(void **state) {
     assert_int_equal(tally_run_sized(plan, &args, &sizes, TALLY_SYNCHRONOUS), TALLY_INVALID_ARGUMENT);
     assert_int_equal(tally_run_sized(sized, &args, &none, TALLY_SYNCHRONOUS), TALLY_INVALID_ARGUMENT);
     assert_int_equal(tally_run_sized(sized, &args, &misaligned, TALLY_SYNCHRONOUS), TALLY_INVALID_ARGUMENT);
+    assert_int_equal(tally_run_sized(sized, &args, &both, TALLY_SYNCHRONOUS), TALLY_INVALID_ARGUMENT);
     assert_int_equal(tally_push(sized, &args), TALLY_UNSUPPORTED);
     tally_plan_destroy(plan);
     tally_plan_destroy(sized);
-    desc.grouping = TALLY_KEYS;
+    desc.grouping = TALLY_AXIS;
+    assert_int_equal(tally_plan_create(gpu, &desc, &plan), TALLY_UNSUPPORTED);
+    desc.grouping = TALLY_LABELS;
     assert_int_equal(tally_plan_create(gpu, &desc, &plan), TALLY_UNSUPPORTED);
     desc.grouping = TALLY_ALL_VALUES;
     desc.flags |= TALLY_WORDS_OUT;
     assert_int_equal(tally_plan_create(gpu, &desc, &plan), TALLY_UNSUPPORTED);
-    void *all[] = {x, out, (void *)sizes.extent};
+    void *all[] = {x, out, (void *)size};
     for (size_t k = 0; k < COUNT_OF(all); k++)
         tally_free(gpu, all[k]);
 }
@@ -210,7 +330,7 @@ static void the_cpu_reads_sizes_too(void **state) {
     float out = 0;
     uint64_t size = 3;
     uint32_t status = 99;
-    const tally_sizes sizes = {sizeof sizes, &size, &status};
+    const tally_sizes sizes = {.struct_size = sizeof sizes, .extent = &size, .status = &status};
     tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
     desc.flags = TALLY_SIZE_ON_DEVICE;
     tally_plan *plan;
@@ -231,9 +351,10 @@ int main(int argc, char **argv) {
     if (argc > 1)
         most_elements = strtoull(argv[1], NULL, 10);
     find_graphs();
-    enum { OTHERS = 2 };
+    enum { OTHERS = 3 };
     struct CMUnitTest tests[COUNT_OF(examples) + OTHERS] = {cmocka_unit_test(what_has_no_size_on_the_device),
-                                                            cmocka_unit_test(the_cpu_reads_sizes_too)};
+                                                            cmocka_unit_test(the_cpu_reads_sizes_too),
+                                                            cmocka_unit_test(bad_offsets_are_told)};
     for (size_t k = 0; k < COUNT_OF(examples); k++)
         tests[OTHERS + k] =
             (struct CMUnitTest){examples[k].name, a_graph_serves_all_sizes, NULL, NULL, (void *)&examples[k]};

@@ -87,6 +87,13 @@ static const entry set[] = {
     {TALLY_MEAN, TALLY_AXIS, TALLY_REDUCE, TALLY_EXACT, TALLY_I64, TALLY_DEFAULT, TALLY_WORDS_IN | TALLY_WORDS_OUT},
     {TALLY_ARGMIN, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F64, TALLY_DEFAULT, TALLY_WORDS_IN},
     {TALLY_LOGSUMEXP, TALLY_AXIS, TALLY_REDUCE, TALLY_FAST, TALLY_F16, TALLY_DEFAULT, TALLY_WORDS_IN},
+    {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_DEFAULT, TALLY_SIZE_ON_DEVICE},
+    {TALLY_SUM, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_I64, TALLY_SIZE_ON_DEVICE},
+    {TALLY_SUM, TALLY_KEYS, TALLY_REDUCE, TALLY_FAST, TALLY_F32, TALLY_I32, TALLY_SIZE_ON_DEVICE},
+    {TALLY_SUM, TALLY_SEGMENTS, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_I32, TALLY_SIZE_ON_DEVICE},
+    {TALLY_SUM, TALLY_KEYS, TALLY_REDUCE, TALLY_EXACT, TALLY_F32, TALLY_I64, TALLY_SIZE_ON_DEVICE},
+    {TALLY_SUM, TALLY_SEGMENTS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_F32, TALLY_I64, TALLY_SIZE_ON_DEVICE},
+    {TALLY_SUM, TALLY_KEYS, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_I16, TALLY_I64, TALLY_SIZE_ON_DEVICE},
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F64, TALLY_DEFAULT, 0},
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_F16, TALLY_DEFAULT, 0},
     {TALLY_SUM, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_FAST, TALLY_BF16, TALLY_DEFAULT, 0},
@@ -153,7 +160,10 @@ enum {
 static void name_of(const entry *e, char name[128]) {
     snprintf(name, 128, "%s%s/%s/%s%s/%s/%s%s%s", e->flags & TALLY_WORDS_IN ? "words_to_" : "", tally_op_name(e->op),
              tally_grouping_name(e->grouping), e->flags & TALLY_REVERSE ? "reverse_" : "", tally_form_name(e->form),
-             tally_dtype_name(e->in), tally_mode_name(e->mode), e->flags & TALLY_SKIP_NAN ? "/skip_nan" : "",
+             tally_dtype_name(e->in), tally_mode_name(e->mode),
+             e->flags & TALLY_SKIP_NAN         ? "/skip_nan"
+             : e->flags & TALLY_SIZE_ON_DEVICE ? "/sized"
+                                               : "",
              e->flags & TALLY_WORDS_OUT ? "/to_words" : "");
 }
 

@@ -1,5 +1,8 @@
 /* Exact mode: short rows, columns and segments, a warp for each. */
-extern "C" __global__ void __launch_bounds__(BLOCK) exact_groups(exact_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) exact_groups(exact_args p SIZED) {
+#if GROUPS == SEGMENTS
+    TAKE_SEGMENTS(p.offsets, p.rows, p.extent)
+#endif
     __shared__ alignas(16) int32 words[WARPS][STATE_WORDS];
     int warp = threadIdx.x / WARP;
     if (p.refused && *p.refused)

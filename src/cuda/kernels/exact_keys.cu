@@ -1,6 +1,14 @@
 /* Exact mode: runs of equal keys. Their heads are counted in chunks, which gives each chunk the number of its first
  * run. Then a warp adds the runs that begin in its chunk. */
 
+#if SIZE_ON_DEVICE
+#define TAKE_CHUNKS(p)                                                                                                 \
+    TAKE_SIZE(p.extent)                                                                                                \
+    p.chunks = (p.extent + KEY_CHUNK - 1) / KEY_CHUNK;
+#else
+#define TAKE_CHUNKS(p)
+#endif
+
 /* Whether a run begins at i; past the end none does. */
 inline bool is_head(const exact_args &p, uint64 i) {
     return i < p.extent && (i == 0 || load(p.keys + i) != load(p.keys + i - 1));
@@ -15,7 +23,8 @@ inline uint64 end_of_run(const exact_args &p, uint64 first) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) count_heads(exact_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) count_heads(exact_args p SIZED) {
+    TAKE_CHUNKS(p)
     uint64 warps = gridDim.x * (uint64)WARPS;
     for (uint64 c = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / WARP; c < p.chunks; c += warps) {
         uint32 heads = 0;
@@ -28,7 +37,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_heads(exact_args p) {
 
 /* One block turns the chunks' numbers of heads into the numbers before each chunk, and stops the run if the outputs
  * have no room for all runs. */
-extern "C" __global__ void __launch_bounds__(BLOCK) rank_heads(exact_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) rank_heads(exact_args p SIZED) {
+    TAKE_CHUNKS(p)
     __shared__ uint64 sums[BLOCK];
     uint64 each = (p.chunks + BLOCK - 1) / BLOCK, begin = threadIdx.x * each;
     uint64 end = begin + each < p.chunks ? begin + each : p.chunks, mine = 0, before = 0;
@@ -51,7 +61,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) rank_heads(exact_args p) {
 }
 
 /* A warp adds the runs that begin in its chunk, to their ends. */
-extern "C" __global__ void __launch_bounds__(BLOCK) exact_runs(exact_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) exact_runs(exact_args p SIZED) {
+    TAKE_CHUNKS(p)
     __shared__ alignas(16) int32 words[WARPS][STATE_WORDS];
     int warp = threadIdx.x / WARP;
     if (*p.refused)

@@ -53,7 +53,8 @@ inline void finish_long_group(const groups_args &p, uint64 chunk) {
         finish_group(p, chunk, e, acc);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_cuts(groups_args p SIZED) {
+    TAKE_TILES(p)
     constexpr uint64 DONE = ~0ull;
     __shared__ uint64 longer[BLOCK];
     __shared__ uint32 count;

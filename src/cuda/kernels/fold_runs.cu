@@ -27,7 +27,12 @@ inline void add_totals(const groups_args &p, runs_memory &r, uint64 strip) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(groups_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_runs(groups_args p SIZED) {
+    TAKE_TILES(p)
+#if SIZE_ON_DEVICE
+    if (blockIdx.x * (uint64)TILE >= p.n)
+        return;
+#endif
     __shared__ tile_bytes<PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;

@@ -177,7 +177,12 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_gro
         c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
+    TAKE_TILES(p)
+#if SIZE_ON_DEVICE
+    if (blockIdx.x >= p.tiles)
+        return;
+#endif
     __shared__ tile_bytes<PLACE> memory;
     __shared__ alignas(128) uint8 seconds[HAS_SECOND ? TILE * sizeof(in_t) : 16];
     __shared__ tile_memory s;
@@ -263,7 +268,8 @@ inline findings place_all(const groups_args &p) {
 }
 
 /* Unless offsets are checked while running: then only the tiles' first segments are searched for. */
-extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p SIZED) {
+    TAKE_TILES(p)
     wait_for_last();
     let_next_start();
     if (p.check_before) {

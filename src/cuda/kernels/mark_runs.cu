@@ -4,7 +4,8 @@
  * of its block; the folds add the totals of the blocks before. */
 static_assert(FOLD_TILE % STRIP == 0);
 
-extern "C" __global__ void __launch_bounds__(MARKERS * WARP) mark_runs(groups_args p) {
+extern "C" __global__ void __launch_bounds__(MARKERS * WARP) mark_runs(groups_args p SIZED) {
+    TAKE_TILES(p)
     __shared__ uint32 of_warp[MARKERS];
     wait_for_last();
     let_next_start();

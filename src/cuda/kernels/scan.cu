@@ -26,7 +26,7 @@ inline void finish_tiles(scratch &s, const scan_args &p, uint64 turns) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(scan_args p SIZED) {
-    TAKE_SIZE(p.n)
+    TAKE_GROUPS(p)
 #if SIZE_ON_DEVICE
     p.tiles = (p.n + p.tile - 1) / p.tile;
 #endif

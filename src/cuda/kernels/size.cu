@@ -1,10 +1,14 @@
-/* The number of elements where it lies on the device (TALLY_SIZE_ON_DEVICE). A run's kernels take its address after their
- * arguments: "kernel(args p SIZED)". With TAKE_SIZE the size takes the place of the largest one, for which the host has
- * cut the work; all threads return if they may write nothing. */
+/* The size where it lies on the device (TALLY_SIZE_ON_DEVICE): the number of elements, or of segments. A run's kernels
+ * take its address after their arguments: "kernel(args p SIZED)". With TAKE_SIZE it takes the place of the largest one,
+ * for which the host has cut the work, and TAKE_SEGMENTS ends the elements with the last segment, too. All threads
+ * return if they may write nothing. */
 #if SIZE_ON_DEVICE
 #define SIZED , const uint64 *size_at
 #define TAKE_SIZE(most)                                                                                                \
     if (!take_size(&most, size_at))                                                                                    \
+        return;
+#define TAKE_SEGMENTS(offsets, segments, elements)                                                                     \
+    if (!take_segments(offsets, &segments, &elements, size_at))                                                        \
         return;
 inline bool take_size(uint64 *most, const uint64 *size_at) {
     const uint64 size = *size_at;
@@ -13,7 +17,29 @@ inline bool take_size(uint64 *most, const uint64 *size_at) {
     *most = size;
     return true;
 }
+template <class Index>
+inline bool take_segments(const Index *offsets, uint64 *segments, uint64 *elements, const uint64 *size_at) {
+    if (!take_size(segments, size_at))
+        return false;
+    const uint64 end = (uint64)load(offsets + *segments);
+    *elements = end < *elements ? end : *elements; /* an end past them is found to be bad */
+    return true;
+}
 #else
 #define SIZED
 #define TAKE_SIZE(most)
+#define TAKE_SEGMENTS(offsets, segments, elements)
+#endif
+#if GROUPS == SEGMENTS
+#define TAKE_GROUPS(p) TAKE_SEGMENTS(p.offsets, p.segments, p.n)
+#else
+#define TAKE_GROUPS(p) TAKE_SIZE(p.n)
+#endif
+/* Of reductions by segments and keys. */
+#if SIZE_ON_DEVICE
+#define TAKE_TILES(p)                                                                                                  \
+    TAKE_GROUPS(p)                                                                                                     \
+    p.tiles = p.chunks = p.n ? (p.n + FOLD_TILE - 1) / FOLD_TILE : 1;
+#else
+#define TAKE_TILES(p)
 #endif
