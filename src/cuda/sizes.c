@@ -110,11 +110,12 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->held_rows = held_rows(c, acc);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const unsigned vector = granule(c), widest = in > result ? in : result;
-    const unsigned of_elements = STRETCH / (vector * (acc > 8 ? widest : in)),
+    const bool has_moments = c->entry && c->monoid == TALLY_MONOID_moments;
+    const unsigned of_elements = STRETCH / (vector * (acc > 8 && !has_moments ? widest : in)),
                    of_widest = WIDEST_STRETCH / (vector * widest);
     unsigned vectors = acc > 32 ? 1 : (of_elements < of_widest ? of_elements : of_widest) | 1;
-    const bool has_moments = c->entry && c->monoid == TALLY_MONOID_moments; /* with more, registers spill */
-    const unsigned most_items = has_moments ? 24 : c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48; /* a bit each */
+    /* With more moments registers spill; of others each takes a bit. */
+    const unsigned most_items = has_moments ? 24 : c->desc.grouping == TALLY_ALL_VALUES ? 80 : 48;
     while (vectors > 1 && vectors * vector > most_items)
         vectors -= 2;
     s->scan.items = vectors * vector;
