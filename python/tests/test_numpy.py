@@ -219,7 +219,7 @@ def test_nans_that_were_left_out_can_be_counted():
     lambda x: tally.sum(), lambda x: tally.sum(x, x), lambda x: tally.sum(x, axes=0), lambda x: tally.sum(None),
     lambda x: tally.sum(x, dtype="int32"), lambda x: tally.sum(x, dtype="complex64"), lambda x: tally.sum("text"),
     lambda x: tally.sum(np.ma.masked_array(x, x > 1)), lambda x: tally.argmin(x, axis=(0,)), lambda x: tally.bitwise_and(x),
-    lambda x: tally.sum(x.astype("c8")), lambda x: tally.sum(x, labels=x, keys=x),
+    lambda x: tally.sum(x.astype("c8")), lambda x: tally.sum(x, labels=x, keys=x), lambda x: tally.sum(x, groups=3),
 ])
 def test_what_is_no_computation_is_a_type_error(bad):
     with pytest.raises((TypeError, NotImplementedError)):
