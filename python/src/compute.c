@@ -26,8 +26,8 @@ PyObject *call_compute(call *c) {
     if (given > 1)
         PyErr_Format(PyExc_TypeError, "%s() takes one of offsets, keys and labels", c->function->name);
     else if (c->options[GROUPS] && by != LABELS)
-        PyErr_Format(PyExc_TypeError, "%s(): groups= says how many groups labels have, but there is no labels=",
-                     c->function->name);
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): groups= says how many groups labels have, but there is no labels=", c->function->name);
     else
         result =
             given ? by_groups(c, &x, y.object ? &y : NULL, (enum option)by) : along_axes(c, &x, y.object ? &y : NULL);
