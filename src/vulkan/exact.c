@@ -11,7 +11,8 @@ enum {
     WIDE_MOMENTS_KEYS = 128,
     CHUNKS = 512,        /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
     LEAST_CHUNK = 16384, /* elements of theirs */
-    EACH = 4 * 8 * 16    /* bytes that a thread has of a group: four times its vectors */
+    EACH = 4 * 8 * 16,   /* bytes that a thread has of a group: four times its vectors */
+    MOST_ROUNDS = 2048   /* elements that a thread of a device in software has of the longest group */
 };
 
 tally_monoid tally_vulkan_exact_monoid_of(const tally_computation *c) {
@@ -36,10 +37,14 @@ static uint64_t key_chunk_of(const tally_computation *c) {
     return is_wide ? WIDE_KEY_CHUNK : KEY_CHUNK;
 }
 
-/* Threads that share a group of this many elements: a power of two. */
-static uint32_t team_of(const tally_vulkan_device *device, const tally_computation *c, uint64_t elements) {
+/* Threads that share a group of this many elements: a power of two. Mesa's lavapipe ends a thread's loops after 65535
+ * rounds of them all (LP_MAX_TGSI_LOOP_ITERATIONS), and an element that no level takes needs several. So on a device in
+ * software no thread has many, even if all elements are one group's, up to 2^19. */
+static uint32_t team_of(const tally_vulkan_device *device, const tally_computation *c, uint64_t elements,
+                        uint64_t all) {
     uint32_t threads = numbers_of(c).least_team;
-    while (threads < device->block && (uint64_t)threads * EACH < elements * c->in_bytes)
+    while (threads < device->block && ((uint64_t)threads * EACH < elements * c->in_bytes ||
+                                       (device->is_software && (uint64_t)threads * MOST_ROUNDS < all)))
         threads *= 2;
     return threads;
 }
@@ -50,7 +55,8 @@ static void cut_rows(const tally_vulkan_device *device, const tally_computation 
     const uint64_t units = divide_up(divide_up(cut->extent, chunks), LEAST_CHUNK);
     cut->chunk = least(most(1, units) * LEAST_CHUNK, TALLY_VULKAN_MOST_CHUNK);
     cut->chunks = cut->extent ? divide_up(cut->extent, cut->chunk) : 1;
-    cut->many = team_of(device, c, least(cut->chunk, cut->extent));
+    const uint64_t elements = least(cut->chunk, cut->extent);
+    cut->many = team_of(device, c, elements, elements);
     if (cut->chunks > 1)
         cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * tally_vulkan_exact_state_bytes(c));
 }
@@ -69,7 +75,7 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
             cut->columns > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID / (cut->chunks ? cut->chunks : 1);
         return;
     }
-    cut->many = team_of(device, c, cut->extent / most(1, shape->groups));
+    cut->many = team_of(device, c, cut->extent / most(1, shape->groups), cut->extent);
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->chunks = grouping == TALLY_KEYS ? divide_up(cut->extent, key_chunk_of(c)) : 0;
     if (grouping == TALLY_KEYS)

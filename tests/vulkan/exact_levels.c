@@ -3,6 +3,8 @@
  * that most elements are added by vectors, and short. */
 #include "../api/support.h"
 
+#include <math.h>
+
 enum { N = 70003, NARROWEST = 28, WIDEST = 52 };
 
 static tally_device *cpu, *gpu;
@@ -130,58 +132,79 @@ static void sums_are_the_cpus(void **unused) {
             }
 }
 
-/* A long segment among so many short ones that few threads share it: each counts units as often as they fit, of numbers
- * that are as large as a window placed for the first ones takes. */
-static void few_threads_add_many_numbers(void **unused) {
-    enum { SHORT = 20000, MOST = 136000, FIRST = 400, TYPES = 2 };
+/* The sum of the last segment, which is what follows SHORT segments of one element. */
+enum { SHORT = 20000, MOST = 136000 };
+static uint64_t last_sum_on(tally_device *device, tally_dtype type, const void *x, uint32_t n) {
     static uint32_t offsets[SHORT + 2];
+    const size_t bytes = tally_dtype_size(type), room = (SHORT + MOST) * sizeof(double);
+    tally_desc desc = TALLY_DESC_INIT;
+    tally_args args = TALLY_ARGS_INIT;
+    tally_plan *plan;
+    uint64_t sum = 0;
+    char *memory;
+    for (uint32_t i = 0; i <= SHORT; i++)
+        offsets[i] = i;
+    offsets[SHORT + 1] = n;
+    desc.mode = TALLY_EXACT;
+    desc.in = desc.out = type;
+    desc.grouping = TALLY_SEGMENTS;
+    desc.index = TALLY_U32;
+    assert_ok(tally_plan_create(device, &desc, &plan));
+    assert_ok(tally_alloc(device, room + sizeof offsets + room, (void **)&memory));
+    assert_ok(tally_copy(device, memory, x, n * bytes));
+    assert_ok(tally_copy(device, memory + room, offsets, sizeof offsets));
+    args.shape.extent = n;
+    args.shape.groups = SHORT + 1;
+    args.x = memory;
+    args.offsets = memory + room;
+    args.out = memory + room + (sizeof offsets + 15) / 16 * 16;
+    args.out_bytes = (SHORT + 1) * bytes;
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    assert_ok(tally_copy(device, &sum, (char *)args.out + SHORT * bytes, bytes));
+    tally_free(device, memory);
+    tally_plan_destroy(plan);
+    return sum;
+}
+
+/* A long segment among so many short ones that few threads share it, on a GPU: each counts units as often as they fit,
+ * of numbers that are as large as a window placed for the first ones takes. */
+static void few_threads_add_many_numbers(void **unused) {
+    enum { FIRST = 400 };
     static float small[SHORT + MOST];
     static double large[SHORT + MOST];
-    static const uint32_t lengths[TYPES] = {20000, MOST}; /* a software device cuts loops that are longer */
-    static const tally_dtype types[TYPES] = {TALLY_F32, TALLY_F64};
     (void)unused;
     for (uint32_t i = 0; i < SHORT + MOST; i++) {
         small[i] = i < SHORT + FIRST ? 1 : 15.999999F;
         large[i] = i < SHORT + FIRST ? 1 : 15.999999999999998;
-        offsets[i < SHORT ? i : SHORT] = i < SHORT ? i : SHORT;
     }
-    for (int k = 0; k < TYPES; k++) {
-        const size_t bytes = types[k] == TALLY_F32 ? sizeof(float) : sizeof(double);
-        const uint32_t n = SHORT + lengths[k];
-        uint64_t sums[2] = {0, 0};
-        offsets[SHORT + 1] = n;
-        for (int side = 0; side < 2; side++) {
-            tally_device *device = side ? gpu : cpu;
-            tally_desc desc = TALLY_DESC_INIT;
-            tally_args args = TALLY_ARGS_INIT;
-            tally_plan *plan;
-            char *memory;
-            desc.mode = TALLY_EXACT;
-            desc.in = desc.out = types[k];
-            desc.grouping = TALLY_SEGMENTS;
-            desc.index = TALLY_U32;
-            assert_ok(tally_plan_create(device, &desc, &plan));
-            assert_ok(tally_alloc(device, sizeof large + sizeof offsets + sizeof large, (void **)&memory));
-            assert_ok(tally_copy(device, memory, k ? (void *)large : small, n * bytes));
-            assert_ok(tally_copy(device, memory + sizeof large, offsets, sizeof offsets));
-            args.shape.extent = n;
-            args.shape.groups = SHORT + 1;
-            args.x = memory;
-            args.offsets = memory + sizeof large;
-            args.out = memory + sizeof large + (sizeof offsets + 15) / 16 * 16;
-            args.out_bytes = (SHORT + 1) * bytes;
-            assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
-            assert_ok(tally_copy(device, &sums[side], (char *)args.out + SHORT * bytes, bytes));
-            tally_free(device, memory);
-            tally_plan_destroy(plan);
-        }
-        assert_int_equal(sums[0], sums[1]);
+    assert_int_equal(last_sum_on(cpu, TALLY_F32, small, 2 * SHORT), last_sum_on(gpu, TALLY_F32, small, 2 * SHORT));
+    assert_int_equal(last_sum_on(cpu, TALLY_F64, large, SHORT + MOST),
+                     last_sum_on(gpu, TALLY_F64, large, SHORT + MOST));
+}
+
+/* The same of numbers that no level takes, which need several rounds of a loop each: a device in software ends loops
+ * that are longer than some rounds. */
+static void a_long_segment_of_all_sizes(void **unused) {
+    static float small[SHORT + MOST];
+    static double large[SHORT + MOST];
+    (void)unused;
+    state = 88172645463325252ull;
+    for (uint32_t i = 0; i < SHORT + MOST; i++) {
+        const uint64_t bits = random_bits();
+        const double fraction = (double)(bits >> 12) * 0x1p-52 - 0.5;
+        large[i] = ldexp(fraction, (int)(bits % 41) - 20);
+        small[i] = (float)large[i];
     }
+    assert_int_equal(last_sum_on(cpu, TALLY_F32, small, SHORT + MOST),
+                     last_sum_on(gpu, TALLY_F32, small, SHORT + MOST));
+    assert_int_equal(last_sum_on(cpu, TALLY_F64, large, SHORT + MOST),
+                     last_sum_on(gpu, TALLY_F64, large, SHORT + MOST));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_the_cpus),
-                                       cmocka_unit_test(few_threads_add_many_numbers)};
+                                       cmocka_unit_test(few_threads_add_many_numbers),
+                                       cmocka_unit_test(a_long_segment_of_all_sizes)};
     if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
         printf("%s\n", tally_last_error());
         return 1;
