@@ -2,9 +2,9 @@
 # Builds Debian's packages from a source tarball, checks them with lintian, installs them in a clean chroot, and runs their
 # tests (debian/tests) there. It needs root for the chroot.
 # usage: packaging/debian.sh TARBALL DIRECTORY     DIRECTORY: for the packages and the chroot; made anew
+#   DEBIAN_MIRROR: where debootstrap takes packages from, if not from its own choice
 set -eu
 tarball=$1 directory=$2
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 [ "$(id -u)" -eq 0 ] || { echo "packaging/debian.sh: debootstrap and chroot need root" >&2; exit 1; }
 rm -rf "$directory"
 mkdir -p "$directory"
@@ -22,7 +22,7 @@ lintian --allow-root --fail-on error,warning --suppress-tags no-debian-changes,i
     "$directory"/*.changes
 
 chroot=$directory/chroot
-debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$chroot" "$mirror" >"$directory/chroot.log"
+debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$chroot" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$directory/chroot.log"
 cp /etc/resolv.conf "$chroot/etc/"
 mkdir "$chroot/packages"
 cp "$directory"/*.deb "$chroot/packages/"

@@ -478,8 +478,8 @@ typedef struct tally_sizes {
  * and TALLY_OUTPUT_TOO_SMALL. Without a stream the call returns that, too. Other errors are those of tally_run;
  * TALLY_INVALID_ARGUMENT for a plan without the flag, as tally_run returns for one with it. There are no pieces of such
  * plans, and no words. Such plans are for the CPU, where the device's memory is the host's, and for one CUDA device; on
- * Vulkan tally_vulkan_record has the size of ALL_VALUES. AXIS and LABELS have none; with TALLY_SKIP_BAD_LABELS,
- * labels of -1 past the size do the same. */
+ * Vulkan tally_vulkan_record has the size of ALL_VALUES. AXIS and LABELS have none; TALLY_SKIP_BAD_LABELS leaves out
+ * elements past the size if their labels are out of range. */
 TALLY_API tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
                                        tally_stream stream);
 

@@ -4,84 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------------- types ----- */
-
-const char *dtype_name(tally_dtype dtype, bool is_bool) {
-    tally_type_traits traits = {.struct_size = sizeof traits};
-    return is_bool ? "bool" : tally_dtype_traits(dtype, &traits) ? "?" : traits.numpy_name;
-}
-
-static tally_dtype dtype_of_parts(bool is_float, bool is_signed, size_t bytes) {
-    if (is_float)
-        return bytes == 8 ? TALLY_F64 : bytes == 4 ? TALLY_F32 : bytes == 2 ? TALLY_F16 : TALLY_DEFAULT;
-    switch (bytes) {
-    case 1:
-        return is_signed ? TALLY_I8 : TALLY_U8;
-    case 2:
-        return is_signed ? TALLY_I16 : TALLY_U16;
-    case 4:
-        return is_signed ? TALLY_I32 : TALLY_U32;
-    case 8:
-        return is_signed ? TALLY_I64 : TALLY_U64;
-    default:
-        return TALLY_DEFAULT;
-    }
-}
-
-/* A buffer's format, in the codes of the module struct. */
-static int dtype_of_format(array *a, const char *format, Py_ssize_t bytes) {
-    const char *code = format ? format : "B";
-    if (*code == '@' || *code == '=' || (*code == '<' && !PY_BIG_ENDIAN) || (*code == '>' && PY_BIG_ENDIAN))
-        code++;
-    a->dtype = TALLY_DEFAULT;
-    if (*code && !code[1]) {
-        a->is_bool = *code == '?';
-        if (strchr("bhilqn", *code))
-            a->dtype = dtype_of_parts(false, true, (size_t)bytes);
-        else if (strchr("BHILQN?", *code))
-            a->dtype = dtype_of_parts(false, false, (size_t)bytes);
-        else if (strchr("efd", *code))
-            a->dtype = dtype_of_parts(true, true, (size_t)bytes);
-    }
-    if (a->dtype != TALLY_DEFAULT)
-        return 0;
-    PyErr_Format(PyExc_TypeError, "tally has no elements of format '%s'", format ? format : "B");
-    return -1;
-}
-
-int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool) {
-    PyObject *name = NULL;
-    if (PyUnicode_Check(object))
-        name = Py_NewRef(object);
-    else if ((name = PyObject_GetAttrString(object, "__name__"))) /* a class: numpy.float32 */
-        ;
-    else {
-        PyErr_Clear();
-        name = PyObject_Str(object); /* numpy.dtype: "float32"; torch: "torch.float32" */
-    }
-    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    if (!text) {
-        Py_XDECREF(name);
-        return -1;
-    }
-    const char *dot = strrchr(text, '.');
-    text = dot ? dot + 1 : text;
-    *is_bool = !strcmp(text, "bool") || !strcmp(text, "bool_");
-    int wrong = 0;
-    if (*is_bool)
-        *dtype = TALLY_U8;
-    else if (!strcmp(text, "int"))
-        *dtype = TALLY_I64;
-    else if (!strcmp(text, "float"))
-        *dtype = TALLY_F64;
-    else if (tally_dtype_from_name(text, dtype) != TALLY_OK || *dtype == TALLY_DEFAULT) {
-        PyErr_Format(PyExc_TypeError, "tally has no type '%s'", text);
-        wrong = -1;
-    }
-    Py_DECREF(name);
-    return wrong;
-}
-
 /* ------------------------------------------------------------------------------------- NumPy's arrays ----- */
 
 /* What is needed of NumPy, found when its first array comes: tally itself does not import it. Several threads may look
@@ -321,7 +243,7 @@ static int open_buffer(array *a, PyObject *object, bool writable) {
     a->ndim = a->buffer.ndim;
     memcpy(a->shape, a->buffer.shape, (size_t)a->ndim * sizeof *a->shape);
     memcpy(a->strides, a->buffer.strides, (size_t)a->ndim * sizeof *a->strides);
-    return dtype_of_format(a, a->buffer.format, a->buffer.itemsize);
+    return dtype_of_format(a->buffer.format, a->buffer.itemsize, &a->dtype, &a->is_bool);
 }
 
 /* How objects of a class are looked into. */

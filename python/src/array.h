@@ -2,14 +2,7 @@
 #ifndef TALLY_PYTHON_ARRAY_H
 #define TALLY_PYTHON_ARRAY_H
 
-#define PY_SSIZE_T_CLEAN
-#include <pyconfig.h>
-#ifndef Py_GIL_DISABLED /* free-threaded builds have no stable ABI */
-#define Py_LIMITED_API 0x030b0000
-#endif
-#include <Python.h>
-#include <stdbool.h>
-#include <tally/tally.h>
+#include "dtype.h"
 
 enum { MAX_DIMS = 64 }; /* as NumPy's */
 
@@ -61,12 +54,6 @@ PyObject *array_result(array *made, const array *like, const int *order);
  * with in_order, also in C order. 'over' has a bit for each of these dimensions. 'shape' receives the three extents.
  * 'order' receives the dimensions from the widest stride to the narrowest; those of length 1 come last. */
 bool array_fits(const array *a, unsigned long long over, bool in_order, tally_shape *shape, int *order);
-
-/* The names of types: NumPy's, "bfloat16" besides. */
-const char *dtype_name(tally_dtype dtype, bool is_bool);
-
-/* From a name, or an object with a name: NumPy's dtype objects and classes, PyTorch's dtypes. -1 with an exception. */
-int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool);
 
 /* The module tally.foreign: what other libraries are asked for by their own functions. */
 extern PyObject *foreign;

@@ -41,13 +41,16 @@ const uint64_t *tally_size_of(const tally_computation *c, const tally_sizes *siz
     return c->desc.grouping == TALLY_SEGMENTS ? sizes->groups : sizes->extent;
 }
 
+uint64_t tally_largest_size(const tally_computation *c, const tally_shape *shape) {
+    return c->desc.grouping == TALLY_SEGMENTS ? shape->groups : shape->extent;
+}
+
 tally_status tally_run_check_size(const tally_computation *c, const tally_args *args, uint64_t size) {
-    const bool is_groups = c->desc.grouping == TALLY_SEGMENTS;
-    const uint64_t most = is_groups ? args->shape.groups : args->shape.extent;
+    const uint64_t most = tally_largest_size(c, &args->shape);
     if (size > most)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "the size on the device is %" PRIu64 ", but args.shape.%s allows %" PRIu64, size,
-                          is_groups ? "groups" : "extent", most);
+                          c->desc.grouping == TALLY_SEGMENTS ? "groups" : "extent", most);
     if (!size && tally_nothing_is_error(c))
         return tally_fail(TALLY_EMPTY, "%s of nothing has no value (the size on the device is 0)", c->entry->name);
     return TALLY_OK;

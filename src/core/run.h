@@ -44,8 +44,11 @@ int64_t tally_label_value(const tally_computation *computation, const void *labe
 tally_status tally_run_outcome(const tally_computation *computation, const tally_args *args,
                                const tally_outcome *outcome);
 
-/* Checks a size that was read from the device: TALLY_INVALID_ARGUMENT if it passes the shape's, TALLY_EMPTY. */
+/* Where a run's size lies: the number of segments, or of elements. And the largest that a shape allows. */
 const uint64_t *tally_size_of(const tally_computation *computation, const tally_sizes *sizes);
+uint64_t tally_largest_size(const tally_computation *computation, const tally_shape *shape);
+
+/* Checks a size that was read from the device: TALLY_INVALID_ARGUMENT if it passes the shape's, TALLY_EMPTY. */
 tally_status tally_run_check_size(const tally_computation *computation, const tally_args *args, uint64_t size);
 
 /* ---- input in pieces ---- */

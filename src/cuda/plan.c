@@ -300,12 +300,11 @@ static tally_status count_later(const tally_cuda_launch *l) {
 /* Tells the caller's status of a run whose size is on the device. */
 static tally_status report_size(const tally_cuda_launch *l, const tally_sizes *sizes) {
     const tally_computation *c = &l->plan->gpu.base.computation;
-    const tally_shape *shape = &l->args->shape;
     const bool has_findings = l->cut->path != TALLY_CUDA_NOTHING && tally_gpu_has_findings(c);
     const CUdeviceptr refused = l->workspace + l->cut->control + offsetof(tally_cuda_control, refused);
     tally_cuda_size_args args = {.status = tally_cuda_address(sizes->status),
                                  .refused = has_findings ? refused : 0,
-                                 .most = c->desc.grouping == TALLY_SEGMENTS ? shape->groups : shape->extent};
+                                 .most = tally_largest_size(c, &l->args->shape)};
     const tally_cuda_grid one = {.x = 1, .threads = 1};
     return sizes->status ? tally_cuda_enqueue(l, l->plan->kernels.report_size, one, &args, "reporting a size")
                          : TALLY_OK;

@@ -306,9 +306,9 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"STATUS_TOO_LARGE", TALLY_INVALID_ARGUMENT},
                    {"STATUS_EMPTY", TALLY_EMPTY},
                    {"STATUS_BAD_OFFSETS", TALLY_BAD_OFFSETS},
+                   {"STATUS_TOO_SMALL", TALLY_OUTPUT_TOO_SMALL},
                    {"REFUSED_BAD", TALLY_GPU_REFUSED_BAD},
                    {"REFUSED_EMPTY", TALLY_GPU_REFUSED_EMPTY},
-                   {"STATUS_TOO_SMALL", TALLY_OUTPUT_TOO_SMALL},
                    {"HAS_MOMENTS", tally_cuda_exact_has_moments(c) || c->monoid == TALLY_MONOID_wide_moments},
                    {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},
                    {"IS_ARGMAX", c->entry && c->monoid == TALLY_MONOID_argmax},
@@ -410,8 +410,7 @@ static void add_states(tally_text *text, const tally_computation *c, const tally
                    {"IS_INDEXED", tally_class_of(c->monoid) == TALLY_CLASS_INDEXED},
                    {"IS_SIGNED", tally_dtype_is_signed(c->desc.in)},
                    {"REFUSES_EMPTY", tally_empty_is_error(c)},
-                   {"REFUSED_WORDS", TALLY_GPU_REFUSED_WORDS},
-                   {"REFUSED_EMPTY", TALLY_GPU_REFUSED_EMPTY}};
+                   {"REFUSED_WORDS", TALLY_GPU_REFUSED_WORDS}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
         tally_text_print(text, "#define %s %zu\n", choices[k].name, choices[k].value);
     tally_text_print(text, "#define ADDED_OF(acc) acc.a%d\n", components);

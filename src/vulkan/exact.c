@@ -9,10 +9,10 @@ enum {
     WIDE_KEY_CHUNK = 1024, /* of f64 */
     MOMENTS_KEYS = 1024,   /* of variances */
     WIDE_MOMENTS_KEYS = 128,
-    CHUNKS = 512,        /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
-    LEAST_CHUNK = 16384, /* elements of theirs */
-    EACH = 4 * 8 * 16,   /* bytes that a thread has of a group: four times its vectors */
-    MOST_ROUNDS = 2048   /* elements that a thread of a device in software has of the longest group */
+    CHUNKS = 512,           /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
+    LEAST_CHUNK = 16384,    /* elements of theirs */
+    EACH = 4 * 8 * 16,      /* bytes that a thread has of a group: four times its vectors */
+    MOST_IN_SOFTWARE = 2048 /* elements that a thread of a device in software has of the longest group */
 };
 
 tally_monoid tally_vulkan_exact_monoid_of(const tally_computation *c) {
@@ -44,7 +44,7 @@ static uint32_t team_of(const tally_vulkan_device *device, const tally_computati
                         uint64_t all) {
     uint32_t threads = numbers_of(c).least_team;
     while (threads < device->block && ((uint64_t)threads * EACH < elements * c->in_bytes ||
-                                       (device->is_software && (uint64_t)threads * MOST_ROUNDS < all)))
+                                       (device->is_software && (uint64_t)threads * MOST_IN_SOFTWARE < all)))
         threads *= 2;
     return threads;
 }

@@ -83,7 +83,7 @@ static const example examples[] = {
 
 static uint64_t most_elements = 1572871;
 
-/* Of a plan's largest run, in host memory and in the device's. */
+/* The memory of a plan's largest run, on the host and on the device. */
 typedef struct memory {
     uint64_t n, most; /* elements; the largest size */
     size_t bytes;     /* of the results */
@@ -256,7 +256,7 @@ static void a_graph_serves_all_sizes(void **state) {
     free_memory(&m);
 }
 
-/* Offsets that decrease are told by the status, and nothing is written; past the size they may. */
+/* The status tells of offsets that decrease, and nothing is written. Past the size they may decrease. */
 static void bad_offsets_are_told(void **state) {
     (void)state;
     const float x[] = {1, 2, 4, 8};

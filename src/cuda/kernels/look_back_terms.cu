@@ -22,9 +22,7 @@ template <class Fold> inline real fold_of_block(real mine, Fold fold) {
 /* Finishes a tile. Returns false, to all threads and before any result is written, if terms do not hold it. */
 inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                          int in_turn, bool has_base, const acc_t &base) {
-    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread;
-    int there = t.count - stretch * ITEMS;
-    there = there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
+    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread, there = items_there(t, stretch);
     const int absent = REVERSE ? ITEMS - there : 0;
     const int shift = shift_of(p.x + t.low);
     if (p.total)

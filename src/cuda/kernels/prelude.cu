@@ -8,7 +8,8 @@
  *     out_t            an output element
  *     index_t          an offset or a key
  *     result_t         a result: an output element, or two
- *     value_of(element), identity_as<A>(), lift_as<A>(x, y, i), combine(a, b), widen(lane), lower(acc, n, start), raise(initial) */
+ *     value_of(element), identity_as<A>(), lift_as<A>(x, y, i), combine(a, b), widen(lane), lower(acc, n, start),
+ *     raise(initial) */
 #ifndef offsetof /* NVRTC has no header for it, but its front end has the operator from which such headers make it */
 #define offsetof(type, member) __INTADDR__(&((type *)0)->member)
 #endif

@@ -208,9 +208,7 @@ inline state scan_team(uint8 *memory, int team, int thread, state mine) {
 
 inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                         int in_turn, bool has_base, const acc_t &base) {
-    int stretch = REVERSE ? FINISHERS - 1 - thread : thread;
-    int there = t.count - stretch * ITEMS;
-    there = there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
+    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread, there = items_there(t, stretch);
     int absent = REVERSE ? ITEMS - there : 0; /* items before the first in logical order */
     uint64 low = t.low + stretch * ITEMS;     /* physical position of the lowest item */
     uint64 first = REVERSE ? p.n - low - there : low;

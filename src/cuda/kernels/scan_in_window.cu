@@ -271,9 +271,7 @@ inline bool results_of_stretch(const levels_of_window &w, const stretch_of<in_t,
 
 inline void finish_in_window(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                              int in_turn, bool has_base, const acc_t &base) {
-    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread;
-    int there = t.count - stretch * ITEMS;
-    there = there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
+    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread, there = items_there(t, stretch);
     const int absent = REVERSE ? ITEMS - there : 0;
     const uint64 low = t.low + stretch * ITEMS, first = REVERSE ? p.n - low - there : low;
     bits_t heads = 0;

@@ -150,9 +150,7 @@ __noinline__ void finish_in_general(scratch &s, const scan_args p, const tile t,
  */
 inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                          int in_turn, bool has_base, const acc_t &base) {
-    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread;
-    int there = t.count - stretch * ITEMS;
-    there = there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
+    const int stretch = REVERSE ? FINISHERS - 1 - thread : thread, there = items_there(t, stretch);
     const int absent = REVERSE ? ITEMS - there : 0;
     const uint64 low = t.low + stretch * ITEMS, first = REVERSE ? p.n - low - there : low;
     if ((has_base && GROUPS != ALL) || p.total)

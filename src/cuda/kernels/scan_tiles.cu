@@ -135,6 +135,11 @@ struct tile {
     uint64 rank;  /* which of the tiles it is, in physical order */
     int count;    /* elements */
 };
+/* How many items of a thread's stretch the tile has. */
+inline int items_there(const tile &t, int stretch) {
+    const int there = t.count - stretch * ITEMS;
+    return there < 0 ? 0 : there > ITEMS ? (int)ITEMS : there;
+}
 inline tile tile_of_number(const scan_args &p, uint64 number) {
     tile t;
     t.rank = REVERSE ? p.tiles - 1 - number : number;

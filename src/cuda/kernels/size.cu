@@ -35,7 +35,8 @@ inline bool take_segments(const Index *offsets, uint64 *segments, uint64 *elemen
 #else
 #define TAKE_GROUPS(p) TAKE_SIZE(p.n)
 #endif
-/* Of reductions by segments and keys. */
+
+/* Reductions by segments and keys have tiles for the elements that there are. */
 #if SIZE_ON_DEVICE
 #define TAKE_TILES(p)                                                                                                  \
     TAKE_GROUPS(p)                                                                                                     \

@@ -181,7 +181,7 @@ wide output_of_ordered(int64_t order) {
 #endif
 
 #if CHOOSES
-/* None comes after it. NaNs do that are left out, and what a reduction has of these alone. */
+/* No value comes after this one. A NaN that is left out becomes it, so a reduction of nothing but such NaNs has it. */
 #define last_value() (LARGEST ? LEAST : MOST)
 #endif
 #if VALUE_KIND == KIND_ORDER32 || VALUE_KIND == KIND_ORDER64

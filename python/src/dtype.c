@@ -1,0 +1,78 @@
+#include "dtype.h"
+
+#include <string.h>
+
+const char *dtype_name(tally_dtype dtype, bool is_bool) {
+    tally_type_traits traits = {.struct_size = sizeof traits};
+    return is_bool ? "bool" : tally_dtype_traits(dtype, &traits) ? "?" : traits.numpy_name;
+}
+
+tally_dtype dtype_of_parts(bool is_float, bool is_signed, size_t bytes) {
+    if (is_float)
+        return bytes == 8 ? TALLY_F64 : bytes == 4 ? TALLY_F32 : bytes == 2 ? TALLY_F16 : TALLY_DEFAULT;
+    switch (bytes) {
+    case 1:
+        return is_signed ? TALLY_I8 : TALLY_U8;
+    case 2:
+        return is_signed ? TALLY_I16 : TALLY_U16;
+    case 4:
+        return is_signed ? TALLY_I32 : TALLY_U32;
+    case 8:
+        return is_signed ? TALLY_I64 : TALLY_U64;
+    default:
+        return TALLY_DEFAULT;
+    }
+}
+
+int dtype_of_format(const char *format, Py_ssize_t bytes, tally_dtype *dtype, bool *is_bool) {
+    const char *code = format ? format : "B";
+    if (*code == '@' || *code == '=' || (*code == '<' && !PY_BIG_ENDIAN) || (*code == '>' && PY_BIG_ENDIAN))
+        code++;
+    *dtype = TALLY_DEFAULT;
+    if (*code && !code[1]) {
+        *is_bool = *code == '?';
+        if (strchr("bhilqn", *code))
+            *dtype = dtype_of_parts(false, true, (size_t)bytes);
+        else if (strchr("BHILQN?", *code))
+            *dtype = dtype_of_parts(false, false, (size_t)bytes);
+        else if (strchr("efd", *code))
+            *dtype = dtype_of_parts(true, true, (size_t)bytes);
+    }
+    if (*dtype != TALLY_DEFAULT)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "tally has no elements of format '%s'", format ? format : "B");
+    return -1;
+}
+
+int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool) {
+    PyObject *name = NULL;
+    if (PyUnicode_Check(object))
+        name = Py_NewRef(object);
+    else if ((name = PyObject_GetAttrString(object, "__name__"))) /* a class: numpy.float32 */
+        ;
+    else {
+        PyErr_Clear();
+        name = PyObject_Str(object); /* numpy.dtype: "float32"; torch: "torch.float32" */
+    }
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    if (!text) {
+        Py_XDECREF(name);
+        return -1;
+    }
+    const char *dot = strrchr(text, '.');
+    text = dot ? dot + 1 : text;
+    *is_bool = !strcmp(text, "bool") || !strcmp(text, "bool_");
+    int wrong = 0;
+    if (*is_bool)
+        *dtype = TALLY_U8;
+    else if (!strcmp(text, "int"))
+        *dtype = TALLY_I64;
+    else if (!strcmp(text, "float"))
+        *dtype = TALLY_F64;
+    else if (tally_dtype_from_name(text, dtype) != TALLY_OK || *dtype == TALLY_DEFAULT) {
+        PyErr_Format(PyExc_TypeError, "tally has no type '%s'", text);
+        wrong = -1;
+    }
+    Py_DECREF(name);
+    return wrong;
+}
