@@ -73,9 +73,13 @@ class Tally:
         self.check(self.lib.tally_plan_workspace(plan, c.byref(args, Args.shape.offset), c.byref(need)))
         return need.value
 
-    def run(self, plan, args, stream=None):
+    def fit(self, args):
+        """Gives arguments the size that this library knows."""
         if not self.has_labels:
             args.struct_size = Args.labels.offset # as in libraries from before there were labels
+
+    def run(self, plan, args, stream=None):
+        self.fit(args)
         self.check(self.lib.tally_run(plan, c.byref(args), stream))
 
 

@@ -94,6 +94,7 @@ class Clock:
 
 def enqueue(tally, plan, args, keep=()):
     """A function that enqueues the run in the current stream; its workspace is PyTorch's."""
+    tally.fit(args)
     need = tally.workspace_of(plan, args)
     workspace = torch.empty(max(need, 1), dtype=torch.uint8, device="cuda")
     args.workspace, args.workspace_bytes = workspace.data_ptr(), need
