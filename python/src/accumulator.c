@@ -68,7 +68,7 @@ static void accumulator_free(PyObject *object) {
 static int open_host(array *a, PyObject *object, const accumulator *self) {
     if (array_open(a, object, false))
         return -1;
-    if (a->device < 0 && a->dtype == self->desc.in && (array_in_c_order(a) || array_copy(a) == 0))
+    if (a->device < 0 && (a->dtype == self->desc.in || a->is_empty_list) && (array_in_c_order(a) || array_copy(a) == 0))
         return 0;
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "this accumulator takes arrays of %s in host memory",

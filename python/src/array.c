@@ -311,7 +311,7 @@ int array_open(array *a, PyObject *object, bool writable) {
     a->library = LIBRARY_BUFFER;
     a->device = -1;
     a->capsule = NULL;
-    a->has_buffer = a->is_bool = false;
+    a->has_buffer = a->is_bool = a->is_empty_list = false;
     a->stream = TALLY_SYNCHRONOUS;
     switch (known_way_of(object, &a->exchange)) {
     case BY_NUMPY:
@@ -329,8 +329,9 @@ int array_open(array *a, PyObject *object, bool writable) {
         break;
     case AS_NUMBERS:
         Py_DECREF(a->object);
-        a->object = PyObject_CallMethod(foreign, "numbers", "O", object);
+        a->object = PyObject_CallMethod(foreign, "numbers", "(O)", object);
         wrong = a->object ? open_buffer(a, a->object, writable) : -1;
+        a->is_empty_list = !wrong && array_elements(a) == 0;
         break;
     case MASKED:
         PyErr_SetString(PyExc_TypeError, "tally does not look at the masks of masked arrays");

@@ -16,7 +16,8 @@ typedef struct array {
     tally_dtype dtype;
     bool is_bool; /* its elements are u8 for the library */
     bool has_buffer;
-    int device; /* a CUDA device's number; -1: host memory */
+    bool is_empty_list; /* of doubles; it stands for an array without elements of any type */
+    int device;         /* a CUDA device's number; -1: host memory */
     int ndim;
     Py_ssize_t shape[MAX_DIMS];
     Py_ssize_t strides[MAX_DIMS]; /* in bytes */

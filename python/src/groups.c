@@ -7,6 +7,8 @@
 static int open_list(array *a, PyObject *object, const array *like, const char *name) {
     if (array_open(a, object, false))
         return -1;
+    if (a->is_empty_list)
+        a->dtype = TALLY_I64;
     if (a->ndim == 1 && a->device == like->device && (array_in_c_order(a) || array_copy(a) == 0))
         return 0;
     if (!PyErr_Occurred())
@@ -43,7 +45,7 @@ static int groups_of(const call *c, const array *labels, uint64_t *groups) {
     kept_plan *kept = plan_take(labels, &desc, NULL);
     if (!kept)
         return -1;
-    const call alone = {.function = c->function};
+    call alone = {.function = c->function};
     int wrong = call_run(&alone, labels, kept, &args, SIZE_MAX);
     plan_give(kept);
     if (wrong)

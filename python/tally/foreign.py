@@ -161,7 +161,9 @@ def exchange(group, kind, send, receive):
 
 
 def numbers(x):
-    """A list or tuple of numbers as an array: of 64-bit integers if all are integers, else of doubles."""
+    """A list or tuple of numbers as an array: of 64-bit integers if all are integers, else, or without any, of doubles."""
+    if not x: # as the array API's asarray
+        return array.array("d")
     try:
         return array.array("q", x)
     except TypeError:

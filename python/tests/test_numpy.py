@@ -1,6 +1,7 @@
 """Every function of the module against NumPy, on arrays that nobody chose: shapes, layouts, types and axes are drawn."""
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -45,6 +46,45 @@ def same(ours, theirs, rounds):
         np.testing.assert_allclose(ours, theirs, rtol=64 * eps, atol=64 * eps, equal_nan=True)
     else:
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_lists_and_tuples_of_numbers(kind):
+    assert repr(tally.sum(kind([1, 2, 4]))) == "7" and repr(tally.sum(kind([1, 2.5]))) == "3.5"
+    assert repr(tally.argmax(kind([3]))) == "0" and tally.dot(kind([1, 2]), kind([3, 4])) == 11
+    np.testing.assert_array_equal(tally.cumulative_sum(kind([1, 2, 4])), [1, 3, 7])
+    np.testing.assert_array_equal(tally.sum(kind([1, 2, 4]), labels=kind([1, 0, 1])), [2, 5])
+    for wrong in (kind(["1"]), kind([[1, 2]]), kind([None])):
+        with pytest.raises(TypeError):
+            tally.sum(wrong)
+
+
+@pytest.mark.parametrize("nothing", [[], ()])
+def test_lists_without_elements_are_of_doubles(nothing):
+    for name, theirs in {**REDUCTIONS, **SCANS}.items():
+        def result(function, x):
+            try:
+                with np.errstate(all="ignore"):
+                    return np.asarray(function(x))
+            except ValueError:
+                return None # the least of nothing
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore") # NumPy's, about the mean of nothing
+            wanted = result(theirs, np.asarray(nothing))
+        got = result(getattr(tally, name), nothing)
+        assert (got is None) == (wanted is None), name
+        if wanted is not None:
+            same(got, wanted, rounds=False)
+    assert repr(tally.sum(nothing)) == "0.0" and repr(tally.all(nothing)) == "True"
+    np.testing.assert_array_equal(tally.cumulative_sum([], include_initial=True), [0.0])
+    for index in ({"labels": [], "groups": 2}, {"labels": (), "groups": 2}, {"offsets": [0, 0, 0]}):
+        np.testing.assert_array_equal(tally.sum(nothing, **index), [0.0, 0.0])
+    assert [len(of) for of in tally.sum(nothing, keys=[])] == [0, 0]
+    for dtype in ("int32", "float32"): # where a type is fixed, it is that type's
+        assert tally.Plan("sum", dtype)(nothing) == 0
+        accumulator = tally.Accumulator("sum", dtype)
+        accumulator.add(nothing)
+        assert accumulator.count == 0
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
