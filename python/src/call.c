@@ -49,24 +49,29 @@ int call_open_with(call *c, const function *f, const tally_traits *traits, PyObj
     memset(c, 0, sizeof *c);
     c->function = f;
     c->traits = *traits;
-    if (count != c->traits.inputs) {
-        PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s (%zd given)", f->name, c->traits.inputs,
-                     c->traits.inputs == 1 ? "" : "s", count);
-        return -1;
-    }
-    for (Py_ssize_t k = 0; k < count; k++)
-        c->inputs[k] = args[k];
+    PyObject *unknown = NULL;
     Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-    for (Py_ssize_t k = 0; k < named; k++) {
+    for (Py_ssize_t k = 0; k < named; k++) { /* all of them: group= may come last */
         PyObject *name = PyTuple_GetItem(names, k);
         int option = option_of(name);
-        if (option == OPTIONS || !(f->options >> option & 1)) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", f->name, name);
-            return -1;
-        }
-        c->options[option] = args[count + k] == Py_None ? NULL : args[count + k];
+        if (option == OPTIONS || !(f->options >> option & 1))
+            unknown = name;
+        else
+            c->options[option] = args[count + k] == Py_None ? NULL : args[count + k];
     }
-    return 0;
+    if (unknown)
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", f->name, unknown);
+    else if (count != c->traits.inputs)
+        PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s (%zd given)", f->name, c->traits.inputs,
+                     c->traits.inputs == 1 ? "" : "s", count);
+    else {
+        for (Py_ssize_t k = 0; k < count; k++)
+            c->inputs[k] = args[k];
+        return 0;
+    }
+    if (c->options[GROUP])
+        refuse_on_ranks(c->options[GROUP]);
+    return -1;
 }
 
 int call_is_set(const call *c, enum option option) {
@@ -125,7 +130,7 @@ int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool
         *desc = c->plan->desc;
         *is_bool = c->plan_gives_bool;
         const tally_dtype in = desc->flags & TALLY_WORDS_IN ? TALLY_I64 : desc->in;
-        if (x->dtype == in && x->device == c->plan->device)
+        if ((x->dtype == in || x->is_empty_list) && x->device == c->plan->device)
             return 0;
         PyErr_Format(PyExc_TypeError, "this plan takes arrays of %s %s", dtype_name(in, false),
                      c->plan->device < 0 ? "in host memory" : "on its own CUDA device");
@@ -145,10 +150,12 @@ int call_describe(const call *c, const array *x, tally_desc *desc, bool *is_bool
     return read_types(c, x, desc, is_bool);
 }
 
-int call_run(const call *c, const array *x, kept_plan *kept, const tally_args *args, size_t bytes) {
+int call_run(call *c, const array *x, kept_plan *kept, const tally_args *args, size_t bytes) {
     tally_status status;
-    if (c->options[GROUP])
+    if (c->options[GROUP]) {
+        c->met_ranks = true;
         return run_on_ranks(c->options[GROUP], x, kept, args);
+    }
     if (x->device < 0 && bytes < UNLOCKED_BYTES) {
         status = tally_run(kept->plan, args, TALLY_SYNCHRONOUS);
     } else {

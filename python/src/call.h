@@ -47,16 +47,17 @@ typedef struct call {
     tally_traits traits;
     fixed_plan *plan;     /* that of a Plan object, which decides the description */
     bool plan_gives_bool; /* what its results are */
+    bool met_ranks;       /* those of group=, which then know how the call fares */
 } call;
 
-/* Takes a call's arguments apart. -1 with an exception, as below. */
+/* Takes a call's arguments apart. -1 with an exception, as below. With group=, the other ranks have heard of it. */
 int call_open(call *c, const function *f, PyObject *const *args, Py_ssize_t count, PyObject *names);
 
 /* Likewise, for an operator whose traits the caller knows. */
 int call_open_with(call *c, const function *f, const tally_traits *traits, PyObject *const *args, Py_ssize_t count,
                    PyObject *names);
 
-/* Computes what a call says, with the inputs in it. */
+/* Computes what a call says, with the inputs in it. With group=, the other ranks hear of every exception. */
 PyObject *call_compute(call *c);
 
 /* 1, 0, or -1. */
@@ -71,10 +72,14 @@ int call_may_copy(const call *c);
 
 /* Runs a plan over 'bytes' of input, in the stream of x, without the interpreter's lock if it takes longer than that.
  * With group=, together with the other ranks. -1 with an exception. */
-int call_run(const call *c, const array *x, kept_plan *kept, const tally_args *args, size_t bytes);
+int call_run(call *c, const array *x, kept_plan *kept, const tally_args *args, size_t bytes);
 
 /* The part of a group's run that is this rank's. */
 int run_on_ranks(PyObject *group, const array *x, const kept_plan *kept, const tally_args *args);
+
+/* With an exception set, before this rank has met the others: takes part in their run, so that they get an error, too,
+ * instead of waiting. The exception stays. */
+void refuse_on_ranks(PyObject *group);
 
 /* Over all values or along axes; y: the second input, or NULL. */
 PyObject *along_axes(call *c, array *x, array *y);

@@ -1,7 +1,7 @@
 /* From a call to what computes it: along axes, or by groups. */
 #include "call.h"
 
-PyObject *call_compute(call *c) {
+static PyObject *compute(call *c) {
     array x = {0}, y = {0};
     PyObject *result = NULL;
     if (array_open(&x, c->inputs[0], false))
@@ -34,5 +34,12 @@ PyObject *call_compute(call *c) {
 end:
     array_close(&x);
     array_close(&y);
+    return result;
+}
+
+PyObject *call_compute(call *c) {
+    PyObject *result = compute(c);
+    if (!result && c->options[GROUP] && !c->met_ranks)
+        refuse_on_ranks(c->options[GROUP]);
     return result;
 }

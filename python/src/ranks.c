@@ -22,28 +22,76 @@ static int exchange(PyObject *group, const tally_exchange *e, uint64_t ranks) {
     return done ? 0 : -1;
 }
 
-int run_on_ranks(PyObject *group, const array *x, const kept_plan *kept, const tally_args *args) {
-    tally_rank_options options = {.struct_size = sizeof options};
-    tally_rank_plan *plan = NULL;
-    PyObject *place = PyObject_CallMethod(foreign, "place_in", "OO", group, x->object);
-    int wrong = !place || !PyArg_ParseTuple(place, "KK", &options.rank, &options.ranks);
-    Py_XDECREF(place);
-    if (wrong)
-        return -1;
-    tally_status status = tally_rank_plan_create(kept->opened, &kept->desc, &options, &plan);
+/* Drives a run that has begun to its end. -1 with an exception. */
+static int finish(PyObject *group, tally_rank_plan *plan, uint64_t ranks) {
     tally_exchange e = {.kind = TALLY_EXCHANGE_DONE};
-    if (!status)
-        tally_rank_begin(plan, args, 0, TALLY_SYNCHRONOUS);
-    while (!status && !wrong) {
+    for (;;) {
+        tally_status status;
         Py_BEGIN_ALLOW_THREADS;
         status = tally_rank_next(plan, &e);
         Py_END_ALLOW_THREADS;
+        if (status)
+            raise_status(status);
         if (status || e.kind == TALLY_EXCHANGE_DONE)
-            break;
-        wrong = exchange(group, &e, options.ranks);
+            return status ? -1 : 0;
+        if (exchange(group, &e, ranks))
+            return -1;
     }
+}
+
+/* This rank's plan; x: what must be there before others read it. NULL with an exception. */
+static tally_rank_plan *open_plan(PyObject *group, PyObject *x, tally_device *device, const tally_desc *desc,
+                                  uint64_t *ranks) {
+    tally_rank_options options = {.struct_size = sizeof options};
+    tally_rank_plan *plan = NULL;
+    PyObject *place = PyObject_CallMethod(foreign, "place_in", "OO", group, x);
+    int wrong = !place || !PyArg_ParseTuple(place, "KK", &options.rank, &options.ranks);
+    Py_XDECREF(place);
+    tally_status status = wrong ? TALLY_OK : tally_rank_plan_create(device, desc, &options, &plan);
     if (status)
         raise_status(status);
+    *ranks = options.ranks;
+    return plan;
+}
+
+int run_on_ranks(PyObject *group, const array *x, const kept_plan *kept, const tally_args *args) {
+    uint64_t ranks;
+    tally_rank_plan *plan = open_plan(group, x->object, kept->opened, &kept->desc, &ranks);
+    if (!plan)
+        return -1;
+    tally_rank_begin(plan, args, 0, TALLY_SYNCHRONOUS);
+    int wrong = finish(group, plan, ranks);
     tally_rank_plan_destroy(plan);
-    return status || wrong ? -1 : 0;
+    return wrong;
+}
+
+/* What raise_status would have made of it. */
+static tally_status status_of(PyObject *type) {
+    return PyErr_GivenExceptionMatches(type, PyExc_MemoryError)           ? TALLY_OUT_OF_MEMORY
+           : PyErr_GivenExceptionMatches(type, PyExc_NotImplementedError) ? TALLY_UNSUPPORTED
+           : PyErr_GivenExceptionMatches(type, PyExc_RuntimeError)        ? TALLY_DEVICE_FAILED
+                                                                          : TALLY_INVALID_ARGUMENT;
+}
+
+void refuse_on_ranks(PyObject *group) {
+    PyObject *type, *value, *trace;
+    uint64_t ranks;
+    int number;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *said = value ? PyObject_Str(value) : NULL;
+    const char *text = said ? PyUnicode_AsUTF8AndSize(said, NULL) : NULL;
+    tally_desc any = TALLY_DESC_INIT; /* whoever refuses may have another description than the others */
+    any.in = TALLY_F64;
+    PyErr_Clear();
+    tally_device *device = device_of_spec("cpu", &number);
+    tally_rank_plan *plan = device ? open_plan(group, Py_None, device, &any, &ranks) : NULL;
+    if (plan) {
+        tally_rank_begin(plan, NULL, 0, TALLY_SYNCHRONOUS);
+        tally_rank_refuse(plan, status_of(type), text ? text : "an exception without a text");
+        finish(group, plan, ranks); /* with the others' exception, or one of the engine that this rank's own precedes */
+        tally_rank_plan_destroy(plan);
+    }
+    PyErr_Clear();
+    Py_XDECREF(said);
+    PyErr_Restore(type, value, trace);
 }

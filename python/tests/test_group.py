@@ -136,6 +136,41 @@ def test_every_rank_hears_of_an_error():
     assert all(isinstance(one, ValueError) for one in results), results
 
 
+PLAN = tally.Plan("sum", "float64")
+X = np.arange(6.0)
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda group: tally.sum(X.astype(complex), group=group), lambda group: tally.sum("text", group=group),
+    lambda group: tally.sum(X, axis=7, group=group), lambda group: tally.sum(X, dtype="int8", group=group),
+    lambda group: tally.sum(X, nothing=1, group=group), lambda group: tally.sum(group=group),
+    lambda group: tally.dot(X, X[1:], group=group), lambda group: tally.sum(X, labels=X[1:], groups=3, group=group),
+    lambda group: tally.sum(X, labels=np.zeros(6, int), group=group), lambda group: tally.cumulative_sum(X.reshape(2, 3), group=group),
+    lambda group: tally.sum(X, out=np.empty(3), group=group), lambda group: tally.sum(X, offsets=X[:0], group=group),
+    lambda group: PLAN(X.astype("f4"), group=group), lambda group: PLAN(X, keepdims=True, group=group),
+    lambda group: PLAN(X, keys=[1, 2], group=group),
+])
+@pytest.mark.parametrize("right", [
+    lambda group: tally.sum(X, group=group), lambda group: tally.cumulative_sum(X, group=group),
+    lambda group: tally.sum(X.reshape(3, 2), axis=0, group=group), lambda group: tally.sum(X, keys=X, group=group),
+    lambda group: tally.sum(X, offsets=[0, 6], group=group), lambda group: tally.sum(X, labels=[0] * 6, groups=3, group=group),
+    lambda group: PLAN(X, group=group),
+])
+def test_every_rank_hears_of_a_call_that_cannot_be(wrong, right):
+    results = on_ranks([right, wrong, right], lambda function, group: function(group))
+    assert isinstance(results[1], (TypeError, ValueError, IndexError)), results
+    for other in (results[0], results[2]):
+        assert type(other) is ValueError and str(other) == f"rank 1: {results[1]}", results
+
+
+def test_every_rank_has_its_own_error():
+    results = on_ranks([1, 2, 3], lambda axis, group: tally.sum(X, axis=axis, group=group))
+    assert [str(one)[:6] for one in results] == ["axis 1", "axis 2", "axis 3"]
+    results = on_ranks(["float64", "float32", "float64"], lambda dtype, group: tally.sum(X, keys=X.astype(dtype), group=group))
+    assert all(isinstance(one, ValueError) for one in results), results
+    assert tally.sum(X, group=Rank(0, 1, ([None], threading.Barrier(1)))) == X.sum() # nothing is left behind
+
+
 def test_an_engine_that_fails():
     class Broken:
         rank, size = 0, 2
@@ -144,6 +179,8 @@ def test_an_engine_that_fails():
             raise OSError("the network is gone")
     with pytest.raises(OSError, match="the network is gone"):
         tally.sum(np.ones(3), group=Broken())
+    with pytest.raises(IndexError, match="axis 7"): # what came first
+        tally.sum(np.ones(3), axis=7, group=Broken())
 
 
 def test_what_is_no_group(monkeypatch):
@@ -173,7 +210,11 @@ y = np.arange(3000)
 ours = np.array_split(y, 3)[rank]
 assert (tally.cumulative_sum(ours, group=group) == np.array_split(np.cumsum(y), 3)[rank]).all()
 assert (tally.sum(ours, labels=ours % 5, groups=5, group=group) == np.bincount(y % 5, y)).all()
-print("done", flush=True)
+try:
+    tally.sum(part.astype(complex) if rank == 1 else part, group=group)
+except (TypeError, ValueError) as error:
+    assert str(error) == ("" if rank == 1 else "rank 1: ") + "tally has no elements of format 'Zd'", error
+    print("done", flush=True)
 """
 
 
