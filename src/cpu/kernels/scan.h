@@ -238,107 +238,83 @@ ALWAYS_INLINE void NAME(scan_wide_columns_)(tally_monoid m, const E_T *x, size_t
     }
 }
 
-/* The monoid's scan as a function that the functions below call instead of repeating it. */
-typedef void NAME(scan_function_)(const void *x, size_t n, tally_cpu_scan_options how, const void *acc, void *out);
+/* ---- rows narrower than a vector ---- */
 
-/* columns[j][r] = x[r][j]; 'width' is a constant where this is inlined. */
-ALWAYS_INLINE void NAME(split_columns_of_)(const E_T *restrict x, size_t rows, size_t width, E_T *restrict columns) {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < width; j++)
-            columns[j * rows + r] = x[r * width + j];
+/* Every lane takes the one 'units' of 32 bits below it; the lowest take fill's. */
+ALWAYS_INLINE L_V NAME(rows_up_)(L_V x, L_V fill, size_t units) {
+    const v_u32 unit = unit_numbers(), moved = permute_units((v_u32)x, unit - (s_u32)units);
+    const v_u32 below = (v_u32)(unit < (s_u32)units);
+    return (L_V)((below & (v_u32)fill) | (~below & moved));
 }
 
-static __attribute__((noinline)) void NAME(split_columns_)(const E_T *x, size_t rows, size_t width, E_T *columns) {
-    switch (width) {
-    case 2:
-        NAME(split_columns_of_)(x, rows, 2, columns);
-        return;
-    case 3:
-        NAME(split_columns_of_)(x, rows, 3, columns);
-        return;
-    case 4:
-        NAME(split_columns_of_)(x, rows, 4, columns);
-        return;
-    case 5:
-        NAME(split_columns_of_)(x, rows, 5, columns);
-        return;
-    case 6:
-        NAME(split_columns_of_)(x, rows, 6, columns);
-        return;
-    case 7:
-        NAME(split_columns_of_)(x, rows, 7, columns);
-        return;
-    default:
-        NAME(split_columns_of_)(x, rows, width, columns);
+/* As many whole rows of 'width' elements as a vector holds: 'rows' of them, and behind them lanes that mean nothing.
+ * Lane l of *before is the value before them of column l % width, and becomes the one after. */
+ALWAYS_INLINE L_V NAME(scan_vector_of_rows_)(tally_monoid m, L_V x, size_t rows, size_t width, bool exclusive,
+                                             L_V *before) {
+    const size_t row = width * (sizeof(L_T) / sizeof(s_u32));
+    const L_V identity = SPLAT(NAME(scan_identity_)(m));
+    const v_u32 in_last_row = numbers_modulo(row) + (s_u32)((rows - 1) * row);
+    for (size_t by = row; by < rows * row; by *= 2)
+        x = NAME(scan_combine_)(m, NAME(rows_up_)(x, identity, by), x);
+    const L_V result = NAME(scan_combine_)(m, *before, exclusive ? NAME(rows_up_)(x, identity, row) : x);
+    *before = NAME(scan_combine_)(m, *before, (L_V)permute_units((v_u32)x, in_last_row));
+    return result;
+}
+
+ALWAYS_INLINE void NAME(scan_narrow_rows_)(tally_monoid m, const E_T *x, size_t rows, size_t width, bool reverse,
+                                           bool exclusive, L_V *before, O_T *out) {
+    const size_t n = rows * width, at_once = LANES / width, step = at_once * width;
+    const size_t vectors = n < LANES ? 0 : (n - LANES) / step + 1, rest = n - vectors * step;
+    /* a vector overlaps the one after it, so what that one reads is read before this one is written */
+    E_T last[LANES] = {0};
+    L_V next, v;
+    memcpy(last + (reverse ? LANES - rest : 0), x + (reverse ? 0 : n - rest), rest * sizeof *x);
+    next = LOAD(vectors ? x + (reverse ? n - LANES : 0) : last);
+    for (size_t k = 0; k < vectors; k++) {
+        const size_t i = reverse ? n - LANES - k * step : k * step;
+        v = reverse ? REVERSED(next) : next;
+        next = LOAD(k + 1 == vectors ? last : reverse ? x + i - step : x + i + step);
+        v = NAME(scan_vector_of_rows_)(m, v, at_once, width, exclusive, before);
+        v = reverse ? REVERSED(v) : v;
+        memcpy(out + i, &v, sizeof v);
+    }
+    if (rest) {
+        L_T results[LANES];
+        v = reverse ? REVERSED(next) : next;
+        v = NAME(scan_vector_of_rows_)(m, v, rest / width, width, exclusive, before);
+        v = reverse ? REVERSED(v) : v;
+        memcpy(results, &v, sizeof v);
+        memcpy(out + (reverse ? 0 : n - rest), results + (reverse ? LANES - rest : 0), rest * sizeof *out);
     }
 }
 
-/* out[r][j] = columns[j][r], where columns begin 'apart' elements from each other; likewise. */
-ALWAYS_INLINE void NAME(join_columns_of_)(const L_T *restrict columns, size_t apart, size_t rows, size_t width,
-                                          O_T *restrict out) {
-    for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < width; j++)
-            out[r * width + j] = columns[j * apart + r];
-}
-
-static __attribute__((noinline)) void NAME(join_columns_)(const L_T *columns, size_t apart, size_t rows, size_t width,
-                                                          O_T *out) {
-    switch (width) {
-    case 2:
-        NAME(join_columns_of_)(columns, apart, rows, 2, out);
-        return;
-    case 3:
-        NAME(join_columns_of_)(columns, apart, rows, 3, out);
-        return;
-    case 4:
-        NAME(join_columns_of_)(columns, apart, rows, 4, out);
-        return;
-    case 5:
-        NAME(join_columns_of_)(columns, apart, rows, 5, out);
-        return;
-    case 6:
-        NAME(join_columns_of_)(columns, apart, rows, 6, out);
-        return;
-    case 7:
-        NAME(join_columns_of_)(columns, apart, rows, 7, out);
-        return;
-    default:
-        NAME(join_columns_of_)(columns, apart, rows, width, out);
-    }
-}
-
-/* Rows narrower than a vector are split into columns, a block at a time; each column is scanned as neighbours, and the
- * block is put together again. One function for all monoids of the class. */
-static void NAME(scan_narrow_columns_)(NAME(scan_function_) * scan, const E_T *x, size_t rows, size_t width,
-                                       tally_cpu_scan_options how, A_T *acc, O_T *out) {
-    E_T columns[NAME(BUFFER_)];
-    _Alignas(64) L_T scanned[NAME(BUFFER_) + 3 * LANES * LANES];
-    L_T buffer[NAME(BUFFER_)];
-    const tally_cpu_scan_options inclusive = {.reverse = how.reverse};
-    const size_t most = NAME(BUFFER_) / width / LANES * LANES;
+ALWAYS_INLINE void NAME(scan_narrow_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width,
+                                              tally_cpu_scan_options how, A_T *acc, O_T *out) {
+    L_T buffer[NAME(BUFFER_)], lane[LANES] = {0};
+    /* whole vectors of rows, so that the bits do not depend on whether the output is streamed */
+    const size_t at_once = LANES / width, most = how.stream ? NAME(BUFFER_) / (at_once * width) * at_once : rows;
+    L_V before;
+    for (size_t j = 0; j < width; j++)
+        lane[how.reverse ? width - 1 - j : j] = (L_T)acc[j];
+    memcpy(&before, lane, sizeof before);
+    before = (L_V)permute_units((v_u32)before, numbers_modulo(width * (sizeof(L_T) / sizeof(s_u32))));
     for (size_t done = 0; done < rows; done += most) {
-        const size_t block = rows - done < most ? rows - done : most, apart = (block / LANES + 3) * LANES;
+        const size_t block = rows - done < most ? rows - done : most;
         const size_t at = (how.reverse ? rows - done - block : done) * width;
-        NAME(split_columns_)(x + at, block, width, columns);
-        for (size_t j = 0; j < width; j++) {
-            /* the values after each element, aligned, and before them the one before the block; in a reverse scan that
-             * stands behind them */
-            L_T *values = scanned + LANES + j * apart;
-            values[how.reverse ? (ptrdiff_t)block : -1] = (L_T)acc[j];
-            scan(columns + j * block, block, inclusive, acc + j, values);
-            acc[j] = (A_T)values[how.reverse ? 0 : block - 1];
-        }
-        const ptrdiff_t shift = !how.exclusive ? 0 : how.reverse ? 1 : -1;
-        NAME(join_columns_)(scanned + LANES + shift, apart, block, width, how.stream ? (O_T *)buffer : out + at);
+        NAME(scan_narrow_rows_)
+        (m, x + at, block, width, how.reverse, how.exclusive, &before, how.stream ? (O_T *)buffer : out + at);
         if (how.stream)
             stream_bytes(out + at, buffer, block * width * sizeof *buffer);
     }
+    memcpy(lane, &before, sizeof before);
+    for (size_t j = 0; j < width; j++)
+        acc[j] = (A_T)lane[how.reverse ? width - 1 - j : j];
 }
 
-ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, NAME(scan_function_) * scan, const E_T *x, size_t rows,
-                                       size_t width, size_t stride, tally_cpu_scan_options how, A_T *acc, O_T *out) {
+ALWAYS_INLINE void NAME(scan_columns_)(tally_monoid m, const E_T *x, size_t rows, size_t width, size_t stride,
+                                       tally_cpu_scan_options how, A_T *acc, O_T *out) {
     if (width == stride && width < LANES)
-        NAME(scan_narrow_columns_)(scan, x, rows, width, how, acc, out);
+        NAME(scan_narrow_columns_)(m, x, rows, width, how, acc, out);
     else
         NAME(scan_wide_columns_)(m, x, rows, width, stride, how, acc, out);
     if (how.stream)
@@ -443,7 +419,7 @@ ALWAYS_INLINE void NAME(scan_groups_)(tally_monoid m, const E_T *x, const e_i8 *
     static void PASTE4(scan_columns_, name, _, WIDTH)(const void *x, size_t rows, size_t width, size_t stride,         \
                                                       tally_cpu_scan_options how, void *acc, void *out) {              \
         NAME(scan_columns_)                                                                                            \
-        (TALLY_MONOID_##name, PASTE4(scan_, name, _, WIDTH), x, rows, width, stride, how, acc, out);                   \
+        (TALLY_MONOID_##name, x, rows, width, stride, how, acc, out);                                                  \
     }                                                                                                                  \
     DEFINE_GROUPS(name)                                                                                                \
     static const tally_cpu_direct_scan PASTE4(direct_scan_, name, _, WIDTH) = {                                        \

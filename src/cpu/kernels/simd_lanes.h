@@ -195,6 +195,36 @@ ALWAYS_INLINE v_u32 last_64(v_u32 x) {
 }
 #endif
 
+/* Every 32-bit unit takes unit from[..] of x, of which only the lowest bits count. */
+#if defined(__AVX512F__)
+ALWAYS_INLINE v_u32 permute_units(v_u32 x, v_u32 from) {
+    return (v_u32)_mm512_permutexvar_epi32((__m512i)from, (__m512i)x);
+}
+#elif defined(__AVX2__)
+ALWAYS_INLINE v_u32 permute_units(v_u32 x, v_u32 from) {
+    return (v_u32)_mm256_permutevar8x32_epi32((__m256i)x, (__m256i)from);
+}
+#else
+ALWAYS_INLINE v_u32 permute_units(v_u32 x, v_u32 from) {
+    v_u32 moved;
+    for (size_t l = 0; l < LANES_OF(s_u32); l++)
+        moved[l] = x[from[l] % LANES_OF(s_u32)];
+    return moved;
+}
+#endif
+
+/* 0, 1, 2 ... and the remainders of these by 'divisor', which is no more than they are. */
+ALWAYS_INLINE v_u32 unit_numbers(void) {
+    const s_u32 numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    v_u32 units;
+    memcpy(&units, numbers, sizeof units);
+    return units;
+}
+ALWAYS_INLINE v_u32 numbers_modulo(size_t divisor) {
+    const v_u32 numbers = unit_numbers(), quotients = numbers * (s_u32)(65536 / divisor + 1) >> 16;
+    return numbers - quotients * (s_u32)divisor;
+}
+
 /* By lane type: lane l takes lane l - by; the lanes from last to first; the last lane everywhere. */
 #define DEFINE_MOVES(tag, bits)                                                                                        \
     ALWAYS_INLINE v_##tag shift_up_##tag(v_##tag x, v_##tag fill, size_t by) {                                         \
