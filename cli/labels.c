@@ -4,9 +4,6 @@
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
 
-#include <inttypes.h>
-
-#include "number.h"
 #include "options.h"
 #include "work.h"
 #include "wrap.h"
@@ -30,45 +27,13 @@ static int find_counts(work *w) {
     return code;
 }
 
-/* Label number 'index', which is not in 0 .. groups - 1. */
-static int refuse_label(const labelled *l, uint64_t index, int64_t label) {
-    const work *const w = &l->w;
-    if (label < 0)
-        return fault_data(w->f, "%s: label %llu is %lld; groups are numbered from 0 (--skip-bad leaves it out)",
-                          w->y.name, (unsigned long long)index, (long long)label);
-    return fault_data(w->f, "%s: label %llu is %lld, and there are %llu groups (--skip-bad leaves it out)", w->y.name,
-                      (unsigned long long)index, (long long)label, (unsigned long long)l->groups);
-}
-
 /* Reads the labels as i64 and counts the groups. */
 static int read_labels(labelled *l) {
     work *const w = &l->w;
-    const options *const o = w->o;
-    const size_t size = w->y.element_bytes;
-    int64_t *const labels = l->labels.host, most = -1;
-    unsigned char raw[4096 * sizeof(uint64_t)];
-    l->groups = (uint64_t)o->groups;
-    for (uint64_t at = 0, n; at < w->y.count; at += n) {
-        n = w->y.count - at < 4096 ? w->y.count - at : 4096;
-        const int code = input_read_exactly(&w->y, raw, (size_t)n, w->f);
-        for (uint64_t i = 0; code == 0 && i < n; i++) {
-            int64_t *const label = &labels[at + i];
-            if (!number_to_i64(w->y.dtype, raw + i * size, label)) {
-                if (!o->skip_bad)
-                    return fault_data(w->f, "%s: label %" PRIu64 " does not fit i64", w->y.name, at + i);
-                *label = -1;
-            }
-            const bool is_bad = *label < 0 || (o->groups_given && *label >= o->groups);
-            if (is_bad && !o->skip_bad)
-                return refuse_label(l, at + i, *label);
-            most = *label > most ? *label : most;
-        }
-        if (code != 0)
-            return code;
-    }
-    if (!o->groups_given)
-        l->groups = (uint64_t)(most + 1);
-    return buffer_to_device(w, &l->labels, (size_t)w->y.count * sizeof *labels);
+    int64_t most = -1;
+    const int code = work_read_labels(w, 0, w->y.count, l->labels.host, &most);
+    l->groups = (uint64_t)(w->o->groups_given ? w->o->groups : most + 1);
+    return code != 0 ? code : buffer_to_device(w, &l->labels, (size_t)w->y.count * sizeof(int64_t));
 }
 
 static int read_values(labelled *l) {

@@ -183,6 +183,28 @@ static int read_keys(shared *s) {
     return code;
 }
 
+/* All ranks have all groups; rank 0 writes them. */
+static int read_labels(shared *s) {
+    work *const w = &s->w;
+    const uint64_t begin = share(s, w->x.count, s->rank), n = share(s, w->x.count, s->rank + 1) - begin;
+    int64_t most = -1;
+    int code = buffer_make(w, &s->index, n * sizeof(int64_t));
+    if (code == 0) {
+        input_seek(&w->y, begin);
+        code = work_read_labels(w, begin, n, s->index.host, &most);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD); /* also after an error */
+    const uint64_t groups = (uint64_t)(w->o->groups_given ? w->o->groups : most + 1);
+    if (code == 0)
+        code = buffer_to_device(w, &s->index, (size_t)n * sizeof(int64_t));
+    s->args.shape.extent = n;
+    s->args.shape.groups = groups;
+    s->args.labels = s->index.device;
+    s->args.out_bytes = (size_t)groups;
+    s->to = (places){1, 0, 0, s->rank == 0 ? groups : 0};
+    return code != 0 ? code : read_values(s, (places){1, begin, 0, n});
+}
+
 /* ---- shares of segments ---- */
 
 /* A place between two ranks: before a segment, or in it, where both have a part of it. */
@@ -406,6 +428,8 @@ static int open_groups(shared *s) {
     uint64_t before = 0, runs = s->runs;
     if (s->g.grouping == TALLY_SEGMENTS)
         return open_output(s, 1, &segments, false, false);
+    if (s->g.grouping == TALLY_LABELS)
+        return open_output(s, 1, &s->args.shape.groups, false, false);
     MPI_Exscan(&s->runs, &before, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &runs, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     s->to = (places){1, s->rank == 0 ? 0 : before, 0, s->runs};
@@ -425,7 +449,12 @@ static int open_keys(shared *s, output *keys_out, bool *has) {
 static int read_share(shared *s) {
     return s->g.grouping == TALLY_SEGMENTS ? read_segments(s)
            : s->g.grouping == TALLY_KEYS   ? read_keys(s)
+           : s->g.grouping == TALLY_LABELS ? read_labels(s)
                                            : read_array(s);
+}
+
+static unsigned flags_of(const options *o) {
+    return (o->reverse ? TALLY_REVERSE : 0u) | (o->skip_bad ? TALLY_SKIP_BAD_LABELS : 0u);
 }
 
 /* Opens what every rank opens, and describes the computation. */
@@ -439,9 +468,11 @@ static int prepare(shared *s, const options *o) {
     if (o->command == COMMAND_REDUCE || o->command == COMMAND_SCAN)
         code = work_geometry(w, s->form != TALLY_REDUCE || o->traits.has_index, &s->g);
     else
-        s->g.grouping = o->command == COMMAND_SEGMENTS ? TALLY_SEGMENTS : TALLY_KEYS;
+        s->g.grouping = o->command == COMMAND_SEGMENTS ? TALLY_SEGMENTS
+                        : o->command == COMMAND_KEYS   ? TALLY_KEYS
+                                                       : TALLY_LABELS;
     if (code == 0)
-        code = work_plan(w, s->g.grouping, s->form, o->reverse ? TALLY_REVERSE : 0, &plan);
+        code = work_plan(w, s->g.grouping, s->form, flags_of(o), &plan);
     tally_plan_destroy(plan);
     return code != 0 ? code : work_initial(w, &s->initial);
 }
@@ -463,7 +494,7 @@ static int compare_files(const shared *s) {
 
 static int compute(shared *s) {
     work *const w = &s->w;
-    const tally_desc desc = work_desc(w, s->g.grouping, s->form, w->o->reverse ? TALLY_REVERSE : 0);
+    const tally_desc desc = work_desc(w, s->g.grouping, s->form, flags_of(w->o));
     const tally_split split = cuts_outer(s) ? TALLY_SPLIT_OTHER : TALLY_SPLIT_EXTENT;
     int code;
     s->args = (tally_args)TALLY_ARGS_INIT;
@@ -523,13 +554,16 @@ static int command(command_kind kind, int argc, char **argv, fault *f) {
 static const struct {
     const char *name;
     command_kind kind;
-} commands[] = {
-    {"reduce", COMMAND_REDUCE}, {"scan", COMMAND_SCAN}, {"segments", COMMAND_SEGMENTS}, {"keys", COMMAND_KEYS}};
+} commands[] = {{"reduce", COMMAND_REDUCE},
+                {"scan", COMMAND_SCAN},
+                {"segments", COMMAND_SEGMENTS},
+                {"keys", COMMAND_KEYS},
+                {"labels", COMMAND_LABELS}};
 
 static const char overview[] =
     "tally-mpi: tally's reductions and scans of files, shared out over the ranks of MPI\n"
     "\n"
-    "usage: mpirun -n RANKS tally-mpi reduce | scan | segments | keys OP FILE... [OPTION]...\n"
+    "usage: mpirun -n RANKS tally-mpi reduce | scan | segments | keys | labels OP FILE... [OPTION]...\n"
     "\n"
     "Operands and options are those of 'tally'. Files are npy or raw numbers, which every rank can read; each rank "
     "holds\n"
@@ -559,7 +593,8 @@ static int choose(int argc, char **argv, fault *f) {
         printf("tally-mpi %s\n", tally_version());
     if (asks || asks_version)
         return out_file_flush_standard(f);
-    const int code = fault_usage(f, "tally-mpi has the commands reduce, scan, segments and keys; see tally-mpi --help");
+    const int code =
+        fault_usage(f, "tally-mpi has the commands reduce, scan, segments, keys and labels; see tally-mpi --help");
     if (rank != 0)
         f->text[0] = 0;
     return code;

@@ -13,10 +13,32 @@
 #include "print.h"
 #include "progress.h"
 
+/* The library's words, in those that the user typed. */
+static void say_options(char *to, size_t room, const char *from) {
+    static const char *const names[][2] = {{"leave desc.acc TALLY_DEFAULT", "leave --acc-dtype out"},
+                                           {"desc.acc", "--acc-dtype"},
+                                           {"desc.out", "--out-dtype"},
+                                           {"desc.ddof", "--ddof"},
+                                           {"args.initial", "--initial"},
+                                           {"args.shape.groups", "--groups"},
+                                           {"TALLY_SKIP_NAN", "--skip-nan"},
+                                           {"TALLY_SKIP_BAD_LABELS", "--skip-bad"}};
+    enum { COUNT = sizeof names / sizeof *names };
+    for (size_t at = 0; *from && at + 1 < room;) {
+        size_t i = 0;
+        while (i < COUNT && strncmp(from, names[i][0], strlen(names[i][0])) != 0)
+            i++;
+        at += (size_t)(i < COUNT ? snprintf(to + at, room - at, "%s", names[i][1])
+                                 : snprintf(to + at, room - at, "%c", *from));
+        from += i < COUNT ? strlen(names[i][0]) : 1;
+    }
+}
+
 int work_check_in(fault *f, const char *name, tally_status status) {
     if (status == TALLY_OK)
         return 0;
-    const char *const text = tally_last_error();
+    char text[sizeof f->text] = "";
+    say_options(text, sizeof text, tally_last_error());
     if (!name)
         return status == TALLY_INVALID_ARGUMENT ? fault_usage(f, "%s", text) : fault_data(f, "%s", text);
     return fault_data(f, "%s: %s", name, text);
@@ -138,6 +160,40 @@ int work_take_offset(work *w, uint64_t index, bool has_before, const void *raw, 
         return fault_data(w->f, "%s: offset %llu is %lld, less than the one before, %lld; offsets must not decrease",
                           w->y.name, (unsigned long long)index, (long long)*at, (long long)at[-1]);
     return w->x.count != INPUT_UNKNOWN && (uint64_t)*at > w->x.count ? work_past_the_end(w, *at, index) : 0;
+}
+
+/* Label number 'index', which is not in 0 .. groups - 1. */
+static int refuse_label(const work *w, uint64_t index, int64_t label) {
+    if (label < 0)
+        return fault_data(w->f, "%s: label %llu is %lld; groups are numbered from 0 (--skip-bad leaves it out)",
+                          w->y.name, (unsigned long long)index, (long long)label);
+    return fault_data(w->f, "%s: label %llu is %lld, and there are %lld groups (--skip-bad leaves it out)", w->y.name,
+                      (unsigned long long)index, (long long)label, (long long)w->o->groups);
+}
+
+int work_read_labels(work *w, uint64_t first, uint64_t n, int64_t *labels, int64_t *most) {
+    const options *const o = w->o;
+    unsigned char raw[4096 * sizeof(uint64_t)];
+    for (uint64_t at = 0, now; at < n; at += now) {
+        now = n - at < 4096 ? n - at : 4096;
+        const int code = input_read_exactly(&w->y, raw, (size_t)now, w->f);
+        for (uint64_t i = 0; code == 0 && i < now; i++) {
+            int64_t *const label = &labels[at + i];
+            if (!number_to_i64(w->y.dtype, raw + i * w->y.element_bytes, label)) {
+                if (!o->skip_bad)
+                    return fault_data(w->f, "%s: label %llu does not fit i64", w->y.name,
+                                      (unsigned long long)(first + at + i));
+                *label = -1;
+            }
+            const bool is_bad = *label < 0 || (o->groups_given && *label >= o->groups);
+            if (is_bad && !o->skip_bad)
+                return refuse_label(w, first + at + i, *label);
+            *most = *label > *most ? *label : *most;
+        }
+        if (code != 0)
+            return code;
+    }
+    return 0;
 }
 
 tally_desc work_desc(const work *w, tally_grouping grouping, tally_form form, unsigned flags) {

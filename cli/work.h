@@ -57,14 +57,18 @@ int work_check_inputs(work *w);
 int work_take_offset(work *w, uint64_t index, bool has_before, const void *raw, int64_t *at);
 int work_past_the_end(work *w, int64_t offset, uint64_t index);
 
+/* Labels first .. first + n - 1 of the second input, which is there already, as i64 into 'labels'; *most becomes the
+ * largest of them and itself. Without --groups any label may be, but a negative one. */
+int work_read_labels(work *w, uint64_t first, uint64_t n, int64_t *labels, int64_t *most);
+
 /* The description for the operator and the options. */
 tally_desc work_desc(const work *w, tally_grouping grouping, tally_form form, unsigned flags);
 
 /* A plan for the operator and the options, with the given grouping and form; also fills in w->desc. */
 int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags, tally_plan **plan);
 
-/* 0 for TALLY_OK; else the library's last error, about 'name' (a file) if there is one. In a job: with the job's fault.
- */
+/* 0 for TALLY_OK; else the library's last error, with options for C's names, about 'name' (a file) if there is one. In
+ * a job: with the job's fault. */
 int work_check(work *w, const char *name, tally_status status);
 int work_check_in(fault *f, const char *name, tally_status status);
 

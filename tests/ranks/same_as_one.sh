@@ -26,7 +26,10 @@ awk -v n=$n 'BEGIN { srand(3); at = 0; for (i = 0; at < n; i++) { print at; at +
     "$tally" scan max --dtype i64 -o offsets.npy
 printf '3\n3\n%d\n%d\n' $((n - 5)) $((n - 2)) | "$tally" scan max --dtype i32 -o few.npy
 awk -v n=$n 'BEGIN { srand(5); k = 0; for (i = 0; i < n; i++) { if (rand() < 0.05) k++; print k } }' | "$tally" scan max --dtype i32 -o keys.npy
+head -c $n odd.raw >labels.raw # any bytes
+"$tally" reduce max labels.raw --dtype u8 --shape $n,1 --axis 1 -o labels.npy || exit 1
 head -c 144 odd.raw >shaped.raw
+seq 1 9 >numbers.txt
 
 failures=0 count=0
 fail() {
@@ -61,6 +64,14 @@ refused() {
     [ $one != 0 ] && [ $all = $one ] && [ "$lines" = 1 ] || fail "$*: exit $one and $all, $lines lines: $(head -c 300 all.err)"
 }
 
+# What tally does alone. The message has options, no names of C.
+only_one() {
+    count=$((count + 1))
+    "$tally" "$@" >one.txt 2>&1 || fail "$*: $(head -c 300 one.txt)"
+    on_ranks "$@" >all.txt 2>all.err && fail "$* is taken"
+    [ "$(grep -c '^tally' all.err)" = 1 ] && ! grep -q 'TALLY_' all.err || fail "$*: $(head -c 300 all.err)"
+}
+
 for ranks; do
     same reduce sum odd.npy
     same reduce sum --exact floats.npy --json
@@ -81,6 +92,21 @@ for ranks; do
     same keys sum odd.npy keys.npy
     same keys sum --exact floats.npy keys.npy --json
     same_file keys max floats.npy keys.npy --keys-out /dev/null
+    same labels sum odd.npy labels.npy
+    same labels sum --exact floats.npy labels.npy --json
+    same labels sum odd.npy labels.npy --groups 100 --skip-bad
+    same_file labels sum --exact floats.npy labels.npy --groups 3000
+    same_file labels max floats.npy labels.npy
+    same_file labels minmax odd.npy labels.npy
+    refused labels sum odd.npy labels.npy --groups 100
+    refused labels sum odd.npy few.npy
+    refused labels sum odd.npy floats.npy
+    refused labels max odd.npy labels.npy --groups 3000
+    only_one labels argmin odd.npy labels.npy
+    only_one scan argmin --reverse odd.npy
+    only_one scan sum --skip-nan floats.npy
+    grep -q 'scan of sum over ranks with --skip-nan' all.err || fail "the option's name: $(head -c 300 all.err)"
+    only_one reduce sum numbers.txt
     refused reduce sum missing.npy
     refused reduce sum odd.npy --no-such-option
     refused segments min floats.npy offsets.npy
