@@ -12,12 +12,34 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static kept_plan *buckets[BUCKETS];
 static tally_device *devices[MAX_DEVICES + 1]; /* [0]: the CPU */
 
+/* The library's words, with the names of this package's options. */
+static void say_options(char *to, size_t room, const char *from) {
+    static const char *const names[][2] = {
+        {"TALLY_SKIP_NAN", "skip_nan"},     {"TALLY_SKIP_BAD_LABELS", "skip_bad_labels"},
+        {"TALLY_REVERSE", "reverse"},       {"TALLY_WORDS_IN", "words='in'"},
+        {"TALLY_WORDS_OUT", "words='out'"}, {"TALLY_DEFAULT", "None"},
+        {"desc.acc", "acc_dtype"},          {"desc.out", "out_dtype"},
+        {"desc.ddof", "correction"},        {"desc.index", "index_dtype"},
+        {"args.shape.groups", "groups"}};
+    enum { COUNT = sizeof names / sizeof *names };
+    for (size_t at = 0; *from && at + 1 < room;) {
+        size_t i = 0;
+        while (i < COUNT && strncmp(from, names[i][0], strlen(names[i][0])) != 0)
+            i++;
+        at += (size_t)(i < COUNT ? snprintf(to + at, room - at, "%s", names[i][1])
+                                 : snprintf(to + at, room - at, "%c", *from));
+        from += i < COUNT ? strlen(names[i][0]) : 1;
+    }
+}
+
 PyObject *raise_status(tally_status status) {
     PyObject *type = status == TALLY_OUT_OF_MEMORY                                ? PyExc_MemoryError
                      : status == TALLY_UNSUPPORTED                                ? PyExc_NotImplementedError
                      : status == TALLY_NO_DEVICE || status == TALLY_DEVICE_FAILED ? PyExc_RuntimeError
                                                                                   : PyExc_ValueError;
-    PyErr_SetString(type, tally_last_error());
+    char text[1400] = "";
+    say_options(text, sizeof text, tally_last_error());
+    PyErr_SetString(type, text);
     return NULL;
 }
 

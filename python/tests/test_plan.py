@@ -225,3 +225,17 @@ def test_the_words_of_nothing_are_a_state():
     x = np.array([3.0, 1.0])
     state, combine = tally.Plan("min", "float64", words="out"), tally.Plan("min", "float64", words="in")
     assert combine(np.stack([state(x[:0]), state(x)])) == 1
+
+
+@pytest.mark.parametrize("options, says", [
+    ({"skip_nan": True, "words": "in"}, "skip_nan with words='in'"),
+    ({"exact": True, "acc_dtype": "float64"}, "leave acc_dtype None"),
+    ({"correction": 1}, "correction is 1; it is for"),
+    ({"reverse": True}, "reverse is for scans"),
+    ({"skip_bad_labels": True}, "skip_bad_labels is for labels"),
+    ({"words": "out", "out_dtype": "float32"}, "leave out_dtype None with words='out'"),
+])
+def test_messages_name_options_of_python(options, says):
+    with pytest.raises((ValueError, NotImplementedError)) as error:
+        tally.Plan("sum", **options)
+    assert says in str(error.value) and "TALLY_" not in str(error.value) and "desc." not in str(error.value)

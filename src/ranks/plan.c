@@ -33,9 +33,8 @@ static tally_status choose_plans(tally_rank_plan *plan) {
                                              "other inputs in a plan of your own");
     if (c->skips_nan && (tally_is_scan(c) || tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR)))
         return tally_fail(TALLY_UNSUPPORTED,
-                          "TALLY_SKIP_NAN over ranks for scans and %s: states do not tell how many "
-                          "elements were left out",
-                          c->entry->name);
+                          "%s%s over ranks with TALLY_SKIP_NAN: states do not tell how many elements were left out",
+                          tally_is_scan(c) ? "scan of " : "", c->entry->name);
     if (c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED,
                           "reverse scan of %s over ranks: a rank does not know how many elements "
