@@ -19,8 +19,8 @@
  *               plan's own memory is used. The call may then allocate it, and only one submission at a time may use it.
  *               There is one exception: a plan's first scan of arrays or rows that do not begin at multiples of 16
  *               bytes compiles a kernel for those. args.count must be NULL (see tally_vulkan_extra). Errors that only
- *               the device can find (bad offsets, empty segments, too little room for runs of keys) leave the outputs
- *               untouched.
+ *               the device can find (bad offsets, bad labels, empty groups, too little room for runs of keys) leave
+ *               the outputs untouched.
  *   Barriers    All work is in VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT. Inputs must be visible there to
  *               VK_ACCESS_SHADER_READ_BIT beforehand; outputs are written with VK_ACCESS_SHADER_WRITE_BIT. A recording
  *               begins with a barrier from compute to compute. So it sees what earlier dispatches wrote, and one

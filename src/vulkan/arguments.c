@@ -70,6 +70,8 @@ void tally_vulkan_arguments_add(tally_text *text) {
     add_members(text, found, sizeof found / sizeof *found);
     tally_text_add(text, "};\n");
     add_check(text, "layout_of_control_block(control_block c)", "c", found, sizeof found / sizeof *found);
+    tally_text_print(text, "const uint MOVES_INDICES = %d, SKIPS_BAD = %d;\n", TALLY_VULKAN_MOVES_INDICES,
+                     TALLY_VULKAN_SKIPS_BAD);
     tally_text_print(text, "const uint REFUSED_BAD = %d, REFUSED_EMPTY = %d, REFUSED_RUNS = %d;\n",
                      TALLY_GPU_REFUSED_BAD, TALLY_GPU_REFUSED_EMPTY, TALLY_GPU_REFUSED_RUNS);
 }

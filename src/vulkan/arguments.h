@@ -28,6 +28,9 @@ typedef struct tally_vulkan_control {
 } tally_vulkan_control;
 /* clang-format on */
 
+/* Bits of 'moves'. */
+enum { TALLY_VULKAN_MOVES_INDICES = 1, TALLY_VULKAN_SKIPS_BAD = 2 /* labels out of range are left out */ };
+
 enum { TALLY_VULKAN_ARGUMENT_BYTES = 128 };
 _Static_assert(sizeof(tally_vulkan_arguments) == TALLY_VULKAN_ARGUMENT_BYTES, "every device takes so many bytes");
 

@@ -16,6 +16,7 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_ALONG_COLUMNS, /* scan_columns.comp */
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
     TALLY_VULKAN_BY_SEGMENTS,   /* tiled_segments.comp, segments.comp */
+    TALLY_VULKAN_BY_LABELS,     /* labels.comp, then by segments */
     TALLY_VULKAN_EXACTLY        /* exact.comp */
 } tally_vulkan_path;
 
@@ -37,6 +38,14 @@ typedef struct tally_vulkan_cut {
 
     /* byte offsets in the workspace; 'places' are scan_once.comp's words, 'control' the accumulator of its tiles */
     size_t slots, control, places, ranks;
+    struct {
+        uint32_t passes;
+        size_t digits;    /* their counts */
+        size_t sorted[2]; /* labels, x, y and indices, one after the other, of even and of odd passes */
+        size_t offsets;   /* of the groups among them */
+        size_t in_groups; /* argmin, argmax: results of the sorted elements */
+        size_t segments;  /* the workspace of their plan */
+    } labels;
     size_t bytes;
 } tally_vulkan_cut;
 

@@ -304,9 +304,10 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
 
 /* ---- pipelines ---- */
 
-/* Reductions of all values keep their module's shared memory, all but that of slabs.comp, which was not there when this
- * was measured: with less, NVIDIA's driver makes slower code. On an H200 the maximum of 2^28 f32 then takes 280 us
- * instead of 249, the sum of i32 264 instead of 254, of 2^29 u8 164 instead of 145. */
+/* Reductions of all values keep their module's shared memory, all but that of slabs.comp and
+ * labels.comp, which were not there when this was measured: with less, NVIDIA's driver makes slower code. On an H200
+ * the maximum of 2^28 f32 then takes 280 us instead of 249, the sum of i32 264 instead of 254, of 2^29 u8 164 instead
+ * of 145. */
 static bool is_better_whole(const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                             const tally_vulkan_choices *choices) {
     return kernel == TALLY_VULKAN_REDUCE && !choices->constant[BY_AXIS] && module->packed;
@@ -319,7 +320,7 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
     const char *others[TALLY_VULKAN_KERNEL_COUNT];
     size_t other_count = 0;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && is_better_whole(module, kernel, choices); k++)
-        if (k != TALLY_VULKAN_SLABS)
+        if (k != TALLY_VULKAN_SLABS && (k < TALLY_VULKAN_COUNT_DIGITS || k >= TALLY_VULKAN_EXACT_ROWS))
             others[other_count++] = tally_vulkan_kernel_names[k];
     uint32_t *words = malloc((module->count + 1) * sizeof *words);
     const size_t count = words ? tally_vulkan_prune(module->words, module->count, tally_vulkan_kernel_names[kernel],
@@ -414,9 +415,14 @@ tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_
     return status;
 }
 
-tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline) {
-    const packed_module *packed = find_packed(TALLY_MONOID_max, TALLY_VULKAN_u32);
-    const tally_vulkan_choices choices = {{device->block, 0, 0, 0, 0, 0, 0, 1}};
+tally_status tally_vulkan_service_get(tally_vulkan_device *device, const tally_computation *c,
+                                      tally_vulkan_kernel kernel, VkPipeline *pipeline) {
+    const packed_module *packed = find_packed(TALLY_VULKAN_SERVICE_MONOID, TALLY_VULKAN_SERVICE_ARITHMETIC);
+    tally_vulkan_choices choices = {{[BLOCK] = device->block, [BY_AXIS] = 1}};
+    if (kernel >= TALLY_VULKAN_COUNT_DIGITS && !device->is_software) {
+        choices.constant[IN] = (uint32_t)c->desc.in;
+        choices.constant[INDEX] = (uint32_t)c->desc.index;
+    }
     const tally_vulkan_module *module;
     pthread_mutex_lock(&device->building);
     tally_status status = packed_module_get(device, packed, &module);

@@ -42,7 +42,8 @@ tally_status tally_vulkan_pipeline_get(tally_vulkan_device *device, const tally_
                                        tally_vulkan_purpose purpose, VkPipeline *pipeline);
 
 /* For a kernel that does not depend on the monoid. */
-tally_status tally_vulkan_service_get(tally_vulkan_device *device, tally_vulkan_kernel kernel, VkPipeline *pipeline);
+tally_status tally_vulkan_service_get(tally_vulkan_device *device, const tally_computation *c,
+                                      tally_vulkan_kernel kernel, VkPipeline *pipeline);
 
 void tally_vulkan_pipelines_destroy(tally_vulkan_device *device);
 

@@ -7,6 +7,7 @@
 #include "core/arguments.h"
 #include "tally/vulkan.h"
 #include "vulkan/exact.h"
+#include "vulkan/labels.h"
 #include "vulkan/launch.h"
 #include "vulkan/path.h"
 #include "vulkan/words.h"
@@ -51,8 +52,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     };
     tally_status status = TALLY_OK;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
-        if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k <= TALLY_VULKAN_REPORT)
-            status = tally_vulkan_service_get(plan->device, (tally_vulkan_kernel)k, &plan->kernels[k]);
+        if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k < TALLY_VULKAN_EXACT_ROWS)
+            status = tally_vulkan_service_get(plan->device, c, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
             status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, (tally_vulkan_kernel)k,
                                                TALLY_VULKAN_PLAIN, &plan->kernels[k]);
@@ -62,11 +63,37 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     return status;
 }
 
+/* The kernels that sort by label, and the plan of the sorted elements. */
+static tally_status load_sorting(tally_vulkan_plan *plan) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
+        [TALLY_VULKAN_CLEAR_CONTROL] = true,
+        [TALLY_VULKAN_REPORT] = true,
+        [TALLY_VULKAN_COUNT_DIGITS] = true,
+        [TALLY_VULKAN_PLACE_DIGITS] = true,
+        [TALLY_VULKAN_SORT_BY_DIGIT] = true,
+        [TALLY_VULKAN_PACK_SORTED] = c->in_bytes < sizeof(uint32_t),
+        [TALLY_VULKAN_FIND_GROUPS] = true,
+        [TALLY_VULKAN_FIND_INDICES] = tally_class_of(c->monoid) == TALLY_CLASS_INDEXED,
+    };
+    tally_computation sorted;
+    tally_status status = TALLY_OK;
+    for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
+        if (needed[k])
+            status = tally_vulkan_service_get(plan->device, c, (tally_vulkan_kernel)k, &plan->kernels[k]);
+    if (status != TALLY_OK)
+        return status;
+    tally_vulkan_computation_of_sorted(c, &sorted);
+    return tally_vulkan_plan_create(&plan->device->base, &sorted, &plan->sorted);
+}
+
 static tally_status load(tally_gpu_plan *gpu) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)gpu;
     const tally_computation *c = &gpu->base.computation;
     plan->device = (tally_vulkan_device *)gpu->base.device;
     plan->types = tally_vulkan_types_of(c);
+    if (c->desc.grouping == TALLY_LABELS)
+        return load_sorting(plan);
     const tally_status status = tally_vulkan_module_get(plan->device, c, &plan->module, &plan->slot);
     if (status != TALLY_OK)
         return status;
@@ -78,6 +105,8 @@ static tally_status load(tally_gpu_plan *gpu) {
 /* The pipelines belong to the device. */
 static void unload(tally_gpu_plan *gpu) {
     const tally_vulkan_plan *plan = (const tally_vulkan_plan *)gpu;
+    if (plan->sorted)
+        tally_gpu_plan_destroy(plan->sorted);
     tally_vulkan_release(plan->device, &plan->outcome);
     tally_vulkan_commands_destroy(plan->device, &plan->commands);
 }
@@ -116,7 +145,10 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
 /* ---- runs ---- */
 
 static void cut(const tally_vulkan_plan *plan, const tally_shape *shape, tally_vulkan_cut *cut) {
-    tally_vulkan_cut_make(plan->device, &plan->gpu.base.computation, plan->slot, shape, cut);
+    if (plan->sorted)
+        tally_vulkan_labels_cut(plan, shape, cut);
+    else
+        tally_vulkan_cut_make(plan->device, &plan->gpu.base.computation, plan->slot, shape, cut);
 }
 
 static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
@@ -149,10 +181,12 @@ static tally_status conclude(tally_vulkan_plan *plan, const tally_args *args, bo
     tally_status status = submit(plan, "running a plan");
     if (status != TALLY_OK)
         return status;
-    if (has_findings)
+    if (has_findings && plan->sorted)
+        status = tally_vulkan_labels_findings(plan, args, control, &findings);
+    else if (has_findings)
         findings = (tally_gpu_findings){
             .refused = control->refused, .bad = ~control->not_bad, .empty = ~control->not_empty, .runs = control->runs};
-    return tally_gpu_conclude(&plan->gpu, args, &findings);
+    return status != TALLY_OK ? status : tally_gpu_conclude(&plan->gpu, args, &findings);
 }
 
 /* What a recording cannot do. */
@@ -184,7 +218,7 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     if (status == TALLY_OK)
         status = tally_gpu_prepare(gpu, r, shape_cut.elements, shape_cut.bytes, &memory);
     if (status == TALLY_OK && has_findings && !plan->outcome.buffer)
-        status = tally_vulkan_allocate_shared(plan->device, sizeof(tally_vulkan_control),
+        status = tally_vulkan_allocate_shared(plan->device, 2 * sizeof(tally_vulkan_control),
                                               "allocating memory for a run's outcome", &plan->outcome);
     if (status == TALLY_OK && !r->stream)
         status = begin(plan);
@@ -267,8 +301,6 @@ static const tally_gpu_calls words_calls = {.name = "Vulkan",
                                             .run = tally_vulkan_words_run};
 
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *c) {
-    if (c->desc.grouping == TALLY_LABELS)
-        return tally_fail(TALLY_UNSUPPORTED, "labels on Vulkan: only the CPU and CUDA have them");
     if (tally_is_exact_scan(c))
         return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s of %s on Vulkan: only the CPU and CUDA have exact scans",
                           c->entry->name, tally_dtype_name(c->desc.in));

@@ -15,8 +15,9 @@ typedef struct tally_vulkan_plan {
     VkPipeline fold_slots;                          /* the reduction of accumulators */
     VkPipeline anywhere[TALLY_VULKAN_KERNEL_COUNT]; /* for arrays not aligned for vectors; made when first needed */
     const tally_vulkan_module *module;
+    tally_plan *sorted; /* LABELS: reduces the sorted elements by segments; NULL for other groupings */
     tally_vulkan_commands commands;
-    tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads */
+    tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads; of labels, two */
 } tally_vulkan_plan;
 
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *computation);

@@ -17,7 +17,8 @@ const char *const tally_vulkan_kernel_names[] = {
     "reduce",         "short_rows",    "slabs",           "spine",          "scan_rows",   "scan_once",
     "scan_columns",   "fold_groups",   "spine_of_groups", "give_groups",    "give_runs",   "short_segments",
     "tiled_segments", "open_segments", "close_segments",  "clear_control",  "clear_tiles", "inspect_segments",
-    "report",         "exact_rows",    "exact_merge",     "exact_segments", "count_heads", "rank_heads",
+    "report",         "count_digits",  "place_digits",    "sort_by_digit",  "pack_sorted", "find_groups",
+    "find_indices",   "exact_rows",    "exact_merge",     "exact_segments", "count_heads", "rank_heads",
     "exact_runs"};
 
 static const struct {
@@ -501,10 +502,10 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
 
 /* Kernels are functions without arguments, of which entries.c makes entry points. The compiler keeps what main calls.
  */
-static void add_main(tally_text *text, int first, int end, bool scans_once, bool is_user) {
+static void add_main(tally_text *text, const bool leaves_out[TALLY_VULKAN_KERNEL_COUNT], int first, int end) {
     tally_text_add(text, "void main() {\n");
     for (int k = first; k < end; k++)
-        if ((k != TALLY_VULKAN_SCAN_ONCE || scans_once) && !(is_user && k == TALLY_VULKAN_SLABS))
+        if (!leaves_out[k])
             tally_text_print(text, "    %s();\n", tally_vulkan_kernel_names[k]);
     tally_text_add(text, "}\n");
 }
@@ -539,10 +540,10 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    add_main(text, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT, false, false);
+    add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT);
 }
 
-static void add_kernels(tally_text *text, bool scans_once, bool is_user) {
+static void add_kernels(tally_text *text, bool scans_once, bool is_user, bool has_services) {
     const char *const kernels[] = {tally_vulkan_kernels_arguments,
                                    tally_vulkan_kernels_slots,
                                    tally_vulkan_kernels_reduce,
@@ -556,11 +557,16 @@ static void add_kernels(tally_text *text, bool scans_once, bool is_user) {
                                    tally_vulkan_kernels_groups,
                                    tally_vulkan_kernels_runs,
                                    tally_vulkan_kernels_segments,
-                                   tally_vulkan_kernels_tiled_segments};
+                                   tally_vulkan_kernels_tiled_segments,
+                                   has_services ? tally_vulkan_kernels_labels : ""};
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    add_main(text, 0, TALLY_VULKAN_EXACT_ROWS, scans_once, is_user);
+    bool leaves_out[TALLY_VULKAN_KERNEL_COUNT] = {
+        [TALLY_VULKAN_SCAN_ONCE] = !scans_once, [TALLY_VULKAN_SLABS] = is_user};
+    for (int k = TALLY_VULKAN_COUNT_DIGITS; k < TALLY_VULKAN_EXACT_ROWS; k++)
+        leaves_out[k] = !has_services;
+    add_main(text, leaves_out, 0, TALLY_VULKAN_EXACT_ROWS);
 }
 
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
@@ -592,7 +598,8 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
     add_monoid(text, monoid, arithmetic);
     add_lower(text, monoid, arithmetic);
     add_raise(text, monoid, arithmetic);
-    add_kernels(text, made.scans_once, false);
+    add_kernels(text, made.scans_once, false,
+                monoid == TALLY_VULKAN_SERVICE_MONOID && arithmetic == TALLY_VULKAN_SERVICE_ARITHMETIC);
 }
 
 void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally_vulkan_slot slot,
@@ -614,5 +621,5 @@ void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally
     tally_text_add(text, functions);
     tally_text_add(text, one_lane);
     tally_text_add(text, "acc_t raise(uvec2 bits) {\n    return identity();\n}\n");
-    add_kernels(text, false, true);
+    add_kernels(text, false, true, false);
 }

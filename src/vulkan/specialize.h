@@ -43,10 +43,16 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_TILED_SEGMENTS,
     TALLY_VULKAN_OPEN_SEGMENTS,
     TALLY_VULKAN_CLOSE_SEGMENTS,
-    TALLY_VULKAN_CLEAR_CONTROL, /* these four are the same for every monoid */
+    TALLY_VULKAN_CLEAR_CONTROL, /* from here on the same for every monoid */
     TALLY_VULKAN_CLEAR_TILES,
     TALLY_VULKAN_INSPECT_SEGMENTS,
     TALLY_VULKAN_REPORT,
+    TALLY_VULKAN_COUNT_DIGITS, /* from here on of the module of services alone */
+    TALLY_VULKAN_PLACE_DIGITS,
+    TALLY_VULKAN_SORT_BY_DIGIT,
+    TALLY_VULKAN_PACK_SORTED,
+    TALLY_VULKAN_FIND_GROUPS,
+    TALLY_VULKAN_FIND_INDICES,
     TALLY_VULKAN_EXACT_ROWS, /* from here on of modules for exact mode */
     TALLY_VULKAN_EXACT_MERGE,
     TALLY_VULKAN_EXACT_SEGMENTS,
@@ -55,6 +61,10 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_EXACT_RUNS,
     TALLY_VULKAN_KERNEL_COUNT
 } tally_vulkan_kernel;
+
+/* The module from which kernels that do not depend on the monoid are made. */
+#define TALLY_VULKAN_SERVICE_MONOID     TALLY_MONOID_max
+#define TALLY_VULKAN_SERVICE_ARITHMETIC TALLY_VULKAN_u32
 
 extern const char *const tally_vulkan_kernel_names[TALLY_VULKAN_KERNEL_COUNT];
 extern const char *const tally_vulkan_arithmetic_names[TALLY_VULKAN_ARITHMETIC_COUNT];

@@ -75,6 +75,9 @@ typedef struct tally_vulkan_device {
 static inline VkDeviceAddress tally_vulkan_address(const void *pointer) {
     return (VkDeviceAddress)(uintptr_t)pointer;
 }
+static inline void *tally_vulkan_pointer(VkDeviceAddress address) {
+    return (void *)(uintptr_t)address;
+}
 
 /* ---- memory.c ---- */
 

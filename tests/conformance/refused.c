@@ -14,7 +14,6 @@ typedef struct row {
 
 typedef struct rows {
     checker *c;
-    bool lacks_labels; /* altogether, which is one row */
     row *list;
     size_t count, room;
 } rows;
@@ -23,8 +22,6 @@ typedef struct rows {
 static bool ask(void *context, const combination *c) {
     rows *r = context;
     tally_desc desc = combination_desc(c);
-    if (r->lacks_labels && c->grouping == TALLY_LABELS)
-        return true;
     tally_plan *plan = NULL;
     const tally_status supported = tally_supports(r->c->device, &desc);
     char reason[512], name[COMBINATION_NAME_BYTES];
@@ -54,7 +51,7 @@ static bool ask(void *context, const combination *c) {
     for (int d = 0; d < DIMENSIONS; d++)
         one->mask[d] = 1u << value[d];
     /* Labels have no scans: the lists show them as keys'. */
-    if ((c->form != TALLY_REDUCE || r->lacks_labels) && c->grouping == TALLY_KEYS)
+    if (c->form != TALLY_REDUCE && c->grouping == TALLY_KEYS)
         one->mask[GROUPING] |= 1u << TALLY_LABELS;
     snprintf(one->reason, sizeof one->reason, "%s", tally_last_error());
     return true;
@@ -144,12 +141,8 @@ static void print_row(FILE *to, const row *r) {
     fputc('\n', to);
 }
 
-static bool has(checker *c, tally_op op, int form, int grouping, tally_dtype in, int mode);
-
 char *refused_text(checker *c) {
-    rows r = {.c = c, .lacks_labels = !has(c, TALLY_SUM, 0, TALLY_LABELS, TALLY_I32, TALLY_FAST)};
-    char reason[REASON_BYTES];
-    snprintf(reason, sizeof reason, "%s", tally_last_error());
+    rows r = {.c = c};
     each_main_combination(ask, &r);
     each_converting_combination(ask, &r);
     each_index_combination(ask, &r);
@@ -159,8 +152,6 @@ char *refused_text(checker *c) {
     FILE *to = open_memstream(&text, &bytes);
     if (!to)
         exit(2);
-    if (r.lacks_labels)
-        fprintf(to, "* * reduce labels acc=* in=* out=* index=* TALLY_UNSUPPORTED\n#     %s\n", reason);
     for (size_t k = 0; k < r.count; k++) {
         print_row(to, &r.list[k]);
         fprintf(to, "#     %s\n", r.list[k].reason);
@@ -293,10 +284,9 @@ void refused_table(checker *c, const char *spec) {
                         masks[g][k] |= 1u << t;
                 }
         /* Labels have no scans, as the page says, and no row of their own for it. */
-        if (masks[TALLY_LABELS][0])
-            for (int k = 0; k < COLUMNS; k++)
-                if (columns[k].first)
-                    masks[TALLY_LABELS][k] = masks[TALLY_KEYS][k];
+        for (int k = 0; k < COLUMNS; k++)
+            if (columns[k].first)
+                masks[TALLY_LABELS][k] = masks[TALLY_KEYS][k];
         for (int g = 0; g < TALLY_GROUPING_COUNT; g++) {
             bool printed = false;
             for (int before = 0; before < g; before++)
