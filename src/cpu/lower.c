@@ -62,16 +62,21 @@ static void lower_pair(const tally_cpu_plan *plan, const void *acc, size_t count
 DEFINE_LOWER_EXTREMES(float, TALLY_F32)
 DEFINE_LOWER_EXTREMES(double, TALLY_F64)
 
-/* Computes values in pieces on the stack, by the operator's kernel, and converts them. */
+/* Computes values in pieces, by the operator's kernel: in place where they have the output's type, else on the stack,
+ * from where they are converted. */
 static void lower_computed(const tally_cpu_plan *plan, tally_cpu_form *form, const void *acc, size_t count,
                            tally_counts counts, void *out) {
     const tally_computation *c = &plan->base.computation;
+    const tally_dtype type = plan->device->level->forms[c->desc.op].values;
+    if (type == c->desc.out) {
+        form(acc, count, counts, c->desc.ddof, out);
+        return;
+    }
     for (size_t done = 0; done < count;) {
         double values[TALLY_CPU_BATCH];
         const size_t piece = least(count - done, TALLY_CPU_BATCH);
         form(tally_at(acc, done, plan->acc_bytes), piece, counts, c->desc.ddof, values);
-        convert(plan, plan->device->level->forms[c->desc.op].values, values, piece,
-                tally_at_mutable(out, done, c->out_bytes));
+        convert(plan, type, values, piece, tally_at_mutable(out, done, c->out_bytes));
         done += piece;
         counts.each = counts.each ? counts.each + piece : NULL;
         counts.first += (uint64_t)((int64_t)piece * counts.step);

@@ -33,31 +33,31 @@ enum {
     }
 #define AT(k, COMPONENTS) (double)v[i * (COMPONENTS) + ((k) < (COMPONENTS) ? (k) : 0)]
 #define RESULT(name, C)   result_##name(AT(0, C), AT(1, C), AT(2, C), AT(3, C), AT(4, C), AT(5, C), (double)count, ddof)
-/* The choice of where the numbers of elements come from stays outside the loops. */
+/* The choice of where the numbers of elements come from stays outside the loops. Results are written to the caller's
+ * memory. */
 #define DEFINE_FORM(name, type, value_type, EXPRESSION)                                                                \
     static void form_##name##_##type(const void *acc, size_t n, tally_counts counts, double ddof, void *target) {      \
         const type *restrict v = acc;                                                                                  \
         value_type *restrict values = target;                                                                          \
+        int64_t count = (int64_t)counts.first;                                                                         \
         if (counts.each)                                                                                               \
             for (size_t i = 0; i < n; i++) {                                                                           \
-                const int64_t count = (int64_t)counts.each[i];                                                         \
+                count = (int64_t)counts.each[i];                                                                       \
                 values[i] = EXPRESSION;                                                                                \
             }                                                                                                          \
         else                                                                                                           \
-            for (size_t i = 0; i < n; i++) {                                                                           \
-                const int64_t count = (int64_t)counts.first + (int64_t)i * counts.step;                                \
+            for (size_t i = 0; i < n; i++, count += counts.step)                                                       \
                 values[i] = EXPRESSION;                                                                                \
-            }                                                                                                          \
     }
 
 #define LOWER_FLOAT(name, C, lower)                                                                                    \
     DEFINE_RESULT(name, lower)                                                                                         \
-    DEFINE_FORM(name, int64_t, double, real(RESULT(name, C)))                                                          \
-    DEFINE_FORM(name, uint64_t, double, real(RESULT(name, C)))                                                         \
-    DEFINE_FORM(name, double, double, real(RESULT(name, C)))
+    DEFINE_FORM(name, int64_t, e_f64, real(RESULT(name, C)))                                                           \
+    DEFINE_FORM(name, uint64_t, e_f64, real(RESULT(name, C)))                                                          \
+    DEFINE_FORM(name, double, e_f64, real(RESULT(name, C)))
 #define LOWER_FLAG(name, C, lower)                                                                                     \
     DEFINE_RESULT(name, lower)                                                                                         \
-    DEFINE_FORM(name, int64_t, int64_t, RESULT(name, C) != 0)
+    DEFINE_FORM(name, int64_t, e_u8, RESULT(name, C) != 0)
 #define LOWER_SAME(name, C, lower)
 #define LOWER_WIDE(name, C, lower)
 #define LOWER_WIDE_UNSIGNED(name, C, lower)
@@ -69,7 +69,7 @@ enum {
 #define ENTRY_FLOAT(name)                                                                                              \
     { form_##name##_int64_t, form_##name##_uint64_t, form_##name##_double, TALLY_F64 }
 #define ENTRY_FLAG(name)                                                                                               \
-    { form_##name##_int64_t, NULL, NULL, TALLY_I64 }
+    { form_##name##_int64_t, NULL, NULL, TALLY_U8 }
 #define ENTRY_SAME(name)                                                                                               \
     { NULL, NULL, NULL, TALLY_DEFAULT }
 #define ENTRY_WIDE          ENTRY_SAME
