@@ -8,27 +8,35 @@
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/simd.h"
 
-#define ONES_16  -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1
-#define ZEROS_16 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-static const int8_t ones_then_zeros[128] = {ONES_16, ONES_16, ONES_16, ONES_16, ZEROS_16, ZEROS_16, ZEROS_16, ZEROS_16};
-
-/* Blocks of W groups by W elements. A group's vector is read whole, and a mask takes what belongs to it; near the end
- * of the input elements are read one by one. */
+/* Blocks of W groups by W elements. The vector that begins with a group's element is read whole, and after the blocks
+ * are turned, a row takes what belongs to its groups. Near the end of the input elements are read one by one. */
 #define DEFINE_STAND_(bits, W)                                                                                         \
     typedef uint##bits##_t element_##bits __attribute__((may_alias, aligned(1)));                                      \
     typedef uint##bits##_t vector_##bits __attribute__((vector_size(W * bits / 8)));                                   \
+    typedef int##bits##_t lengths_##bits __attribute__((vector_size(W * bits / 8)));                                   \
+    typedef uint32_t measured_##bits __attribute__((vector_size(W * 4)));                                              \
     enum { COLUMNS_##bits = TALLY_CPU_UPRIGHT_BYTES * 8 / bits };                                                      \
                                                                                                                        \
-    ALWAYS_INLINE vector_##bits read_##bits(const element_##bits *x, size_t zeros, vector_##bits fill) {               \
-        vector_##bits v, mask;                                                                                         \
-        memcpy(&v, x, sizeof v);                                                                                       \
-        memcpy(&mask, ones_then_zeros + zeros, sizeof mask);                                                           \
-        return (v & mask) | (fill & ~mask);                                                                            \
+    ALWAYS_INLINE void read_last_##bits(const element_##bits *x, uint64_t elements, const uint64_t *first, size_t k,   \
+                                        vector_##bits *v) {                                                            \
+        for (size_t r = 0; r < W; r++) {                                                                               \
+            uint##bits##_t own[W] = {0};                                                                               \
+            for (size_t l = 0; l < W && first[r] + k + l < elements; l++)                                              \
+                own[l] = x[first[r] + k + l];                                                                          \
+            memcpy(&v[r], own, sizeof own);                                                                            \
+        }                                                                                                              \
     }                                                                                                                  \
                                                                                                                        \
     ALWAYS_INLINE void transpose_##bits(vector_##bits *v) {                                                            \
         vector_##bits w[W];                                                                                            \
         TRANSPOSE(vector_##bits, W, v, w)                                                                              \
+    }                                                                                                                  \
+                                                                                                                       \
+    /* What belongs to the groups, and elsewhere what fills their columns. */                                          \
+    ALWAYS_INLINE void put_row_##bits(vector_##bits v, lengths_##bits belongs, vector_##bits fill,                     \
+                                      element_##bits *to) {                                                            \
+        v = (v & (vector_##bits)belongs) | (fill & ~(vector_##bits)belongs);                                           \
+        memcpy(to, &v, sizeof v);                                                                                      \
     }                                                                                                                  \
                                                                                                                        \
     static void stand_##bits(const void *source, uint64_t elements, const uint64_t *offsets, const uint32_t *lengths,  \
@@ -46,35 +54,33 @@ static const int8_t ones_then_zeros[128] = {ONES_16, ONES_16, ONES_16, ONES_16, 
                 memcpy(last_length, length, (count - i) * sizeof *length);                                             \
                 first = last_first, length = last_length;                                                              \
             }                                                                                                          \
-            uint##bits##_t fill[W];                                                                                    \
+            measured_##bits measured;                                                                                  \
+            memcpy(&measured, length, sizeof measured);                                                                \
+            const lengths_##bits own = __builtin_convertvector(measured, lengths_##bits);                              \
             for (size_t r = 0; r < W; r++)                                                                             \
                 longest = length[r] > longest ? length[r] : longest;                                                   \
-            for (size_t r = 0; r < W; r++)                                                                             \
-                fill[r] = pad ? *(const element_##bits *)pad : length[r] ? x[first[r]] : 0;                            \
+            vector_##bits v[W], fill = {0};                                                                            \
+            if (pad)                                                                                                   \
+                fill += *(const element_##bits *)pad;                                                                  \
             for (size_t k = 0; k < rows; k += W, to += W * COLUMNS_##bits) {                                           \
-                vector_##bits v[W];                                                                                    \
-                uint32_t left[W], zeros[W];                                                                            \
-                if (k >= longest) {                                                                                    \
-                    memcpy(v, fill, sizeof v[0]);                                                                      \
-                    for (size_t r = 0; r < W; r++)                                                                     \
-                        memcpy(to + r * COLUMNS_##bits, v, sizeof v[0]);                                               \
+                if (k >= longest && k > 0) {                                                                           \
+                    UNROLL_16 for (size_t r = 0; r < W; r++) memcpy(to + r * COLUMNS_##bits, &fill, sizeof fill);      \
                     continue;                                                                                          \
                 }                                                                                                      \
-                for (size_t r = 0; r < W; r++) {                                                                       \
-                    left[r] = length[r] > k ? length[r] - (uint32_t)k : 0;                                             \
-                    left[r] = left[r] < W ? left[r] : W;                                                               \
-                    zeros[r] = (uint32_t)sizeof(ones_then_zeros) / 2 - left[r] * (bits / 8);                           \
-                }                                                                                                      \
                 if (first[W - 1] + k + W <= elements) {                                                                \
-                    UNROLL_16 for (size_t r = 0; r < W; r++) v[r] =                                                    \
-                        read_##bits(x + first[r] + k, zeros[r], fill[r] - (vector_##bits){0});                         \
+                    UNROLL_16 for (size_t r = 0; r < W; r++) memcpy(&v[r], x + first[r] + k, sizeof v[r]);             \
                 } else {                                                                                               \
-                    for (size_t r = 0; r < W; r++)                                                                     \
-                        for (size_t l = 0; l < W; l++)                                                                 \
-                            v[r][l] = l < left[r] ? x[first[r] + k + l] : fill[r];                                     \
+                    read_last_##bits(x, elements, first, k, v);                                                        \
                 }                                                                                                      \
                 transpose_##bits(v);                                                                                   \
-                UNROLL_16 for (size_t r = 0; r < W; r++) memcpy(to + r * COLUMNS_##bits, &v[r], sizeof v[r]);          \
+                if (!pad && k == 0)                                                                                    \
+                    fill = v[0];                                                                                       \
+                UNROLL_16 for (size_t r = 0; r < W / 2; r++)                                                           \
+                    put_row_##bits(v[r], own > (int##bits##_t)(k + r), fill, to + r * COLUMNS_##bits);                 \
+                if (k + W / 2 >= rows)                                                                                 \
+                    break;                                                                                             \
+                UNROLL_16 for (size_t r = W / 2; r < W; r++)                                                           \
+                    put_row_##bits(v[r], own > (int##bits##_t)(k + r), fill, to + r * COLUMNS_##bits);                 \
             }                                                                                                          \
         }                                                                                                              \
     }
