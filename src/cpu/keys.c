@@ -11,6 +11,9 @@
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
 
+/* Few elements are cut so that threads share them: a chunk of so many takes some 2 to 20 us. */
+enum { LEAST_CHUNK = 8 * 1024, SHARED_AMONG = 16 };
+
 /* The record of a chunk of a reduction: the number of its heads, the positions of the first and the last, and the
  * number of the run that is open before it. */
 typedef struct remains {
@@ -22,6 +25,7 @@ typedef struct keys {
     const char *keys;
     size_t key_bytes;
     uint64_t elements;
+    uint64_t chunk; /* elements of a task */
     uint64_t tasks;
     char *keys_out;
     uint64_t *starts;   /* reverse scans: the beginning of the group of a chunk's first element */
@@ -63,8 +67,8 @@ static size_t worker_bytes(const tally_cpu_plan *plan) {
 }
 
 static tally_stretch find_stretch(const keys *k, uint64_t chunk, unsigned worker) {
-    tally_stretch s = {.begin = chunk * TALLY_CPU_KEYS_CHUNK};
-    s.end = least(s.begin + TALLY_CPU_KEYS_CHUNK, k->elements);
+    tally_stretch s = {.begin = chunk * k->chunk};
+    s.end = least(s.begin + k->chunk, k->elements);
     s.heads_base = s.begin;
     uint32_t *heads = heads_of(k, worker);
     s.boundaries = find_heads(k, s.begin, (uint32_t)(s.end - s.begin), heads);
@@ -81,8 +85,8 @@ static uint64_t last_head(const tally_stretch *s) {
 static void count_task(void *job, size_t task, unsigned worker) {
     (void)worker;
     keys *k = job;
-    uint64_t first = most(task * (uint64_t)TALLY_CPU_KEYS_CHUNK, 1);
-    uint64_t end = least((task + 1) * (uint64_t)TALLY_CPU_KEYS_CHUNK, k->elements);
+    uint64_t first = most(task * k->chunk, 1);
+    uint64_t end = least((task + 1) * k->chunk, k->elements);
     uint32_t n = first < end ? (uint32_t)(end - first) : 0;
     k->remains[task].heads = n ? kernels_of(k)->count(k->keys + first * k->key_bytes, n) : 0;
 }
@@ -263,7 +267,8 @@ tally_status tally_cpu_keys(tally_cpu_plan *plan, const tally_args *args) {
     k.runs = (tally_runs){
         plan,          args->x,   args->y,
         args->initial, args->out, args->shape.extent * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x};
-    k.tasks = divide_up(k.elements, TALLY_CPU_KEYS_CHUNK);
+    k.chunk = least(most(divide_up(k.elements, SHARED_AMONG), LEAST_CHUNK), TALLY_CPU_KEYS_CHUNK);
+    k.tasks = divide_up(k.elements, k.chunk);
     tally_status status = tally_cpu_worker_scratch(plan, worker_bytes(plan));
     if (status != TALLY_OK)
         return status;

@@ -22,9 +22,10 @@
 enum {
     TILE_ROW_BYTES = 4096, /* of a row in a tile of columns, at most; and at least so many columns: */
     LEAST_TILE = 16,
-    /* Fewer tiles than this leave threads without work; then rows are shared instead, if they are more than these. */
+    /* Fewer tiles than this leave threads without work. Then chunks of rows are shared instead, if a group has two
+     * chunks or more; a chunk of less than SCAN_BYTES has at least so many rows. */
     FEW_TILES = 16,
-    MANY_ROWS_BYTES = 2 * TALLY_CPU_SCAN_BYTES
+    LEAST_ROWS = 16
 };
 
 typedef struct scan {
@@ -177,10 +178,11 @@ static tally_status scan_groups(tally_cpu_plan *plan, scan *s) {
     tally_status status = tally_cpu_worker_scratch(plan, tally_cpu_run_bytes(plan));
     if (status != TALLY_OK)
         return status;
-    s->chunk = TALLY_CPU_SCAN_BYTES / in_bytes;
+    const uint64_t elements = s->outer * s->extent;
+    s->chunk = tally_cpu_scan_task(plan, elements, TALLY_CPU_SCAN_BYTES / in_bytes);
     s->chunks = divide_up(s->extent, s->chunk);
     if (s->chunks == 1 && !s->before) {
-        s->tile = most(TALLY_CPU_TASK_BYTES / (s->extent * in_bytes), 1);
+        s->tile = most(tally_cpu_scan_task(plan, elements, TALLY_CPU_TASK_BYTES / in_bytes) / s->extent, 1);
         tally_pool_run(plan->device->pool, divide_up(s->outer, s->tile), groups_task, s);
         return TALLY_OK;
     }
@@ -430,12 +432,15 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
         return enough;
     }
     uint64_t tile_most = most(least(TALLY_CPU_TILE_BYTES / plan->acc_bytes, TILE_ROW_BYTES / in_bytes), LEAST_TILE);
-    uint64_t row_bytes = s->inner * in_bytes;
     s->tile = plan->staging_bytes ? s->inner : least(s->inner, tile_most); /* whole rows are copied */
     s->tiles = divide_up(s->inner, s->tile);
     if (plan->staging_bytes)
         plan->staging_bytes = tally_cpu_staging_bytes(plan, most(TALLY_CPU_SCAN_BYTES / in_bytes, s->inner));
-    bool few_tasks = s->outer * s->tiles < FEW_TILES && s->extent * row_bytes > MANY_ROWS_BYTES;
+    const uint64_t elements = s->outer * s->extent * s->inner, whole = TALLY_CPU_SCAN_BYTES / in_bytes;
+    const uint64_t task = tally_cpu_scan_task(plan, elements, whole);
+    s->chunk = most(most(task, least(LEAST_ROWS * s->inner, whole)) / s->inner, 1);
+    s->chunks = divide_up(s->extent, s->chunk);
+    const bool few_tasks = s->outer * s->tiles < FEW_TILES && s->extent > 2 * s->chunk;
     uint64_t room = tally_cpu_columns_room(s->inner) + 2 * s->inner;
     s->turned = turns_columns(s) && s->tiles == 1 && s->extent >= LEAST_TURNED;
     const size_t accumulators = (size_t)(few_tasks ? room : 2 * s->tile) * plan->acc_bytes;
@@ -443,12 +448,10 @@ static tally_status scan_tiles_of_columns(tally_cpu_plan *plan, scan *s) {
     if (status != TALLY_OK)
         return status;
     if (!few_tasks) {
-        s->each = most(TALLY_CPU_TASK_BYTES / (s->extent * s->tile * in_bytes), 1);
+        s->each = most(least(task, TALLY_CPU_TASK_BYTES / in_bytes) / (s->extent * s->tile), 1);
         tally_pool_run(plan->device->pool, divide_up(s->outer * s->tiles, s->each), tiles_task, s);
         return TALLY_OK;
     }
-    s->chunk = most(TALLY_CPU_SCAN_BYTES / row_bytes, 1);
-    s->chunks = divide_up(s->extent, s->chunk);
     if ((status = tally_cpu_scratch(plan, s->inner * plan->acc_bytes, &s->carry)) != TALLY_OK)
         return status;
     tally_pool_run_in_order(plan->device->pool, s->outer * s->chunks, rows_task, s);

@@ -21,6 +21,9 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
 void tally_cpu_fold_run(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                         unsigned worker, void *acc);
 
+/* The elements of a task of a scan of 'elements' in all, at most 'most_elements'. */
+uint64_t tally_cpu_scan_task(const tally_cpu_plan *plan, uint64_t elements, uint64_t most_elements);
+
 /* *acc = the value before the first element of a group: the identity or the initial value. */
 void tally_cpu_start(const tally_cpu_plan *plan, const void *initial, void *acc);
 
