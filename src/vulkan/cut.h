@@ -17,7 +17,8 @@ typedef enum tally_vulkan_path {
     TALLY_VULKAN_BY_GROUPS,     /* groups.comp, runs.comp */
     TALLY_VULKAN_BY_SEGMENTS,   /* tiled_segments.comp, segments.comp */
     TALLY_VULKAN_BY_LABELS,     /* labels.comp, then by segments */
-    TALLY_VULKAN_EXACTLY        /* exact.comp */
+    TALLY_VULKAN_EXACTLY,       /* exact.comp */
+    TALLY_VULKAN_PREFIXES       /* exact_scan.comp */
 } tally_vulkan_path;
 
 typedef struct tally_vulkan_cut {

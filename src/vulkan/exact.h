@@ -1,8 +1,12 @@
-/* Exact mode on Vulkan: the cut of a run, and its dispatches. */
+/* Exact reductions on Vulkan: the cut of a run, and its dispatches. */
 #ifndef TALLY_VULKAN_EXACT_H
 #define TALLY_VULKAN_EXACT_H
 
 #include "vulkan/dispatch.h"
+
+static inline bool tally_vulkan_folds_exactly(const tally_computation *c) {
+    return c->exact && !tally_is_scan(c);
+}
 
 void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_computation *computation,
                             const tally_shape *shape, tally_vulkan_cut *cut);

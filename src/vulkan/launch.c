@@ -2,6 +2,7 @@
 
 #include "core/arithmetic.h"
 #include "vulkan/exact.h"
+#include "vulkan/exact_scan.h"
 #include "vulkan/labels.h"
 
 typedef tally_vulkan_arguments arguments;
@@ -219,6 +220,10 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     case TALLY_VULKAN_EXACTLY:
         tally_vulkan_then(l);
         tally_vulkan_exact_launch(l);
+        break;
+    case TALLY_VULKAN_PREFIXES:
+        tally_vulkan_then(l);
+        tally_vulkan_exact_scan_launch(l);
         break;
     default:
         break;

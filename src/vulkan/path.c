@@ -4,6 +4,7 @@
 
 #include "core/arithmetic.h"
 #include "vulkan/exact.h"
+#include "vulkan/exact_scan.h"
 
 /* Figures are of 2^28 values of f32 on an H200, of the speed of a shader that only reads or that copies. */
 enum {
@@ -289,6 +290,10 @@ void tally_vulkan_cut_make(const tally_vulkan_device *device, const tally_comput
     cut->extent = shape->extent;
     cut->inner = axis ? shape->inner : 1;
     cut->elements = cut->columns * cut->extent;
+    if (tally_is_exact_scan(c)) {
+        tally_vulkan_exact_scan_cut(device, c, slot, block, shape, cut);
+        return;
+    }
     if (c->exact) {
         tally_vulkan_exact_cut(device, c, shape, cut);
         return;

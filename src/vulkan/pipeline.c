@@ -62,6 +62,8 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
 
 static tally_vulkan_arithmetic of_exact(const tally_vulkan_device *device, const tally_computation *c) {
     const bool sums = tally_vulkan_exact_monoid_of(c) == TALLY_MONOID_sum;
+    if (tally_is_exact_scan(c))
+        return c->desc.in == TALLY_F64 || c->desc.out == TALLY_F64 ? TALLY_VULKAN_scan64 : TALLY_VULKAN_scan32;
     if (c->desc.in == TALLY_F64)
         return sums && device->has_double && device->has_int64 && device->rounds_f64 ? TALLY_VULKAN_exact64f
                                                                                      : TALLY_VULKAN_exact64;
@@ -289,8 +291,10 @@ static tally_status find_user(tally_vulkan_device *device, const tally_computati
 
 static tally_status find_own(tally_vulkan_device *device, const tally_computation *c,
                              const tally_vulkan_module **module, tally_vulkan_slot *slot) {
-    *slot =
-        c->exact ? (tally_vulkan_slot){0, 4} : tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c));
+    const tally_vulkan_arithmetic arithmetic = tally_vulkan_arithmetic_of(device, c);
+    *slot = tally_is_exact_scan(c) ? (tally_vulkan_slot){tally_vulkan_prefix_bytes(arithmetic), 4}
+            : c->exact             ? (tally_vulkan_slot){0, 4}
+                                   : tally_vulkan_slot_of(c->monoid, arithmetic);
     return packed_module_get(device, packed_of(device, c), module);
 }
 

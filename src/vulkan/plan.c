@@ -7,6 +7,7 @@
 #include "core/arguments.h"
 #include "tally/vulkan.h"
 #include "vulkan/exact.h"
+#include "vulkan/exact_scan.h"
 #include "vulkan/labels.h"
 #include "vulkan/launch.h"
 #include "vulkan/path.h"
@@ -19,7 +20,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     const tally_computation *c = &plan->gpu.base.computation;
     const tally_grouping grouping = c->desc.grouping;
     const bool segments = grouping == TALLY_SEGMENTS, keys = grouping == TALLY_KEYS, grouped = segments || keys;
-    const bool exact = c->exact, fast = !exact, scan = fast && tally_is_scan(c);
+    const bool exact = tally_vulkan_folds_exactly(c), exact_scan = tally_is_exact_scan(c), fast = !c->exact;
+    const bool scan = fast && tally_is_scan(c);
     const bool once = tally_vulkan_takes_once(plan->device, c);
     const bool by_teams = fast && segments && !scan && c->entry;
     const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot);
@@ -49,6 +51,9 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         [TALLY_VULKAN_COUNT_HEADS] = exact && keys,
         [TALLY_VULKAN_RANK_HEADS] = exact && keys,
         [TALLY_VULKAN_EXACT_RUNS] = exact && keys,
+        [TALLY_VULKAN_SUM_CHUNKS] = exact_scan,
+        [TALLY_VULKAN_SCAN_SUMS] = exact_scan,
+        [TALLY_VULKAN_GIVE_PREFIXES] = exact_scan,
     };
     tally_status status = TALLY_OK;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
@@ -98,7 +103,7 @@ static tally_status load(tally_gpu_plan *gpu) {
     if (status != TALLY_OK)
         return status;
     plan->block = tally_vulkan_block_of(plan->device, plan->slot);
-    gpu->total_bytes = c->exact ? tally_vulkan_exact_state_bytes(c) : plan->slot.bytes;
+    gpu->total_bytes = tally_vulkan_folds_exactly(c) ? tally_vulkan_exact_state_bytes(c) : plan->slot.bytes;
     return load_kernels(plan);
 }
 
@@ -239,15 +244,18 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
 
 /* ---- pieces ---- */
 
-/* Exact sums begin with their first piece. */
+/* Exact reductions begin with their first piece. */
 static tally_status clear_totals(tally_gpu_plan *gpu, uint64_t totals, const void *initial, uint64_t count) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)gpu;
-    if (gpu->base.computation.exact)
+    if (tally_vulkan_folds_exactly(&gpu->base.computation))
         return TALLY_OK;
     tally_status status = begin(plan);
     if (status != TALLY_OK)
         return status;
-    tally_vulkan_clear_totals(plan, plan->commands.buffer, totals, initial, count);
+    if (tally_is_exact_scan(&gpu->base.computation))
+        tally_vulkan_exact_scan_begin(plan, plan->commands.buffer, totals, initial, count);
+    else
+        tally_vulkan_clear_totals(plan, plan->commands.buffer, totals, initial, count);
     return submit(plan, "beginning with pieces");
 }
 
@@ -301,13 +309,10 @@ static const tally_gpu_calls words_calls = {.name = "Vulkan",
                                             .run = tally_vulkan_words_run};
 
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *c) {
-    if (tally_is_exact_scan(c))
-        return tally_fail(TALLY_UNSUPPORTED, "exact scan of %s of %s on Vulkan: only the CPU and CUDA have exact scans",
-                          c->entry->name, tally_dtype_name(c->desc.in));
-    if (c->skips_nan && (c->exact || c->gives_words || c->desc.op == TALLY_MEAN))
+    if (c->skips_nan && (tally_vulkan_folds_exactly(c) || c->gives_words || c->desc.op == TALLY_MEAN))
         return tally_fail(TALLY_UNSUPPORTED,
                           "TALLY_SKIP_NAN for %s on Vulkan, which does not count the elements: the CPU and CUDA do",
-                          c->exact         ? "exact sums"
+                          c->exact         ? "exact reductions"
                           : c->gives_words ? "words"
                                            : "mean");
     const tally_status status = tally_gpu_supports(c, calls.name);

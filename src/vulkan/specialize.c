@@ -10,8 +10,9 @@ enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_
 
 /* ---- arithmetics ---- */
 
-const char *const tally_vulkan_arithmetic_names[] = {"i32", "u32",  "i64",     "u64",     "u64d",     "f32",     "f32w",
-                                                     "f64", "bits", "exact32", "exact64", "exact32f", "exact64f"};
+const char *const tally_vulkan_arithmetic_names[] = {"i32",     "u32",      "i64",      "u64",    "u64d",
+                                                     "f32",     "f32w",     "f64",      "bits",   "exact32",
+                                                     "exact64", "exact32f", "exact64f", "scan32", "scan64"};
 
 const char *const tally_vulkan_kernel_names[] = {
     "reduce",         "short_rows",    "slabs",           "spine",          "scan_rows",   "scan_once",
@@ -19,7 +20,7 @@ const char *const tally_vulkan_kernel_names[] = {
     "tiled_segments", "open_segments", "close_segments",  "clear_control",  "clear_tiles", "inspect_segments",
     "report",         "count_digits",  "place_digits",    "sort_by_digit",  "pack_sorted", "find_groups",
     "find_indices",   "exact_rows",    "exact_merge",     "exact_segments", "count_heads", "rank_heads",
-    "exact_runs"};
+    "exact_runs",     "sum_chunks",    "scan_sums",       "give_prefixes"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -31,7 +32,8 @@ static const struct {
     [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},      [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
     [TALLY_VULKAN_bits] = {"uvec2", "KIND_BITS", 8},     [TALLY_VULKAN_exact32] = {"uvec2", "KIND_BITS", 8},
     [TALLY_VULKAN_exact64] = {"uvec2", "KIND_BITS", 8},  [TALLY_VULKAN_exact32f] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact64f] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact64f] = {"uvec2", "KIND_BITS", 8}, [TALLY_VULKAN_scan32] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_scan64] = {"uvec2", "KIND_BITS", 8},
 };
 
 typedef struct components {
@@ -153,6 +155,20 @@ tally_vulkan_numbers tally_vulkan_numbers_of(tally_monoid monoid, tally_dtype in
                               .lowest = tally_layout_lowest(layout)};
     n.least_team = least_team(n.sum_limbs + n.limbs);
     return n;
+}
+
+/* The integers of exact scans have room for 2^64 finite elements, for the sign, and for a word above it. */
+typedef struct scan_integer {
+    unsigned words;
+    tally_dtype type;
+} scan_integer;
+static scan_integer scan_integer_of(tally_vulkan_arithmetic arithmetic) {
+    return arithmetic == TALLY_VULKAN_scan64 ? (scan_integer){70, TALLY_F64} : (scan_integer){13, TALLY_F32};
+}
+
+unsigned tally_vulkan_prefix_bytes(tally_vulkan_arithmetic arithmetic) {
+    enum { HEADER = 4 };
+    return (HEADER + scan_integer_of(arithmetic).words) * (unsigned)sizeof(uint32_t);
 }
 
 bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic) {
@@ -540,7 +556,21 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_KERNEL_COUNT);
+    add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_EXACT_ROWS, TALLY_VULKAN_SUM_CHUNKS);
+}
+
+static void add_exact_scan(tally_text *text, tally_vulkan_arithmetic arithmetic) {
+    const scan_integer integer = scan_integer_of(arithmetic);
+    const char *const kernels[] = {tally_vulkan_kernels_arguments, tally_vulkan_kernels_control,
+                                   tally_vulkan_kernels_exact_prefixes, tally_vulkan_kernels_digits,
+                                   tally_vulkan_kernels_exact_scan};
+    tally_text_print(text, "#define SCAN_WORDS %uu\n#define SCAN_BOTTOM (%d)\n", integer.words,
+                     tally_dtypes[integer.type].format.lowest);
+    add_prelude(text);
+    tally_vulkan_arguments_add(text);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+        tally_text_add(text, kernels[k]);
+    add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_SUM_CHUNKS, TALLY_VULKAN_KERNEL_COUNT);
 }
 
 static void add_kernels(tally_text *text, bool scans_once, bool is_user, bool has_services) {
@@ -590,6 +620,10 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS};
     add_choices(text, &made);
     add_neutral(text, monoid, arithmetic);
+    if (arithmetic >= TALLY_VULKAN_scan32) {
+        add_exact_scan(text, arithmetic);
+        return;
+    }
     if (arithmetic >= TALLY_VULKAN_exact32) {
         add_exact(text, monoid, arithmetic);
         return;

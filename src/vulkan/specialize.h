@@ -23,6 +23,8 @@ typedef enum tally_vulkan_arithmetic {
     TALLY_VULKAN_exact64,
     TALLY_VULKAN_exact32f,
     TALLY_VULKAN_exact64f,
+    TALLY_VULKAN_scan32,
+    TALLY_VULKAN_scan64,
     TALLY_VULKAN_ARITHMETIC_COUNT
 } tally_vulkan_arithmetic;
 
@@ -59,6 +61,9 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_COUNT_HEADS,
     TALLY_VULKAN_RANK_HEADS,
     TALLY_VULKAN_EXACT_RUNS,
+    TALLY_VULKAN_SUM_CHUNKS, /* from here on of modules for exact scans */
+    TALLY_VULKAN_SCAN_SUMS,
+    TALLY_VULKAN_GIVE_PREFIXES,
     TALLY_VULKAN_KERNEL_COUNT
 } tally_vulkan_kernel;
 
@@ -99,8 +104,11 @@ bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithm
 /* Whether values or accumulators are integers of 64 bits. */
 bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
-/* Exact mode: the numbers of a group, which are the sum of the elements for variances, and that of the elements or of
- * products. */
+/* Exact scans: the bytes of a sum in global memory (exact_prefixes.comp). */
+unsigned tally_vulkan_prefix_bytes(tally_vulkan_arithmetic arithmetic);
+
+/* Exact reductions: the numbers of a group, which are the sum of the elements for variances, and that of the elements
+ * or of products. */
 typedef struct tally_vulkan_numbers {
     int32_t sum_limbs, sum_lowest; /* limbs: 0 if there is no such number */
     int32_t limbs, lowest;

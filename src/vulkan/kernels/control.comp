@@ -8,6 +8,18 @@ wide offset_at(wide e) {
     return extend(load_bits(plus(p_offsets, shifted_up(e, log)), log), INDEX);
 }
 
+/* Positions of scans are logical: reverse ones count from the end. */
+wide element_of(wide logical) {
+    return REVERSE ? minus(minus(p.extent, 1u), logical) : logical;
+}
+uvec2 key_at(wide logical) {
+    const uint log = log_bytes(INDEX);
+    return load_bits(plus(p_keys, shifted_up(element_of(logical), log)), log);
+}
+bool begins_run(wide logical) {
+    return logical == wide(0) || key_at(logical) != key_at(minus(logical, 1u));
+}
+
 /* An array of 64-bit numbers of the library's own. */
 wide load_wide(address array, uint i) {
     return load_bits(plus(array, times(i, 8)), 3);

@@ -8,14 +8,6 @@ const uint KEY_CHUNK = WIDE != 0 ? 128 : 1024;
 const uint KEY_CHUNK = WIDE != 0 ? 1024 : 4096;
 #endif
 
-uvec2 key_at(wide i) {
-    const uint log = log_bytes(INDEX);
-    return load_bits(plus(p_keys, shifted_up(i, log)), log);
-}
-bool begins_run(wide i) {
-    return i == wide(0) || key_at(i) != key_at(minus(i, 1u));
-}
-
 /* Bits for the heads of a chunk and, for each word, the number of heads in the words before it. */
 shared uint head_bits[KEY_CHUNK / 32], heads_before[KEY_CHUNK / 32];
 shared uint nearest;

@@ -44,12 +44,13 @@ uvec2 result_bits(wide count) {
 }
 #else
 uvec2 result_bits(wide count) {
-    const uint both = SAW_PLUS | SAW_MINUS, saw = all_saw[team];
+    const uint saw = all_saw[team];
     const bool mean = GIVES_MEAN, root = GIVES_ROOT;
-    if ((saw & SAW_NAN) != 0 || (saw & both) == both || (mean && count == wide(0)))
+    wide bits;
+    if (is_decided(saw, bits))
+        return bits;
+    if (mean && count == wide(0))
         return nan_bits(OUT);
-    if ((saw & both) != 0)
-        return (saw & SAW_PLUS) != 0 ? infinity_bits(OUT) : infinity_bits(OUT) | sign_bit(OUT);
     const magnitude m = magnitude_of_words(0, int(LIMBS), BOTTOM);
     if (m.count == 0)
         return count != wide(0) && (saw & SAW_OTHER) == 0 ? sign_bit(OUT) : wide(0);

@@ -23,7 +23,6 @@ bool adds_squares = false;
 #define NUMBER_AT  0u
 #define NUMBER_END STATE_WORDS
 #endif
-const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */;
 #if PRODUCTS
 #define IS_DOT         TAKES_TWO_INPUTS
 #define HAS_MAGNITUDES false
@@ -134,9 +133,6 @@ uvec2 load_apart(address x, uint i, wide apart) {
 /* The bit of the number that stands for 2^exponent; for a factor, bit 0 is the least power of two that factors have. */
 int position_of(int exponent) {
     return exponent - lowest_exponent(WIDE != 0 ? F64 : F32);
-}
-uint special(bool nan, bool negative) {
-    return nan ? SAW_NAN : negative ? SAW_MINUS : SAW_PLUS;
 }
 
 /* ---- sums in global memory: of a chunk, or of what earlier pieces came to ---- */

@@ -63,6 +63,21 @@ wide convert_float(wide bits, uint from, uint to) {
     return round_float(x.negative, x.significand, x.exponent, to);
 }
 
+/* ---- what decides exact sums besides their elements' sum ---- */
+
+const uint SAW_NAN = 1, SAW_PLUS = 2, SAW_MINUS = 4, SAW_OTHER = 8 /* than -0 */, SAW_MINUS_ZERO = 16;
+
+uint special(bool nan, bool negative) {
+    return nan ? SAW_NAN : negative ? SAW_MINUS : SAW_PLUS;
+}
+/* Whether infinities or NaNs decide, and the output then. */
+bool is_decided(uint saw, out wide bits) {
+    const uint both = SAW_PLUS | SAW_MINUS;
+    const bool is_nan = (saw & SAW_NAN) != 0 || (saw & both) == both;
+    bits = is_nan ? nan_bits(OUT) : (saw & SAW_PLUS) != 0 ? infinity_bits(OUT) : infinity_bits(OUT) | sign_bit(OUT);
+    return (saw & (SAW_NAN | both)) != 0;
+}
+
 /* An output of which every NaN has no sign and no payload: devices give 0 / 0 signs of their own. */
 wide plain_nan(wide bits) {
     return is_nan_of(take_apart(bits, OUT), OUT) ? nan_bits(OUT) : bits;

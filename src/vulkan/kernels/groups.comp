@@ -66,17 +66,6 @@ wide sum_before(wide own, out wide all) {
 
 /* ---- heads ---- */
 
-wide element_of(wide logical) {
-    return REVERSE ? minus(minus(p.extent, 1u), logical) : logical;
-}
-uvec2 key_at(wide logical) {
-    const uint log = log_bytes(INDEX);
-    return load_bits(plus(p_keys, shifted_up(element_of(logical), log)), log);
-}
-bool begins_run(wide logical) {
-    return logical == wide(0) || key_at(logical) != key_at(minus(logical, 1u));
-}
-
 /* The offsets that may lie in a tile: [from, to). */
 void places_of(uint tile, bool is_last, out wide from, out wide to) {
     const wide here = load_wide(p_places, tile), next = is_last ? wide(0) : load_wide(p_places, tile + 1);
