@@ -83,49 +83,51 @@ void exact_add_integer(exact_sum *sum, unsigned __int128 magnitude, bool negativ
 
 /* The sum is exactly z * 2^exponent; returns the exponent. */
 static int to_integer(const exact_sum *sum, mpz_t z) {
-    mpz_t limb;
-    mpz_init(limb);
-    mpz_set_ui(z, 0);
-    for (int k = sum->highest - 1; k >= sum->lowest; k--) {
-        mpz_mul_2exp(z, z, 32);
-        mpz_set_si(limb, (long)sum->limb[k]);
-        mpz_add(z, z, limb);
-    }
-    mpz_clear(limb);
+    uint32_t word[EXACT_LIMBS + 1];
+    int64_t carry;
+    size_t count;
+    int sign = -1;
+    do { /* a sum below 0 leaves a carry below 0: then its negation is taken */
+        sign = -sign;
+        carry = 0;
+        count = 0;
+        for (int k = sum->lowest; k < sum->highest; k++) {
+            const int64_t digit = sign * sum->limb[k] + carry;
+            word[count++] = (uint32_t)digit;
+            carry = digit >> 32;
+        }
+    } while (carry < 0);
+    word[count++] = (uint32_t)carry;
+    mpz_import(z, count, -1, sizeof *word, 0, 0, word);
+    if (sign < 0)
+        mpz_neg(z, z);
     return WEIGHT_OF_BIT_0 + 32 * (sum->lowest < EXACT_LIMBS ? sum->lowest : 0);
 }
 
-/* z * 2^exponent, rounded to the nearest value of a type. A quotient or root that was not exact has its lowest bit set,
- * far below the last place, so it rounds as the infinitely long value would. */
+/* z * 2^exponent, rounded to the nearest value of a type; z changes. A quotient or root that was not exact has its
+ * lowest bit set, far below the last place, so it rounds as the infinitely long value would. */
 static double round_integer(mpz_t z, int exponent, tally_dtype type) {
     if (mpz_sgn(z) == 0)
         return 0;
-    bool negative = mpz_sgn(z) < 0;
-    mpz_t magnitude, rest;
-    mpz_init(magnitude);
-    mpz_init(rest);
-    mpz_abs(magnitude, z);
-    int place = (int)mpz_sizeinbase(magnitude, 2) + exponent - precision_of(type);
+    const bool negative = mpz_sgn(z) < 0;
+    mpz_abs(z, z);
+    int place = (int)mpz_sizeinbase(z, 2) + exponent - precision_of(type);
     if (place < smallest_exponent_of(type))
         place = smallest_exponent_of(type);
-    int drop = place - exponent;
+    const int drop = place - exponent;
     if (drop > 0) {
-        mpz_fdiv_r_2exp(rest, magnitude, (mp_bitcnt_t)drop);
-        mpz_fdiv_q_2exp(magnitude, magnitude, (mp_bitcnt_t)drop);
-        size_t lowest = mpz_sgn(rest) ? mpz_scan1(rest, 0) : 0;
-        bool half_or_more = mpz_sgn(rest) && mpz_tstbit(rest, (mp_bitcnt_t)(drop - 1));
-        bool tie = half_or_more && lowest == (size_t)(drop - 1);
-        if (half_or_more && (!tie || mpz_odd_p(magnitude)))
-            mpz_add_ui(magnitude, magnitude, 1);
+        const mp_bitcnt_t half = (mp_bitcnt_t)(drop - 1);
+        const bool half_or_more = mpz_tstbit(z, half), tie = half_or_more && mpz_scan1(z, 0) == half;
+        mpz_fdiv_q_2exp(z, z, (mp_bitcnt_t)drop);
+        if (half_or_more && (!tie || mpz_odd_p(z)))
+            mpz_add_ui(z, z, 1);
     } else {
         place = exponent;
     }
     /* At most precision bits (or a power of two, or an exact short value shifted), so this loses nothing. */
-    long double value = ldexpl((long double)mpz_get_d(magnitude), place);
-    mpz_clear(magnitude);
-    mpz_clear(rest);
+    const long double value = ldexpl((long double)mpz_get_d(z), place);
     if (value > largest_of(type))
-        value = (long double)INFINITY;
+        return negative ? (double)-INFINITY : (double)INFINITY;
     return (double)(negative ? -value : value);
 }
 
