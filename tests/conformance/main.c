@@ -196,7 +196,7 @@ static void run_part(suite *s, part which, const char *golden) {
         break;
     case REFUSALS:
         if (golden)
-            refused_matches(&s->c, golden);
+            refused_matches(&s->c, golden, s->o.quick);
         break;
     default:
         break;
@@ -281,7 +281,7 @@ int main(int argc, char **argv) {
     if (table) {
         refused_table(&s.c, s.o.device);
     } else if (refused) {
-        char *text = refused_text(&s.c);
+        char *text = refused_text(&s.c, false);
         fputs(text, stdout);
         free(text);
     } else {

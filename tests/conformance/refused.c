@@ -14,16 +14,23 @@ typedef struct row {
 
 typedef struct rows {
     checker *c;
+    bool spares_plans; /* makes few of those that are supported */
+    uint64_t supported;
     row *list;
     size_t count, room;
 } rows;
 
-/* Makes a plan, and asks tally_supports, which has to give the same answer in the same words. */
+/* Of supported combinations that spare plans, one in so many makes one: a prime, so that all types have their turn. */
+enum { SPARED = 31 };
+
+/* Asks tally_supports, and makes a plan, which has to give the same answer in the same words. */
 static bool ask(void *context, const combination *c) {
     rows *r = context;
     tally_desc desc = combination_desc(c);
     tally_plan *plan = NULL;
     const tally_status supported = tally_supports(r->c->device, &desc);
+    if (supported == TALLY_OK && r->spares_plans && ++r->supported % SPARED)
+        return true;
     char reason[512], name[COMBINATION_NAME_BYTES];
     snprintf(reason, sizeof reason, "%s", supported == TALLY_OK ? "" : tally_last_error());
     const tally_status status = tally_plan_create(r->c->device, &desc, &plan);
@@ -141,10 +148,12 @@ static void print_row(FILE *to, const row *r) {
     fputc('\n', to);
 }
 
-char *refused_text(checker *c) {
+char *refused_text(checker *c, bool quick) {
     rows r = {.c = c};
     each_main_combination(ask, &r);
+    r.spares_plans = quick;
     each_converting_combination(ask, &r);
+    r.spares_plans = false;
     each_index_combination(ask, &r);
     merge(&r);
     char *text = NULL;
@@ -203,9 +212,9 @@ static char *read_whole(const char *path) {
     return text;
 }
 
-bool refused_matches(checker *c, const char *path) {
+bool refused_matches(checker *c, const char *path, bool quick) {
     uint64_t before = c->failures;
-    char *now = refused_text(c), *then = read_whole(path);
+    char *now = refused_text(c, quick), *then = read_whole(path);
     if (!then) {
         checker_fail(c, "cannot read %s", path);
     } else {
@@ -313,7 +322,7 @@ void refused_table(checker *c, const char *spec) {
         }
     }
     printf("\nWhat is refused, with a reason for each (`*`: every value; index: of offsets or keys):\n\n```\n");
-    char *text = refused_text(c);
+    char *text = refused_text(c, false);
     fputs(text, stdout);
     free(text);
     printf("```\n");
