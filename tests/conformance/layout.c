@@ -347,7 +347,7 @@ enum {
 };
 
 static size_t larger_count(amount how_many) {
-    return how_many == AMOUNT_FEW ? 0 : how_many == AMOUNT_QUICK ? 1 : how_many == AMOUNT_MAIN ? 1 : 4;
+    return how_many == AMOUNT_FEW ? 0 : how_many <= AMOUNT_MAIN ? 1 : 2;
 }
 
 size_t layout_count(tally_grouping grouping, amount how_many) {
