@@ -1,8 +1,10 @@
 /* A stand-in for libnvrtc that makes programs of the host. The text, after emulate.h, goes through the system's C++
  * compiler (EMULATE_CXX, with EMULATE_CXXFLAGS), and the resulting shared library is the machine code. Two parts of
  * CUDA C need more than a header: dynamic shared memory becomes a pointer, and a description of each kernel for the
- * driver's stand-in is written after the text. */
+ * driver's stand-in is written after the text. Most of a test's time is the compiler's, so a process compiles a text
+ * once, however many devices load it. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +168,7 @@ static int write_source(const program *made, const char *folder, int count, cons
     return fclose(file) == 0;
 }
 
-int nvrtcCompileProgram(program *made, int count, const char *const *options) {
+static int compile(program *made, int count, const char *const *options) {
     char folder[] = "/tmp/tally-emulate-XXXXXX", command[4096], path[128];
     const char *compiler = variable("EMULATE_CXX", "c++"), *more = variable("EMULATE_CXXFLAGS", "");
     if (!mkdtemp(folder))
@@ -187,6 +189,71 @@ int nvrtcCompileProgram(program *made, int count, const char *const *options) {
         read_back(made, path);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) != 0 || failed || !made->bytes ? COMPILATION : SUCCESS;
+}
+
+/* ---- what was compiled ---- */
+
+typedef struct compiled {
+    struct compiled *next;
+    char *key, *code;
+    size_t bytes;
+} compiled;
+
+static compiled *all_compiled; /* until the process ends */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* The options and the text. */
+static char *key_of(const program *made, int count, const char *const *options) {
+    char *key = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&key, &bytes);
+    if (!file)
+        return NULL;
+    for (int k = 0; k < count; k++)
+        fprintf(file, "%s\n", options[k]);
+    fputs(made->source, file);
+    fclose(file);
+    return key;
+}
+
+static int take_compiled(program *made, const char *key) {
+    pthread_mutex_lock(&mutex);
+    const compiled *c = all_compiled;
+    while (c && strcmp(c->key, key) != 0)
+        c = c->next;
+    pthread_mutex_unlock(&mutex);
+    if (!c)
+        return 0;
+    made->code = malloc(c->bytes);
+    made->bytes = made->code ? c->bytes : 0;
+    if (made->code)
+        memcpy(made->code, c->code, c->bytes);
+    return made->bytes > 0;
+}
+
+/* Takes the key. */
+static void keep_compiled(const program *made, char *key) {
+    compiled *c = malloc(sizeof *c);
+    char *code = malloc(made->bytes);
+    if (!c || !code)
+        abort();
+    memcpy(code, made->code, made->bytes);
+    pthread_mutex_lock(&mutex);
+    *c = (compiled){.next = all_compiled, .key = key, .code = code, .bytes = made->bytes};
+    all_compiled = c;
+    pthread_mutex_unlock(&mutex);
+}
+
+int nvrtcCompileProgram(program *made, int count, const char *const *options) {
+    char *key = key_of(made, count, options);
+    if (!key)
+        return OUT_OF_MEMORY;
+    const int kept = take_compiled(made, key), result = kept ? SUCCESS : compile(made, count, options);
+    if (!kept && result == SUCCESS)
+        keep_compiled(made, key);
+    else
+        free(key);
+    return result;
 }
 
 int nvrtcGetProgramLogSize(program *made, size_t *bytes) {
