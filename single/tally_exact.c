@@ -77,6 +77,36 @@ static int tally_leading_zeros(uint64_t x) {
 
 /* ---- from tally's src/exact ---- */
 
+/* The layout for elements of type 'in' (f16, bf16, f32 or f64), or for products of two of them. */
+static inline tally_exact_layout tally_exact_layout_of(tally_dtype in, bool products) {
+    if (in == TALLY_F64)
+        return products ? TALLY_LAYOUT_PRODUCT_F64 : TALLY_LAYOUT_SUM_F64;
+    return products ? TALLY_LAYOUT_PRODUCT_F32 : TALLY_LAYOUT_SUM_F32;
+}
+
+/* limbs * 32 >= highest - lowest + 64, with a limb to spare for the third one that a deposit touches. */
+static const struct {
+    int32_t lowest, highest, limbs;
+} layouts[TALLY_LAYOUT_COUNT] = {
+    [TALLY_LAYOUT_SUM_F32] = {-149, 128, 11},
+    [TALLY_LAYOUT_SUM_F64] = {-1074, 1024, 70},
+    [TALLY_LAYOUT_PRODUCT_F32] = {-298, 256, 21},
+    [TALLY_LAYOUT_PRODUCT_F64] = {-2148, 2048, 136},
+};
+
+/* The range of a layout's summands: multiples of 2^lowest, less than 2^highest. */
+static int32_t tally_layout_lowest(tally_exact_layout layout) {
+    return layouts[layout].lowest;
+}
+
+static int32_t tally_layout_highest(tally_exact_layout layout) {
+    return layouts[layout].highest;
+}
+
+static int32_t tally_layout_limbs(tally_exact_layout layout) {
+    return layouts[layout].limbs;
+}
+
 /* The absolute value as digits of base 2^32, lowest first, neither end zero. Zero has no digits and no sign. */
 typedef struct tally_magnitude {
     bool negative;
@@ -84,13 +114,6 @@ typedef struct tally_magnitude {
     int32_t count;
     uint32_t digits[TALLY_LIMBS_MAX + 4];
 } tally_magnitude;
-
-/* The layout for elements of type 'in' (f16, bf16, f32 or f64), or for products of two of them. */
-static inline tally_exact_layout tally_exact_layout_of(tally_dtype in, bool products) {
-    if (in == TALLY_F64)
-        return products ? TALLY_LAYOUT_PRODUCT_F64 : TALLY_LAYOUT_SUM_F64;
-    return products ? TALLY_LAYOUT_PRODUCT_F32 : TALLY_LAYOUT_SUM_F32;
-}
 
 /* Brings every limb but the highest into [0, 2^32); the highest takes the sign. The same value gives the same limbs. */
 static void tally_superaccumulator_normalise(tally_superaccumulator *accumulator);
@@ -122,23 +145,9 @@ static inline void tally_superaccumulator_deposit(tally_superaccumulator *accumu
         tally_superaccumulator_normalise(accumulator);
 }
 
-/* limbs * 32 >= highest - lowest + 64, with a limb to spare for the third one that a deposit touches. */
-static const struct {
-    int32_t lowest, highest, limbs;
-} layouts[TALLY_LAYOUT_COUNT] = {
-    [TALLY_LAYOUT_SUM_F32] = {-149, 128, 11},
-    [TALLY_LAYOUT_SUM_F64] = {-1074, 1024, 70},
-    [TALLY_LAYOUT_PRODUCT_F32] = {-298, 256, 21},
-    [TALLY_LAYOUT_PRODUCT_F64] = {-2148, 2048, 136},
-};
-
-static int32_t tally_layout_highest(tally_exact_layout layout) {
-    return layouts[layout].highest;
-}
-
 static void tally_superaccumulator_init(tally_superaccumulator *accumulator, tally_exact_layout layout) {
-    accumulator->lowest = layouts[layout].lowest;
-    accumulator->limb_count = layouts[layout].limbs;
+    accumulator->lowest = tally_layout_lowest(layout);
+    accumulator->limb_count = tally_layout_limbs(layout);
     accumulator->first = accumulator->limb_count;
     accumulator->end = 0;
     accumulator->pending = 0;

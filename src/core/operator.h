@@ -104,4 +104,14 @@ const char *tally_operators_with(unsigned trait, char *list, size_t bytes);
 /* NULL for TALLY_USER and for values outside of the enumeration. */
 const tally_operator *tally_operator_of(tally_op op);
 
+/* Whether an operator of exact mode sums products of two elements (or of one with itself) instead of elements. */
+static inline bool tally_exact_has_products(tally_op op) {
+    return tally_class_of(tally_operator_of(op)->monoid) == TALLY_CLASS_SQUARE;
+}
+
+/* Whether it sums absolute values. */
+static inline bool tally_exact_has_magnitudes(tally_op op) {
+    return tally_operator_of(op)->monoid == TALLY_MONOID_sumabs;
+}
+
 #endif

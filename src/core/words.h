@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/layout.h"
 #include "core/operator.h"
-#include "exact/superaccumulator.h"
 #include "tally/tally.h"
 
 typedef enum tally_words_kind {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/dtype.h"
+#include "core/operator.h"
 
 typedef tally_float_format format;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/dtype.h"
+#include "core/operator.h"
 #include "core/status.h"
 
 static const uint8_t magic[8] = {'T', 'A', 'L', 'L', 'Y', 'A', 'C', 'C'};

@@ -34,7 +34,7 @@ build() {
     for source in superaccumulator round; do
         compile $source "$copy/src/exact/$source.c"
     done
-    for source in operator names nearest status; do # the tables of operators and types
+    for source in layout operator names nearest status; do # the tables of layouts, operators and types
         compile $source "$copy/src/core/$source.c"
     done
     compile baseline "$copy/src/cpu/kernels/exact.c" -DTALLY_LEVEL=baseline

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes single/tally_exact.c and .h: the declarations of src/exact that the functions of api.c reach, made static,
-between shims.c.in, for what they take from the rest of the library, and api.c. What shims.c.in declares stands for what has
-the same name in the sources.
+"""Writes single/tally_exact.c and .h: the declarations of src/exact, and of the layouts in src/core, that the functions
+of api.c reach, made static, between shims.c.in, for what they take from the rest of the library, and api.c. What
+shims.c.in declares stands for what has the same name in the sources.
 
 It takes clang-format.
 
@@ -18,7 +18,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-SOURCES = ["superaccumulator.h", "superaccumulator.c", "round.h", "round.c", "saved.h", "saved.c"]
+SOURCES = ["core/layout.h", "core/layout.c", "exact/superaccumulator.h", "exact/superaccumulator.c", "exact/round.h",
+           "exact/round.c", "exact/saved.h", "exact/saved.c"]
 IN_HEADER = ["TALLY_LIMBS_MAX", "tally_exact_layout", "tally_superaccumulator"]
 
 
@@ -111,7 +112,7 @@ def filled(template, values):
 def generate():
     api, shims, head = (read("tools", "tally_exact", name) for name in ("api.c", "shims.c.in", "head.h.in"))
     shimmed = {name for d in declarations(shims.replace("@tally_float_format@", "")) for name in d.names}
-    sources = [d for source in SOURCES for d in declarations(read("src", "exact", source))]
+    sources = [d for source in SOURCES for d in declarations(read("src", source))]
     parts = reached([d for d in sources if not shimmed & set(d.names)], Declaration("", "void api(" + api).uses)
     names = [name for d in parts if not d.is_prototype for name in d.names]
     twice = {name for name in names if names.count(name) > 1}
