@@ -133,7 +133,7 @@ static void lower_integer(const tally_cpu_plan *plan, const void *acc, size_t co
     const bool is_signed = tally_dtype_is_signed(c->desc.in), is_mean = c->entry->exact == TALLY_EXACTLY_MEAN;
     for (size_t i = 0; i < count; i++) {
         const uint64_t *words = (const uint64_t *)acc + i * (size_t)word_count;
-        const uint64_t n = tally_cpu_count_of(counts, i);
+        const uint64_t n = tally_count_of(counts, i);
         void *const value = tally_at_mutable(out, i, c->out_bytes);
         if (c->desc.out != TALLY_F64 || !fits_double(words, word_count, is_signed, n)) {
             tally_round_integer(words, word_count, is_signed, n, c->desc.op, c->desc.out, value);
@@ -149,7 +149,7 @@ static void lower_user(const tally_cpu_plan *plan, const void *acc, size_t count
     const tally_cpu_context *context = &plan->context;
     for (size_t i = 0; i < count; i++) {
         uint64_t element = 0;
-        context->op.lower(context->op.context, tally_at(acc, i, context->acc_stride), tally_cpu_count_of(counts, i),
+        context->op.lower(context->op.context, tally_at(acc, i, context->acc_stride), tally_count_of(counts, i),
                           &element);
         memcpy(tally_at_mutable(out, i, context->out_bytes), &element, context->out_bytes);
     }

@@ -10,10 +10,6 @@ static inline bool tally_cpu_lowers_by_count(const tally_cpu_plan *plan) {
     return !entry || plan->base.computation.gives_words || plan->lower_elements || tally_lowers_by_count(entry);
 }
 
-static inline uint64_t tally_cpu_count_of(tally_counts counts, size_t i) {
-    return counts.each ? counts.each[i] : counts.first + (uint64_t)((int64_t)i * counts.step);
-}
-
 /* Chooses plan->lower. */
 void tally_cpu_lower_choose(tally_cpu_plan *plan);
 

@@ -6,7 +6,6 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/converted.h"
-#include "cpu/lower.h"
 #include "cpu/nans.h"
 #include "cpu/scratch.h"
 
@@ -92,7 +91,7 @@ static void lower_or_nothing(const tally_cpu_plan *plan, const void *acc, size_t
                              void *out) {
     plan->lower_elements(plan, acc, count, counts, out);
     for (size_t i = 0; i < count; i++)
-        if (!tally_cpu_count_of(counts, i))
+        if (!tally_count_of(counts, i))
             tally_cpu_lower_nothing(plan, i, out);
 }
 

@@ -380,7 +380,7 @@ static void give(const tally_cpu_plan *plan, const void *acc, uint64_t elements,
 
 static void lower_to_words(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
     for (size_t i = 0; i < count; i++)
-        give(plan, tally_at(acc, i, plan->acc_bytes), tally_cpu_count_of(counts, i), i, out);
+        give(plan, tally_at(acc, i, plan->acc_bytes), tally_count_of(counts, i), i, out);
 }
 
 void tally_cpu_words_lower_states(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,

@@ -126,6 +126,10 @@ typedef struct tally_counts {
     int64_t step;
 } tally_counts;
 
+static inline uint64_t tally_count_of(tally_counts counts, size_t i) {
+    return counts.each ? counts.each[i] : counts.first + (uint64_t)((int64_t)i * counts.step);
+}
+
 /* Results that are computed from n accumulators, by the operator table's expression: int64_t for truth values, else
  * f64, for a conversion to take to the output's type. */
 typedef void tally_cpu_form(const void *acc, size_t n, tally_counts counts, double ddof, void *values);
