@@ -218,7 +218,7 @@ static int lay_out(const call *c, array *x, array *y, unsigned long long over, t
 }
 
 PyObject *along_axes(call *c, array *x, array *y) {
-    const function *f = c->function;
+    const function_row *f = c->function;
     tally_desc desc;
     tally_args args = TALLY_ARGS_INIT;
     unsigned long long over;

@@ -38,13 +38,13 @@ static int option_of(PyObject *name) {
     return OPTIONS;
 }
 
-int call_open(call *c, const function *f, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+int call_open(call *c, const function_row *f, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     tally_traits traits = {.struct_size = sizeof traits};
     tally_op_traits(f->op, &traits);
     return call_open_with(c, f, &traits, args, count, names);
 }
 
-int call_open_with(call *c, const function *f, const tally_traits *traits, PyObject *const *args, Py_ssize_t count,
+int call_open_with(call *c, const function_row *f, const tally_traits *traits, PyObject *const *args, Py_ssize_t count,
                    PyObject *names) {
     memset(c, 0, sizeof *c);
     c->function = f;

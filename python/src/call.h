@@ -33,15 +33,15 @@ typedef struct option_row {
 extern const option_row option_table[OPTIONS];
 
 /* What a function is. */
-typedef struct function {
+typedef struct function_row {
     const char *name;
     tally_op op;
     tally_form form;
     unsigned options; /* a bit each */
-} function;
+} function_row;
 
 typedef struct call {
-    const function *function;
+    const function_row *function;
     PyObject *inputs[2];
     PyObject *options[OPTIONS]; /* NULL: not given, or None */
     tally_traits traits;
@@ -51,10 +51,10 @@ typedef struct call {
 } call;
 
 /* Takes a call's arguments apart. -1 with an exception, as below. With group=, the other ranks have heard of it. */
-int call_open(call *c, const function *f, PyObject *const *args, Py_ssize_t count, PyObject *names);
+int call_open(call *c, const function_row *f, PyObject *const *args, Py_ssize_t count, PyObject *names);
 
 /* Likewise, for an operator whose traits the caller knows. */
-int call_open_with(call *c, const function *f, const tally_traits *traits, PyObject *const *args, Py_ssize_t count,
+int call_open_with(call *c, const function_row *f, const tally_traits *traits, PyObject *const *args, Py_ssize_t count,
                    PyObject *names);
 
 /* Computes what a call says, with the inputs in it. With group=, the other ranks hear of every exception. */

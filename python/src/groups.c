@@ -71,7 +71,7 @@ static PyObject *first_of(array *a, const array *like, Py_ssize_t count) {
 }
 
 PyObject *by_groups(call *c, array *x, array *y, enum option by) {
-    const function *f = c->function;
+    const function_row *f = c->function;
     tally_desc desc;
     tally_args args = TALLY_ARGS_INIT;
     array list = {0}, made = {0}, keys = {0};

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static PyObject *compute(const function *f, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+static PyObject *compute(const function_row *f, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     call c;
     return call_open(&c, f, args, count, names) ? NULL : call_compute(&c);
 }
@@ -50,7 +50,7 @@ static PyObject *compute(const function *f, PyObject *const *args, Py_ssize_t co
     FUNCTION(cumulative_logsumexp, LOGSUMEXP, INCLUSIVE_SCAN, SCANS | BIT(DTYPE))
 
 #define FUNCTION(name, op, form, options)                                                                              \
-    static const function name##_function = {#name, TALLY_##op, TALLY_##form, options};                                \
+    static const function_row name##_function = {#name, TALLY_##op, TALLY_##form, options};                            \
     static PyObject *py_##name(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {           \
         (void)module;                                                                                                  \
         return compute(&name##_function, args, count, names);                                                          \
@@ -58,7 +58,7 @@ static PyObject *compute(const function *f, PyObject *const *args, Py_ssize_t co
 FUNCTIONS
 #undef FUNCTION
 
-static const function *const functions[] = {
+static const function_row *const functions[] = {
 #define FUNCTION(name, op, form, options) &name##_function,
     FUNCTIONS
 #undef FUNCTION
@@ -77,7 +77,7 @@ static struct PyModuleDef definition = {
 
 /* The signature, as the module inspect reads it, what the operator does, and the options. Lives as long as the process;
  * NULL without memory. */
-static char *documentation_of(const function *f) {
+static char *documentation_of(const function_row *f) {
     enum { ROOM = 3000 };
     char *text = malloc(ROOM);
     tally_traits traits = {.struct_size = sizeof traits};

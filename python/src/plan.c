@@ -9,7 +9,7 @@
 enum { RUN_OPTIONS = 1 << OUT | 1 << OFFSETS | 1 << KEYS | 1 << LABELS | 1 << GROUPS | 1 << GROUP };
 
 typedef struct plan {
-    PyObject_HEAD function function;
+    PyObject_HEAD function_row function;
     call call; /* its options are owned */
     fixed_plan fixed;
     tally_user_op user;
@@ -158,7 +158,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *named) {
         Py_DECREF(self);
         return NULL;
     }
-    self->function = (function){"Plan", self->fixed.desc.op, self->fixed.desc.form, RUN_OPTIONS};
+    self->function = (function_row){"Plan", self->fixed.desc.op, self->fixed.desc.form, RUN_OPTIONS};
     self->call.function = &self->function;
     self->call.plan = &self->fixed;
     self->call.plan_gives_bool &= !(self->fixed.desc.flags & TALLY_WORDS_OUT);
