@@ -39,7 +39,7 @@ static value stream_scan(value before, const value *x, size_t n, value *out) {
 #if defined(__SSE2__)
     if ((uintptr_t)out % 16 == 0) {
         for (; i + LANES <= n; i += LANES) {
-            const vector sums = running_sums(load(x + i)) + before;
+            const vector sums = running_sums(load_vector(x + i)) + before;
             __m128i quarter[4];
             memcpy(quarter, &sums, sizeof sums);
             for (int k = 0; k < 4; k++)

@@ -24,7 +24,7 @@ static inline vector running_sums(vector v) {
 static value scan_from(value before, const value *x, size_t n, value *out) {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        const vector sums = running_sums(load(x + i)) + before;
+        const vector sums = running_sums(load_vector(x + i)) + before;
         memcpy(out + i, &sums, sizeof sums);
         before = sums[LANES - 1];
     }

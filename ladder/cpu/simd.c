@@ -10,7 +10,7 @@ STEP(simd) {
     vector sum = {0};
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        sum += load(x + i);
+        sum += load_vector(x + i);
     value total = sum_of(sum);
     for (; i < n; i++)
         total += x[i];

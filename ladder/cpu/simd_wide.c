@@ -10,8 +10,8 @@ STEP(simd_wide) {
     vector a = {0}, b = {0}, c = {0}, d = {0};
     size_t i = 0;
     for (; i + 4 * LANES <= n; i += 4 * LANES) {
-        a += load(x + i), b += load(x + i + LANES);
-        c += load(x + i + 2 * LANES), d += load(x + i + 3 * LANES);
+        a += load_vector(x + i), b += load_vector(x + i + LANES);
+        c += load_vector(x + i + 2 * LANES), d += load_vector(x + i + 3 * LANES);
     }
     value total = sum_of((a + b) + (c + d));
     for (; i < n; i++)

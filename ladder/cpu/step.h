@@ -47,7 +47,7 @@ typedef LADDER_VALUE value;
 enum { LANES = 16 };
 typedef value vector __attribute__((vector_size(LANES * sizeof(value))));
 
-static inline vector load(const value *x) {
+static inline vector load_vector(const value *x) {
     vector v;
     memcpy(&v, x, sizeof v);
     return v;

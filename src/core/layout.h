@@ -1,5 +1,5 @@
-/* The layouts of exact sums: which bits an exact sum of elements of a type needs. superaccumulator.h computes with them,
- * and words.h counts digits by them. */
+/* The layouts of exact sums: which bits an exact sum of elements of a type needs. superaccumulator.h computes with
+ * them, and words.h counts digits by them. */
 #ifndef TALLY_CORE_LAYOUT_H
 #define TALLY_CORE_LAYOUT_H
 

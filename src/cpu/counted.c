@@ -18,14 +18,14 @@ static size_t block_of(const tally_cpu_context *context) {
 }
 
 /* Closes up a block of at most block_of() elements. */
-static void keep_numbers(const tally_cpu_context *context, const void *x, size_t n, kept *k) {
+static void keep_numbers(const tally_cpu_context *context, const void *x, size_t n, kept_block *k) {
     k->x = k->room[0];
     k->y = NULL;
     k->n = context->nans->keep_numbers(x, n, k->room[0]);
     k->all = k->n == n;
 }
 
-void tally_cpu_counted_keep(const tally_cpu_context *context, const void *x, const void *y, size_t n, kept *k) {
+void tally_cpu_counted_keep(const tally_cpu_context *context, const void *x, const void *y, size_t n, kept_block *k) {
     k->x = x;
     k->y = y;
     k->n = n;
@@ -60,7 +60,7 @@ static void counted_identity(const tally_cpu_context *context, size_t count, voi
     }
 }
 
-void tally_cpu_counted_fold_kept(const tally_cpu_context *context, const kept *k, uint64_t index,
+void tally_cpu_counted_fold_kept(const tally_cpu_context *context, const kept_block *k, uint64_t index,
                                  tally_cpu_state *into) {
     const tally_cpu_kernels *const inner = inner_of(context);
     const tally_cpu_context *const own = &context->states->context;
@@ -95,7 +95,7 @@ bool tally_cpu_counted_may_be_replaced(const tally_cpu_context *context, const v
 }
 
 /* By a copy in which NaNs change nothing. False if the result may be wrong; then nothing has changed. */
-static bool fold_copy(const tally_cpu_context *context, const void *x, size_t n, uint64_t index, kept *k,
+static bool fold_copy(const tally_cpu_context *context, const void *x, size_t n, uint64_t index, kept_block *k,
                       tally_cpu_state *into) {
     const tally_cpu_kernels *const inner = inner_of(context);
     const tally_cpu_context *const own = &context->states->context;
@@ -159,7 +159,8 @@ bool tally_cpu_counted_take_out(double *moments, double copies, double number) {
 }
 
 /* False if the result may be wrong; then nothing has changed. */
-static bool fold_moments(const tally_cpu_context *context, const void *x, size_t n, kept *k, tally_cpu_state *into) {
+static bool fold_moments(const tally_cpu_context *context, const void *x, size_t n, kept_block *k,
+                         tally_cpu_state *into) {
     const tally_cpu_kernels *const inner = inner_of(context);
     const tally_cpu_context *const own = &context->states->context;
     _Alignas(64) double fresh[4];
@@ -195,7 +196,7 @@ static bool fold_as_they_are(const tally_cpu_context *context, const void *x, co
 
 /* A block that may have NaNs. */
 static void fold_numbers(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
-                         kept *k, tally_cpu_state *into) {
+                         kept_block *k, tally_cpu_state *into) {
     if (context->replaces && !y && fold_copy(context, x, n, index, k, into))
         return;
     const bool has_none = !may_show(context) && !y && !context->nans->any(x, n);
@@ -216,7 +217,7 @@ static void fold_numbers(const tally_cpu_context *context, const void *x, const 
 
 static void counted_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
                          void *acc) {
-    kept k;
+    kept_block k;
     bool may_have_none = may_show(context);
     size_t span = FIRST_SPAN;
     for (size_t done = 0, count; done < n; done += count, span = least(2 * span, SPAN)) {
@@ -235,7 +236,7 @@ uint64_t tally_cpu_fold_numbers(const tally_cpu_plan *plan, const void *x, const
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_context context = {.in_bytes = c->in_bytes, .nans = &plan->device->level->nans[c->desc.in]};
     uint64_t elements = 0;
-    kept k;
+    kept_block k;
     for (size_t done = 0, count; done < n; done += count) {
         count = least(n - done, block_of(&context));
         if (y)
@@ -249,7 +250,7 @@ uint64_t tally_cpu_fold_numbers(const tally_cpu_plan *plan, const void *x, const
 }
 
 /* The offsets of what was kept of segments, from those of all their elements. */
-static void close_up_offsets(const kept *k, const uint64_t *offsets, size_t count, uint64_t *closed) {
+static void close_up_offsets(const kept_block *k, const uint64_t *offsets, size_t count, uint64_t *closed) {
     closed[0] = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t left_out = 0;
@@ -270,7 +271,7 @@ static void fold_closed_segments(const tally_cpu_context *context, const void *x
 
 /* Segments that fill a block together. */
 static void fold_together(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
-                          size_t count, kept *k, void *acc) {
+                          size_t count, kept_block *k, void *acc) {
     _Alignas(64) char inner[ACC_BYTES];
     uint64_t closed[TALLY_CPU_BATCH + 1];
     const uint64_t first = offsets[0];
@@ -278,7 +279,7 @@ static void fold_together(const tally_cpu_context *context, const void *x, const
                            offsets[count] - first, k);
     close_up_offsets(k, offsets, count, closed);
     fold_closed_segments(context, k->x, k->y, closed[count], closed, count, inner);
-    put_together(context, inner, count, acc);
+    put_accumulators(context, inner, count, acc);
     for (size_t i = 0; i < count; i++) {
         tally_cpu_state *const s = state_at(context, acc, i);
         s->elements = closed[i + 1] - closed[i];
@@ -289,7 +290,7 @@ static void fold_together(const tally_cpu_context *context, const void *x, const
 
 static void counted_fold_segments(const tally_cpu_context *context, const void *x, const void *y,
                                   const uint64_t *offsets, size_t count, void *acc) {
-    kept k;
+    kept_block k;
     const size_t most_segments = least(TALLY_CPU_BATCH, most_apart(context));
     for (size_t done = 0, taken; done < count; done += taken) {
         const uint64_t first = offsets[done];
@@ -315,7 +316,7 @@ static bool fold_whole_rows(const tally_cpu_context *context, const void *x, con
     if (context->nans->any(x, rows * extent) || (y && context->nans->any(y, rows * extent)))
         return false;
     inner_of(context)->fold_rows(&context->states->context, x, y, rows, extent, inner);
-    put_together(context, inner, rows, acc);
+    put_accumulators(context, inner, rows, acc);
     for (size_t r = 0; r < rows; r++)
         state_at(context, acc, r)->elements = extent;
     return true;
@@ -338,7 +339,7 @@ static void counted_fold_rows(const tally_cpu_context *context, const void *x, c
 /* ---- prefixes ---- */
 
 /* The indices of this block among prefixes of what was kept; others are of blocks before. */
-static void restore_indices(const tally_cpu_context *context, const kept *k, uint64_t first, char *prefixes) {
+static void restore_indices(const tally_cpu_context *context, const kept_block *k, uint64_t first, char *prefixes) {
     uint64_t places[TALLY_CPU_BATCH];
     size_t kept_before = 0;
     for (size_t i = 0; kept_before < k->n; i++) {
@@ -359,7 +360,7 @@ static void give_prefixes(const tally_cpu_context *context, const void *x, const
     _Alignas(64) char inner[ACC_BYTES + TALLY_CPU_ACC_MOST];
     uint32_t places[TALLY_CPU_BATCH];
     const size_t bytes = context->states->acc_bytes;
-    kept k;
+    kept_block k;
     tally_cpu_counted_keep(context, x, y, n, &k);
     char *const own = reverse ? inner : inner + bytes;
     memcpy(reverse ? inner + k.n * bytes : inner, acc_of(state), bytes);

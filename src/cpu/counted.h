@@ -15,13 +15,13 @@ enum {
 };
 
 /* Room for a block without its NaNs. */
-typedef struct kept {
+typedef struct kept_block {
     const void *x, *y;
     size_t n;
     bool all; /* the block has no NaN */
     uint8_t marks[BLOCK];
     _Alignas(64) char room[2][BLOCK_BYTES];
-} kept;
+} kept_block;
 
 static inline tally_cpu_state *state_at(const tally_cpu_context *context, void *acc, size_t i) {
     return (tally_cpu_state *)(void *)((char *)acc + i * context->acc_stride);
@@ -70,21 +70,21 @@ static inline size_t most_apart(const tally_cpu_context *context) {
         COPY_EACH_OF(count, bytes, to, from)                                                                           \
     }
 
-static inline void take_apart(const tally_cpu_context *context, void *acc, size_t count, char *inner) {
+static inline void take_accumulators(const tally_cpu_context *context, void *acc, size_t count, char *inner) {
     const size_t bytes = context->states->acc_bytes;
     COPY_EACH(count, bytes, inner + i * bytes, acc_of(state_at(context, acc, i)))
 }
 
-static inline void put_together(const tally_cpu_context *context, const char *inner, size_t count, void *acc) {
+static inline void put_accumulators(const tally_cpu_context *context, const char *inner, size_t count, void *acc) {
     const size_t bytes = context->states->acc_bytes;
     COPY_EACH(count, bytes, acc_of(state_at(context, acc, i)), inner + i * bytes)
 }
 
 /* Closes up a block of at most BLOCK_BYTES of elements, and marks its NaNs if it has any. */
-void tally_cpu_counted_keep(const tally_cpu_context *context, const void *x, const void *y, size_t n, kept *k);
+void tally_cpu_counted_keep(const tally_cpu_context *context, const void *x, const void *y, size_t n, kept_block *k);
 
 /* Combines what was kept of elements from number 'index' on. */
-void tally_cpu_counted_fold_kept(const tally_cpu_context *context, const kept *k, uint64_t index,
+void tally_cpu_counted_fold_kept(const tally_cpu_context *context, const kept_block *k, uint64_t index,
                                  tally_cpu_state *into);
 
 /* Whether the element that replaces NaNs is the value of one of the results, whose index may then be a NaN's. */

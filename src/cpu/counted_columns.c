@@ -29,7 +29,7 @@ static bool tile_has_nan(const tally_cpu_context *context, const tile *t) {
     return found;
 }
 
-static void replace_in_columns(const tally_cpu_context *context, const tile *t, const char *values, kept *k,
+static void replace_in_columns(const tally_cpu_context *context, const tile *t, const char *values, kept_block *k,
                                uint32_t *left_out) {
     memset(left_out, 0, t->width * sizeof *left_out);
     for (size_t r = 0; r < t->rows; r++)
@@ -38,7 +38,7 @@ static void replace_in_columns(const tally_cpu_context *context, const tile *t, 
 }
 
 /* By a copy in which NaNs change nothing. False as fold_copy. */
-static bool fold_replaced(const tally_cpu_context *context, const tile *t, kept *k) {
+static bool fold_replaced(const tally_cpu_context *context, const tile *t, kept_block *k) {
     const tally_cpu_kernels *const inner = inner_of(context);
     const tally_cpu_context *const own = &context->states->context;
     const size_t bytes = context->in_bytes;
@@ -77,7 +77,7 @@ static bool fold_tile_as_it_is(const tally_cpu_context *context, const tile *t) 
 }
 
 /* Column j, closed up. */
-static void fold_closed_up(const tally_cpu_context *context, const tile *t, size_t j, kept *k) {
+static void fold_closed_up(const tally_cpu_context *context, const tile *t, size_t j, kept_block *k) {
     const size_t bytes = context->in_bytes, acc_bytes = context->states->acc_bytes;
     char column[2][COLUMN_BYTES];
     _Alignas(64) unsigned char state[sizeof(tally_cpu_state) + TALLY_CPU_ACC_MOST];
@@ -95,7 +95,7 @@ static void fold_closed_up(const tally_cpu_context *context, const tile *t, size
     t->elements[j] -= t->rows - s->elements;
 }
 
-static void fold_moments_of_columns(const tally_cpu_context *context, const tile *t, kept *k) {
+static void fold_moments_of_columns(const tally_cpu_context *context, const tile *t, kept_block *k) {
     const tally_cpu_kernels *const inner = inner_of(context);
     const tally_cpu_context *const own = &context->states->context;
     _Alignas(64) double fresh[MOMENTS][4];
@@ -118,7 +118,7 @@ static void fold_moments_of_columns(const tally_cpu_context *context, const tile
 }
 
 /* A tile with NaNs. */
-static void fold_numbers_of_columns(const tally_cpu_context *context, const tile *t, kept *k) {
+static void fold_numbers_of_columns(const tally_cpu_context *context, const tile *t, kept_block *k) {
     if (has_moments(context))
         fold_moments_of_columns(context, t, k);
     else if (!context->replaces || t->y || !fold_replaced(context, t, k))
@@ -127,7 +127,7 @@ static void fold_numbers_of_columns(const tally_cpu_context *context, const tile
 }
 
 /* Rows of at most TALLY_CPU_BATCH columns. */
-static void fold_tile(const tally_cpu_context *context, const tile *whole, kept *k) {
+static void fold_tile(const tally_cpu_context *context, const tile *whole, kept_block *k) {
     const size_t few_rows =
         most(least(BLOCK_BYTES / context->in_bytes / whole->width, COLUMN_BYTES / sizeof(double)), 1);
     bool may_have_none = may_show(context);
@@ -157,12 +157,12 @@ void tally_cpu_counted_fold_columns(const tally_cpu_context *context, const void
                                     size_t width, size_t stride, uint64_t index, void *acc) {
     _Alignas(64) char inner[ACC_BYTES];
     uint64_t elements[TALLY_CPU_BATCH];
-    kept k;
+    kept_block k;
     const size_t most_columns = has_moments(context) ? MOMENTS : least(TALLY_CPU_BATCH, most_apart(context));
     for (size_t first = 0, columns; first < width; first += columns) {
         void *const states = state_at(context, acc, first);
         columns = least(width - first, most_columns);
-        take_apart(context, states, columns, inner);
+        take_accumulators(context, states, columns, inner);
         memset(elements, 0, sizeof elements);
         const tile t = {.x = tally_at(x, first, context->in_bytes),
                         .y = tally_at(y, first, context->in_bytes),
@@ -173,7 +173,7 @@ void tally_cpu_counted_fold_columns(const tally_cpu_context *context, const void
                         .acc = inner,
                         .elements = elements};
         fold_tile(context, &t, &k);
-        put_together(context, inner, columns, states);
+        put_accumulators(context, inner, columns, states);
         for (size_t j = 0; j < columns; j++)
             state_at(context, states, j)->elements += elements[j];
     }

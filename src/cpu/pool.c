@@ -80,7 +80,7 @@ static void wake_all(atomic_uint *word) {
 }
 
 /* Takes tasks from its own share, then from the others', until none is left. */
-static void work(tally_pool *pool, unsigned worker) {
+static void take_tasks(tally_pool *pool, unsigned worker) {
     for (unsigned k = 0; k < pool->share_count; k++) {
         share *from = &pool->shares[(worker + k) % pool->share_count];
         for (;;) {
@@ -125,7 +125,7 @@ static void *worker_main(void *argument) {
         seen = atomic_load(&pool->generation);
         atomic_fetch_add(&pool->inside, 1);
         if (atomic_load(&pool->open) == seen)
-            work(pool, start.worker);
+            take_tasks(pool, start.worker);
         atomic_fetch_sub_explicit(&pool->inside, 1, memory_order_release);
     }
     return NULL;
@@ -274,7 +274,7 @@ static void run(tally_pool *pool, size_t tasks, tally_task *task, void *job, boo
     if (atomic_load(&pool->sleepers) > 0)
         wake_all(&pool->generation);
 
-    work(pool, 0);
+    take_tasks(pool, 0);
 
     atomic_store(&pool->open, 0);
     for (unsigned spins = 0; atomic_load(&pool->inside) != 0; spins++) {

@@ -68,7 +68,7 @@ static void emit(const reduction *r, uint64_t first, uint64_t count, const void 
                        tally_at_mutable(r->out, first, c->out_bytes * c->per_result));
 }
 
-static const void *input(const reduction *r, const void *base, uint64_t element) {
+static const void *element_at(const reduction *r, const void *base, uint64_t element) {
     return tally_at(base, element, r->plan->base.computation.in_bytes);
 }
 
@@ -130,9 +130,9 @@ static void packed_task(void *job, size_t task, unsigned worker) {
     for (uint64_t group = task * r->tile, groups; group < end; group += groups) {
         groups = least(end - group, r->packed);
         const uint64_t element = group * r->extent * r->inner, width = groups * r->inner;
-        tally_cpu_pack(input(r, r->x, element), row_bytes, r->extent, groups, x);
+        tally_cpu_pack(element_at(r, r->x, element), row_bytes, r->extent, groups, x);
         if (y)
-            tally_cpu_pack(input(r, r->y, element), row_bytes, r->extent, groups, y);
+            tally_cpu_pack(element_at(r, r->y, element), row_bytes, r->extent, groups, y);
         if (kernels->fold_block) {
             kernels->fold_block(x, y, r->extent, width, width, true, acc);
         } else {
@@ -159,8 +159,8 @@ static void fold_chunk(const reduction *r, uint64_t group, uint64_t chunk, void 
     uint64_t first = chunk * r->chunk, n = least(r->chunk, r->extent - first);
     uint64_t element = group * r->extent + first;
     identity(r, 1, acc);
-    r->plan->kernels->fold(&r->plan->context, input(r, r->x, element), input(r, r->y, element), n, r->index + first,
-                           acc);
+    r->plan->kernels->fold(&r->plan->context, element_at(r, r->x, element), element_at(r, r->y, element), n,
+                           r->index + first, acc);
 }
 
 static void chunk_task(void *job, size_t task, unsigned worker) {
@@ -180,8 +180,8 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         if (r->extent == 0)
             identity(r, batch, acc);
         else if (is_short)
-            r->plan->kernels->fold_rows(&r->plan->context, input(r, r->x, group * r->extent),
-                                        input(r, r->y, group * r->extent), batch, r->extent, acc);
+            r->plan->kernels->fold_rows(&r->plan->context, element_at(r, r->x, group * r->extent),
+                                        element_at(r, r->y, group * r->extent), batch, r->extent, acc);
         else
             for (uint64_t i = 0; i < batch; i++)
                 fold_chunk(r, group + i, 0, tally_at_mutable(acc, i, acc_bytes(r)));
@@ -231,8 +231,8 @@ static tally_status reduce_groups(tally_cpu_plan *plan, reduction *r) {
 static void fold_column_tile(const reduction *r, uint64_t group, uint64_t first, uint64_t rows, uint64_t column,
                              uint64_t width, void *acc) {
     uint64_t element = (group * r->extent + first) * r->inner + column;
-    r->plan->kernels->fold_columns(&r->plan->context, input(r, r->x, element), input(r, r->y, element), rows, width,
-                                   r->inner, r->index + first, acc);
+    r->plan->kernels->fold_columns(&r->plan->context, element_at(r, r->x, element), element_at(r, r->y, element), rows,
+                                   width, r->inner, r->index + first, acc);
 }
 
 /* Narrow columns would leave most of a vector empty, so several rows are taken as one wide row, and its accumulators
@@ -302,11 +302,12 @@ static void fold_fresh_tile(const reduction *r, uint64_t group, uint64_t first, 
     const tally_cpu_kernels *kernels = r->plan->kernels;
     if (kernels->fold_block && rows > 0) {
         const uint64_t element = (group * r->extent + first) * r->inner + column;
-        kernels->fold_block(input(r, r->x, element), input(r, r->y, element), rows, width, r->inner, true, acc);
+        kernels->fold_block(element_at(r, r->x, element), element_at(r, r->y, element), rows, width, r->inner, true,
+                            acc);
         return;
     }
     if (width == r->inner && !r->y && turns_columns(r->plan, rows, width)) {
-        fold_turned(r->plan, input(r, r->x, (group * r->extent + first) * r->inner), rows, width, r->index + first,
+        fold_turned(r->plan, element_at(r, r->x, (group * r->extent + first) * r->inner), rows, width, r->index + first,
                     acc);
         return;
     }
@@ -322,7 +323,7 @@ static void column_task(void *job, size_t task, unsigned worker) {
     void *acc = tally_cpu_worker(r->plan, worker);
     if (r->tiles == 1) {
         uint64_t element = (group * r->extent + first) * r->inner;
-        tally_cpu_fold_whole_rows(r->plan, input(r, r->x, element), input(r, r->y, element), rows, r->inner,
+        tally_cpu_fold_whole_rows(r->plan, element_at(r, r->x, element), element_at(r, r->y, element), rows, r->inner,
                                   r->index + first, acc);
     } else {
         fold_fresh_tile(r, group, first, rows, column, width, acc);
@@ -385,7 +386,7 @@ static void elements_task(void *job, size_t task, unsigned worker) {
     const reduction *r = job;
     const tally_computation *c = &r->plan->base.computation;
     const uint64_t first = task * r->tile;
-    tally_cpu_convert_elements(r->plan, input(r, r->x, first), least(r->tile, r->outer - first),
+    tally_cpu_convert_elements(r->plan, element_at(r, r->x, first), least(r->tile, r->outer - first),
                                tally_at_mutable(r->out, first, c->out_bytes));
 }
 

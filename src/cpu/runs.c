@@ -42,11 +42,11 @@ static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, s
     return tally_cpu_see_offsets(s->offsets, s->offsets_type, s->first_offset + first, count, room);
 }
 
-static const void *input(const tally_runs *r, const void *base, uint64_t element) {
+static const void *element_at(const tally_runs *r, const void *base, uint64_t element) {
     return tally_at(base, element, r->plan->base.computation.in_bytes);
 }
 
-static void *output(const tally_runs *r, uint64_t result) {
+static void *result_at(const tally_runs *r, uint64_t result) {
     const tally_computation *c = &r->plan->base.computation;
     return tally_at_mutable(r->out, result, c->out_bytes * c->per_result);
 }
@@ -56,7 +56,7 @@ tally_runs tally_runs_staged(const tally_runs *r, uint64_t begin, uint64_t end, 
     if (!r->plan->staging_bytes || begin >= end)
         return copied;
     const size_t bytes = r->plan->base.computation.in_bytes;
-    const void *x = input(r, r->x, begin), *y = input(r, r->y, begin);
+    const void *x = element_at(r, r->x, begin), *y = element_at(r, r->y, begin);
     tally_cpu_stage(r->plan, worker, &x, &y, end - begin);
     copied.x = (const char *)x - begin * bytes;
     copied.y = y ? (const char *)y - begin * bytes : NULL;
@@ -152,18 +152,18 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
         count = least(n - done, TALLY_CPU_LIFTED_BLOCK);
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done);
         void *to =
-            plan->lifted.as_they_are ? output(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
+            plan->lifted.as_they_are ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
         mark_heads(&b, first, count, block->heads);
         if (places)
             number = number_elements(block->heads, count, false, true, number, block->counts);
-        tally_cpu_lifted_groups(plan, input(r, r->x, first), input(r, r->y, first), count, exclusive, block, &start,
-                                &value, to);
+        tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, exclusive, block,
+                                &start, &value, to);
         if (plan->lifted.as_they_are)
             continue;
         if (tally_cpu_lowers_by_count(plan))
             number = number_elements(block->heads, count, c->reverse, exclusive, number, block->counts);
         tally_cpu_lower_prefixes(plan, to, tally_at(block->second, 1, second_bytes), count,
-                                 (tally_counts){block->counts, 0, 0}, output(r, first));
+                                 (tally_counts){block->counts, 0, 0}, result_at(r, first));
     }
 }
 
@@ -190,12 +190,12 @@ static void scan_text_groups(const tally_runs *r, const tally_stretch *s, unsign
             number = number_elements(groups->heads, count, false, true, before, groups->indices);
         if (plan->context.text->lower.uses_count)
             number = number_elements(groups->heads, count, c->reverse, exclusive, before, groups->counts);
-        tally_cpu_text_scan_groups(plan, input(r, r->x, first), count, groups, acc, output(r, first));
+        tally_cpu_text_scan_groups(plan, element_at(r, r->x, first), count, groups, acc, result_at(r, first));
     }
 }
 
 void tally_runs_emit(const tally_runs *r, uint64_t result, uint64_t count, const uint64_t *lengths, const void *acc) {
-    r->plan->lower(r->plan, acc, count, (tally_counts){lengths, 0, 0}, output(r, result));
+    r->plan->lower(r->plan, acc, count, (tally_counts){lengths, 0, 0}, result_at(r, result));
 }
 
 void tally_stretch_fold(const tally_runs *r, const tally_stretch *s, unsigned worker, void *own) {
@@ -207,7 +207,8 @@ void tally_stretch_fold(const tally_runs *r, const tally_stretch *s, unsigned wo
             start = from = boundary(s, s->boundaries - 1);
     }
     r->plan->kernels->identity(&r->plan->context, 1, own);
-    tally_cpu_fold_run(r->plan, input(r, r->x, from), input(r, r->y, from), to - from, from - start, worker, own);
+    tally_cpu_fold_run(r->plan, element_at(r, r->x, from), element_at(r, r->y, from), to - from, from - start, worker,
+                       own);
 }
 
 void tally_stretch_hand_on(const tally_runs *r, const tally_stretch *s, const void *own, void *carry) {
@@ -220,8 +221,8 @@ void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *firs
     const tally_cpu_kernels *kernels = r->plan->kernels;
     kernels->identity(&r->plan->context, 1, first);
     if (s->boundaries)
-        kernels->fold(&r->plan->context, input(r, r->x, s->begin), input(r, r->y, s->begin), boundary(s, 0) - s->begin,
-                      s->begin - s->group_start, first);
+        kernels->fold(&r->plan->context, element_at(r, r->x, s->begin), element_at(r, r->y, s->begin),
+                      boundary(s, 0) - s->begin, s->begin - s->group_start, first);
 }
 
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
@@ -271,7 +272,7 @@ static void lower_prefixes(prefixes *p) {
     if (reverse)
         p->first -= p->count;
     plan->lower(plan, tally_at(p->acc, from, plan->acc_bytes), p->count, (tally_counts){p->lengths + from, 0, 0},
-                output(p->runs, p->first));
+                result_at(p->runs, p->first));
     if (!reverse)
         p->first += p->count;
     p->count = 0;
@@ -287,7 +288,7 @@ static void add_prefixes(prefixes *p, uint64_t from, uint64_t to, uint64_t index
         const size_t count = least(to - from, TALLY_CPU_BATCH - p->count);
         const uint64_t first = c->reverse ? to - count : from;
         const size_t place = c->reverse ? TALLY_CPU_BATCH - p->count - count : p->count;
-        plan->kernels->prefixes(&plan->context, input(r, r->x, first), input(r, r->y, first), count,
+        plan->kernels->prefixes(&plan->context, element_at(r, r->x, first), element_at(r, r->y, first), count,
                                 index + first - from, c->reverse, exclusive, acc,
                                 tally_at_mutable(p->acc, place, plan->acc_bytes));
         for (size_t k = 0; k < count; k++)
@@ -336,8 +337,8 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
     uint64_t from = k ? boundary(s, k - 1) : s->begin, to = k < s->boundaries ? boundary(s, k) : s->end;
     uint64_t start = k ? from : s->group_start, end = k < s->boundaries ? to : s->group_end;
     if (from < to)
-        tally_cpu_scan_run(r->plan, input(r, r->x, from), input(r, r->y, from), to - from, from - start, end - start,
-                           r->stream, worker, acc, output(r, from));
+        tally_cpu_scan_run(r->plan, element_at(r, r->x, from), element_at(r, r->y, from), to - from, from - start,
+                           end - start, r->stream, worker, acc, result_at(r, from));
 }
 
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {

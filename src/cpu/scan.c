@@ -49,11 +49,11 @@ typedef struct scan {
 
 /* ---- the axis is the last one: groups are contiguous ---- */
 
-static const void *input(const scan *s, const void *base, uint64_t element) {
+static const void *element_at(const scan *s, const void *base, uint64_t element) {
     return tally_at(base, element, s->plan->base.computation.in_bytes);
 }
 
-static void *output(const scan *s, uint64_t element) {
+static void *result_at(const scan *s, uint64_t element) {
     const tally_computation *c = &s->plan->base.computation;
     return tally_at_mutable(s->out, element, c->out_bytes * c->per_result);
 }
@@ -64,7 +64,7 @@ static scan staged(const scan *s, uint64_t first, uint64_t n, unsigned worker) {
     if (!s->plan->staging_bytes)
         return copied;
     const size_t bytes = s->plan->base.computation.in_bytes;
-    const void *x = input(s, s->x, first), *y = input(s, s->y, first);
+    const void *x = element_at(s, s->x, first), *y = element_at(s, s->y, first);
     tally_cpu_stage(s->plan, worker, &x, &y, n);
     copied.x = (const char *)x - first * bytes;
     copied.y = y ? (const char *)y - first * bytes : NULL;
@@ -73,8 +73,8 @@ static scan staged(const scan *s, uint64_t first, uint64_t n, unsigned worker) {
 
 static void scan_elements(const scan *s, uint64_t group, uint64_t first, uint64_t n, unsigned worker, void *acc) {
     uint64_t element = group * s->extent + first;
-    tally_cpu_scan_run(s->plan, input(s, s->x, element), input(s, s->y, element), n, s->index + first, s->length,
-                       s->stream, worker, acc, output(s, element));
+    tally_cpu_scan_run(s->plan, element_at(s, s->x, element), element_at(s, s->y, element), n, s->index + first,
+                       s->length, s->stream, worker, acc, result_at(s, element));
 }
 
 /* Groups of one element without an initial value: each result is that of its element, or of nothing. */
@@ -82,7 +82,7 @@ static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, uns
     const tally_cpu_plan *plan = s->plan;
     const bool exclusive = plan->base.computation.desc.form == TALLY_EXCLUSIVE_SCAN;
     if (!exclusive && tally_cpu_result_is_element(plan)) {
-        tally_cpu_convert_elements(plan, input(s, s->x, first), end - first, output(s, first));
+        tally_cpu_convert_elements(plan, element_at(s, s->x, first), end - first, result_at(s, first));
         return;
     }
     void *acc = tally_cpu_worker(plan, worker);
@@ -91,8 +91,9 @@ static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, uns
         if (exclusive)
             plan->kernels->identity(&plan->context, count, acc);
         else
-            plan->kernels->fold_rows(&plan->context, input(s, s->x, first), input(s, s->y, first), count, 1, acc);
-        plan->lower(plan, acc, count, (tally_counts){NULL, !exclusive, 0}, output(s, first));
+            plan->kernels->fold_rows(&plan->context, element_at(s, s->x, first), element_at(s, s->y, first), count, 1,
+                                     acc);
+        plan->lower(plan, acc, count, (tally_counts){NULL, !exclusive, 0}, result_at(s, first));
     }
 }
 
@@ -134,9 +135,9 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         const tally_computation *c = &s->plan->base.computation;
         uint64_t first = task * s->tile;
         tally_cpu_start(s->plan, s->initial, acc);
-        s->plan->direct->rows(input(s, s->x, first * s->extent), end - first, s->extent,
+        s->plan->direct->rows(element_at(s, s->x, first * s->extent), end - first, s->extent,
                               (tally_cpu_scan_options){c->reverse, c->desc.form == TALLY_EXCLUSIVE_SCAN, s->stream, 0},
-                              acc, output(s, first * s->extent));
+                              acc, result_at(s, first * s->extent));
         return;
     }
     for (uint64_t group = task * s->tile; group < end; group++) {
@@ -158,7 +159,8 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     bool hands_on = place + 1 < s->chunks || s->before;
     if (hands_on) {
         plan->kernels->identity(&plan->context, 1, own);
-        tally_cpu_fold_run(plan, input(s, s->x, element), input(s, s->y, element), n, s->index + first, worker, own);
+        tally_cpu_fold_run(plan, element_at(s, s->x, element), element_at(s, s->y, element), n, s->index + first,
+                           worker, own);
     }
     tally_turn_wait(s->turn, task);
     if (place > 0 || s->before)
@@ -234,16 +236,16 @@ static void scan_turned_columns(const scan *s, uint64_t group, uint64_t first, u
         block = least(rows - done, most_rows);
         const uint64_t row = first + (c->reverse ? rows - done - block : done);
         const uint64_t element = (group * s->extent + row) * s->inner;
-        tally_cpu_pack(input(s, s->x, element), in_bytes, s->inner, block, t->x);
+        tally_cpu_pack(element_at(s, s->x, element), in_bytes, s->inner, block, t->x);
         if (s->y)
-            tally_cpu_pack(input(s, s->y, element), in_bytes, s->inner, block, t->y);
+            tally_cpu_pack(element_at(s, s->y, element), in_bytes, s->inner, block, t->y);
         for (uint64_t j = 0; j < s->inner; j++) {
             const void *x = tally_at(t->x, j * block, in_bytes), *y = s->y ? tally_at(t->y, j * block, in_bytes) : NULL;
             tally_cpu_scan_run(plan, x, y, block, s->index + row, s->length, false, worker,
                                tally_at_mutable(acc, j, plan->acc_bytes),
                                tally_at_mutable(t->out, j * block, out_bytes));
         }
-        tally_cpu_unpack(t->out, out_bytes, s->inner, block, output(s, element));
+        tally_cpu_unpack(t->out, out_bytes, s->inner, block, result_at(s, element));
     }
 }
 
@@ -258,22 +260,22 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
     const tally_cpu_scan_options how = {c->reverse, exclusive, s->stream && rows * width >= TALLY_CPU_LEAST_STREAMED,
                                         0};
     if (c->exact) {
-        tally_cpu_exact_scan_columns(plan, input(s, s->x, element), rows, width, s->inner, how, acc,
-                                     output(s, element));
+        tally_cpu_exact_scan_columns(plan, element_at(s, s->x, element), rows, width, s->inner, how, acc,
+                                     result_at(s, element));
         return;
     }
     if (plan->direct) {
-        plan->direct->columns(input(s, s->x, element), rows, width, s->inner, how, acc, output(s, element));
+        plan->direct->columns(element_at(s, s->x, element), rows, width, s->inner, how, acc, result_at(s, element));
         return;
     }
     if (tally_cpu_lifts_columns(plan, s->extent, s->inner)) {
-        tally_cpu_lifted_columns(plan, input(s, s->x, element), input(s, s->y, element), rows, width, s->inner,
-                                 s->index + first, s->length, worker, acc, output(s, element));
+        tally_cpu_lifted_columns(plan, element_at(s, s->x, element), element_at(s, s->y, element), rows, width,
+                                 s->inner, s->index + first, s->length, worker, acc, result_at(s, element));
         return;
     }
     if (plan->context.text) {
-        tally_cpu_text_scan_columns(plan, input(s, s->x, element), rows, width, s->inner, s->index + first, s->length,
-                                    acc, output(s, element));
+        tally_cpu_text_scan_columns(plan, element_at(s, s->x, element), rows, width, s->inner, s->index + first,
+                                    s->length, acc, result_at(s, element));
         return;
     }
     void *lowered = acc;
@@ -284,9 +286,9 @@ static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t
         uint64_t count = c->reverse ? s->length - number - exclusive : number + !exclusive;
         if (exclusive)
             memcpy(lowered, acc, width * plan->acc_bytes);
-        plan->kernels->fold_columns(&plan->context, input(s, s->x, at), input(s, s->y, at), 1, width, s->inner, number,
-                                    acc);
-        plan->lower(plan, lowered, width, (tally_counts){NULL, count, 0}, output(s, at));
+        plan->kernels->fold_columns(&plan->context, element_at(s, s->x, at), element_at(s, s->y, at), 1, width,
+                                    s->inner, number, acc);
+        plan->lower(plan, lowered, width, (tally_counts){NULL, count, 0}, result_at(s, at));
     }
 }
 
@@ -371,13 +373,13 @@ static void packed_task(void *job, size_t task, unsigned worker) {
     packed.outer = 1;
     packed.inner = groups * s->inner;
     packed.stream = false;
-    tally_cpu_pack(input(s, s->x, element), s->inner * c->in_bytes, s->extent, groups, x);
+    tally_cpu_pack(element_at(s, s->x, element), s->inner * c->in_bytes, s->extent, groups, x);
     if (s->y)
-        tally_cpu_pack(input(s, s->y, element), s->inner * c->in_bytes, s->extent, groups, y);
+        tally_cpu_pack(element_at(s, s->y, element), s->inner * c->in_bytes, s->extent, groups, y);
     packed = staged(&packed, 0, s->extent * packed.inner, worker);
     start_columns(&packed, 0, packed.inner, acc);
     scan_columns(&packed, 0, 0, s->extent, 0, packed.inner, worker, acc);
-    tally_cpu_unpack(out, s->inner * c->out_bytes * c->per_result, s->extent, groups, output(s, element));
+    tally_cpu_unpack(out, s->inner * c->out_bytes * c->per_result, s->extent, groups, result_at(s, element));
 }
 
 /* own[inner] = the chunk's own columns, in the direction of the scan. */
@@ -386,13 +388,13 @@ static void fold_chunk_columns(const scan *s, uint64_t group, uint64_t first, ui
     const tally_computation *c = &plan->base.computation;
     uint64_t element = (group * s->extent + first) * s->inner;
     if (!c->reverse || c->monoid != TALLY_MONOID_user) {
-        tally_cpu_fold_whole_rows(plan, input(s, s->x, element), input(s, s->y, element), rows, s->inner,
+        tally_cpu_fold_whole_rows(plan, element_at(s, s->x, element), element_at(s, s->y, element), rows, s->inner,
                                   s->index + first, own);
         return;
     }
     plan->kernels->identity(&plan->context, s->inner, own);
     for (uint64_t row = rows; row-- > 0;)
-        plan->kernels->fold_columns(&plan->context, input(s, s->x, element + row * s->inner), NULL, 1, s->inner,
+        plan->kernels->fold_columns(&plan->context, element_at(s, s->x, element + row * s->inner), NULL, 1, s->inner,
                                     s->inner, s->index + first + row, own);
 }
 

@@ -21,7 +21,7 @@
 /* The type of component k, and where it stands. */
 static tally_dtype component(const tally_cpu_plan *states, int k, size_t *at) {
     const tally_computation *c = &states->base.computation;
-    const tally_dtype value = tally_dtype_value(c->desc.in);
+    const tally_dtype value_type = tally_dtype_value(c->desc.in);
     *at = (size_t)k * sizeof(int64_t);
     switch (tally_class_of(c->monoid)) {
     case TALLY_CLASS_FLOATS:
@@ -29,10 +29,10 @@ static tally_dtype component(const tally_cpu_plan *states, int k, size_t *at) {
     case TALLY_CLASS_INTEGERS:
         return TALLY_U64;
     case TALLY_CLASS_INDEXED:
-        return k == 0 ? value : TALLY_I64;
+        return k == 0 ? value_type : TALLY_I64;
     case TALLY_CLASS_VALUES:
-        *at = (size_t)k * tally_dtype_size(value);
-        return value;
+        *at = (size_t)k * tally_dtype_size(value_type);
+        return value_type;
     default:
         return states->kernels->acc_type;
     }

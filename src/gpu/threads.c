@@ -26,7 +26,7 @@ typedef struct crew {
     atomic_size_t next;
 } crew;
 
-static void *work(void *argument) {
+static void *take_tasks(void *argument) {
     crew *c = argument;
     for (size_t number; (number = atomic_fetch_add(&c->next, 1)) < c->tasks;)
         c->task(c->job, number);
@@ -38,9 +38,10 @@ void tally_side_by_side(size_t tasks, void (*task)(void *job, size_t number), vo
     pthread_t others[MOST_THREADS];
     const size_t wanted = tasks > 1 ? threads_for(tasks) : 1;
     size_t started = 0;
-    while (started + 1 < wanted && started < MOST_THREADS && pthread_create(&others[started], NULL, work, &c) == 0)
+    while (started + 1 < wanted && started < MOST_THREADS &&
+           pthread_create(&others[started], NULL, take_tasks, &c) == 0)
         started++;
-    work(&c);
+    take_tasks(&c);
     while (started > 0)
         pthread_join(others[--started], NULL);
 }

@@ -126,7 +126,7 @@ mutation scan_window_too_narrow $kernels/exact_scan.h 's/exponent_of(bound) + 2 
 mutation scan_not_rounded_to_odd $kernels/exact_window.h 's/((bits & dropped) + dropped)/0/'
 mutation scan_reads_its_output $kernels/exact_scan.h 's/if (in_place \&\& /if (0 \&\& /'
 mutation scan_infinity_settles $kernels/exact_scan.h 's/(b.finite || is_settled(s->state))/1/'
-mutation scan_loses_negative_zeros $kernels/exact_scan.h 's/zeros > 0 || is_negative_zero(before) ? zeros + 1 : 0/0/'
+mutation scan_loses_negative_zeros $kernels/exact_scan.h 's/zeros > 0 || is_sum_of_negative_zeros(before) ? zeros + 1 : 0/0/'
 
 if [ "$survivors" -ne 0 ]; then
     echo "$survivors mutations were not noticed" >&2

@@ -148,7 +148,7 @@ ALWAYS_INLINE double exactly_enough(uint64_t v) {
 #define ENTRY_OF_SIGNED(bytes, ...)   TO_INTEGERS(__VA_ARGS__)
 #define ENTRY_OF_UNSIGNED(bytes, ...) TO_INTEGERS(__VA_ARGS__)
 #define ENTRY_OF_FLOAT(bytes, ...)    TO_FLOAT_##bytes(__VA_ARGS__)
-static tally_cpu_convert *const converts[TALLY_DTYPE_COUNT] = {
+static tally_cpu_convert *const converters[TALLY_DTYPE_COUNT] = {
 #define TALLY_DTYPE(ENUMERATOR, tag, kind, bytes, ...) ENTRY_OF_##kind(bytes, [TALLY_##ENUMERATOR] = convert_to_##tag, )
 #include "core/dtypes.def"
 };

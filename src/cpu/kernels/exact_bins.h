@@ -147,7 +147,7 @@ typedef struct placed {
     bool finite;
 } placed;
 
-ALWAYS_INLINE placed place_of(double x) {
+ALWAYS_INLINE placed placed_of(double x) {
     const uint64_t bits = tally_bits_of_double(x);
     const int field = (int)(bits >> 52 & 0x7ff), normal = field != 0;
     const int64_t sign = (int64_t)bits >> 63;
@@ -165,7 +165,7 @@ static void add_to_bins(stream *s, const e_f64 *x, size_t n) {
     for (size_t done = 0; done < n; done += VALUES_PER_CHECK) {
         const size_t end = n - done < VALUES_PER_CHECK ? n : done + VALUES_PER_CHECK;
         for (size_t i = done; i < end; i++) {
-            const placed p = place_of(x[i]);
+            const placed p = placed_of(x[i]);
             if (__builtin_expect(p.finite, 1))
                 s->bins[p.place] += p.significand;
             else

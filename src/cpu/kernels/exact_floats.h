@@ -12,7 +12,7 @@
 static bool add_few(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type, bool magnitudes) {
     if (n > FEW_VALUES)
         return false;
-    count_elements(accumulator, x, n, type, magnitudes);
+    count_summands(accumulator, x, n, type, magnitudes);
     for (size_t i = 0; i < n; i++) {
         const double value = value_at(x, i, type);
         tally_superaccumulator_deposit_value(accumulator, magnitudes ? __builtin_fabs(value) : value);
@@ -36,8 +36,8 @@ static void add_doubles(tally_superaccumulator *accumulator, const void *x, size
         return;
     stream s;
     const tally_fpenv caller = tally_fpenv_enter();
-    begin(&s, accumulator, 53);
-    count_elements(accumulator, x, n, TALLY_F64, magnitudes);
+    begin_stream(&s, accumulator, 53);
+    count_summands(accumulator, x, n, TALLY_F64, magnitudes);
     const e_f64 *p = x;
     for (; n >= BLOCK64; n -= BLOCK64, p += BLOCK64)
         add_block(&s, p, NULL, from, BLOCK64);
@@ -64,14 +64,14 @@ static void add_magnitudes_f64(tally_superaccumulator *accumulator, const void *
 
 /* Doubles have 29 bits more than floats, so their plain sum is mostly exact. n is a multiple of STEP64. */
 ALWAYS_INLINE bool sum_wide(const e_f32 *x, size_t n, const source from, double *sum) {
-    outcome out;
+    block_sums out;
     v_f64 r[CHAINS];
     tally_fpenv_clear();
     UNROLL_8 for (int j = 0; j < CHAINS; j++) r[j] = (v_f64){0};
     for (size_t i = 0; i < n; i += STEP64)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
             prefetch(x + i + j * W64, j * W64 * sizeof(float));
-            r[j] += load_from(x, NULL, i + j * W64, from);
+            r[j] += load_source(x, NULL, i + j * W64, from);
         }
     out.rest = sum_lanes_f64(r);
     *sum = out.rest;
@@ -116,8 +116,8 @@ static void add_floats(tally_superaccumulator *accumulator, const void *x, size_
     stream s;
     shortcut plain = {0};
     const tally_fpenv caller = tally_fpenv_enter();
-    begin(&s, accumulator, 24);
-    count_elements(accumulator, x, n, TALLY_F32, magnitudes);
+    begin_stream(&s, accumulator, 24);
+    count_summands(accumulator, x, n, TALLY_F32, magnitudes);
     const e_f32 *p = x;
     for (; n >= BLOCK32; n -= BLOCK32, p += BLOCK32)
         add_block_f32(&s, &plain, p, BLOCK32, from);

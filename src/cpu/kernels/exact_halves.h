@@ -48,7 +48,7 @@ ALWAYS_INLINE double sum_lanes_f32(const v_f32 *r) {
 }
 
 /* Two levels in floats; n is a multiple of STEP32. */
-ALWAYS_INLINE bool sum_halves(const e_u16 *x, size_t n, int top, const halves kind, outcome *out) {
+ALWAYS_INLINE bool sum_halves(const e_u16 *x, size_t n, int top, const halves kind, block_sums *out) {
     v_f32 r[CHAINS], s[CHAINS];
     const v_f32 sigma = splat_f32(sigma_f32(top));
     UNROLL_8 for (int j = 0; j < CHAINS; j++) {
@@ -91,7 +91,7 @@ ALWAYS_INLINE bool sum_halves(const e_u16 *x, size_t n, int top, const halves ki
 }
 
 #define DEFINE_SUM_HALVES(name, brain, magnitudes)                                                                     \
-    static __attribute__((noinline)) bool name(const e_u16 *x, size_t n, int top, outcome *out) {                      \
+    static __attribute__((noinline)) bool name(const e_u16 *x, size_t n, int top, block_sums *out) {                   \
         return sum_halves(x, n, top, (halves){brain, magnitudes}, out);                                                \
     }
 DEFINE_SUM_HALVES(sum_f16, false, false)
@@ -99,7 +99,7 @@ DEFINE_SUM_HALVES(sum_bf16, true, false)
 DEFINE_SUM_HALVES(sum_magnitudes_f16, false, true)
 DEFINE_SUM_HALVES(sum_magnitudes_bf16, true, true)
 
-static bool sum_of_kind(const e_u16 *x, size_t n, int top, halves kind, outcome *out) {
+static bool sum_of_kind(const e_u16 *x, size_t n, int top, halves kind, block_sums *out) {
     if (kind.magnitudes)
         return kind.brain ? sum_magnitudes_bf16(x, n, top, out) : sum_magnitudes_f16(x, n, top, out);
     return kind.brain ? sum_bf16(x, n, top, out) : sum_f16(x, n, top, out);
@@ -147,7 +147,7 @@ static void add_halves_wide(stream *s, const e_u16 *x, size_t n, halves kind) {
 }
 
 static void add_block_16(stream *s, half_window *w, const e_u16 *x, size_t n, halves kind) {
-    outcome out;
+    block_sums out;
     if (w->fits && sum_of_kind(x, n, w->top, kind, &out)) {
         tally_superaccumulator_deposit(s->accumulator, out.units[0], w->top - 23);
         tally_superaccumulator_deposit_value(s->accumulator, out.rest);
@@ -168,8 +168,8 @@ static void add_16(tally_superaccumulator *accumulator, const void *x, size_t n,
     stream s;
     half_window w = {false, 0, 0};
     const tally_fpenv caller = tally_fpenv_enter();
-    begin(&s, accumulator, kind.brain ? 8 : 11);
-    count_elements(accumulator, x, n, type, kind.magnitudes);
+    begin_stream(&s, accumulator, kind.brain ? 8 : 11);
+    count_summands(accumulator, x, n, type, kind.magnitudes);
     const e_u16 *p = x;
     for (; n >= BLOCK16; n -= BLOCK16, p += BLOCK16)
         add_block_16(&s, &w, p, BLOCK16, kind);

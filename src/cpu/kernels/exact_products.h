@@ -11,7 +11,7 @@ static void add_products_f32(tally_superaccumulator *accumulator, const void *x,
         return;
     stream s;
     const tally_fpenv caller = tally_fpenv_enter();
-    begin(&s, accumulator, 48);
+    begin_stream(&s, accumulator, 48);
     count_products(accumulator, x, y, n, TALLY_F32);
     const e_f32 *p = x, *q = y;
     for (; n >= BLOCK64; n -= BLOCK64, p += BLOCK64, q += BLOCK64)
@@ -34,7 +34,7 @@ ALWAYS_INLINE void add_products_16(tally_superaccumulator *accumulator, const e_
     float p[BLOCK64], q[BLOCK64];
     uint16_t last[BLOCK64];
     const tally_fpenv caller = tally_fpenv_enter();
-    begin(&s, accumulator, brain ? 16 : 22);
+    begin_stream(&s, accumulator, brain ? 16 : 22);
     count_products(accumulator, x, y, n, brain ? TALLY_BF16 : TALLY_F16);
     for (; n >= BLOCK64; n -= BLOCK64, x += BLOCK64, y += BLOCK64) {
         widen_halves(x, BLOCK64, brain, p);
@@ -131,7 +131,7 @@ static void add_products_to_bins(stream *s, const e_f64 *x, const e_f64 *y, size
     for (size_t done = 0; done < n; done += VALUES_PER_CHECK / 2) {
         const size_t end = n - done < VALUES_PER_CHECK / 2 ? n : done + VALUES_PER_CHECK / 2;
         for (size_t i = done; i < end; i++) {
-            const placed p = place_of(x[i]), q = place_of(y[i]);
+            const placed p = placed_of(x[i]), q = placed_of(y[i]);
             if (__builtin_expect(p.finite && q.finite, 1)) {
                 int64_t low;
                 const int64_t high = multiply_wide(p.significand, q.significand, &low);
@@ -163,7 +163,7 @@ static void add_products_f64(tally_superaccumulator *accumulator, const void *x,
     enum { BLOCK = BLOCK64 / 2 };
     stream s;
     const tally_fpenv caller = tally_fpenv_enter();
-    begin(&s, accumulator, 53);
+    begin_stream(&s, accumulator, 53);
     s.pairs = true;
     count_products(accumulator, x, y, n, TALLY_F64);
     const e_f64 *p = x, *q = y;

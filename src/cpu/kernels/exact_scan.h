@@ -98,7 +98,7 @@ static prefix prefix_of_state(const tally_exact_state *state) {
 }
 
 /* Whether only -0 has been added, at least once. */
-static bool is_negative_zero(const tally_exact_state *state) {
+static bool is_sum_of_negative_zeros(const tally_exact_state *state) {
     if (state->holds == TALLY_HOLDS_PAIR)
         return state->pair.high == 0 && is_negative(state->pair.high);
     return state->holds == TALLY_HOLDS_LIMBS && state->limbs.count != 0 && state->limbs.others == 0;
@@ -117,7 +117,7 @@ static size_t place_of_elements(const scanner *s, size_t first, size_t count) {
     return s->how->options.reverse ? s->n - first - count : first;
 }
 
-static const void *elements(const scanner *s, size_t first, size_t count) {
+static const void *elements_at(const scanner *s, size_t first, size_t count) {
     return s->x + place_of_elements(s, first, count) * s->in_bytes;
 }
 
@@ -130,7 +130,7 @@ static void advance(scanner *s, size_t end) {
         s->state_at = s->anchor_at;
     }
     tally_exact_to_limbs(s->state, s->how->layout);
-    s->functions->add(&s->state->limbs, elements(s, s->state_at, end - s->state_at), end - s->state_at);
+    s->functions->add(&s->state->limbs, elements_at(s, s->state_at, end - s->state_at), end - s->state_at);
     s->state_at = end;
 }
 
@@ -148,7 +148,7 @@ static void walk(scanner *s, size_t count, char *results) {
     advance(s, s->done);
     tally_superaccumulator *limbs = &s->state->limbs;
     for (size_t k = 0; k < count; k++) {
-        const double value = value_at(elements(s, s->done + k, 1), 0, s->functions->in);
+        const double value = value_at(elements_at(s, s->done + k, 1), 0, s->functions->in);
         tally_superaccumulator_deposit_value(limbs, value);
         limbs->count++;
         limbs->others |= value != 0 || !is_negative(value);
@@ -164,7 +164,7 @@ static bool is_settled(const tally_exact_state *state) {
 }
 
 /* Elements that change nothing: any after a NaN, finite ones after an infinity. */
-static void fill(scanner *s, size_t count, char *results) {
+static void fill_results(scanner *s, size_t count, char *results) {
     round_state(s->state, s->how->out, results);
     for (size_t k = 1; k < count; k++)
         memcpy(results + k * s->out_bytes, results, s->out_bytes);
@@ -325,7 +325,7 @@ static void repair(scanner *s, size_t count, size_t n, char *results) {
 /* The results of the next 'count' elements, in the order of the elements. */
 static void scan_elements(scanner *s, size_t count, char *results) {
     const bool reverse = s->how->options.reverse;
-    const void *x = elements(s, s->done, count);
+    const void *x = elements_at(s, s->done, count);
     char *const original = results;
     size_t n = count;
     if (n % W64 != 0) { /* fewer than a vector */
@@ -337,7 +337,7 @@ static void scan_elements(scanner *s, size_t count, char *results) {
     }
     const bounds b = s->functions->look(x, n);
     if (has_specials(s->state) && (b.finite || is_settled(s->state))) {
-        fill(s, count, original);
+        fill_results(s, count, original);
         return;
     }
     if (!b.finite) {
@@ -366,10 +366,10 @@ static void write_results(const scanner *s, size_t count, const char *results) {
 /* The number of elements that are -0 before the first that is not, where a sum of nothing but -0 may begin. */
 static size_t count_negative_zeros(const scanner *s) {
     size_t count = 0;
-    if (s->state->holds != TALLY_HOLDS_NOTHING && !is_negative_zero(s->state))
+    if (s->state->holds != TALLY_HOLDS_NOTHING && !is_sum_of_negative_zeros(s->state))
         return 0;
     for (; count < s->n; count++) {
-        const double value = value_at(elements(s, count, 1), 0, s->functions->in);
+        const double value = value_at(elements_at(s, count, 1), 0, s->functions->in);
         if (value != 0 || !is_negative(value))
             break;
     }
@@ -421,7 +421,7 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
     round_state(before, how->out, last);
     /* -0 and what follows it */
     const size_t zeros = count_negative_zeros(&s);
-    size_t walked = zeros > 0 || is_negative_zero(before) ? zeros + 1 : 0;
+    size_t walked = zeros > 0 || is_sum_of_negative_zeros(before) ? zeros + 1 : 0;
     if (functions->in == TALLY_F64 && how->out == TALLY_BF16)
         walked = n; /* subnormal results would be rounded twice */
     while (s.done < n) {
@@ -432,7 +432,7 @@ static void scan_array(const scan_functions *functions, const tally_exact_scan *
         else {
             set_anchor(&s);
             if (how->options.ahead)
-                fetch_bytes((const char *)elements(&s, s.done, count) + how->options.ahead, count * s.in_bytes);
+                fetch_bytes((const char *)elements_at(&s, s.done, count) + how->options.ahead, count * s.in_bytes);
             scan_elements(&s, count, results);
         }
         memcpy(last, results + (reverse ? 0 : count - 1) * s.out_bytes, s.out_bytes);

@@ -83,7 +83,7 @@ ALWAYS_INLINE void prefetch_from(const void *x, size_t i, size_t j, const source
     prefetch((const char *)x + (i + j * W64) * size, j * W64 * size);
 }
 
-ALWAYS_INLINE v_f64 load_from(const void *x, const void *y, size_t i, const source from) {
+ALWAYS_INLINE v_f64 load_source(const void *x, const void *y, size_t i, const source from) {
     const v_f64 v = are_doubles(from) ? load_f64_from_f64((const e_f64 *)x + i) : load_wide((const e_f32 *)x + i);
     if (from == PRODUCTS_OF_FLOATS)
         return v * load_wide((const e_f32 *)y + i);
@@ -92,10 +92,10 @@ ALWAYS_INLINE v_f64 load_from(const void *x, const void *y, size_t i, const sour
 
 /* The sums of a block: units of each upper level, and the last level's sum. They count only when the whole block is
  * known to be exact. */
-typedef struct outcome {
+typedef struct block_sums {
     int64_t units[LEVELS_FUSED - 1];
     double rest;
-} outcome;
+} block_sums;
 
 /* Empties a level. Within a binade the bits of a float are an integer that counts its units, so the level's sum is the
  * difference from its first value. False if a lane has left the binade (infinities and NaNs have). Unsigned, because
@@ -127,7 +127,7 @@ ALWAYS_INLINE double sum_lanes_f64(v_f64 *r) {
 }
 
 /* Whether the operations since the flags were cleared were all exact, and their result finite. */
-ALWAYS_INLINE bool was_exact(const outcome *out) {
+ALWAYS_INLINE bool was_exact(const block_sums *out) {
     return !tally_fpenv_inexact(out) && out->rest - out->rest == 0;
 }
 
@@ -135,7 +135,7 @@ ALWAYS_INLINE bool was_exact(const outcome *out) {
 
 /* One block in one pass; n is a multiple of STEP64, levels is 2 or 3. */
 ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, size_t n, int top, const int levels,
-                              outcome *out) {
+                              block_sums *out) {
     v_f64 s1[CHAINS], s2[CHAINS], r[CHAINS];
     const v_f64 sigma1 = splat_f64(sigma_f64(top)), sigma2 = splat_f64(sigma_f64(top - BITS_PER_LEVEL));
     tally_fpenv_clear();
@@ -149,7 +149,7 @@ ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, s
             prefetch_from(x, i, j, from);
             if (from == PRODUCTS_OF_FLOATS)
                 prefetch_from(y, i, j, from);
-            v_f64 v = load_from(x, y, i + j * W64, from);
+            v_f64 v = load_source(x, y, i + j * W64, from);
             v_f64 t = add_quietly_f64(s1[j], v);
             v -= t - s1[j];
             s1[j] = t;
@@ -173,7 +173,7 @@ ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, s
 /* The same in two passes: the running sums, which round, and then the differences, which must not. There are too few
  * registers for a third level, so it is peeled off. */
 ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, size_t n, int top, const int levels,
-                              outcome *out) {
+                              block_sums *out) {
     if (levels != 2)
         return false;
     v_f64 sums[CHAINS + BLOCK64 / W64], s[CHAINS], r[CHAINS];
@@ -186,14 +186,14 @@ ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, s
     for (size_t i = 0; i < vectors; i += CHAINS)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
             prefetch_from(x, i * W64, j, from);
-            s[j] += load_from(x, y, (i + j) * W64, from);
+            s[j] += load_source(x, y, (i + j) * W64, from);
             sums[CHAINS + i + j] = s[j];
         }
     __asm__ volatile("" : : "r"(sums) : "memory");
     tally_fpenv_clear();
     for (size_t i = 0; i < vectors; i += CHAINS)
         UNROLL_8 for (int j = 0; j < CHAINS; j++) {
-            const v_f64 v = load_from(x, y, (i + j) * W64, from);
+            const v_f64 v = load_source(x, y, (i + j) * W64, from);
             r[j] += v - (sums[CHAINS + i + j] - sums[i + j]);
         }
     out->rest = sum_lanes_f64(r);
@@ -204,7 +204,7 @@ ALWAYS_INLINE bool sum_levels(const void *x, const void *y, const source from, s
 #endif
 
 #define DEFINE_SUM_LEVELS(name, from, levels)                                                                          \
-    static __attribute__((noinline)) bool name(const void *x, const void *y, size_t n, int top, outcome *out) {        \
+    static __attribute__((noinline)) bool name(const void *x, const void *y, size_t n, int top, block_sums *out) {     \
         return sum_levels(x, y, from, n, top, levels, out);                                                            \
     }
 DEFINE_SUM_LEVELS(sum_two_levels, DOUBLES, 2)
@@ -219,13 +219,13 @@ DEFINE_SUM_LEVELS(sum_three_levels_of_magnitudes, MAGNITUDES_OF_DOUBLES, 3)
 DEFINE_SUM_LEVELS(sum_three_levels_of_float_magnitudes, MAGNITUDES_OF_FLOATS, 3)
 
 static bool try_window(stream *s, const void *x, const void *y, source from, size_t n) {
-    static bool (*const kernels[2][SOURCES])(const void *, const void *, size_t, int, outcome *) = {
+    static bool (*const kernels[2][SOURCES])(const void *, const void *, size_t, int, block_sums *) = {
         {sum_two_levels, sum_two_levels_of_floats, sum_two_levels_of_products, sum_two_levels_of_magnitudes,
          sum_two_levels_of_float_magnitudes},
         {sum_three_levels, sum_three_levels_of_floats, sum_three_levels_of_products, sum_three_levels_of_magnitudes,
          sum_three_levels_of_float_magnitudes},
     };
-    outcome out;
+    block_sums out;
     if (s->levels < 2 || s->levels > LEVELS_FUSED || !kernels[s->levels - 2][from](x, y, n, s->top, &out))
         return false;
     for (int level = 0; level < s->levels - 1; level++)
@@ -253,7 +253,7 @@ static void peel(stream *s, double *x, size_t n, int top) {
 }
 
 static bool sum_rest(stream *s, const e_f64 *x, size_t n) {
-    outcome out;
+    block_sums out;
     v_f64 r[CHAINS] = {{0}};
     tally_fpenv_clear();
     for (size_t i = 0; i < n; i += STEP64)
@@ -375,10 +375,10 @@ static const e_f64 *doubles_of(stream *s, const void *x, const void *y, source f
     if (from == DOUBLES)
         return x;
     for (size_t i = 0; i < n; i += W64) {
-        const v_f64 v = from == FLOATS                  ? load_from(x, NULL, i, FLOATS)
-                        : from == PRODUCTS_OF_FLOATS    ? load_from(x, y, i, PRODUCTS_OF_FLOATS)
-                        : from == MAGNITUDES_OF_DOUBLES ? load_from(x, NULL, i, MAGNITUDES_OF_DOUBLES)
-                                                        : load_from(x, NULL, i, MAGNITUDES_OF_FLOATS);
+        const v_f64 v = from == FLOATS                  ? load_source(x, NULL, i, FLOATS)
+                        : from == PRODUCTS_OF_FLOATS    ? load_source(x, y, i, PRODUCTS_OF_FLOATS)
+                        : from == MAGNITUDES_OF_DOUBLES ? load_source(x, NULL, i, MAGNITUDES_OF_DOUBLES)
+                                                        : load_source(x, NULL, i, MAGNITUDES_OF_FLOATS);
         memcpy(s->scratch + i, &v, sizeof v);
     }
     return s->scratch;
@@ -397,13 +397,13 @@ static bool add_block(stream *s, const void *x, const void *y, source from, size
 /* An operation that is certainly inexact must raise the flag. */
 static bool flags_work(void) {
     volatile double one = 1, little = 0x1p-80;
-    outcome out;
+    block_sums out;
     tally_fpenv_clear();
     out.rest = one + little;
     return tally_fpenv_inexact(&out);
 }
 
-static void begin(stream *s, tally_superaccumulator *accumulator, int significand) {
+static void begin_stream(stream *s, tally_superaccumulator *accumulator, int significand) {
     s->accumulator = accumulator;
     s->significand = significand;
     s->flags_work = flags_work();
@@ -443,7 +443,7 @@ static bool is_negative(double x) {
 }
 
 /* Counts n summands. As long as all were -0, which decides a zero's sign, each is tested; magnitudes never are. */
-static void count_elements(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type,
+static void count_summands(tally_superaccumulator *accumulator, const void *x, size_t n, tally_dtype type,
                            bool magnitudes) {
     accumulator->count += n;
     if (magnitudes && n > 0)

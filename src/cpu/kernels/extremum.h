@@ -23,7 +23,7 @@ ALWAYS_INLINE A_T NAME(extremum)(tally_monoid m, const E_T *x, size_t vectors, A
     }
     UNROLL_8 for (int j = 1; j < 8; j++) lanes[0] = NAME(extreme)(m, lanes[j], lanes[0]);
     acc = NAME(combine_acc)(m, acc, NAME(horizontal)(m, lanes[0]));
-    return is_ordered(ordered[0] & ordered[1] & ordered[2] & ordered[3], LANES) ? acc : NAN;
+    return has_no_nan(ordered[0] & ordered[1] & ordered[2] & ordered[3], LANES) ? acc : NAN;
 }
 
 ALWAYS_INLINE size_t NAME(fast_vectors)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T *acc) {

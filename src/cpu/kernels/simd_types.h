@@ -274,7 +274,7 @@ DEFINE_MINMAX_FLOAT(f64, double, pd)
 
 /* x if it comes before (after) the running value, else the running value; a NaN in x is passed over. This is one
  * instruction on x86, whose minimum gives its second operand if either is NaN. NaNs are found for two vectors at a
- * time: ordered_TAG updates the answer, all_ordered at first, and is_ordered says whether no NaN has come yet. */
+ * time: ordered_TAG updates the answer, all_ordered at first, and has_no_nan says whether no NaN has come yet. */
 #if defined(__AVX512F__)
 typedef __mmask16 ordered_lanes;
 #define all_ordered ((ordered_lanes)-1)
@@ -288,7 +288,7 @@ typedef __mmask16 ordered_lanes;
     ALWAYS_INLINE ordered_lanes ordered_##tag(ordered_lanes so_far, v_##tag a, v_##tag b) {                            \
         return _mm512_mask_cmp_##suffix##_mask(so_far, a, b, _CMP_ORD_Q);                                              \
     }
-ALWAYS_INLINE bool is_ordered(ordered_lanes lanes, unsigned count) {
+ALWAYS_INLINE bool has_no_nan(ordered_lanes lanes, unsigned count) {
     return (lanes & ((1u << count) - 1)) == (1u << count) - 1;
 }
 #elif defined(__AVX2__)
@@ -304,7 +304,7 @@ typedef v_u32 ordered_lanes;
     ALWAYS_INLINE ordered_lanes ordered_##tag(ordered_lanes so_far, v_##tag a, v_##tag b) {                            \
         return so_far & (v_u32)_mm256_cmp_##suffix(a, b, _CMP_ORD_Q);                                                  \
     }
-ALWAYS_INLINE bool is_ordered(ordered_lanes lanes, unsigned count) {
+ALWAYS_INLINE bool has_no_nan(ordered_lanes lanes, unsigned count) {
     (void)count;
     return _mm256_movemask_epi8((__m256i)lanes) == -1;
 }
@@ -321,7 +321,7 @@ typedef v_u32 ordered_lanes;
     ALWAYS_INLINE ordered_lanes ordered_##tag(ordered_lanes so_far, v_##tag a, v_##tag b) {                            \
         return so_far & (v_u32)((a == a) & (b == b));                                                                  \
     }
-ALWAYS_INLINE bool is_ordered(ordered_lanes lanes, unsigned count) {
+ALWAYS_INLINE bool has_no_nan(ordered_lanes lanes, unsigned count) {
     (void)count;
     bool ordered = true;
     for (size_t l = 0; l < LANES_OF(s_u32); l++)

@@ -352,7 +352,7 @@ const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
 #define TALLY_MONOID(name, class, components) ENTRY_##class(name)
 #include "core/monoids.def"
         },
-    .convert = converts,
+    .convert = converters,
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
     .f64_kernels = {[TALLY_MONOID_sumsq] = &kernels_F64_sumsq,
 #if ELEMENT_BITS == 64

@@ -52,7 +52,7 @@ static void begin_program(compiler *c) {
 
 static operand *fill_accumulator(type t, uint8_t base, uint32_t *count, operand *at) {
     if (!t.length && t.kind != KIND_STRUCT) {
-        *at = (operand){base, (uint8_t)bytes_of(t.kind), narrow(t.kind), (*count)++};
+        *at = (operand){base, (uint8_t)kind_bytes(t.kind), narrow(t.kind), (*count)++};
         return at + 1;
     }
     for (unsigned k = 0; k < tally_user_parts(t); k++)
@@ -73,7 +73,7 @@ static operand *accumulator(compiler *c, uint8_t base) {
 
 static operand *lifted(compiler *c) {
     const type x = c->tree->lift.parameters[0]->type;
-    operand *const element = tally_text_one(c, (operand){TALLY_TEXT_X, (uint8_t)bytes_of(x.kind), narrow(x.kind), 0});
+    operand *const element = tally_text_one(c, (operand){TALLY_TEXT_X, (uint8_t)kind_bytes(x.kind), narrow(x.kind), 0});
     return apply(c, &c->tree->lift, element, tally_text_one(c, (operand){TALLY_TEXT_INDEX, 8, KIND_VOID, 0}));
 }
 
@@ -287,7 +287,7 @@ static void compile_all(compiler *c) {
 /* Where the numbers of an accumulator lie, as std430 has them. */
 static unsigned lay_out(tally_cpu_text *text, type t, unsigned at) {
     if (!t.length && t.kind != KIND_STRUCT) {
-        const unsigned bytes = bytes_of(t.kind), place = (unsigned)round_up(at, bytes);
+        const unsigned bytes = kind_bytes(t.kind), place = (unsigned)round_up(at, bytes);
         tally_text_component *const component = &text->components[text->component_count];
         const uint32_t lane = text->component_count ? component[-1].lane + component[-1].bytes : 0;
         *component = (tally_text_component){.bytes = (uint8_t)bytes, .stored = (uint16_t)place, .lane = lane};

@@ -89,7 +89,7 @@ static inline bool is_none(const compiler *c, operand mask) {
 static inline bool is_all(const compiler *c, operand mask) {
     return is_constant(mask) && bits_of(c, mask);
 }
-static inline unsigned bytes_of(kind k) {
+static inline unsigned kind_bytes(kind k) {
     return k == KIND_I64 || k == KIND_U64 || k == KIND_F64 ? 8 : 4;
 }
 static inline bool is_signed(kind k) {

@@ -26,7 +26,7 @@ static operand unequal_zero(compiler *c, operand a, kind k) {
     const step *const s = a.fits == KIND_BOOL ? tally_text_step_of(c, a) : NULL;
     if (s && s->name == TALLY_DO_and_32 && is_constant(s->b) && bits_of(c, s->b) == 1) /* it was a mask before */
         return s->a;
-    return emit2(c, BY_WIDTH(k, unequal), a, tally_text_constant(c, 0, bytes_of(k)));
+    return emit2(c, BY_WIDTH(k, unequal), a, tally_text_constant(c, 0, kind_bytes(k)));
 }
 
 static operand *evaluate(compiler *c, const node *n);
@@ -37,7 +37,7 @@ static operand scalar(compiler *c, const node *n) {
 
 static operand number(compiler *c, const node *n) {
     if (!n->digits)
-        return tally_text_constant(c, n->bits, bytes_of(n->type.kind));
+        return tally_text_constant(c, n->bits, kind_bytes(n->type.kind));
     uint64_t bits = 0;
     if (n->type.kind == KIND_F32) {
         const float value = strtof_l(n->digits, NULL, c->locale);
@@ -48,12 +48,12 @@ static operand number(compiler *c, const node *n) {
         const double value = strtod_l(n->digits, NULL, c->locale);
         memcpy(&bits, &value, sizeof value);
     }
-    return tally_text_constant(c, bits, bytes_of(n->type.kind));
+    return tally_text_constant(c, bits, kind_bytes(n->type.kind));
 }
 
 static operand *fill_zeros(compiler *c, type t, operand *at) {
     if (!t.length && t.kind != KIND_STRUCT) {
-        *at = tally_text_constant(c, 0, bytes_of(t.kind));
+        *at = tally_text_constant(c, 0, kind_bytes(t.kind));
         return at + 1;
     }
     for (unsigned k = 0; k < tally_user_parts(t); k++)
@@ -103,7 +103,7 @@ static operand *evaluate_where(compiler *c, operand condition, const node *n) {
 
 /* A shift's count has the width of what is shifted. */
 static operand shift_of(compiler *c, operand count, kind k) {
-    return bytes_of(k) == 8 ? tally_text_widened(c, count, KIND_U32, KIND_U64) : count;
+    return kind_bytes(k) == 8 ? tally_text_widened(c, count, KIND_U32, KIND_U64) : count;
 }
 
 static operand binary_of(compiler *c, const node *n) {
@@ -158,7 +158,7 @@ static operand negated(compiler *c, operand a, kind k) {
         return emit2(c, TALLY_DO_xor_32, a, tally_text_constant(c, UINT32_C(1) << 31, 4));
     if (k == KIND_F64)
         return emit2(c, TALLY_DO_xor_64, a, tally_text_constant(c, UINT64_C(1) << 63, 8));
-    return emit2(c, BY_WIDTH(k, subtract), tally_text_constant(c, 0, bytes_of(k)), a);
+    return emit2(c, BY_WIDTH(k, subtract), tally_text_constant(c, 0, kind_bytes(k)), a);
 }
 
 static operand magnitude(compiler *c, operand a, kind k) {
@@ -297,7 +297,7 @@ static void assign(compiler *c, const node *place, operand *parts) {
 
 /* ---- calls ---- */
 
-static operand *call(compiler *c, const function *f, const node *arguments) {
+static operand *compile_call(compiler *c, const function *f, const node *arguments) {
     const node *argument = arguments;
     /* From the room of values, so that calls are limited even where they make no steps. */
     operand **const values = tally_text_allocate(c, MOST_PARAMETERS * sizeof *values);
@@ -359,7 +359,7 @@ static operand *evaluate(compiler *c, const node *n) {
         return tally_text_one(c, negated(c, scalar(c, n->a), n->type.kind));
     case NODE_INVERT:
         return tally_text_one(c, emit2(c, BY_BITS(n->type.kind, xor), scalar(c, n->a),
-                                       tally_text_constant(c, UINT64_MAX, bytes_of(n->type.kind))));
+                                       tally_text_constant(c, UINT64_MAX, kind_bytes(n->type.kind))));
     case NODE_BINARY:
         return tally_text_one(c, binary_of(c, n));
     case NODE_SELECT: {
@@ -370,7 +370,7 @@ static operand *evaluate(compiler *c, const node *n) {
         return chosen(c, mask, yes, evaluate_where(c, tally_text_mask_not(c, mask), n->c), tally_text_size_of(n->type));
     }
     case NODE_CALL:
-        return call(c, n->function, n->a);
+        return compile_call(c, n->function, n->a);
     default:
         return tally_text_one(c, known_of(c, n));
     }

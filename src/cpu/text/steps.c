@@ -216,9 +216,9 @@ operand tally_text_convert(compiler *c, operand a, kind from, kind to) {
         return a;
     if (from >= KIND_F32 && to < KIND_F32) {
         a = from_float(c, a, from, to < KIND_I32 ? KIND_I32 : to);
-    } else if (to >= KIND_F32 || (bytes_of(to) == 8 && bytes_of(from) == 4)) {
+    } else if (to >= KIND_F32 || (kind_bytes(to) == 8 && kind_bytes(from) == 4)) {
         return tally_text_widened(c, a, from, to);
-    } else if (bytes_of(to) == 4 && bytes_of(from) == 8) {
+    } else if (kind_bytes(to) == 4 && kind_bytes(from) == 8) {
         a = emit1(c, TALLY_DO_u32_from_u64, a);
     }
     return to < KIND_I32 ? narrowed(c, a, to) : a;

@@ -52,13 +52,13 @@ static inline operand emit2(compiler *c, int name, operand a, operand b) {
 }
 
 /* Instructions by type: 32 or 64 bits of integers, and floats; i32 to f64 where the sign counts. */
-#define BY_BITS(k, name) (bytes_of(k) == 8 ? TALLY_DO_##name##_64 : TALLY_DO_##name##_32)
+#define BY_BITS(k, name) (kind_bytes(k) == 8 ? TALLY_DO_##name##_64 : TALLY_DO_##name##_32)
 #define BY_WIDTH(k, name)                                                                                              \
     ((k) == KIND_F64 ? TALLY_DO_##name##_f64 : (k) == KIND_F32 ? TALLY_DO_##name##_f32 : BY_BITS(k, name))
 #define BY_INTEGER(k, name)                                                                                            \
-    (bytes_of(k) == 8 ? ((k) == KIND_I64 ? TALLY_DO_##name##_i64 : TALLY_DO_##name##_u64)                              \
-     : is_signed(k)   ? TALLY_DO_##name##_i32                                                                          \
-                      : TALLY_DO_##name##_u32)
+    (kind_bytes(k) == 8 ? ((k) == KIND_I64 ? TALLY_DO_##name##_i64 : TALLY_DO_##name##_u64)                            \
+     : is_signed(k)     ? TALLY_DO_##name##_i32                                                                        \
+                        : TALLY_DO_##name##_u32)
 #define BY_TYPE(k, name)                                                                                               \
     ((k) == KIND_F64 ? TALLY_DO_##name##_f64 : (k) == KIND_F32 ? TALLY_DO_##name##_f32 : BY_INTEGER(k, name))
 
