@@ -195,6 +195,7 @@ void tally_vulkan_labels_launch(const tally_vulkan_launch *l) {
     a.shift = 0;
     a.moves = (is_indexed(l->plan) ? TALLY_VULKAN_MOVES_INDICES : 0) |
               (c->desc.flags & TALLY_SKIP_BAD_LABELS ? TALLY_VULKAN_SKIPS_BAD : 0);
+    tally_vulkan_then(l); /* whoever used the workspace before is done with it */
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_CLEAR_CONTROL], &a, 1);
     tally_vulkan_then(l);
     if (a.segments) {

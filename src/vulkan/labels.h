@@ -10,6 +10,7 @@ void tally_vulkan_computation_of_sorted(const tally_computation *computation, ta
 
 void tally_vulkan_labels_cut(const tally_vulkan_plan *plan, const tally_shape *shape, tally_vulkan_cut *cut);
 
+/* Records all of a run by labels. */
 void tally_vulkan_labels_launch(const tally_vulkan_launch *launch);
 
 /* The findings of a run, from those of the sorting and of the sorted elements. */

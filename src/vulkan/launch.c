@@ -3,7 +3,6 @@
 #include "core/arithmetic.h"
 #include "vulkan/exact.h"
 #include "vulkan/exact_scan.h"
-#include "vulkan/labels.h"
 
 typedef tally_vulkan_arguments arguments;
 
@@ -212,10 +211,6 @@ void tally_vulkan_launch_all(const tally_vulkan_launch *l) {
     case TALLY_VULKAN_BY_SEGMENTS:
         tally_vulkan_then(l);
         launch_segments(l);
-        break;
-    case TALLY_VULKAN_BY_LABELS:
-        tally_vulkan_then(l);
-        tally_vulkan_labels_launch(l);
         break;
     case TALLY_VULKAN_EXACTLY:
         tally_vulkan_then(l);

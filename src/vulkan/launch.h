@@ -4,7 +4,7 @@
 
 #include "vulkan/dispatch.h"
 
-/* Records all of a run. */
+/* Records all of a run, but for one by labels. */
 void tally_vulkan_launch_all(const tally_vulkan_launch *launch);
 
 /* The kernel of a run, if it has one, of which there is another for arrays that are not aligned for vectors. */

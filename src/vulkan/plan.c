@@ -238,7 +238,10 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
                                         .runs = extra && tally_counts_runs(c) ? extra->runs : 0,
                                         .outcome = has_findings ? plan->outcome.address : 0,
                                         .buffer = r->stream ? (VkCommandBuffer)r->stream : plan->commands.buffer};
-    tally_vulkan_launch_all(&launch);
+    if (shape_cut.path == TALLY_VULKAN_BY_LABELS)
+        tally_vulkan_labels_launch(&launch);
+    else
+        tally_vulkan_launch_all(&launch);
     return r->stream ? TALLY_OK : conclude(plan, r->args, has_findings);
 }
 
