@@ -54,9 +54,9 @@ static void restore_index(const tally_cpu_context *context, const uint8_t *marks
 
 static void counted_identity(const tally_cpu_context *context, size_t count, void *acc) {
     for (size_t i = 0; i < count; i++) {
-        tally_cpu_state *const s = state_at(context, acc, i);
+        tally_cpu_state *const s = tally_state_at(context, acc, i);
         s->elements = 0;
-        inner_of(context)->identity(&context->states->context, 1, acc_of(s));
+        inner_of(context)->identity(&context->states->context, 1, tally_state_acc(s));
     }
 }
 
@@ -68,14 +68,14 @@ void tally_cpu_counted_fold_kept(const tally_cpu_context *context, const kept_bl
     if (k->n == 0)
         return;
     if (k->all || !has_index(context)) {
-        inner->fold(own, k->x, k->y, k->n, index, acc_of(into));
+        inner->fold(own, k->x, k->y, k->n, index, tally_state_acc(into));
         return;
     }
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
     inner->identity(own, 1, acc);
     inner->fold(own, k->x, k->y, k->n, 0, acc);
     restore_index(context, k->marks, index, acc);
-    inner->combine(own, 1, acc, acc_of(into));
+    inner->combine(own, 1, acc, tally_state_acc(into));
 }
 
 bool tally_cpu_counted_may_be_replaced(const tally_cpu_context *context, const void *acc, size_t count) {
@@ -101,7 +101,7 @@ static bool fold_copy(const tally_cpu_context *context, const void *x, size_t n,
     const tally_cpu_context *const own = &context->states->context;
     const size_t left_out = context->nans->replace_counting(x, n, context->neutral, k->room[0]);
     if (!has_index(context)) {
-        inner->fold(own, k->room[0], NULL, n, index, acc_of(into));
+        inner->fold(own, k->room[0], NULL, n, index, tally_state_acc(into));
         into->elements += n - left_out;
         return true;
     }
@@ -110,7 +110,7 @@ static bool fold_copy(const tally_cpu_context *context, const void *x, size_t n,
     inner->fold(own, k->room[0], NULL, n, index, acc);
     if (left_out && tally_cpu_counted_may_be_replaced(context, acc, 1))
         return false;
-    inner->combine(own, 1, acc, acc_of(into));
+    inner->combine(own, 1, acc, tally_state_acc(into));
     into->elements += n - left_out;
     return true;
 }
@@ -166,13 +166,13 @@ static bool fold_moments(const tally_cpu_context *context, const void *x, size_t
     _Alignas(64) double fresh[4];
     double mean;
     char value[sizeof mean];
-    tally_cpu_counted_choose_values(context, acc_of(into), x, n, 1, 1, &mean, value);
+    tally_cpu_counted_choose_values(context, tally_state_acc(into), x, n, 1, 1, &mean, value);
     const size_t left_out = context->nans->replace_counting(x, n, value, k->room[0]);
     inner->identity(own, 1, fresh);
     inner->fold(own, k->room[0], NULL, n, 0, fresh);
     if (!tally_cpu_counted_take_out(fresh, (double)left_out, mean))
         return false;
-    inner->combine(own, 1, fresh, acc_of(into));
+    inner->combine(own, 1, fresh, tally_state_acc(into));
     into->elements += n - left_out;
     return true;
 }
@@ -184,10 +184,10 @@ static bool fold_as_they_are(const tally_cpu_context *context, const void *x, co
     const size_t bytes = context->states->acc_bytes;
     if (!may_show(context))
         return false;
-    memcpy(before, acc_of(into), bytes);
-    inner_of(context)->fold(&context->states->context, x, y, n, index, acc_of(into));
-    if (tally_cpu_shows_nan(context, acc_of(into), 1, bytes)) {
-        memcpy(acc_of(into), before, bytes);
+    memcpy(before, tally_state_acc(into), bytes);
+    inner_of(context)->fold(&context->states->context, x, y, n, index, tally_state_acc(into));
+    if (tally_cpu_shows_nan(context, tally_state_acc(into), 1, bytes)) {
+        memcpy(tally_state_acc(into), before, bytes);
         return false;
     }
     into->elements += n;
@@ -281,10 +281,10 @@ static void fold_together(const tally_cpu_context *context, const void *x, const
     fold_closed_segments(context, k->x, k->y, closed[count], closed, count, inner);
     put_accumulators(context, inner, count, acc);
     for (size_t i = 0; i < count; i++) {
-        tally_cpu_state *const s = state_at(context, acc, i);
+        tally_cpu_state *const s = tally_state_at(context, acc, i);
         s->elements = closed[i + 1] - closed[i];
         if (!k->all && s->elements)
-            restore_index(context, k->marks + (offsets[i] - first), 0, acc_of(s));
+            restore_index(context, k->marks + (offsets[i] - first), 0, tally_state_acc(s));
     }
 }
 
@@ -294,7 +294,7 @@ static void counted_fold_segments(const tally_cpu_context *context, const void *
     const size_t most_segments = least(TALLY_CPU_BATCH, most_apart(context));
     for (size_t done = 0, taken; done < count; done += taken) {
         const uint64_t first = offsets[done];
-        void *const to = state_at(context, acc, done);
+        void *const to = tally_state_at(context, acc, done);
         for (taken = 0; taken < least(count - done, most_segments); taken++)
             if (offsets[done + taken + 1] - first > block_of(context))
                 break;
@@ -318,7 +318,7 @@ static bool fold_whole_rows(const tally_cpu_context *context, const void *x, con
     inner_of(context)->fold_rows(&context->states->context, x, y, rows, extent, inner);
     put_accumulators(context, inner, rows, acc);
     for (size_t r = 0; r < rows; r++)
-        state_at(context, acc, r)->elements = extent;
+        tally_state_at(context, acc, r)->elements = extent;
     return true;
 }
 
@@ -328,11 +328,12 @@ static void counted_fold_rows(const tally_cpu_context *context, const void *x, c
         uint64_t offsets[TALLY_CPU_BATCH + 1];
         count = least(rows - done, least(TALLY_CPU_BATCH, most_apart(context)));
         if (fold_whole_rows(context, tally_at(x, done * extent, context->in_bytes),
-                            tally_at(y, done * extent, context->in_bytes), count, extent, state_at(context, acc, done)))
+                            tally_at(y, done * extent, context->in_bytes), count, extent,
+                            tally_state_at(context, acc, done)))
             continue;
         for (size_t r = 0; r <= count; r++)
             offsets[r] = (done + r) * extent;
-        counted_fold_segments(context, x, y, offsets, count, state_at(context, acc, done));
+        counted_fold_segments(context, x, y, offsets, count, tally_state_at(context, acc, done));
     }
 }
 
@@ -363,8 +364,9 @@ static void give_prefixes(const tally_cpu_context *context, const void *x, const
     kept_block k;
     tally_cpu_counted_keep(context, x, y, n, &k);
     char *const own = reverse ? inner : inner + bytes;
-    memcpy(reverse ? inner + k.n * bytes : inner, acc_of(state), bytes);
-    inner_of(context)->prefixes(&context->states->context, k.x, k.y, k.n, index, reverse, false, acc_of(state), own);
+    memcpy(reverse ? inner + k.n * bytes : inner, tally_state_acc(state), bytes);
+    inner_of(context)->prefixes(&context->states->context, k.x, k.y, k.n, index, reverse, false, tally_state_acc(state),
+                                own);
     if (!k.all && has_index(context))
         restore_indices(context, &k, index, own);
     if (k.all)
@@ -373,13 +375,13 @@ static void give_prefixes(const tally_cpu_context *context, const void *x, const
     for (size_t step = 0; step < n; step++) {
         const size_t i = reverse ? n - 1 - step : step;
         const uint32_t is_kept = !k.marks[i], counted = met + (exclusive ? 0 : is_kept);
-        state_at(context, prefixes, i)->elements = state->elements + counted;
+        tally_state_at(context, prefixes, i)->elements = state->elements + counted;
         places[i] = reverse ? (uint32_t)k.n - counted : counted;
         met += is_kept;
     }
-    COPY_EACH(n, bytes, acc_of(state_at(context, prefixes, i)), inner + places[i] * bytes)
+    COPY_EACH(n, bytes, tally_state_acc(tally_state_at(context, prefixes, i)), inner + places[i] * bytes)
     state->elements += k.n;
-    memcpy(acc_of(state), reverse ? inner : inner + k.n * bytes, bytes);
+    memcpy(tally_state_acc(state), reverse ? inner : inner + k.n * bytes, bytes);
 }
 
 static void counted_prefixes(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
@@ -389,16 +391,16 @@ static void counted_prefixes(const tally_cpu_context *context, const void *x, co
         count = least(n - done, most_elements);
         const size_t first = reverse ? n - done - count : done;
         give_prefixes(context, tally_at(x, first, context->in_bytes), tally_at(y, first, context->in_bytes), count,
-                      index + first, reverse, exclusive, acc, state_at(context, prefixes, first));
+                      index + first, reverse, exclusive, acc, tally_state_at(context, prefixes, first));
     }
 }
 
 static void counted_combine(const tally_cpu_context *context, size_t count, const void *other, void *acc) {
     for (size_t i = 0; i < count; i++) {
         const tally_cpu_state *const from = tally_at(other, i, context->acc_stride);
-        tally_cpu_state *const into = state_at(context, acc, i);
+        tally_cpu_state *const into = tally_state_at(context, acc, i);
         if (from->elements)
-            inner_of(context)->combine(&context->states->context, 1, from + 1, acc_of(into));
+            inner_of(context)->combine(&context->states->context, 1, from + 1, tally_state_acc(into));
         into->elements += from->elements;
     }
 }

@@ -23,14 +23,6 @@ typedef struct kept_block {
     _Alignas(64) char room[2][BLOCK_BYTES];
 } kept_block;
 
-static inline tally_cpu_state *state_at(const tally_cpu_context *context, void *acc, size_t i) {
-    return (tally_cpu_state *)(void *)((char *)acc + i * context->acc_stride);
-}
-
-static inline void *acc_of(tally_cpu_state *s) {
-    return s + 1;
-}
-
 static inline const tally_cpu_kernels *inner_of(const tally_cpu_context *context) {
     return context->states->kernels;
 }
@@ -72,12 +64,12 @@ static inline size_t most_apart(const tally_cpu_context *context) {
 
 static inline void take_accumulators(const tally_cpu_context *context, void *acc, size_t count, char *inner) {
     const size_t bytes = context->states->acc_bytes;
-    COPY_EACH(count, bytes, inner + i * bytes, acc_of(state_at(context, acc, i)))
+    COPY_EACH(count, bytes, inner + i * bytes, tally_state_acc(tally_state_at(context, acc, i)))
 }
 
 static inline void put_accumulators(const tally_cpu_context *context, const char *inner, size_t count, void *acc) {
     const size_t bytes = context->states->acc_bytes;
-    COPY_EACH(count, bytes, acc_of(state_at(context, acc, i)), inner + i * bytes)
+    COPY_EACH(count, bytes, tally_state_acc(tally_state_at(context, acc, i)), inner + i * bytes)
 }
 
 /* Closes up a block of at most BLOCK_BYTES of elements, and marks its NaNs if it has any. */

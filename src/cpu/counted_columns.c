@@ -88,10 +88,10 @@ static void fold_closed_up(const tally_cpu_context *context, const tile *t, size
             memcpy(column[1] + r * bytes, tally_at(t->y, r * t->stride + j, bytes), bytes);
     }
     s->elements = 0;
-    memcpy(acc_of(s), t->acc + j * acc_bytes, acc_bytes);
+    memcpy(tally_state_acc(s), t->acc + j * acc_bytes, acc_bytes);
     tally_cpu_counted_keep(context, column[0], t->y ? column[1] : NULL, t->rows, k);
     tally_cpu_counted_fold_kept(context, k, t->index, s);
-    memcpy(t->acc + j * acc_bytes, acc_of(s), acc_bytes);
+    memcpy(t->acc + j * acc_bytes, tally_state_acc(s), acc_bytes);
     t->elements[j] -= t->rows - s->elements;
 }
 
@@ -160,7 +160,7 @@ void tally_cpu_counted_fold_columns(const tally_cpu_context *context, const void
     kept_block k;
     const size_t most_columns = has_moments(context) ? MOMENTS : least(TALLY_CPU_BATCH, most_apart(context));
     for (size_t first = 0, columns; first < width; first += columns) {
-        void *const states = state_at(context, acc, first);
+        void *const states = tally_state_at(context, acc, first);
         columns = least(width - first, most_columns);
         take_accumulators(context, states, columns, inner);
         memset(elements, 0, sizeof elements);
@@ -175,6 +175,6 @@ void tally_cpu_counted_fold_columns(const tally_cpu_context *context, const void
         fold_tile(context, &t, &k);
         put_accumulators(context, inner, columns, states);
         for (size_t j = 0; j < columns; j++)
-            state_at(context, states, j)->elements += elements[j];
+            tally_state_at(context, states, j)->elements += elements[j];
     }
 }

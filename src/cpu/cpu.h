@@ -116,4 +116,12 @@ static inline void *tally_at_mutable(void *base, uint64_t index, size_t bytes) {
     return (char *)base + index * bytes;
 }
 
+/* State i of a plan whose accumulators have their number of elements; and the operator's own accumulator in it. */
+static inline tally_cpu_state *tally_state_at(const tally_cpu_context *context, void *acc, size_t i) {
+    return tally_at_mutable(acc, i, context->acc_stride);
+}
+static inline void *tally_state_acc(tally_cpu_state *state) {
+    return state + 1;
+}
+
 #endif

@@ -291,20 +291,12 @@ void tally_cpu_words_append(const tally_cpu_plan *states, void *other, uint64_t 
 _Static_assert(sizeof(tally_cpu_state) + 2 * sizeof(tally_exact_state) <= TALLY_CPU_ACC_MOST,
                "drivers keep accumulators on the stack");
 
-static tally_cpu_state *state_at(const tally_cpu_context *context, void *acc, size_t i) {
-    return (tally_cpu_state *)(void *)((char *)acc + i * context->acc_stride);
-}
-
-static void *acc_of(tally_cpu_state *s) {
-    return s + 1;
-}
-
 static void words_identity(const tally_cpu_context *context, size_t count, void *acc) {
     const tally_cpu_plan *states = context->states;
     for (size_t i = 0; i < count; i++) {
-        tally_cpu_state *const s = state_at(context, acc, i);
+        tally_cpu_state *const s = tally_state_at(context, acc, i);
         s->elements = 0;
-        states->kernels->identity(&states->context, 1, acc_of(s));
+        states->kernels->identity(&states->context, 1, tally_state_acc(s));
     }
 }
 
@@ -316,7 +308,7 @@ static void take(const tally_cpu_context *context, const void *x, size_t i, tall
     uint64_t elements;
     memcpy(words, tally_at(x, i, context->in_bytes), context->in_bytes);
     if (!read_elements(states, context->words, words, other, &elements))
-        tally_cpu_words_append(states, other, elements, acc_of(into), &into->elements);
+        tally_cpu_words_append(states, other, elements, tally_state_acc(into), &into->elements);
 }
 
 static void words_fold(const tally_cpu_context *context, const void *x, const void *y, size_t n, uint64_t index,
@@ -330,7 +322,7 @@ static void words_fold_rows(const tally_cpu_context *context, const void *x, con
                             void *acc) {
     words_identity(context, rows, acc);
     for (size_t r = 0; r < rows; r++)
-        words_fold(context, tally_at(x, r * extent, context->in_bytes), y, extent, 0, state_at(context, acc, r));
+        words_fold(context, tally_at(x, r * extent, context->in_bytes), y, extent, 0, tally_state_at(context, acc, r));
 }
 
 static void words_fold_segments(const tally_cpu_context *context, const void *x, const void *y, const uint64_t *offsets,
@@ -338,7 +330,7 @@ static void words_fold_segments(const tally_cpu_context *context, const void *x,
     words_identity(context, count, acc);
     for (size_t i = 0; i < count; i++)
         words_fold(context, tally_at(x, offsets[i], context->in_bytes), y, offsets[i + 1] - offsets[i], 0,
-                   state_at(context, acc, i));
+                   tally_state_at(context, acc, i));
 }
 
 static void words_fold_columns(const tally_cpu_context *context, const void *x, const void *y, size_t rows,
@@ -346,7 +338,7 @@ static void words_fold_columns(const tally_cpu_context *context, const void *x, 
     (void)y, (void)index;
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < width; j++)
-            take(context, x, r * stride + j, state_at(context, acc, j));
+            take(context, x, r * stride + j, tally_state_at(context, acc, j));
 }
 
 static void words_combine(const tally_cpu_context *context, size_t count, const void *other, void *acc) {
@@ -354,8 +346,8 @@ static void words_combine(const tally_cpu_context *context, size_t count, const 
     for (size_t i = 0; i < count; i++) {
         _Alignas(64) unsigned char copy[TALLY_CPU_ACC_MOST];
         memcpy(copy, tally_at(other, i, context->acc_stride), context->acc_stride);
-        tally_cpu_state *const from = (tally_cpu_state *)(void *)copy, *const into = state_at(context, acc, i);
-        tally_cpu_words_append(states, acc_of(from), from->elements, acc_of(into), &into->elements);
+        tally_cpu_state *const from = (tally_cpu_state *)(void *)copy, *const into = tally_state_at(context, acc, i);
+        tally_cpu_words_append(states, tally_state_acc(from), from->elements, tally_state_acc(into), &into->elements);
     }
 }
 
