@@ -118,7 +118,8 @@ tally_status tally_cuda_rows_launch(const tally_cuda_launch *l) {
                             .starts_early = cut->rows.starts_early};
     if (cut->rows.in_cluster) {
         grid.threads = l->plan->sizes.cluster_threads;
-        return tally_cuda_enqueue(l, k->reduce_in_cluster, grid, &args, "launching a reduction in a cluster");
+        return tally_cuda_enqueue(l, rows_are_aligned(l) ? k->reduce_in_cluster : k->reduce_across_in_cluster, grid,
+                                  &args, "launching a reduction in a cluster");
     }
     tally_status status =
         tally_cuda_enqueue(l, rows_are_aligned(l) ? k->reduce : k->reduce_across, grid, &args, "launching a reduction");
