@@ -21,7 +21,8 @@ enum {
         31, /* 2^31 elements: with fewer, bits are written without being cleared first (segment_words.cu) */
     CROWD_BLOCKS =
         8,         /* per processor at most, that write the results of masses of empty segments: few inputs have any */
-    SEARCHERS = 8, /* as in mark_segments.cu */
+    SEARCHERS = 8, /* lanes that search together for a chunk's first offset, if there are */
+    FEW_CHUNKS = 8192,        /* or less: on an H100, 2^24 offsets of 32768 chunks took 59 us with 1 and 70 with 8 */
     MOST_WARP_CHUNKS = 32768, /* 8448 took up to 9% longer */
     MANY = 32 /* mean elements of a segment, up to which bits are made; with 8 segments of 16 took 1.2 times as long */
 };
@@ -240,8 +241,9 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t resident = (uint64_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+    const unsigned searchers = cut->folds.chunks > FEW_CHUNKS ? 1 : SEARCHERS;
     const uint64_t looks = l->args->shape.groups / LOOKS,
-                   searching = cut->folds.chunks * SEARCHERS / TALLY_CUDA_FOLD_BLOCK + 1;
+                   searching = cut->folds.chunks * searchers / TALLY_CUDA_FOLD_BLOCK + 1;
     tally_cuda_warps_args args = {.x = tally_cuda_address(l->args->x),
                                   .out = tally_cuda_address(l->args->out),
                                   .offsets = tally_cuda_address(l->args->offsets),
@@ -254,7 +256,8 @@ static tally_status launch_by_warps(const tally_cuda_launch *l, bool refuses_emp
                                   .bits = cut->bits ? l->workspace + cut->bits : 0,
                                   .first = l->workspace + cut->first,
                                   .told = l->workspace + cut->control,
-                                  .refuses_empty = refuses_empty};
+                                  .refuses_empty = refuses_empty,
+                                  .searchers = searchers};
     void *parameters[] = {&args};
     const bool own_words = writes_words(cut, &l->args->shape);
     const tally_cuda_grid marks = {

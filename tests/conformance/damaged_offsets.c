@@ -28,6 +28,16 @@ static void make_list(list *l, uint64_t *state) {
         l->offset[g] = at < (int64_t)l->values ? at : (int64_t)l->values;
         at += (int64_t)random_below(state, width + 1);
     }
+    const size_t runs = (size_t)random_below(state, 4) * (1 + l->segments / 2000); /* of empty segments */
+    for (size_t r = 0; r < runs; r++) {
+        const size_t from = (size_t)random_below(state, l->segments + 1), left = l->segments - from;
+        const size_t length = (size_t)random_below(state, (left < 400 ? left : 400) + 1);
+        for (size_t g = from + 1; g <= from + length; g++)
+            l->offset[g] = l->offset[from];
+    }
+    if (random_below(state, 10) == 0) /* back and forth within a few values, which they cannot all fit in */
+        for (size_t g = (size_t)random_below(state, l->segments + 1); g <= l->segments; g++)
+            l->offset[g] = (int64_t)(g % 2 && l->values ? 1 : 0);
     const size_t count = (size_t)random_below(state, 4);
     for (size_t k = 0; k < count; k++)
         l->offset[random_below(state, l->segments + 1)] =

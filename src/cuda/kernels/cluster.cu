@@ -37,7 +37,8 @@ template <bool Aligned> inline void reduce_row_in_cluster(const reduce_args &p) 
     arrive_in_cluster();
     wait_for_last();
     let_next_start();
-    give_as_cluster(p.to, fold_row<CLUSTER_BLOCK, CLUSTER_UNROLL, Aligned>(p, row_of(p.x, p.y, p.rows, p.extent, p.before, 0)));
+    const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, 0);
+    give_as_cluster(p.to, fold_row<CLUSTER_BLOCK, CLUSTER_UNROLL, Aligned>(p, r));
 }
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(CLUSTER_BLOCK)

@@ -26,14 +26,17 @@ inline uint64 first_from_together(const index_t *offsets, uint64 segments, uint6
 
 /* Searches. False for the threads of the other blocks, of which this is number *me of *stride. */
 inline bool search_chunks(const groups_args &p, uint64 *me, uint64 *stride) {
-    const uint32 searching = (uint32)(p.chunks * SEARCHERS / BLOCK + 1);
+    const uint32 lanes = p.searchers;
+    const uint32 searching = (uint32)(p.chunks * lanes / BLOCK + 1);
     *me = (blockIdx.x - searching) * (uint64)BLOCK + threadIdx.x;
     *stride = (gridDim.x - searching) * (uint64)BLOCK;
     if (blockIdx.x >= searching)
         return false;
-    const uint64 k = (blockIdx.x * (uint64)BLOCK + threadIdx.x) / SEARCHERS;
-    const uint64 first = first_from_together(p.offsets, p.segments + 1, k < p.chunks ? k * p.chunk * TILE : p.n);
-    if (k <= p.chunks && threadIdx.x % SEARCHERS == 0)
+    const uint32 k = (blockIdx.x * BLOCK + threadIdx.x) / lanes;
+    const uint64 position = k < p.chunks ? k * p.chunk * TILE : p.n;
+    const uint64 first = lanes == 1 ? first_from(p.offsets, p.segments + 1, position)
+                                    : first_from_together(p.offsets, p.segments + 1, position);
+    if (k <= p.chunks && threadIdx.x % lanes == 0)
         p.first[k] = first;
     return true;
 }

@@ -38,7 +38,8 @@ inline uint64 ended_by(const groups_args &p, const warp_memory &m, const tile &t
                        uint32 begin) {
     if (!h.has_empty || !head)
         return h.from + head - 1;
-    return h.is_searched ? segment_at(p.offsets, h.from, h.to, t.first + begin) : h.from + m.segment_of[head - 1];
+    return h.is_searched ? segment_at(p.offsets, h.from, h.to, t.first + begin)
+                         : h.from + head - 1 + m.empty_before(head - 1);
 }
 
 /* The segment that a lane's first head ends, over all stretches. */

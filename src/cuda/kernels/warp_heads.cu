@@ -8,8 +8,8 @@ struct tile_heads {
     uint32 lanes;     /* those that have any */
     uint32 number;    /* heads in lanes before */
     uint32 count;     /* heads in the tile */
-    bool has_empty;   /* segments, so that heads are not numbered as segments are, but as segment_of says */
-    bool is_searched; /* there are so many empty ones that segment_of has nothing */
+    bool has_empty;   /* segments, so that heads are not numbered as segments are: empty_before says how many */
+    bool is_searched; /* there are so many empty ones that empty_before does not know */
     uint64 from, to;  /* offsets that lie in the tile */
 };
 
@@ -85,8 +85,14 @@ template <bool HasBits> struct head_source {
         else if (is_in)
             atomicOr(&m.heads[at / WARP], 1u << at % WARP);
         const uint32 begin = __ballot_sync(ALL_LANES, is_in && !is_empty), all = __ballot_sync(ALL_LANES, is_in);
-        if (is_in && !is_empty)
-            m.segment_of[h->count + __popc(begin & (1u << lane) - 1)] = (uint16)(first + lane - h->from);
+        if (is_in && !is_empty) {
+            const uint32 head = h->count + __popc(begin & (1u << lane) - 1);
+            const uint32 empty = (uint32)(first + lane - h->from) - head;
+            if (head < TILE) /* bad offsets go back and forth */
+                m.empty[head] = (uint8)empty;
+            if (head < TILE && head % HEADS_OF == 0)
+                m.empty_of[head / HEADS_OF] = (uint16)empty;
+        }
         h->count += __popc(begin);
         h->has_empty |= begin != all;
         return __popc(all);
@@ -122,6 +128,15 @@ template <bool HasBits> struct head_source {
         from = high;
     }
 
+    /* Whether more empty segments than a byte counts lie between heads that share a number. */
+    bool has_gap(const warp_memory &m, const tile_heads &h) const {
+        const uint32 all = (uint32)(from - h.from) - h.count, count = h.count < TILE ? h.count : (uint32)TILE;
+        bool has = false;
+        for (uint32 k = lane_number(); k * HEADS_OF < count; k += WARP)
+            has |= ((k + 1) * HEADS_OF < count ? m.empty_of[k + 1] : all) - m.empty_of[k] > 255;
+        return __ballot_sync(ALL_LANES, has) != 0;
+    }
+
     tile_heads find(const groups_args &p, warp_memory &m, const tile &t) {
         tile_heads h = {};
         h.from = from;
@@ -137,6 +152,8 @@ template <bool HasBits> struct head_source {
                 take_many(p, m, t, &h);
             load_window(p);
             __syncwarp();
+            if (h.has_empty && !h.is_searched)
+                h.is_searched = has_gap(m, h);
             number_heads(&h, m.heads[lane_number()]);
         }
         h.to = from;
