@@ -4,6 +4,7 @@
 #include "cuda/label_sums.h"
 #include "cuda/launch.h"
 #include "cuda/path.h"
+#include "gpu/labels.h"
 
 enum {
     DIGIT_BITS = 8, /* as in sort_labels.cu */
@@ -19,18 +20,6 @@ enum {
 
 static bool is_indexed(const tally_cuda_plan *plan) {
     return tally_class_of(plan->gpu.base.computation.monoid) == TALLY_CLASS_INDEXED;
-}
-
-void tally_cuda_computation_of_sorted(const tally_computation *c, tally_computation *sorted) {
-    tally_computation_copy(c, sorted);
-    sorted->desc.grouping = TALLY_SEGMENTS;
-    sorted->desc.index = TALLY_I64;
-    sorted->desc.flags = 0;
-    sorted->index_bytes = sizeof(int64_t);
-    if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED) {
-        sorted->desc.out = TALLY_I64;
-        sorted->out_bytes = sizeof(int64_t);
-    }
 }
 
 static tally_cuda_plan *plan_of_sorted(const tally_cuda_plan *plan) {
@@ -49,15 +38,6 @@ static size_t bytes_of(const tally_cuda_plan *plan) {
     const tally_computation *c = &plan->gpu.base.computation;
     const size_t inputs = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) ? 2 : 1;
     return sizeof(uint32_t) + inputs * c->in_bytes + (is_indexed(plan) ? sizeof(uint64_t) : 0);
-}
-
-/* Labels that are left out are sorted as if they were that of one more group. */
-static unsigned passes_for(const tally_computation *c, uint64_t groups) {
-    const uint64_t last = c->desc.flags & TALLY_SKIP_BAD_LABELS ? groups : groups - 1;
-    unsigned passes = 1;
-    while (last >> passes * DIGIT_BITS)
-        passes++;
-    return passes;
 }
 
 /* Few groups, of which each thread can have a table. */
@@ -97,7 +77,7 @@ void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape
         return; /* nothing is ever sorted */
     cut_segments(plan, shape, &segments);
     cut->labels.sorts = true;
-    cut->labels.passes = n && groups ? passes_for(c, groups) : 0;
+    cut->labels.passes = n && groups ? tally_gpu_label_passes(c, groups, DIGIT_BITS) : 0;
     cut->labels.chunk = most(1, divide_up(tiles, blocks)) * plan->sizes.label_tile;
     cut->labels.chunks = most(1, divide_up(n, cut->labels.chunk));
     cut->entries = tally_cuda_place(cut, DIGITS * cut->labels.chunks * sizeof(uint64_t));

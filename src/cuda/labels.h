@@ -6,10 +6,6 @@
 
 #include "cuda/dispatch.h"
 
-/* The computation of the plan for the sorted elements, plan->sorted. Indices are of places among these, and are turned
- * into those in the input afterwards. */
-void tally_cuda_computation_of_sorted(const tally_computation *computation, tally_computation *sorted);
-
 void tally_cuda_labels_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut);
 
 /* The workspace has been cleared. */

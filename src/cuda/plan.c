@@ -13,6 +13,7 @@
 #include "cuda/specialize.h"
 #include "cuda/states.h"
 #include "cuda/words.h"
+#include "gpu/labels.h"
 
 /* ---- kernels ---- */
 
@@ -135,7 +136,7 @@ static tally_status load_plans(tally_cuda_plan *plan) {
                    : TALLY_OK;
     if (c->desc.grouping != TALLY_LABELS)
         return TALLY_OK;
-    tally_cuda_computation_of_sorted(c, &other);
+    tally_gpu_computation_of_sorted(c, &other);
     return tally_cuda_plan_create(&plan->device->base, &other, &plan->sorted);
 }
 

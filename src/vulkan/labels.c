@@ -1,5 +1,6 @@
 #include "vulkan/labels.h"
 
+#include "gpu/labels.h"
 #include "vulkan/launch.h"
 #include "vulkan/path.h"
 
@@ -17,18 +18,6 @@ enum {
 
 static bool is_indexed(const tally_vulkan_plan *plan) {
     return tally_class_of(plan->gpu.base.computation.monoid) == TALLY_CLASS_INDEXED;
-}
-
-void tally_vulkan_computation_of_sorted(const tally_computation *c, tally_computation *sorted) {
-    tally_computation_copy(c, sorted);
-    sorted->desc.grouping = TALLY_SEGMENTS;
-    sorted->desc.index = TALLY_I64;
-    sorted->desc.flags = 0;
-    sorted->index_bytes = sizeof(int64_t);
-    if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED) {
-        sorted->desc.out = TALLY_I64;
-        sorted->out_bytes = sizeof(int64_t);
-    }
 }
 
 static const tally_vulkan_plan *plan_of_sorted(const tally_vulkan_plan *plan) {
@@ -61,15 +50,6 @@ static uint64_t bytes_of(const tally_vulkan_plan *plan) {
            (is_indexed(plan) ? sizeof(uint64_t) : 0);
 }
 
-/* Labels that are left out are sorted as if they were that of one more group. */
-static uint32_t passes_for(const tally_computation *c, uint64_t groups) {
-    const uint64_t last = c->desc.flags & TALLY_SKIP_BAD_LABELS ? groups : groups - 1;
-    uint32_t passes = 1;
-    while (groups && last >> passes * DIGIT_BITS)
-        passes++;
-    return passes;
-}
-
 void tally_vulkan_labels_cut(const tally_vulkan_plan *plan, const tally_shape *shape, tally_vulkan_cut *cut) {
     const uint64_t n = shape->extent, groups = shape->groups, tile = (uint64_t)plan->device->block * SORT_ITEMS;
     tally_vulkan_cut segments;
@@ -82,7 +62,7 @@ void tally_vulkan_labels_cut(const tally_vulkan_plan *plan, const tally_shape *s
     const uint64_t most_tiles = plan->device->is_software ? MOST_IN_SOFTWARE : TALLY_VULKAN_MOST_CHUNK / tile;
     cut->chunk = least(most(1, divide_up(divide_up(n, tile), SORT_GROUPS)), most_tiles) * tile;
     cut->chunks = most(1, divide_up(n, cut->chunk));
-    cut->labels.passes = n ? passes_for(&plan->gpu.base.computation, groups) : 0;
+    cut->labels.passes = n ? tally_gpu_label_passes(&plan->gpu.base.computation, groups, DIGIT_BITS) : 0;
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     cut->labels.digits = tally_vulkan_place(cut, ((DIGITS + 1) * cut->chunks + DIGITS + 1) * sizeof(uint64_t));
     for (uint32_t k = 0; groups && k < 2; k++)

@@ -4,10 +4,6 @@
 
 #include "vulkan/dispatch.h"
 
-/* The computation of the plan for the sorted elements, plan->sorted. Indices are of places among these, and are turned
- * into places in the input at the end. */
-void tally_vulkan_computation_of_sorted(const tally_computation *computation, tally_computation *sorted);
-
 void tally_vulkan_labels_cut(const tally_vulkan_plan *plan, const tally_shape *shape, tally_vulkan_cut *cut);
 
 /* Records all of a run by labels. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/arguments.h"
+#include "gpu/labels.h"
 #include "tally/vulkan.h"
 #include "vulkan/exact.h"
 #include "vulkan/exact_scan.h"
@@ -88,7 +89,7 @@ static tally_status load_sorting(tally_vulkan_plan *plan) {
             status = tally_vulkan_service_get(plan->device, c, (tally_vulkan_kernel)k, &plan->kernels[k]);
     if (status != TALLY_OK)
         return status;
-    tally_vulkan_computation_of_sorted(c, &sorted);
+    tally_gpu_computation_of_sorted(c, &sorted);
     return tally_vulkan_plan_create(&plan->device->base, &sorted, &plan->sorted);
 }
 
