@@ -152,6 +152,8 @@ def reduce():
             for op, oracle in REDUCTIONS.items():
                 if op in BITWISE and dtype[0] == "f":
                     continue
+                if order + byte_order != "C<" and RANDOM.integers(4):  # orders do not depend on the operator
+                    continue
                 for axis in [None] + ([RANDOM.integers(-len(shape), len(shape))] if shape else []):
                     what = f"reduce {op} {byte_order}{dtype} {shape} order {order} axis {axis}"
                     option = [] if axis is None else ["--axis", str(axis)]
