@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "over_ranks.h"
+
 /* Work of fewer bytes than this keeps the interpreter's lock: to give it up and take it again costs as much. */
 enum { UNLOCKED_BYTES = 32768 };
 

@@ -74,13 +74,6 @@ int call_may_copy(const call *c);
  * With group=, together with the other ranks. -1 with an exception. */
 int call_run(call *c, const array *x, kept_plan *kept, const tally_args *args, size_t bytes);
 
-/* The part of a group's run that is this rank's. */
-int run_on_ranks(PyObject *group, const array *x, const kept_plan *kept, const tally_args *args);
-
-/* With an exception set, before this rank has met the others: takes part in their run, so that they get an error, too,
- * instead of waiting. The exception stays. */
-void refuse_on_ranks(PyObject *group);
-
 /* Over all values or along axes; y: the second input, or NULL. */
 PyObject *along_axes(call *c, array *x, array *y);
 

@@ -1,5 +1,6 @@
 /* From a call to what computes it: along axes, or by groups. */
 #include "call.h"
+#include "over_ranks.h"
 
 static PyObject *compute(call *c) {
     array x = {0}, y = {0};

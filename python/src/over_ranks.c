@@ -1,6 +1,6 @@
-/* group=: the ranks of a group compute together. The library says which exchange of int64s comes next, and the
- * package's module 'foreign' lets the group's own library do it. */
-#include "call.h"
+/* The library says which exchange of int64s comes next, and the package's module 'foreign' lets the group's own library
+ * do it. */
+#include "over_ranks.h"
 
 #include <tally/ranks.h>
 
