@@ -38,7 +38,7 @@ typedef struct tally_vulkan_cut {
     uint64_t tile, tiles; /* BY_GROUPS: elements a tile; ALONG_ROWS: whole tiles of scan_once.comp, or none */
 
     /* byte offsets in the workspace; 'places' are scan_once.comp's words, 'control' the accumulator of its tiles */
-    size_t slots, control, places, ranks;
+    size_t slots, control, places, ranks, pieces;
     struct {
         uint32_t passes;
         size_t digits;    /* their counts */

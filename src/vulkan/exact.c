@@ -9,10 +9,19 @@ enum {
     WIDE_KEY_CHUNK = 1024, /* of f64 */
     MOMENTS_KEYS = 1024,   /* of variances */
     WIDE_MOMENTS_KEYS = 128,
-    CHUNKS = 512,           /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
-    LEAST_CHUNK = 16384,    /* elements of theirs */
-    EACH = 4 * 8 * 16,      /* bytes that a thread has of a group: four times its vectors */
-    MOST_IN_SOFTWARE = 2048 /* elements that a thread of a device in software has of the longest group */
+    CHUNKS = 512,        /* workgroups that share a row. f32, of the roof: 512, 0.82; 1024, 0.80; 2048, 0.75 */
+    LEAST_CHUNK = 16384, /* elements of theirs */
+    EACH = 4 * 8 * 16,   /* bytes that a thread has of a group: four times its vectors */
+    PIECES = 512,        /* of a segment that has all elements */
+    LONG = 16,           /* teams leave segments longer than a piece by this number to whole workgroups */
+    PIECE_GROUPS = 1024, /* workgroups that take turns with pieces */
+    PIECE_BYTES = 16,    /* as in exact.comp */
+    MOST_EACH = 512,     /* elements of a segment that a thread of a team has */
+    MOST_CHUNKS = 16384, /* whose sums words have room for */
+    /* Mesa's lavapipe ends a thread's loops after 65535 rounds of them all (LP_MAX_TGSI_LOOP_ITERATIONS), and an
+     * element that no level takes needs several. So on a device in software a thread has few elements. With 512,
+     * variances of random bits were wrong; with 2048, also dot products of f64 of +-20 exponents. */
+    MOST_IN_SOFTWARE = 128
 };
 
 tally_monoid tally_vulkan_exact_monoid_of(const tally_computation *c) {
@@ -37,28 +46,45 @@ static uint64_t key_chunk_of(const tally_computation *c) {
     return is_wide ? WIDE_KEY_CHUNK : KEY_CHUNK;
 }
 
-/* Threads that share a group of this many elements: a power of two. Mesa's lavapipe ends a thread's loops after 65535
- * rounds of them all (LP_MAX_TGSI_LOOP_ITERATIONS), and an element that no level takes needs several. So on a device in
- * software no thread has many, even if all elements are one group's, up to 2^19. */
-static uint32_t team_of(const tally_vulkan_device *device, const tally_computation *c, uint64_t elements,
-                        uint64_t all) {
+/* Threads that share a group of this many elements: a power of two. */
+static uint32_t team_of(const tally_vulkan_device *device, const tally_computation *c, uint64_t elements) {
     uint32_t threads = numbers_of(c).least_team;
-    while (threads < device->block && ((uint64_t)threads * EACH < elements * c->in_bytes ||
-                                       (device->is_software && (uint64_t)threads * MOST_IN_SOFTWARE < all)))
+    while (threads < device->block && (uint64_t)threads * EACH < elements * c->in_bytes)
         threads *= 2;
     return threads;
+}
+
+/* Elements that a workgroup takes at most, of so many. */
+static uint64_t most_together(const tally_vulkan_device *device, uint64_t elements) {
+    return device->is_software ? most((uint64_t)device->block * MOST_IN_SOFTWARE, divide_up(elements, MOST_CHUNKS))
+                               : TALLY_VULKAN_MOST_CHUNK;
 }
 
 static void cut_rows(const tally_vulkan_device *device, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t wanted = divide_up(cut->extent, LEAST_CHUNK), chunks = most(1, least(wanted, CHUNKS / cut->columns));
     /* whole vectors */
     const uint64_t units = divide_up(divide_up(cut->extent, chunks), LEAST_CHUNK);
-    cut->chunk = least(most(1, units) * LEAST_CHUNK, TALLY_VULKAN_MOST_CHUNK);
+    cut->chunk = least(most(1, units) * LEAST_CHUNK, most_together(device, cut->extent));
     cut->chunks = cut->extent ? divide_up(cut->extent, cut->chunk) : 1;
     const uint64_t elements = least(cut->chunk, cut->extent);
-    cut->many = team_of(device, c, elements, elements);
+    cut->many = team_of(device, c, elements);
     if (cut->chunks > 1)
         cut->slots = tally_vulkan_place(cut, cut->columns * cut->chunks * tally_vulkan_exact_state_bytes(c));
+}
+
+/* Teams are for segments of the mean length. Much longer segments are cut into pieces for whole workgroups. */
+static void cut_segments(const tally_vulkan_device *device, const tally_computation *c, const tally_shape *shape,
+                         tally_vulkan_cut *cut) {
+    const uint64_t units = divide_up(cut->extent, (uint64_t)LEAST_CHUNK * PIECES);
+    cut->many = team_of(device, c, cut->extent / most(1, shape->groups));
+    cut->chunk = least(most(1, units) * LEAST_CHUNK, most_together(device, cut->extent));
+    cut->width = (uint32_t)(device->is_software ? (uint64_t)cut->many * MOST_IN_SOFTWARE
+                                                : most((uint64_t)cut->many * MOST_EACH, cut->chunk / LONG));
+    if (cut->extent <= cut->width)
+        return;
+    cut->panels = cut->extent / cut->chunk + cut->extent / (cut->width + 1);
+    cut->pieces = tally_vulkan_place(cut, cut->panels * PIECE_BYTES);
+    cut->slots = tally_vulkan_place(cut, cut->panels * tally_vulkan_exact_state_bytes(c));
 }
 
 void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_computation *c, const tally_shape *shape,
@@ -75,12 +101,14 @@ void tally_vulkan_exact_cut(const tally_vulkan_device *device, const tally_compu
             cut->columns > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID / (cut->chunks ? cut->chunks : 1);
         return;
     }
-    cut->many = team_of(device, c, cut->extent / most(1, shape->groups), cut->extent);
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
-    cut->chunks = grouping == TALLY_KEYS ? divide_up(cut->extent, key_chunk_of(c)) : 0;
-    if (grouping == TALLY_KEYS)
+    if (grouping == TALLY_KEYS) {
+        cut->chunks = divide_up(cut->extent, key_chunk_of(c));
         cut->ranks = tally_vulkan_place(cut, cut->chunks * sizeof(uint64_t));
-    const uint64_t groups = grouping == TALLY_KEYS ? cut->chunks : shape->groups;
+    } else {
+        cut_segments(device, c, shape, cut);
+    }
+    const uint64_t groups = grouping == TALLY_KEYS ? cut->chunks : most(shape->groups, cut->panels);
     cut->too_many = groups > (uint64_t)TALLY_VULKAN_MOST_GRID * TALLY_VULKAN_MOST_GRID;
 }
 
@@ -99,6 +127,23 @@ static void launch_rows(const tally_vulkan_launch *l) {
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_EXACT_MERGE], &a, cut->columns);
 }
 
+static void launch_segments(const tally_vulkan_launch *l, const tally_vulkan_arguments *segments) {
+    const tally_vulkan_cut *cut = l->cut;
+    const tally_vulkan_device *device = l->plan->device;
+    const VkPipeline *k = l->plan->kernels;
+    tally_vulkan_arguments a = *segments;
+    if (!a.segments)
+        return;
+    a.pieces = l->workspace + cut->pieces;
+    a.slots = l->workspace + cut->slots;
+    tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_SEGMENTS], &a, divide_up(a.segments, device->block / cut->many));
+    const uint64_t groups = device->is_software ? cut->panels : least(cut->panels, PIECE_GROUPS);
+    for (int kernel = TALLY_VULKAN_EXACT_PIECES; kernel <= TALLY_VULKAN_EXACT_JOIN && groups; kernel++) {
+        tally_vulkan_then(l);
+        tally_vulkan_dispatch(l, k[kernel], &a, groups);
+    }
+}
+
 static void launch_groups(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
@@ -106,9 +151,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
     tally_vulkan_group_arguments(l, &a);
     tally_vulkan_inspect(l, &a);
     if (l->plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS) {
-        if (l->args->shape.groups)
-            tally_vulkan_dispatch(l, k[TALLY_VULKAN_EXACT_SEGMENTS], &a,
-                                  divide_up(l->args->shape.groups, l->plan->device->block / cut->many));
+        launch_segments(l, &a);
     } else {
         a.ranks = l->workspace + cut->ranks;
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_COUNT_HEADS], &a, cut->chunks);

@@ -49,6 +49,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         [TALLY_VULKAN_EXACT_ROWS] = exact && !grouped,
         [TALLY_VULKAN_EXACT_MERGE] = exact && !grouped,
         [TALLY_VULKAN_EXACT_SEGMENTS] = exact && segments,
+        [TALLY_VULKAN_EXACT_PIECES] = exact && segments,
+        [TALLY_VULKAN_EXACT_JOIN] = exact && segments,
         [TALLY_VULKAN_COUNT_HEADS] = exact && keys,
         [TALLY_VULKAN_RANK_HEADS] = exact && keys,
         [TALLY_VULKAN_EXACT_RUNS] = exact && keys,

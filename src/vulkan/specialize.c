@@ -15,12 +15,12 @@ const char *const tally_vulkan_arithmetic_names[] = {"i32",     "u32",      "i64
                                                      "exact64", "exact32f", "exact64f", "scan32", "scan64"};
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",         "short_rows",    "slabs",           "spine",          "scan_rows",   "scan_once",
-    "scan_columns",   "fold_groups",   "spine_of_groups", "give_groups",    "give_runs",   "short_segments",
-    "tiled_segments", "open_segments", "close_segments",  "clear_control",  "clear_tiles", "inspect_segments",
-    "report",         "count_digits",  "place_digits",    "sort_by_digit",  "pack_sorted", "find_groups",
-    "find_indices",   "exact_rows",    "exact_merge",     "exact_segments", "count_heads", "rank_heads",
-    "exact_runs",     "sum_chunks",    "scan_sums",       "give_prefixes"};
+    "reduce",         "short_rows",    "slabs",           "spine",          "scan_rows",    "scan_once",
+    "scan_columns",   "fold_groups",   "spine_of_groups", "give_groups",    "give_runs",    "short_segments",
+    "tiled_segments", "open_segments", "close_segments",  "clear_control",  "clear_tiles",  "inspect_segments",
+    "report",         "count_digits",  "place_digits",    "sort_by_digit",  "pack_sorted",  "find_groups",
+    "find_indices",   "exact_rows",    "exact_merge",     "exact_segments", "exact_pieces", "exact_join",
+    "count_heads",    "rank_heads",    "exact_runs",      "sum_chunks",     "scan_sums",    "give_prefixes"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */

@@ -132,79 +132,101 @@ static void sums_are_the_cpus(void **unused) {
             }
 }
 
-/* The sum of the last segment, which is what follows SHORT segments of one element. */
-enum { SHORT = 20000, MOST = 136000 };
-static uint64_t last_sum_on(tally_device *device, tally_dtype type, const void *x, uint32_t n) {
-    static uint32_t offsets[SHORT + 2];
-    const size_t bytes = tally_dtype_size(type), room = (SHORT + MOST) * sizeof(double);
+static size_t round_up(size_t bytes) {
+    return (bytes + 15) / 16 * 16;
+}
+
+static void reduce_segments(tally_device *device, tally_op op, tally_dtype type, const void *x, const uint32_t *offsets,
+                            uint32_t segments, void *out) {
+    const size_t bytes = tally_dtype_size(type), of_x = round_up(offsets[segments] * bytes),
+                 of_offsets = round_up((segments + 1) * sizeof *offsets);
     tally_desc desc = TALLY_DESC_INIT;
     tally_args args = TALLY_ARGS_INIT;
     tally_plan *plan;
-    uint64_t sum = 0;
     char *memory;
-    for (uint32_t i = 0; i <= SHORT; i++)
-        offsets[i] = i;
-    offsets[SHORT + 1] = n;
+    desc.op = op;
     desc.mode = TALLY_EXACT;
     desc.in = desc.out = type;
     desc.grouping = TALLY_SEGMENTS;
     desc.index = TALLY_U32;
     assert_ok(tally_plan_create(device, &desc, &plan));
-    assert_ok(tally_alloc(device, room + sizeof offsets + room, (void **)&memory));
-    assert_ok(tally_copy(device, memory, x, n * bytes));
-    assert_ok(tally_copy(device, memory + room, offsets, sizeof offsets));
-    args.shape.extent = n;
-    args.shape.groups = SHORT + 1;
+    assert_ok(tally_alloc(device, of_x + of_offsets + segments * bytes, (void **)&memory));
+    assert_ok(tally_copy(device, memory, x, offsets[segments] * bytes));
+    assert_ok(tally_copy(device, memory + of_x, offsets, (segments + 1) * sizeof *offsets));
+    args.shape.extent = offsets[segments];
+    args.shape.groups = segments;
     args.x = memory;
-    args.offsets = memory + room;
-    args.out = memory + room + (sizeof offsets + 15) / 16 * 16;
-    args.out_bytes = (SHORT + 1) * bytes;
+    args.offsets = memory + of_x;
+    args.out = memory + of_x + of_offsets;
+    args.out_bytes = segments * bytes;
     assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
-    assert_ok(tally_copy(device, &sum, (char *)args.out + SHORT * bytes, bytes));
+    assert_ok(tally_copy(device, out, args.out, args.out_bytes));
     tally_free(device, memory);
     tally_plan_destroy(plan);
-    return sum;
+}
+
+/* Many segments of one element and then some of these lengths, on both devices. */
+enum { SHORT = 20000, LENGTHS = 12 };
+static void compare_segments(tally_op op, tally_dtype type, const void *x, const uint32_t *lengths, uint32_t count) {
+    static uint32_t offsets[SHORT + LENGTHS + 1];
+    static char expected[(SHORT + LENGTHS) * sizeof(double)], found[sizeof expected];
+    const size_t bytes = tally_dtype_size(type);
+    for (uint32_t i = 0; i <= SHORT; i++)
+        offsets[i] = i;
+    for (uint32_t i = 0; i < count; i++)
+        offsets[SHORT + i + 1] = offsets[SHORT + i] + lengths[i];
+    reduce_segments(cpu, op, type, x, offsets, SHORT + count, expected);
+    reduce_segments(gpu, op, type, x, offsets, SHORT + count, found);
+    for (uint32_t i = 0; i < SHORT + count; i++)
+        if (memcmp(expected + i * bytes, found + i * bytes, bytes) != 0)
+            fail_msg("%s of %s, segment %u of %u elements", tally_op_name(op), tally_dtype_name(type), i,
+                     offsets[i + 1] - offsets[i]);
 }
 
 /* A long segment among so many short ones that few threads share it, on a GPU: each counts units as often as they fit,
  * of numbers that are as large as a window placed for the first ones takes. */
 static void few_threads_add_many_numbers(void **unused) {
-    enum { FIRST = 400 };
+    enum { FIRST = 400, MOST = 136000 };
     static float small[SHORT + MOST];
     static double large[SHORT + MOST];
+    const uint32_t some = SHORT, many = MOST;
     (void)unused;
     for (uint32_t i = 0; i < SHORT + MOST; i++) {
         small[i] = i < SHORT + FIRST ? 1 : 15.999999F;
         large[i] = i < SHORT + FIRST ? 1 : 15.999999999999998;
     }
-    assert_int_equal(last_sum_on(cpu, TALLY_F32, small, 2 * SHORT), last_sum_on(gpu, TALLY_F32, small, 2 * SHORT));
-    assert_int_equal(last_sum_on(cpu, TALLY_F64, large, SHORT + MOST),
-                     last_sum_on(gpu, TALLY_F64, large, SHORT + MOST));
+    compare_segments(TALLY_SUM, TALLY_F32, small, &some, 1);
+    compare_segments(TALLY_SUM, TALLY_F64, large, &many, 1);
 }
 
-/* The same of numbers that no level takes, which need several rounds of a loop each: a device in software ends loops
- * that are longer than some rounds. */
-static void a_long_segment_of_all_sizes(void **unused) {
-    static float small[SHORT + MOST];
-    static double large[SHORT + MOST];
+/* Segments that teams leave to whole workgroups, in one piece or several, of numbers that no level takes. These need
+ * several rounds of a loop each, and a device in software ends loops that are longer than some rounds. */
+static void long_segments_of_all_sizes(void **unused) {
+    enum { GREAT = 1100000, MOST = SHORT + GREAT + 16 };
+    static const uint32_t lengths[LENGTHS] = {70000, 0, 5, 20000, 4097, 4096, 1025, 1024, 0, 16384, 16385, 3};
+    static const uint32_t great[] = {1, GREAT, 2};
+    static double x[MOST];
+    static float small[MOST / 4];
     (void)unused;
     state = 88172645463325252ull;
-    for (uint32_t i = 0; i < SHORT + MOST; i++) {
-        const uint64_t bits = random_bits();
-        const double fraction = (double)(bits >> 12) * 0x1p-52 - 0.5;
-        large[i] = ldexp(fraction, (int)(bits % 41) - 20);
-        small[i] = (float)large[i];
+    for (uint32_t i = 0; i < MOST; i++) {
+        const uint64_t bits = number(&layouts[3], 0, layouts[3].fields);
+        memcpy(&x[i], &bits, sizeof x[i]);
     }
-    assert_int_equal(last_sum_on(cpu, TALLY_F32, small, SHORT + MOST),
-                     last_sum_on(gpu, TALLY_F32, small, SHORT + MOST));
-    assert_int_equal(last_sum_on(cpu, TALLY_F64, large, SHORT + MOST),
-                     last_sum_on(gpu, TALLY_F64, large, SHORT + MOST));
+    compare_segments(TALLY_SUM, TALLY_F64, x, great, COUNT_OF(great));
+    compare_segments(TALLY_VAR, TALLY_F64, x, lengths, LENGTHS);
+    for (uint32_t i = 0; i < COUNT_OF(small); i++) {
+        const uint64_t bits = random_bits();
+        small[i] = ldexpf((float)(bits >> 40) * 0x1p-24F - 0.5F, (int)(bits % 41) - 20);
+    }
+    compare_segments(TALLY_SUM, TALLY_F32, small, lengths, LENGTHS);
+    compare_segments(TALLY_SUMSQ, TALLY_F32, small, lengths, LENGTHS);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sums_are_the_cpus),
                                        cmocka_unit_test(few_threads_add_many_numbers),
-                                       cmocka_unit_test(a_long_segment_of_all_sizes)};
+                                       cmocka_unit_test(long_segments_of_all_sizes)};
     if (tally_open("vulkan:0", &gpu) != TALLY_OK || tally_open("cpu", &cpu) != TALLY_OK) {
         printf("%s\n", tally_last_error());
         return 1;

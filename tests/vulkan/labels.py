@@ -98,7 +98,9 @@ for n, groups, kind, skewed in [(70003, 1, "u8", False), (70003, 5, "i32", False
     small = random.integers(0, 255, n).astype(np.uint8)
     small_sums = np.bincount(labels, small, groups).astype(np.uint64).view(np.int64)
     expect(f"sum of u8, {what}", *run("sum", small, labels, groups, "i64", past=1), small_sums)
-    if n > 100000:
+    if n > 100000: # a group that is cut into pieces
+        real = (random.standard_normal(n) * np.exp2(random.integers(-60, 60, n))).astype(np.float32)
+        expect(f"exact sum of {what}", *run("sum", real, labels, groups, "f32", mode=1), exact_sums(real, labels, groups))
         continue
     y = random.integers(-1000, 1000, n).astype(np.float64)
     expect(f"dot of {what}", *run("dot", x.astype(np.float64), labels, groups, "f64", y=y, past=1),
