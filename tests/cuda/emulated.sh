@@ -35,7 +35,7 @@ sum/axis/inclusive/f32/fast
 max/axis/exclusive/i32/fast
 count_nonzero/axis/reverse_inclusive/bf16/fast
 sum/axis/reverse_exclusive/f32/fast many
-max/axis/inclusive/f64/fast four
+max/axis/inclusive/f64/fast* four
 sum/all_values/inclusive/i8/fast
 sum/all_values/reverse_exclusive/u8/fast
 sum/segments/inclusive/f32/fast
@@ -64,8 +64,9 @@ sum/keys/exclusive/bf16/exact --quick
 sum/labels/reduce/f32/fast
 argmin/labels/reduce/i16/fast
 dot/labels/reduce/f64/exact --quick
-/ --quick --only offsets
-/ --quick --only far_means
+@i32 --quick --only offsets
+@u64 --quick --only offsets
+var/*/f64/fast* --quick --only far_means
 min/all_values/reduce/f32/fast --quick --only nans
 mean/keys/reduce/f32/fast --quick --only nans
 var/axis/reduce/f32/fast --quick --only nans
@@ -85,6 +86,8 @@ END
                 echo "$op/$grouping/ --quick"
             done
         done
+        echo "/ --quick --only offsets"
+        echo "/ --quick --only far_means"
         echo "/ --quick --only pieces"
         echo "/ --quick --only nans"
         echo "user_ --quick --only user"
