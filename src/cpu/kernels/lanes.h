@@ -35,6 +35,23 @@ DEFINE_EVERY_SECOND(i64, i64)
 DEFINE_EVERY_SECOND(u64, i64)
 DEFINE_EVERY_SECOND(f64, i64)
 
+/* Their inverse: lanes of a and b in turns, from the lower halves or the upper ones. */
+ALWAYS_INLINE v_f64 in_turns_f64(v_f64 a, v_f64 b, bool upper) {
+    enum { LANES = LANES_OF(s_f64) };
+    const size_t first = upper ? LANES / 2 : 0;
+#if defined(__clang__)
+    v_f64 taken = a;
+    _Pragma("clang loop unroll(full)") for (size_t l = 0; l < LANES; l++) taken[l] =
+        l % 2 ? b[first + l / 2] : a[first + l / 2];
+    return taken;
+#else
+    v_i64 from;
+    for (size_t l = 0; l < LANES; l++)
+        from[l] = (s_i64)(first + l / 2 + l % 2 * LANES);
+    return __builtin_shuffle(a, b, from);
+#endif
+}
+
 /* Ones and then zeros, read from the middle on: one load gives the mask for any number of lanes, where a comparison
  * takes two of the uops that shuffles need (AVX-512). */
 #define ONES_16 -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1

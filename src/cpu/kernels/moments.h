@@ -173,6 +173,27 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
 
 #define LOAD_F64(p) PASTE2(load_f64_from_, ELEMENT)(p)
 
+/* Vectors of a component each as the accumulators of a vector of columns. */
+ALWAYS_INLINE void NAME(put_columns)(v_f64 c0, v_f64 c1, v_f64 c2, v_f64 c3, A_T *acc) {
+    const v_f64 even[2] = {in_turns_f64(c0, c2, false), in_turns_f64(c0, c2, true)};
+    const v_f64 odd[2] = {in_turns_f64(c1, c3, false), in_turns_f64(c1, c3, true)};
+    UNROLL_8 for (int k = 0; k < 4; k++) {
+        const v_f64 columns = in_turns_f64(even[k / 2], odd[k / 2], k % 2);
+        memcpy((char *)acc + (size_t)k * sizeof columns, &columns, sizeof columns);
+    }
+}
+
+/* Combines a vector of columns whose accumulators have elements, or some of which must be passed once more. */
+static __attribute__((noinline)) void NAME(combine_columns)(tally_monoid m, const E_T *x, size_t rows, size_t stride,
+                                                            const s_f64 *squares, const A_T *columns, A_T *acc) {
+    for (size_t l = 0; l < LANES_OF(s_f64); l++) {
+        A_T own = columns[l];
+        if (NAME(overflows)(squares[l]) || !NAME(is_near)(squares[l], own))
+            own = NAME(fold_apart)(m, x + l, rows, stride, own.c1 + own.c2);
+        acc[l] = acc[l].c0 == 0 ? own : NAME(combine)(m, acc[l], own);
+    }
+}
+
 /* As many columns as 'vectors' have lanes, and few enough rows that those that must be passed twice are in the second
  * cache still. 'vectors' is a constant where this is inlined.
  *
@@ -186,10 +207,12 @@ ALWAYS_INLINE void NAME(fold_strip)(tally_monoid m, const E_T *x, size_t rows, s
         const E_T *first = x + v * LANES;
         /* All columns have as many elements. What is loaded as vectors must not have been stored one by one just now:
          * four rows took 2.8 ns a value so, 0.9 this way. */
-        if (acc->c0 != 0)
+        if (acc->c0 != 0) {
+            s_f64 shifts[LANES];
             for (int l = 0; l < (int)LANES; l++)
-                shift[v][l] = NAME(shift_for)(acc[v * LANES + l], first + l, rows, stride);
-        else if (rows < 8)
+                shifts[l] = NAME(shift_for)(acc[v * LANES + l], first + l, rows, stride);
+            memcpy(&shift[v], shifts, sizeof shifts);
+        } else if (rows < 8)
             shift[v] = LOAD_F64(first);
         else
             shift[v] = 0.25 * LOAD_F64(first) + 0.25 * LOAD_F64(first + stride) + 0.25 * LOAD_F64(first + 2 * stride) +
@@ -218,13 +241,51 @@ ALWAYS_INLINE void NAME(fold_strip)(tally_monoid m, const E_T *x, size_t rows, s
     for (int v = 0; v < vectors; v++) {
         const v_f64 off = sum[v] * share, rest = squares[v] - sum[v] * off;
         const v_f64 m2 = (v_f64)((v_i64)rest & ~(v_i64)(rest < 0));
-        for (int l = 0; l < (int)LANES; l++) {
-            const int j = v * LANES + l;
-            A_T own = {n, shift[v][l], off[l], m2[l]};
-            if (NAME(overflows)(squares[v][l]) || !NAME(is_near)(squares[v][l], own))
-                own = NAME(fold_apart)(m, x + j, rows, stride, own.c1 + own.c2);
-            acc[j] = acc[j].c0 == 0 ? own : NAME(combine)(m, acc[j], own);
+        const v_i64 is_right = (squares[v] <= 8 * m2) & (squares[v] - squares[v] == 0);
+        A_T *const to = acc + v * LANES;
+        bool is_fresh = true;
+        for (int l = 0; l < (int)LANES; l++)
+            is_fresh &= to[l].c0 == 0;
+        if (is_fresh && !any_bit((v_u64)~is_right)) {
+            NAME(put_columns)((v_f64){0} + n, shift[v], off, m2, to);
+            continue;
         }
+        A_T own[LANES];
+        s_f64 own_squares[LANES];
+        NAME(put_columns)((v_f64){0} + n, shift[v], off, m2, own);
+        memcpy(own_squares, &squares[v], sizeof own_squares);
+        NAME(combine_columns)(m, x + v * LANES, rows, stride, own_squares, own, to);
+    }
+}
+
+/* One row, as scans take it: the table's formula where b is one element, a vector of columns at a time. Accumulators
+ * are turned into vectors of a component each, and back. (394 columns of f32, running deviations: 1.55 ns an element
+ * one by one, 1.1 so.) */
+ALWAYS_INLINE void NAME(fold_row)(tally_monoid m, const E_T *x, size_t width, uint64_t index, A_T *acc) {
+    enum { LANES = LANES_OF(s_f64) };
+    const v_f64 one = (v_f64){0} + 1.0;
+    size_t j = 0;
+    for (; j + LANES <= width; j += LANES) {
+        v_f64 first, second, third, fourth;
+        const char *const from = (const char *)(acc + j);
+        memcpy(&first, from, sizeof first);
+        memcpy(&second, from + sizeof first, sizeof second);
+        memcpy(&third, from + 2 * sizeof first, sizeof third);
+        memcpy(&fourth, from + 3 * sizeof first, sizeof fourth);
+        const v_f64 even = every_second_f64(first, second, 0), odd = every_second_f64(first, second, 1);
+        const v_f64 even_2 = every_second_f64(third, fourth, 0), odd_2 = every_second_f64(third, fourth, 1);
+        const v_f64 a0 = every_second_f64(even, even_2, 0), a2 = every_second_f64(even, even_2, 1);
+        const v_f64 a1 = every_second_f64(odd, odd_2, 0), a3 = every_second_f64(odd, odd_2, 1);
+        const v_f64 b1 = LOAD_F64(x + j), start = SELECT_LANES(f64, (a0 == 0), b1, a1), part = one / (a0 + one);
+        const v_f64 apart = (b1 - start) - a2, moved = a2 + apart * part, mean = start + moved;
+        const v_f64 squares = a3 + (b1 - b1);
+        const v_f64 c0 = a0 + one, c2 = moved - (mean - start);
+        const v_f64 c3 = SELECT_LANES(f64, (squares - squares == 0), squares + apart * (apart * (a0 * part)), squares);
+        NAME(put_columns)(c0, mean, c2, c3, acc + j);
+    }
+    for (; j < width; j++) {
+        NOT_IN_VECTORS(j);
+        acc[j] = NAME(combine)(m, acc[j], NAME(lift)(m, LOAD_ONE(x + j), (int64_t)index));
     }
 }
 
@@ -232,7 +293,7 @@ ALWAYS_INLINE void NAME(fold_strips)(tally_monoid m, const E_T *x, size_t rows, 
                                      uint64_t index, A_T *acc) {
     enum { LANES = LANES_OF(s_f64) };
     if (rows == 1) {
-        NAME(fold_columns_one_by_one)(m, x, rows, width, stride, index, acc);
+        NAME(fold_row)(m, x, width, index, acc);
         return;
     }
     for (size_t r = 0, height; r < rows; r += height, x += height * stride) {
