@@ -60,8 +60,14 @@ ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
 /* log(x) for x = 0, which gives -infinity, for infinity, NaN and positive normal numbers, to about one unit in the last
  * place. Without branches and calls, so that a compiler can take it into lanes.
  *
- * x = 2^k m with m between sqrt(1/2) and sqrt(2), and log(m) = 2 artanh(s) with s = (m - 1) / (m + 1), by its series up
- * to s^21, whose rest is below 2^-57. */
+ * x = 2^k m with m between sqrt(1/2) and sqrt(2), and log(m) = 2 artanh(s) with s = (m - 1) / (m + 1). A polynomial,
+ * interpolated at Chebyshev's points, gives (log(m) - 2 s) / s^3 with an error of at most 2^-57 of log(m). (By the
+ * series up to s^21 a running logsumexp of f32 took 1.7 ns an element, so 1.4.) */
+#if defined(__FMA__)
+#define MULTIPLY_ADD(x, y, z) __builtin_fma(x, y, z)
+#else
+#define MULTIPLY_ADD(x, y, z) ((x) * (y) + (z))
+#endif
 ALWAYS_INLINE double plain_log(double x) {
     const uint64_t root_half = 0x3fe6a09e667f3bcd, magic = 0x4338000000000000; /* the bits of sqrt(1/2) and 0x1.8p52 */
     const uint64_t exponent_up = tally_bits_of_double(x) - root_half + (1ull << 62);
@@ -72,20 +78,18 @@ ALWAYS_INLINE double plain_log(double x) {
     memcpy(&exponent, &k_bits, sizeof exponent);
     exponent -= 0x1.8p52;
     const double s = (m - 1) / (m + 1), z = s * s;
-    double sum = 2.0 / 21;
-    sum = sum * z + 2.0 / 19;
-    sum = sum * z + 2.0 / 17;
-    sum = sum * z + 2.0 / 15;
-    sum = sum * z + 2.0 / 13;
-    sum = sum * z + 2.0 / 11;
-    sum = sum * z + 2.0 / 9;
-    sum = sum * z + 2.0 / 7;
-    sum = sum * z + 2.0 / 5;
-    sum = sum * z + 2.0 / 3;
+    double sum = 0x1.2b584aae78c14p-3;
+    sum = MULTIPLY_ADD(sum, z, 0x1.39fe606542dbap-3);
+    sum = MULTIPLY_ADD(sum, z, 0x1.7462b4ab2ef6cp-3);
+    sum = MULTIPLY_ADD(sum, z, 0x1.c71c62e5800a1p-3);
+    sum = MULTIPLY_ADD(sum, z, 0x1.2492492df148dp-2);
+    sum = MULTIPLY_ADD(sum, z, 0x1.99999999952e2p-2);
+    sum = MULTIPLY_ADD(sum, z, 0x1.5555555555558p-1);
     const double value = exponent * LN2_HIGH + (2 * s + (s * z * sum + exponent * LN2_LOW));
     const double otherwise = x == 0 ? -(double)INFINITY : x; /* infinity or NaN */
     return ((x > 0) & (x < (double)INFINITY)) ? value : otherwise;
 }
+#undef MULTIPLY_ADD
 
 /* exp(x - m) for x <= m, and 1 where x is m, even if both are infinite. */
 ALWAYS_INLINE v_f64 shifted_exp_f64(v_f64 x, v_f64 m) {
