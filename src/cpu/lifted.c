@@ -184,10 +184,23 @@ static void scan_block(const tally_cpu_plan *plan, const tally_cpu_direct_scan *
     tally_cpu_convert_numbers(plan, type, carry_type, reverse ? after : after + (n - 1) * bytes, 1, carry);
 }
 
+/* Whether n elements leave the smallest one as it was before them, as most blocks of a long scan do: then no place
+ * changes. From the back an equal one would count. */
+static bool keeps_place(const tally_cpu_plan *plan, uint64_t n, uint64_t place, const tally_cpu_lifted_block *block) {
+    const size_t bytes = plan->lifted.bytes;
+    return plan->lifted.parts == TALLY_CPU_PLACE && !plan->base.computation.reverse && (int64_t)place >= 0 &&
+           memcmp(block->scanned, tally_at(block->scanned, n, bytes), bytes) == 0;
+}
+
 /* The second scan; index is the first element's. */
 static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t n, uint64_t index,
                         tally_cpu_lifted_block *block, tally_cpu_carry *carry) {
     const tally_dtype type = tally_cpu_second_type(plan);
+    if (keeps_place(plan, n, carry->second, block)) {
+        for (uint64_t i = 0; i <= n; i++)
+            block->second[i] = carry->second;
+        return;
+    }
     if (plan->lifted.parts == TALLY_CPU_PLACE) {
         const size_t bytes = plan->lifted.bytes;
         const bool reverse = plan->base.computation.reverse;
