@@ -4,9 +4,9 @@
  * Without --header or --no-header the first row is a header if the column was chosen by name, or if its field in the
  * column is a name. If that field is a number, as in "Country,2019,2020", the row below decides:
  *   a header  - the number is in quotes, and the one below is not;
- *             - the row has two years or more at a constant distance of ten or less and no other number, a name or an
- * empty field before them, and no year below the wanted one an error  - the wanted field is a year, the one below is
- * none, and a name stands before it;
+ *             - the row has two years or more at a constant distance of ten or less and no other number, a name or
+ *               an empty field before them, and no year below the wanted one;
+ *   an error  - the wanted field is a year, the one below is none, and a name stands before it;
  *             - a name before it stands above a number, or an empty field above one that is not;
  *   data      - otherwise.
  * Only where commas, tabs and the like separate: what commands print in columns has the number first, or a name that
