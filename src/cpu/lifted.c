@@ -60,15 +60,15 @@ static bool suits_f32(const tally_computation *c, tally_dtype acc) {
 }
 
 const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_level *level, tally_dtype type, tally_monoid monoid) {
-    const tally_cpu_direct_scan *own = level->types[type]->same_scan[monoid];
+    const tally_cpu_direct_scan *own = level->types[type]->same_scan(monoid);
     const tally_dtype as_signed = type == TALLY_U32 ? TALLY_I32 : type == TALLY_U64 ? TALLY_I64 : type;
-    return own ? own : level->types[as_signed]->same_scan[monoid];
+    return own ? own : level->types[as_signed]->same_scan(monoid);
 }
 
 bool tally_cpu_is_strict(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const tally_cpu_type *type = plan->device->level->types[tally_dtype_value(c->desc.in)];
-    return c->desc.mode == TALLY_EXACT && type->strict_kernels[c->monoid];
+    return c->desc.mode == TALLY_EXACT && type->strict_kernels(c->monoid);
 }
 
 /* Two scans of numbers instead of one of pairs. */
@@ -115,7 +115,7 @@ static void choose(tally_cpu_plan *plan) {
     if (scan)
         plan->lifted = (tally_cpu_lifted){.scan = scan,
                                           .type = type,
-                                          .carry = level->types[type]->kernels[monoid]->acc_type,
+                                          .carry = level->types[type]->kernels(monoid)->acc_type,
                                           .as_they_are = as_they_are,
                                           .by_conversion = lifts_by_conversion(c->monoid),
                                           .folds_carry = in_f32};

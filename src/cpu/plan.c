@@ -41,7 +41,7 @@ static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_level *level,
     if (d->out == d->in)
         return tally_cpu_same_scan(level, d->in, c->monoid);
     if (d->out == TALLY_I64 || d->out == TALLY_U64)
-        return level->types[d->in]->wide_scan[c->monoid];
+        return level->types[d->in]->wide_scan(c->monoid);
     return NULL;
 }
 
@@ -65,8 +65,8 @@ static const tally_cpu_kernels *kernels_of(const tally_cpu_plan *plan, tally_dty
     const tally_cpu_type *t = plan->device->level->types[type];
     const tally_monoid monoid = plan->base.computation.monoid;
     if (in_f64 && type != TALLY_F64)
-        return t->f64_kernels[monoid];
-    return tally_cpu_is_strict(plan) ? t->strict_kernels[monoid] : t->kernels[monoid];
+        return t->f64_kernels(monoid);
+    return tally_cpu_is_strict(plan) ? t->strict_kernels(monoid) : t->kernels(monoid);
 }
 
 /* Those of the input's type, or those of f32 or f64 behind a conversion. */

@@ -46,7 +46,7 @@ typedef struct tally_cpu_context {
 
 /* y is the second input of dot. 'index' is the first element's place in its group. */
 typedef struct tally_cpu_kernels {
-    size_t acc_bytes;
+    uint32_t acc_bytes;   /* with 64 bits gcc would pad each of these structs, 96 bytes, to 128 */
     tally_dtype acc_type; /* of the accumulator, if it is a single number; else TALLY_DEFAULT */
 
     /* acc[0 .. count - 1] = identity */
@@ -107,16 +107,20 @@ typedef struct tally_cpu_direct_scan {
                    void *acc, void *out);
 } tally_cpu_direct_scan;
 
-/* The kernels of one element type. Where there is none, the element is converted to a wider type that has one. */
+/* The kernels of one element type, by monoid; NULL where there is none: the element is converted to a wider type that
+ * has one. These are functions, since tables of pointers are relocated page by page whenever the library is loaded, at
+ * all levels (docs/log/2026-11-cpu.md). */
+typedef const tally_cpu_kernels *tally_cpu_kernels_for(tally_monoid monoid);
+typedef const tally_cpu_direct_scan *tally_cpu_direct_scan_for(tally_monoid monoid);
 typedef struct tally_cpu_type {
-    const tally_cpu_kernels *kernels[TALLY_MONOID_COUNT];
-    const tally_cpu_kernels *f64_kernels[TALLY_MONOID_COUNT];    /* that accumulate in f64 where others do not */
-    const tally_cpu_kernels *strict_kernels[TALLY_MONOID_COUNT]; /* extremes of floats that tell -0 from +0 */
+    tally_cpu_kernels_for *kernels;
+    tally_cpu_kernels_for *f64_kernels;    /* that accumulate in f64 where others do not */
+    tally_cpu_kernels_for *strict_kernels; /* extremes of floats that tell -0 from +0 */
     /* Output elements of the input's width. Those of unsigned integers are only what differs from the signed ones:
      * sums, products and bits wrap alike. */
-    const tally_cpu_direct_scan *same_scan[TALLY_MONOID_COUNT];
-    const tally_cpu_direct_scan *wide_scan[TALLY_MONOID_COUNT]; /* sums of integers: output elements of 64 bits */
-    tally_cpu_convert *const *convert; /* by the type converted to: from integers all, from floats floats */
+    tally_cpu_direct_scan_for *same_scan;
+    tally_cpu_direct_scan_for *wide_scan; /* sums of integers: output elements of 64 bits */
+    tally_cpu_convert *const *convert;    /* by the type converted to: from integers all, from floats floats */
 } tally_cpu_type;
 
 /* The number of elements in each accumulator that is lowered: 'each' if it is not NULL, else first + i * step. */

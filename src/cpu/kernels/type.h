@@ -299,9 +299,12 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #include "cpu/kernels/scan.h"
 #endif
 
-/* ---- the table ---- */
+/* ---- what there is, by monoid ---- */
 
-#define HAVE(class, name)     [TALLY_MONOID_##name] = &kernels_##class##_##name,
+#define CASE(name, value)                                                                                              \
+    case TALLY_MONOID_##name:                                                                                          \
+        return &value;
+#define HAVE(class, name)     CASE(name, kernels_##class##_##name)
 #define ENTRY_SUM(name)       HAVE(SUM, name)
 #define ENTRY_SQUARE(name)    HAVE(SQUARE, name)
 #define ENTRY_TOTAL(name)     HAVE(TOTAL, name)
@@ -344,44 +347,77 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define ENTRY_INTEGERS6(name)
 #endif
 
-const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL);
-const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
-    .kernels =
-        {
+static const tally_cpu_kernels *kernels_for(tally_monoid monoid) {
+    switch (monoid) {
 #define TALLY_COMPONENT(identity, lift, combine)
 #define TALLY_MONOID(name, class, components) ENTRY_##class(name)
 #include "core/monoids.def"
-        },
-    .convert = converters,
+    default:
+        return NULL;
+    }
+}
+
+static const tally_cpu_kernels *f64_kernels_for(tally_monoid monoid) {
+    switch (monoid) {
 #if !ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
-    .f64_kernels = {[TALLY_MONOID_sumsq] = &kernels_F64_sumsq,
+        CASE(sumsq, kernels_F64_sumsq)
 #if ELEMENT_BITS == 64
-                    [TALLY_MONOID_sum] = &kernels_F64_sum
+        CASE(sum, kernels_F64_sum)
 #endif
-    },
 #endif
+    default:
+        return NULL;
+    }
+}
+
+static const tally_cpu_kernels *strict_kernels_for(tally_monoid monoid) {
+    switch (monoid) {
 #if ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
-    .strict_kernels = {[TALLY_MONOID_min] = &kernels_STRICT_min,
-                       [TALLY_MONOID_max] = &kernels_STRICT_max,
-                       [TALLY_MONOID_minmax] = &kernels_STRICT_PAIR_minmax},
+        CASE(min, kernels_STRICT_min)
+        CASE(max, kernels_STRICT_max)
+        CASE(minmax, kernels_STRICT_PAIR_minmax)
 #endif
+    default:
+        return NULL;
+    }
+}
+
+static const tally_cpu_direct_scan *same_scan_for(tally_monoid monoid) {
+    switch (monoid) {
 #ifdef SAME_LANE
-    .same_scan =
-        {
-            [TALLY_MONOID_min] = &direct_scan_min_same,
-            [TALLY_MONOID_max] = &direct_scan_max_same,
+        CASE(min, direct_scan_min_same)
+        CASE(max, direct_scan_max_same)
 #if ELEMENT_IS_SIGNED
-            [TALLY_MONOID_sum] = &direct_scan_sum_same,
-            [TALLY_MONOID_prod] = &direct_scan_prod_same,
+        CASE(sum, direct_scan_sum_same)
+        CASE(prod, direct_scan_prod_same)
 #if !ELEMENT_IS_FLOAT
-            [TALLY_MONOID_band] = &direct_scan_band_same,
-            [TALLY_MONOID_bor] = &direct_scan_bor_same,
-            [TALLY_MONOID_bxor] = &direct_scan_bxor_same,
+        CASE(band, direct_scan_band_same)
+        CASE(bor, direct_scan_bor_same)
+        CASE(bxor, direct_scan_bxor_same)
 #endif
 #endif
-        },
 #endif
+    default:
+        return NULL;
+    }
+}
+
+static const tally_cpu_direct_scan *wide_scan_for(tally_monoid monoid) {
+    switch (monoid) {
 #ifdef WIDE_LANE
-    .wide_scan = {[TALLY_MONOID_sum] = &direct_scan_sum_wide},
+        CASE(sum, direct_scan_sum_wide)
 #endif
+    default:
+        return NULL;
+    }
+}
+
+const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL);
+const tally_cpu_type PASTE4(tally_cpu_type_, ELEMENT, _, TALLY_LEVEL) = {
+    .kernels = kernels_for,
+    .f64_kernels = f64_kernels_for,
+    .strict_kernels = strict_kernels_for,
+    .same_scan = same_scan_for,
+    .wide_scan = wide_scan_for,
+    .convert = converters,
 };
