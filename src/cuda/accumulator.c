@@ -272,5 +272,10 @@ bool tally_cuda_sums_bytes(const tally_computation *c) {
 
 bool tally_cuda_has_terms(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->entry &&
-           (c->monoid == TALLY_MONOID_logsumexp || (c->monoid == TALLY_MONOID_moments && !c->skips_nan));
+           (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments);
+}
+
+bool tally_cuda_takes_vectors(const tally_computation *c) {
+    return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && tally_dtype_is_float(c->desc.in) &&
+           c->out_bytes == c->in_bytes;
 }

@@ -85,5 +85,8 @@ bool tally_cuda_lowers_cheaply(const tally_computation *c);
 bool tally_cuda_sums_bytes(const tally_computation *computation);
 /* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */
 bool tally_cuda_has_terms(const tally_computation *computation);
+/* Whether this is one whose results are floats that take the elements' place, so that a thread goes through its stretch
+ * a vector at a time. */
+bool tally_cuda_takes_vectors(const tally_computation *computation);
 
 #endif

@@ -121,11 +121,19 @@ static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, 
 static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
 static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
 
-static const char *const look_back[] = {
-    tally_cuda_kernels_by_look_back,    tally_cuda_kernels_pipeline,       tally_cuda_kernels_waves,
-    tally_cuda_kernels_scan_tiles,      tally_cuda_kernels_fetch,          tally_cuda_kernels_stretch,
-    tally_cuda_kernels_look_back,       tally_cuda_kernels_scan_finish,    tally_cuda_kernels_scan_terms,
-    tally_cuda_kernels_look_back_terms, tally_cuda_kernels_scan_look_back, NULL};
+static const char *const look_back[] = {tally_cuda_kernels_by_look_back,
+                                        tally_cuda_kernels_pipeline,
+                                        tally_cuda_kernels_waves,
+                                        tally_cuda_kernels_scan_tiles,
+                                        tally_cuda_kernels_fetch,
+                                        tally_cuda_kernels_stretch,
+                                        tally_cuda_kernels_look_back,
+                                        tally_cuda_kernels_scan_finish,
+                                        tally_cuda_kernels_scan_terms,
+                                        tally_cuda_kernels_look_back_terms,
+                                        tally_cuda_kernels_look_back_vectors,
+                                        tally_cuda_kernels_scan_look_back,
+                                        NULL};
 /* 150 ms */
 static const char *const held[] = {tally_cuda_kernels_scan_held, PIECES, NULL};
 /* 45 ms */

@@ -268,6 +268,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"SCAN_PANEL_SHARED_BYTES", s->scan.panel_shared},
                    {"SUMS_BYTES", tally_cuda_sums_bytes(c)},
                    {"HAS_TERMS", tally_cuda_has_terms(c)},
+                   {"TAKES_VECTORS", tally_cuda_takes_vectors(c)},
                    {"NARROW_COLUMNS", s->narrow.columns},
                    {"NARROW_ITEMS", s->narrow.items},
                    {"NARROW_RING", s->narrow.ring},

@@ -70,6 +70,7 @@ var/*/f64/fast* --quick --only far_means
 min/all_values/reduce/f32/fast --quick --only nans
 mean/keys/reduce/f32/fast --quick --only nans
 var/axis/reduce/f32/fast --quick --only nans
+var/segments/inclusive/f32/fast --quick --only nans
 argmin/labels/reduce/f32/fast --quick --only nans
 minmax/segments/inclusive/f32/fast --quick --only nans
 var/segments/reduce/f64/exact --quick --only nans

@@ -14,6 +14,10 @@ template <> struct running<acc_t, acc_t> {
     void add_next(value_t x, value_t y, uint64 i) {
         add(x, y, i);
     }
+    void settle() {}
+    result_t result(uint64 count) const {
+        return lower(acc, count, 0);
+    }
     const acc_t &sum() const {
         return acc;
     }

@@ -19,6 +19,39 @@ template <class Fold> inline real fold_of_block(real mine, Fold fold) {
     return all;
 }
 
+#if !IS_LOGSUMEXP
+/* The mean of some of a tile's elements: of each fourth, if stretches begin with one of them. Relative to it the
+ * squares are at most five times as large as relative to the mean of all, because the sum of some distances is at most
+ * the root of their number times that of their squares (Cauchy and Schwarz). */
+enum { APART = ITEMS % 4 == 0 ? 4 : ITEMS % 2 == 0 ? 2 : 1 };
+template <class Items, class IsThere> inline double mean_of_some(const tile &t, const Items &items, IsThere is_there) {
+    double sum = 0, number = 0;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const value_t x = value_of(items[k]);
+        const bool counts = is_there(k) && !(SKIPS_NAN && is_nan(x));
+        if ((REVERSE ? ITEMS - 1 - k : k) % APART == 0) {
+            sum += counts ? (double)x : 0;
+            number += counts ? 1 : 0;
+        }
+    }
+    number = SKIPS_NAN ? fold_of_block(number, [](real a, real b) { return a + b; })
+                       : (double)((t.count + APART - 1) / APART);
+    return fold_of_block(sum, [](real a, real b) { return a + b; }) * reciprocal(number);
+}
+/* A tile's sum, of its terms relative to 'middle'. */
+inline acc_t sum_of_terms(double count, const terms &all, double middle) {
+    acc_t sum;
+    const double away = all.distances * reciprocal(count), rest = __fma_rn(-all.distances, away, all.squares);
+    sum.a0 = count;
+    sum.a1 = middle + away;
+    const double part = sum.a1 - middle;
+    sum.a2 = middle - (sum.a1 - part) + (away - part); /* Knuth's two-sum */
+    sum.a3 = rest < 0 ? 0 : rest;
+    return sum;
+}
+#endif
+
 /* Finishes a tile. Returns false, to all threads and before any result is written, if terms do not hold it. */
 inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const place &here, int team, int thread,
                          int in_turn, bool has_base, const acc_t &base) {
@@ -77,16 +110,11 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     constexpr bool CAN_OVERFLOW = sizeof(value_t) == 8; /* the squares of distances */
     constexpr double TOO_FAR = 0x1p900; /* the square of all distances is up to as many times as large */
-    double of_stretch = 0;
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        of_stretch += is_there(k) ? (double)value_of(items[k]) : 0;
-    const double of_one = reciprocal((double)t.count),
-                 mean = fold_of_block(of_stretch, [](real a, real b) { return a + b; }) * of_one;
-    if (!IS_FINITE(mean))
-        return false;
+    const double mean = mean_of_some(t, items, is_there);
     /* The first elements of all must not lose a digit, not even where they are equal. */
     const double middle = t.first == 0 ? (double)opening : mean;
+    if (!IS_FINITE(mean) || is_nan(middle))
+        return false;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
         if (is_there(k))
@@ -97,30 +125,27 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         __syncthreads(); /* all have read what the other way writes to */
         return false;
     }
-    acc_t own;
     const terms all = combine(in_front.sum, mine);
-    const double away = all.distances * of_one, rest = __fma_rn(-all.distances, away, all.squares);
-    own.a0 = t.count;
-    own.a1 = middle + away;
-    const double part = own.a1 - middle;
-    own.a2 = middle - (own.a1 - part) + (away - part); /* Knuth's two-sum */
-    own.a3 = rest < 0 ? 0 : rest;
+    const acc_t own = sum_of_terms(all.number(t.count), all, middle);
     const acc_t prefix = prefix_of(own);
     if (CAN_OVERFLOW && !(prefix.a3 < TOO_FAR))
         return false;
     /* The terms relative to the mean before the tile, as far as there is one. */
     const uint64 low = t.low + stretch * ITEMS, first = REVERSE ? p.n - low - there : low;
     uint32 number = (uint32)((int)(first - t.first) - absent); /* of items before the stretch, some of them absent */
-    double r = prefix.a0 != 0 ? prefix.a1 : (double)opening, squares, count = prefix.a0;
-    const double moved = middle - r, before = small_number((uint32)(first - t.first));
-    terms sum;
+    double r = prefix.a0 != 0 ? prefix.a1 : (double)opening;
+    if (SKIPS_NAN && is_nan(r)) /* all before is left out, and the first element */
+        return false;
+    const double moved = middle - r, before = small_number(in_front.sum.number((uint32)(first - t.first)));
+    terms sum = in_front.sum;
     sum.distances = __fma_rn(before, moved, in_front.sum.distances);
     sum.squares = __fma_rn(moved, in_front.sum.distances + sum.distances, in_front.sum.squares);
     const double distances = prefix.a0 * prefix.a2;
     sum.distances += distances;
-    squares = __fma_rn(distances, prefix.a2, prefix.a3);
-    if (sizeof(out_t) == 8 && (number || count > 0))
-        r = move_to_mean(&sum, count + small_number(number), r);
+    sum.squares += __fma_rn(distances, prefix.a2, prefix.a3);
+    if (sizeof(out_t) == 8 && prefix.a0 + before > 0)
+        r = move_to_mean(&sum, prefix.a0 + before, r);
+    const counter counted = prefix.a0;
     items.read(s.tile[here.at], shift, stretch);
     if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
         __syncthreads();
@@ -129,7 +154,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         if ((!REVERSE && !CAN_OVERFLOW) || is_there(k)) /* no result follows items behind the end */
             sum.add(value_of(items[k]), r);
         number++;
-        results.put(memory, stretch, k, variance_of(sum, squares, count + small_number(number)));
+        results.put(memory, stretch, k, variance_of(sum.distances, sum.squares, counted.plus(sum.number(number))));
     }
 #endif
     hand_over(s, p, t, here, team, thread);

@@ -100,6 +100,18 @@ inline float inverse_root_nearby(float x) {
     return r;
 }
 
+/* 1 / x and the root of x, to 23 bits. */
+inline float reciprocal_nearby(float x) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+inline float root_nearby(float x) {
+    float r;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
 /* Adds the four bytes of a word to a sum. */
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum);
 template <> inline unsigned add_bytes<unsigned char>(unsigned word, unsigned sum) {

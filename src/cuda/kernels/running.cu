@@ -4,6 +4,49 @@ template <class A, class B> constexpr bool ARE_SAME = false;
 template <class A> constexpr bool ARE_SAME<A, A> = true;
 
 #if MOMENTS == 2
+#if IS_SCAN
+/* The variance of n elements, or its root: 'distances' and 'squares' are sums of their distances from any number and
+ * of the squares of those. A scan does this for each element. So there is one reciprocal for both divisions, no branch,
+ * and integers decide where they can, because a processor has half as many units for doubles. */
+inline double reciprocal_of_count(double n) {
+    const double r = reciprocal_nearby(n);
+    return sizeof(out_t) == 8 ? reciprocal(n) : __fma_rn(__fma_rn(-n, r, 1.0), r, r); /* to 40 bits */
+}
+/* Only rounding makes squares less than 0. NaN stays. */
+inline double not_below_0(double x) {
+    return (uint32)__double2hiint(x) - 0x80000000u <= 0x7ff00000u ? 0 : x;
+}
+/* The root to an ulp or two; numbers that are not normal stay as they are. */
+inline double root_of_variance(double x) {
+    const double r = inverse_root_nearby(x), near = x * r, rest = __fma_rn(-near, r, 1.0);
+    const double root = __fma_rn(__fma_rn(rest, 0.375, 0.5), rest * near, near);
+    return (uint32)__double2hiint(x) - 0x00100000u < 0x7fe00000u ? root : x;
+}
+template <class Out> inline Out output_of_variance(double x) {
+    if constexpr (sizeof(Out) == 8)
+        return (uint32)__double2hiint(x) << 1 > 0xffe00000u ? NOT_A_NUMBER : x;
+    else
+        return output_of_real<Out>((float)x);
+}
+inline result_t variance_of(double distances, double squares, double n) {
+    constexpr bool CAN_BE_TOO_FEW = !INCLUSIVE || DDOF || SKIPS_NAN;
+    const double of_n = reciprocal_of_count(n), powers = not_below_0(__fma_rn(-distances * of_n, distances, squares));
+    const double variance = powers * (DDOF ? reciprocal_of_count(n - DDOF) : of_n);
+    const double number = IS_STD ? root_of_variance(variance) : variance;
+    const double result = CAN_BE_TOO_FEW && !(n > DDOF) ? NOT_A_NUMBER : number;
+    return output_of_variance<out_t>(result);
+}
+/* count + number, of a count less than 2^52. */
+struct counter {
+    double less; /* by 2^52 */
+
+    counter(double count) : less(count - 0x1p52) {}
+    double plus(uint32 number) const {
+        return less + __longlong_as_double(0x4330000000000000ll | number);
+    }
+};
+#endif
+
 /* The distances of the elements from a shift, and their squares, are added up, which needs no division per element, as
  * a running mean would. At the end, count times the square of the distance between the shift and the mean is
  * subtracted, which leaves the squares of the distances from the mean. The shift is the mean of what was added before,
@@ -57,6 +100,26 @@ template <class A, class L = A> struct running {
             zero += move(zero);
         count += move(count);
     }
+    /* Moves the shift to the mean of all so far, so that few bits of what follows are lost. */
+    void settle() {
+        const double n = before + small_number(count), away = n > 0 ? distances * reciprocal(n) : 0;
+        const double mean = shift + away, moved = mean - shift, rest = __fma_rn(-n, moved, distances);
+        if (!IS_FINITE(squares))
+            return;
+        squares = __fma_rn(-moved, distances + rest, squares);
+        distances = rest;
+        shift = mean;
+        before = n;
+        count = 0;
+    }
+#if IS_SCAN
+    /* What lower() gives for sum(), without an accumulator. */
+    result_t result(uint64) const {
+        const bool has_overflown = sizeof(value_t) == 8 && ((uint32)__double2hiint(squares) & 0x7ff00000) == 0x7ff00000;
+        const double all = has_overflown ? zero + range<double>::highest() : squares;
+        return variance_of(has_overflown ? 0 : distances, all, counter(before).plus(count));
+    }
+#endif
     A sum() const {
         if (count == 0 && before == 0)
             return identity_as<A>();
@@ -107,6 +170,11 @@ template <class A, class L = A> struct running {
 #else
         add(x, y, i);
 #endif
+    }
+    void settle() {}
+    /* What a scan gives behind 'count' elements. */
+    result_t result(uint64 count) const {
+        return lower(acc, count, 0);
     }
     A sum() const {
         return acc;

@@ -50,6 +50,17 @@ template <int Width> struct rows {
     few<in_t, Width> x[AHEAD], y[AHEAD];
 
     void load_from(const scan_columns_args &p, const stretch<Width> &s, uint64 j) {
+#if MOMENTS == 2
+        /* Variances of single columns wait for instructions. Others got slower this way. */
+        if (Width == 1 && s.aligned) {
+            const in_t *from = p.x + s.at + row_of(p, s.first + j) * p.inner;
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++, REVERSE ? from -= p.inner : from += p.inner)
+                if (j + u < s.count)
+                    x[u].element[0] = *from;
+            return;
+        }
+#endif
 #pragma unroll
         for (int u = 0; u < AHEAD; u++)
             if (j + u < s.count) {
@@ -65,10 +76,18 @@ template <int Width> struct rows {
     }
 };
 
+/* Tells a sum of a single column its first element, if that spares it a test of each. */
+template <int Width>
+inline void begin_all(const scan_columns_args &p, const stretch<Width> &s, running<acc_t> (&sum)[Width]) {
+    if (MOMENTS == 2 && Width == 1)
+        sum[0].begin(value_of(load(p.x + s.at + row_of(p, s.first) * p.inner)));
+}
+
 template <int Width> inline void sum_all(const scan_columns_args &p) {
     stretch<Width> s;
     for (uint64 n = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, n, &s); n += gridDim.x * (uint64)BLOCK) {
         running<acc_t> sum[Width];
+        begin_all(p, s, sum);
         for (uint64 j = 0; j < s.count; j += s.AHEAD) {
             rows<Width> r;
             r.load_from(p, s, j);
@@ -80,7 +99,8 @@ template <int Width> inline void sum_all(const scan_columns_args &p) {
                         r.add_to(sum[k], p, u, k, row_of(p, s.first + j + u));
 #pragma unroll
             for (int k = 0; k < Width; k++)
-                sum[k] = sum[k].sum(); /* a sum that keeps digits only for some elements */
+                if (j + s.AHEAD < s.count)
+                    sum[k].settle(); /* a sum that keeps digits only for some elements */
         }
 #pragma unroll
         for (int k = 0; k < Width; k++)
@@ -171,7 +191,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) scan_stretches(scan_columns_
 
 template <int Width> inline void scan_all(const scan_columns_args &p) {
     stretch<Width> s;
-    bool has_base = p.carry || p.initial;
+    bool has_base = MOMENTS != 2 && (p.carry || p.initial);
+    const bool is_aligned = ((uint64)p.out & (sizeof(result_t) - 1)) == 0;
     for (uint64 n = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, n, &s); n += gridDim.x * (uint64)BLOCK) {
         running<acc_t> run[Width];
         acc_t base[Width];
@@ -181,7 +202,12 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
             if (p.chunks > 1)
                 run[k] = p.partials[s.chunk * p.outer * p.inner + column].read();
             base[k] = p.carry ? p.carry[column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
+#if MOMENTS == 2 /* so that results need no accumulator */
+            if (p.carry)
+                run[k] = combine(base[k], run[k].sum());
+#endif
         }
+        begin_all(p, s, run);
         /* Fetching the next rows while these are written took registers, and 10% more time on an H200. */
         for (uint64 j = 0; j < s.count; j += s.AHEAD) {
             rows<Width> r;
@@ -194,6 +220,10 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
                 few<result_t, Width> results;
 #pragma unroll
                 for (int k = 0; k < Width; k++) {
+#if MOMENTS == 2
+                    r.add_to(run[k], p, u, k, row);
+                    results.element[k] = run[k].result(0);
+#else
                     acc_t told;
                     if (!INCLUSIVE)
                         told = run[k].sum();
@@ -203,12 +233,18 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
                     if (has_base)
                         told = combine(base[k], told);
                     results.element[k] = lower(told, p.before + logical + INCLUSIVE, 0);
+#endif
                 }
-                store_few(p.out + s.at + row * p.inner, results);
+                result_t *to = p.out + s.at + row * p.inner;
+                if (MOMENTS == 2 && Width == 1 && is_aligned)
+                    *to = results.element[0];
+                else
+                    store_few(to, results);
             }
 #pragma unroll
             for (int k = 0; k < Width; k++)
-                run[k] = run[k].sum();
+                if (j + s.AHEAD < s.count)
+                    run[k].settle();
         }
 #pragma unroll
         for (int k = 0; k < Width; k++)

@@ -52,14 +52,13 @@ struct strand {
         for (int k = 0; k < STRAND; k++) {
             if (k >= count)
                 break;
-            acc_t told;
+            result_t result;
             if (!INCLUSIVE)
-                told = run.sum();
+                result = run.result(p.before + first + k);
             add_to(run, p, k);
             if (INCLUSIVE)
-                told = run.sum();
+                result = run.result(p.before + first + k + 1);
             result_t *to = p.out + at + row(p, first + k) * p.inner;
-            const result_t result = lower(told, p.before + first + k + INCLUSIVE, 0);
             if (is_aligned)
                 store_aligned_once(to, result);
             else

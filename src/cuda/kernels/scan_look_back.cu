@@ -46,6 +46,11 @@ extern "C" __global__ void __launch_bounds__(FINISHERS, LOOK_BACK_BLOCKS) scan_l
     acc_t base = identity_as<acc_t>();
     if (has_base)
         base = p.carry ? p.carry->read() : raise(load(p.initial));
-    if (!finish_terms(s, p, t, here, 0, thread, 0, has_base, base))
+#if TAKES_VECTORS
+    const bool is_finished = finish_vectors(s, p, t, here, thread, has_base, base);
+#else
+    const bool is_finished = finish_terms(s, p, t, here, 0, thread, 0, has_base, base);
+#endif
+    if (!is_finished)
         finish_in_general(s, p, t, here, 0, thread, 1, has_base, base);
 }

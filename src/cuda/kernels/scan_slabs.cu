@@ -4,6 +4,7 @@
  * scans columns by itself, or some neighbouring lanes share a column. */
 
 enum {
+    SETTLING = 8,                                 /* rows after which a sum keeps digits for more */
     STAGED = SLAB_SCAN_BYTES + 32,                /* and what lies behind the last vector */
     SKEWED = STAGED + (STAGED / 128 + 1) * 16     /* as 'skewed' lays it out */
 };
@@ -111,30 +112,36 @@ struct slab_column {
     acc_t base;
     bool has_base;
 
+    /* The sum that rows behind 'before' are added to, and that of all rows. Those of variances begin with the base, so
+     * that results need no accumulator. */
+    acc_t behind(const acc_t &before) const {
+        return MOMENTS == 2 && has_base ? combine(base, before) : before;
+    }
+    acc_t total(const acc_t &run) const {
+        return MOMENTS != 2 && has_base ? combine(base, run) : run;
+    }
+    result_t result(const running<acc_t> &sum, uint64 count) const {
+        return MOMENTS != 2 && has_base ? lower(combine(base, sum.sum()), count, 0) : sum.result(count);
+    }
     /* Adds rows [from, to), in logical order, to 'run', and if Writes writes their results. */
     template <bool Writes> acc_t scan(acc_t run, uint32 from, uint32 to) const {
+        running<acc_t> sum = run;
 #pragma unroll 4
         for (uint32 logical = from; logical < to; logical++) {
             const uint32 row = REVERSE ? extent - 1 - logical : logical, e = first + row * step;
             const value_t value = value_of(*(const in_t *)skewed((uint8 *)x, e * (uint32)sizeof(in_t)));
             const value_t second =
                 HAS_SECOND ? value_of(*(const in_t *)skewed((uint8 *)y, e * (uint32)sizeof(in_t))) : value_t(0);
-#if MOMENTS == 2 /* a running sum would divide for each result */
-            const acc_t next = combine(run, lift_as<acc_t>(value, second, before + row));
-#else
-            running<acc_t> sum = run;
+            result_t *to_write = (result_t *)skewed(out, e * (uint32)sizeof(result_t));
+            if (Writes && !INCLUSIVE)
+                *to_write = result(sum, before + logical);
             sum.add_next(value, second, before + row);
-            const acc_t next = sum.sum();
-#endif
-            if (Writes) {
-                acc_t told = INCLUSIVE ? next : run;
-                if (has_base)
-                    told = combine(base, told);
-                *(result_t *)skewed(out, e * (uint32)sizeof(result_t)) = lower(told, before + logical + INCLUSIVE, 0);
-            }
-            run = next;
+            if (Writes && INCLUSIVE)
+                *to_write = result(sum, before + logical + 1);
+            if ((logical - from) % SETTLING == SETTLING - 1)
+                sum.settle();
         }
-        return run;
+        return sum.sum();
     }
 };
 
@@ -154,9 +161,9 @@ inline slab_column slab_column_of(const scan_slabs_args &p, const slab_tile &t, 
 inline void scan_slab_columns(const scan_slabs_args &p, const slab_tile &t, uint8 *x, uint8 *y, uint8 *out) {
     for (uint32 number = threadIdx.x; number < t.columns; number += BLOCK) {
         const slab_column c = slab_column_of(p, t, x, y, out, number);
-        const acc_t run = c.scan<true>(identity_as<acc_t>(), 0, c.extent);
+        const acc_t run = c.scan<true>(c.behind(identity_as<acc_t>()), 0, c.extent);
         if (p.total)
-            p.total[t.column + number].write(c.has_base ? combine(c.base, run) : run);
+            p.total[t.column + number].write(c.total(run));
     }
 }
 
@@ -178,9 +185,9 @@ inline void scan_shared_columns(const scan_slabs_args &p, const slab_tile &t, ui
             run = identity_as<acc_t>();
         if (!works || from >= end)
             continue;
-        run = c.scan<true>(run, from, end);
+        run = c.scan<true>(c.behind(run), from, end);
         if (p.total && end == c.extent)
-            p.total[t.column + (i >> p.part_bits)].write(c.has_base ? combine(c.base, run) : run);
+            p.total[t.column + (i >> p.part_bits)].write(c.total(run));
     }
 }
 

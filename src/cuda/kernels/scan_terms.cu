@@ -18,11 +18,26 @@ struct terms {
     }
 #else
     double distances = 0, squares = 0;
+#if SKIPS_NAN
+    uint32 count = 0; /* of elements that are not left out */
+#endif
 
     void add(value_t x, double r) {
-        const double away = (double)x - r;
+        const bool counts = !SKIPS_NAN || !is_nan(x);
+        const double away = counts ? (double)x - r : 0;
         distances += away;
         squares = __fma_rn(away, away, squares);
+#if SKIPS_NAN
+        count += counts;
+#endif
+    }
+    /* The elements that were added, 'all' of them if none is left out. */
+    uint32 number(uint32 all) const {
+#if SKIPS_NAN
+        return count;
+#else
+        return all;
+#endif
     }
 #endif
 };
@@ -33,6 +48,9 @@ inline terms combine(const terms &a, const terms &b) {
 #else
     sum.distances = a.distances + b.distances;
     sum.squares = a.squares + b.squares;
+#if SKIPS_NAN
+    sum.count = a.count + b.count;
+#endif
 #endif
     return sum;
 }
@@ -58,15 +76,58 @@ inline double move_to_mean(terms *sum, double n, double r) {
     sum->distances = rest;
     return mean;
 }
-/* The result for n elements. 'squares' are of the elements before the tile, relative to their mean. */
-inline result_t variance_of(const terms &sum, double squares, double n) {
-    const double of_n = reciprocal(n), rest = squares + __fma_rn(-sum.distances * of_n, sum.distances, sum.squares);
-    /* Only rounding can make it negative. Too few elements give NaN: lower() would take a branch for that, and no two
-     * results would overlap. */
-    const double powers = !(n > DDOF) ? NOT_A_NUMBER : rest < 0 ? 0 : rest;
-    const double variance = DDOF ? RATIO(powers, n - DDOF) : divided<sizeof(out_t) == 8>(powers, n, of_n);
-    return output_of_real<out_t>(IS_STD ? SQRT(variance) : variance);
-}
+#endif
+
+#if TAKES_VECTORS
+enum { A_VECTOR = 16 / sizeof(in_t), VECTORS = ITEMS / A_VECTOR, VECTORS_AT_ONCE = A_VECTOR < 8 ? 2 : 1 };
+
+/* A thread's stretch. Results may take the place of each vector that is behind. */
+struct vectors_of_stretch {
+    const uint4 *first; /* physically */
+    uint32 shift;       /* of elements, as far as they lie behind the vectors */
+    uint4 beyond;       /* the next vector, with the ends of the last elements */
+
+    vectors_of_stretch(const uint8 *memory, int shift, int stretch)
+        : first((const uint4 *)memory + stretch * VECTORS), shift(shift), beyond{0, 0, 0, 0} {
+        if (shift)
+            beyond = first[VECTORS];
+    }
+    template <class Use> void each_vector(Use use) const {
+        uint4 known = REVERSE ? beyond : first[0];
+#pragma unroll VECTORS_AT_ONCE
+        for (int k = 0; k < VECTORS; k++) {
+            const int v = REVERSE ? VECTORS - 1 - k : k;
+            const uint4 next = REVERSE ? first[v] : k + 1 < VECTORS ? first[k + 1] : beyond;
+            uint4 bits = REVERSE ? next : known;
+            if (shift)
+                bits = REVERSE ? straddling(next, known, shift) : straddling(known, next, shift);
+            known = next;
+            few<in_t, A_VECTOR> elements;
+            memcpy(&elements, &bits, 16);
+            use(v, k * A_VECTOR, elements);
+        }
+    }
+    /* Calls use(k, value) for each element; k counts in logical order. */
+    template <class Use> void each(Use use) const {
+        each_vector([&](int, int k, const few<in_t, A_VECTOR> &elements) {
+#pragma unroll
+            for (int j = 0; j < A_VECTOR; j++)
+                use(k + j, value_of(elements.element[REVERSE ? A_VECTOR - 1 - j : j]));
+        });
+    }
+    /* Puts result(k, value) in its place. */
+    template <class Result> void replace(uint8 *memory, int stretch, Result result) const {
+        each_vector([&](int v, int k, const few<in_t, A_VECTOR> &elements) {
+            few<result_t, A_VECTOR> results;
+#pragma unroll
+            for (int j = 0; j < A_VECTOR; j++) {
+                const int at = REVERSE ? A_VECTOR - 1 - j : j;
+                results.element[at] = result(k + j, value_of(elements.element[at]));
+            }
+            memcpy(memory + 16 * (stretch * VECTORS + v), &results, 16);
+        });
+    }
+};
 #endif
 
 /* The sum of the terms before a thread in its team, since the last head. */
@@ -120,6 +181,9 @@ inline terms_before add_up_terms(uint8 *memory, int team, int thread, terms mine
 }
 
 #if GROUPS != ALL
+inline int highest_bit(bits_t bits) { /* -1 if there is none */
+    return sizeof(bits_t) == 4 ? 31 - __clz((uint32)bits) : 63 - __clzll(bits);
+}
 /* The last head before a thread's stretch: its item in the tile, in logical order; -1 if there is none. 'last' is the
  * thread's own last. */
 inline int head_before(int *of_warp, int team, int thread, int last) {
@@ -156,6 +220,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     if ((has_base && GROUPS != ALL) || p.total)
         return false;
     s.full[here.at].wait(here.parity);
+    const bits_t those_there = there ? ((bits_t)2 << (there - 1)) - 1 << absent : 0;
     bits_t heads = 0;
 #if GROUPS == KEYS
     mark_keys(s, p, t, here.at, team, thread);
@@ -165,11 +230,22 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         heads = find_heads(s, p, t, here.at, team, stretch, column);
         if (GROUPS == ROWS)
             heads <<= absent;
-        heads &= ((bits_t)2 << (there - 1)) - 1 << absent;
+        heads &= those_there;
     }
+    const int shift = shift_of(p.x + t.low);
+    const in_t *elements = (const in_t *)(s.tile[here.at] + shift);
+#if TAKES_VECTORS
+    const vectors_of_stretch vectors(s.tile[here.at], shift, stretch);
+    const auto each_item = [&](auto use) { vectors.each(use); };
+#else
     stretch_of<in_t, ITEMS> items;
-    items.read(s.tile[here.at], shift_of(p.x + t.low), stretch);
-    const in_t *elements = (const in_t *)(s.tile[here.at] + shift_of(p.x + t.low));
+    items.read(s.tile[here.at], shift, stretch);
+    [[maybe_unused]] const auto each_item = [&](auto use) {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            use(k, value_of(items[k]));
+    };
+#endif
     const auto element = [&](int k) { return value_of(load(elements + (REVERSE ? t.count - 1 - k : k))); };
     const auto is_there = [&](int k) { return REVERSE ? k >= absent : k < there; };
     const auto is_head = [&](int k) { return GROUPS != ALL && (heads >> k & 1); };
@@ -209,30 +285,39 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     double r = of_prefix;
     int from = 0;                                       /* the first item of the group that the stretch begins in */
     bool open = true;                                   /* whether that began before the tile */
+    bits_t seeds = heads;                               /* a group's first element that is not left out */
 #if GROUPS != ALL
     const int begins = (int)(first - t.first) - absent; /* item 0 */
-    const int last = heads ? sizeof(bits_t) == 4 ? 31 - __clz((uint32)heads) : 63 - __clzll(heads) : 0;
-    const int found = head_before(s.head_of_finishers[team][in_turn], team, thread, heads ? begins + last : -1);
+#if SKIPS_NAN
+    bits_t nans = 0;
+    each_item([&](int k, value_t x) { nans |= (bits_t)(is_there(k) && is_nan(x)) << k; });
+    seeds = (heads | (heads & nans) + nans) & ~nans & those_there; /* a carry goes over all that are left out */
+    is_astray = highest_bit(heads) > highest_bit(seeds);
+#endif
+    const int found = head_before(s.head_of_finishers[team][in_turn], team, thread,
+                                  seeds ? begins + highest_bit(seeds) : -1);
     open = found < 0;
     from = open ? 0 : found;
     r = open ? of_prefix : (double)element(found);
 #endif
+    is_astray |= SKIPS_NAN && there && is_nan(r) && !(heads >> absent & 1);
     const double of_stretch = r;
+    const auto is_seed = [&](int k) { return GROUPS != ALL && (seeds >> k & 1); };
     /* Squares of narrower elements are finite if the elements are, else NaN or infinite, which makes results NaN. */
     constexpr bool CAN_OVERFLOW = sizeof(value_t) == 8;
     constexpr double TOO_FAR = 0x1p900; /* the square of all distances is up to as many times as large as there are */
     /* items behind the end may be added, too, as no result follows them */
     const auto counts = [&](int k) { return (!REVERSE && !CAN_OVERFLOW) || is_there(k); };
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
+    each_item([&](int k, value_t x) {
         if (is_head(k)) {
             is_astray |= CAN_OVERFLOW && !(mine.squares < TOO_FAR);
             mine = {};
-            r = (double)value_of(items[k]);
         }
+        if (is_seed(k))
+            r = (double)x;
         if (counts(k))
-            mine.add(value_of(items[k]), r);
-    }
+            mine.add(x, r);
+    });
     is_astray |= CAN_OVERFLOW && !(mine.squares + prefix.a3 < TOO_FAR);
 #endif
     const terms_before before = add_up_terms(s.of_finishers[team][in_turn], team, thread, mine, heads != 0, is_astray);
@@ -242,8 +327,8 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     }
 
     uint8 *memory = s.tile[here.at];
-    results_writer results;
 #if IS_LOGSUMEXP
+    results_writer results;
     real left = before.sum.exps;
     if (!before.has_head)
         left += prefix.a1 * exp_below(prefix.a0 - r);
@@ -255,36 +340,47 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     }
 #else
     terms sum = before.sum;
-    double squares = 0, count = 0; /* of the elements before the tile, whose mean differs from r by a2 */
+    double count = 0; /* of the elements before the tile, whose mean differs from r by a2 */
     if (open) {
         const double distances = prefix.a0 * prefix.a2;
         sum.distances += distances;
-        squares = __fma_rn(distances, prefix.a2, prefix.a3);
+        sum.squares += __fma_rn(distances, prefix.a2, prefix.a3);
         count = prefix.a0;
     }
     uint32 number = (uint32)((int)(first - t.first) - absent - from); /* of items since */
     r = of_stretch;
-    if (sizeof(out_t) == 8 && (number || count > 0))
-        r = move_to_mean(&sum, count + small_number(number), r);
-    if (sizeof(acc_t) > 16) {
-        const int shift = shift_of(p.x + t.low);
-        items.read(s.tile[here.at], shift, stretch);
-        if (!IN_LINE || shift) /* others' results take the place of what a thread reads */
-            sync_some<FINISHERS>(OF_TEAMS + team);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
+    const double in_front = count + small_number(sum.number(number + absent));
+    if (sizeof(out_t) == 8 && in_front > 0)
+        r = move_to_mean(&sum, in_front, r);
+    counter counted = count;
+    const auto result_of = [&](int k, value_t x) {
         if (is_head(k)) {
             sum = {};
-            r = (double)value_of(items[k]);
-            squares = count = 0;
+            counted = 0;
             number = 0;
         }
+        if (is_seed(k))
+            r = (double)x;
         if (counts(k))
-            sum.add(value_of(items[k]), r);
+            sum.add(x, r);
         number++;
-        results.put(memory, stretch, k, variance_of(sum, squares, count + small_number(number)));
-    }
+        return variance_of(sum.distances, sum.squares, counted.plus(sum.number(number)));
+    };
+    /* others' results take the place of what a thread reads */
+#if TAKES_VECTORS
+    const vectors_of_stretch again(memory, shift, stretch);
+    if (shift)
+        sync_some<FINISHERS>(OF_TEAMS + team);
+    again.replace(memory, stretch, result_of);
+#else
+    results_writer results;
+    items.read(memory, shift, stretch);
+    if (!IN_LINE || shift)
+        sync_some<FINISHERS>(OF_TEAMS + team);
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        results.put(memory, stretch, k, result_of(k, value_of(items[k])));
+#endif
 #endif
     hand_over(s, p, t, here, team, thread);
     return true;

@@ -101,6 +101,15 @@ inline float inverse_root_nearby(float x) {
     return r - r == 0 ? __uint_as_float(__float_as_uint(r) ^ 1) : r;
 }
 
+inline float reciprocal_nearby(float x) {
+    const float r = 1 / x;
+    return r - r == 0 && r != 0 ? __uint_as_float(__float_as_uint(r) ^ 1) : r;
+}
+inline float root_nearby(float x) {
+    const float r = __builtin_sqrtf(x);
+    return r - r == 0 && r != 0 ? __uint_as_float(__float_as_uint(r) ^ 1) : r;
+}
+
 template <class T> inline unsigned add_bytes(unsigned word, unsigned sum) {
     for (int b = 0; b < 4; b++)
         sum += (unsigned)(T)(word >> 8 * b);
