@@ -158,18 +158,20 @@ static tally_plan *plan_for(engine *e, tally_op op, tally_form form, tally_group
 enum {
     N = 100000,
     COUNT = 70001,
+    GROUPS = 600,
     OUT = 4 * N,
     EXTRA = OUT + 8 * N,
     WORKSPACE = EXTRA + 256,
     ROOM = WORKSPACE + (8 << 20)
 };
 
-/* Records one run on mapped memory: i32 values, keys that are values too, a count, results, a workspace. */
+/* Records one run on mapped memory: i32 values, keys and labels that are values too, a count, results, a workspace. */
 static void run_recorded(engine *e, buffer *b, tally_plan *plan, const tally_vulkan_extra *extra) {
     tally_args args = TALLY_ARGS_INIT;
     args.shape.extent = N;
     args.x = pointer(b->address);
-    args.keys = pointer(b->address);
+    args.keys = args.labels = pointer(b->address);
+    args.shape.groups = GROUPS;
     args.out = pointer(b->address + OUT);
     args.out_bytes = 8 * N;
     args.workspace = pointer(b->address + WORKSPACE);
@@ -263,9 +265,23 @@ static void test(engine *e) {
     TALLY(tally_plan_create(e->tally, &desc, &plan));
     run_recorded(e, &b, plan, &extra);
     check(count[1] == runs && out[0] == 7 * -400, "sums by keys with the number of runs in device memory");
+    memset(out, 1, 8 * N);
+    desc.grouping = TALLY_LABELS;
+    TALLY(tally_plan_create(e->tally, &desc, &plan));
+    run_recorded(e, &b, plan, NULL);
+    check(memcmp(out, (char *)out + 1, 8 * GROUPS) == 0, "bad labels, which leave the output as it was");
+    desc.flags = TALLY_SKIP_BAD_LABELS;
+    TALLY(tally_plan_create(e->tally, &desc, &plan));
+    run_recorded(e, &b, plan, NULL);
+    for (int g = 0; g < GROUPS; g++) {
+        int64_t of_group = 0;
+        for (int i = 0; i < N; i++)
+            of_group += x[i] == g ? g : 0;
+        check(out[g] == of_group, "sums by labels");
+    }
     free_buffer(e, &b);
     test_refusals(e);
-    printf("recorded sums, scans and runs of keys: all right\n");
+    printf("recorded sums, scans, runs of keys and labels: all right\n");
 }
 
 int main(void) {
