@@ -49,11 +49,6 @@ wide next_segment(wide at) {
         return e == wide(0) ? p.extent : minus(p.extent, offset_at(minus(e, 1u)));
     return less(p_segments, e) ? p.extent : offset_at(e);
 }
-/* Whether an element belongs to a group. */
-bool is_in_group(wide element) {
-    return p_in_groups == 0 || BY_KEYS || (!less(element, offset_at(wide(0))) && less(element, offset_at(p_segments)));
-}
-
 /* What a group starts from. */
 void add_base(wide column) {
     if (p_in_groups == 0 && given(p.carry))
@@ -62,28 +57,47 @@ void add_base(wide column) {
         add_float(load_bits(p.initial, OUT_LOG), OUT);
 }
 
-/* Adds the elements of a chunk, and gives their results or not. */
+/* Adds the elements of a chunk, and gives their results or not. Neighbours are loaded as vectors, and so are results of
+ * the same size stored: a thread's next element is in the same cache line, but another thread's is not. */
 void take_elements(exact_chunk c, wide extent, bool gives) {
     const bool segments = p_in_groups != 0 && !BY_KEYS, keys = p_in_groups != 0 && BY_KEYS;
+    const bool are_neighbours = p_in_groups != 0 || p.inner == wide(1, 0);
+    const uint vector = 16u >> IN_LOG;
+    const wide from = segments ? offset_at(wide(0)) : wide(0), to = segments ? offset_at(p_segments) : wide(~0u);
     wide next = segments ? next_segment(c.begin) : wide(0);
-    for (uint k = 0; k < c.items; k++) {
+    for (uint k = 0; k < c.items;) {
         const wide i = plus(c.begin, k), row = REVERSE ? minus(minus(extent, i), 1u) : i;
         const wide element = p_in_groups != 0 ? row : elements_before(c.column, row);
-        if ((segments && i == next) || (keys && begins_run(i))) {
-            clear_sum();
-            has_head = true;
-            if (gives)
-                add_base(c.column);
-            if (segments)
-                next = next_segment(plus(i, 1u));
+        const uint count = are_neighbours && c.items - k >= vector ? vector : 1;
+        const wide first = REVERSE ? minus(element, count - 1) : element, last = plus(first, count - 1); /* in memory */
+        const address x = element_at(p.x, first), out_at = plus(p.out_at, shifted_up(first, OUT_LOG));
+        const uvec4 some = count > 1 ? load_vector(x) : uvec4(load_bits(x, IN_LOG), 0, 0);
+        const bool as_vector = count << OUT_LOG == 16 && (out_at.x & 15u) == 0 && !less(first, from) && less(last, to);
+        uvec4 results = uvec4(0);
+        for (uint v = 0; v < count; v++) {
+            const uint place = REVERSE ? count - 1 - v : v;
+            const wide at = plus(i, v), in_memory = plus(first, place);
+            const uvec2 bits = pick(some, place, IN_LOG);
+            if ((segments && at == next) || (keys && begins_run(at))) {
+                clear_sum();
+                has_head = true;
+                if (gives)
+                    add_base(c.column);
+                if (segments)
+                    next = next_segment(plus(at, 1u));
+            }
+            wide result = gives && !INCLUSIVE ? rounded_sum() : wide(0);
+            add_float(SKIPS_NAN && are_nan(bits) ? uvec2(0) : bits, IN);
+            if (gives && INCLUSIVE)
+                result = rounded_sum();
+            if (as_vector)
+                gather(results, place << OUT_LOG, result);
+            else if (gives && !less(in_memory, from) && less(in_memory, to))
+                store_result(p.out_at, in_memory, single(result));
         }
-        const uvec2 bits = load_bits(element_at(p.x, element), IN_LOG);
-        const bool is_given = gives && is_in_group(element);
-        if (is_given && !INCLUSIVE)
-            store_result(p.out_at, element, single(rounded_sum()));
-        add_float(SKIPS_NAN && are_nan(bits) ? uvec2(0) : bits, IN);
-        if (is_given && INCLUSIVE)
-            store_result(p.out_at, element, single(rounded_sum()));
+        if (gives && as_vector)
+            vectors_at(out_at).vector[0] = results;
+        k += count;
     }
 }
 
