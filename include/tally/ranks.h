@@ -30,8 +30,9 @@
  * Exact results have the same bits for any number of ranks and any parts. Fast results have the same bits every time
  * for the same parts. Every operator that has words (docs/words.md) is taken: all but USER; neither argmin and argmax
  * by LABELS nor their reverse scans; TALLY_SKIP_NAN only for reductions that have a value of nothing; sizes on the
- * device never. The CPU takes all scans. CUDA takes forward fast scans of ALL_VALUES and AXIS; other devices, and
- * reverse scans on CUDA, ALL_VALUES and an operator with an initial value, not exact sums of floats. */
+ * device never. The CPU takes all scans. CUDA takes forward scans of ALL_VALUES and AXIS, but in a stream no exact sums
+ * of floats; Vulkan, and reverse scans on CUDA, ALL_VALUES and an operator with an initial value, not exact sums of
+ * floats. */
 #ifndef TALLY_RANKS_H
 #define TALLY_RANKS_H
 

@@ -503,8 +503,9 @@ TALLY_API void tally_reset(tally_plan *plan);
  * elements that came before (for a reverse scan, after), of the same operator, mode, input and accumulator type. A scan
  * goes on where they end, so ranks scan their parts of an array: each takes the state of the parts before its own.
  * words is in the device's memory and has 'columns' states: 1 for ALL_VALUES, inner for AXIS. What was pushed before is
- * dropped. TALLY_UNSUPPORTED on Vulkan and, for exact sums of floats, on CUDA; TALLY_BAD_STATE for words that are
- * refused or stand for different numbers of elements, and the plan is then as after tally_reset. */
+ * dropped. TALLY_UNSUPPORTED on Vulkan for all but reductions to exact sums of floats; TALLY_BAD_STATE for words that
+ * are refused, stand for different numbers of elements, or for more than 2^54 f16 in an exact scan on CUDA. The plan is
+ * then as after tally_reset. */
 TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t columns);
 
 /* ------------------------------------------------------------------------------------ 6. Accumulators ----- */

@@ -23,8 +23,7 @@ typedef struct tally_device_interface {
     tally_status (*push)(tally_plan *plan, const tally_args *args);
     tally_status (*finish)(tally_plan *plan, void *out, size_t out_bytes);
     void (*reset)(tally_plan *plan);
-    tally_status (*resume)(tally_plan *plan, const tally_words_form *form, const int64_t *words,
-                           uint64_t columns); /* NULL: it has none */
+    tally_status (*resume)(tally_plan *plan, const tally_words_form *form, const int64_t *words, uint64_t columns);
 
     /* Enqueues a forward scan, of all values or along an axis with outer 1, that goes on where 'parts' states of each
      * column end. The words are parts x columns states in the device's memory, in the order of the elements, and are
@@ -32,7 +31,7 @@ typedef struct tally_device_interface {
      * may compile a kernel. NULL: it has none. */
     tally_status (*run_after)(tally_plan *plan, const tally_args *args, const int64_t *words, uint64_t parts,
                               uint64_t before, tally_stream stream);
-    bool takes_reverse_pieces;
+    bool resumes_scans, takes_reverse_pieces;
 
     /* Runs a plan with TALLY_SIZE_ON_DEVICE. NULL: the back end has none. */
     tally_status (*run_sized)(tally_plan *plan, const tally_args *args, const tally_sizes *sizes, tally_stream stream);

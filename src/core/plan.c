@@ -144,9 +144,8 @@ tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t colum
         status = tally_words_form_of(c, &form);
     if (status != TALLY_OK)
         return status;
-    if (c->takes_words || !plan->device->interface->resume)
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "tally_resume: not for plans whose elements are states themselves, nor on Vulkan");
+    if (c->takes_words)
+        return tally_fail(TALLY_UNSUPPORTED, "tally_resume: not for plans whose elements are states themselves");
     if (c->skips_nan)
         return tally_fail(TALLY_UNSUPPORTED, "tally_resume of a plan with TALLY_SKIP_NAN: words do not tell how many "
                                              "elements came before, but how many were not left out");

@@ -179,6 +179,7 @@ static const tally_device_interface cpu_interface = {
     .finish = tally_cpu_plan_finish,
     .reset = tally_cpu_plan_reset,
     .resume = tally_cpu_plan_resume,
+    .resumes_scans = true,
     .takes_reverse_pieces = true,
 };
 

@@ -4,14 +4,17 @@
 #include <stdlib.h>
 
 #include "cuda/dispatch.h"
+#include "cuda/exact.h"
+#include "cuda/launch.h"
+#include "cuda/memory.h"
 #include "cuda/specialize.h"
 
 enum { BLOCKS = 64 /* for each multiprocessor at most; their threads take turns */ };
 
 tally_status tally_cuda_carry_check(const tally_computation *c) {
     if (c->takes_words || c->gives_words || c->exact || c->reverse)
-        return tally_fail(TALLY_UNSUPPORTED, "tally_resume on CUDA: only the CPU goes on from states %s",
-                          c->exact     ? "of exact sums of floats"
+        return tally_fail(TALLY_UNSUPPORTED, "CUDA does not go on from states %s",
+                          c->exact     ? "of exact sums of floats in a stream"
                           : c->reverse ? "in a reverse scan"
                                        : "in a plan of words");
     return TALLY_OK;
@@ -166,8 +169,31 @@ static tally_status resume(tally_cuda_plan *plan, const int64_t *words, uint64_t
     return status;
 }
 
+/* There is no kernel for it: the host adds the initial value to each accumulator. */
+static tally_status put_before_exact(tally_gpu_plan *gpu, uint64_t totals, const void *initial, uint64_t count) {
+    tally_device *const device = gpu->base.device;
+    const size_t bytes = count * gpu->total_bytes;
+    char *const sums = malloc(2 * bytes), *const values = sums + bytes;
+    if (!sums)
+        return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %" PRIu64 " initial values", count);
+    const tally_gpu_memory *const spare = &gpu->totals[!gpu->current];
+    tally_status status = tally_cuda_clear_totals(gpu, spare->address, initial, count);
+    if (status == TALLY_OK)
+        status = tally_cuda_memory_copy(device, sums, (const void *)(uintptr_t)totals, bytes);
+    if (status == TALLY_OK)
+        status = tally_cuda_memory_copy(device, values, (const void *)(uintptr_t)spare->address, bytes);
+    for (uint64_t g = 0; g < count && status == TALLY_OK; g++)
+        tally_cuda_add_scans(&gpu->base.computation, values + g * gpu->total_bytes, sums + g * gpu->total_bytes);
+    if (status == TALLY_OK)
+        status = tally_cuda_memory_copy(device, (void *)(uintptr_t)totals, sums, bytes);
+    free(sums);
+    return status;
+}
+
 tally_status tally_cuda_put_before(tally_gpu_plan *gpu, uint64_t totals, const void *initial, uint64_t count) {
     const tally_cuda_plan *plan = (const tally_cuda_plan *)gpu;
+    if (gpu->base.computation.exact)
+        return put_before_exact(gpu, totals, initial, count);
     tally_cuda_carry_args args = {.totals = totals, .initial = tally_cuda_address(initial), .rows = count};
     tally_status status = start(plan, &args, plan->device->stream);
     if (status == TALLY_OK)
@@ -178,11 +204,11 @@ tally_status tally_cuda_put_before(tally_gpu_plan *gpu, uint64_t totals, const v
 
 tally_status tally_cuda_resume(tally_plan *base, const tally_words_form *form, const int64_t *words, uint64_t columns) {
     tally_cuda_plan *plan = (tally_cuda_plan *)base;
-    (void)form;
     tally_status status = tally_cuda_enter(plan->device);
     if (status != TALLY_OK)
         return status;
-    status = resume(plan, words, columns);
+    const bool by_host = base->computation.exact && !plan->states;
+    status = by_host ? tally_gpu_resume_exact(&plan->gpu, form, words, columns) : resume(plan, words, columns);
     tally_cuda_leave(plan->device);
     if (status != TALLY_OK)
         tally_gpu_plan_reset(base);

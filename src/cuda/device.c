@@ -199,6 +199,7 @@ static const tally_device_interface cuda_interface = {
     .finish = tally_gpu_plan_finish,
     .reset = tally_gpu_plan_reset,
     .resume = tally_cuda_resume,
+    .resumes_scans = true,
     .run_after = tally_cuda_run_after,
 };
 

@@ -1,10 +1,16 @@
 #include "cuda/exact.h"
 
+#include <string.h>
+
 #include "core/arithmetic.h"
+#include "core/status.h"
+#include "cuda/accumulator.h"
+#include "gpu/plan.h"
 
 enum {
     LONG_ROW = 8192, /* from this many elements on thread blocks share a row; one warp has a shorter row */
-    WARPS = TALLY_CUDA_BLOCK / 32
+    WARPS = TALLY_CUDA_BLOCK / 32,
+    SAW_MINUS_ZERO = 16 /* of exact_scan.cu */
 };
 
 /* ---- cutting ---- */
@@ -56,6 +62,73 @@ void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *si
         cut->exact.chunks = divide_up(cut->elements, sizes->exact.key_chunk);
         cut->entries = tally_cuda_place(cut, cut->exact.chunks * sizeof(uint64_t));
     }
+}
+
+/* ---- states ---- */
+
+/* struct row_sum of exact.cu. */
+static void put_limbs(const tally_superaccumulator *sums, int count, uint32_t saw, char *to) {
+    for (int k = 0; k < count; k++) {
+        const size_t bytes = (size_t)sums[k].limb_count * sizeof *sums->limbs;
+        memcpy(to, sums[k].limbs, bytes);
+        to += bytes;
+    }
+    memcpy(to, &saw, sizeof saw);
+}
+
+/* 32 bits of a sum whose carries are settled, from bit 'at' of limb 0 on. */
+static uint32_t bits_from(const tally_superaccumulator *sum, int at) {
+    const int first = at >= 0 ? at / 32 : -((31 - at) / 32), top = sum->end - 1;
+    uint64_t both = 0;
+    for (int i = first + 1; i >= first; i--) {
+        const int above = i > top ? i - top : 0;
+        const int64_t limb = i < 0 || top < 0 ? 0 : sum->limbs[i > top ? top : i] >> (above > 1 ? 63 : 32 * above);
+        both = both << 32 | (uint32_t)limb;
+    }
+    return (uint32_t)(both >> (at - 32 * first));
+}
+
+/* struct acc_t of exact_scan.cu: the sum in two's complement. Its type may be too narrow for made-up words. */
+static tally_status put_scan(const tally_computation *c, const tally_superaccumulator *sum, uint32_t saw, char *to) {
+    const tally_cuda_scan_integer integer = tally_cuda_scan_integer_of(c);
+    const int end = (int)integer.words, up = sum->lowest - integer.lowest;
+    uint32_t words[TALLY_LIMBS_MAX], left_over = 0;
+    for (int at = 0; at < -up; at += 32)
+        left_over |= bits_from(sum, at) << (at + 32 > -up ? at + 32 + up : 0);
+    for (int w = 0; w < end; w++)
+        words[w] = bits_from(sum, 32 * w - up);
+    const uint32_t sign = words[end - 1] >> 31 ? ~0u : 0;
+    for (int w = end; 32 * w - up < 32 * sum->end + 32; w++)
+        left_over |= bits_from(sum, 32 * w - up) ^ sign;
+    if (left_over)
+        return tally_fail(TALLY_BAD_STATE, "words of a sum that CUDA's scans of %s do not hold",
+                          tally_dtype_name(c->desc.in));
+    memcpy(to, words, integer.words * sizeof *words);
+    if (sum->count && !sum->others)
+        saw |= SAW_MINUS_ZERO;
+    memcpy(to + integer.words * sizeof *words, &saw, sizeof saw);
+    return TALLY_OK;
+}
+
+tally_status tally_cuda_put_exact(const tally_computation *c, const tally_superaccumulator *sums, int count,
+                                  uint32_t saw, char *to) {
+    if (tally_is_scan(c))
+        return put_scan(c, sums, saw, to);
+    put_limbs(sums, count, saw, to);
+    return TALLY_OK;
+}
+
+void tally_cuda_add_scans(const tally_computation *c, const void *from, void *to) {
+    const uint32_t words = tally_cuda_scan_integer_of(c).words;
+    const uint32_t *const other = from;
+    uint32_t *const sum = to;
+    uint64_t carry = 0;
+    for (uint32_t w = 0; w < words; w++) {
+        carry += (uint64_t)sum[w] + other[w];
+        sum[w] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    sum[words] |= other[words]; /* saw */
 }
 
 /* ---- launching ---- */

@@ -156,6 +156,7 @@ static const tally_device_interface many_interface = {
     .finish = tally_cuda_many_finish,
     .reset = tally_cuda_many_reset,
     .resume = tally_cuda_many_resume,
+    .resumes_scans = true,
 };
 
 tally_status tally_cuda_many_open(const char *options, tally_device **device) {

@@ -8,6 +8,7 @@
 #include "cuda/exact.h"
 #include "cuda/labels.h"
 #include "cuda/launch.h"
+#include "cuda/memory.h"
 #include "cuda/path.h"
 #include "cuda/scan_exactly.h"
 #include "cuda/specialize.h"
@@ -353,6 +354,10 @@ static tally_status lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t 
                         : tally_cuda_lower_totals(gpu, totals, count, elements, out);
 }
 
+static tally_status fill(tally_device *device, const tally_gpu_memory *memory, const void *from, size_t bytes) {
+    return tally_cuda_memory_copy(device, (void *)(uintptr_t)memory->address, from, bytes);
+}
+
 static const tally_gpu_calls calls = {.name = "CUDA",
                                       .plan_bytes = sizeof(tally_cuda_plan),
                                       .alignment = 256,
@@ -368,7 +373,9 @@ static const tally_gpu_calls calls = {.name = "CUDA",
                                       .run = run,
                                       .clear_totals = tally_cuda_clear_totals,
                                       .lower_totals = lower_totals,
-                                      .put_before = tally_cuda_put_before};
+                                      .put_before = tally_cuda_put_before,
+                                      .fill = fill,
+                                      .put_exact = tally_cuda_put_exact};
 
 tally_status tally_cuda_supports(const tally_device *device, const tally_computation *c) {
     (void)device;

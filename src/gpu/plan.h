@@ -6,6 +6,7 @@
 
 #include "core/backend.h"
 #include "core/run.h"
+#include "exact/superaccumulator.h"
 
 /* Device memory of the library's own. */
 typedef struct tally_gpu_memory {
@@ -51,6 +52,9 @@ enum {
     TALLY_GPU_REFUSED_RUNS = 4,
     TALLY_GPU_REFUSED_WORDS = 8
 };
+
+/* Bits of an exact state: what elements there were. Kernels have them under names such as SAW_NAN. */
+enum { TALLY_GPU_SAW_NAN = 1, TALLY_GPU_SAW_PLUS = 2, TALLY_GPU_SAW_MINUS = 4, TALLY_GPU_SAW_OTHER = 8 };
 
 /* The findings of such kernels. */
 typedef struct tally_gpu_findings {
@@ -100,6 +104,13 @@ struct tally_gpu_calls {
     /* Puts an initial value before accumulators that tally_resume has made; NULL if the back end does not resume. */
     tally_status (*put_before)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
     tally_status (*lower_totals)(tally_gpu_plan *plan, uint64_t totals, uint64_t count, uint64_t elements, void *out);
+
+    /* For tally_gpu_resume_exact. Copies from the host to the beginning of what 'allocate' gave, and waits. */
+    tally_status (*fill)(tally_device *device, const tally_gpu_memory *memory, const void *from, size_t bytes);
+    /* Writes an exact state as it is kept between pieces: one sum, or that of elements and that of their squares.
+     * total_bytes of zeros are there. TALLY_BAD_STATE for a sum that does not fit. */
+    tally_status (*put_exact)(const tally_computation *computation, const tally_superaccumulator *sums, int count,
+                              uint32_t saw, char *to);
 };
 
 /* ---- for the back ends' run ---- */
@@ -114,6 +125,10 @@ tally_status tally_gpu_grow(tally_gpu_plan *plan, tally_gpu_memory *memory, size
 
 /* Begins an input in pieces of so many columns, each with 'initial' or, if that is NULL, with the identity. */
 tally_status tally_gpu_begin_pieces(tally_gpu_plan *plan, uint64_t columns, const void *initial);
+
+/* tally_resume with exact states of floats. */
+tally_status tally_gpu_resume_exact(tally_gpu_plan *plan, const tally_words_form *form, const int64_t *words,
+                                    uint64_t columns);
 
 /* Whether kernels of a computation report findings. */
 bool tally_gpu_has_findings(const tally_computation *computation);

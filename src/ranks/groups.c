@@ -54,7 +54,7 @@ tally_status tally_rank_groups_plans(tally_rank_plan *plan) {
     tally_status status = tally_rank_sub_plan(plan, d->grouping, d->form, d->flags, &plan->plain);
     if (status == TALLY_OK)
         status = tally_rank_sub_plan(plan, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_WORDS_OUT | skip, &plan->part);
-    if (status == TALLY_OK && is_scan(plan) && !plan->device->interface->resume)
+    if (status == TALLY_OK && is_scan(plan) && !plan->in_host_memory) /* the joined group's state is made there */
         return tally_fail(TALLY_UNSUPPORTED, "scan by %s over ranks: only the CPU does it",
                           tally_grouping_name(d->grouping));
     if (status == TALLY_OK && is_scan(plan))

@@ -10,7 +10,7 @@ enum { MOST_WORDS = 1 << 24 };
 
 static bool goes_on_from_words(const tally_rank_plan *plan) {
     const tally_device_interface *device = plan->device->interface;
-    return device->resume && (!plan->computation.reverse || device->takes_reverse_pieces);
+    return device->resumes_scans && (!plan->computation.reverse || device->takes_reverse_pieces);
 }
 
 /* ---- plans ---- */

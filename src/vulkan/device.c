@@ -398,6 +398,7 @@ static const tally_device_interface vulkan_interface = {
     .push = tally_gpu_plan_push,
     .finish = tally_gpu_plan_finish,
     .reset = tally_gpu_plan_reset,
+    .resume = tally_vulkan_resume,
 };
 
 const tally_backend tally_vulkan_backend = {.name = "vulkan",

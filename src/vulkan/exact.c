@@ -1,7 +1,8 @@
 #include "vulkan/exact.h"
 
-#include "core/arithmetic.h"
+#include <string.h>
 
+#include "core/arithmetic.h"
 #include "exact/superaccumulator.h"
 
 enum {
@@ -37,6 +38,20 @@ static tally_vulkan_numbers numbers_of(const tally_computation *c) {
 uint64_t tally_vulkan_exact_state_bytes(const tally_computation *c) {
     const tally_vulkan_numbers n = numbers_of(c);
     return (2 * (uint64_t)(n.sum_limbs + n.limbs) + 2) * sizeof(uint32_t);
+}
+
+/* Words of 16 bits, of which the highest one has the sign. */
+tally_status tally_vulkan_put_exact(const tally_computation *c, const tally_superaccumulator *sums, int count,
+                                    uint32_t saw, char *to) {
+    (void)c;
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < sums[k].limb_count; i++) {
+            const int32_t halves[2] = {(int32_t)(sums[k].limbs[i] & 0xffff), (int32_t)(sums[k].limbs[i] >> 16)};
+            memcpy(to, halves, sizeof halves);
+            to += sizeof halves;
+        }
+    memcpy(to, &saw, sizeof saw);
+    return TALLY_OK;
 }
 
 static uint64_t key_chunk_of(const tally_computation *c) {

@@ -19,6 +19,10 @@ tally_monoid tally_vulkan_exact_monoid_of(const tally_computation *computation);
 /* The bytes of a column's state between pieces. */
 uint64_t tally_vulkan_exact_state_bytes(const tally_computation *computation);
 
+/* As tally_gpu_calls has it. */
+tally_status tally_vulkan_put_exact(const tally_computation *computation, const tally_superaccumulator *sums, int count,
+                                    uint32_t saw, char *to);
+
 /* Records: the results of such sums. 'totals' 0: sums of nothing. */
 void tally_vulkan_exact_finish(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,
                                uint64_t columns, uint64_t elements, void *out);

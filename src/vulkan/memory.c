@@ -319,3 +319,12 @@ tally_status tally_vulkan_copy(tally_device *base, void *to, const void *from, s
     pthread_mutex_unlock(&device->mutex);
     return status;
 }
+
+tally_status tally_vulkan_fill(tally_device *base, const tally_vulkan_memory *memory, const void *from, size_t bytes) {
+    tally_vulkan_device *device = (tally_vulkan_device *)base;
+    const side to = {.memory = memory, .host = memory->host}, source = {.host = (char *)(uintptr_t)from};
+    pthread_mutex_lock(&device->mutex);
+    const tally_status status = copy(device, &to, &source, bytes);
+    pthread_mutex_unlock(&device->mutex);
+    return status;
+}

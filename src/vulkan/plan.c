@@ -277,6 +277,10 @@ static tally_status lower_totals(tally_gpu_plan *gpu, uint64_t totals, uint64_t 
     return submit(plan, "finishing pieces");
 }
 
+static tally_status fill(tally_device *device, const tally_gpu_memory *memory, const void *from, size_t bytes) {
+    return tally_vulkan_fill(device, memory->handle, from, bytes);
+}
+
 static const tally_gpu_calls calls = {.name = "Vulkan",
                                       .plan_bytes = sizeof(tally_vulkan_plan),
                                       .alignment = 16,
@@ -289,7 +293,22 @@ static const tally_gpu_calls calls = {.name = "Vulkan",
                                       .workspace = workspace,
                                       .run = run,
                                       .clear_totals = clear_totals,
-                                      .lower_totals = lower_totals};
+                                      .lower_totals = lower_totals,
+                                      .fill = fill,
+                                      .put_exact = tally_vulkan_put_exact};
+
+tally_status tally_vulkan_resume(tally_plan *base, const tally_words_form *form, const int64_t *words,
+                                 uint64_t columns) {
+    const tally_computation *c = &base->computation;
+    if (!c->exact || c->gives_words || tally_is_scan(c))
+        return tally_fail(TALLY_UNSUPPORTED, "tally_resume on Vulkan goes on from states of exact sums of floats, to "
+                                             "their value");
+    tally_gpu_plan_reset(base);
+    const tally_status status = tally_gpu_resume_exact((tally_gpu_plan *)base, form, words, columns);
+    if (status != TALLY_OK)
+        tally_gpu_plan_reset(base);
+    return status;
+}
 
 static tally_status load_words(tally_gpu_plan *gpu) {
     const tally_computation *c = &gpu->base.computation;

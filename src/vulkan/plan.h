@@ -22,5 +22,7 @@ typedef struct tally_vulkan_plan {
 
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *computation);
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
+tally_status tally_vulkan_resume(tally_plan *plan, const tally_words_form *form, const int64_t *words,
+                                 uint64_t columns);
 
 #endif

@@ -95,6 +95,9 @@ tally_status tally_vulkan_alloc(tally_device *device, size_t bytes, void **memor
 void tally_vulkan_free(tally_device *device, void *memory);
 tally_status tally_vulkan_copy(tally_device *device, void *to, const void *from, size_t bytes);
 
+/* From the host to the beginning of memory that is no caller's. */
+tally_status tally_vulkan_fill(tally_device *device, const tally_vulkan_memory *memory, const void *from, size_t bytes);
+
 /* ---- commands ---- */
 
 tally_status tally_vulkan_commands_create(tally_vulkan_device *device, tally_vulkan_commands *commands);
