@@ -39,6 +39,7 @@ template <class Items, class IsThere> inline double mean_of_some(const tile &t, 
                        : (double)((t.count + APART - 1) / APART);
     return fold_of_block(sum, [](real a, real b) { return a + b; }) * reciprocal(number);
 }
+constexpr double MOST_AWAY = 64; /* With squares so many times as large as relative to the mean, digits are lost. */
 /* A tile's sum, of its terms relative to 'middle'. */
 inline acc_t sum_of_terms(double count, const terms &all, double middle) {
     acc_t sum;
@@ -127,6 +128,11 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     }
     const terms all = combine(in_front.sum, mine);
     const acc_t own = sum_of_terms(all.number(t.count), all, middle);
+    if (t.first == 0) { /* where the first element is far from the others */
+        const bool is_far = threadIdx.x == FINISHERS - 1 && MOST_AWAY * own.a3 < all.squares;
+        if (fold_of_block(is_far ? 1 : 0, [](real a, real b) { return a + b; }) != 0)
+            return false;
+    }
     const acc_t prefix = prefix_of(own);
     if (CAN_OVERFLOW && !(prefix.a3 < TOO_FAR))
         return false;

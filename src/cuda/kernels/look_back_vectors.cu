@@ -129,7 +129,6 @@ inline bool finish_vectors(scratch &s, const scan_args &p, const tile &t, const 
     constexpr double LEAST = 0x1p-100, MOST = IN_FLOATS ? 0x1p100 : 0x1p900; /* of squares: no digit is lost */
     /* In a tile in which the squares grow by more the first lose digits beside the last. */
     constexpr double MOST_TIMES = IN_FLOATS ? 16 : sizeof(out_t) == 8 ? 64 : 0x1p24;
-    constexpr double MOST_AWAY = 64; /* likewise in the first tile, if its first element is far from the others */
     constexpr double LEAST_BEFORE = 64;
     const int stretch = REVERSE ? FINISHERS - 1 - thread : thread, there = items_there(t, stretch);
     const int shift = shift_of(p.x + t.low);

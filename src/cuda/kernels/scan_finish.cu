@@ -280,6 +280,8 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         }
         if (KEPT && INCLUSIVE)
             kept[k] = run.sum();
+        if (k % SETTLING == SETTLING - 1)
+            run.settle();
     }
     uint32 begins = t.first; /* of the tile; differences of positions in it fit */
     const state mine = state::of(run.sum(), heads != 0, (uint32)first - begins + last - absent);
@@ -332,6 +334,8 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
                 add_item(carried, k);
             if (INCLUSIVE)
                 sum = carried.sum();
+            if (k % SETTLING == SETTLING - 1)
+                carried.settle();
         }
         /* elements of the group before this one */
         uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;

@@ -4,7 +4,6 @@
  * scans columns by itself, or some neighbouring lanes share a column. */
 
 enum {
-    SETTLING = 8,                                 /* rows after which a sum keeps digits for more */
     STAGED = SLAB_SCAN_BYTES + 32,                /* and what lies behind the last vector */
     SKEWED = STAGED + (STAGED / 128 + 1) * 16     /* as 'skewed' lays it out */
 };
