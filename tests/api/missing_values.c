@@ -199,6 +199,30 @@ static void variances_of_columns_are_those_of_the_others(void **state) {
     }
 }
 
+/* Also behind more NaNs than a GPU's tile has elements. */
+static void running_variances_are_those_of_the_others(void **state) {
+    if (is_missing(*state))
+        skip();
+    enum { COUNT = 60000, FIRST = 20000, LAST = 40000 };
+    static double x[COUNT], out[COUNT];
+    double n = 0, mean = 0, powers = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        x[i] = i < FIRST || i >= LAST ? gaps[i] : MISSING;
+    assert_ok(run(*state, skipping(TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST), x, (tally_shape){1, COUNT, 1, 0}, out,
+                  sizeof out));
+    for (size_t i = 0; i < COUNT; i++) {
+        if (!isnan(x[i])) { /* Welford's */
+            const double away = x[i] - mean;
+            n++;
+            mean += away / n;
+            powers += away * (x[i] - mean);
+        }
+        const double expected = n > 0 ? powers / n : MISSING;
+        if (isnan(expected) ? !isnan(out[i]) : !(fabs(out[i] - expected) <= 1e-9 * expected))
+            fail_msg("the variance of the elements up to %zu is %.17g, not %.17g", i, out[i], expected);
+    }
+}
+
 static void what_has_no_meaning_is_refused(void **state) {
     tally_plan *plan;
     tally_desc desc = skipping(TALLY_MEAN, TALLY_REDUCE, TALLY_FAST);
@@ -233,6 +257,7 @@ int main(void) {
         cmocka_unit_test(states_are_those_of_the_others),
         cmocka_unit_test(what_has_no_meaning_is_refused),
         cmocka_unit_test(variances_of_columns_are_those_of_the_others),
+        cmocka_unit_test(running_variances_are_those_of_the_others),
     };
     return cmocka_run_group_tests(tests, setup, close_test_device);
 }

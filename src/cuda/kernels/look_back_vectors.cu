@@ -154,8 +154,9 @@ inline bool finish_vectors(scratch &s, const scan_args &p, const tile &t, const 
     const sums_of_block sums = add_up(mine);
     const double count = sums.all.number(t.count);
     const acc_t own = sum_of_terms(count, sums.all, middle);
-    /* others must not be told what is not right */
-    if (!(sums.all.squares <= MOST) || (IN_FLOATS ? sums.all.squares < LEAST : MOST_AWAY * own.a3 < sums.all.squares))
+    /* others must not be told what is not right: the mean of no elements is NaN */
+    if ((SKIPS_NAN && count == 0) || !(sums.all.squares <= MOST) ||
+        (IN_FLOATS ? sums.all.squares < LEAST : MOST_AWAY * own.a3 < sums.all.squares))
         return false;
     acc_t prefix = sum_before(s, p, t, state::of(own, false, 0)).acc;
     if (has_base)
