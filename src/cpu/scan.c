@@ -22,8 +22,8 @@
 enum {
     TILE_ROW_BYTES = 4096, /* of a row in a tile of columns, at most; and at least so many columns: */
     LEAST_TILE = 16,
-    /* Fewer tiles than this leave threads without work. Then chunks of rows are shared instead, if a group has two
-     * chunks or more; a chunk of less than SCAN_BYTES has at least so many rows. */
+    /* Fewer tiles than this leave threads without work. Then chunks of rows are shared instead, if a group has more
+     * than two of them; a chunk of less than SCAN_BYTES has at least so many rows. */
     FEW_TILES = 16,
     LEAST_ROWS = 16
 };

@@ -18,7 +18,7 @@ ALWAYS_INLINE bool NAME(is_better)(tally_monoid m, L_T value, L_T best) {
 }
 
 /* The first position of the value in the block (NaN: of the first NaN). The block contains it. */
-ALWAYS_INLINE size_t NAME(placed_of)(const E_T *x, size_t n, L_T value) {
+ALWAYS_INLINE size_t NAME(place_of)(const E_T *x, size_t n, L_T value) {
     size_t i = 0;
     for (; i + 4 * LANES <= n; i += 4 * LANES) {
         v_u64 found = {0};
@@ -110,7 +110,7 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
             best.c0 = value, best_block = whole;
     }
     const size_t length = n - best_block < NAME(BLOCK) ? n - best_block : (size_t)NAME(BLOCK);
-    best.c1 = (int64_t)(index + best_block + NAME(placed_of)(x + best_block, length, best.c0));
+    best.c1 = (int64_t)(index + best_block + NAME(place_of)(x + best_block, length, best.c0));
     return NAME(combine)(m, acc, best);
 }
 

@@ -134,14 +134,14 @@ static inline uint64_t tally_count_of(tally_counts counts, size_t i) {
     return counts.each ? counts.each[i] : counts.first + (uint64_t)((int64_t)i * counts.step);
 }
 
-/* Results that are computed from n accumulators, by the operator table's expression: int64_t for truth values, else
- * f64, for a conversion to take to the output's type. */
+/* Computes results from n accumulators, by the operator table's expression, as values of the type in tally_cpu_forms. A
+ * conversion takes them to any other output type. 'values' may have any alignment. */
 typedef void tally_cpu_form(const void *acc, size_t n, tally_counts counts, double ddof, void *values);
 
 /* By the type of the accumulators' components; all NULL for an operator whose result is the accumulator. */
 typedef struct tally_cpu_forms {
     tally_cpu_form *from_i64, *from_u64, *from_f64;
-    tally_dtype values;
+    tally_dtype values; /* u8 for truth values, else f64 */
 } tally_cpu_forms;
 
 /* The heads of runs of equal neighbouring keys, for keys of one width. Reads element -1. */
