@@ -13,7 +13,7 @@
 #include "print.h"
 #include "progress.h"
 
-/* The library's words, in those that the user typed. */
+/* Copies a message of the library, with the command's options for C's names. */
 static void say_options(char *to, size_t room, const char *from) {
     static const char *const names[][2] = {{"leave desc.acc TALLY_DEFAULT", "leave --acc-dtype out"},
                                            {"desc.acc", "--acc-dtype"},

@@ -57,8 +57,9 @@ int work_check_inputs(work *w);
 int work_take_offset(work *w, uint64_t index, bool has_before, const void *raw, int64_t *at);
 int work_past_the_end(work *w, int64_t offset, uint64_t index);
 
-/* Labels first .. first + n - 1 of the second input, which is there already, as i64 into 'labels'; *most becomes the
- * largest of them and itself. Without --groups any label may be, but a negative one. */
+/* Reads n labels from where the second input stands, as i64 into 'labels'; messages count them from 'first'. *most
+ * becomes the largest of them and itself. Faults for a label that is negative, does not fit i64, or is not below
+ * --groups; with --skip-bad these stay, the unfit ones as -1. */
 int work_read_labels(work *w, uint64_t first, uint64_t n, int64_t *labels, int64_t *most);
 
 /* The description for the operator and the options. */

@@ -16,7 +16,7 @@ typedef struct array {
     tally_dtype dtype;
     bool is_bool; /* its elements are u8 for the library */
     bool has_buffer;
-    bool is_empty_list; /* of doubles; it stands for an array without elements of any type */
+    bool is_empty_list; /* of doubles, which is taken for an empty array of any type */
     int device;         /* a CUDA device's number; -1: host memory */
     int ndim;
     Py_ssize_t shape[MAX_DIMS];

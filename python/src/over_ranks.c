@@ -65,7 +65,7 @@ int run_on_ranks(PyObject *group, const array *x, const kept_plan *kept, const t
     return wrong;
 }
 
-/* What raise_status would have made of it. */
+/* The status for which raise_status would have raised such an exception. */
 static tally_status status_of(PyObject *type) {
     return PyErr_GivenExceptionMatches(type, PyExc_MemoryError)           ? TALLY_OUT_OF_MEMORY
            : PyErr_GivenExceptionMatches(type, PyExc_NotImplementedError) ? TALLY_UNSUPPORTED

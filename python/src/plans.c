@@ -12,7 +12,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static kept_plan *buckets[BUCKETS];
 static tally_device *devices[MAX_DEVICES + 1]; /* [0]: the CPU */
 
-/* The library's words, with the names of this package's options. */
+/* Copies a message of the library, with this package's options for C's names. */
 static void say_options(char *to, size_t room, const char *from) {
     static const char *const names[][2] = {
         {"TALLY_SKIP_NAN", "skip_nan"},     {"TALLY_SKIP_BAD_LABELS", "skip_bad_labels"},
