@@ -170,8 +170,8 @@ typedef enum tally_result_rule {
 /* What TALLY_EXACT does for an operator. */
 typedef enum tally_exactness {
     TALLY_EXACT_ALWAYS = 0, /* nothing: the operator never rounds */
-    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once. Scans of floats are TALLY_UNSUPPORTED, but for
-                               those of SUM on the CPU and CUDA */
+    TALLY_EXACT_ROUNDED,    /* rounds the infinitely precise result once. Of floats, scans other than those of SUM are
+                               TALLY_UNSUPPORTED */
     TALLY_EXACT_INTEGERS,   /* nothing for integers, which never round; floats are TALLY_UNSUPPORTED */
     TALLY_EXACT_NEVER       /* is TALLY_UNSUPPORTED */
 } tally_exactness;
