@@ -212,14 +212,16 @@ static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
         status = tally_gpu_begin_pieces(plan, columns, args->initial);
     else if (status == TALLY_OK && plan->resumed && args->initial)
         status = put_before(plan, columns, args->initial);
-    if (status != TALLY_OK || !args->shape.extent || !columns)
+    if (status != TALLY_OK)
         return status;
+    plan->resumed = false;
+    if (!args->shape.extent || !columns)
+        return TALLY_OK;
     const tally_gpu_run run = {.args = args,
                                .pieces = {.carry = plan->totals[plan->current].address,
                                           .total = plan->totals[!plan->current].address,
                                           .before = plan->input.rows}};
     status = run_entered(plan, &run);
-    plan->resumed = false;
     if (status == TALLY_OK) {
         plan->input.rows += args->shape.extent;
         plan->current = !plan->current;
