@@ -32,7 +32,7 @@ static int read_labels(labelled *l) {
     work *const w = &l->w;
     int64_t most = -1;
     const int code = work_read_labels(w, 0, w->y.count, l->labels.host, &most);
-    l->groups = (uint64_t)(w->o->groups_given ? w->o->groups : most + 1);
+    l->groups = w->o->groups_given ? (uint64_t)w->o->groups : (uint64_t)most + 1;
     return code != 0 ? code : buffer_to_device(w, &l->labels, (size_t)w->y.count * sizeof(int64_t));
 }
 

@@ -194,7 +194,7 @@ static int read_labels(shared *s) {
         code = work_read_labels(w, begin, n, s->index.host, &most);
     }
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD); /* also after an error */
-    const uint64_t groups = (uint64_t)(w->o->groups_given ? w->o->groups : most + 1);
+    const uint64_t groups = w->o->groups_given ? (uint64_t)w->o->groups : (uint64_t)most + 1;
     if (code == 0)
         code = buffer_to_device(w, &s->index, (size_t)n * sizeof(int64_t));
     s->args.shape.extent = n;
