@@ -5,11 +5,11 @@
 #include "vulkan/path.h"
 
 enum {
-    DIGIT_BITS = 8, /* as in labels.comp */
-    DIGITS = 1 << DIGIT_BITS,
+    DIGIT_BITS = 8,
+    DIGITS = 1 << DIGIT_BITS, /* as in labels.comp */
     SORT_ITEMS = 8,
     SORT_GROUPS = 1024,    /* workgroups that count and move a chunk each */
-    MOST_IN_SOFTWARE = 64, /* tiles of a chunk, whose loops a device in software does not end: see exact.c */
+    MOST_IN_SOFTWARE = 64, /* tiles of a chunk: a device in software ends longer loops (see exact.c) */
     SEARCH_GROUPS = 8192,  /* of threads that take turns */
     ROOM = 64              /* elements of which sorted arrays have a multiple */
 };

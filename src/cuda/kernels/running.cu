@@ -1,8 +1,9 @@
 /* The sum of elements that one thread adds one after the other, where that is cheaper than to lift each element and to
  * combine. A is the type of the sum, acc_t or lane_t; an element is lifted to L first. */
 template <class A, class B> constexpr bool ARE_SAME = false;
-enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 template <class A> constexpr bool ARE_SAME<A, A> = true;
+
+enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 
 #if MOMENTS == 2
 #if IS_SCAN

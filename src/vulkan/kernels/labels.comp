@@ -2,7 +2,7 @@
  * group is a segment (vulkan/labels.c). They do not depend on the monoid. A pass sorts by one digit of the labels, from
  * the lowest to the highest: workgroups count the digits of their chunks, the counts become places, and the chunks are
  * moved. A workgroup first sorts each tile in shared memory, so that it stores neighbouring elements together. */
-const uint DIGITS = 256, DIGIT_BITS = 8, SORT_ITEMS = 8;
+const uint DIGITS = 256, SORT_ITEMS = 8;
 const uint MASKS = BLOCK / 32; /* words with a bit a thread */
 const uint SORT_TILE = BLOCK * SORT_ITEMS;
 
