@@ -178,16 +178,16 @@ int work_read_labels(work *w, uint64_t first, uint64_t n, int64_t *labels, int64
         now = n - at < 4096 ? n - at : 4096;
         const int code = input_read_exactly(&w->y, raw, (size_t)now, w->f);
         for (uint64_t i = 0; code == 0 && i < now; i++) {
+            const unsigned long long index = first + at + i;
             int64_t *const label = &labels[at + i];
             if (!number_to_i64(w->y.dtype, raw + i * w->y.element_bytes, label)) {
                 if (!o->skip_bad)
-                    return fault_data(w->f, "%s: label %llu does not fit i64", w->y.name,
-                                      (unsigned long long)(first + at + i));
+                    return fault_data(w->f, "%s: label %llu does not fit i64", w->y.name, index);
                 *label = -1;
             }
             const bool is_bad = *label < 0 || (o->groups_given && *label >= o->groups);
             if (is_bad && !o->skip_bad)
-                return refuse_label(w, first + at + i, *label);
+                return refuse_label(w, index, *label);
             *most = *label > *most ? *label : *most;
         }
         if (code != 0)

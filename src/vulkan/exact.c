@@ -79,7 +79,7 @@ static void cut_rows(const tally_vulkan_device *device, const tally_computation 
     const uint64_t wanted = divide_up(cut->extent, LEAST_CHUNK), chunks = most(1, least(wanted, CHUNKS / cut->columns));
     /* whole vectors */
     const uint64_t units = divide_up(divide_up(cut->extent, chunks), LEAST_CHUNK);
-    cut->chunk = least(most(1, units) * LEAST_CHUNK, most_together(device, cut->extent));
+    cut->chunk = most(1, least(most(1, units) * LEAST_CHUNK, most_together(device, cut->extent)));
     cut->chunks = cut->extent ? divide_up(cut->extent, cut->chunk) : 1;
     const uint64_t elements = least(cut->chunk, cut->extent);
     cut->many = team_of(device, c, elements);
@@ -92,7 +92,7 @@ static void cut_segments(const tally_vulkan_device *device, const tally_computat
                          tally_vulkan_cut *cut) {
     const uint64_t units = divide_up(cut->extent, (uint64_t)LEAST_CHUNK * PIECES);
     cut->many = team_of(device, c, cut->extent / most(1, shape->groups));
-    cut->chunk = least(most(1, units) * LEAST_CHUNK, most_together(device, cut->extent));
+    cut->chunk = most(1, least(most(1, units) * LEAST_CHUNK, most_together(device, cut->extent)));
     cut->width = (uint32_t)(device->is_software ? (uint64_t)cut->many * MOST_IN_SOFTWARE
                                                 : most((uint64_t)cut->many * MOST_EACH, cut->chunk / LONG));
     if (cut->extent <= cut->width)
