@@ -12,6 +12,7 @@
 #include "number.h"
 #include "print.h"
 #include "progress.h"
+#include "replaced.h"
 
 /* Copies a message of the library, with the command's options for C's names. */
 static void say_options(char *to, size_t room, const char *from) {
@@ -23,15 +24,7 @@ static void say_options(char *to, size_t room, const char *from) {
                                            {"args.shape.groups", "--groups"},
                                            {"TALLY_SKIP_NAN", "--skip-nan"},
                                            {"TALLY_SKIP_BAD_LABELS", "--skip-bad"}};
-    enum { COUNT = sizeof names / sizeof *names };
-    for (size_t at = 0; *from && at + 1 < room;) {
-        size_t i = 0;
-        while (i < COUNT && strncmp(from, names[i][0], strlen(names[i][0])) != 0)
-            i++;
-        at += (size_t)(i < COUNT ? snprintf(to + at, room - at, "%s", names[i][1])
-                                 : snprintf(to + at, room - at, "%c", *from));
-        from += i < COUNT ? strlen(names[i][0]) : 1;
-    }
+    copy_replaced(to, room, from, names, sizeof names / sizeof *names);
 }
 
 int work_check_in(fault *f, const char *name, tally_status status) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../cli/replaced.h"
+
 enum { BUCKETS = 512, MAX_DEVICES = 64 };
 
 /* The GIL protects nothing in free-threaded builds, and compiling a plan gives it up. */
@@ -21,15 +23,7 @@ static void say_options(char *to, size_t room, const char *from) {
         {"desc.acc", "acc_dtype"},          {"desc.out", "out_dtype"},
         {"desc.ddof", "correction"},        {"desc.index", "index_dtype"},
         {"args.shape.groups", "groups"}};
-    enum { COUNT = sizeof names / sizeof *names };
-    for (size_t at = 0; *from && at + 1 < room;) {
-        size_t i = 0;
-        while (i < COUNT && strncmp(from, names[i][0], strlen(names[i][0])) != 0)
-            i++;
-        at += (size_t)(i < COUNT ? snprintf(to + at, room - at, "%s", names[i][1])
-                                 : snprintf(to + at, room - at, "%c", *from));
-        from += i < COUNT ? strlen(names[i][0]) : 1;
-    }
+    copy_replaced(to, room, from, names, sizeof names / sizeof *names);
 }
 
 PyObject *raise_status(tally_status status) {

@@ -169,7 +169,7 @@ static tally_status resume(tally_cuda_plan *plan, const int64_t *words, uint64_t
     return status;
 }
 
-/* There is no kernel for it: the host adds the initial value to each accumulator. */
+/* The host adds the initial value to each accumulator. It does so once after tally_resume: no kernel would pay. */
 static tally_status put_before_exact(tally_gpu_plan *gpu, uint64_t totals, const void *initial, uint64_t count) {
     tally_device *const device = gpu->base.device;
     const size_t bytes = count * gpu->total_bytes;

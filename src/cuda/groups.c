@@ -21,8 +21,8 @@ enum {
         31, /* 2^31 elements: with fewer, bits are written without being cleared first (segment_words.cu) */
     CROWD_BLOCKS =
         8,         /* per processor at most, that write the results of masses of empty segments: few inputs have any */
-    SEARCHERS = 8, /* lanes that search together for a chunk's first offset, if there are */
-    FEW_CHUNKS = 8192,        /* or less: on an H100, 2^24 offsets of 32768 chunks took 59 us with 1 and 70 with 8 */
+    SEARCHERS = 8, /* lanes that search together for a chunk's first offset; with many chunks one does */
+    FEW_CHUNKS = 8192,        /* 2^24 offsets of 32768 chunks took 59 us with one lane and 70 with eight, on an H100 */
     MOST_WARP_CHUNKS = 32768, /* 8448 took up to 9% longer */
     MANY = 32 /* mean elements of a segment, up to which bits are made; with 8 segments of 16 took 1.2 times as long */
 };

@@ -20,7 +20,7 @@ typedef struct rows {
     size_t count, room;
 } rows;
 
-/* Of supported combinations that spare plans, one in so many makes one: a prime, so that all types have their turn. */
+/* If plans are spared, one of so many supported combinations makes one. It is a prime, so every type has its turn. */
 enum { SPARED = 31 };
 
 /* Asks tally_supports, and makes a plan, which has to give the same answer in the same words. */

@@ -112,8 +112,8 @@ void sum_chunks() {
     store_sum(sum_at(p.slots, c.number));
 }
 
-/* Of the sums at p.x: those of chunks of them, to p.out_at; or, without that, each becomes the sum up to it, from those
- * of chunks at p.slots if they are given. */
+/* p.x has sums. With p.out_at, each chunk of them is added up and stored there. Without it, each sum becomes that of
+ * itself and those before it. p.slots, if it is given, has the sums of what lies before the chunks. */
 void scan_sums() {
     exact_chunk c;
     if (!find_chunk(p.extent, c))
