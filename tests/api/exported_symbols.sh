@@ -1,6 +1,7 @@
 #!/bin/sh
 # The shared library exports the functions of the public headers, all of them and nothing else; and each under the version
 # that the committed list of symbols has for it. A call that is gone from both the headers and the library fails here.
+# In a clone, the list is then compared with that of the newest release (symbols_since.sh).
 # usage: exported_symbols.sh LIBRARY INCLUDE_DIRECTORY SYMBOLS
 set -u
 command -v nm >/dev/null 2>&1 || { echo "skipped: no nm"; exit 77; }
@@ -25,3 +26,4 @@ comm -13 "$work/listed" "$work/versioned" >"$work/new"
 [ ! -s "$work/new" ] || { echo "new; add them to $3, with the release that first has them:"; cat "$work/new"; }
 [ ! -s "$work/gone" ] && [ ! -s "$work/new" ] || exit 1
 echo "$(wc -l <"$work/exported") functions"
+"$(dirname "$0")/symbols_since.sh" "$3"
