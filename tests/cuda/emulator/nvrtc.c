@@ -176,11 +176,11 @@ static int compile(program *made, int count, const char *const *options) {
         return OUT_OF_MEMORY;
     int failed = !write_source(made, folder, count, options);
     if (!failed) {
-        /* emulate.h handles the calls at each access, and nothing is linked for them. */
+        /* emulate.h handles the calls at each access, and nothing is linked for them. The process has the C library. */
         const char *races = variable("EMULATE_RACES", NULL) ? "-fsanitize=thread -DEMULATE_RACES" : "";
         snprintf(command, sizeof command,
-                 "{ cd %s && %s %s %s %s -c k.cpp -o k.o && %s %s -shared k.o -o k.so; } >%s/log 2>&1", folder,
-                 compiler, options_of_all, races, more, compiler, more, folder);
+                 "{ cd %s && %s %s %s %s -c k.cpp -o k.o && %s %s -shared -nostdlib k.o -lgcc -o k.so; } >%s/log 2>&1",
+                 folder, compiler, options_of_all, races, more, compiler, more, folder);
         failed = system(command) != 0;
     }
     snprintf(path, sizeof path, "%s/%s", folder, failed ? "log" : "k.so");

@@ -25,8 +25,12 @@ typedef struct thread {
     const char *what;         /* at which its warp meets */
     unsigned long in_cluster; /* the barrier of the cluster that it has arrived at */
     int copies, grouped;
-    emulate_copy copy[MOST_COPIES], group[MOST_COPIES]; /* not yet made */
+    struct thread_copies *pending; /* elsewhere, so that the threads' states lie close together */
 } thread;
+
+typedef struct thread_copies {
+    emulate_copy copy[MOST_COPIES], group[MOST_COPIES]; /* not yet made */
+} thread_copies;
 
 /* The words that the lanes of a warp show: two sets, so that no lane overwrites one that another has yet to read. */
 typedef struct warp {
@@ -111,16 +115,19 @@ static void catch_signals(void) {
 
 /* ---- who touches what ---- */
 
-static void note(const void *at, size_t bytes, bool writes, bool is_copy) {
-    const int other = races_access(now->races, now->current, at, bytes, writes, is_copy);
+static void fault_of_race(int other, const void *at, bool writes, bool is_copy) {
     char why[160], whose[32] = "a copy";
-    if (other < 0)
-        return;
     if ((unsigned)other < launch->block)
         snprintf(whose, sizeof whose, "thread %d", other);
     snprintf(why, sizeof why, "%s %s shared memory (%p) after %s, and nothing orders them", is_copy ? "a copy" : "it",
              writes ? "writes" : "reads", at, whose);
     fault(why);
+}
+
+static void note(const void *at, size_t bytes, bool writes, bool is_copy) {
+    const int other = races_access(now->races, now->current, at, bytes, writes, is_copy);
+    if (other >= 0)
+        fault_of_race(other, at, writes, is_copy);
 }
 
 static void access_memory(const void *at, size_t bytes, bool writes) {
@@ -172,7 +179,7 @@ static void make(const emulate_copy *c) {
 
 static void make_copies(thread *t) {
     for (int k = 0; k < t->copies; k++)
-        make(&t->copy[k]);
+        make(&t->pending->copy[k]);
     t->copies = 0;
 }
 
@@ -180,7 +187,7 @@ static void let_go(const emulate_copy *c) {
     thread *t = running();
     if (t->copies == MOST_COPIES)
         make_copies(t);
-    t->copy[t->copies++] = *c;
+    t->pending->copy[t->copies++] = *c;
 }
 
 static void wait_for_groups(int but_last) {
@@ -189,13 +196,13 @@ static void wait_for_groups(int but_last) {
     if (finds_races)
         races_await_copies(now->races, now->current);
     for (int k = 0; k < t->grouped; k++)
-        groups += t->group[k].to == NULL;
+        groups += t->pending->group[k].to == NULL;
     for (; groups > but_last; made++) {
-        groups -= t->group[made].to == NULL;
-        make(&t->group[made]);
+        groups -= t->pending->group[made].to == NULL;
+        make(&t->pending->group[made]);
     }
     t->grouped -= made;
-    memmove(t->group, t->group + made, (size_t)t->grouped * sizeof *t->group);
+    memmove(t->pending->group, t->pending->group + made, (size_t)t->grouped * sizeof *t->pending->group);
 }
 
 static void copy_in_group(const emulate_copy *c) {
@@ -203,14 +210,14 @@ static void copy_in_group(const emulate_copy *c) {
     note_copy(c);
     if (t->grouped == MOST_COPIES)
         fault("too many copies that nobody waits for");
-    t->group[t->grouped++] = *c;
+    t->pending->group[t->grouped++] = *c;
 }
 
 static void let_groups_go(void) {
     thread *t = running();
     for (int k = 0; k < t->grouped; k++)
-        if (t->group[k].to)
-            let_go(&t->group[k]);
+        if (t->pending->group[k].to)
+            let_go(&t->pending->group[k]);
     t->grouped = 0;
 }
 
@@ -309,7 +316,7 @@ static const emulate_scheduler interface = {.sync = sync_block,
 static void body(void) {
     launch->kernel->call(launch->parameters);
     for (int k = 0; k < running()->grouped; k++)
-        if (running()->group[k].to)
+        if (running()->pending->group[k].to)
             fault("ends before its copies are done");
     progress++;
     stop(ENDED);
@@ -478,6 +485,9 @@ static void *work(void *argument) {
 
 static void prepare(block *b) {
     b->threads = calloc(MOST_THREADS, sizeof *b->threads);
+    thread_copies *copies = calloc(MOST_THREADS, sizeof *copies);
+    for (int t = 0; t < MOST_THREADS; t++)
+        b->threads[t].pending = &copies[t];
     b->stacks = mmap(NULL, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     static int guarded;
