@@ -81,9 +81,14 @@ void exact_add_integer(exact_sum *sum, unsigned __int128 magnitude, bool negativ
     deposit(sum, magnitude, 0, negative);
 }
 
+static void put_word(mp_limb_t *limb, size_t k, uint32_t word) {
+    limb[k / 2] = k % 2 ? limb[k / 2] | (mp_limb_t)word << 32 : word;
+}
+
 /* The sum is exactly z * 2^exponent; returns the exponent. */
 static int to_integer(const exact_sum *sum, mpz_t z) {
-    uint32_t word[EXACT_LIMBS + 1];
+    _Static_assert(GMP_NUMB_BITS == 64, "two words make a limb");
+    mp_limb_t *limb = mpz_limbs_write(z, EXACT_LIMBS / 2 + 1);
     int64_t carry;
     size_t count;
     int sign = -1;
@@ -93,14 +98,12 @@ static int to_integer(const exact_sum *sum, mpz_t z) {
         count = 0;
         for (int k = sum->lowest; k < sum->highest; k++) {
             const int64_t digit = sign * sum->limb[k] + carry;
-            word[count++] = (uint32_t)digit;
+            put_word(limb, count++, (uint32_t)digit);
             carry = digit >> 32;
         }
     } while (carry < 0);
-    word[count++] = (uint32_t)carry;
-    mpz_import(z, count, -1, sizeof *word, 0, 0, word);
-    if (sign < 0)
-        mpz_neg(z, z);
+    put_word(limb, count++, (uint32_t)carry);
+    mpz_limbs_finish(z, sign * (mp_size_t)((count + 1) / 2));
     return WEIGHT_OF_BIT_0 + 32 * (sum->lowest < EXACT_LIMBS ? sum->lowest : 0);
 }
 
@@ -125,10 +128,10 @@ static double round_integer(mpz_t z, int exponent, tally_dtype type) {
         place = exponent;
     }
     /* At most precision bits (or a power of two, or an exact short value shifted), so this loses nothing. */
-    const long double value = ldexpl((long double)mpz_get_d(z), place);
-    if (value > largest_of(type))
+    const double value = ldexp(mpz_get_d(z), place);
+    if (value > (double)largest_of(type))
         return negative ? (double)-INFINITY : (double)INFINITY;
-    return (double)(negative ? -value : value);
+    return negative ? -value : value;
 }
 
 /* NaN, infinities, zero elements and only -0; true if there is no finite sum left to round. */

@@ -171,6 +171,8 @@ static int last_place(tally_dtype type, long double value) {
 long double round_to(tally_dtype type, long double value) {
     if (value == 0 || isnan(value) || isinf(value))
         return value;
+    if (type == TALLY_F32 || type == TALLY_F64) /* the compiler's conversions take a tenth of the time */
+        return type == TALLY_F32 ? (long double)(float)value : (long double)(double)value;
     int place = last_place(type, value);
     long double rounded = ldexpl(rintl(ldexpl(value, -place)), place);
     return fabsl(rounded) > largest_of(type) ? copysignl(INFINITY, value) : rounded;

@@ -43,21 +43,6 @@ static void bf16_is_the_upper_half_of_f32(void **state) {
     }
 }
 
-static void rounding_to_f32_is_the_compilers(void **state) {
-    (void)state;
-    uint64_t random = 1;
-    for (int k = 0; k < 200000; k++) {
-        uint64_t bits = random_bits(&random);
-        if (k % 2) /* near the range of f32, subnormals and overflow included */
-            bits = (bits & 0x800fffffffffffffu) | (uint64_t)(1023 - 160 + (int)random_below(&random, 300)) << 52;
-        double d;
-        memcpy(&d, &bits, 8);
-        if (isnan(d))
-            continue;
-        assert_true((double)round_to(TALLY_F32, d) == (double)(float)d);
-    }
-}
-
 #ifdef __FLT16_MAX__
 static void rounding_to_f16_is_the_compilers(void **state) {
     (void)state;
@@ -246,7 +231,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_half_survives_a_round_trip),
         cmocka_unit_test(bf16_is_the_upper_half_of_f32),
-        cmocka_unit_test(rounding_to_f32_is_the_compilers),
 #ifdef __FLT16_MAX__
         cmocka_unit_test(rounding_to_f16_is_the_compilers),
 #endif
