@@ -180,6 +180,9 @@ static PyObject *copy(PyObject *object, PyObject *unused) {
 }
 
 static PyObject *plus(PyObject *left, PyObject *right) {
+    /* Python's sum() starts from 0. */
+    if (PyLong_CheckExact(left) && !PyObject_IsTrue(left))
+        return copy(right, NULL);
     if (!PyObject_TypeCheck(left, (PyTypeObject *)type) || !PyObject_TypeCheck(right, (PyTypeObject *)type))
         return Py_NewRef(Py_NotImplemented);
     PyObject *sum = copy(left, NULL), *done = sum ? merge(sum, right) : NULL;
@@ -272,15 +275,15 @@ static PyObject *count(PyObject *object, void *unused) {
 }
 
 static PyMethodDef methods[] = {
-    {"add", add, METH_VARARGS, "add(x, y=None, /)\n--\n\nAdds the elements of an array, of two for dot."},
+    {"add", add, METH_VARARGS, "add($self, x, y=None, /)\n--\n\nAdds the elements of an array, of two for dot."},
     {"merge", merge, METH_O,
-     "merge(other, /)\n--\n\nAdds the elements of another, as if they came next. += does the same."},
+     "merge($self, other, /)\n--\n\nAdds the elements of another, as if they came next. += does the same."},
     {"value", value, METH_VARARGS,
-     "value(dtype=None, /)\n--\n\nThe value of what was added so far, as a Python number."},
+     "value($self, dtype=None, /)\n--\n\nThe value of what was added so far, as a Python number."},
     {"words", words, METH_NOARGS,
-     "words()\n--\n\nThe state as bytes of int64s, which other engines combine: docs/words.md."},
-    {"add_words", add_words, METH_O, "add_words(words, /)\n--\n\nAdds the elements that words stand for."},
-    {"copy", copy, METH_NOARGS, "copy()\n--\n\nAnother accumulator of the same elements."},
+     "words($self, /)\n--\n\nThe state as bytes of int64s, which other engines combine: docs/words.md."},
+    {"add_words", add_words, METH_O, "add_words($self, words, /)\n--\n\nAdds the elements that words stand for."},
+    {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nAnother accumulator of the same elements."},
     {"__setstate__", add_words, METH_O, NULL},
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

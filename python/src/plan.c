@@ -223,7 +223,7 @@ static PyObject *reduce(PyObject *object, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
-     "run(x, y=None, /, *, out=None, offsets=None, keys=None, labels=None, groups=None, group=None)\n--\n\n"
+     "run($self, x, y=None, /, *, out=None, offsets=None, keys=None, labels=None, groups=None, group=None)\n--\n\n"
      "Computes; the options are those of tally.sum. Calling the plan does the same, a little slower."},
     {NULL, NULL, 0, NULL},
 };

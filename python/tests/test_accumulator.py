@@ -36,6 +36,10 @@ def test_any_split_gives_fsum():
 def test_plus_leaves_both_as_they_were():
     a, b = accumulator_of("sum", np.array([1.0, 2.0])), accumulator_of("sum", np.array([4.0]))
     assert (a + b).value() == 7 and a.value() == 3 and b.value() == 4
+    assert sum([a, b, b]).value() == 11 and a.value() == 3 and b.value() == 4 # Python's sum() starts from 0
+    assert sum([a]) is not a
+    with pytest.raises(TypeError):
+        1 + a
     twin = copy.copy(a)
     twin.add(np.array([1.0]))
     assert twin.value() == 4 and a.value() == 3
