@@ -44,9 +44,8 @@ conformance_on() {
     logs=$work/$2.d
     mkdir "$logs"
     {
-        for grouping in all_values axis segments keys; do
-            for op in sum prod min max argmin argmax minmax any all count_nonzero band bor bxor sumsq norm1 norm2 \
-                norm_inf mean var std dot logsumexp; do
+        for grouping in all_values axis segments keys labels; do
+            for op in $("$(built tally)" ops | awk '{ print $1 }'); do
                 echo "main $op/$grouping/${QUICK:+ --quick}"
                 [ $grouping != keys ] || echo "same_bits $op/${QUICK:+ --quick}"
             done
@@ -94,7 +93,7 @@ step_vulkan() {
         TALLY_LIBSHADERC=$(realpath "$shaderc")
         export TALLY_LIBSHADERC
     fi
-    for name in engine faults user exact_levels exact_pieces wide prune short_rows scan_once tiled_segments; do
+    for name in engine faults user exact_levels exact_pieces exact_scans wide prune short_rows scan_once tiled_segments; do
         code=0
         timeout 600 "$(built "vulkan_$name")" >"$work/vulkan_$name.test" 2>&1 || code=$?
         case $code in
@@ -130,18 +129,19 @@ run_command() {
     fi
 }
 
-# One takes all memory there is, and one a lot of it: they run alone.
+# Some take all memory there is, or a lot of it, and run alone.
 step_tests() {
-    for name in gpu gpu_graphs gpu_exact gpu_user gpu_columns gpu_sizes gpu_device_sizes; do
+    together='gpu gpu_graphs gpu_exact gpu_user gpu_columns gpu_sizes gpu_device_sizes gpu_labels'
+    alone='gpu_faults gpu_large gpu_repeats gpu_exact_scans'
+    for name in $together; do
         run_test $name &
     done
     wait
-    run_test gpu_faults
-    run_test gpu_large
-    run_test gpu_repeats
+    for name in $alone; do
+        run_test $name
+    done
     run_command
-    for name in gpu gpu_graphs gpu_exact gpu_user gpu_faults gpu_large gpu_columns gpu_repeats gpu_sizes gpu_device_sizes \
-        gpu_exact_scans; do
+    for name in $together $alone; do
         if [ "$(cat "$work/$name.code")" -eq 0 ]; then
             note $name "$(grep -c '^\[ *OK' "$work/$name.test") passed," \
                 "$(grep -c '^ *skipped: ' "$work/$name.test" || true) skipped, $(cat "$work/$name.seconds") s"
