@@ -4,6 +4,7 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
+#include "cpu/copy.h"
 
 /* Whatever the size of argmin's value, the index stands 8 bytes after its start. */
 enum { INDEX_AT = 8 };
@@ -21,7 +22,7 @@ static tally_dtype acc_type(const tally_cpu_plan *plan) {
 void tally_cpu_convert_numbers(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values,
                                size_t count, void *out) {
     if (from == to)
-        memcpy(out, values, count * tally_dtype_size(from));
+        tally_cpu_copy(out, values, count * tally_dtype_size(from));
     else
         plan->device->level->types[from]->convert[to](values, count, out);
 }
@@ -102,7 +103,7 @@ static void lower_numbers(const tally_cpu_plan *plan, const void *numbers, size_
                           void *out) {
     const tally_dtype from = plan->lifted.type;
     if (plan->lifted.as_they_are)
-        memcpy(out, numbers, count * plan->base.computation.out_bytes);
+        tally_cpu_copy(out, numbers, count * plan->base.computation.out_bytes);
     else if (from == plan->kernels->acc_type)
         plan->lower(plan, numbers, count, counts, out);
     else

@@ -6,6 +6,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "core/status.h"
+#include "cpu/copy.h"
 #include "cpu/exact.h"
 #include "cpu/lower.h"
 #include "cpu/text/kernels.h"
@@ -20,7 +21,7 @@ static void convert(const tally_cpu_plan *plan, tally_dtype from, const void *va
     tally_dtype to = plan->base.computation.desc.out;
     tally_cpu_convert *function = plan->device->level->types[from]->convert[to];
     if (from == to)
-        memcpy(out, values, count * tally_dtype_size(to));
+        tally_cpu_copy(out, values, count * tally_dtype_size(to));
     else
         function(values, count, out);
 }
