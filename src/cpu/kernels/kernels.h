@@ -194,6 +194,16 @@ typedef struct tally_cpu_upright {
     tally_cpu_stand *stand[4]; /* elements of 1, 2, 4 and 8 bytes */
 } tally_cpu_upright;
 
+/* Groups that stand so, of floats: accumulators of the monoids moments and logsumexp. */
+typedef struct tally_cpu_upright_floats {
+    /* acc[i] = group i, of lengths[i] elements, for i < count. The groups stand in columns that end in their first
+     * element, with 'stride' elements a row. Columns and lengths up to the next multiple of 16 are read. False if a
+     * group's moments overflow or are not finite. */
+    bool (*moments)(const double *columns, size_t stride, const uint32_t *lengths, size_t count, void *acc);
+    bool (*logsumexp_f32)(const float *columns, size_t stride, const uint32_t *lengths, size_t count, void *acc);
+    bool (*logsumexp_f64)(const double *columns, size_t stride, const uint32_t *lengths, size_t count, void *acc);
+} tally_cpu_upright_floats;
+
 /* NaNs among the elements of a float type. x may be misaligned. */
 typedef struct tally_cpu_nans {
     bool (*any)(const void *x, size_t n);
@@ -221,6 +231,7 @@ typedef struct tally_cpu_level {
     const tally_cpu_heads *heads; /* for keys of 1, 2, 4 and 8 bytes */
     const tally_cpu_pairs *pairs; /* by type, of 32 and 64 bits */
     const tally_cpu_upright *upright;
+    const tally_cpu_upright_floats *upright_floats;
     const tally_cpu_nans *nans; /* by type, of floats */
     /* whether any of offsets[1 .. n] is smaller than the one before, or any at all 2^63 or more */
     bool (*decreases)(const uint64_t *offsets, size_t n);

@@ -13,6 +13,8 @@ extern const tally_cpu_pairs PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, )[TALLY_DTY
 
 extern const tally_cpu_upright PASTE4(tally_cpu_upright, _, TALLY_LEVEL, );
 
+extern const tally_cpu_upright_floats PASTE4(tally_cpu_upright_floats, _, TALLY_LEVEL, );
+
 extern const tally_cpu_nans PASTE4(tally_cpu_nans, _, TALLY_LEVEL, )[TALLY_DTYPE_COUNT];
 
 bool PASTE4(tally_cpu_decreases, _, TALLY_LEVEL, )(const uint64_t *offsets, size_t n);
@@ -36,5 +38,6 @@ const tally_cpu_level PASTE4(tally_cpu_level, _,
                                                .read_labels = PASTE4(tally_cpu_labels, _, TALLY_LEVEL, ),
                                                .pairs = PASTE4(tally_cpu_pairs, _, TALLY_LEVEL, ),
                                                .upright = &PASTE4(tally_cpu_upright, _, TALLY_LEVEL, ),
+                                               .upright_floats = &PASTE4(tally_cpu_upright_floats, _, TALLY_LEVEL, ),
                                                .nans = PASTE4(tally_cpu_nans, _, TALLY_LEVEL, ),
                                                .instructions = &PASTE4(tally_cpu_instructions, _, TALLY_LEVEL, )};
