@@ -24,6 +24,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_PANELS,       /* panels.cu */
     TALLY_CUDA_HELD_COLUMNS, /* scan_held_columns.cu */
     TALLY_CUDA_SCAN_SLABS,   /* scan_slabs.cu */
+    TALLY_CUDA_SCAN_THIN,    /* scan_thin.cu */
     TALLY_CUDA_NARROW,       /* scan_narrow.cu */
     TALLY_CUDA_GROUPS,       /* fold_segments.cu, fold_runs.cu, warp_segments.cu, wave_runs.cu */
     TALLY_CUDA_EXACT,        /* exact.cu */

@@ -40,6 +40,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_held_columns_launch(l);
     case TALLY_CUDA_SCAN_SLABS:
         return tally_cuda_scan_slabs_launch(l);
+    case TALLY_CUDA_SCAN_THIN:
+        return tally_cuda_scan_thin_launch(l);
     case TALLY_CUDA_NARROW:
         return tally_cuda_narrow_launch(l);
     case TALLY_CUDA_GROUPS:

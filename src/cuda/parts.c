@@ -153,8 +153,8 @@ static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally
 static const char *const thin_panels[] = {TILES, tally_cuda_kernels_strands, tally_cuda_kernels_panels,
                                           entry_scan_thin_panels, NULL};
 
-/* 190 ms */
-static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, NULL};
+/* 310 ms */
+static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_scan_thin, NULL};
 
 static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns, NULL};
 

@@ -15,7 +15,8 @@ enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a tim
 static void cut_scan_along_axis(const tally_cuda_device *device, const tally_computation *c,
                                 const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                                 tally_cuda_cut *cut) {
-    if (tally_cuda_scan_slabs_cut(device, c, sizes, shape, cut))
+    if (tally_cuda_scan_thin_cut(device, c, sizes, shape, cut) ||
+        tally_cuda_scan_slabs_cut(device, c, sizes, shape, cut))
         return;
     if (shape->inner == 1 && shape->extent > 1)
         tally_cuda_scan_cut(device, c, sizes, resident, shape, cut);

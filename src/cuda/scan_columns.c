@@ -27,6 +27,7 @@ enum {
     MOST_SLAB_ROWS = 1024,
     LEAST_SLABS = 2,
     MOST_OF_SLABS = 64 << 20, /* bytes read and written in all */
+    MOST_OF_PARTS = 4096,     /* rows of a slab that is a tile by itself, as its rows are parts of sectors */
     ROWS_OF_PART = 4,         /* of a lane at least, where lanes share a column */
     WARP_LOG = 5,
     SLAB_BLOCKS = 8,         /* that a multiprocessor holds at a time, about */
@@ -36,6 +37,12 @@ enum {
     LARGE_ROWS = 8 << 20,    /* bytes, from which on short rows of narrow elements are as fast in tiles of scan.cu */
     WIDE_ROW = 1 << 16,      /* bytes, from which on stretches of whole vectors are as fast, */
     WIDE_ROW_OF_8 = 1 << 12, /* and elements of 8 bytes one by one */
+
+    /* columns of short axes, in vectors */
+    THIN_ROWS = 64,       /* an axis of more is not thin */
+    FEW_THIN_ROWS = 4,    /* which a thread loads at once or twice: any number of threads will do; */
+    THIN_THREADS = 60000, /* for more rows at least so many, or each step waits for memory */
+    LEAST_THIN_ROW = 512, /* bytes of a row: i32 3057 x 18 x 39 took 18.2 us on an H100, in slabs 14.5 */
 
     /* stretches */
     LEAST_STRETCH = 32, /* rows of a column that a thread takes at least */
@@ -203,35 +210,57 @@ static void share_columns(uint64_t columns, uint64_t extent, tally_cuda_cut *cut
     cut->scan_slabs.rows = (unsigned)(divide_up(extent, (uint64_t)1 << bits) | 1); /* odd: of other banks */
 }
 
+static bool are_plain(const tally_computation *c, const tally_cuda_sizes *sizes) {
+    return c->in_bytes >= 4 && sizes->slot_bytes <= 8;
+}
+
+/* Whether columns of a short axis are fastest as stretches. On an H100 minmax of f32 1 x 2 x 9092972 reached 0.93 of a
+ * copy, in slabs 0.83; and elements of 8 bytes one by one, minmax of u64 1 x 3 x 2960335 0.91 and 0.72, sumsq of f64 4
+ * x 3 x 73823 1.10 and 0.78, count_nonzero of f64 1849 x 2 x 1718 on an H200 0.84 and 0.64. */
+static bool are_fast_columns(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                             const tally_shape *shape) {
+    const uint64_t row = shape->inner * c->in_bytes;
+    return (row >= WIDE_ROW && are_plain(c, sizes) && has_many_columns(device, sizes, shape)) ||
+           (row >= WIDE_ROW_OF_8 && c->in_bytes == 8 && sizes->slot_bytes <= 16 && has_all_threads_busy(device, shape));
+}
+
+bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_computation *c,
+                              const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
+    const tally_shape flattened = flat(of_args), *shape = &flattened;
+    const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result);
+    const uint64_t threads = shape->outer * divide_up(shape->inner, sizes->thin_width);
+    if (c->in_window || sizes->is_large || !shape->extent || shape->extent > THIN_ROWS ||
+        shape->inner * widest < LEAST_THIN_ROW || (shape->extent > FEW_THIN_ROWS && threads < THIN_THREADS) ||
+        threads / TALLY_CUDA_BLOCK >= INT32_MAX || are_fast_columns(device, c, sizes, shape))
+        return false;
+    cut->path = TALLY_CUDA_SCAN_THIN;
+    return true;
+}
+
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *c,
                                const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
     const tally_shape flattened = flat(of_args), *shape = &flattened;
     const uint64_t widest = most(c->in_bytes, c->out_bytes * c->per_result), extent = shape->extent;
-    const bool are_plain = c->in_bytes >= 4 && sizes->slot_bytes <= 8;
-    /* as stretches, on an H100: minmax of f32 1 x 2 x 9092972 reached 0.93 of a copy, in slabs 0.83; and elements of 8
-     * bytes one by one, minmax of u64 1 x 3 x 2960335 0.91 and 0.72, sumsq of f64 4 x 3 x 73823 1.10 and 0.78,
-     * count_nonzero of f64 1849 x 2 x 1718 on an H200 0.84 and 0.64. Elements of 4 bytes one by one are slower: sums of
-     * f32 1095 x 2 x 14726 on an H200 0.33 and 0.56. */
-    const uint64_t row = shape->inner * c->in_bytes;
-    const bool are_fast_columns =
-        (row >= WIDE_ROW && are_plain && has_many_columns(device, sizes, shape)) ||
-        (row >= WIDE_ROW_OF_8 && c->in_bytes == 8 && sizes->slot_bytes <= 16 && has_all_threads_busy(device, shape));
-    const uint64_t slab = extent * shape->inner, fits = TALLY_CUDA_SLAB_SCAN_BYTES / widest;
+    const uint64_t row = shape->inner * c->in_bytes, slab = extent * shape->inner,
+                   fits = TALLY_CUDA_SLAB_SCAN_BYTES / widest;
     if (extent == 0 || slab == 0)
         return false;
     const bool is_short = extent < SLAB_ROWS && WHOLE_COLUMNS * extent <= fits;
     /* waves are an alternative for rows; threads that each go down columns of a slab would read memory in pieces */
+    const bool has_many_parts = shape->inner > 1 && row < SECTOR_BYTES && extent < MOST_OF_PARTS && slab <= fits &&
+                                sizes->slot_bytes <= 16 &&
+                                shape->outer >= (uint64_t)device->multiprocessors * SLAB_BLOCKS;
     const bool is_small =
         extent < MOST_SLAB_ROWS && slab * LEAST_SLABS <= fits &&
         (shape->inner > 1
              ? sizes->slot_bytes <= 16
              : sizes->slot_bytes <= 8 && cut->elements * (c->in_bytes + c->out_bytes * c->per_result) <= MOST_OF_SLABS);
     const bool are_fast_rows = shape->inner == 1 && extent > 1 && extent < SLAB_ROWS && sizes->slot_bytes <= 8 &&
-                               (are_plain || cut->elements * widest >= LARGE_ROWS);
-    if (are_fast_columns || are_fast_rows || !(is_short || is_small))
+                               (are_plain(c, sizes) || cut->elements * widest >= LARGE_ROWS);
+    if (are_fast_columns(device, c, sizes, shape) || are_fast_rows || !(is_short || is_small || has_many_parts))
         return false;
     const uint64_t fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
-    const uint64_t elements = least(fits, most(is_small ? most(LEAST_TILE, slab) : LEAST_TILE, fair));
+    const uint64_t elements = least(fits, most(is_small || has_many_parts ? most(LEAST_TILE, slab) : LEAST_TILE, fair));
     const uint64_t slabs = least(elements / slab, shape->outer);
     const uint64_t most_columns = most(WHOLE_COLUMNS, elements / extent / WHOLE_COLUMNS * WHOLE_COLUMNS);
     const uint64_t panel = round_up(divide_up(shape->inner, divide_up(shape->inner, most_columns)), WHOLE_COLUMNS);
@@ -317,6 +346,13 @@ tally_status tally_cuda_scan_slabs_launch(const tally_cuda_launch *l) {
         .x = least(cut->scan_slabs.tiles, (uint64_t)l->plan->device->multiprocessors * MOST_BLOCKS),
         .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.scan_slabs, grid, &args, "launching a scan of slabs");
+}
+
+tally_status tally_cuda_scan_thin_launch(const tally_cuda_launch *l) {
+    tally_cuda_scan_columns_args args = columns_scan(l, 0, 1);
+    const uint64_t threads = args.outer * divide_up(args.inner, l->plan->sizes.thin_width);
+    const tally_cuda_grid grid = {.x = divide_up(threads, TALLY_CUDA_BLOCK), .threads = TALLY_CUDA_BLOCK};
+    return tally_cuda_enqueue(l, l->plan->kernels.scan_thin, grid, &args, "launching a scan of thin columns");
 }
 
 tally_status tally_cuda_held_columns_launch(const tally_cuda_launch *l) {

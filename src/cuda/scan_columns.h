@@ -7,6 +7,10 @@
 /* By panels of columns (panels.cu) or, if those do not suit, by stretches of single columns (scan_columns.cu). */
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *computation,
                                  const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
+/* Cuts a scan of long rows along a short axis for scan_thin.cu. False if another way is better. */
+bool tally_cuda_scan_thin_cut(const tally_cuda_device *device, const tally_computation *computation,
+                              const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);
+tally_status tally_cuda_scan_thin_launch(const tally_cuda_launch *launch);
 /* Cuts a scan along a short axis, also of rows, into tiles of scan_slabs.cu. False if another way is better. */
 bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_computation *computation,
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut);

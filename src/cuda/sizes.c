@@ -294,10 +294,21 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
 
 enum { COLUMN_BYTES = 64 /* of accumulators a thread */, COLUMN_SHARED = 16384 /* bytes a block */ };
 
-static void column_sizes(tally_cuda_sizes *s) {
+/* The neighbouring columns of a thread of scan_thin.cu: elements and results are a vector at most. Elements of 8 bytes
+ * are aligned one by one. With 16 columns of bytes a thread has 121 registers, with 8 it has 60. */
+static unsigned thin_width(const tally_computation *c, unsigned slot) {
+    enum { MOST = 8 };
+    unsigned width = c->in_bytes == 8 ? 1 : 16 / (unsigned)most(c->in_bytes, c->out_bytes * c->per_result);
+    while (width > 1 && (width > MOST || width * slot > COLUMN_BYTES))
+        width /= 2;
+    return width;
+}
+
+static void column_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     s->column_width = s->vector;
     while (s->column_width > 1 && s->column_width * s->slot_bytes > COLUMN_BYTES)
         s->column_width /= 2;
+    s->thin_width = thin_width(c, s->slot_bytes);
     s->column_spots = TALLY_CUDA_BLOCK * s->column_width;
     while (s->column_spots * s->slot_bytes > COLUMN_SHARED)
         s->column_spots /= 2;
@@ -353,7 +364,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
     s->held_cluster = 0; /* tally_cuda_plan_create asks */
     s->has_clusters = architecture >= 90 && c->desc.grouping == TALLY_ALL_VALUES && acc <= 32;
     s->cluster_threads = acc <= 16 ? 1024 : TALLY_CUDA_BLOCK;
-    column_sizes(s);
+    column_sizes(c, s);
     s->entry_bytes = entry_bytes(c, s);
     if (!c->takes_words && !c->gives_words) { /* states have exact mode's kernels only */
         scan_sizes(c, architecture, acc, s);

@@ -15,6 +15,7 @@ typedef struct tally_cuda_sizes {
     bool has_clusters;        /* there are kernels for clusters of blocks, for reductions of little input */
     unsigned cluster_threads; /* of a block of such a cluster */
     unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
+    unsigned thin_width;      /* the same in scan_thin.cu */
     unsigned column_spots;    /* accumulators that a block of fold_columns.cu keeps in shared memory */
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
     bool folds_in_waves;      /* wave_runs.cu where the outputs have room for a run of each element */

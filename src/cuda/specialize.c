@@ -251,6 +251,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"RECORD_BYTES", s->record_bytes},
                    {"ENTRY_BYTES", s->entry_bytes},
                    {"COLUMN_WIDTH", s->column_width},
+                   {"THIN_WIDTH", s->thin_width},
                    {"COLUMN_SPOTS", s->column_spots},
                    {"SCAN_ITEMS", s->scan.items},
                    {"SCAN_FINISHERS", s->scan.finishers},

@@ -1,0 +1,109 @@
+/* Scans along short axes: results are the CPU's, at any address, and nothing around them is written. Results are whole
+ * numbers, so they have the same bits in any order of the additions. */
+#include "gpu.h"
+
+enum { AROUND = 512 /* bytes */, MOST_OFF = 3 /* elements by which input and output are off */ };
+
+static const struct {
+    tally_op op;
+    tally_dtype in, out;
+    tally_form form;
+    unsigned flags;
+} scans[] = {
+    {TALLY_SUM, TALLY_I8, TALLY_I8, TALLY_INCLUSIVE_SCAN, 0},
+    {TALLY_SUM, TALLY_I32, TALLY_I64, TALLY_EXCLUSIVE_SCAN, 0},
+    {TALLY_DOT, TALLY_U16, TALLY_U16, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
+    {TALLY_MIN, TALLY_I64, TALLY_I64, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
+};
+static const tally_shape shapes[] = {
+    /* long rows, whose ends are anywhere in a vector (scan_thin.cu) */
+    {1, 1, 3001, 0},
+    {3, 2, 1001, 0},
+    {2, 3, 2050, 0},
+    {5, 4, 517, 0},
+    {1, 30, 70007, 0},
+    {700, 5, 601, 0},
+    /* slabs of thousands of rows that are parts of sectors (scan_slabs.cu) */
+    {40, 1026, 3, 0},
+    {1100, 300, 2, 0},
+};
+
+typedef struct buffers {
+    char *x, *expected, *found; /* on the host */
+    void *on_gpu, *out;
+    size_t in_bytes, out_bytes;
+} buffers;
+
+static void scan(tally_plan *plan, const tally_shape *shape, const char *x, const char *y, char *out,
+                 const buffers *b) {
+    tally_args args = TALLY_ARGS_INIT;
+    args.shape = *shape;
+    args.x = x;
+    args.y = y;
+    args.out = out;
+    args.out_bytes = b->out_bytes;
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+}
+
+/* Scans a shape on both devices, the input and the output some elements off. */
+static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) {
+    const tally_shape *shape = &shapes[of_shape];
+    const size_t elements = (size_t)(shape->outer * shape->extent * shape->inner);
+    const size_t in = tally_dtype_size(scans[number].in), out = tally_dtype_size(scans[number].out);
+    buffers b = {.in_bytes = (elements + MOST_OFF) * in, .out_bytes = elements * out};
+    const size_t all = b.out_bytes + 2 * AROUND;
+    uint64_t random = of_shape + 1;
+    b.x = malloc(b.in_bytes);
+    b.expected = malloc(all);
+    b.found = malloc(all);
+    assert_true(b.x && b.expected && b.found);
+    for (size_t at = 0; at < b.in_bytes; at++)
+        b.x[at] = (char)random_bits(&random);
+    b.on_gpu = upload(b.x, b.in_bytes);
+    b.out = room(all);
+    for (size_t off = 0; off <= MOST_OFF; off += MOST_OFF) {
+        const size_t at = AROUND - off * out;
+        memset(b.expected, 0x77, all);
+        memcpy(b.found, b.expected, all);
+        assert_ok(tally_copy(gpu, b.out, b.found, all));
+        const char *x = b.x + off * in, *x_on_gpu = (char *)b.on_gpu + off * in;
+        scan(plans[0], shape, x, scans[number].op == TALLY_DOT ? x : NULL, b.expected + at, &b);
+        scan(plans[1], shape, x_on_gpu, scans[number].op == TALLY_DOT ? x_on_gpu : NULL, (char *)b.out + at, &b);
+        assert_ok(tally_copy(gpu, b.found, b.out, all));
+        if (memcmp(b.found, b.expected, all))
+            fail_msg("scan %zu, shape %zu, %zu elements off: not the CPU's", number, of_shape, off);
+    }
+    tally_free(gpu, b.on_gpu);
+    tally_free(gpu, b.out);
+    free(b.x);
+    free(b.expected);
+    free(b.found);
+}
+
+static void scans_along_short_axes_are_the_cpus(void **state) {
+    (void)state;
+    for (size_t number = 0; number < COUNT_OF(scans); number++) {
+        tally_desc desc = TALLY_DESC_INIT;
+        tally_plan *plans[2];
+        desc.op = scans[number].op;
+        desc.form = scans[number].form;
+        desc.grouping = TALLY_AXIS;
+        desc.in = scans[number].in;
+        desc.out = scans[number].out;
+        desc.flags = scans[number].flags;
+        assert_ok(tally_plan_create(cpu, &desc, &plans[0]));
+        assert_ok(tally_plan_create(gpu, &desc, &plans[1]));
+        for (size_t k = 0; k < COUNT_OF(shapes); k++)
+            compare(number, k, plans);
+        tally_plan_destroy(plans[0]);
+        tally_plan_destroy(plans[1]);
+    }
+}
+
+int main(void) {
+    const int code = open_devices();
+    if (code)
+        return close_devices(code);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scans_along_short_axes_are_the_cpus)};
+    return close_devices(cmocka_run_group_tests_name("scans along short axes", tests, NULL, NULL));
+}
