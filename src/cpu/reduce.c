@@ -9,6 +9,7 @@
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
 #include "cpu/scratch.h"
+#include "cpu/short_groups.h"
 #include "cpu/text/program.h"
 
 enum {
@@ -193,6 +194,14 @@ static void chunk_task(void *job, size_t task, unsigned worker) {
     fold_chunk(r, task / r->chunks, task % r->chunks, tally_at_mutable(r->partials, task, acc_bytes(r)));
 }
 
+static void fold_upright_rows(const reduction *r, uint64_t group, uint64_t batch, void *acc) {
+    uint64_t offsets[TALLY_CPU_BATCH + 1];
+    for (uint64_t i = 0; i <= batch; i++)
+        offsets[i] = i * r->extent;
+    tally_cpu_fold_short_groups(r->plan, element_at(r, r->x, group * r->extent), NULL, (r->outer - group) * r->extent,
+                                offsets, batch, acc);
+}
+
 /* A task of whole groups, lowered in batches. */
 static void groups_task(void *job, size_t task, unsigned worker) {
     const reduction *r = job;
@@ -203,6 +212,8 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         uint64_t batch = least(end - group, TALLY_CPU_BATCH);
         if (r->extent == 0)
             identity(r, batch, acc);
+        else if (r->extent > 1 && tally_cpu_stands_rows(r->plan, r->extent))
+            fold_upright_rows(r, group, batch, acc);
         else if (is_short)
             r->plan->kernels->fold_rows(&r->plan->context, element_at(r, r->x, group * r->extent),
                                         element_at(r, r->y, group * r->extent), batch, r->extent, acc);

@@ -62,8 +62,9 @@ static filling filling_of(tally_monoid monoid) {
  * in groups of 20, and 1.07 in groups of 40. */
 enum { SHORT_BYTES = 128 };
 
-/* And elements a group of moments and logsumexp: variances of f32 in groups of 30 took as long either way. */
-enum { SHORT_FLOATS = 24 };
+/* And elements a group of moments and logsumexp: variances of f32 in groups of 30 took as long either way,
+ * logsumexp of f64 in groups of 40 with exponential lengths 1.26 of the time. */
+enum { SHORT_MOMENTS = 24, SHORT_EXPONENTIALS = 40 };
 
 /* ---- sums of what elements are lifted to ---- */
 
@@ -120,11 +121,16 @@ static void fold_lifted(const tally_cpu_plan *plan, const void *x, const void *y
 
 /* ---- columns ---- */
 
+bool tally_cpu_stands_rows(const tally_cpu_plan *plan, uint64_t extent) {
+    const floats kind = floats_of(plan);
+    return kind && extent < (kind == MOMENTS ? SHORT_MOMENTS : SHORT_EXPONENTIALS);
+}
+
 bool tally_cpu_stands_groups(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {
     const tally_computation *c = &plan->base.computation;
     const uint64_t bytes = most(c->in_bytes, sizeof(uint32_t)) * (c->monoid == TALLY_MONOID_dot ? 2 : 1);
     if (floats_of(plan))
-        return elements < groups * SHORT_FLOATS;
+        return tally_cpu_stands_rows(plan, divide_up(elements, most(groups, 1)));
     /* sums of short groups have kernels of their own, and exact mode and users' operators are not in the table */
     return c->monoid != TALLY_MONOID_sum && plan->lifted.scan && filling_of(c->monoid) != FILLED_WITH_NOTHING &&
            elements * bytes < groups * SHORT_BYTES;
