@@ -34,6 +34,12 @@ typedef struct tally_vulkan_cut {
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */
 
+    struct {
+        uint64_t tiles;           /* 0: there is no scan in a window */
+        uint64_t words, groups;   /* that tiles' sums travel in, and workgroups */
+        size_t window, sums, all; /* the window; these words; the sum of all tiles */
+    } in_window;                  /* of scan_in_window.comp */
+
     bool too_many;        /* workgroups for one dispatch, or for 32 bits */
     uint64_t tile, tiles; /* BY_GROUPS: elements a tile; ALONG_ROWS: whole tiles of scan_once.comp, or none */
 

@@ -1,6 +1,7 @@
 #include "vulkan/exact_scan.h"
 
 #include "core/arithmetic.h"
+#include "vulkan/scan_window.h"
 
 /* Mesa's lavapipe ends a thread's loops after 65535 rounds of them all (LP_MAX_TGSI_LOOP_ITERATIONS), and counts those
  * of eight threads together. An element of f64 takes 400 at worst: five loops over all words, and the search for the
@@ -75,6 +76,11 @@ void tally_vulkan_exact_scan_launch(const tally_vulkan_launch *l) {
         a.total = l->pieces.total;
     }
     a.in_groups = grouped;
+    a.window = 0;
+    if (l->cut->in_window.tiles && !l->pieces.total && !l->count) { /* pieces hand on sums in all words */
+        a.window = l->workspace + l->cut->in_window.window;
+        tally_vulkan_window_launch(l, &a);
+    }
     if (l->cut->chunks > 1) {
         a.slots = l->workspace + l->cut->slots;
         dispatch(l, TALLY_VULKAN_SUM_CHUNKS, &a);

@@ -6,6 +6,11 @@
 
 typedef tally_vulkan_arguments arguments;
 
+bool tally_vulkan_folds_rows(const tally_computation *c, const tally_vulkan_cut *cut) {
+    return c->monoid == TALLY_MONOID_sum && c->desc.in == TALLY_F32 && c->desc.grouping == TALLY_AXIS &&
+           cut->path == TALLY_VULKAN_FOLD && !cut->width;
+}
+
 /* Elements to results, or to an accumulator per chunk and those to results. */
 static void launch_fold(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
@@ -14,7 +19,11 @@ static void launch_fold(const tally_vulkan_launch *l) {
     a.carry = at_once ? l->pieces.carry : 0;
     a.total = at_once ? l->pieces.total : 0;
     a.slots = at_once ? 0 : l->workspace + cut->slots;
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &a, cut->panels * cut->chunks);
+    tally_vulkan_dispatch(l,
+                          l->plan->fold_rows && tally_vulkan_folds_rows(&l->plan->gpu.base.computation, cut)
+                              ? l->plan->fold_rows
+                              : l->plan->kernels[TALLY_VULKAN_REDUCE],
+                          &a, cut->panels * cut->chunks);
     if (at_once)
         return;
     tally_vulkan_then(l);

@@ -62,6 +62,8 @@ static tally_vulkan_arithmetic of_float_sum(const tally_vulkan_device *device, c
 
 static tally_vulkan_arithmetic of_exact(const tally_vulkan_device *device, const tally_computation *c) {
     const bool sums = tally_vulkan_exact_monoid_of(c) == TALLY_MONOID_sum;
+    if (c->in_window)
+        return c->desc.in == TALLY_F64 ? TALLY_VULKAN_window64 : TALLY_VULKAN_window32;
     if (tally_is_exact_scan(c))
         return c->desc.in == TALLY_F64 || c->desc.out == TALLY_F64 ? TALLY_VULKAN_scan64 : TALLY_VULKAN_scan32;
     if (c->desc.in == TALLY_F64)
@@ -125,9 +127,10 @@ enum {
     KEEPS_HALVES,
     VECTORS,
     ANYWHERE,
-    SKIPS_NAN
+    SKIPS_NAN,
+    ALONG_ROWS
 };
-_Static_assert(SKIPS_NAN + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+_Static_assert(ALONG_ROWS + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
@@ -151,6 +154,7 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
             tally_vulkan_once_vectors(tally_vulkan_slot_of(c->monoid, tally_vulkan_arithmetic_of(device, c)));
     choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE || device->is_software;
     choices.constant[SKIPS_NAN] = c->skips_nan;
+    choices.constant[ALONG_ROWS] = purpose == TALLY_VULKAN_BY_ROWS;
     return choices;
 }
 
@@ -318,7 +322,7 @@ static bool is_better_whole(const tally_vulkan_module *module, tally_vulkan_kern
 /* The words of a kernel, by itself mostly, for this device; 'room' takes those of the module and what is added. */
 static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_module *module, tally_vulkan_kernel kernel,
                        const tally_vulkan_choices *choices, uint32_t *room) {
-    const bool rounds = module->packed && tally_vulkan_is_by_levels(module->packed->arithmetic);
+    const bool rounds = module->packed && tally_vulkan_relies_on_rounding(module->packed->arithmetic);
     const bool keeps_halves = choices->constant[KEEPS_HALVES];
     const char *others[TALLY_VULKAN_KERNEL_COUNT];
     size_t other_count = 0;

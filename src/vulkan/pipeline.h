@@ -7,7 +7,7 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_CONSTANTS = 13 };
+enum { TALLY_VULKAN_CONSTANTS = 14 };
 
 /* The choices that are made with a kernel's pipeline: the constant_ids of prelude.comp, arguments.comp, slots.comp,
  * scan_once.comp and exact_levels.comp. */
@@ -33,6 +33,7 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
 typedef enum tally_vulkan_purpose {
     TALLY_VULKAN_PLAIN,
     TALLY_VULKAN_FROM_SLOTS, /* the reduction that folds accumulators */
+    TALLY_VULKAN_BY_ROWS,    /* the reduction of rows, without what columns take */
     TALLY_VULKAN_ANYWHERE    /* tiles of scans that begin where vectors of 16 bytes do not */
 } tally_vulkan_purpose;
 

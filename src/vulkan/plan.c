@@ -12,6 +12,7 @@
 #include "vulkan/labels.h"
 #include "vulkan/launch.h"
 #include "vulkan/path.h"
+#include "vulkan/scan_window.h"
 #include "vulkan/words.h"
 
 /* ---- kernels ---- */
@@ -68,6 +69,8 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     if (status == TALLY_OK && fast && !grouped && !scan)
         status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE,
                                            TALLY_VULKAN_FROM_SLOTS, &plan->fold_slots);
+    if (status == TALLY_OK && exact_scan)
+        status = tally_vulkan_window_load(plan);
     return status;
 }
 
@@ -152,16 +155,18 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
 
 /* ---- runs ---- */
 
-static void cut(const tally_vulkan_plan *plan, const tally_shape *shape, tally_vulkan_cut *cut) {
+void tally_vulkan_plan_cut(const tally_vulkan_plan *plan, const tally_shape *shape, tally_vulkan_cut *cut) {
     if (plan->sorted)
         tally_vulkan_labels_cut(plan, shape, cut);
     else
         tally_vulkan_cut_make(plan->device, &plan->gpu.base.computation, plan->slot, shape, cut);
+    if (tally_is_exact_scan(&plan->gpu.base.computation))
+        tally_vulkan_window_cut(plan, cut);
 }
 
 static size_t workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
     tally_vulkan_cut c;
-    cut((const tally_vulkan_plan *)gpu, shape, &c);
+    tally_vulkan_plan_cut((const tally_vulkan_plan *)gpu, shape, &c);
     return c.bytes;
 }
 
@@ -215,7 +220,7 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     const tally_vulkan_extra *extra = r->extra;
     tally_vulkan_cut shape_cut;
     uint64_t memory;
-    cut(plan, &r->args->shape, &shape_cut);
+    tally_vulkan_plan_cut(plan, &r->args->shape, &shape_cut);
     const bool has_findings = !r->stream && shape_cut.path != TALLY_VULKAN_NOTHING && tally_gpu_has_findings(c);
     tally_status status = check_run(c, r, &shape_cut);
     const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
@@ -223,6 +228,9 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
         !plan->device->is_software && tally_vulkan_is_misaligned(c, r->args))
         status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, tiles, TALLY_VULKAN_ANYWHERE,
                                            &plan->anywhere[tiles]);
+    if (status == TALLY_OK && tally_vulkan_folds_rows(c, &shape_cut) && !plan->fold_rows)
+        status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, TALLY_VULKAN_REDUCE,
+                                           TALLY_VULKAN_BY_ROWS, &plan->fold_rows);
     if (status == TALLY_OK)
         status = tally_gpu_prepare(gpu, r, shape_cut.elements, shape_cut.bytes, &memory);
     if (status == TALLY_OK && has_findings && !plan->outcome.buffer)

@@ -5,6 +5,8 @@
 #include "gpu/plan.h"
 #include "vulkan/pipeline.h"
 
+struct tally_vulkan_cut;
+
 typedef struct tally_vulkan_plan {
     tally_gpu_plan gpu;
     tally_vulkan_device *device;
@@ -12,13 +14,18 @@ typedef struct tally_vulkan_plan {
     uint32_t block; /* threads a workgroup */
     uint32_t types;
     VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
+    VkPipeline fold_rows;                           /* the reduction of rows; made when first needed, or none */
     VkPipeline fold_slots;                          /* the reduction of accumulators */
     VkPipeline anywhere[TALLY_VULKAN_KERNEL_COUNT]; /* for arrays not aligned for vectors; made when first needed */
     const tally_vulkan_module *module;
+    bool has_window;    /* the kernels of exact scans in a window are loaded */
     tally_plan *sorted; /* LABELS: reduces the sorted elements by segments; NULL for other groupings */
     tally_vulkan_commands commands;
     tally_vulkan_memory outcome; /* a tally_vulkan_control that the host reads; of labels, two */
 } tally_vulkan_plan;
+
+/* The cut of a run, by any path. */
+void tally_vulkan_plan_cut(const tally_vulkan_plan *plan, const tally_shape *shape, struct tally_vulkan_cut *cut);
 
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *computation);
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);

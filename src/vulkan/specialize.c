@@ -10,9 +10,9 @@ enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_
 
 /* ---- arithmetics ---- */
 
-const char *const tally_vulkan_arithmetic_names[] = {"i32",     "u32",      "i64",      "u64",    "u64d",
-                                                     "f32",     "f32w",     "f64",      "bits",   "exact32",
-                                                     "exact64", "exact32f", "exact64f", "scan32", "scan64"};
+const char *const tally_vulkan_arithmetic_names[] = {"i32",      "u32",    "i64",    "u64",      "u64d",    "f32",
+                                                     "f32w",     "f64",    "bits",   "exact32",  "exact64", "exact32f",
+                                                     "exact64f", "scan32", "scan64", "window32", "window64"};
 
 const char *const tally_vulkan_kernel_names[] = {
     "reduce",         "short_rows",    "slabs",           "spine",          "scan_rows",    "scan_once",
@@ -20,7 +20,8 @@ const char *const tally_vulkan_kernel_names[] = {
     "tiled_segments", "open_segments", "close_segments",  "clear_control",  "clear_tiles",  "inspect_segments",
     "report",         "count_digits",  "place_digits",    "sort_by_digit",  "pack_sorted",  "find_groups",
     "find_indices",   "exact_rows",    "exact_merge",     "exact_segments", "exact_pieces", "exact_join",
-    "count_heads",    "rank_heads",    "exact_runs",      "sum_chunks",     "scan_sums",    "give_prefixes"};
+    "count_heads",    "rank_heads",    "exact_runs",      "sum_chunks",     "scan_sums",    "give_prefixes",
+    "find_window",    "check_window",  "scan_in_window"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -33,7 +34,8 @@ static const struct {
     [TALLY_VULKAN_bits] = {"uvec2", "KIND_BITS", 8},     [TALLY_VULKAN_exact32] = {"uvec2", "KIND_BITS", 8},
     [TALLY_VULKAN_exact64] = {"uvec2", "KIND_BITS", 8},  [TALLY_VULKAN_exact32f] = {"uvec2", "KIND_BITS", 8},
     [TALLY_VULKAN_exact64f] = {"uvec2", "KIND_BITS", 8}, [TALLY_VULKAN_scan32] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_scan64] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_scan64] = {"uvec2", "KIND_BITS", 8},   [TALLY_VULKAN_window32] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_window64] = {"uvec2", "KIND_BITS", 8},
 };
 
 typedef struct components {
@@ -124,6 +126,14 @@ bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithm
            arithmetic != TALLY_VULKAN_f32w && arithmetic < TALLY_VULKAN_exact32;
 }
 
+static bool is_in_window(tally_vulkan_arithmetic arithmetic) {
+    return arithmetic == TALLY_VULKAN_window32 || arithmetic == TALLY_VULKAN_window64;
+}
+
+unsigned tally_vulkan_window_words(tally_vulkan_arithmetic arithmetic) {
+    return arithmetic == TALLY_VULKAN_window64 ? 4 : 3;
+}
+
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
     return (slot.bytes + 7) / 8 * 8 + 16;
 }
@@ -131,11 +141,12 @@ unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
 bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     (void)monoid;
     return arithmetic == TALLY_VULKAN_u64d || arithmetic == TALLY_VULKAN_f32w || arithmetic == TALLY_VULKAN_f64 ||
-           arithmetic == TALLY_VULKAN_exact64f;
+           arithmetic == TALLY_VULKAN_exact64f || is_in_window(arithmetic);
 }
 
 bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    if (arithmetic == TALLY_VULKAN_exact64f || (arithmetic == TALLY_VULKAN_f64 && chooses(monoid)))
+    if (arithmetic == TALLY_VULKAN_exact64f || is_in_window(arithmetic) ||
+        (arithmetic == TALLY_VULKAN_f64 && chooses(monoid)))
         return true;
     return monoid == TALLY_MONOID_nonzero || arithmetic == TALLY_VULKAN_i64 || arithmetic == TALLY_VULKAN_u64 ||
            arithmetic == TALLY_VULKAN_u64d;
@@ -171,8 +182,12 @@ unsigned tally_vulkan_prefix_bytes(tally_vulkan_arithmetic arithmetic) {
     return (HEADER + scan_integer_of(arithmetic).words) * (unsigned)sizeof(uint32_t);
 }
 
-bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic) {
+static bool is_by_levels(tally_vulkan_arithmetic arithmetic) {
     return arithmetic == TALLY_VULKAN_exact32f || arithmetic == TALLY_VULKAN_exact64f;
+}
+
+bool tally_vulkan_relies_on_rounding(tally_vulkan_arithmetic arithmetic) {
+    return is_by_levels(arithmetic) || is_in_window(arithmetic);
 }
 
 /* ---- the text ---- */
@@ -527,7 +542,7 @@ static void add_main(tally_text *text, const bool leaves_out[TALLY_VULKAN_KERNEL
 }
 
 static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    const bool by_levels = tally_vulkan_is_by_levels(arithmetic);
+    const bool by_levels = is_by_levels(arithmetic);
     const bool wide = arithmetic == TALLY_VULKAN_exact64 || arithmetic == TALLY_VULKAN_exact64f;
     const bool has_moments = monoid == TALLY_MONOID_moments;
     const tally_vulkan_numbers n = tally_vulkan_numbers_of(monoid, wide ? TALLY_F64 : TALLY_F32);
@@ -570,7 +585,17 @@ static void add_exact_scan(tally_text *text, tally_vulkan_arithmetic arithmetic)
     tally_vulkan_arguments_add(text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
-    add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_SUM_CHUNKS, TALLY_VULKAN_KERNEL_COUNT);
+    add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_SUM_CHUNKS, TALLY_VULKAN_FIND_WINDOW);
+}
+
+static void add_scan_in_window(tally_text *text, tally_vulkan_arithmetic arithmetic) {
+    tally_text_print(text, "#define WINDOW_WORDS %u\n", tally_vulkan_window_words(arithmetic));
+    add_prelude(text);
+    tally_vulkan_arguments_add(text);
+    tally_text_add(text, tally_vulkan_kernels_arguments);
+    tally_text_add(text, tally_vulkan_kernels_scan_window);
+    tally_text_add(text, tally_vulkan_kernels_scan_in_window);
+    add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_FIND_WINDOW, TALLY_VULKAN_KERNEL_COUNT);
 }
 
 static void add_kernels(tally_text *text, bool scans_once, bool is_user, bool has_services) {
@@ -612,7 +637,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .two_inputs = monoid == TALLY_MONOID_dot,
                           .commutes = 1,
                           .per_result = tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1,
-                          .scans_once = tally_vulkan_scans_once(monoid, arithmetic),
+                          .scans_once = tally_vulkan_scans_once(monoid, arithmetic) || is_in_window(arithmetic),
                           .chooses = chooses(monoid),
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
@@ -620,6 +645,10 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS};
     add_choices(text, &made);
     add_neutral(text, monoid, arithmetic);
+    if (is_in_window(arithmetic)) {
+        add_scan_in_window(text, arithmetic);
+        return;
+    }
     if (arithmetic >= TALLY_VULKAN_scan32) {
         add_exact_scan(text, arithmetic);
         return;

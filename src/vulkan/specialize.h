@@ -25,6 +25,8 @@ typedef enum tally_vulkan_arithmetic {
     TALLY_VULKAN_exact64f,
     TALLY_VULKAN_scan32,
     TALLY_VULKAN_scan64,
+    TALLY_VULKAN_window32,
+    TALLY_VULKAN_window64,
     TALLY_VULKAN_ARITHMETIC_COUNT
 } tally_vulkan_arithmetic;
 
@@ -66,6 +68,9 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_SUM_CHUNKS, /* from here on of modules for exact scans */
     TALLY_VULKAN_SCAN_SUMS,
     TALLY_VULKAN_GIVE_PREFIXES,
+    TALLY_VULKAN_FIND_WINDOW, /* from here on of modules for exact scans in a window */
+    TALLY_VULKAN_CHECK_WINDOW,
+    TALLY_VULKAN_SCAN_IN_WINDOW,
     TALLY_VULKAN_KERNEL_COUNT
 } tally_vulkan_kernel;
 
@@ -121,7 +126,11 @@ typedef struct tally_vulkan_numbers {
 tally_vulkan_numbers tally_vulkan_numbers_of(tally_monoid monoid, tally_dtype in);
 
 /* Whether this is exact mode that relies on the rounding of floats. */
-bool tally_vulkan_is_by_levels(tally_vulkan_arithmetic arithmetic);
+bool tally_vulkan_relies_on_rounding(tally_vulkan_arithmetic arithmetic);
+
+/* Vectors of 16 bytes that a thread has of a tile of scan_in_window.comp, and words of a sum. */
+enum { TALLY_VULKAN_WINDOW_VECTORS = 4 };
+unsigned tally_vulkan_window_words(tally_vulkan_arithmetic arithmetic);
 
 /* text->failed says whether there was too little memory. */
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic);

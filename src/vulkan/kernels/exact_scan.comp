@@ -14,6 +14,11 @@ wide rounded_sum() {
 
 /* ---- chunks ---- */
 
+/* Whether the scan in a window, which comes first, gave the results (scan_window.comp: 'refused' and 'failed'). */
+bool was_done_in_window() {
+    return given(p_window) && words_at(p_window).word[3] == 0 && words_at(p_window).word[4] == 0;
+}
+
 struct exact_chunk {
     wide number; /* among chunks x columns */
     wide column, begin;
@@ -29,7 +34,7 @@ wide extent_of_column() {
 /* The thread's chunk of 'extent' elements or sums. False: it has none, or the offsets are bad. */
 bool find_chunk(wide extent, out exact_chunk c) {
     begin_kernel();
-    if (p_in_groups != 0 && CONTROL.refused != 0)
+    if ((p_in_groups != 0 && CONTROL.refused != 0) || was_done_in_window())
         return false;
     c.number = plus(times(group_number(), BLOCK), THREAD);
     const wide chunk = divided(c.number, column_count(), c.column);

@@ -3,6 +3,10 @@
  * With more it is an accumulator, and another dispatch of this kernel folds the accumulators, which lie as rows. Order
  * and cut depend on the shape alone, so results have the same bits every run. The scans' first pass is this kernel,
  * too. */
+layout(constant_id = 13) const bool ALONG_ROWS = false; /* else columns' elements may lie apart */
+
+#define IN_ROWS (!BY_AXIS || ALONG_ROWS || p.width == 0)
+
 struct stretch {
     address x, y; /* of its first element */
     uint count;   /* rows */
@@ -307,7 +311,7 @@ void give_columns(acc_t acc[MOST_COLUMNS], uint first, uint count, wide column, 
     const bool in_words = are_words && first == 0 && !given(p.total) && !given(p.slots);
     uvec4 words[2];
     words[0] = words[1] = uvec4(0);
-    UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++)
+    UNROLLED_LANES for (uint v = 0; v < (ALONG_ROWS ? 1 : MOST_COLUMNS); v++)
         if (v >= first && v < count) {
             if (!in_words) {
                 give(acc[v], plus(column, v), chunk, extent);
@@ -339,7 +343,7 @@ struct division {
     uint part, unit; /* a thread's: of the parts; of the units */
 };
 division divide_block() {
-    const bool by_rows = FROM_SLOTS ? false : !BY_AXIS || p.width == 0;
+    const bool by_rows = FROM_SLOTS ? false : IN_ROWS;
     division d;
     const uint threads = BY_AXIS ? p_team : BLOCK; /* that share a row */
     const int many = findMSB(threads), width = findMSB(p.width);
@@ -367,7 +371,7 @@ wide column_of(division d, uint panel, out uint shared_columns) {
 
 acc_t fold_stretch(stretch s, uint part, uint parts) {
 #if COMMUTES
-    return !BY_AXIS || p.width == 0 ? fold_vectors(s, part, parts) : fold_rows(s, part, parts);
+    return IN_ROWS ? fold_vectors(s, part, parts) : fold_rows(s, part, parts);
 #else
     return REVERSE ? fold_back(s, part, parts) : fold_rows(s, part, parts);
 #endif
@@ -385,7 +389,7 @@ void fold_chunk(division d, wide column, uint chunk, wide extent, inout acc_t ac
         begin = minus(minus(extent, begin), length);
     const stretch s = stretch_of(elements_before(column, begin), length, plus(p.before, begin));
 #if COMMUTES && MOST_COLUMNS > 1
-    if (d.each > 1) {
+    if (!ALONG_ROWS && d.each > 1) {
         fold_columns(s, d.part, d.parts, acc);
         return;
     }
@@ -406,9 +410,9 @@ void reduce() {
             acc[v] = identity();
         if (less(column, p.columns))
             fold_chunk(d, column, chunk, extent, acc);
-        UNROLLED_LANES for (uint v = 0; v < MOST_COLUMNS; v++)
+        UNROLLED_LANES for (uint v = 0; v < (ALONG_ROWS ? 1 : MOST_COLUMNS); v++)
             if (v < d.each && d.parts > 1)
-                acc[v] = fold_block(acc[v], p.width == 0 ? 1 : p.width, d.parts);
+                acc[v] = fold_block(acc[v], ALONG_ROWS || p.width == 0 ? 1 : p.width, d.parts);
         if (d.part == 0 && less(column, p.columns))
             give_columns(acc, shared_columns, d.each, column, chunk, extent);
     }

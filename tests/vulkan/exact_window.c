@@ -1,0 +1,214 @@
+/* Exact scans in a window (src/vulkan/kernels/scan_in_window.comp) give the CPU's bits: of f32, f64 and bf16, in every
+ * form, at any address, in place, from an initial value, and of elements that fill one level, two or none. The window
+ * itself, which is read from the workspace, tells whether it took the elements or the kernels in all words did the work
+ * again. The device is told to use this path, with one thread, as in scan_once.c. */
+#include <math.h>
+
+#include "../api/support.h"
+#include "vulkan/cut.h"
+#include "vulkan/plan.h"
+
+enum { MOST = 1 << 18 /* bytes */, SHIFT = 16 };
+
+typedef enum fill {
+    NORMAL,
+    WHOLE,
+    SPREAD,
+    TINY_RESTS,
+    NEAR_TIES,
+    FIRST_IS_MINUS_ZERO,
+    MINUS_ZEROS,
+    OUTLIER,
+    INFINITE,
+    NAN_AMONG
+} fill;
+static const char *const fills[] = {"normal",   "whole",    "spread",  "tiny rests", "near ties",
+                                    "-0 first", "-0 among", "outlier", "infinity",   "NaN"};
+/* Whether the window takes them. f64 has 53 bits from each of 1 and 2^-60 on. */
+static bool fits(fill kind, tally_dtype type) {
+    return kind < FIRST_IS_MINUS_ZERO ? kind != NEAR_TIES || type != TALLY_F64 : kind == MINUS_ZEROS;
+}
+
+static tally_device *device, *processor;
+static uint8_t *numbers, *expected, *found;  /* on the host */
+static uint8_t *x, *out, *workspace, *first; /* on the device */
+static size_t workspace_room;
+
+static uint64_t state_of_random = 88172645463325252U;
+static double uniform(void) {
+    state_of_random ^= state_of_random << 13;
+    state_of_random ^= state_of_random >> 7;
+    state_of_random ^= state_of_random << 17;
+    return (double)(state_of_random >> 11) * 0x1p-53;
+}
+static double normal(void) {
+    return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static void put(tally_dtype type, size_t i, double value) {
+    const float f32 = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &f32, sizeof bits);
+    if (type == TALLY_F64)
+        memcpy(numbers + i * sizeof value, &value, sizeof value);
+    else if (type == TALLY_F32) {
+        memcpy(numbers + i * sizeof f32, &f32, sizeof f32);
+    } else {
+        const uint16_t word = (uint16_t)(bits >> 16); /* truncated */
+        memcpy(numbers + i * sizeof word, &word, sizeof word);
+    }
+}
+
+static double value_of(fill kind, tally_dtype type, size_t i, size_t count) {
+    const double tiny = type == TALLY_F64 ? 0x1p-54 : type == TALLY_F32 ? 0x1p-25 : 0x1p-9;
+    switch (kind) {
+    case WHOLE:
+        return rint(normal() * 4);
+    case SPREAD:
+        return ldexp(normal(), (int)(uniform() * (type == TALLY_F64 ? 20 : 30)) - 4);
+    case TINY_RESTS:
+        return i % 3 ? normal() : normal() * 0x1p-10;
+    case NEAR_TIES: /* prefixes on boundaries between results, and just off them */
+        return i == 0 ? 1 : i % 4 == 1 ? tiny : i % 4 == 2 ? tiny * 0x1p-6 : i % 4 == 3 ? -tiny * 0x1p-6 : -tiny;
+    case FIRST_IS_MINUS_ZERO:
+        return i < 5 ? -0.0 : normal();
+    case MINUS_ZEROS:
+        return i % 7 == 3 ? -0.0 : normal();
+    case OUTLIER:
+        return i == count - 2 ? 0x1p100 : normal();
+    case INFINITE:
+        return i == count / 2 ? (double)INFINITY : normal();
+    case NAN_AMONG:
+        return i == count / 2 ? (double)NAN : normal();
+    default:
+        return normal();
+    }
+}
+
+/* Whether the window took the elements. */
+static bool was_in_window(const tally_desc *desc, size_t count) {
+    tally_vulkan_cut cut;
+    tally_plan *plan;
+    const tally_shape shape = {.extent = count};
+    uint32_t window[5];
+    assert_ok(tally_plan_create(device, desc, &plan));
+    tally_vulkan_plan_cut((tally_vulkan_plan *)plan, &shape, &cut);
+    tally_plan_destroy(plan);
+    assert_true(cut.in_window.tiles > 0);
+    assert_ok(tally_copy(device, window, workspace + cut.in_window.window, sizeof window));
+    return window[3] == 0 && window[4] == 0;
+}
+
+static void check(const tally_desc *desc, fill kind, size_t count, size_t x_begins, size_t out_begins, bool in_place,
+                  bool has_initial) {
+    const size_t size = tally_dtype_size(desc->in);
+    uint64_t initial = 0;
+    for (size_t i = 0; i < count; i++)
+        put(desc->in, desc->flags & TALLY_REVERSE ? count - 1 - i : i, value_of(kind, desc->in, i, count));
+    if (has_initial)
+        memcpy(&initial, numbers + count / 3 * size, size);
+    tally_args args = arguments(numbers, count, expected, count * size);
+    args.initial = has_initial ? &initial : NULL;
+    assert_ok(run_desc(processor, desc, &args));
+    uint8_t *const to = in_place ? x + x_begins : out + out_begins;
+    assert_ok(tally_copy(device, x + x_begins, numbers, count * size));
+    assert_ok(tally_copy(device, first, &initial, sizeof initial));
+    args = arguments(x + x_begins, count, to, count * size);
+    args.initial = has_initial ? first : NULL;
+    args.workspace = workspace;
+    args.workspace_bytes = workspace_room;
+    assert_ok(run_desc(device, desc, &args));
+    assert_ok(tally_copy(device, found, to, count * size));
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(expected + i * size, found + i * size, size) != 0)
+            fail_msg("%s of %s, form %d, flags %u, %zu elements, from %zu to %zu: element %zu is wrong", fills[kind],
+                     tally_dtype_name(desc->in), desc->form, desc->flags, count, x_begins, out_begins, i);
+    if (was_in_window(desc, count) != fits(kind, desc->in))
+        fail_msg("%s of %s, %zu elements: %s", fills[kind], tally_dtype_name(desc->in), count,
+                 fits(kind, desc->in) ? "the window did not take them" : "the window took them");
+}
+
+static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_BF16};
+
+static tally_desc exact_scan(tally_form form, unsigned flags, tally_dtype type) {
+    tally_desc desc = describe(TALLY_SUM, form, type);
+    desc.mode = TALLY_EXACT;
+    desc.out = type;
+    desc.flags = flags;
+    return desc;
+}
+
+static void test_any_elements(void **state) {
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(types); t++)
+        for (size_t kind = 0; kind < COUNT_OF(fills); kind++) {
+            const tally_desc desc = exact_scan(TALLY_INCLUSIVE_SCAN, 0, types[t]);
+            check(&desc, (fill)kind, 9001, 0, 0, false, false);
+        }
+}
+
+static void test_forms_and_sizes(void **state) {
+    static const size_t counts[] = {1, 5, 4096, 8192, 20000};
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(types); t++)
+        for (size_t k = 0; k < COUNT_OF(counts); k++)
+            for (unsigned form = 0; form < 4; form++) {
+                const tally_desc desc = exact_scan(form & 1 ? TALLY_EXCLUSIVE_SCAN : TALLY_INCLUSIVE_SCAN,
+                                                   form & 2 ? TALLY_REVERSE : 0, types[t]);
+                check(&desc, k % 2 ? SPREAD : NORMAL, counts[k], 0, 0, false, form == 3);
+            }
+}
+
+static void test_arrays_begin_anywhere(void **state) {
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        const size_t size = tally_dtype_size(types[t]);
+        const tally_desc forward = exact_scan(TALLY_INCLUSIVE_SCAN, 0, types[t]),
+                         backward = exact_scan(TALLY_EXCLUSIVE_SCAN, TALLY_REVERSE, types[t]);
+        check(&forward, NORMAL, 9001, size, 0, false, false);
+        check(&forward, NORMAL, 9001, 0, size, false, true);
+        check(&backward, NORMAL, 9001, size, size, false, false);
+        check(&forward, WHOLE, 9001, 0, 0, true, false);
+    }
+}
+
+static void test_in_place_elements_are_checked_first(void **state) {
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        const tally_desc desc = exact_scan(TALLY_INCLUSIVE_SCAN, 0, types[t]);
+        check(&desc, OUTLIER, 9001, 0, 0, true, false);
+        check(&desc, NAN_AMONG, 9001, 0, 0, true, true);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_elements), cmocka_unit_test(test_forms_and_sizes),
+                                       cmocka_unit_test(test_arrays_begin_anywhere),
+                                       cmocka_unit_test(test_in_place_elements_are_checked_first)};
+    workspace_room = 8 * MOST;
+    if (tally_open("vulkan:0", &device) != TALLY_OK) {
+        printf("%s\n", tally_last_error());
+        return 1;
+    }
+    ((tally_vulkan_device *)device)->least_once = 1;
+    numbers = malloc(MOST);
+    expected = malloc(MOST);
+    found = malloc(MOST);
+    if (!numbers || !expected || !found || tally_open("cpu", &processor) != TALLY_OK ||
+        tally_alloc(device, MOST + SHIFT, (void **)&x) != TALLY_OK ||
+        tally_alloc(device, MOST + SHIFT, (void **)&out) != TALLY_OK ||
+        tally_alloc(device, workspace_room, (void **)&workspace) != TALLY_OK ||
+        tally_alloc(device, sizeof(uint64_t), (void **)&first) != TALLY_OK)
+        return 1;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tally_free(device, x);
+    tally_free(device, out);
+    tally_free(device, workspace);
+    tally_free(device, first);
+    tally_close(device);
+    tally_close(processor);
+    free(numbers);
+    free(expected);
+    free(found);
+    return failed;
+}
