@@ -1,6 +1,7 @@
 """Builds the extension of exact_sum.c, and loads it into a connection of DuckDB.
 
-    python3 load.py HEADERS [FOLDER]      HEADERS: the folder duckdb_capi of github.com/duckdb/extension-template-c
+    python3 load.py HEADERS [FOLDER]      HEADERS: a folder with duckdb.h and duckdb_extension.h: duckdb_capi of
+    github.com/duckdb/extension-template-c, or src/include of DuckDB's sources
 
 SPDX-License-Identifier: Apache-2.0"""
 import os

@@ -17,4 +17,14 @@ if ! cmp -s "$here/requirements.txt" "$environment/installed.txt"; then
     }
     cp "$here/requirements.txt" "$environment/installed.txt"
 fi
+# DuckDB's C interface is in the sources of its Python package, and not in what is installed of it.
+headers=$environment/duckdb_headers
+if [ ! -f "$headers/duckdb_extension.h" ]; then
+    version=$("$environment/bin/python" -c 'import duckdb; print(duckdb.__version__)')
+    "$environment/bin/pip" download -q --no-deps --no-binary duckdb -d "$headers" "duckdb==$version"
+    tar -xf "$headers/duckdb-$version.tar.gz" -C "$headers" --wildcards --transform 's|.*/||' '*/src/include/duckdb.h' \
+        '*/src/include/duckdb_extension.h'
+    rm "$headers/duckdb-$version.tar.gz"
+fi
+export TALLY_DUCKDB_HEADERS="$headers" TALLY_REQUIRE="${TALLY_REQUIRE:-},duckdb_headers"
 PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 exec "$environment/bin/python" -m pytest -q -p no:cacheprovider "$here" "$@"

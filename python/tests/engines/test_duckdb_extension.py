@@ -1,5 +1,5 @@
-"""examples/duckdb: aggregates by DuckDB's C interface. TALLY_DUCKDB_HEADERS names the folder duckdb_capi of
-github.com/duckdb/extension-template-c; TALLY_REQUIRE=duckdb_headers makes it a failure that there is none."""
+"""examples/duckdb: aggregates by DuckDB's C interface. TALLY_DUCKDB_HEADERS names a folder with duckdb_extension.h, which
+run.sh takes from PyPI; TALLY_REQUIRE=duckdb_headers makes it a failure that there is none."""
 import os
 import sys
 
