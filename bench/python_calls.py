@@ -2,10 +2,10 @@
 """The Python package beside the C call, NumPy, math.fsum and, where it is there, PyTorch: Markdown tables, as
 docs/bench/python.md has them. Best of the rounds, each of many calls; rows take turns.
 
-usage: PYTHONPATH=build/python/package bench/python_calls.py [small] [large] [cuda]      small and large, if none is named
+usage: PYTHONPATH=build/python/package bench/python_calls.py [small] [large] [exact] [cuda]      without a name, all but cuda
 
-small: one call on 100 doubles. large: 2^26 floats, beside a program that only reads them. cuda: calls on PyTorch's tensors
-on a GPU, from the call to its return.
+small: one call on 100 doubles. large: 2^26 floats, beside a program that only reads them. exact: beside math.fsum. cuda:
+calls on PyTorch's tensors on a GPU, from the call to its return.
 """
 import ctypes
 import math
@@ -157,10 +157,14 @@ def large(loaded):
     table("running sum of 2^26 floats", "ms", {
         "`tally.cumulative_sum(x, out=out)`": lambda: tally.cumulative_sum(x, axis=0, out=out),
         "`numpy.cumsum(x, out=out)`": lambda: np.cumsum(x, out=out)}, 1, 9, 2 * x.nbytes)
+
+
+def exact(loaded):
+    x = np.random.default_rng(1).standard_normal(1 << 26, dtype=np.float32)
     numbers = x.tolist()
     table("exact sum of 2^26 floats", "ms", {
         "`tally.sum(x, exact=True)`": lambda: tally.sum(x, exact=True), "`math.fsum(x)`": lambda: math.fsum(x),
-        "`math.fsum(x.tolist())`, without the list": lambda: math.fsum(numbers)}, 1, 2, x.nbytes)
+        "`math.fsum(x.tolist())`, without the list": lambda: math.fsum(numbers)}, 1, 3, x.nbytes)
 
 
 def cuda(loaded):
@@ -182,5 +186,5 @@ if __name__ == "__main__":
     print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, tally {tally.__version__}"
           + (f", PyTorch {torch.__version__}" if torch else ""))
     with_c = library()
-    for name in sys.argv[1:] or ["small", "large"]:
-        {"small": small, "large": large, "cuda": cuda}[name](with_c)
+    for name in sys.argv[1:] or ["small", "large", "exact"]:
+        {"small": small, "large": large, "exact": exact, "cuda": cuda}[name](with_c)

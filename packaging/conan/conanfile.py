@@ -17,7 +17,7 @@ class TallyConan(ConanFile):
     topics = ("reduction", "prefix-sum", "scan", "exact-summation", "cuda")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False]}
+    options = {"shared": [True, False]}  # no fPIC: the static library's code is always position-independent
     default_options = {"shared": False}
 
     def configure(self):
@@ -30,6 +30,9 @@ class TallyConan(ConanFile):
     def validate(self):
         if self.settings.os != "Linux":
             raise ConanInvalidConfiguration(f"{self.ref} is for Linux")
+
+    def build_requirements(self):
+        self.tool_requires("cmake/[>=3.22 <5]")
 
     def source(self):
         get(self, **self.conan_data["sources"][self.version], strip_root=True)
