@@ -38,8 +38,8 @@ static void cut_buckets(const tally_cuda_plan *plan, const tally_shape *shape, t
     if (shape->extent < LEAST_OF_BUCKETS || buckets > TALLY_CUDA_MOST_BUCKETS || plan->sizes.bucket_shared > room)
         return;
     cut->labels.sums.counts = tally_cuda_place(cut, TALLY_CUDA_MOST_BUCKETS * sizeof(uint64_t));
-    cut->labels.sums.partials = tally_cuda_place(cut, shape->groups * slot);
     cut->zeroed_bytes = cut->bytes;
+    cut->labels.sums.partials = tally_cuda_place(cut, shape->groups * slot);
     cut->labels.sums.buckets = (unsigned)buckets;
     cut->labels.sums.shift = shift;
     cut->labels.sums.width = 1u << shift;
@@ -65,31 +65,31 @@ void tally_cuda_label_sums_cut(const tally_cuda_plan *plan, const tally_shape *s
 
 /* ---- launching ---- */
 
-static tally_status launch_buckets(const tally_cuda_launch *l, const tally_cuda_label_sums_args *of) {
+static tally_status launch_buckets(const tally_cuda_launch *l, tally_cuda_label_sums_args *of) {
     static const char what[] = "launching a reduction by buckets of labels";
     const tally_cuda_cut *cut = l->cut;
     const tally_cuda_kernels *k = &l->plan->kernels;
     const uint64_t starts = l->workspace + cut->labels.sums.places;
     const uint64_t bytes = (TALLY_CUDA_MOST_BUCKETS + 1) * sizeof(uint64_t),
                    moved = l->workspace + cut->labels.sums.moved;
+    of->tasks = starts + 2 * bytes;
+    of->shift = cut->labels.sums.shift;
+    of->buckets = cut->labels.sums.buckets;
     tally_cuda_buckets_args args = {.of = *of,
                                     .counts = l->workspace + cut->labels.sums.counts,
                                     .starts = starts,
                                     .next = starts + bytes,
-                                    .tasks = starts + 2 * bytes,
                                     .moved_x = moved,
                                     .moved_labels =
                                         moved + round_up(of->n, 64) * l->plan->gpu.base.computation.in_bytes,
-                                    .task = TASK,
-                                    .buckets = cut->labels.sums.buckets,
-                                    .shift = cut->labels.sums.shift};
+                                    .task = TASK};
     const uint64_t tile = (uint64_t)TALLY_CUDA_BUCKET_BLOCK * l->plan->sizes.bucket_items;
     const uint64_t blocks = tally_cuda_blocks_for(l->plan->device, divide_up(of->n, tile), 1, BLOCKS);
     const tally_cuda_grid count = {.x = blocks, .threads = TALLY_CUDA_BUCKET_BLOCK};
     const tally_cuda_grid place = {.x = 1, .threads = TALLY_CUDA_MOST_BUCKETS};
     const tally_cuda_grid move = {
         .x = blocks, .threads = TALLY_CUDA_BUCKET_BLOCK, .shared = l->plan->sizes.bucket_shared};
-    const tally_cuda_grid add = {.x = of->n / TASK + args.buckets,
+    const tally_cuda_grid add = {.x = of->n / TASK + of->buckets,
                                  .threads = TALLY_CUDA_WORD_BLOCK,
                                  .shared = of->width * l->plan->sizes.label_words * (unsigned)sizeof(uint32_t)};
     tally_status status = tally_cuda_enqueue(l, k->count_buckets, count, &args, what);

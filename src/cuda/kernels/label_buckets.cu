@@ -44,10 +44,10 @@ extern "C" __global__ void __launch_bounds__(BUCKET_THREADS) count_buckets(bucke
 #pragma unroll
         for (int j = 0; j < BUCKET_ITEMS; j++)
             if (label[j] != ~0u)
-                atomicAdd(&count[label[j] >> p.shift], 1u);
+                atomicAdd(&count[label[j] >> p.of.shift], 1u);
     }
     __syncthreads();
-    for (uint32 b = threadIdx.x; b < p.buckets; b += BUCKET_THREADS)
+    for (uint32 b = threadIdx.x; b < p.of.buckets; b += BUCKET_THREADS)
         if (count[b])
             atomicAdd(p.counts + b, (uint64)count[b]);
     if (!p.of.skips && first_bad != ~0ull) {
@@ -80,15 +80,15 @@ template <class T> inline T sum_before(T mine, T *of_warps) {
 extern "C" __global__ void __launch_bounds__(MOST_BUCKETS) place_buckets(buckets_args p) {
     __shared__ uint64 of_warps[MOST_BUCKETS / WARP];
     const uint32 b = threadIdx.x;
-    const uint64 count = b < p.buckets ? p.counts[b] : 0, tasks = (count + p.task - 1) / p.task;
+    const uint64 count = b < p.of.buckets ? p.counts[b] : 0, tasks = (count + p.task - 1) / p.task;
     const uint64 start = sum_before(count, of_warps), first_task = sum_before(tasks, of_warps);
-    if (b <= p.buckets) {
+    if (b <= p.of.buckets) {
         p.starts[b] = p.next[b] = start;
-        p.tasks[b] = first_task;
+        p.of.tasks[b] = first_task;
     }
     if (b == MOST_BUCKETS - 1) { /* of as many buckets there is no thread for their end */
         p.starts[MOST_BUCKETS] = start + count;
-        p.tasks[MOST_BUCKETS] = first_task + tasks;
+        p.of.tasks[MOST_BUCKETS] = first_task + tasks;
     }
 }
 
@@ -139,13 +139,13 @@ inline void move_tile(bucket_memory &s, const buckets_args &p, uint64 tile) {
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < BUCKET_ITEMS; j++)
-        rank[j] = label[j] != ~0u ? atomicAdd(&s.count[label[j] >> p.shift], 1u) : 0;
+        rank[j] = label[j] != ~0u ? atomicAdd(&s.count[label[j] >> p.of.shift], 1u) : 0;
     __syncthreads();
     const uint32 count = place_tile(s, p);
 #pragma unroll
     for (int j = 0; j < BUCKET_ITEMS; j++)
         if (label[j] != ~0u) {
-            const uint32 at = s.count[label[j] >> p.shift] + rank[j];
+            const uint32 at = s.count[label[j] >> p.of.shift] + rank[j];
             s.label[at] = label[j];
             s.x[at] = x[j];
         }
@@ -153,16 +153,29 @@ inline void move_tile(bucket_memory &s, const buckets_args &p, uint64 tile) {
 #pragma unroll 4
     for (uint32 at = threadIdx.x; at < count; at += BUCKET_THREADS) {
         const uint32 here = s.label[at];
-        const uint64 to = s.to[here >> p.shift] + at;
+        const uint64 to = s.to[here >> p.of.shift] + at;
         p.moved_x[to] = s.x[at];
         p.moved_labels[to] = (uint16)(here & (p.of.width - 1));
     }
     __syncthreads();
 }
 
+/* Those to which several blocks will add, or none. */
+inline void clear_partials(const buckets_args &p) {
+    for (uint32 b = blockIdx.x; b < p.of.buckets; b += gridDim.x) {
+        const uint64 first = (uint64)b << p.of.shift, rest = p.of.groups - first;
+        const uint32 groups = rest < p.of.width ? (uint32)rest : p.of.width;
+        for (uint32 k = threadIdx.x; !is_one_task(p.of, first) && k < groups; k += BUCKET_THREADS)
+#pragma unroll
+            for (int w = 0; w < ALL_WORDS; w++)
+                p.of.partials[w * p.of.groups + first + k] = 0;
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(buckets_args p) {
     extern __shared__ __align__(16) uint8 bucket_bytes[];
     bucket_memory &s = *(bucket_memory *)bucket_bytes;
+    clear_partials(p);
     for (uint64 tile = blockIdx.x * (uint64)BUCKET_TILE; tile < p.of.n; tile += gridDim.x * (uint64)BUCKET_TILE)
         move_tile(s, p, tile);
 }
@@ -183,19 +196,18 @@ inline void add_to_all(const buckets_args &p, uint32 *to, const uint32 *from) {
 extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(buckets_args p) {
     extern __shared__ __align__(16) uint8 word_memory[];
     uint32 *const words = (uint32 *)word_memory;
-    if (blockIdx.x >= p.tasks[p.buckets])
+    if (blockIdx.x >= p.of.tasks[p.of.buckets])
         return;
-    uint32 bucket = 0, above = p.buckets;
+    uint32 bucket = 0, above = p.of.buckets;
     while (above - bucket > 1) {
         const uint32 middle = (bucket + above) / 2;
-        if (p.tasks[middle] <= blockIdx.x)
+        if (p.of.tasks[middle] <= blockIdx.x)
             bucket = middle;
         else
             above = middle;
     }
-    const uint64 task = blockIdx.x - p.tasks[bucket], begin = p.starts[bucket] + task * p.task;
+    const uint64 task = blockIdx.x - p.of.tasks[bucket], begin = p.starts[bucket] + task * p.task;
     const uint64 end = begin + p.task < p.starts[bucket + 1] ? begin + p.task : p.starts[bucket + 1];
-    const bool is_whole = p.tasks[bucket + 1] - p.tasks[bucket] == 1;
     word_table table = {words, p.of.width, 0, p.of.width, 0, false, false, ~0ull};
 #if IS_WINDOW
     table.highest = p.of.window->highest;
@@ -215,16 +227,13 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(bucket
                 table.add_good(label[j], x[j]);
     }
     __syncthreads();
-    const uint64 first = (uint64)bucket << p.shift;
-    for (uint32 g = threadIdx.x; g < p.of.width && first + g < p.of.groups; g += WORD_THREADS) {
-        uint32 *const to = p.of.partials + first + g;
+    const uint64 first = (uint64)bucket << p.of.shift;
+    const bool is_whole = is_one_task(p.of, first), is_refused = p.of.told->refused;
+    for (uint32 g = threadIdx.x; g < p.of.width && first + g < p.of.groups; g += WORD_THREADS)
         if (!is_whole)
-            add_to_all(p, to, words + g);
-        else
-#pragma unroll
-            for (int w = 0; w < ALL_WORDS; w++)
-                to[w * p.of.groups] = words[w * p.of.width + g];
-    }
+            add_to_all(p, p.of.partials + first + g, words + g);
+        else if (!is_refused)
+            store(p.of.out + first + g, result_of(p.of, sum_at(words + g, p.of.width)));
 #if IS_WINDOW
     if (table.failed)
         atomicOr(&p.of.window->failed, 1u);

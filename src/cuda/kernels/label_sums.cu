@@ -216,6 +216,21 @@ inline result_t result_of(const label_sums_args &p, const word_sum &sum) {
 }
 #endif
 
+/* Whether one block adds all elements of the group's bucket. It then gives the results. */
+inline bool is_one_task(const label_sums_args &p, uint64 g) {
+    return p.tasks[(g >> p.shift) + 1] - p.tasks[g >> p.shift] == 1;
+}
+
+/* Whose words are 'apart'. */
+inline word_sum sum_at(const uint32 *from, uint64 apart) {
+    word_sum sum;
+#pragma unroll
+    for (int w = 0; w < SUM_WORDS; w++)
+        sum.word[w] = from[w * apart];
+    sum.count = LOWERS_BY_COUNT ? from[SUM_WORDS * apart] : 0;
+    return sum;
+}
+
 /* Some lanes of a warp for each group. */
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_sums(label_sums_args p) {
     if (p.told->refused)
@@ -228,18 +243,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_sums(label_sums_args p)
     for (uint64 turn = 0; turn < turns; turn++) {
         const uint64 g = (turn * gridDim.x + blockIdx.x) * (BLOCK / p.lanes) + threadIdx.x / p.lanes;
         word_sum sum = {};
-        for (uint64 k = threadIdx.x % p.lanes; k < p.chunks && g < p.groups; k += p.lanes) {
+        const bool is_due = g < p.groups && !(p.buckets && is_one_task(p, g));
+        for (uint64 k = threadIdx.x % p.lanes; k < p.chunks && is_due; k += p.lanes) {
             const uint32 *const from = p.partials + k * (SUM_WORDS + LOWERS_BY_COUNT) * p.groups + g;
-            word_sum here;
-#pragma unroll
-            for (int w = 0; w < SUM_WORDS; w++)
-                here.word[w] = __ldcg(from + w * p.groups);
-            here.count = LOWERS_BY_COUNT ? __ldcg(from + SUM_WORDS * p.groups) : 0;
-            sum.add(here);
+            sum.add(sum_at(from, p.groups));
         }
         for (uint32 d = 1; d < p.lanes; d *= 2)
             sum.add(from_across(sum, d));
-        if (g < p.groups && threadIdx.x % p.lanes == 0)
+        if (is_due && threadIdx.x % p.lanes == 0)
             store(p.out + g, result_of(p, sum));
     }
 }
