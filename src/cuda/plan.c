@@ -254,6 +254,11 @@ static tally_status fetch_label(const tally_cuda_launch *l, tally_gpu_findings *
     return status;
 }
 
+/* Whether the segments that labels become have findings of their own. */
+static bool finds_twice(const tally_cuda_launch *l) {
+    return l->cut->path == TALLY_CUDA_LABELS && l->cut->labels.sorts && l->args->shape.groups;
+}
+
 /* Waits for a synchronous run and fetches its findings. Those of labels are in two places. */
 static tally_status conclude(const tally_cuda_launch *l) {
     const tally_cuda_device *device = l->plan->device;
@@ -264,8 +269,7 @@ static tally_status conclude(const tally_cuda_launch *l) {
     tally_status status = TALLY_OK;
     if (has_findings)
         status = fetch(device, l->workspace + l->cut->control, sizeof control, &control);
-    if (status == TALLY_OK && has_findings && l->cut->path == TALLY_CUDA_LABELS && l->cut->labels.sorts &&
-        l->args->shape.groups)
+    if (status == TALLY_OK && has_findings && finds_twice(l))
         status = fetch(device, l->workspace + l->cut->labels.control, sizeof of_sorted, &of_sorted);
     if (status == TALLY_OK && l->size)
         status = fetch(device, l->size, sizeof size, &size);
@@ -303,9 +307,11 @@ static tally_status count_later(const tally_cuda_launch *l) {
 static tally_status report_size(const tally_cuda_launch *l, const tally_sizes *sizes) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const bool has_findings = l->cut->path != TALLY_CUDA_NOTHING && tally_gpu_has_findings(c);
-    const CUdeviceptr refused = l->workspace + l->cut->control + offsetof(tally_cuda_control, refused);
+    const CUdeviceptr refused = l->workspace + l->cut->control + offsetof(tally_cuda_control, refused),
+                      later = l->workspace + l->cut->labels.control + offsetof(tally_cuda_control, refused);
     tally_cuda_size_args args = {.status = tally_cuda_address(sizes->status),
                                  .refused = has_findings ? refused : 0,
+                                 .refused_later = finds_twice(l) ? later : 0,
                                  .most = tally_largest_size(c, &l->args->shape)};
     const tally_cuda_grid one = {.x = 1, .threads = 1};
     return sizes->status ? tally_cuda_enqueue(l, l->plan->kernels.report_size, one, &args, "reporting a size")

@@ -307,7 +307,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"NOTHING_IS_EMPTY", tally_nothing_is_error(c)},
                    {"STATUS_TOO_LARGE", TALLY_INVALID_ARGUMENT},
                    {"STATUS_EMPTY", TALLY_EMPTY},
-                   {"STATUS_BAD_OFFSETS", TALLY_BAD_OFFSETS},
+                   {"STATUS_BAD_GROUPS", c->desc.grouping == TALLY_LABELS ? TALLY_BAD_LABELS : TALLY_BAD_OFFSETS},
                    {"STATUS_TOO_SMALL", TALLY_OUTPUT_TOO_SMALL},
                    {"REFUSED_BAD", TALLY_GPU_REFUSED_BAD},
                    {"REFUSED_EMPTY", TALLY_GPU_REFUSED_EMPTY},

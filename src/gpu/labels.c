@@ -6,6 +6,7 @@ void tally_gpu_computation_of_sorted(const tally_computation *c, tally_computati
     sorted->desc.index = TALLY_I64;
     sorted->desc.flags = 0;
     sorted->index_bytes = sizeof(int64_t);
+    sorted->is_sized = false; /* the offsets tell how many elements there are */
     if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED) {
         sorted->desc.out = TALLY_I64;
         sorted->out_bytes = sizeof(int64_t);

@@ -1,7 +1,7 @@
 /* A plan whose size is on the device is captured into a graph once, and the graph gives right results for every size up
- * to the one that it was made for: of elements, by keys, too, and of segments. It writes nothing past the size, and
- * nothing at all for a size that is larger or, where nothing has no value, 0; the status says so. The emulator has no
- * graphs: there the runs are enqueued. usage: cuda_gpu_device_sizes [most elements] */
+ * to the one that it was made for: of elements, by keys and labels, too, and of segments. It writes nothing past the
+ * size, and nothing at all for a size that is larger or, where nothing has no value, 0; the status says so. The
+ * emulator has no graphs: there the runs are enqueued. usage: cuda_gpu_device_sizes [most elements] */
 #include "gpu.h"
 
 #include <math.h>
@@ -44,41 +44,52 @@ typedef struct example {
     tally_form form;
     tally_mode mode;
     unsigned flags;
-    uint64_t share; /* of the most elements, the largest size */
-    bool rounds;    /* its last bits may differ from the CPU's */
+    uint64_t share;  /* of the most elements, the largest size */
+    bool rounds;     /* its last bits may differ from the CPU's */
+    uint64_t groups; /* of labels */
 } example;
 
 static const example examples[] = {
-    {"sum", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
-    {"sum of few", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 40, false},
-    {"mean", TALLY_ALL_VALUES, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 1, true},
-    {"mean of few", TALLY_ALL_VALUES, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 40, true},
-    {"argmax", TALLY_ALL_VALUES, TALLY_ARGMAX, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
-    {"min", TALLY_ALL_VALUES, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
-    {"exact sum", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 1, false},
-    {"exact std", TALLY_ALL_VALUES, TALLY_STD, TALLY_REDUCE, TALLY_EXACT, 0, 1, false},
-    {"scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false},
-    {"scan of few", TALLY_ALL_VALUES, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, 0, 400, false},
-    {"scan of some", TALLY_ALL_VALUES, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, 0, 8, false},
-    {"reverse scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 1, false},
-    {"reverse scan of some", TALLY_ALL_VALUES, TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 8, false},
-    {"scan of var", TALLY_ALL_VALUES, TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, true},
-    {"reverse scan of var", TALLY_ALL_VALUES, TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 1, true},
-    {"exact scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, 0, 1, false},
-    {"sum by keys", TALLY_KEYS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
-    {"min of few by keys", TALLY_KEYS, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, 0, 400, false},
-    {"exact sum by keys", TALLY_KEYS, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 8, false},
-    {"mean by keys", TALLY_KEYS, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 8, true},
-    {"scan by keys", TALLY_KEYS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false},
-    {"reverse scan of few by keys", TALLY_KEYS, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 400, false},
-    {"sum by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false},
+    {"sum", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false, 0},
+    {"sum of few", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 40, false, 0},
+    {"mean", TALLY_ALL_VALUES, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 1, true, 0},
+    {"mean of few", TALLY_ALL_VALUES, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 40, true, 0},
+    {"argmax", TALLY_ALL_VALUES, TALLY_ARGMAX, TALLY_REDUCE, TALLY_FAST, 0, 1, false, 0},
+    {"min", TALLY_ALL_VALUES, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, 0, 1, false, 0},
+    {"exact sum", TALLY_ALL_VALUES, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 1, false, 0},
+    {"exact std", TALLY_ALL_VALUES, TALLY_STD, TALLY_REDUCE, TALLY_EXACT, 0, 1, false, 0},
+    {"scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false, 0},
+    {"scan of few", TALLY_ALL_VALUES, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, 0, 400, false, 0},
+    {"scan of some", TALLY_ALL_VALUES, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, 0, 8, false, 0},
+    {"reverse scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 1, false, 0},
+    {"reverse scan of some", TALLY_ALL_VALUES, TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 8, false, 0},
+    {"scan of var", TALLY_ALL_VALUES, TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, true, 0},
+    {"reverse scan of var", TALLY_ALL_VALUES, TALLY_VAR, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 1, true, 0},
+    {"exact scan", TALLY_ALL_VALUES, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, 0, 1, false, 0},
+    {"sum by keys", TALLY_KEYS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false, 0},
+    {"min of few by keys", TALLY_KEYS, TALLY_MIN, TALLY_REDUCE, TALLY_FAST, 0, 400, false, 0},
+    {"exact sum by keys", TALLY_KEYS, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 8, false, 0},
+    {"mean by keys", TALLY_KEYS, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, 0, 8, true, 0},
+    {"scan by keys", TALLY_KEYS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false, 0},
+    {"reverse scan of few by keys", TALLY_KEYS, TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 400, false,
+     0},
+    {"sum by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false, 0},
     {"sum of few by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, TALLY_CHECK_WHILE_RUNNING, 400,
-     false},
-    {"max by segments", TALLY_SEGMENTS, TALLY_MAX, TALLY_REDUCE, TALLY_FAST, 0, 8, false},
-    {"exact sum by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 8, false},
-    {"scan by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false},
-    {"reverse scan by segments", TALLY_SEGMENTS, TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 8, false},
-    {"exact scan by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, 0, 40, false},
+     false, 0},
+    {"max by segments", TALLY_SEGMENTS, TALLY_MAX, TALLY_REDUCE, TALLY_FAST, 0, 8, false, 0},
+    {"exact sum by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 8, false, 0},
+    {"scan by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_FAST, 0, 1, false, 0},
+    {"reverse scan by segments", TALLY_SEGMENTS, TALLY_MAX, TALLY_INCLUSIVE_SCAN, TALLY_FAST, TALLY_REVERSE, 8, false,
+     0},
+    {"exact scan by segments", TALLY_SEGMENTS, TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_EXACT, 0, 40, false, 0},
+    {"sum by labels", TALLY_LABELS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 8, false, 300},
+    {"sum by many labels", TALLY_LABELS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false, 50000},
+    {"sum by more labels", TALLY_LABELS, TALLY_SUM, TALLY_REDUCE, TALLY_FAST, 0, 1, false, 200000},
+    {"exact sum by labels", TALLY_LABELS, TALLY_SUM, TALLY_REDUCE, TALLY_EXACT, 0, 8, false, 300},
+    {"norm2 by labels", TALLY_LABELS, TALLY_NORM2, TALLY_REDUCE, TALLY_FAST, 0, 8, true, 300},
+    {"bad labels are left out", TALLY_LABELS, TALLY_MEAN, TALLY_REDUCE, TALLY_FAST, TALLY_SKIP_BAD_LABELS, 8, true,
+     3000},
+    {"argmax by labels", TALLY_LABELS, TALLY_ARGMAX, TALLY_REDUCE, TALLY_FAST, 0, 8, false, 1000},
 };
 
 static uint64_t most_elements = 1572871;
@@ -88,7 +99,7 @@ typedef struct memory {
     uint64_t n, most; /* elements; the largest size */
     size_t bytes;     /* of the results */
     float *x;
-    int64_t *index; /* offsets or keys */
+    int64_t *index; /* offsets, keys or labels */
     char *expected, *found;
     void *workspace;
     size_t workspace_bytes;
@@ -102,6 +113,13 @@ static tally_desc desc_of(const example *e) {
     desc.mode = e->mode;
     desc.flags = e->flags;
     return desc;
+}
+
+/* Random; the last is out of range. */
+static void label(const example *e, memory *m, uint64_t *random) {
+    for (uint64_t i = 0; i < m->n; i++)
+        m->index[i] = (int64_t)random_below(random, e->groups);
+    m->index[m->n - 1] = -1;
 }
 
 /* Runs of keys and segments of 0 to 39 elements, and a long one. */
@@ -123,14 +141,19 @@ static void divide(const example *e, memory *m, uint64_t *random) {
 static void make_memory(const example *e, tally_plan *plan, memory *m) {
     uint64_t random = 5;
     m->n = m->most = most_elements / e->share;
-    m->bytes =
-        (e->form == TALLY_REDUCE && e->grouping == TALLY_ALL_VALUES ? 1 : m->n) * (e->op == TALLY_ARGMAX ? 8 : 4);
+    const uint64_t results = e->form != TALLY_REDUCE           ? m->n
+                             : e->grouping == TALLY_ALL_VALUES ? 1
+                             : e->grouping == TALLY_LABELS     ? e->groups
+                                                               : m->n;
+    m->bytes = results * (e->op == TALLY_ARGMAX ? 8 : 4);
     m->x = malloc(m->n * sizeof *m->x);
     m->index = malloc((m->n + 1) * sizeof *m->index);
     m->expected = malloc(m->bytes);
     m->found = malloc(m->bytes);
     assert_true(m->x && m->index && m->expected && m->found);
-    if (e->grouping != TALLY_ALL_VALUES)
+    if (e->grouping == TALLY_LABELS)
+        label(e, m, &random);
+    else if (e->grouping != TALLY_ALL_VALUES)
         divide(e, m, &random);
     m->args = arguments(room(m->n * sizeof *m->x), m->n, room(m->bytes), m->bytes);
     m->sizes = (tally_sizes){.struct_size = sizeof m->sizes, .status = room(sizeof(uint32_t))};
@@ -143,6 +166,10 @@ static void make_memory(const example *e, tally_plan *plan, memory *m) {
     } else if (e->grouping == TALLY_KEYS) {
         m->args.keys = room(m->n * sizeof *m->index);
         assert_ok(tally_copy(gpu, (void *)m->args.keys, m->index, m->n * sizeof *m->index));
+    } else if (e->grouping == TALLY_LABELS) {
+        m->args.shape.groups = e->groups;
+        m->args.labels = room(m->n * sizeof *m->index);
+        assert_ok(tally_copy(gpu, (void *)m->args.labels, m->index, m->n * sizeof *m->index));
     }
     assert_ok(tally_plan_workspace(plan, &m->args.shape, &m->workspace_bytes));
     m->workspace = room(m->workspace_bytes + ALIGNMENT); /* the emulator's is less aligned than a GPU's */
@@ -151,8 +178,9 @@ static void make_memory(const example *e, tally_plan *plan, memory *m) {
 }
 
 static void free_memory(memory *m) {
-    void *all[] = {(void *)m->args.x, m->args.out,     (void *)m->args.offsets, (void *)m->args.keys,
-                   m->workspace,      m->sizes.status, (void *)m->sizes.extent, (void *)m->sizes.groups};
+    void *all[] = {(void *)m->args.x,     m->args.out,     (void *)m->args.offsets, (void *)m->args.keys,
+                   m->workspace,          m->sizes.status, (void *)m->sizes.extent, (void *)m->sizes.groups,
+                   (void *)m->args.labels};
     for (size_t k = 0; k < COUNT_OF(all); k++)
         tally_free(gpu, all[k]);
     free(m->x);
@@ -179,7 +207,8 @@ static tally_status expect(const example *e, const memory *m, uint64_t size) {
     tally_args args = arguments(m->x, is_groups ? m->n : size, m->expected, m->bytes);
     args.offsets = is_groups ? m->index : NULL;
     args.keys = e->grouping == TALLY_KEYS ? m->index : NULL;
-    args.shape.groups = is_groups ? size : 0;
+    args.labels = e->grouping == TALLY_LABELS ? m->index : NULL;
+    args.shape.groups = is_groups ? size : e->groups;
     memset(m->expected, UNTOUCHED, m->bytes);
     return size > m->most ? TALLY_INVALID_ARGUMENT : run_desc(cpu, &desc, &args);
 }
@@ -312,8 +341,6 @@ static void what_has_no_size_on_the_device(void **state) {
     tally_plan_destroy(plan);
     tally_plan_destroy(sized);
     desc.grouping = TALLY_AXIS;
-    assert_int_equal(tally_plan_create(gpu, &desc, &plan), TALLY_UNSUPPORTED);
-    desc.grouping = TALLY_LABELS;
     assert_int_equal(tally_plan_create(gpu, &desc, &plan), TALLY_UNSUPPORTED);
     desc.grouping = TALLY_ALL_VALUES;
     desc.flags |= TALLY_WORDS_OUT;

@@ -32,7 +32,8 @@ inline uint32 room_in(const buckets_args &p, uint64 tile) {
 
 /* ---- how many elements a bucket has ---- */
 
-extern "C" __global__ void __launch_bounds__(BUCKET_THREADS) count_buckets(buckets_args p) {
+extern "C" __global__ void __launch_bounds__(BUCKET_THREADS) count_buckets(buckets_args p SIZED) {
+    TAKE_SIZE(p.of.n)
     __shared__ uint32 count[MOST_BUCKETS];
     uint64 first_bad = ~0ull;
     for (uint32 b = threadIdx.x; b < MOST_BUCKETS; b += BUCKET_THREADS)
@@ -77,7 +78,8 @@ template <class T> inline T sum_before(T mine, T *of_warps) {
     return before;
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_BUCKETS) place_buckets(buckets_args p) {
+extern "C" __global__ void __launch_bounds__(MOST_BUCKETS) place_buckets(buckets_args p SIZED) {
+    TAKE_SIZE(p.of.n)
     __shared__ uint64 of_warps[MOST_BUCKETS / WARP];
     const uint32 b = threadIdx.x;
     const uint64 count = b < p.of.buckets ? p.counts[b] : 0, tasks = (count + p.task - 1) / p.task;
@@ -172,7 +174,8 @@ inline void clear_partials(const buckets_args &p) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(buckets_args p) {
+extern "C" __global__ void __launch_bounds__(BUCKET_THREADS, 1) move_to_buckets(buckets_args p SIZED) {
+    TAKE_SIZE(p.of.n)
     extern __shared__ __align__(16) uint8 bucket_bytes[];
     bucket_memory &s = *(bucket_memory *)bucket_bytes;
     clear_partials(p);
@@ -193,7 +196,8 @@ inline void add_to_all(const buckets_args &p, uint32 *to, const uint32 *from) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(buckets_args p) {
+extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(buckets_args p SIZED) {
+    TAKE_SIZE(p.of.n)
     extern __shared__ __align__(16) uint8 word_memory[];
     uint32 *const words = (uint32 *)word_memory;
     if (blockIdx.x >= p.of.tasks[p.of.buckets])

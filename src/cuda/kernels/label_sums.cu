@@ -40,7 +40,8 @@ inline uint32 exponent_of(value_t x) {
 #endif
 
 /* The largest exponent of a sample. Infinities and NaNs have none. */
-extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sums_args p) {
+extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sums_args p SIZED) {
+    TAKE_SIZE(p.n)
 #if IS_WINDOW
     enum { SAMPLED = 16 };
     __shared__ uint32 largest;
@@ -49,9 +50,9 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sum
     __syncthreads();
     uint32 mine = 0;
 #pragma unroll
-    for (int k = 0; k < SAMPLED; k++) {
-        const uint32 exponent =
-            exponent_of(value_of(load(p.x + p.n / SAMPLED / WORD_THREADS * (k * WORD_THREADS + threadIdx.x))));
+    for (int k = 0; k < SAMPLED && p.n; k++) {
+        const uint64 at = p.n * (k * WORD_THREADS + threadIdx.x) / (SAMPLED * WORD_THREADS); /* n is below 2^32 */
+        const uint32 exponent = exponent_of(value_of(load(p.x + at)));
         mine = exponent > mine && exponent < 255 ? exponent : mine;
     }
     atomicMax(&largest, mine);
@@ -143,7 +144,8 @@ inline void add_steps(word_table &table, const label_sums_args &p, uint64 steps,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sums_args p) {
+extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sums_args p SIZED) {
+    TAKE_SIZE(p.n)
     extern __shared__ __align__(16) uint8 word_memory[];
     uint32 *const words = (uint32 *)word_memory;
     const uint32 part = blockIdx.x % p.parts, chunk = blockIdx.x / p.parts, begin = part * p.width;
@@ -232,7 +234,8 @@ inline word_sum sum_at(const uint32 *from, uint64 apart) {
 }
 
 /* Some lanes of a warp for each group. */
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_sums(label_sums_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_sums(label_sums_args p SIZED) {
+    TAKE_SIZE(p.n)
     if (p.told->refused)
         return;
 #if IS_WINDOW

@@ -100,7 +100,8 @@ inline acc_t fold_tables(const acc_t *tables, uint32 g) {
     return acc;
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_TABLE_THREADS) fill_tables(tables_args p) {
+extern "C" __global__ void __launch_bounds__(MOST_TABLE_THREADS) fill_tables(tables_args p SIZED) {
+    TAKE_SIZE(p.n)
     extern __shared__ __align__(16) uint8 table_memory[];
     acc_t *const tables = (acc_t *)table_memory;
     own_table table = {tables + threadIdx.x, ~0ull};
@@ -125,7 +126,8 @@ extern "C" __global__ void __launch_bounds__(MOST_TABLE_THREADS) fill_tables(tab
 }
 
 /* A warp for each group. */
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_blocks(tables_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_blocks(tables_args p SIZED) {
+    TAKE_SIZE(p.n)
     if (p.told->refused)
         return;
     for (uint64 g = blockIdx.x * (uint64)(BLOCK / WARP) + threadIdx.x / WARP; g < p.groups;

@@ -4,8 +4,9 @@
  * return if they may write nothing. */
 #if SIZE_ON_DEVICE
 #define SIZED , const uint64 *size_at
+#define HAS_SIZE(most) take_size(&most, size_at)
 #define TAKE_SIZE(most)                                                                                                \
-    if (!take_size(&most, size_at))                                                                                    \
+    if (!HAS_SIZE(most))                                                                                               \
         return;
 #define TAKE_SEGMENTS(offsets, segments, elements)                                                                     \
     if (!take_segments(offsets, &segments, &elements, size_at))                                                        \
@@ -27,6 +28,7 @@ inline bool take_segments(const Index *offsets, uint64 *segments, uint64 *elemen
 }
 #else
 #define SIZED
+#define HAS_SIZE(most) true
 #define TAKE_SIZE(most)
 #define TAKE_SEGMENTS(offsets, segments, elements)
 #endif

@@ -62,7 +62,8 @@ inline uint32 lanes_below() {
 /* ---- the first launch of a pass ---- */
 
 /* The first pass also looks for labels that are out of range. */
-extern "C" __global__ void __launch_bounds__(THREADS) count_digits(labels_args p) {
+extern "C" __global__ void __launch_bounds__(THREADS) count_digits(labels_args p SIZED) {
+    TAKE_SIZE(p.n)
     if (is_done(p))
         return;
     __shared__ uint32 count[DIGITS];
@@ -92,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) count_digits(labels_args p
 /* ---- the second ---- */
 
 /* One block: all numbers, by digit and then by chunk, become the sums of those before them. */
-extern "C" __global__ void __launch_bounds__(THREADS) place_digits(labels_args p) {
+extern "C" __global__ void __launch_bounds__(THREADS) place_digits(labels_args p SIZED) {
+    TAKE_SIZE(p.n)
     if (is_done(p))
         return;
     __shared__ uint64 of_warps[WARPS];
@@ -263,7 +265,8 @@ inline void sort_tile(sort_memory &s, const labels_args &p, uint64 first, uint32
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) sort_by_digit(labels_args p) {
+extern "C" __global__ void __launch_bounds__(THREADS, 2) sort_by_digit(labels_args p SIZED) {
+    TAKE_SIZE(p.n)
     if (is_done(p))
         return;
     __shared__ sort_memory s;
@@ -277,10 +280,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) sort_by_digit(labels_ar
 
 /* Where the groups begin. If there are results, or after a label out of range, the first offset is one that the
  * launches for segments refuse, so that they write nothing. */
-extern "C" __global__ void __launch_bounds__(THREADS) find_groups(labels_args p) {
-    if (p.told->refused || is_done(p)) {
+extern "C" __global__ void __launch_bounds__(THREADS) find_groups(labels_args p SIZED) {
+    const bool is_fit = HAS_SIZE(p.n);
+    if (!is_fit || p.told->refused || is_done(p)) {
         if (blockIdx.x == 0 && threadIdx.x == 0)
-            p.offsets[0] = p.n + 1;
+            p.offsets[0] = ~0ull >> 1;
         return;
     }
     for (uint64 g = blockIdx.x * (uint64)THREADS + threadIdx.x; g <= p.groups; g += gridDim.x * (uint64)THREADS) {
@@ -297,7 +301,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_groups(labels_args p)
 }
 
 /* Places among the sorted elements of a group become places in the input. */
-extern "C" __global__ void __launch_bounds__(THREADS) find_indices(labels_args p) {
+extern "C" __global__ void __launch_bounds__(THREADS) find_indices(labels_args p SIZED) {
+    TAKE_SIZE(p.n)
 #if IS_INDEXED
     if (*p.refused)
         return;
