@@ -353,8 +353,8 @@ enum {
     /* REDUCE: the elements of x, or the results, are states in words (see 7). */
     TALLY_WORDS_IN = 1u << 4,
     TALLY_WORDS_OUT = 1u << 5,
-    /* ALL_VALUES, KEYS: the number of elements, SEGMENTS: the number of segments, is read from the device's memory when
-     * a run executes (tally_run_sized). */
+    /* ALL_VALUES, KEYS, LABELS: the number of elements, SEGMENTS: the number of segments, is read from the device's
+     * memory when a run executes (tally_run_sized). */
     TALLY_SIZE_ON_DEVICE = 1u << 6
 };
 
@@ -462,7 +462,7 @@ TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally
 /* What is read from, or written to, the device's memory when a run executes. */
 typedef struct tally_sizes {
     size_t struct_size;     /* set by the caller to sizeof(tally_sizes) */
-    const uint64_t *extent; /* ALL_VALUES, KEYS: the number of elements, at most args.shape.extent; else NULL */
+    const uint64_t *extent; /* ALL_VALUES, KEYS, LABELS: the number of elements, at most args.shape.extent; else NULL */
     uint32_t *status;       /* receives the run's tally_status, aligned to 4 bytes; or NULL */
     const uint64_t *groups; /* SEGMENTS: the number of segments, at most args.shape.groups; else NULL */
 } tally_sizes;
@@ -474,12 +474,12 @@ typedef struct tally_sizes {
  * extent and groups are aligned to 8 bytes.
  *
  * If the size passes that of args.shape, or is 0 where the operator has no value of nothing, the outputs are untouched
- * and *status is TALLY_INVALID_ARGUMENT or TALLY_EMPTY; so are they with TALLY_BAD_OFFSETS, TALLY_EMPTY of a segment
- * and TALLY_OUTPUT_TOO_SMALL. Without a stream the call returns that, too. Other errors are those of tally_run;
- * TALLY_INVALID_ARGUMENT for a plan without the flag, as tally_run returns for one with it. There are no pieces of such
- * plans, and no words. Such plans are for the CPU, where the device's memory is the host's, and for one CUDA device; on
- * Vulkan tally_vulkan_record has the size of ALL_VALUES. AXIS and LABELS have none; TALLY_SKIP_BAD_LABELS leaves out
- * elements past the size if their labels are out of range. */
+ * and *status is TALLY_INVALID_ARGUMENT or TALLY_EMPTY; so are they with TALLY_BAD_OFFSETS, TALLY_BAD_LABELS,
+ * TALLY_EMPTY of a group and TALLY_OUTPUT_TOO_SMALL. Without a stream the call returns that, too. Other errors are those
+ * of tally_run; TALLY_INVALID_ARGUMENT for a plan without the flag, as tally_run returns for one with it. There are no
+ * pieces of such plans, and no words. Such plans are for the CPU, where the device's memory is the host's, and for one
+ * CUDA device; on Vulkan tally_vulkan_record has the size of ALL_VALUES. AXIS has none. The groups of LABELS are as
+ * many as args.shape has. */
 TALLY_API tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
                                        tally_stream stream);
 

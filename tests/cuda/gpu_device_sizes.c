@@ -371,6 +371,31 @@ static void the_cpu_reads_sizes_too(void **state) {
     tally_plan_destroy(plan);
 }
 
+static void so_it_does_by_labels(void **state) {
+    (void)state;
+    const float x[] = {1, 2, 4, 8};
+    const int32_t labels[] = {1, 0, 1, -1};
+    float out[2] = {0};
+    uint64_t size = 3;
+    uint32_t status = 99;
+    const tally_sizes sizes = {.struct_size = sizeof sizes, .extent = &size, .status = &status};
+    tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+    desc.grouping = TALLY_LABELS;
+    desc.index = TALLY_I32;
+    desc.flags = TALLY_SIZE_ON_DEVICE;
+    tally_plan *plan;
+    tally_args args = arguments(x, 4, out, sizeof out);
+    args.labels = labels;
+    args.shape.groups = 2;
+    assert_ok(tally_plan_create(cpu, &desc, &plan));
+    assert_ok(tally_run_sized(plan, &args, &sizes, TALLY_SYNCHRONOUS));
+    assert_true(out[0] == 2 && out[1] == 5 && status == TALLY_OK);
+    size = 4;
+    assert_int_equal(tally_run_sized(plan, &args, &sizes, TALLY_SYNCHRONOUS), TALLY_BAD_LABELS);
+    assert_true(out[0] == 2 && out[1] == 5 && status == TALLY_BAD_LABELS);
+    tally_plan_destroy(plan);
+}
+
 int main(int argc, char **argv) {
     const int code = open_devices();
     if (code)
@@ -378,10 +403,10 @@ int main(int argc, char **argv) {
     if (argc > 1)
         most_elements = strtoull(argv[1], NULL, 10);
     find_graphs();
-    enum { OTHERS = 3 };
-    struct CMUnitTest tests[COUNT_OF(examples) + OTHERS] = {cmocka_unit_test(what_has_no_size_on_the_device),
-                                                            cmocka_unit_test(the_cpu_reads_sizes_too),
-                                                            cmocka_unit_test(bad_offsets_are_told)};
+    enum { OTHERS = 4 };
+    struct CMUnitTest tests[COUNT_OF(examples) + OTHERS] = {
+        cmocka_unit_test(what_has_no_size_on_the_device), cmocka_unit_test(the_cpu_reads_sizes_too),
+        cmocka_unit_test(so_it_does_by_labels), cmocka_unit_test(bad_offsets_are_told)};
     for (size_t k = 0; k < COUNT_OF(examples); k++)
         tests[OTHERS + k] =
             (struct CMUnitTest){examples[k].name, a_graph_serves_all_sizes, NULL, NULL, (void *)&examples[k]};
