@@ -212,10 +212,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_buckets(bucket
     }
     const uint64 task = blockIdx.x - p.of.tasks[bucket], begin = p.starts[bucket] + task * p.task;
     const uint64 end = begin + p.task < p.starts[bucket + 1] ? begin + p.task : p.starts[bucket + 1];
-    word_table table = {words, p.of.width, 0, p.of.width, 0, false, false, ~0ull};
-#if IS_WINDOW
-    table.highest = p.of.window->highest;
-#endif
+    word_table table(p.of, words, 0, p.of.width);
     for (uint32 k = threadIdx.x; k < ALL_WORDS * p.of.width; k += WORD_THREADS)
         words[k] = 0;
     __syncthreads();

@@ -68,36 +68,46 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS) find_window(label_sum
 
 struct word_table {
     uint32 *first; /* word 0 of group 0; the others follow, 'width' words apart */
-    uint32 width, begin, groups, highest;
-    bool checks; /* labels that are out of range */
-    bool failed;
-    uint64 first_bad;
+    uint32 width, begin, groups;
+    uint32 failed = 0; /* else bits of an element outside the window */
+    uint64 first_bad = ~0ull;
+    uint32 exponent_of_last_bit, least_exponent, exponents; /* of the window */
 
-    /* Adds low + 2^32 high + 2^64 top; top is 0 or -1. */
+    word_table(const label_sums_args &p, uint32 *words, uint32 part_begin, uint32 part_groups)
+        : first(words), width(p.width), begin(part_begin), groups(part_groups) {
+#if IS_WINDOW
+        const uint32 highest = p.window->highest;
+        exponent_of_last_bit = highest - (HIGHEST_BIT - 23);
+        least_exponent = highest > HIGHEST_BIT - 23 ? exponent_of_last_bit : 1;
+        exponents = (highest < 254 ? highest : 254) - least_exponent;
+#endif
+    }
+
+    /* Adds low + 2^32 high + 2^64 top; top is 0 or -1. High words of floats are hardly ever 0. */
     void add_number(uint32 *to, uint32 low, uint32 high, uint32 top) {
         uint32 carry = 0;
         if (low) {
             const uint32 before = atomicAdd(to, low);
             carry = before + low < before;
         }
-        high += carry;
-        const bool wraps = high < carry;
-        const uint32 before = high ? atomicAdd(to + width, high) : 0;
-        top += wraps + (before + high < before);
+        if (IS_WINDOW || high + carry) {
+            const uint32 before = atomicAdd(to + width, high + carry);
+            top += (uint32)(((uint64)before + high + carry) >> 32);
+        }
         if (SUM_WORDS > 2 && top)
             atomicAdd(to + 2 * width, top);
     }
 #if IS_WINDOW
     void add_value(uint32 *to, value_t x) {
-        const uint32 bits = __float_as_uint(x), exponent = bits >> 23 & 255, fraction = bits & 0x7fffff;
-        const uint32 shift = exponent - highest + (HIGHEST_BIT - 23);
-        const bool is_negative_value = !IS_SUM_OF_ABSOLUTES && bits >> 31;
-        if (shift > HIGHEST_BIT - 23 || exponent - 1 >= 254) { /* too large or too small, subnormal, 0 or not finite */
-            failed |= exponent | fraction || (IS_EXACT && bits >> 31); /* a sum of only -0 is -0 */
+        const uint32 bits = __float_as_uint(x), exponent = bits >> 23 & 255;
+        if (exponent - least_exponent > exponents) { /* too large or too small, subnormal, 0 or not finite */
+            failed |= IS_EXACT ? bits : bits & 0x7fffffff; /* a sum of only -0 is -0 */
             return;
         }
-        const uint64 size = (uint64)(fraction | 0x800000) << shift, number = is_negative_value ? 0 - size : size;
-        add_number(to, (uint32)number, (uint32)(number >> 32), is_negative_value ? ~0u : 0);
+        const int sign = IS_SUM_OF_ABSOLUTES ? 0 : (int)bits >> 31;
+        const int fraction = (int)((bits & 0x7fffff) | 0x800000);
+        const uint64 number = (uint64)(int64)((fraction ^ sign) - sign) << (exponent - exponent_of_last_bit);
+        add_number(to, (uint32)number, (uint32)(number >> 32), (uint32)sign);
     }
 #else
     void add_value(uint32 *to, value_t x) {
@@ -150,10 +160,7 @@ extern "C" __global__ void __launch_bounds__(WORD_THREADS, 1) add_sums(label_sum
     uint32 *const words = (uint32 *)word_memory;
     const uint32 part = blockIdx.x % p.parts, chunk = blockIdx.x / p.parts, begin = part * p.width;
     const uint32 groups = begin >= p.groups ? 0 : p.groups - begin < p.width ? (uint32)p.groups - begin : p.width;
-    word_table table = {words, p.width, begin, groups, 0, false, false, ~0ull};
-#if IS_WINDOW
-    table.highest = p.window->highest;
-#endif
+    word_table table(p, words, begin, groups);
     for (uint32 k = threadIdx.x; k < (SUM_WORDS + LOWERS_BY_COUNT) * p.width; k += WORD_THREADS)
         words[k] = 0;
     __syncthreads();
