@@ -16,6 +16,16 @@ enum {
     FEW_OF_CLUSTER = 1 << 16, /* by a cluster */
     A_LANE = 2,               /* elements that one of the lanes of a segment has on average */
 
+    /* where tiles do not wait for the check: bor of a million i16 took 41 us instead of 37 on an H100, norm1 of a
+     * million u32 in segments of 5 21.5 instead of 20.4 */
+    HASTY_BYTES = 4, /* of an element at least */
+    HASTY_MEAN = 8,  /* elements of a segment at least */
+
+    /* long segments */
+    LEAST_LONG = 2 << 10, /* bytes of a tile: a step of a warp */
+    MOST_LONG = 32 << 10,
+    LONG_TILES = 64, /* a processor at least, if there is so much input */
+
     /* by warps */
     MOST_WORDS_LOG =
         31, /* 2^31 elements: with fewer, bits are written without being cleared first (segment_words.cu) */
@@ -50,6 +60,17 @@ static void cut_for_blocks(const tally_cuda_sizes *sizes, tally_cuda_cut *cut) {
     cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     cut->first = tally_cuda_place(cut, tiles * sizeof(uint64_t));
     cut->partials = tally_cuda_place(cut, tiles * sizes->cut_bytes);
+}
+
+static void cut_for_long(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
+                         uint64_t elements, tally_cuda_cut *cut) {
+    uint64_t bytes = MOST_LONG;
+    while (bytes > LEAST_LONG && elements * c->in_bytes / bytes < (uint64_t)device->multiprocessors * LONG_TILES)
+        bytes /= 2;
+    cut->folds.are_long = true;
+    cut->folds.tile = bytes / c->in_bytes;
+    cut->folds.tiles = cut->folds.chunks = most(1, divide_up(elements, cut->folds.tile));
+    cut_for_blocks(sizes, cut);
 }
 
 /* What waves need comes first, for they clear it. */
@@ -110,6 +131,8 @@ void tally_cuda_groups_cut(const tally_cuda_device *device, const tally_computat
         cut_runs(device, c, sizes, resident, shape->extent, cut);
     else if (sizes->folds_by_warps)
         cut_for_warps(sizes, shape, cut);
+    else if (sizes->long_mean && shape->groups <= shape->extent / sizes->long_mean)
+        cut_for_long(device, c, sizes, shape->extent, cut);
     else
         cut_for_blocks(sizes, cut);
 }
@@ -157,13 +180,18 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     const tally_cuda_kernels *k = &l->plan->kernels;
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
-                               !refuses_empty && !l->size && args.segments;
+                               !refuses_empty && !l->size && args.segments && !cut->folds.are_long;
+    const bool is_hasty = l->plan->gpu.base.computation.in_bytes >= HASTY_BYTES && args.segments <= args.n / HASTY_MEAN;
     const uint64_t looks = args.segments / LOOKS, chunks = cut->folds.chunks;
     args.tiles = cut->folds.tiles;
     args.chunks = chunks;
+    while (1ull << args.tile_bits < cut->folds.tile)
+        args.tile_bits++;
     args.cuts = l->workspace + cut->partials;
     args.first = l->workspace + cut->first;
     args.check_before = !while_running;
+    if (args.check_before && !l->size && (cut->folds.are_long || is_hasty))
+        args.hasty = (uint32_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
     args.check_while_running = while_running;
     tally_status status = tally_cuda_enqueue(l, k->clear_control, (tally_cuda_grid){.x = 1, .threads = 1}, &args,
                                              "clearing the workspace");
@@ -171,9 +199,10 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
         .x = blocks_for(l, most(looks, args.tiles)), .threads = TALLY_CUDA_FOLD_BLOCK, .starts_early = true};
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->place_groups, grid, &args, "launching the search for segments");
-    grid.x = chunks;
+    grid.x = cut->folds.are_long ? divide_up(chunks, TALLY_CUDA_FOLD_BLOCK / 32) : chunks;
     if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->fold_segments, grid, &args, "launching a reduction of segments");
+        status = tally_cuda_enqueue(l, cut->folds.are_long ? k->fold_long_segments : k->fold_segments, grid, &args,
+                                    "launching a reduction of segments");
     if (status == TALLY_OK)
         status = start_fold_cuts(l, most(divide_up(chunks, TALLY_CUDA_FOLD_BLOCK), blocks_for(l, looks)), &args);
     return status;

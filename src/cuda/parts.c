@@ -70,6 +70,9 @@ static const char *const segments[] = {tally_cuda_kernels_offsets,       GROUPS,
                                        tally_cuda_kernels_clear_control, tally_cuda_kernels_fold_tile,
                                        tally_cuda_kernels_fold_segments, tally_cuda_kernels_segment_ends,
                                        tally_cuda_kernels_fold_cuts,     NULL};
+static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GROUPS,
+                                            tally_cuda_kernels_append,        tally_cuda_kernels_warp_rows,
+                                            tally_cuda_kernels_long_segments, NULL};
 /* 500 ms */
 static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_pipeline,
@@ -268,6 +271,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, few_segments);
         if (sizes->folds_by_warps)
             add(l, ends_of_warps);
+        if (sizes->long_mean)
+            add(l, long_segments);
         break;
     case TALLY_KEYS:
         if (sizes->folds_in_waves)

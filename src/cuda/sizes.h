@@ -19,6 +19,7 @@ typedef struct tally_cuda_sizes {
     unsigned column_spots;    /* accumulators that a block of fold_columns.cu keeps in shared memory */
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
     bool folds_in_waves;      /* wave_runs.cu where the outputs have room for a run of each element */
+    unsigned long_mean;       /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
     unsigned fold_tile;       /* elements of a tile of a reduction by segments or keys */
     bool fold_stages;         /* accumulators, where results would be lowered at each head (fold_tile.cu) */
     unsigned fold_results;    /* that a tile has room for; as many as elements, if they take their place */

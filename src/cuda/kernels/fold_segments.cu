@@ -1,6 +1,8 @@
-/* Reductions by segments, a tile a block, which marks where segments begin (fold_tile.cu). Each segment then finds its result by its head's number; an empty segment
- * has no head. Where a tile has millions of empty segments, each element searches the offsets for its segment instead,
- * and the last launch writes the results of the empty ones. */
+/* Reductions by segments, a tile a block, which marks where segments begin (fold_tile.cu). Each segment then finds its
+ * result by its head's number; an empty segment has no head. The launch before checks the offsets and finds each tile's
+ * first segment. The first tiles are hasty: they search for their segments themselves, and wait for the check only when
+ * they have results. Where a tile has millions of empty segments, each element searches the offsets for its segment
+ * instead, and the last launch writes the results of the empty ones. */
 enum { CROWDED = 16 * TILE /* segments, where a search for each element is faster */ };
 
 /* A position in the tile. Positions behind the tile give count + 1, and so do those before it: bad offsets that are
@@ -177,6 +179,16 @@ inline void keep_ends(const tile_memory &s, const groups_args &p, const tile_gro
         c.after.write(g.open && !g.ends ? whole : identity_as<acc_t>());
 }
 
+/* Finds the segments of a tile, before others have. The offsets may be bad. */
+inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
+    const uint32 warp = threadIdx.x / WARP;
+    if (warp < 2) {
+        const uint64 tile = number + warp;
+        s.segments[warp] = tile < p.tiles ? first_by_warp(p.offsets, p.segments, tile * TILE) : p.segments;
+    }
+    __syncthreads();
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(groups_args p SIZED) {
     TAKE_TILES(p)
 #if SIZE_ON_DEVICE
@@ -189,11 +201,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
     const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
     const uint64 number = blockIdx.x;
-    wait_for_last(); /* offsets are checked */
-    let_next_start();
-    const uint32 refused = load_ahead(&p.told->refused);
+    const bool is_hasty = number < p.hasty;
+    uint32 refused = 0;
     tile_groups g;
-    g.look_up(p, p.first[number], number + 1 < p.tiles ? p.first[number + 1] : p.segments);
+    if (is_hasty) {
+        let_next_start();
+        find_segments(s, p, number);
+        g.look_up(p, s.segments[0], s.segments[1]);
+    } else {
+        wait_for_last(); /* offsets are checked */
+        let_next_start();
+        refused = load_ahead(&p.told->refused);
+        g.look_up(p, p.first[number], number + 1 < p.tiles ? p.first[number + 1] : p.segments);
+    }
     if (threadIdx.x == 0)
         s.goes_on = 0;
     if (refused) {
@@ -207,10 +227,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __syncthreads();
     acc_t whole = identity_as<acc_t>();
     const bool are_short = heads > FOLD_RESULTS;
+    if (!are_short && (heads || g.open))
+        whole = fold_tile(s, t, heads);
+    if (is_hasty) {
+        wait_for_last();
+        if (p.told->refused)
+            return;
+    }
     if (are_short)
         fold_short(s, p, t, g);
-    else if (heads || g.open)
-        whole = fold_tile(s, t, heads);
     __syncthreads();
     if (!are_short && !p.check_while_running && heads == g.to - g.from + s.has_end)
         put_in_order(s, p, t, g, end);
@@ -259,8 +284,8 @@ inline findings place_all(const groups_args &p) {
                 look_at(&f, g - 1, begin[k], end[k], p.n);
             else if (g == p.segments && (uint64)end[k] > p.n)
                 f.bad = g;
-            const uint64 from = g ? (uint64)begin[k] / TILE + 1 : 0;
-            const uint64 to = g < p.segments ? (uint64)end[k] / TILE + 1 : p.tiles;
+            const uint64 from = g ? ((uint64)begin[k] >> p.tile_bits) + 1 : 0;
+            const uint64 to = g < p.segments ? ((uint64)end[k] >> p.tile_bits) + 1 : p.tiles;
             place(p, g, from, g > p.segments ? 0 : to < p.tiles ? to : p.tiles);
         }
     }
@@ -270,8 +295,8 @@ inline findings place_all(const groups_args &p) {
 /* Unless offsets are checked while running: then only the tiles' first segments are searched for. */
 extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p SIZED) {
     TAKE_TILES(p)
+    let_next_start(); /* the launch before only clears, and it has waited for all before it */
     wait_for_last();
-    let_next_start();
     if (p.check_before) {
         tell(place_all(p), p.refuses_empty, &p.told->refused, &p.told->not_bad);
         return;
@@ -280,5 +305,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK) place_groups(groups_args p S
         (begin_of(p, p.segments) > p.n || load(p.offsets + p.segments - 1) > load(p.offsets + p.segments)))
         p.told->crowded = 1; /* the tiles look at where segments begin, not at where the last one ends */
     for (uint64 k = blockIdx.x * (uint64)BLOCK + threadIdx.x; k < p.tiles; k += gridDim.x * (uint64)BLOCK)
-        p.first[k] = first_from(p.offsets, p.segments, k * TILE);
+        p.first[k] = first_from(p.offsets, p.segments, k << p.tile_bits);
 }

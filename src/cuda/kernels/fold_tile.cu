@@ -34,6 +34,7 @@ struct tile_memory {
     alignas(16) uint8 before[sizeof(acc_t)], after[sizeof(acc_t)]; /* before the first head, and from the last on */
     uint32 first_head, last_head;
     uint32 goes_on; /* whether a group begins in the tile and goes on behind it */
+    uint64 segments[2]; /* the first that begins in the tile or behind it, and the same of the next tile */
     uint32 has_end; /* whether the last segment of all ends in the tile, which is a head, too */
 };
 

@@ -77,3 +77,20 @@ inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 positio
     }
     return low;
 }
+
+/* The same by all lanes of a warp, which get the number: they look at as many offsets at a time. */
+inline uint64 first_by_warp(const index_t *offsets, uint64 segments, uint64 position) {
+    const uint32 lane = threadIdx.x % WARP;
+    uint64 low = 0, high = segments;
+    while (low < high) {
+        const uint64 left = high - low, step = left / (WARP + 1);
+        const uint64 at = step ? low + (lane + 1) * step : low + lane; /* the last few are all looked at */
+        const bool is_before = at < high && (uint64)load(offsets + at) < position;
+        const uint32 before = __popc(__ballot_sync(ALL_LANES, is_before));
+        if (!step)
+            return low + before;
+        high = before < WARP ? low + (before + 1) * step : high;
+        low = before ? low + before * step + 1 : low;
+    }
+    return low;
+}

@@ -9,15 +9,16 @@ struct ending {
 };
 
 inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
-    const uint64 low = number * TILE, from = p.first[number];
+    const uint64 low = number << p.tile_bits;
+    const uint64 from = p.hasty >= p.tiles ? first_from(p.offsets, p.segments, low) : p.first[number];
     if (!from)
         return false;
     e->group = from - 1;
     e->start = begin_of(p, from - 1);
     const uint64 end = begin_of(p, from);
     e->count = end - e->start;
-    e->first = e->start / TILE;
-    return end > low && end - low <= TILE && end <= p.n && e->start < low;
+    e->first = e->start >> p.tile_bits;
+    return end > low && end - low <= 1ull << p.tile_bits && end <= p.n && e->start < low;
 }
 
 /* The work that tiles have left: reporting bad offsets, and the results of empty segments if there are too many. */

@@ -1,0 +1,134 @@
+/* Segments and runs of keys that are long on average, some short or empty among them, have the results of the CPU:
+ * wherever groups begin and end, at odd addresses, and where the last elements belong to no segment. Bad offsets among
+ * them are refused, and nothing is written. An argument is the number of elements. */
+#include "gpu.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { OFF = 3 /* elements by which inputs and results are not aligned, and elements before the first segment */ };
+
+static size_t n = 1 << 23;
+
+typedef struct example {
+    tally_op op;
+    tally_grouping grouping;
+    tally_dtype in, out;
+} example;
+
+/* Whole numbers as elements; what is chosen is the same in any order, and variances are compared nearly. */
+static const example examples[] = {
+    {TALLY_SUM, TALLY_SEGMENTS, TALLY_U8, TALLY_U64},   {TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_I16, TALLY_I64},
+    {TALLY_VAR, TALLY_SEGMENTS, TALLY_I32, TALLY_F64},  {TALLY_SUM, TALLY_SEGMENTS, TALLY_I64, TALLY_I64},
+    {TALLY_ARGMIN, TALLY_KEYS, TALLY_I32, TALLY_I64},   {TALLY_STD, TALLY_KEYS, TALLY_I8, TALLY_F64},
+    {TALLY_LOGSUMEXP, TALLY_KEYS, TALLY_I16, TALLY_F64}};
+
+/* Offsets of groups: mostly long ones, with short and empty ones in between; keys have no empty ones. */
+static size_t make_offsets(int64_t *offsets, bool are_segments, uint64_t seed) {
+    size_t groups = 0, at = are_segments ? OFF : 0, end = are_segments ? n - OFF : n;
+    offsets[0] = (int64_t)at;
+    while (at < end) {
+        const uint64_t kind = random_below(&seed, 16);
+        size_t length = kind < 2 && are_segments ? 0
+                        : kind < 8               ? 1 + random_below(&seed, 40)
+                                                 : random_below(&seed, 9000) + 1;
+        length = length < end - at ? length : end - at;
+        at += length;
+        offsets[++groups] = (int64_t)at;
+    }
+    return groups;
+}
+
+static void run(tally_plan *plan, const example *e, const char *x, const int64_t *index, size_t groups, void *out,
+                void *keys_out, tally_status expected) {
+    const bool are_keys = e->grouping == TALLY_KEYS;
+    const tally_args args = {.struct_size = sizeof args,
+                             .shape = {1, n, 1, are_keys ? 0 : groups},
+                             .x = x,
+                             .offsets = are_keys ? NULL : index,
+                             .keys = are_keys ? index : NULL,
+                             .out = out,
+                             .out_bytes = groups * 8,
+                             .keys_out = keys_out,
+                             .keys_out_bytes = keys_out ? groups * 8 : 0};
+    assert_int_equal(tally_run(plan, &args, NULL), expected);
+}
+
+static void test(const example *e) {
+    const bool are_keys = e->grouping == TALLY_KEYS, are_near = e->out == TALLY_F64;
+    const tally_desc desc = {.struct_size = sizeof desc,
+                             .op = e->op,
+                             .grouping = e->grouping,
+                             .in = e->in,
+                             .out = e->out,
+                             .index = TALLY_I64};
+    const size_t bytes = (n + OFF) * 8;
+    int64_t *offsets = malloc(bytes), *index = offsets, *keys = malloc(bytes);
+    char *x = malloc(bytes);
+    uint64_t seed = 5;
+    for (size_t k = 0; k < bytes; k++)
+        x[k] = (char)random_bits(&seed);
+    const size_t groups = make_offsets(offsets, !are_keys, 7);
+    if (are_keys) {
+        for (size_t g = 0; g < groups; g++)
+            for (int64_t k = offsets[g]; k < offsets[g + 1]; k++)
+                keys[k] = (int64_t)g * 3;
+        index = keys;
+    }
+    const bool is_chosen = e->op == TALLY_ARGMAX || e->op == TALLY_ARGMIN;
+    size_t count = groups;
+    if (is_chosen && !are_keys) { /* nothing has no index */
+        count = 0;
+        for (size_t g = 1; g <= groups; g++)
+            if (offsets[g] > offsets[count])
+                offsets[++count] = offsets[g];
+    }
+    double *wanted = malloc(count * 8), *given = malloc(count * 8);
+    tally_plan *plans[2];
+    assert_ok(tally_plan_create(cpu, &desc, &plans[0]));
+    assert_ok(tally_plan_create(gpu, &desc, &plans[1]));
+    const size_t size = e->in == TALLY_I64 ? 8 : e->in == TALLY_I32 ? 4 : e->in == TALLY_I16 ? 2 : 1;
+    char *on_gpu = upload(x, bytes), *out = room((count + OFF) * 8);
+    int64_t *index_on_gpu = upload(index, are_keys ? n * 8 : (count + 1) * 8),
+            *keys_out = are_keys ? room(count * 8) : NULL;
+    for (size_t off = 0; off <= OFF; off += OFF) {
+        run(plans[0], e, x + off * size, index, count, wanted, are_keys ? offsets : NULL, TALLY_OK);
+        run(plans[1], e, on_gpu + off * size, index_on_gpu, count, out + off * 8, keys_out, TALLY_OK);
+        assert_ok(tally_copy(gpu, given, out + off * 8, count * 8));
+        for (size_t g = 0; g < count; g++)
+            if (are_near
+                    ? !(fabs(given[g] - wanted[g]) <= 1e-11 * fabs(wanted[g])) && !(isnan(given[g]) && isnan(wanted[g]))
+                    : memcmp(&given[g], &wanted[g], 8) != 0) {
+                printf("%s, %s, %zu elements off: group %zu of %zu is wrong\n", tally_op_name(e->op),
+                       tally_dtype_name(e->in), off, g, count);
+                exit(1);
+            }
+    }
+    if (!are_keys) {
+        memset(given, 0x5a, count * 8);
+        memcpy(wanted, given, count * 8);
+        assert_ok(tally_copy(gpu, out, given, count * 8));
+        const int64_t bad = offsets[count / 2] + 20000;
+        assert_ok(tally_copy(gpu, index_on_gpu + count / 2, &bad, 8));
+        run(plans[1], e, on_gpu, index_on_gpu, count, out, NULL, TALLY_BAD_OFFSETS);
+        assert_ok(tally_copy(gpu, given, out, count * 8));
+        assert_int_equal(memcmp(given, wanted, count * 8), 0);
+    }
+    for (int k = 0; k < 2; k++)
+        tally_plan_destroy(plans[k]);
+    void *freed[] = {on_gpu, out, index_on_gpu, keys_out};
+    for (size_t k = 0; k < sizeof freed / sizeof *freed; k++)
+        tally_free(gpu, freed[k]);
+    free(offsets), free(keys), free(x), free(wanted), free(given);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1)
+        n = strtoull(argv[1], NULL, 10);
+    const int code = open_devices();
+    if (code)
+        return code;
+    for (size_t k = 0; k < sizeof examples / sizeof *examples; k++)
+        test(&examples[k]);
+    return close_devices(0);
+}
