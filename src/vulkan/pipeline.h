@@ -10,7 +10,7 @@
 enum { TALLY_VULKAN_CONSTANTS = 14 };
 
 /* The choices that are made with a kernel's pipeline: the constant_ids of prelude.comp, arguments.comp, slots.comp,
- * scan_once.comp and exact_levels.comp. */
+ * scan_once.comp, scan_in_window.comp, reduce.comp and exact_levels.comp. */
 typedef struct tally_vulkan_choices {
     uint32_t constant[TALLY_VULKAN_CONSTANTS];
 } tally_vulkan_choices;

@@ -51,6 +51,19 @@ static void keep_named(const module *m, size_t first_function) {
     }
 }
 
+/* What other functions compute, if a number was taken for its id: else a decoration of it would stay. Decorated are
+ * variables and arithmetic, whose ids stand after their types. */
+static void drop_others(const module *m, size_t first_function) {
+    bool is_other = false;
+    for (size_t at = first_function; at < m->count; at += length_at(m, at)) {
+        const uint32_t opcode = opcode_at(m, at);
+        if (opcode == SpvOpFunction)
+            is_other = !m->is_kept[m->words[at + 2]];
+        else if (is_other && (opcode == SpvOpVariable || (opcode >= SpvOpSNegate && opcode <= SpvOpSMulExtended)))
+            m->is_kept[m->words[at + 2]] = false;
+    }
+}
+
 static bool is_shared(const module *m, size_t at) {
     return opcode_at(m, at) == SpvOpVariable && m->words[at + 3] == SpvStorageClassWorkgroup;
 }
@@ -113,6 +126,7 @@ size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name,
         for (size_t k = 0; k < others; k++)
             m.is_kept[find_entry(&m, other[k])] = true;
         keep_named(&m, first_function);
+        drop_others(&m, first_function);
         keep_global(&m, first_function);
         written = copy_kept(&m, entry, to);
     }
