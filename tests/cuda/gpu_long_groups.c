@@ -11,6 +11,7 @@ enum { OFF = 3 /* elements by which inputs and results are not aligned, and elem
 static size_t n = 1 << 23;
 
 typedef struct example {
+    const char *name;
     tally_op op;
     tally_grouping grouping;
     tally_dtype in, out;
@@ -18,10 +19,14 @@ typedef struct example {
 
 /* Whole numbers as elements; what is chosen is the same in any order, and variances are compared nearly. */
 static const example examples[] = {
-    {TALLY_SUM, TALLY_SEGMENTS, TALLY_U8, TALLY_U64},   {TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_I16, TALLY_I64},
-    {TALLY_VAR, TALLY_SEGMENTS, TALLY_I32, TALLY_F64},  {TALLY_SUM, TALLY_SEGMENTS, TALLY_I64, TALLY_I64},
-    {TALLY_ARGMIN, TALLY_KEYS, TALLY_I32, TALLY_I64},   {TALLY_STD, TALLY_KEYS, TALLY_I8, TALLY_F64},
-    {TALLY_LOGSUMEXP, TALLY_KEYS, TALLY_I16, TALLY_F64}};
+    {"sums of u8 by segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_U8, TALLY_U64},
+    {"argmax of i16 by segments", TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_I16, TALLY_I64},
+    {"var of i32 by segments", TALLY_VAR, TALLY_SEGMENTS, TALLY_I32, TALLY_F64},
+    {"sums of i64 by segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_I64, TALLY_I64},
+    {"argmin of i32 by keys", TALLY_ARGMIN, TALLY_KEYS, TALLY_I32, TALLY_I64},
+    {"std of i8 by keys", TALLY_STD, TALLY_KEYS, TALLY_I8, TALLY_F64},
+    {"logsumexp of i16 by keys", TALLY_LOGSUMEXP, TALLY_KEYS, TALLY_I16, TALLY_F64},
+};
 
 /* Offsets of groups: mostly long ones, with short and empty ones in between; keys have no empty ones. */
 static size_t make_offsets(int64_t *offsets, bool are_segments, uint64_t seed) {
@@ -54,7 +59,8 @@ static void run(tally_plan *plan, const example *e, const char *x, const int64_t
     assert_int_equal(tally_run(plan, &args, NULL), expected);
 }
 
-static void test(const example *e) {
+static void groups_have_the_cpus_results(void **state) {
+    const example *e = *state;
     const bool are_keys = e->grouping == TALLY_KEYS, are_near = e->out == TALLY_F64;
     const tally_desc desc = {.struct_size = sizeof desc,
                              .op = e->op,
@@ -98,11 +104,8 @@ static void test(const example *e) {
         for (size_t g = 0; g < count; g++)
             if (are_near
                     ? !(fabs(given[g] - wanted[g]) <= 1e-11 * fabs(wanted[g])) && !(isnan(given[g]) && isnan(wanted[g]))
-                    : memcmp(&given[g], &wanted[g], 8) != 0) {
-                printf("%s, %s, %zu elements off: group %zu of %zu is wrong\n", tally_op_name(e->op),
-                       tally_dtype_name(e->in), off, g, count);
-                exit(1);
-            }
+                    : memcmp(&given[g], &wanted[g], 8) != 0)
+                fail_msg("%zu elements off: group %zu of %zu is wrong", off, g, count);
     }
     if (!are_keys) {
         memset(given, 0x5a, count * 8);
@@ -127,8 +130,10 @@ int main(int argc, char **argv) {
         n = strtoull(argv[1], NULL, 10);
     const int code = open_devices();
     if (code)
-        return code;
-    for (size_t k = 0; k < sizeof examples / sizeof *examples; k++)
-        test(&examples[k]);
-    return close_devices(0);
+        return close_devices(code);
+    struct CMUnitTest tests[COUNT_OF(examples)];
+    for (size_t k = 0; k < COUNT_OF(examples); k++)
+        tests[k] =
+            (struct CMUnitTest){examples[k].name, groups_have_the_cpus_results, NULL, NULL, (void *)&examples[k]};
+    return close_devices(cmocka_run_group_tests_name("long groups", tests, NULL, NULL));
 }
