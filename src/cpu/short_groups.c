@@ -68,7 +68,11 @@ enum { SHORT_MOMENTS = 24, SHORT_EXPONENTIALS = 40 };
 
 /* ---- sums of what elements are lifted to ---- */
 
-enum { LIFTED_BYTES = 40, LIFTED_BLOCK = 2048, LIFTED_GROUPS = 256 };
+enum {
+    LIFTED_BYTES = 40,   /* of a group on average, at most */
+    LIFTED_BLOCK = 2048, /* elements that are lifted at a time: 16 KB, which stay in the first cache */
+    LIFTED_GROUPS = 256  /* that are added up at a time */
+};
 
 /* Squares, products, absolute values and counts of very short groups: elements are lifted a block at a time, and the
  * accumulators are added by the kernel for sums of short segments. (One thread, random lengths: dot of f32 in groups of

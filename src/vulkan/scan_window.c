@@ -17,14 +17,14 @@ static bool is_wide(const tally_computation *c) {
     return c->desc.in == TALLY_F64;
 }
 
-/* What scan_in_window.comp has of it, at most. */
+/* The shared memory that scan_in_window.comp takes, at most. */
 static unsigned shared_bytes(const tally_vulkan_device *v, const tally_computation *c) {
     const unsigned a_sum = is_wide(c) ? 16 : 12, sums = (TALLY_VULKAN_WINDOW_VECTORS + 1) * v->block;
     return a_sum * (sums + sums / 32 + sums / 8 + 16);
 }
 
-/* It takes doubles, integers of 64 bits, and workgroups that wait for others that have started. Not of f16, for whose
- * results no GPU has been tried. */
+/* It takes doubles, integers of 64 bits, and workgroups that wait for others that have started. f16 has none, because
+ * its results have not been compared on a GPU. */
 static bool has_window(const tally_vulkan_device *v, const tally_computation *c) {
     return c->desc.grouping == TALLY_ALL_VALUES && c->desc.in == c->desc.out && v->least_once != UINT64_MAX &&
            c->desc.in != TALLY_F16 && v->has_double && v->has_int64 && v->rounds_f32 && v->rounds_f64 &&

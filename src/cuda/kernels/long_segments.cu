@@ -1,5 +1,6 @@
-/* Reductions by segments that are long on average: a tile is a warp's (warp_rows.cu), and the launch before has found
- * its first offset. Parts of segments that cross tiles are kept, and the last launch folds them (fold_cuts.cu). */
+/* Reductions by segments that are long on average: a tile is a warp's (warp_rows.cu). The launch before checks the
+ * offsets and finds each tile's first one. The first tiles are hasty: they search for theirs themselves, and wait for
+ * the check only before they write. Parts of segments that cross tiles are kept, and the last launch folds them (fold_cuts.cu). */
 enum { LONG_CROWDED = 1 << 14 /* segments of a tile, from which on fold_cuts.cu writes the results of empty ones */ };
 
 /* The offsets of a tile, as positions in it, 32 at a time, a lane each. An offset ends the segment before it. */

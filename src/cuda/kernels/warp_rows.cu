@@ -1,7 +1,7 @@
-/* Tiles of a warp, for reductions by segments that are long. A warp loads a tile of consecutive
- * elements as a reduction of a row does: its lanes keep sums in registers until a group ends, and only then are those
- * folded. So elements pass through no shared memory, and warps wait for nobody. The tile and the groups' ends alone
- * decide which elements are folded in which order, so a result has the same bits every run. */
+/* Tiles of a warp, for reductions by segments that are long. A warp loads a tile of consecutive elements as a reduction
+ * of a row does. Its lanes keep sums in registers until a group ends, and only then fold them. So elements pass through
+ * no shared memory, and warps do not wait for each other. The tile and the groups' ends alone decide which elements are
+ * folded in which order, so a result has the same bits every run. */
 enum {
     LONG_LOADS = 4, /* vectors that a lane has under way */
     ROW = WARP * VECTOR,
