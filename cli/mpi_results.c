@@ -1,4 +1,4 @@
-/* The output of all ranks. A file is written by each of them, at its place; what is printed, and keys,
+/* mpi_results.c: the output of all ranks. A file is written by each of them, at its place; what is printed, and keys,
  * go through rank 0.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
