@@ -4,6 +4,7 @@
 
 #include "core/dtype.h"
 #include "vulkan/arguments.h"
+#include "vulkan/lower.h"
 #include "vulkan/texts.h"
 
 enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
@@ -43,8 +44,7 @@ typedef struct components {
     unsigned bytes[TALLY_MOST_COMPONENTS];
 } components;
 
-/* What follows "a" in the name of component k. */
-static const char *digit_of(const tally_monoid_text *m, int k) {
+const char *tally_vulkan_digit_of(const tally_monoid_text *m, int k) {
     static const char *const digits[TALLY_MOST_COMPONENTS] = {"0", "1", "2", "3", "4", "5"};
     return m->components == 1 ? "" : digits[k];
 }
@@ -58,14 +58,12 @@ static bool has_running(tally_monoid monoid) {
     return tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS;
 }
 
-/* Monoids that choose among elements compare floats by integers in their order, with no rounding and few instructions.
- */
-static bool is_ordered(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
+bool tally_vulkan_is_ordered(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     return (arithmetic == TALLY_VULKAN_f32 || arithmetic == TALLY_VULKAN_f64) && chooses(monoid);
 }
 
 static const char *value_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    if (is_ordered(monoid, arithmetic))
+    if (tally_vulkan_is_ordered(monoid, arithmetic))
         return arithmetic == TALLY_VULKAN_f32 ? "int" : "int64_t";
     return arithmetics[arithmetic].value;
 }
@@ -321,7 +319,7 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const co
         tally_text_print(text, "%s%s(%s)", k ? ", " : "", t->type[k], m->component[k].lift);
     tally_text_print(text, ");\n}\n%s combine(%s left, %s right) {\n", A, A, A);
     for (int k = 0; k < m->components; k++) {
-        const char *const digit = digit_of(m, k);
+        const char *const digit = tally_vulkan_digit_of(m, k);
         tally_text_print(text, "    const %s a%s = left.a%d, b%s = right.a%d;\n", t->type[k], digit, k, digit, k);
     }
     /* The moments subtract what they have just added, to find what rounding lost. A compiler may cancel the two, unless
@@ -352,103 +350,6 @@ static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arith
                      "acc_t combine(acc_t left, acc_t right) {\n    const double a = left.a0, b = right.a0;\n"
                      "    return acc_t(%s);\n}\nacc_t widen(lane_t lane) {\n    return acc_t(double(lane.a0));\n}\n",
                      m->component[0].identity, m->component[0].combine);
-}
-
-/* Component k as a number of the kind that it stands for. */
-static void add_component(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic, int k,
-                          bool is_signed) {
-    const bool wide = arithmetic == TALLY_VULKAN_u64 || arithmetic == TALLY_VULKAN_u64d;
-    if (tally_monoid_texts[monoid].kind == TALLY_CLASS_BITS && arithmetic == TALLY_VULKAN_u32)
-        tally_text_print(text, "extend(uvec2(acc.a0, 0), IN), %s", is_signed ? "true" : "false");
-    else if (tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED && k == 1)
-        tally_text_add(text, "minus(acc.a1, start), true");
-    else if (monoid == TALLY_MONOID_nonzero || (wide && is_signed))
-        tally_text_print(text, "int64_t(acc.a%d)", k);
-    else
-        tally_text_print(text, "acc.a%d", k);
-}
-
-/* The result of an operator whose accumulators these are. */
-static void add_way_out(tally_text *text, tally_op op, tally_monoid monoid, tally_vulkan_arithmetic arithmetic,
-                        bool is_signed) {
-    const tally_monoid_text *m = &tally_monoid_texts[monoid];
-    const char *lower = tally_operator_of(op)->lower;
-    const int component = tally_lower_component(lower);
-    const bool floats = arithmetic == TALLY_VULKAN_f32 || arithmetic == TALLY_VULKAN_f64;
-    if (m->kind == TALLY_CLASS_VALUES) {
-        if (floats) /* of no elements the smallest is above the largest */
-            tally_text_add(text,
-                           "    const bool has_none = SKIPS_NAN && !(acc.a0 <= acc.a1);\n"
-                           "    if (has_none)\n"
-                           "        return IS_SCAN ? result_t(infinity_bits(OUT), infinity_bits(OUT) | sign_bit(OUT))\n"
-                           "                       : result_t(nan_bits(OUT), nan_bits(OUT));\n");
-        tally_text_add(text, floats
-                                 ? "    return result_t(plain_nan(output_of(acc.a0)), plain_nan(output_of(acc.a1)));\n"
-                                 : "    return result_t(output_of(acc.a0), output_of(acc.a1));\n");
-        return;
-    }
-    if (m->kind == TALLY_CLASS_MAGNITUDE && floats) {
-        tally_text_add(text, "    return single(plain_nan(output_of(acc.a0)));\n");
-        return;
-    }
-    if (m->kind == TALLY_CLASS_INDEXED && is_ordered(monoid, arithmetic))
-        tally_text_add(text, "    if (SKIPS_NAN && (acc.a0 == last_value() || acc.a1 == NO_INDEX))\n"
-                             "        return single(output_of_integer(wide(~0u), true));\n");
-    if (component >= 0) {
-        const bool ordered = is_ordered(monoid, arithmetic) && component == 0;
-        const bool is_wide = (m->kind == TALLY_CLASS_INDEXED && component == 1) ||
-                             (m->kind == TALLY_CLASS_BITS && arithmetic == TALLY_VULKAN_u32);
-        tally_text_print(text, "    return single(output_of%s(", ordered ? "_ordered" : is_wide ? "_integer" : "");
-        add_component(text, monoid, arithmetic, component, is_signed);
-        tally_text_add(text, "));\n");
-        return;
-    }
-    const bool flag = tally_operator_of(op)->result == TALLY_RESULT_FLAG;
-    const char *const type = flag ? "int64_t" : arithmetic == TALLY_VULKAN_f32 ? "float" : "double";
-    tally_text_print(text, "    const %s n = %s, ddof = %s(told_ddof);\n", type,
-                     flag                             ? "int64_t(u64_of(count))"
-                     : arithmetic == TALLY_VULKAN_f32 ? "float_of_count(count)"
-                                                      : "double_of_integer(count, false)",
-                     type);
-    for (int k = 0; k < m->components; k++) {
-        tally_text_print(text, "    const %s a%s = %s(", type, digit_of(m, k), type);
-        add_component(text, monoid, arithmetic, k, is_signed);
-        tally_text_add(text, ");\n");
-    }
-    tally_text_print(
-        text, flag ? "    return single(output_of(%s(%s)));\n" : "    return single(plain_nan(output_of(%s(%s))));\n",
-        type, lower);
-}
-
-/* Integer sums know whether they are signed by the type of the input. */
-static bool depends_on_sign(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    if (arithmetic == TALLY_VULKAN_u32)
-        return tally_monoid_texts[monoid].kind == TALLY_CLASS_BITS;
-    return (arithmetic == TALLY_VULKAN_u64 || arithmetic == TALLY_VULKAN_u64d) && monoid != TALLY_MONOID_sumabs &&
-           monoid != TALLY_MONOID_maxabs;
-}
-
-/* Whether exact mode of integers of some type takes the operator's mean or root of this monoid's sum. */
-static bool rounds_integers(const tally_operator *entry, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    bool rounds = false;
-    for (int type = TALLY_I8; type <= TALLY_U64; type++)
-        rounds |= tally_monoid_of_integers(entry, (tally_dtype)type) == monoid;
-    return rounds && arithmetic == TALLY_VULKAN_u64;
-}
-
-/* The way out of a sum in words, of integers.comp. */
-static void add_integer(tally_text *text, const tally_operator *entry, tally_monoid monoid) {
-    const int words = tally_monoid_texts[monoid].components;
-    if (monoid == TALLY_MONOID_wide_moments) {
-        tally_text_add(text, "    return single(integer_variance(words_of(acc.a0), uint64_t[2](acc.a1, acc.a2), "
-                             "uint64_t[3](acc.a3, acc.a4, acc.a5)));\n");
-        return;
-    }
-    const bool is_mean = entry->exact == TALLY_EXACTLY_MEAN;
-    tally_text_print(text, "    return single(%s_of(integer(", is_mean ? "mean" : "root");
-    for (int k = 0; k < 3; k++)
-        tally_text_print(text, k < words ? "acc.a%d, " : "above(acc.a%d), ", k < words ? k : words - 1);
-    tally_text_print(text, "0)%s));\n", is_mean ? ", count" : "");
 }
 
 static bool has_two_inputs(const tally_operator *entry) {
@@ -488,27 +389,7 @@ static void add_lower(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
         tally_text_add(text, tally_vulkan_kernels_variance);
         tally_text_add(text, tally_vulkan_kernels_integer_variance);
     }
-    tally_text_add(text, "result_t lower(acc_t acc, wide count, wide start) {\n");
-    for (int op = 0; op < TALLY_USER; op++) {
-        const tally_operator *entry = tally_operator_of((tally_op)op);
-        if (rounds_integers(entry, monoid, arithmetic)) {
-            tally_text_print(text, "    if (OPERATOR == %du)\n", op);
-            add_integer(text, entry, monoid);
-            continue;
-        }
-        const bool in_floats = tally_lower_component(entry->lower) < 0 && entry->result != TALLY_RESULT_FLAG;
-        if (entry->monoid != monoid || (in_floats && arithmetic == TALLY_VULKAN_u64))
-            continue;
-        tally_text_print(text, "    if (OPERATOR == %du) {\n", op);
-        if (depends_on_sign(monoid, arithmetic)) {
-            tally_text_add(text, "    if (is_signed(IN)) {\n");
-            add_way_out(text, (tally_op)op, monoid, arithmetic, true);
-            tally_text_add(text, "    }\n");
-        }
-        add_way_out(text, (tally_op)op, monoid, arithmetic, false);
-        tally_text_add(text, "    }\n");
-    }
-    tally_text_add(text, "    return single(wide(0));\n}\n");
+    tally_vulkan_lower_add(text, monoid, arithmetic);
 }
 
 static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
@@ -520,7 +401,7 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     tally_text_add(text, "acc_t raise(uvec2 bits) {\n");
     if (!takes_initial || arithmetic == TALLY_VULKAN_f32w)
         tally_text_add(text, "    return identity();\n}\n");
-    else if (is_ordered(monoid, arithmetic))
+    else if (tally_vulkan_is_ordered(monoid, arithmetic))
         tally_text_add(text, "    return acc_t(ordered_of_bits(bits, OUT));\n}\n");
     else if (arithmetic == TALLY_VULKAN_f32)
         tally_text_add(text, "    return acc_t(uintBitsToFloat(convert_float(bits, OUT, F32).x));\n}\n");
@@ -625,7 +506,7 @@ static void add_kernels(tally_text *text, bool scans_once, bool is_user, bool ha
 }
 
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    const bool ordered = is_ordered(monoid, arithmetic);
+    const bool ordered = tally_vulkan_is_ordered(monoid, arithmetic);
     const choices made = {.arithmetic = arithmetic,
                           .value = value_of(monoid, arithmetic),
                           .kind = !ordered                         ? arithmetics[arithmetic].kind

@@ -87,6 +87,13 @@ typedef struct tally_vulkan_slot {
 } tally_vulkan_slot;
 tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
 
+/* What follows "a" in the name of an accumulator's component k. */
+const char *tally_vulkan_digit_of(const tally_monoid_text *monoid, int k);
+
+/* Monoids that choose among elements compare floats by integers in their order, with no rounding and few instructions.
+ */
+bool tally_vulkan_is_ordered(tally_monoid monoid, tally_vulkan_arithmetic arithmetic);
+
 /* Accumulators of a tile in shared memory, a thread: each of a vector of 16 bytes. */
 unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot);
 
