@@ -480,7 +480,7 @@ tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint
             run_tasks(&r, divide_up(r.outer, r.tile), elements_task);
             return TALLY_OK;
         }
-        if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !c->skips_nan && !c->gives_words) {
+        if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !c->skips_nan && !c->takes_words && !c->gives_words) {
             r.tile = TALLY_CPU_SCAN_BYTES / c->out_bytes;
             run_tasks(&r, divide_up(r.outer, r.tile), places_task);
             return TALLY_OK;
