@@ -45,7 +45,7 @@ LIBRARIES = {
     "torch": (lambda: module_of("torch"), lambda m, x: m.from_numpy(x.copy()), lambda y: y.numpy()),
     "torch on CUDA": (torch_cuda, lambda m, x: m.from_numpy(x.copy()).cuda(), lambda y: y.cpu().numpy()),
     "cupy": (lambda: module_of("cupy"), lambda m, x: m.asarray(x), lambda y: y.get()),
-    "jax": (lambda: module_of("jax.numpy"), lambda m, x: m.asarray(x), np.asarray),
+    "jax": (lambda: module_of("jax"), lambda m, x: m.device_put(x, m.devices("cpu")[0]), np.asarray),
     "array_api_strict": (lambda: module_of("array_api_strict"), lambda m, x: m.asarray(x.copy()), np.asarray),
 }
 
