@@ -184,7 +184,9 @@ inline void find_segments(tile_memory &s, const groups_args &p, uint64 number) {
     const uint32 warp = threadIdx.x / WARP;
     if (warp < 2) {
         const uint64 tile = number + warp;
-        s.segments[warp] = tile < p.tiles ? first_by_warp(p.offsets, p.segments, tile * TILE) : p.segments;
+        const uint64 first = tile < p.tiles ? first_by_warp(p.offsets, p.segments, tile * TILE) : p.segments;
+        if (threadIdx.x % WARP == 0)
+            s.segments[warp] = first;
     }
     __syncthreads();
 }
