@@ -47,7 +47,7 @@ static tally_status make(const tally_computation *computation, bool skips_nan, t
     a->skips_nan = skips_nan;
     tally_status status = tally_words_form_of(computation, &a->form);
     if (status == TALLY_OK)
-        status = tally_cpu_level_choose(NULL, &a->device.level, &a->device.exact);
+        status = tally_cpu_level_choose(NULL, &a->device.level, &a->device.exact, &a->device.scans);
     if (status == TALLY_OK)
         status = tally_cpu_plan_for_caller(&a->device, computation, &a->plan);
     if (status != TALLY_OK) {

@@ -6,6 +6,7 @@
 #include "core/run.h"
 #include "cpu/kernels/exact.h"
 #include "cpu/kernels/kernels.h"
+#include "cpu/kernels/scans.h"
 #include "cpu/pool.h"
 
 /* ---- tuning: each with what chose it ---- */
@@ -45,6 +46,7 @@ typedef struct tally_cpu_device {
     tally_device base;
     const tally_cpu_level *level;
     const tally_exact_kernels *exact;
+    const tally_cpu_scans *scans;
     tally_pool *pool;
     unsigned threads;
 } tally_cpu_device;

@@ -69,7 +69,8 @@ static tally_status cpu_open(const char *options, tally_device **device) {
         return status;
     const tally_cpu_level *level;
     const tally_exact_kernels *exact;
-    status = tally_cpu_level_choose(level_name[0] ? level_name : NULL, &level, &exact);
+    const tally_cpu_scans *scans;
+    status = tally_cpu_level_choose(level_name[0] ? level_name : NULL, &level, &exact, &scans);
     if (status != TALLY_OK)
         return status;
     if (!threads)
@@ -81,7 +82,7 @@ static tally_status cpu_open(const char *options, tally_device **device) {
         tally_pool_destroy(pool);
         return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for a device of %u threads", threads);
     }
-    *cpu = (tally_cpu_device){{&cpu_interface}, level, exact, pool, threads};
+    *cpu = (tally_cpu_device){{&cpu_interface}, level, exact, scans, pool, threads};
     *device = &cpu->base;
     return TALLY_OK;
 }
@@ -133,7 +134,8 @@ static void cpu_describe_index(size_t index, tally_device_info *info) {
     (void)index;
     const tally_cpu_level *level;
     const tally_exact_kernels *exact;
-    if (tally_cpu_level_choose(NULL, &level, &exact) == TALLY_OK)
+    const tally_cpu_scans *scans;
+    if (tally_cpu_level_choose(NULL, &level, &exact, &scans) == TALLY_OK)
         describe(info, level->name, tally_cores());
 }
 

@@ -7,6 +7,7 @@
 typedef struct choice {
     const tally_cpu_level *level;
     const tally_exact_kernels *exact;
+    const tally_cpu_scans *scans;
     bool (*processor_has)(void);
 } choice;
 
@@ -28,19 +29,19 @@ __attribute__((unused)) static bool processor_has_avx512(void) {
 /* Best first. */
 static const choice choices[] = {
 #if defined(TALLY_HAS_LEVEL_avx512) && defined(__x86_64__)
-    {&tally_cpu_level_avx512, &tally_exact_kernels_avx512, processor_has_avx512},
+    {&tally_cpu_level_avx512, &tally_exact_kernels_avx512, &tally_cpu_scans_avx512, processor_has_avx512},
 #endif
 #if defined(TALLY_HAS_LEVEL_avx2) && defined(__x86_64__)
-    {&tally_cpu_level_avx2, &tally_exact_kernels_avx2, processor_has_avx2},
+    {&tally_cpu_level_avx2, &tally_exact_kernels_avx2, &tally_cpu_scans_avx2, processor_has_avx2},
 #endif
 #if defined(TALLY_HAS_LEVEL_baseline)
-    {&tally_cpu_level_baseline, &tally_exact_kernels_baseline, always},
+    {&tally_cpu_level_baseline, &tally_exact_kernels_baseline, &tally_cpu_scans_baseline, always},
 #endif
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
-tally_status tally_cpu_level_choose(const char *name, const tally_cpu_level **level,
-                                    const tally_exact_kernels **exact) {
+tally_status tally_cpu_level_choose(const char *name, const tally_cpu_level **level, const tally_exact_kernels **exact,
+                                    const tally_cpu_scans **scans) {
     bool built = false;
     for (size_t i = 0; i < CHOICES; i++) {
         if (name && strcmp(name, choices[i].level->name) != 0)
@@ -50,6 +51,7 @@ tally_status tally_cpu_level_choose(const char *name, const tally_cpu_level **le
             continue;
         *level = choices[i].level;
         *exact = choices[i].exact;
+        *scans = choices[i].scans;
         return TALLY_OK;
     }
     if (!name)

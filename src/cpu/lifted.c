@@ -5,6 +5,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/components.h"
+#include "cpu/lower.h"
 #include "cpu/reduce.h"
 #include "cpu/scratch.h"
 
@@ -28,9 +29,17 @@ static tally_monoid combining(tally_monoid monoid) {
     return monoid;
 }
 
-/* Whether the monoid takes elements as they are, but for their type. */
-static bool lifts_by_conversion(tally_monoid monoid) {
-    return tally_components_of(monoid) == 1 && strcmp(monoids[monoid].component->lift, "x") == 0;
+/* Whether the monoid takes elements of a type as they are, but for their type. */
+static bool lifts_by_conversion(tally_monoid monoid, tally_dtype type) {
+    if (tally_components_of(monoid) != 1)
+        return false;
+    const char *const lift = monoids[monoid].component->lift;
+    const bool is_unsigned = !tally_dtype_is_float(type) && !tally_dtype_is_signed(type);
+    return strcmp(lift, "x") == 0 || (is_unsigned && strcmp(lift, "ABS(x)") == 0);
+}
+
+tally_monoid tally_cpu_scanned_as(tally_monoid monoid, tally_dtype type) {
+    return lifts_by_conversion(monoid, type) ? combining(monoid) : monoid;
 }
 
 static tally_dtype scanned_type(tally_dtype acc) {
@@ -117,7 +126,7 @@ static void choose(tally_cpu_plan *plan) {
                                           .type = type,
                                           .carry = level->types[type]->kernels(monoid)->acc_type,
                                           .as_they_are = as_they_are,
-                                          .by_conversion = lifts_by_conversion(c->monoid),
+                                          .by_conversion = lifts_by_conversion(c->monoid, c->desc.in),
                                           .folds_carry = in_f32};
 }
 
@@ -130,10 +139,17 @@ void tally_cpu_lifted_choose(tally_cpu_plan *plan) {
 /* block->lifted[place ..] = n elements, lifted. */
 static void lift_to(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, tally_cpu_lifted_block *block,
                     uint64_t place) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_scans *scans = plan->device->scans;
     const tally_dtype acc = plan->kernels->acc_type, type = plan->lifted.type;
     void *to = tally_at_mutable(block->lifted, place, plan->lifted.bytes);
     if (plan->lifted.by_conversion) {
-        tally_cpu_convert_numbers(plan, plan->base.computation.desc.in, type, x, n, to);
+        tally_cpu_convert_numbers(plan, c->desc.in, type, x, n, to);
+        return;
+    }
+    tally_cpu_lift_32 *const lift_32 = type == TALLY_U32 && acc != type ? scans->lift_32(c->monoid, c->desc.in) : NULL;
+    if (lift_32) {
+        lift_32(x, y, n, to);
         return;
     }
     plan->kernels->fold_rows(&plan->context, x, y, n, 1, acc == type ? to : block->narrow);
@@ -214,12 +230,40 @@ static void scan_second(const tally_cpu_plan *plan, const void *lifted, uint64_t
                block->second);
 }
 
+/* Whether prefixes are written where the results are to be: they have their width, and integers are no wider. */
+static bool scans_to_results(const tally_cpu_plan *plan) {
+    const tally_dtype type = plan->lifted.type, out = plan->base.computation.desc.out;
+    return plan->lifted.parts == TALLY_CPU_NUMBER && !plan->lifted.folds_carry && tally_cpu_result_is_number(plan) &&
+           (type == out || (!tally_dtype_is_float(type) && !tally_dtype_is_float(out) &&
+                            tally_dtype_size(type) == tally_dtype_size(out)));
+}
+
+/* As scan_block, with the results of n elements. */
+static void scan_results(const tally_cpu_plan *plan, const void *numbers, uint64_t n, uint64_t *carry, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_dtype type = plan->lifted.type;
+    const size_t bytes = plan->lifted.bytes;
+    const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
+    const uint64_t at = c->reverse ? 0 : n - 1;
+    uint64_t last, after;
+    memcpy(&last, tally_at(numbers, at, bytes), bytes); /* which the results may overwrite */
+    plan->lifted.scan->scan(numbers, n, (tally_cpu_scan_options){.reverse = c->reverse, .exclusive = exclusive}, carry,
+                            out);
+    memcpy(&after, tally_at(out, at, bytes), bytes);
+    tally_cpu_convert_numbers(plan, type, plan->lifted.carry, &after, 1, carry);
+    if (exclusive) {
+        plan->lifted.scan->scan(&last, 1, (tally_cpu_scan_options){.reverse = c->reverse}, carry, &after);
+        tally_cpu_convert_numbers(plan, type, plan->lifted.carry, &after, 1, carry);
+    }
+}
+
 void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t n, uint64_t index,
                            uint64_t length, unsigned worker, const void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
     const bool exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN;
     const size_t bytes = plan->lifted.bytes, second_bytes = plan->lifted.second_bytes;
     tally_cpu_lifted_block *block = tally_cpu_worker(plan, worker);
+    const bool to_results = scans_to_results(plan);
     tally_cpu_carry carry;
     tally_cpu_split(plan, acc, 1, &carry.first, &carry.second);
     for (uint64_t done = 0, count; done < n; done += count) {
@@ -227,6 +271,10 @@ void tally_cpu_lifted_scan(const tally_cpu_plan *plan, const void *x, const void
         const uint64_t first = c->reverse ? n - done - count : done;
         const void *lifted = lift(plan, tally_at(x, first, c->in_bytes), tally_at(y, first, c->in_bytes), count, block);
         uint64_t folded = carry.first;
+        if (to_results) {
+            scan_results(plan, lifted, count, &carry.first, tally_at_mutable(out, first, c->out_bytes));
+            continue;
+        }
         scan_block(plan, plan->lifted.scan, plan->lifted.type, bytes, plan->lifted.carry, lifted, count, &carry.first,
                    block->scanned);
         if (plan->lifted.folds_carry) {

@@ -24,6 +24,9 @@ typedef struct tally_cpu_carry {
 /* The scan of numbers of one type, or NULL. */
 const tally_cpu_direct_scan *tally_cpu_same_scan(const tally_cpu_level *level, tally_dtype type, tally_monoid monoid);
 
+/* The monoid that scans elements of a type as this one does: the sum for absolute values of unsigned integers. */
+tally_monoid tally_cpu_scanned_as(tally_monoid monoid, tally_dtype type);
+
 /* Whether the plan's extremes tell -0 from +0. */
 bool tally_cpu_is_strict(const tally_cpu_plan *plan);
 

@@ -183,9 +183,13 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
         plan->lower = value_type(plan) == TALLY_I64 ? lower_from_i64 : lower_from_f64;
 }
 
+bool tally_cpu_result_is_number(const tally_cpu_plan *plan) {
+    return plan->lower == lower_value;
+}
+
 bool tally_cpu_result_is_element(const tally_cpu_plan *plan) {
     const tally_desc *d = &plan->base.computation.desc;
-    return plan->lower == lower_value && plan->lifted.scan && plan->lifted.by_conversion &&
+    return tally_cpu_result_is_number(plan) && plan->lifted.scan && plan->lifted.by_conversion &&
            (d->in == d->out || plan->device->level->types[d->in]->convert[d->out]);
 }
 

@@ -17,6 +17,9 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan);
 bool tally_cpu_result_is_element(const tally_cpu_plan *plan);
 void tally_cpu_convert_elements(const tally_cpu_plan *plan, const void *x, size_t count, void *out);
 
+/* Whether accumulators of a number are results but for their type. */
+bool tally_cpu_result_is_number(const tally_cpu_plan *plan);
+
 /* acc = lift of an output element, for initial values. */
 void tally_cpu_raise(const tally_cpu_plan *plan, const void *element, void *acc);
 

@@ -38,10 +38,11 @@ static const tally_cpu_direct_scan *direct_scan_of(const tally_cpu_level *level,
         return NULL;
     if (c->entry->result == TALLY_RESULT_FLOAT) /* a mean, whose accumulator is a sum */
         return NULL;
+    const tally_monoid monoid = tally_cpu_scanned_as(c->monoid, d->in);
     if (d->out == d->in)
-        return tally_cpu_same_scan(level, d->in, c->monoid);
+        return tally_cpu_same_scan(level, d->in, monoid);
     if (d->out == TALLY_I64 || d->out == TALLY_U64)
-        return level->types[d->in]->wide_scan(c->monoid);
+        return level->types[d->in]->wide_scan(monoid);
     return NULL;
 }
 

@@ -32,7 +32,8 @@ static void read_for_the_cpu(const tally_computation *c) {
     const tally_cpu_level *level;
     const tally_exact_kernels *exact;
     tally_cpu_text *text = NULL;
-    require(tally_cpu_level_choose(NULL, &level, &exact) == TALLY_OK);
+    const tally_cpu_scans *scans;
+    require(tally_cpu_level_choose(NULL, &level, &exact, &scans) == TALLY_OK);
     const tally_status status = tally_cpu_text_compile(c, level->instructions, &text);
     require(status == TALLY_OK || strstr(tally_last_error(), " on the CPU: ") != NULL);
     require((status == TALLY_OK) == (text != NULL));

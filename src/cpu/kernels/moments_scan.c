@@ -1,0 +1,214 @@
+/* Running variances and deviations, from doubles to results. The sums of the distances d from a shift near the mean,
+ * and of d^2, are scanned in vectors. A prefix of n elements has the moment M2 = sum(d^2) - sum(d)^2 / n.
+ *
+ * A block has at most as many elements as came before, whose mean is the shift. So of the squares a half is left at
+ * least by the subtraction; the first elements of all, FIRST at most, have the first of them as the shift, which leaves
+ * an eighth. */
+#include <math.h>
+
+#include "cpu/kernels/paste.h"
+#include "cpu/kernels/scans.h"
+#include "cpu/kernels/simd.h"
+
+enum {
+    BLOCK = 512, /* elements, or rows, that have one shift */
+    FIRST = 8,
+    LANES = LANES_OF(s_f64)
+};
+
+/* Sums that a block begins with, of distances from its shift. */
+typedef struct sums {
+    double shift, sum, squares;
+} sums;
+
+static sums begin(const tally_cpu_moments *acc, double first) {
+    if (acc->count == 0)
+        return (sums){first, 0, 0};
+    const double shift = acc->mean + acc->low, low = acc->low - (shift - acc->mean), sum = acc->count * low;
+    return (sums){shift, sum, acc->squares + sum * low};
+}
+
+static tally_cpu_moments end(double count, sums s) {
+    const double off = s.sum / count, squares = s.squares - s.sum * off;
+    return (tally_cpu_moments){count, s.shift, off, squares < 0 ? 0 : squares};
+}
+
+static size_t block_after(double count, size_t n) {
+    const size_t most = count < FIRST ? FIRST : count < BLOCK ? (size_t)count : (size_t)BLOCK;
+    return n < most ? n : most;
+}
+
+/* Whether no product that a result is made of overflows. */
+static bool is_finite(double squares, double count) {
+    const double product = squares * count;
+    return product - product == 0;
+}
+
+ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
+#if defined(__AVX512F__)
+    return _mm512_sqrt_pd(x);
+#elif defined(__AVX2__)
+    return _mm256_sqrt_pd(x);
+#else
+    for (size_t l = 0; l < LANES; l++)
+        x[l] = __builtin_sqrt(x[l]);
+    return x;
+#endif
+}
+
+/* The result of 'count' elements, which ddof is not yet subtracted from. */
+ALWAYS_INLINE v_f64 result(v_f64 sum, v_f64 squares, v_f64 count, double ddof, bool root) {
+    const v_f64 zero = {0}, degrees = count - ddof, product = count * degrees;
+    const v_f64 rest = larger_f64(add_product_f64(-(sum * sum), squares, count), zero);
+    const v_f64 value = root ? root_f64(rest / product) : rest / product;
+    return SELECT_LANES(f64, (degrees > 0), value, zero + (double)NAN);
+}
+
+ALWAYS_INLINE v_f64 prefixes(v_f64 x) {
+    UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x += shift_up_f64(x, (v_f64){0}, shift);
+    return x;
+}
+
+/* ---- a run ---- */
+
+ALWAYS_INLINE sums scan_block(const e_f64 *x, size_t n, sums s, double count, double ddof, bool root, bool reverse,
+                              double *out) {
+    v_f64 number, sum = s.sum - (v_f64){0}, squares = s.squares - (v_f64){0};
+    for (size_t l = 0; l < LANES; l++)
+        number[l] = count + (double)(l + 1);
+    for (size_t done = 0; done < n; done += LANES, number += LANES) {
+        const size_t left = n - done, first = reverse ? left - LANES : done; /* of a whole vector */
+        double few[LANES];
+        v_f64 v;
+        if (left >= LANES) {
+            memcpy(&v, x + first, sizeof v);
+            v = reverse ? reversed_f64(v) : v;
+        } else {
+            for (size_t l = 0; l < LANES; l++)
+                few[l] = l < left ? x[reverse ? left - 1 - l : done + l] : s.shift;
+            memcpy(&v, few, sizeof v);
+        }
+        const v_f64 d = v - s.shift, own = prefixes(d), own_squares = prefixes(d * d);
+        v_f64 value = result(sum + own, squares + own_squares, number, ddof, root);
+        sum += last_f64(own);
+        squares += last_f64(own_squares);
+        if (left >= LANES) {
+            value = reverse ? reversed_f64(value) : value;
+            memcpy(out + first, &value, sizeof value);
+        } else {
+            memcpy(few, &value, sizeof value);
+            for (size_t l = 0; l < left; l++)
+                out[reverse ? left - 1 - l : done + l] = few[l];
+        }
+    }
+    return (sums){s.shift, sum[0], squares[0]};
+}
+
+static size_t moments(const void *elements, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *target) {
+    const e_f64 *x = elements;
+    e_f64 *out = target;
+    size_t done = 0;
+    while (done < n) {
+        const size_t block = block_after(acc->count, n - done), first = how.reverse ? n - done - block : done;
+        double results[BLOCK]; /* x may be out */
+        sums s = begin(acc, x[how.reverse ? first + block - 1 : first]);
+        if (how.reverse)
+            s = how.root ? scan_block(x + first, block, s, acc->count, how.ddof, true, true, results)
+                         : scan_block(x + first, block, s, acc->count, how.ddof, false, true, results);
+        else
+            s = how.root ? scan_block(x + first, block, s, acc->count, how.ddof, true, false, results)
+                         : scan_block(x + first, block, s, acc->count, how.ddof, false, false, results);
+        const double count = acc->count + (double)block;
+        if (!is_finite(s.squares, count))
+            return done;
+        memcpy(out + first, results, block * sizeof *out);
+        *acc = end(count, s);
+        done += block;
+    }
+    return n;
+}
+
+/* ---- columns: the same, side by side ---- */
+
+typedef struct strip {
+    _Alignas(64) double shift[TALLY_CPU_MOMENTS_STRIP];
+    double sum[TALLY_CPU_MOMENTS_STRIP], squares[TALLY_CPU_MOMENTS_STRIP];
+} strip;
+
+static void begin_strip(const tally_cpu_moments_strip *acc, const double *first, size_t width, strip *s) {
+    for (size_t j = 0; j < width; j++) {
+        const double shift = acc->mean[j] + acc->low[j], low = acc->low[j] - (shift - acc->mean[j]);
+        s->shift[j] = acc->count == 0 ? first[j] : shift;
+        s->sum[j] = acc->count * low;
+        s->squares[j] = acc->squares[j] + s->sum[j] * low;
+    }
+}
+
+static bool end_strip(const strip *s, double count, size_t width, tally_cpu_moments_strip *acc) {
+    bool are_finite = true;
+    for (size_t j = 0; j < width; j++)
+        are_finite &= is_finite(s->squares[j], count);
+    if (!are_finite)
+        return false;
+    const double share = 1 / count;
+    for (size_t j = 0; j < width; j++) {
+        const double off = s->sum[j] * share, squares = s->squares[j] - s->sum[j] * off;
+        acc->mean[j] = s->shift[j];
+        acc->low[j] = off;
+        acc->squares[j] = squares < 0 ? 0 : squares;
+    }
+    acc->count = count;
+    return true;
+}
+
+/* A row that is element number 'count' of its columns. */
+ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double count, double ddof, bool root,
+                            double *out) {
+    const double degrees = count - ddof, share = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
+    for (size_t j = 0; j < width; j += LANES) {
+        v_f64 v, shift, sum, squares;
+        memcpy(&v, x + j, sizeof v);
+        memcpy(&shift, to->shift + j, sizeof shift);
+        memcpy(&sum, to->sum + j, sizeof sum);
+        memcpy(&squares, to->squares + j, sizeof squares);
+        const v_f64 d = v - shift;
+        sum += d;
+        squares += d * d;
+        memcpy(to->sum + j, &sum, sizeof sum);
+        memcpy(to->squares + j, &squares, sizeof squares);
+        const v_f64 rest = larger_f64(add_product_f64(-(sum * sum), squares, count - (v_f64){0}), (v_f64){0});
+        const v_f64 value = root ? root_f64(rest * share) : rest * share;
+        memcpy(out + j, &value, width - j < LANES ? (width - j) * sizeof *out : sizeof value);
+    }
+}
+
+static size_t moments_of_columns(const double *x, size_t rows, size_t width, tally_cpu_spread how,
+                                 tally_cpu_moments_strip *acc, double *out) {
+    strip s = {0};
+    size_t done = 0;
+    while (done < rows) {
+        const size_t block = block_after(acc->count, rows - done), first = how.reverse ? rows - done - block : done;
+        begin_strip(acc, x + (how.reverse ? first + block - 1 : first) * width, width, &s);
+        for (size_t k = 0; k < block; k++) {
+            const size_t row = how.reverse ? first + block - 1 - k : first + k;
+            const double count = acc->count + (double)(k + 1);
+            if (how.root)
+                scan_row(x + row * width, width, &s, count, how.ddof, true, out + row * width);
+            else
+                scan_row(x + row * width, width, &s, count, how.ddof, false, out + row * width);
+        }
+        if (!end_strip(&s, acc->count + (double)block, width, acc))
+            return done;
+        done += block;
+    }
+    return rows;
+}
+
+void PASTE4(tally_cpu_fill, _, TALLY_LEVEL, )(const void *value, size_t bytes, size_t n, bool stream, void *to);
+tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
+
+const tally_cpu_scans PASTE4(tally_cpu_scans, _,
+                             TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
+                                               .moments = moments,
+                                               .moments_of_columns = moments_of_columns,
+                                               .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )};

@@ -1,0 +1,50 @@
+/* Kernels of scans that depend on no element type, or on few: results that are all the same, running moments. */
+#ifndef TALLY_CPU_KERNELS_SCANS_H
+#define TALLY_CPU_KERNELS_SCANS_H
+
+#include "cpu/kernels/kernels.h"
+
+/* The accumulator of the monoid 'moments': the number of elements, their mean in two parts, and the sum of the squares
+ * of their distances from it. */
+typedef struct tally_cpu_moments {
+    double count, mean, low, squares;
+} tally_cpu_moments;
+
+/* Running variances, or deviations if 'root'. 'ddof' is subtracted from the number of elements. */
+typedef struct tally_cpu_spread {
+    double ddof;
+    bool root, reverse;
+} tally_cpu_spread;
+
+/* The accumulators of neighbouring columns, which have as many elements each. */
+enum { TALLY_CPU_MOMENTS_STRIP = 64 };
+typedef struct tally_cpu_moments_strip {
+    _Alignas(64) double mean[TALLY_CPU_MOMENTS_STRIP];
+    double low[TALLY_CPU_MOMENTS_STRIP], squares[TALLY_CPU_MOMENTS_STRIP];
+    double count;
+} tally_cpu_moments_strip;
+
+/* to[i] = x[i] lifted, of which the lowest 32 bits are kept */
+typedef void tally_cpu_lift_32(const void *x, const void *y, size_t n, uint32_t *to);
+
+typedef struct tally_cpu_scans {
+    /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
+     */
+    void (*fill)(const void *value, size_t bytes, size_t n, bool stream, void *to);
+    /* out[0 .. n - 1] = results of a run of doubles, as doubles at any address; *acc is the value before them and
+     * becomes the one after them. The number of elements that are done is returned: fewer than n if a square overflows
+     * or one is not finite. out may be x. */
+    size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
+    /* The same for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that are
+     * done. out is not x. A vector behind x and the columns' accumulators is read, too. */
+    size_t (*moments_of_columns)(const double *x, size_t rows, size_t width, tally_cpu_spread how,
+                                 tally_cpu_moments_strip *acc, double *out);
+    /* of integers of up to 32 bits; NULL: there is none */
+    tally_cpu_lift_32 *(*lift_32)(tally_monoid monoid, tally_dtype type);
+} tally_cpu_scans;
+
+extern const tally_cpu_scans tally_cpu_scans_baseline;
+extern const tally_cpu_scans tally_cpu_scans_avx2;
+extern const tally_cpu_scans tally_cpu_scans_avx512;
+
+#endif

@@ -1,0 +1,154 @@
+#include "cpu/spread.h"
+
+#include "core/arithmetic.h"
+#include "core/dtype.h"
+#include "cpu/components.h"
+#include "cpu/scratch.h"
+
+enum {
+    BLOCK = 1024, /* elements of a run, or of some rows: two arrays of doubles fit in a first-level cache */
+    PADDING = 8   /* doubles behind them that are read, a vector at most */
+};
+
+bool tally_cpu_scans_spread(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    return c->monoid == TALLY_MONOID_moments && (c->desc.op == TALLY_VAR || c->desc.op == TALLY_STD) && !c->exact &&
+           !plan->context.nans && c->desc.form == TALLY_INCLUSIVE_SCAN;
+}
+
+static tally_cpu_spread spread_of(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    return (tally_cpu_spread){.ddof = c->desc.ddof, .root = c->desc.op == TALLY_STD, .reverse = c->reverse};
+}
+
+/* The number of elements of the prefix that ends at element 'number'. */
+static uint64_t elements_at(const tally_cpu_plan *plan, uint64_t number, uint64_t length) {
+    return plan->base.computation.reverse ? length - number : number + 1;
+}
+
+static void one_by_one(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t length,
+                       unsigned worker, void *acc, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    void *prefixes = tally_cpu_worker(plan, worker);
+    for (uint64_t done = 0, count; done < n; done += count) {
+        count = least(n - done, TALLY_CPU_BATCH);
+        const uint64_t first = c->reverse ? n - done - count : done;
+        plan->kernels->prefixes(&plan->context, tally_at(x, first, c->in_bytes), NULL, count, index + first, c->reverse,
+                                false, acc, prefixes);
+        plan->lower(plan, prefixes, count,
+                    (tally_counts){NULL, elements_at(plan, index + first, length), c->reverse ? -1 : 1},
+                    tally_at_mutable(out, first, c->out_bytes));
+    }
+}
+
+void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t length,
+                           unsigned worker, void *acc, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_spread how = spread_of(plan);
+    _Alignas(64) double numbers[BLOCK], results[BLOCK];
+    for (uint64_t done = 0, count; done < n; done += count) {
+        count = least(n - done, BLOCK);
+        const uint64_t first = c->reverse ? n - done - count : done;
+        const void *const from = tally_at(x, first, c->in_bytes);
+        void *const to = tally_at_mutable(out, first, c->out_bytes);
+        const bool are_doubles = c->desc.in == TALLY_F64, gives_doubles = c->desc.out == TALLY_F64;
+        if (!are_doubles)
+            tally_cpu_convert_numbers(plan, c->desc.in, TALLY_F64, from, count, numbers);
+        const uint64_t part =
+            plan->device->scans->moments(are_doubles ? from : numbers, count, how, acc, gives_doubles ? to : results);
+        const uint64_t part_at = c->reverse ? count - part : 0, rest_at = c->reverse ? 0 : part;
+        if (!gives_doubles)
+            tally_cpu_convert_numbers(plan, TALLY_F64, c->desc.out, results + part_at, part,
+                                      tally_at_mutable(to, part_at, c->out_bytes));
+        if (part < count)
+            one_by_one(plan, tally_at(from, rest_at, c->in_bytes), count - part, index + first + rest_at, length,
+                       worker, acc, tally_at_mutable(to, rest_at, c->out_bytes));
+    }
+}
+
+/* ---- columns ---- */
+
+typedef struct columns {
+    const char *x;
+    char *out;
+    uint64_t width, stride, index, length;
+    tally_cpu_moments *acc;
+} columns;
+
+static void take_strip(const columns *s, tally_cpu_moments_strip *to) {
+    to->count = s->acc->count;
+    for (uint64_t j = 0; j < s->width; j++) {
+        to->mean[j] = s->acc[j].mean;
+        to->low[j] = s->acc[j].low;
+        to->squares[j] = s->acc[j].squares;
+    }
+}
+
+static void put_strip(const columns *s, const tally_cpu_moments_strip *from) {
+    for (uint64_t j = 0; j < s->width; j++)
+        s->acc[j] = (tally_cpu_moments){from->count, from->mean[j], from->low[j], from->squares[j]};
+}
+
+/* 'rows' rows of values to doubles side by side, or back. */
+static void convert_rows(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values,
+                         uint64_t rows, uint64_t width, uint64_t from_stride, uint64_t to_stride, void *out) {
+    const size_t bytes = tally_dtype_size(from), out_bytes = tally_dtype_size(to);
+    if (width == from_stride && width == to_stride) {
+        tally_cpu_convert_numbers(plan, from, to, values, rows * width, out);
+        return;
+    }
+    for (uint64_t r = 0; r < rows; r++)
+        tally_cpu_convert_numbers(plan, from, to, tally_at(values, r * from_stride, bytes), width,
+                                  tally_at_mutable(out, r * to_stride, out_bytes));
+}
+
+static void rows_one_by_one(const tally_cpu_plan *plan, const columns *s, uint64_t first, uint64_t rows) {
+    const tally_computation *c = &plan->base.computation;
+    for (uint64_t k = 0; k < rows; k++) {
+        const uint64_t row = c->reverse ? first + rows - 1 - k : first + k;
+        plan->kernels->fold_columns(&plan->context, s->x + row * s->stride * c->in_bytes, NULL, 1, s->width, s->stride,
+                                    s->index + row, s->acc);
+        plan->lower(plan, s->acc, s->width, (tally_counts){NULL, elements_at(plan, s->index + row, s->length), 0},
+                    s->out + row * s->stride * c->out_bytes);
+    }
+}
+
+static void scan_strip(const tally_cpu_plan *plan, const columns *s, uint64_t rows) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_spread how = spread_of(plan);
+    _Alignas(64) double numbers[BLOCK + PADDING], results[BLOCK + PADDING];
+    tally_cpu_moments_strip strip = {.count = 0};
+    take_strip(s, &strip);
+    for (uint64_t done = 0, count; done < rows; done += count) {
+        count = least(rows - done, BLOCK / s->width);
+        const uint64_t first = c->reverse ? rows - done - count : done;
+        convert_rows(plan, c->desc.in, TALLY_F64, s->x + first * s->stride * c->in_bytes, count, s->width, s->stride,
+                     s->width, numbers);
+        const uint64_t part = plan->device->scans->moments_of_columns(numbers, count, s->width, how, &strip, results);
+        const uint64_t part_at = c->reverse ? count - part : 0;
+        convert_rows(plan, TALLY_F64, c->desc.out, results + part_at * s->width, part, s->width, s->width, s->stride,
+                     s->out + (first + part_at) * s->stride * c->out_bytes);
+        if (part < count) {
+            put_strip(s, &strip);
+            rows_one_by_one(plan, s, first + (c->reverse ? 0 : part), count - part);
+            take_strip(s, &strip);
+        }
+    }
+    put_strip(s, &strip);
+}
+
+void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
+                              uint64_t index, uint64_t length, void *acc, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const uint64_t most_columns = divide_up(width, divide_up(width, TALLY_CPU_MOMENTS_STRIP));
+    for (uint64_t first = 0; first < width; first += most_columns) {
+        const columns strip = {.x = tally_at(x, first, c->in_bytes),
+                               .out = tally_at_mutable(out, first, c->out_bytes),
+                               .width = least(width - first, most_columns),
+                               .stride = stride,
+                               .index = index,
+                               .length = length,
+                               .acc = (tally_cpu_moments *)acc + first};
+        scan_strip(plan, &strip, rows);
+    }
+}

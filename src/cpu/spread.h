@@ -1,0 +1,18 @@
+/* Running variances and deviations: elements are converted to doubles, a block at a time, and scanned to results
+ * (kernels/moments_scan.c). Blocks whose squares overflow, or that have elements that are not finite, go the way of
+ * other operators: from accumulator to accumulator. */
+#ifndef TALLY_CPU_SPREAD_H
+#define TALLY_CPU_SPREAD_H
+
+#include "cpu/cpu.h"
+
+/* Whether the plan is such a scan. */
+bool tally_cpu_scans_spread(const tally_cpu_plan *plan);
+
+/* As tally_cpu_scan_run and tally_cpu_lifted_columns. */
+void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t length,
+                           unsigned worker, void *acc, void *out);
+void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
+                              uint64_t index, uint64_t length, void *acc, void *out);
+
+#endif
