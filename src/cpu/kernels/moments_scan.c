@@ -11,7 +11,8 @@
 #include "cpu/kernels/simd.h"
 
 enum {
-    BLOCK = 512, /* elements, or rows, that have one shift */
+    BLOCK = 512, /* elements that have one shift; */
+    ROWS = 64,   /* or rows, whose sums are added one after the other */
     FIRST = 8,
     LANES = LANES_OF(s_f64)
 };
@@ -73,7 +74,7 @@ ALWAYS_INLINE v_f64 prefixes(v_f64 x) {
 
 ALWAYS_INLINE sums scan_block(const e_f64 *x, size_t n, sums s, double count, double ddof, bool root, bool reverse,
                               double *out) {
-    v_f64 number, sum = s.sum - (v_f64){0}, squares = s.squares - (v_f64){0};
+    v_f64 number, sum = {0}, squares = {0}; /* of the block alone: they round less than those of all elements */
     for (size_t l = 0; l < LANES; l++)
         number[l] = count + (double)(l + 1);
     for (size_t done = 0; done < n; done += LANES, number += LANES) {
@@ -89,7 +90,7 @@ ALWAYS_INLINE sums scan_block(const e_f64 *x, size_t n, sums s, double count, do
             memcpy(&v, few, sizeof v);
         }
         const v_f64 d = v - s.shift, own = prefixes(d), own_squares = prefixes(d * d);
-        v_f64 value = result(sum + own, squares + own_squares, number, ddof, root);
+        v_f64 value = result(s.sum + (sum + own), s.squares + (squares + own_squares), number, ddof, root);
         sum += last_f64(own);
         squares += last_f64(own_squares);
         if (left >= LANES) {
@@ -101,7 +102,7 @@ ALWAYS_INLINE sums scan_block(const e_f64 *x, size_t n, sums s, double count, do
                 out[reverse ? left - 1 - l : done + l] = few[l];
         }
     }
-    return (sums){s.shift, sum[0], squares[0]};
+    return (sums){s.shift, s.sum + sum[0], s.squares + squares[0]};
 }
 
 static size_t moments(const void *elements, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *target) {
@@ -132,27 +133,30 @@ static size_t moments(const void *elements, size_t n, tally_cpu_spread how, tall
 
 typedef struct strip {
     _Alignas(64) double shift[TALLY_CPU_MOMENTS_STRIP];
-    double sum[TALLY_CPU_MOMENTS_STRIP], squares[TALLY_CPU_MOMENTS_STRIP];
+    double sum_before[TALLY_CPU_MOMENTS_STRIP], squares_before[TALLY_CPU_MOMENTS_STRIP];
+    double sum[TALLY_CPU_MOMENTS_STRIP], squares[TALLY_CPU_MOMENTS_STRIP]; /* of the block alone, as above */
 } strip;
 
 static void begin_strip(const tally_cpu_moments_strip *acc, const double *first, size_t width, strip *s) {
     for (size_t j = 0; j < width; j++) {
         const double shift = acc->mean[j] + acc->low[j], low = acc->low[j] - (shift - acc->mean[j]);
         s->shift[j] = acc->count == 0 ? first[j] : shift;
-        s->sum[j] = acc->count * low;
-        s->squares[j] = acc->squares[j] + s->sum[j] * low;
+        s->sum_before[j] = acc->count * low;
+        s->squares_before[j] = acc->squares[j] + s->sum_before[j] * low;
+        s->sum[j] = s->squares[j] = 0;
     }
 }
 
 static bool end_strip(const strip *s, double count, size_t width, tally_cpu_moments_strip *acc) {
     bool are_finite = true;
     for (size_t j = 0; j < width; j++)
-        are_finite &= is_finite(s->squares[j], count);
+        are_finite &= is_finite(s->squares_before[j] + s->squares[j], count);
     if (!are_finite)
         return false;
     const double share = 1 / count;
     for (size_t j = 0; j < width; j++) {
-        const double off = s->sum[j] * share, squares = s->squares[j] - s->sum[j] * off;
+        const double sum = s->sum_before[j] + s->sum[j], off = sum * share;
+        const double squares = s->squares_before[j] + s->squares[j] - sum * off;
         acc->mean[j] = s->shift[j];
         acc->low[j] = off;
         acc->squares[j] = squares < 0 ? 0 : squares;
@@ -166,16 +170,20 @@ ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double cou
                             double *out) {
     const double degrees = count - ddof, share = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
     for (size_t j = 0; j < width; j += LANES) {
-        v_f64 v, shift, sum, squares;
+        v_f64 v, shift, sum, squares, sum_before, squares_before;
         memcpy(&v, x + j, sizeof v);
         memcpy(&shift, to->shift + j, sizeof shift);
         memcpy(&sum, to->sum + j, sizeof sum);
         memcpy(&squares, to->squares + j, sizeof squares);
+        memcpy(&sum_before, to->sum_before + j, sizeof sum_before);
+        memcpy(&squares_before, to->squares_before + j, sizeof squares_before);
         const v_f64 d = v - shift;
         sum += d;
         squares += d * d;
         memcpy(to->sum + j, &sum, sizeof sum);
         memcpy(to->squares + j, &squares, sizeof squares);
+        sum += sum_before;
+        squares += squares_before;
         const v_f64 rest = larger_f64(add_product_f64(-(sum * sum), squares, count - (v_f64){0}), (v_f64){0});
         const v_f64 value = root ? root_f64(rest * share) : rest * share;
         memcpy(out + j, &value, width - j < LANES ? (width - j) * sizeof *out : sizeof value);
@@ -187,7 +195,8 @@ static size_t moments_of_columns(const double *x, size_t rows, size_t width, tal
     strip s = {0};
     size_t done = 0;
     while (done < rows) {
-        const size_t block = block_after(acc->count, rows - done), first = how.reverse ? rows - done - block : done;
+        const size_t block = block_after(acc->count, rows - done < ROWS ? rows - done : ROWS),
+                     first = how.reverse ? rows - done - block : done;
         begin_strip(acc, x + (how.reverse ? first + block - 1 : first) * width, width, &s);
         for (size_t k = 0; k < block; k++) {
             const size_t row = how.reverse ? first + block - 1 - k : first + k;
