@@ -332,7 +332,7 @@ static uint64_t scan_settled_columns(const scan *s, uint64_t group, uint64_t fir
     const tally_cpu_plan *plan = s->plan;
     const tally_computation *c = &plan->base.computation;
     const size_t row_bytes = width * c->in_bytes;
-    if (rows < 2 || width > MOST_WIDTH || tally_class_of(c->monoid) != TALLY_CLASS_COUNT || !tally_cpu_may_settle(plan))
+    if (width > MOST_WIDTH || tally_class_of(c->monoid) != TALLY_CLASS_COUNT || !tally_cpu_may_settle(plan))
         return 0;
     const uint64_t most_rows = most(TALLY_CPU_MOST_SETTLED / row_bytes, LEAST_ROWS_AT_ONCE);
     uint64_t done = 0, settled = 0, changed = 0;
@@ -366,7 +366,8 @@ static uint64_t scan_settled_columns(const scan *s, uint64_t group, uint64_t fir
 /* As scan_changing_columns. */
 static void scan_columns(const scan *s, uint64_t group, uint64_t first, uint64_t rows, uint64_t column, uint64_t width,
                          unsigned worker, void *acc) {
-    const uint64_t done = scan_settled_columns(s, group, first, rows, column, width, worker, acc);
+    const uint64_t done =
+        rows < LEAST_ROWS ? 0 : scan_settled_columns(s, group, first, rows, column, width, worker, acc);
     if (done < rows)
         scan_changing_columns(s, group, s->plan->base.computation.reverse ? first : first + done, rows - done, column,
                               width, worker, acc);
