@@ -115,7 +115,7 @@ enum {
 };
 
 static bool can_be_packed(const reduction *r) {
-    return r->outer >= PACKED_LEAST &&
+    return r->outer >= PACKED_LEAST && r->extent > 0 &&
            tally_cpu_packed_groups(r->extent, r->inner, r->plan->base.computation.in_bytes) >= PACKED_LEAST;
 }
 
@@ -126,7 +126,8 @@ static bool can_be_packed(const reduction *r) {
 static uint64_t width_of_small_blocks(const reduction *r) {
     const uint64_t vector = WIDEST_VECTOR / r->plan->base.computation.in_bytes;
     const bool pays = !can_be_packed(r) || (r->inner * LEAST_USED >= vector && r->extent >= LEAST_OVERLAPPED);
-    return r->plan->kernels->fold_block && r->inner > 1 && r->inner < vector && pays ? vector : r->inner;
+    const bool has_rows = r->extent > 0 && r->inner > 1;
+    return r->plan->kernels->fold_block && has_rows && r->inner < vector && pays ? vector : r->inner;
 }
 
 /* Chooses r->packed for groups that fill no vectors, neither by their columns nor by their rows. */

@@ -41,6 +41,25 @@ static void bits_of_nothing(void **state) {
     assert_int_equal(out, 0);
 }
 
+/* Sums of 9 planes without rows, and what lies behind them. */
+static void planes_without_rows(void **state) {
+    enum { PLANES = 9, MOST_COLUMNS = 70 };
+    for (uint64_t columns = 0; columns <= MOST_COLUMNS; columns++)
+        for (int in = TALLY_I8; in <= TALLY_F64; in++) {
+            double out[PLANES * MOST_COLUMNS + 1];
+            for (size_t k = 0; k < COUNT_OF(out); k++)
+                out[k] = 77;
+            tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, (tally_dtype)in);
+            desc.grouping = TALLY_AXIS;
+            desc.out = TALLY_F64;
+            tally_args args = arguments(NULL, 0, out, sizeof out);
+            args.shape = (tally_shape){PLANES, 0, columns, 0};
+            assert_ok(run_desc(*state, &desc, &args));
+            for (size_t k = 0; k < COUNT_OF(out); k++)
+                assert_true(out[k] == (k < PLANES * columns ? 0 : 77));
+        }
+}
+
 static void operators_without_a_value(void **state) {
     static const tally_op ops[] = {TALLY_MIN, TALLY_MAX, TALLY_ARGMIN, TALLY_ARGMAX, TALLY_MINMAX};
     static const int64_t offsets[] = {0, 2, 2, 4};
@@ -109,6 +128,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_with_a_value),
         cmocka_unit_test(bits_of_nothing),
+        cmocka_unit_test(planes_without_rows),
         cmocka_unit_test(operators_without_a_value),
         cmocka_unit_test(variance_with_too_few_elements),
     };
