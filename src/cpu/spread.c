@@ -120,7 +120,7 @@ static void scan_strip(const tally_cpu_plan *plan, const columns *s, uint64_t ro
     tally_cpu_moments_strip strip = {.count = 0};
     take_strip(s, &strip);
     for (uint64_t done = 0, count; done < rows; done += count) {
-        count = least(rows - done, BLOCK / s->width);
+        count = least(rows - done, BLOCK / most(s->width, 1));
         const uint64_t first = c->reverse ? rows - done - count : done;
         convert_rows(plan, c->desc.in, TALLY_F64, s->x + first * s->stride * c->in_bytes, count, s->width, s->stride,
                      s->width, numbers);

@@ -261,7 +261,7 @@ bool tally_cuda_scan_slabs_cut(const tally_cuda_device *device, const tally_comp
         return false;
     const uint64_t fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * SLAB_BLOCKS);
     const uint64_t elements = least(fits, most(is_small || has_many_parts ? most(LEAST_TILE, slab) : LEAST_TILE, fair));
-    const uint64_t slabs = least(elements / slab, shape->outer);
+    const uint64_t slabs = least(elements / most(slab, 1), shape->outer);
     const uint64_t most_columns = most(WHOLE_COLUMNS, elements / extent / WHOLE_COLUMNS * WHOLE_COLUMNS);
     const uint64_t panel = round_up(divide_up(shape->inner, divide_up(shape->inner, most_columns)), WHOLE_COLUMNS);
     cut->path = TALLY_CUDA_SCAN_SLABS;
