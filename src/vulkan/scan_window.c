@@ -13,14 +13,14 @@ enum {
     LEAST_BLOCK = 128
 };
 
-static bool is_wide(const tally_computation *c) {
-    return c->desc.in == TALLY_F64;
+static unsigned words_of_sum(const tally_computation *c) {
+    return tally_vulkan_window_words(c->desc.in == TALLY_F64 ? TALLY_VULKAN_window64 : TALLY_VULKAN_window32);
 }
 
 /* The shared memory that scan_in_window.comp takes, at most. */
 static unsigned shared_bytes(const tally_vulkan_device *v, const tally_computation *c) {
-    const unsigned a_sum = is_wide(c) ? 16 : 12, sums = (TALLY_VULKAN_WINDOW_VECTORS + 1) * v->block;
-    return a_sum * (sums + sums / 32 + sums / 8 + 16);
+    const unsigned sums = (TALLY_VULKAN_WINDOW_VECTORS + 1) * v->block;
+    return words_of_sum(c) * sizeof(uint32_t) * (sums + sums / 32 + sums / 8 + 16);
 }
 
 /* It takes doubles, integers of 64 bits, and workgroups that wait for others that have started. f16 has none, because
@@ -61,10 +61,10 @@ static uint64_t tile_of(const tally_vulkan_plan *plan) {
     return (uint64_t)plan->device->block * TALLY_VULKAN_WINDOW_VECTORS * (16 / plan->gpu.base.computation.in_bytes);
 }
 
-/* Words of the sums of some tiles, and the ticket. */
+/* Words of the sums of some tiles, and the ticket. A sum travels in one word more than it has (scan_in_window.comp). */
 static uint64_t words_of_tiles(const tally_vulkan_plan *plan, uint64_t tiles) {
-    enum { WINDOW = 32, NARROW_SUM = 4, WIDE_SUM = 5 };
-    return divide_up(tiles, WINDOW) * WINDOW * (is_wide(&plan->gpu.base.computation) ? WIDE_SUM : NARROW_SUM) + 1;
+    enum { WINDOW = 32 };
+    return divide_up(tiles, WINDOW) * WINDOW * (words_of_sum(&plan->gpu.base.computation) + 1) + 1;
 }
 
 void tally_vulkan_window_cut(const tally_vulkan_plan *plan, tally_vulkan_cut *cut) {

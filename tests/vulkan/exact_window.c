@@ -1,7 +1,8 @@
 /* Exact scans in a window (src/vulkan/kernels/scan_in_window.comp) give the CPU's bits: of f32, f64 and bf16, in every
  * form, at any address, in place, from an initial value, and of elements that fill one level, two or none. The window
  * itself, which is read from the workspace, tells whether it took the elements or the kernels in all words did the work
- * again. The device is told to use this path, with one thread, as in scan_once.c. */
+ * again. The test makes the device take this path, and gives lavapipe one thread for the reason that scan_once.c
+ * gives. */
 #include <math.h>
 
 #include "../api/support.h"
