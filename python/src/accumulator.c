@@ -311,6 +311,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {"tally.Accumulator", sizeof(accumulator), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int accumulator_add_type(PyObject *module) {
-    type = PyType_FromSpec(&spec);
+    if (!type) /* once: a subinterpreter may come here, too, and what others pickle must stay the class of that name */
+        type = PyType_FromSpec(&spec);
     return type ? PyModule_AddObjectRef(module, "Accumulator", type) : -1;
 }

@@ -47,14 +47,29 @@ static PyObject *numpy_dtype(tally_dtype dtype, bool is_bool, PyObject **scalar)
     return kept(entry);
 }
 
-/* Whether the module of an object's class is 'name' or in it. */
-static bool is_of_module(PyObject *object, const char *name) {
-    PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
+/* Whether a class is of the module 'name' or of one in it. */
+static bool is_of_module(PyObject *type, const char *name) {
+    PyObject *module = PyObject_GetAttrString(type, "__module__");
     const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
     size_t length = strlen(name);
     bool is = text && !strncmp(text, name, length) && (text[length] == 0 || text[length] == '.');
     PyErr_Clear();
     Py_XDECREF(module);
+    return is;
+}
+
+/* Whether an object's class is one of NumPy's, in a module of it, or is derived from that one. */
+static bool is_numpys(PyObject *object, const char *module, const char *class) {
+    PyObject *classes = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__mro__");
+    bool is = false;
+    for (Py_ssize_t k = classes ? PyTuple_Size(classes) : 0; !is && k-- > 0;) {
+        PyObject *type = PyTuple_GetItem(classes, k);
+        PyObject *name = is_of_module(type, module) ? PyObject_GetAttrString(type, "__name__") : NULL;
+        is = name && PyUnicode_CompareWithASCIIString(name, class) == 0;
+        Py_XDECREF(name);
+    }
+    PyErr_Clear();
+    Py_XDECREF(classes);
     return is;
 }
 
@@ -241,8 +256,11 @@ static int open_buffer(array *a, PyObject *object, bool writable) {
     }
     a->data = a->buffer.buf;
     a->ndim = a->buffer.ndim;
-    memcpy(a->shape, a->buffer.shape, (size_t)a->ndim * sizeof *a->shape);
-    memcpy(a->strides, a->buffer.strides, (size_t)a->ndim * sizeof *a->strides);
+    Py_ssize_t stride = a->buffer.itemsize;
+    for (int d = a->ndim; d-- > 0; stride *= a->shape[d]) { /* ctypes gives no strides, also to who asks for them */
+        a->shape[d] = a->buffer.shape[d];
+        a->strides[d] = a->buffer.strides ? a->buffer.strides[d] : stride;
+    }
     return dtype_of_format(a->buffer.format, a->buffer.itemsize, &a->dtype, &a->is_bool);
 }
 
@@ -250,16 +268,17 @@ static int open_buffer(array *a, PyObject *object, bool writable) {
 typedef enum way { BY_BUFFER, BY_NUMPY, BY_EXCHANGE, BY_DLPACK, AS_NUMBERS, MASKED, NO_WAY } way;
 
 static way way_of(PyObject *object, const dl_exchange **exchange) {
+    PyObject *type = (PyObject *)Py_TYPE(object);
     *exchange = NULL;
-    if (is_of_module(object, "numpy.ma"))
+    if (is_numpys(object, "numpy.ma", "MaskedArray"))
         return MASKED;
-    if (is_of_module(object, "numpy"))
+    if (is_of_module(type, "numpy") || is_numpys(object, "numpy", "ndarray"))
         return kept(&numpy.array_type) || find_numpy() == 0 ? BY_NUMPY : NO_WAY;
     if (PyList_Check(object) || PyTuple_Check(object))
         return AS_NUMBERS;
-    if (is_of_module(object, "builtins") || is_of_module(object, "array"))
+    if (is_of_module(type, "builtins") || is_of_module(type, "array"))
         return PyObject_CheckBuffer(object) ? BY_BUFFER : NO_WAY;
-    PyObject *capsule = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__dlpack_c_exchange_api__");
+    PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
     const dl_exchange *api = capsule && PyCapsule_IsValid(capsule, "dlpack_exchange_api")
                                  ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api")
                                  : NULL;

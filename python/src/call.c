@@ -97,7 +97,13 @@ static int read_correction(const call *c, int *ddof, double *correction) {
 }
 
 static int read_types(const call *c, const array *x, tally_desc *desc, bool *is_bool) {
+    tally_type_traits in = {.struct_size = sizeof in}, out = {.struct_size = sizeof out};
     desc->in = x->dtype;
+    tally_dtype_traits(desc->in, &in);
+    if (c->traits.integers_only && in.is_float) {
+        PyErr_Format(PyExc_TypeError, "%s() takes integers, not %s", c->function->name, dtype_name(x->dtype, false));
+        return -1;
+    }
     *is_bool = c->traits.result == TALLY_RESULT_FLAG || (x->is_bool && c->traits.result == TALLY_RESULT_SAME);
     if (x->is_bool && c->traits.result == TALLY_RESULT_WIDE)
         desc->out = TALLY_I64;
@@ -105,16 +111,16 @@ static int read_types(const call *c, const array *x, tally_desc *desc, bool *is_
         return 0;
     if (dtype_from_object(c->options[DTYPE], &desc->out, is_bool))
         return -1;
-    tally_type_traits in = {.struct_size = sizeof in}, out = {.struct_size = sizeof out};
-    tally_dtype_traits(desc->in, &in);
     tally_dtype_traits(desc->out, &out);
-    if (*is_bool || (in.is_float && !out.is_float)) {
+    const bool is_wide = c->traits.result == TALLY_RESULT_WIDE || c->traits.result == TALLY_RESULT_WIDE_UNSIGNED;
+    if (*is_bool || (!out.is_float && (in.is_float || c->traits.result == TALLY_RESULT_FLOAT))) {
         PyErr_Format(PyExc_TypeError, "%s() of %s gives no %s", c->function->name, dtype_name(x->dtype, x->is_bool),
                      dtype_name(desc->out, *is_bool));
         return -1;
     }
-    if (desc->out == TALLY_F64 && desc->mode == TALLY_FAST && c->traits.result == TALLY_RESULT_WIDE)
-        desc->acc = TALLY_F64; /* as if each element were converted first */
+    /* As if each element were converted first: integers would wrap, and narrow floats round. */
+    if (desc->mode == TALLY_FAST && (in.is_float ? desc->out == TALLY_F64 : out.is_float && is_wide))
+        desc->acc = TALLY_F64;
     return 0;
 }
 

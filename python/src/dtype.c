@@ -40,8 +40,26 @@ int dtype_of_format(const char *format, Py_ssize_t bytes, tally_dtype *dtype, bo
     }
     if (*dtype != TALLY_DEFAULT)
         return 0;
-    PyErr_Format(PyExc_TypeError, "tally has no elements of format '%s'", format ? format : "B");
+    if (strchr("<>!", *code) && code[1] && !code[2])
+        PyErr_Format(PyExc_TypeError,
+                     "elements of format '%s' have another byte order than this machine; with NumPy, "
+                     "x.astype(x.dtype.newbyteorder('=')) converts them",
+                     format);
+    else
+        PyErr_Format(PyExc_TypeError, "tally has no elements of format '%s'", format ? format : "B");
     return -1;
+}
+
+/* NumPy's codes of types in the machine's byte order: "f4", and "<f4" where the lowest byte comes first. */
+static bool dtype_from_code(const char *code, tally_dtype *dtype) {
+    tally_type_traits traits = {.struct_size = sizeof traits};
+    code += *code == (PY_BIG_ENDIAN ? '>' : '<') || *code == '=' || *code == '|';
+    for (int type = TALLY_DEFAULT + 1; tally_dtype_traits((tally_dtype)type, &traits) == TALLY_OK; type++)
+        if (!strcmp(code, traits.npy_code) && *code != 'V') {
+            *dtype = (tally_dtype)type;
+            return true;
+        }
+    return false;
 }
 
 int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool) {
@@ -69,7 +87,7 @@ int dtype_from_object(PyObject *object, tally_dtype *dtype, bool *is_bool) {
         *dtype = TALLY_I64;
     else if (!strcmp(text, "float"))
         *dtype = TALLY_F64;
-    else if (tally_dtype_from_name(text, dtype) != TALLY_OK || *dtype == TALLY_DEFAULT) {
+    else if (!dtype_from_code(text, dtype) && tally_dtype_from_name(text, dtype) != TALLY_OK) {
         PyErr_Format(PyExc_TypeError, "tally has no type '%s'", text);
         wrong = -1;
     }

@@ -216,8 +216,10 @@ static PyObject *call_object(PyObject *object, PyObject *args, PyObject *named) 
 /* Pickles as the arguments that it was made of. */
 static PyObject *reduce(PyObject *object, PyObject *unused) {
     (void)unused;
-    return Py_BuildValue("(N(OO))", PyObject_GetAttrString(foreign, "plan_of"), Py_TYPE(object),
-                         ((plan *)object)->arguments);
+    PyObject *module = PyImport_ImportModule("tally.foreign"); /* that of this interpreter, for pickle compares */
+    PyObject *maker = module ? PyObject_GetAttrString(module, "plan_of") : NULL;
+    Py_XDECREF(module);
+    return maker ? Py_BuildValue("(N(OO))", maker, Py_TYPE(object), ((plan *)object)->arguments) : NULL;
 }
 
 static PyMethodDef methods[] = {
@@ -253,8 +255,8 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {"tally.Plan", sizeof(plan), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int plan_add_type(PyObject *module) {
-    PyObject *type = PyType_FromSpec(&spec);
-    int wrong = type ? PyModule_AddObjectRef(module, "Plan", type) : -1;
-    Py_XDECREF(type);
-    return wrong;
+    static PyObject *type; /* made once, as Accumulator's */
+    if (!type)
+        type = PyType_FromSpec(&spec);
+    return type ? PyModule_AddObjectRef(module, "Plan", type) : -1;
 }

@@ -16,13 +16,21 @@ static tally_device *devices[MAX_DEVICES + 1]; /* [0]: the CPU */
 
 /* Copies a message of the library, with this package's options for C's names. */
 static void say_options(char *to, size_t room, const char *from) {
-    static const char *const names[][2] = {
-        {"TALLY_SKIP_NAN", "skip_nan"},     {"TALLY_SKIP_BAD_LABELS", "skip_bad_labels"},
-        {"TALLY_REVERSE", "reverse"},       {"TALLY_WORDS_IN", "words='in'"},
-        {"TALLY_WORDS_OUT", "words='out'"}, {"TALLY_DEFAULT", "None"},
-        {"desc.acc", "acc_dtype"},          {"desc.out", "out_dtype"},
-        {"desc.ddof", "correction"},        {"desc.index", "index_dtype"},
-        {"args.shape.groups", "groups"}};
+    static const char *const names[][2] = {{"TALLY_SKIP_NAN", "skip_nan"},
+                                           {"TALLY_SKIP_BAD_LABELS", "skip_bad_labels"},
+                                           {"TALLY_REVERSE", "reverse"},
+                                           {"TALLY_WORDS_IN", "words='in'"},
+                                           {"TALLY_WORDS_OUT", "words='out'"},
+                                           {"TALLY_DEFAULT", "None"},
+                                           {"desc.acc", "acc_dtype"},
+                                           {"desc.out", "out_dtype"},
+                                           {"desc.ddof", "correction"},
+                                           {"desc.index", "index_dtype"},
+                                           {"args.shape.groups", "groups"},
+                                           {"args.out", "out"},
+                                           {"args.x", "x"},
+                                           {"args.y", "y"},
+                                           {"tally_accumulator_", ""}};
     copy_replaced(to, room, from, names, sizeof names / sizeof *names);
 }
 

@@ -167,4 +167,9 @@ def numbers(x):
     try:
         return array.array("q", x)
     except TypeError:
+        pass
+    try:
         return array.array("d", x)
+    except TypeError:
+        raise TypeError("tally takes lists and tuples of numbers, which are arrays of one dimension; numpy.array makes "
+                        "arrays of more") from None

@@ -1,8 +1,11 @@
 """Accumulators: any split, order and process gives the same value."""
 import copy
+import importlib.util
 import math
 import pickle
 import statistics
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -60,6 +63,29 @@ def test_every_operator_in_parts(op, oracle, dtype):
         for part in parts:
             total.merge(pickle.loads(pickle.dumps(accumulator_of(op, part, exact=False))))
         np.testing.assert_allclose(total.value(), oracle(x.astype("f8") if op in ("mean", "var", "std") else x), rtol=1e-6)
+
+
+def test_a_subinterpreter_leaves_the_classes_alone():
+    interpreters = next((name for name in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(name)), None)
+    if not interpreters:
+        pytest.skip("no subinterpreters")
+    code = f"""
+import pickle, sys; sys.path[:0] = {sys.path!r}
+import {interpreters} as interpreters
+other = interpreters.create()
+getattr(interpreters, "exec", getattr(interpreters, "run_string", None))(other, '''
+try:
+    import tally # some versions of Python refuse it
+except ImportError:
+    pass
+''')
+import tally
+for made in (tally.Accumulator(), tally.Plan("sum")):
+    pickle.loads(pickle.dumps(made))
+print(tally.sum([1, 2]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "3\n", done.stderr
 
 
 def exact_part(x):

@@ -1,4 +1,5 @@
 """Every function of the module against NumPy, on arrays that nobody chose: shapes, layouts, types and axes are drawn."""
+import ctypes
 import itertools
 import math
 import warnings
@@ -132,6 +133,42 @@ def test_scans(name, dtype):
         same(longer, np.concatenate([first, theirs], axis=axis), True)
 
 
+def test_dtype_converts_elements_first():
+    wide, precise = np.full((3, 9), 1 << 62), (1000 + np.arange(33) / 7).astype("f4")
+    for name in ("sum", "prod", "sumsq", "norm1", "cumulative_sum", "cumulative_prod"):
+        f = getattr(tally, name)
+        for dtype, x in (("float32", wide), ("float64", wide), ("float64", precise)): # int64 would wrap, float32 round
+            with np.errstate(over="ignore"):
+                same(f(x.ravel(), dtype=dtype), f(x.ravel().astype("f8")).astype(dtype), True)
+    for name in ("mean", "var", "std", "norm2", "skewness", "kurtosis", "logsumexp"):
+        same(getattr(tally, name)(precise, dtype="float64"), getattr(tally, name)(precise.astype("f8")), True)
+
+
+def test_types_by_numpys_codes():
+    for dtype in TYPES[:-1]:
+        for code in (np.dtype(dtype).str, np.dtype(dtype).str[1:], np.dtype(dtype), np.dtype(dtype).type):
+            assert tally.Plan("max", code)(np.ones(3, dtype)) == 1
+    for wrong in ("", "f3", np.dtype("f4").newbyteorder(), object):
+        with pytest.raises(TypeError, match="no type"):
+            tally.Plan("max", wrong)
+
+
+class Own(np.ndarray):
+    pass
+
+
+class OwnMasked(np.ma.MaskedArray):
+    pass
+
+
+def test_classes_derived_from_numpys():
+    x = np.arange(6.0).reshape(2, 3)
+    assert type(tally.sum(x.view(Own))) is np.float64
+    np.testing.assert_array_equal(tally.sum(x.view(Own), axis=0), [3, 5, 7])
+    with pytest.raises(TypeError, match="masks"):
+        tally.sum(np.ma.masked_array(x, x > 1).view(OwnMasked))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_exact_sums_are_fsum(dtype):
     random = np.random.default_rng(5)
@@ -260,6 +297,8 @@ def test_nans_that_were_left_out_can_be_counted():
     lambda x: tally.sum(x, dtype="int32"), lambda x: tally.sum(x, dtype="complex64"), lambda x: tally.sum("text"),
     lambda x: tally.sum(np.ma.masked_array(x, x > 1)), lambda x: tally.argmin(x, axis=(0,)), lambda x: tally.bitwise_and(x),
     lambda x: tally.sum(x.astype("c8")), lambda x: tally.sum(x, labels=x, keys=x), lambda x: tally.sum(x, groups=3),
+    lambda x: tally.mean(x.astype("i4"), dtype="int64"), lambda x: tally.sum(np.zeros(2, [("a", "i4")])),
+    lambda x: tally.sum(x.astype(object)), lambda x: tally.sum([[1]]),
 ])
 def test_what_is_no_computation_is_a_type_error(bad):
     with pytest.raises((TypeError, NotImplementedError)):
@@ -280,6 +319,21 @@ def test_what_does_not_fit_is_a_value_error(bad):
 def test_axis_out_of_bounds():
     with pytest.raises(IndexError):
         tally.sum(np.arange(3.0), axis=1)
+
+
+def test_messages_name_what_python_has():
+    x = np.arange(8.0)
+    for bad, says in ((lambda: tally.sum(x.astype(x.dtype.newbyteorder())), "newbyteorder"), (lambda: tally.sum([[1]]), "one dimension"),
+                      (lambda: tally.cumulative_sum(x[1:], out=x[:-1]), "out overlaps x"), (lambda: tally.bitwise_or(x), "bitwise_or"),
+                      (lambda: tally.Accumulator().merge(tally.Accumulator(dtype="f4")), "^merge: ")):
+        with pytest.raises((TypeError, ValueError), match=says):
+            bad()
+
+
+def test_buffers_without_strides():
+    assert tally.sum((ctypes.c_double * 3)(1, 2, 4)) == 7
+    rows = (ctypes.c_int * 3 * 2)((1, 2, 3), (4, 5, 6))
+    assert tally.sum(rows, axis=0).tolist() == [5, 7, 9] and tally.sum(ctypes.c_int(5)) == 5
 
 
 def test_buffers_need_no_numpy():
