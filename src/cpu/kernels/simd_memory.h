@@ -65,37 +65,85 @@ DEFINE_WIDENING_INTEGER(u32, u16, BITS_256, BITS_128, cvtepu16_epi32)
 #undef DEFINE_WIDENING_INTEGER
 
 /* To doubles: 32-bit elements by one instruction, narrower ones through 32 bits, 64-bit ones if the level is AVX-512.
- */
+ * SSE2 has intrinsics, too, for compiled for size, gcc converts one number at a time into a register that it has not
+ * cleared. Each conversion waits for the one before then, and moments took up to 4 times as long. */
 #if defined(__AVX512DQ__)
-#define TO_DOUBLES(name, element, EXPRESSION_512, EXPRESSION_256)                                                      \
+#define TO_DOUBLES(element, EXPRESSION_512, EXPRESSION_256, EXPRESSION_128)                                            \
     ALWAYS_INLINE v_f64 load_f64_from_##element(const e_##element *p) {                                                \
         return EXPRESSION_512;                                                                                         \
-    }                                                                                                                  \
-    DEFINE_LOAD_SCALAR(f64, element)
+    }
 #elif defined(__AVX2__)
-#define TO_DOUBLES(name, element, EXPRESSION_512, EXPRESSION_256)                                                      \
+#define TO_DOUBLES(element, EXPRESSION_512, EXPRESSION_256, EXPRESSION_128)                                            \
     ALWAYS_INLINE v_f64 load_f64_from_##element(const e_##element *p) {                                                \
         return EXPRESSION_256;                                                                                         \
-    }                                                                                                                  \
-    DEFINE_LOAD_SCALAR(f64, element)
+    }
+#elif defined(__SSE2__) && defined(__x86_64__)
+#define TO_DOUBLES(element, EXPRESSION_512, EXPRESSION_256, EXPRESSION_128)                                            \
+    ALWAYS_INLINE v_f64 load_f64_from_##element(const e_##element *p) {                                                \
+        return EXPRESSION_128;                                                                                         \
+    }
 #else
-#define TO_DOUBLES(name, element, EXPRESSION_512, EXPRESSION_256) DEFINE_LOAD(f64, element)
+#define TO_DOUBLES(element, EXPRESSION_512, EXPRESSION_256, EXPRESSION_128) DEFINE_LOAD_VECTOR(f64, element)
 #endif
-TO_DOUBLES(f64, i8, _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(BITS_64(p))),
-           _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(BITS_32(p))))
-TO_DOUBLES(f64, u8, _mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(BITS_64(p))),
-           _mm256_cvtepi32_pd(_mm_cvtepu8_epi32(BITS_32(p))))
-TO_DOUBLES(f64, i16, _mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(BITS_128(p))),
-           _mm256_cvtepi32_pd(_mm_cvtepi16_epi32(BITS_64(p))))
-TO_DOUBLES(f64, u16, _mm512_cvtepi32_pd(_mm256_cvtepu16_epi32(BITS_128(p))),
-           _mm256_cvtepi32_pd(_mm_cvtepu16_epi32(BITS_64(p))))
-TO_DOUBLES(f64, i32, _mm512_cvtepi32_pd(BITS_256(p)), _mm256_cvtepi32_pd(BITS_128(p)))
-TO_DOUBLES(f64, f32, _mm512_cvtps_pd(_mm256_loadu_ps((const float *)(const void *)(p))),
-           _mm256_cvtps_pd(_mm_loadu_ps((const float *)(const void *)(p))))
+TO_DOUBLES(i8, _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(BITS_64(p))), _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(BITS_32(p))),
+           _mm_cvtepi32_pd(_mm_setr_epi32(p[0], p[1], 0, 0)))
+TO_DOUBLES(u8, _mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(BITS_64(p))), _mm256_cvtepi32_pd(_mm_cvtepu8_epi32(BITS_32(p))),
+           _mm_cvtepi32_pd(_mm_setr_epi32(p[0], p[1], 0, 0)))
+TO_DOUBLES(i16, _mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(BITS_128(p))),
+           _mm256_cvtepi32_pd(_mm_cvtepi16_epi32(BITS_64(p))),
+           _mm_cvtepi32_pd(_mm_srai_epi32(_mm_unpacklo_epi16(BITS_32(p), BITS_32(p)), 16)))
+TO_DOUBLES(u16, _mm512_cvtepi32_pd(_mm256_cvtepu16_epi32(BITS_128(p))),
+           _mm256_cvtepi32_pd(_mm_cvtepu16_epi32(BITS_64(p))),
+           _mm_cvtepi32_pd(_mm_unpacklo_epi16(BITS_32(p), _mm_setzero_si128())))
+TO_DOUBLES(i32, _mm512_cvtepi32_pd(BITS_256(p)), _mm256_cvtepi32_pd(BITS_128(p)), _mm_cvtepi32_pd(BITS_64(p)))
+TO_DOUBLES(f32, _mm512_cvtps_pd(_mm256_loadu_ps((const float *)(const void *)(p))),
+           _mm256_cvtps_pd(_mm_loadu_ps((const float *)(const void *)(p))), _mm_cvtps_pd(_mm_castsi128_ps(BITS_64(p))))
 #undef TO_DOUBLES
-DEFINE_LOAD(f64, u32)
-DEFINE_LOAD(f64, i64)
-DEFINE_LOAD(f64, u64)
+
+/* Halves of 32 bits below 2^52 and 2^84, exact each; their sum is rounded once. */
+#if defined(__SSE2__) && defined(__x86_64__) && !defined(__AVX2__)
+ALWAYS_INLINE v_f64 load_f64_from_u32(const e_u32 *p) {
+    const v_u64 bits = (v_u64)_mm_unpacklo_epi32(BITS_64(p), _mm_setzero_si128()) | 0x4330000000000000;
+    return (v_f64)bits - 0x1p52;
+}
+ALWAYS_INLINE v_f64 load_f64_from_u64(const e_u64 *p) {
+    const v_u64 x = (v_u64)BITS_128(p), low = (x & 0xffffffff) | 0x4330000000000000;
+    const v_u64 high = x >> 32 | 0x4530000000000000;
+    return ((v_f64)high - (0x1p84 + 0x1p52)) + (v_f64)low;
+}
+ALWAYS_INLINE v_f64 load_f64_from_i64(const e_i64 *p) {
+    const v_u64 x = (v_u64)BITS_128(p), low = (x & 0xffffffff) | 0x4330000000000000;
+    const v_u64 high = x >> 32 ^ 0x4530000080000000;
+    return ((v_f64)high - (0x1p84 + 0x1p63 + 0x1p52)) + (v_f64)low;
+}
+#define DEFINE_SCALAR_F64(element, EXPRESSION)                                                                         \
+    ALWAYS_INLINE s_f64 scalar_f64_from_##element(s_##element x) {                                                     \
+        return _mm_cvtsd_f64(EXPRESSION);                                                                              \
+    }
+DEFINE_SCALAR_F64(i8, _mm_cvtsi32_sd(_mm_setzero_pd(), x))
+DEFINE_SCALAR_F64(u8, _mm_cvtsi32_sd(_mm_setzero_pd(), x))
+DEFINE_SCALAR_F64(i16, _mm_cvtsi32_sd(_mm_setzero_pd(), x))
+DEFINE_SCALAR_F64(u16, _mm_cvtsi32_sd(_mm_setzero_pd(), x))
+DEFINE_SCALAR_F64(i32, _mm_cvtsi32_sd(_mm_setzero_pd(), x))
+DEFINE_SCALAR_F64(u32, _mm_cvtsi64_sd(_mm_setzero_pd(), x))
+DEFINE_SCALAR_F64(i64, _mm_cvtsi64_sd(_mm_setzero_pd(), x))
+DEFINE_SCALAR_F64(f32, _mm_cvtss_sd(_mm_setzero_pd(), _mm_set_ss(x)))
+DEFINE_LOAD_SCALAR(f64, u64)
+#undef DEFINE_SCALAR_F64
+#else
+DEFINE_LOAD_VECTOR(f64, u32)
+DEFINE_LOAD_VECTOR(f64, i64)
+DEFINE_LOAD_VECTOR(f64, u64)
+DEFINE_LOAD_SCALAR(f64, i8)
+DEFINE_LOAD_SCALAR(f64, u8)
+DEFINE_LOAD_SCALAR(f64, i16)
+DEFINE_LOAD_SCALAR(f64, u16)
+DEFINE_LOAD_SCALAR(f64, i32)
+DEFINE_LOAD_SCALAR(f64, u32)
+DEFINE_LOAD_SCALAR(f64, i64)
+DEFINE_LOAD_SCALAR(f64, u64)
+DEFINE_LOAD_SCALAR(f64, f32)
+#endif
 DEFINE_LOAD(f64, f64)
 
 DEFINE_LOAD(i64, i64)
