@@ -463,9 +463,10 @@ static int value_of(const reference *r, int ddof, expected e[2]) {
     case TALLY_PROD:
         if (in_integers(r))
             give_integer(e, r->in_kind, r->wrapped);
-        else
-            give_real(e, r->sum,
-                      r->exact_terms ? 0 : (8 + 8 * (long double)sqrt((double)r->count)) * u * fabsl(r->sum));
+        else {
+            const long double roundings = 8 + 8 * sqrtl(n) + (r->in == TALLY_BF16 ? n / 16 : 0);
+            give_real(e, r->sum, r->exact_terms ? 0 : roundings * u * fabsl(r->sum));
+        }
         return 1;
     case TALLY_MIN:
         give_extreme(r, e, false);
