@@ -15,17 +15,6 @@
 
 /* ---- ranks ---- */
 
-int ranks_agree(const shared *s, int code) {
-    int first = code != 0 ? s->rank : s->ranks, lowest;
-    MPI_Allreduce(&first, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (lowest == s->ranks)
-        return 0;
-    MPI_Bcast(&code, 1, MPI_INT, lowest, MPI_COMM_WORLD);
-    if (s->rank != lowest)
-        s->w.f->text[0] = 0;
-    return code;
-}
-
 /* Ranks of one machine that are not bound to cores of their own share them. */
 static const char *shared_cores(const char *device, char spec[64]) {
     MPI_Comm machine;

@@ -9,6 +9,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+int ranks_agree(const shared *s, int code) {
+    int first = code != 0 ? s->rank : s->ranks, lowest;
+    MPI_Allreduce(&first, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (lowest == s->ranks)
+        return 0;
+    MPI_Bcast(&code, 1, MPI_INT, lowest, MPI_COMM_WORLD);
+    if (s->rank != lowest)
+        s->w.f->text[0] = 0;
+    return code;
+}
+
 /* Where rank r's share of n begins. */
 static uint64_t share(const shared *s, uint64_t n, int r) {
     const uint64_t ranks = (uint64_t)s->ranks, rank = (uint64_t)r, left = n % ranks;

@@ -104,3 +104,12 @@ void tally_vulkan_tell(const tally_vulkan_launch *l, const arguments *groups) {
             tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REPORT], &a, 1);
         }
 }
+
+/* Reverse tiles begin at the end; rows begin where the last one ends. */
+bool tally_vulkan_is_misaligned(const tally_computation *c, const tally_args *a) {
+    const bool anywhere_in_it = c->reverse || (c->desc.grouping == TALLY_AXIS && a->shape.outer > 1);
+    const uint64_t within = anywhere_in_it ? a->shape.extent : 0, result = c->out_bytes * c->per_result;
+    const uint64_t low = tally_vulkan_address(a->x) | tally_vulkan_address(a->y) | tally_vulkan_address(a->out) |
+                         within * c->in_bytes | within * result;
+    return low % 16 != 0;
+}

@@ -14,8 +14,6 @@ bool tally_vulkan_folds_rows(const tally_computation *computation, const tally_v
 /* The kernel of a run, if it has one, of which there is another for arrays that are not aligned for vectors. */
 tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *computation, const tally_vulkan_cut *cut,
                                                  bool counts);
-/* Whether a run's tiles begin where vectors do not. */
-bool tally_vulkan_is_misaligned(const tally_computation *computation, const tally_args *args);
 
 /* Records the setting of accumulators to the identity or the initial value, and the results of accumulators. */
 void tally_vulkan_clear_totals(const tally_vulkan_plan *plan, VkCommandBuffer buffer, VkDeviceAddress totals,

@@ -1,7 +1,7 @@
 #include "vulkan/scan_window.h"
 
 #include "core/arithmetic.h"
-#include "vulkan/launch.h"
+#include "vulkan/dispatch.h"
 
 /* The kernels' bits need fewer than 2^33 elements. */
 enum {
