@@ -5,10 +5,13 @@ set -u
 cd "$1" || exit 2
 log=$PWD/$2.log
 shift 2
-code=0
-ctest --no-tests=error --output-on-failure --no-label-summary -j "$(nproc 2>/dev/null || echo 2)" --output-log "$log" "$@" ||
-    code=$?
+# CTest's own log comes at its end. This one has the failures of a run that is stopped.
+rm -f "$log.failed"
+{
+    ctest --no-tests=error --output-on-failure --no-label-summary -j "$(nproc 2>/dev/null || echo 2)" "$@" ||
+        echo $? >"$log.failed"
+} | tee "$log"
 echo
 echo 'The ten that took longest:'
 sed -n 's/.*Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec.*/\2 s  \1/p' "$log" | sort -rn | head -n 10
-exit $code
+[ ! -f "$log.failed" ] || exit "$(cat "$log.failed")"

@@ -1,12 +1,13 @@
 /* The conformance suite: any back end, by its device spec, through every operator x grouping x form x type x mode.
  *
- *     conformance --device cpu:avx2:threads=2 [--only PART] [--filter TEXT]... [--quick] [--seed N] [--show N]
- *                 [--golden FILE]
+ *     conformance --device cpu:avx2:threads=2 [--only PART] [--filter TEXT]... [--quick] [--sample] [--seed N]
+ *                 [--show N] [--golden FILE]
  *     conformance --device SPEC --refused | --table
  *
  * A failure names its combination, layout, data and seed; --filter with that name runs the same cases again. A filter
- * is a part of a name or, with a '*' in it, a pattern of the shell's kind for the whole name. Exit codes: 0 all passed,
- * 1 something failed, 2 the suite could not run, 77 the machine has no such device. */
+ * is a part of a name or, with a '*' in it, a pattern of the shell's kind for the whole name. A sample is one in five
+ * of the combinations that the filters choose. Exit codes: 0 all passed, 1 something failed, 2 the suite could not run,
+ * 77 the machine has no such device. */
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,6 +93,14 @@ static bool has_huge_input(const combination *what) {
     return kind_of_kernel && what->in == TALLY_F32 && what->form != TALLY_EXCLUSIVE_SCAN;
 }
 
+/* A Latin square: of five groupings and five forms, an operator takes each grouping with one form, and each form with
+ * one grouping. Each grouping with a form has every fifth operator. */
+static bool is_sample(const options *o, const combination *what) {
+    const uint64_t place = (uint64_t)what->op + (uint64_t)what->grouping + 2 * (uint64_t)form_number(what) +
+                           (uint64_t)what->in + (uint64_t)what->mode + o->seed;
+    return !o->sample || place % 5 == 0;
+}
+
 static bool visit(void *context, const combination *what) {
     suite *s = context;
     char name[COMBINATION_NAME_BYTES];
@@ -100,7 +109,7 @@ static bool visit(void *context, const combination *what) {
     if (s->far_means && ((what->op != TALLY_VAR && what->op != TALLY_STD) || what->in != TALLY_F64))
         return true;
     combination_name(what, name);
-    if (!is_chosen(&s->o, name))
+    if (!is_chosen(&s->o, name) || !is_sample(&s->o, what))
         return true;
     bool can_push = !what->reverse && (what->grouping == TALLY_ALL_VALUES || what->grouping == TALLY_AXIS);
     if (s->how == IN_PIECES && !can_push)
@@ -219,8 +228,8 @@ static void run_parts(suite *s, const char *only, const char *golden) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: conformance [--device SPEC] [--only PART] [--filter TEXT]... [--quick] [--seed N] "
-                    "[--show N] [--golden FILE] [--refused | --table]\nparts:");
+    fprintf(stderr, "usage: conformance [--device SPEC] [--only PART] [--filter TEXT]... [--quick] [--sample] "
+                    "[--seed N] [--show N] [--golden FILE] [--refused | --table]\nparts:");
     for (int k = 0; k < PART_COUNT; k++)
         fprintf(stderr, " %s", part_names[k]);
     fprintf(stderr, "\n");
@@ -236,6 +245,8 @@ int main(int argc, char **argv) {
         const char *value = k + 1 < argc ? argv[k + 1] : NULL;
         if (!strcmp(argv[k], "--quick"))
             s.o.quick = true;
+        else if (!strcmp(argv[k], "--sample"))
+            s.o.sample = true;
         else if (!strcmp(argv[k], "--table"))
             table = true;
         else if (!strcmp(argv[k], "--refused"))

@@ -11,6 +11,7 @@ typedef struct options {
     const char *filter[MOST_FILTERS]; /* parts or patterns of names, any of which is enough; none: all are taken */
     int filters;
     bool quick;
+    bool sample; /* one in five */
     uint64_t seed;
 } options;
 
