@@ -260,7 +260,7 @@ static PyObject *reduce(PyObject *object, PyObject *unused) {
     accumulator *self = (accumulator *)object;
     PyObject *state = words(object, NULL);
     (void)unused;
-    return state ? Py_BuildValue("(O(ssii)N)", type, tally_op_name(self->desc.op), tally_dtype_name(self->desc.in),
+    return state ? Py_BuildValue("(O(ssii)N)", type, tally_op_name(self->desc.op), dtype_name(self->desc.in, false),
                                  self->desc.mode == TALLY_EXACT, self->desc.ddof, state)
                  : NULL;
 }

@@ -50,11 +50,12 @@ int dtype_of_format(const char *format, Py_ssize_t bytes, tally_dtype *dtype, bo
     return -1;
 }
 
-/* NumPy's codes of types in the machine's byte order: "f4", and "<f4" where the lowest byte comes first. */
+/* NumPy's codes of types in the machine's byte order: "f4", and "<f4" where the lowest byte comes first. "i8" has 8
+ * bytes here, as everywhere in Python; in C it is the library's name of int8. */
 static bool dtype_from_code(const char *code, tally_dtype *dtype) {
     tally_type_traits traits = {.struct_size = sizeof traits};
     code += *code == (PY_BIG_ENDIAN ? '>' : '<') || *code == '=' || *code == '|';
-    for (int type = TALLY_DEFAULT + 1; tally_dtype_traits((tally_dtype)type, &traits) == TALLY_OK; type++)
+    for (int type = TALLY_DEFAULT + 1; strlen(code) == 2 && !tally_dtype_traits((tally_dtype)type, &traits); type++)
         if (!strcmp(code, traits.npy_code) && *code != 'V') {
             *dtype = (tally_dtype)type;
             return true;

@@ -88,6 +88,16 @@ print(tally.sum([1, 2]))
     assert done.stdout == "3\n", done.stderr
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint64", "float16", "float64", "bfloat16"])
+def test_pickles_keep_the_type(dtype):
+    a = tally.Accumulator("sum", dtype)
+    if dtype != "bfloat16":
+        a.add(np.array([1, 2], dtype))
+    b = pickle.loads(pickle.dumps(a))
+    b.merge(a)
+    assert b.value() == 2 * a.value()
+
+
 def exact_part(x):
     return accumulator_of("sum", x)
 
