@@ -3,6 +3,7 @@
 # tests (debian/tests) there. It needs root for the chroot.
 # usage: packaging/debian.sh TARBALL DIRECTORY     DIRECTORY: for the packages and the chroot; made anew
 #   DEBIAN_MIRROR: where debootstrap takes packages from, if not from its own choice
+#   DEBFULLNAME, DEBEMAIL: the packages' maintainer, as for dch; without them a placeholder, which no archive takes
 set -eu
 tarball=$1 directory=$2
 [ "$(id -u)" -eq 0 ] || { echo "packaging/debian.sh: debootstrap and chroot need root" >&2; exit 1; }
@@ -11,6 +12,12 @@ mkdir -p "$directory"
 name=$(basename "$tarball" .tar.gz)
 cp "$tarball" "$directory/$(echo "$name" | tr - _).orig.tar.gz"
 tar -xf "$tarball" -C "$directory"
+
+# debian/ has nobody's name: it belongs to who uploads.
+if [ -n "${DEBEMAIL:-}" ]; then
+    sed -i "s|The tally authors <maintainers@tally.example>|${DEBFULLNAME:?is needed with DEBEMAIL} <$DEBEMAIL>|" \
+        "$directory/$name/debian/control" "$directory/$name/debian/changelog"
+fi
 
 # The tests of the sources run elsewhere.
 (cd "$directory/$name" && PATH=/usr/lib/ccache:$PATH DEB_BUILD_OPTIONS=nocheck dpkg-buildpackage -us -uc) >"$directory/build.log" 2>&1 || {

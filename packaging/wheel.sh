@@ -41,3 +41,15 @@ printf '[mypy]\nignore_missing_imports = True\n' >mypy.ini
 printf 'tally.%s\n' arrow dask dask_frames spark libtally_of_package >allowed
 bin/python -m mypy.stubtest --mypy-config-file mypy.ini --allowlist allowed --ignore-unused-allowlist tally
 echo "wheel: $(basename "$wheel"), $bytes bytes"
+
+# Free-threaded versions of Python have no stable ABI, and need a wheel of their own.
+free=$(command -v python3.14t || command -v python3.13t || :)
+[ -n "$free" ] || { echo "wheel: no free-threaded Python is here (python3.14t or 3.13t): its tests are left out" && exit 0; }
+"$free" -m venv "$directory/free"
+CMAKE_C_COMPILER_LAUNCHER=${TALLY_LAUNCHER:-} "$directory/free/bin/pip" wheel -q --no-deps -w "$directory/free" "$tree/python" >"$directory/free.log" 2>&1 || {
+    tail -40 "$directory/free.log" >&2
+    exit 1
+}
+"$directory/free/bin/pip" install -q "$directory"/free/tally-*.whl numpy pytest
+"$directory/free/bin/python" -m pytest -q -p no:cacheprovider "$tree/python/tests" --ignore="$tree/python/tests/engines"
+echo "wheel: $(basename "$directory"/free/tally-*.whl)"
