@@ -14,24 +14,34 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static kept_plan *buckets[BUCKETS];
 static tally_device *devices[MAX_DEVICES + 1]; /* [0]: the CPU */
 
-/* Copies a message of the library, with this package's options for C's names. */
+/* Copies a message of the library, with this package's options and types for C's names: "u8" is another type here. */
 static void say_options(char *to, size_t room, const char *from) {
-    static const char *const names[][2] = {{"TALLY_SKIP_NAN", "skip_nan"},
-                                           {"TALLY_SKIP_BAD_LABELS", "skip_bad_labels"},
-                                           {"TALLY_REVERSE", "reverse"},
-                                           {"TALLY_WORDS_IN", "words='in'"},
-                                           {"TALLY_WORDS_OUT", "words='out'"},
-                                           {"TALLY_DEFAULT", "None"},
-                                           {"desc.acc", "acc_dtype"},
-                                           {"desc.out", "out_dtype"},
-                                           {"desc.ddof", "correction"},
-                                           {"desc.index", "index_dtype"},
-                                           {"args.shape.groups", "groups"},
-                                           {"args.out", "out"},
-                                           {"args.x", "x"},
-                                           {"args.y", "y"},
-                                           {"tally_accumulator_", ""}};
-    copy_replaced(to, room, from, names, sizeof names / sizeof *names);
+    static const char *const options[][2] = {{"TALLY_SKIP_NAN", "skip_nan"},
+                                             {"TALLY_SKIP_BAD_LABELS", "skip_bad_labels"},
+                                             {"TALLY_REVERSE", "reverse"},
+                                             {"TALLY_WORDS_IN", "words='in'"},
+                                             {"TALLY_WORDS_OUT", "words='out'"},
+                                             {"TALLY_DEFAULT", "None"},
+                                             {"desc.acc", "acc_dtype"},
+                                             {"desc.out", "out_dtype"},
+                                             {"desc.ddof", "correction"},
+                                             {"desc.index", "index_dtype"},
+                                             {"args.shape.groups", "groups"},
+                                             {"args.out", "out"},
+                                             {"args.x", "x"},
+                                             {"args.y", "y"},
+                                             {"tally_accumulator_", ""}};
+    enum { ROWS = sizeof options / sizeof *options, TYPES = TALLY_DTYPE_COUNT - 1 };
+    const char *names[ROWS + TYPES][2];
+    char types[TYPES][2][16];
+    memcpy(names, options, sizeof options);
+    for (int k = 0; k < TYPES; k++) {
+        PyOS_snprintf(types[k][0], sizeof types[k][0], " %s", tally_dtype_name((tally_dtype)(k + 1)));
+        PyOS_snprintf(types[k][1], sizeof types[k][1], " %s", dtype_name((tally_dtype)(k + 1), false));
+        names[ROWS + k][0] = types[k][0];
+        names[ROWS + k][1] = types[k][1];
+    }
+    copy_replaced(to, room, from, (const char *const(*)[2])names, sizeof names / sizeof *names);
 }
 
 PyObject *raise_status(tally_status status) {
