@@ -45,6 +45,13 @@ bool tally_cpu_lifts_columns(const tally_cpu_plan *plan, uint64_t rows, uint64_t
 void tally_cpu_lifted_columns(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t width,
                               uint64_t stride, uint64_t index, uint64_t length, unsigned worker, void *acc, void *out);
 
+/* Whether the next one is the way for rows of so many elements. */
+bool tally_cpu_lifts_rows(const tally_cpu_plan *plan, uint64_t extent);
+
+/* Scans 'rows' packed rows of 'extent' elements. Each starts from the accumulator *start. */
+void tally_cpu_lifted_rows(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t rows, uint64_t extent,
+                           unsigned worker, const void *start, void *out);
+
 /* Scans n elements, at most a block, as numbers of plan->lifted.type. Groups begin at block->heads. For argmin and
  * argmax block->counts holds each element's number in its group. The prefixes go to 'to'. A second scan's go to
  * block->second, from element 1 on. */

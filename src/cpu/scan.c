@@ -12,7 +12,6 @@
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
-#include "cpu/runs.h"
 #include "cpu/scan.h"
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
@@ -98,21 +97,6 @@ static void scan_elements_alone(const scan *s, uint64_t first, uint64_t end, uns
     }
 }
 
-/* Groups first .. end - 1 as a stretch. */
-static void scan_short_rows(const scan *s, uint64_t first, uint64_t end, unsigned worker) {
-    _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
-    const tally_runs runs = {s->plan, s->x, s->y, s->initial, s->out, false};
-    const tally_stretch rows = {.begin = first * s->extent,
-                                .end = end * s->extent,
-                                .boundaries = end - first - 1,
-                                .row = s->extent,
-                                .row_base = (first + 1) * s->extent,
-                                .group_start = first * s->extent,
-                                .group_end = end * s->extent};
-    tally_cpu_start(s->plan, s->initial, acc);
-    tally_stretch_scan(&runs, &rows, worker, acc);
-}
-
 static void groups_task(void *job, size_t task, unsigned worker) {
     const scan *s = job;
     _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
@@ -124,12 +108,11 @@ static void groups_task(void *job, size_t task, unsigned worker) {
         scan_elements_alone(s, task * s->tile, end, worker);
         return;
     }
-    /* Rows of two or three, and rows of whole vectors, are faster one by one where elements scan straight to results.
-     */
-    const uint64_t row_bytes = s->extent * s->plan->base.computation.out_bytes;
-    const bool one_by_one = s->plan->direct && (s->extent == 2 || s->extent == 3 || row_bytes >= 64);
-    if (s->plan->lifted.scan && s->extent <= TALLY_CPU_SHORT_GROUP / 2 && !one_by_one) {
-        scan_short_rows(s, task * s->tile, end, worker);
+    if (tally_cpu_lifts_rows(s->plan, s->extent)) {
+        const uint64_t element = task * s->tile * s->extent;
+        tally_cpu_start(s->plan, s->initial, acc);
+        tally_cpu_lifted_rows(s->plan, element_at(s, s->x, element), element_at(s, s->y, element), end - task * s->tile,
+                              s->extent, worker, acc, result_at(s, element));
         return;
     }
     if (s->plan->direct && s->extent <= TALLY_CPU_SHORT_ROW) {
@@ -429,9 +412,8 @@ static size_t packed_groups(const scan *s) {
 
 /* Short rows of several components are scanned as columns: one by one each took as long as 50 elements. */
 static bool packs_rows(const scan *s) {
-    const bool is_number = s->plan->lifted.scan && s->plan->lifted.parts == TALLY_CPU_NUMBER;
-    return s->inner == 1 && !s->plan->direct && !is_number && s->extent > 1 && s->extent <= TALLY_CPU_SHORT_GROUP / 2 &&
-           packed_groups(s) > 0;
+    return s->inner == 1 && !s->plan->direct && !tally_cpu_lifts_rows(s->plan, s->extent) && s->extent > 1 &&
+           s->extent <= TALLY_CPU_SHORT_GROUP / 2 && packed_groups(s) > 0;
 }
 
 static size_t packed_bytes(const scan *s) {

@@ -165,8 +165,9 @@ static bool end_strip(const strip *s, double count, size_t width, tally_cpu_mome
     return true;
 }
 
-/* A row that is element number 'count' of its columns. */
-ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double count, double ddof, bool root,
+/* A row that is element number 'count' of its columns. 'spills': lanes behind it may be written, too. A copy of six
+ * doubles takes as long as the rest. */
+ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double count, double ddof, bool root, bool spills,
                             double *out) {
     const double degrees = count - ddof, share = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
     for (size_t j = 0; j < width; j += LANES) {
@@ -186,7 +187,10 @@ ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double cou
         squares += squares_before;
         const v_f64 rest = larger_f64(add_product_f64(-(sum * sum), squares, count - (v_f64){0}), (v_f64){0});
         const v_f64 value = root ? root_f64(rest * share) : rest * share;
-        memcpy(out + j, &value, width - j < LANES ? (width - j) * sizeof *out : sizeof value);
+        if (spills || width - j >= LANES)
+            memcpy(out + j, &value, sizeof value);
+        else
+            memcpy(out + j, &value, (width - j) * sizeof *out);
     }
 }
 
@@ -202,9 +206,9 @@ static size_t moments_of_columns(const double *x, size_t rows, size_t width, tal
             const size_t row = how.reverse ? first + block - 1 - k : first + k;
             const double count = acc->count + (double)(k + 1);
             if (how.root)
-                scan_row(x + row * width, width, &s, count, how.ddof, true, out + row * width);
+                scan_row(x + row * width, width, &s, count, how.ddof, true, !how.reverse, out + row * width);
             else
-                scan_row(x + row * width, width, &s, count, how.ddof, false, out + row * width);
+                scan_row(x + row * width, width, &s, count, how.ddof, false, !how.reverse, out + row * width);
         }
         if (!end_strip(&s, acc->count + (double)block, width, acc))
             return done;

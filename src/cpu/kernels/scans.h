@@ -36,7 +36,7 @@ typedef struct tally_cpu_scans {
      * or one is not finite. out may be x. */
     size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
     /* The same for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that are
-     * done. out is not x. A vector behind x and the columns' accumulators is read, too. */
+     * done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written. */
     size_t (*moments_of_columns)(const double *x, size_t rows, size_t width, tally_cpu_spread how,
                                  tally_cpu_moments_strip *acc, double *out);
     /* of integers of up to 32 bits; NULL: there is none */

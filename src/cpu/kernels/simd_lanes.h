@@ -195,7 +195,13 @@ ALWAYS_INLINE v_u32 last_64(v_u32 x) {
 }
 #endif
 
-/* Every 32-bit unit takes unit from[..] of x, of which only the lowest bits count. */
+/* Every 32-bit unit takes unit from[..] of x, of which only the lowest bits count. MOVES_ANY_LANE: by one instruction.
+ */
+#if defined(__AVX2__)
+#define MOVES_ANY_LANE 1
+#else
+#define MOVES_ANY_LANE 0
+#endif
 #if defined(__AVX512F__)
 ALWAYS_INLINE v_u32 permute_units(v_u32 x, v_u32 from) {
     return (v_u32)_mm512_permutexvar_epi32((__m512i)from, (__m512i)x);
