@@ -196,7 +196,7 @@ ALWAYS_INLINE void NAME(scan_rows_)(tally_monoid m, NAME(scan_function_) * scan,
     L_T buffer[NAME(BUFFER_)];
     const tally_cpu_scan_options cached = {how.reverse, how.exclusive, false, 0};
     const size_t most = how.stream ? NAME(BUFFER_) / extent : rows;
-    /* Sums of f32 in rows of 2, AVX2: 0.14 ns an element so, 0.18 by vectors; maxima in rows of 3: 3.0 and 0.44. */
+    /* AVX2: sums of f64 in rows of 3 0.28 ns an element so, 0.46 by vectors; maxima of f32 3.0 and 0.44. */
     const bool one_by_one = VECTOR_BYTES < 64 && (!MOVES_ANY_LANE || m == TALLY_MONOID_sum || m == TALLY_MONOID_prod);
     for (size_t done = 0; done < rows; done += most) {
         const size_t block = rows - done < most ? rows - done : most;
