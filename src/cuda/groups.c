@@ -18,8 +18,8 @@ enum {
 
     /* where tiles do not wait for the check: bor of a million i16 took 41 us instead of 37 on an H100, norm1 of a
      * million u32 in segments of 5 21.5 instead of 20.4 */
-    HASTY_BYTES = 4, /* of an element at least */
-    HASTY_MEAN = 8,  /* elements of a segment at least */
+    SPECULATIVE_BYTES = 4, /* of an element at least */
+    SPECULATIVE_MEAN = 8,  /* elements of a segment at least */
 
     /* long segments */
     LEAST_LONG = 2 << 10, /* bytes of a tile: a step of a warp */
@@ -181,7 +181,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     tally_cuda_groups_args args = segments_of(l, refuses_empty);
     const bool while_running = (l->plan->gpu.base.computation.desc.flags & TALLY_CHECK_WHILE_RUNNING) &&
                                !refuses_empty && !l->size && args.segments && !cut->folds.are_long;
-    const bool is_hasty = l->plan->gpu.base.computation.in_bytes >= HASTY_BYTES && args.segments <= args.n / HASTY_MEAN;
+    const bool is_speculative =
+        l->plan->gpu.base.computation.in_bytes >= SPECULATIVE_BYTES && args.segments <= args.n / SPECULATIVE_MEAN;
     const uint64_t looks = args.segments / LOOKS, chunks = cut->folds.chunks;
     args.tiles = cut->folds.tiles;
     args.chunks = chunks;
@@ -190,8 +191,8 @@ static tally_status launch_segments(const tally_cuda_launch *l, bool refuses_emp
     args.cuts = l->workspace + cut->partials;
     args.first = l->workspace + cut->first;
     args.check_before = !while_running;
-    if (args.check_before && !l->size && (cut->folds.are_long || is_hasty))
-        args.hasty = (uint32_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
+    if (args.check_before && !l->size && (cut->folds.are_long || is_speculative))
+        args.speculative = (uint32_t)l->plan->device->multiprocessors * l->plan->sizes.fold_blocks;
     args.check_while_running = while_running;
     tally_status status = tally_cuda_enqueue(l, k->clear_control, (tally_cuda_grid){.x = 1, .threads = 1}, &args,
                                              "clearing the workspace");

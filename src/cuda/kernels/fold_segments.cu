@@ -1,7 +1,7 @@
 /* Reductions by segments, a tile a block, which marks where segments begin (fold_tile.cu). Each segment then finds its
  * result by its head's number; an empty segment has no head. The launch before checks the offsets and finds each tile's
- * first segment. The first tiles are hasty: they search for their segments themselves, and wait for the check only when
- * they have results. Where a tile has millions of empty segments, each element searches the offsets for its segment
+ * first segment. The first tiles are speculative: they search for their segments themselves, and wait for the check only
+ * when they have results. Where a tile has millions of empty segments, each element searches the offsets for its segment
  * instead, and the last launch writes the results of the empty ones. */
 enum { CROWDED = 16 * TILE /* segments, where a search for each element is faster */ };
 
@@ -203,10 +203,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     __shared__ tile_bytes<IS_IN_PLACE ? 16 : FOLD_RESULTS * sizeof(kept_t)> results;
     const tile t = begin_tile(p, memory.bytes, seconds, IS_IN_PLACE ? memory.bytes : results.bytes);
     const uint64 number = blockIdx.x;
-    const bool is_hasty = number < p.hasty;
+    const bool is_speculative = number < p.speculative;
     uint32 refused = 0;
     tile_groups g;
-    if (is_hasty) {
+    if (is_speculative) {
         let_next_start();
         find_segments(s, p, number);
         g.look_up(p, s.segments[0], s.segments[1]);
@@ -231,7 +231,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
     const bool are_short = heads > FOLD_RESULTS;
     if (!are_short && (heads || g.open))
         whole = fold_tile(s, t, heads);
-    if (is_hasty) {
+    if (is_speculative) {
         wait_for_last();
         if (p.told->refused)
             return;

@@ -1,11 +1,12 @@
 /* Reductions by segments that are long on average: a tile is a warp's (warp_rows.cu). The launch before checks the
- * offsets and finds each tile's first one. The first tiles are hasty: they search for theirs themselves, and wait for
- * the check only before they write. Parts of segments that cross tiles are kept, and the last launch folds them (fold_cuts.cu). */
+ * offsets and finds each tile's first one. The first tiles are speculative: they search for theirs themselves, and wait
+ * for the check only before they write. Parts of segments that cross tiles are kept, and the last launch folds them
+ * (fold_cuts.cu). */
 enum { LONG_CROWDED = 1 << 14 /* segments of a tile, from which on fold_cuts.cu writes the results of empty ones */ };
 
 /* The offsets of a tile, as positions in it, 32 at a time, a lane each. An offset ends the segment before it. */
 struct ends_of_segments {
-    bool is_hasty; /* whether nobody has waited for the check of the offsets */
+    bool is_speculative; /* whether nobody has waited for the check of the offsets */
     bool is_good;  /* what it has found */
     uint64 number; /* of the tile */
     uint64 begin;  /* its first element */
@@ -37,7 +38,7 @@ struct ends_of_segments {
     }
     void wait(const groups_args &p) {
         wait_for_last();
-        is_hasty = false;
+        is_speculative = false;
         is_good = !p.told->refused;
     }
     /* Offsets that nobody has checked yet may decrease. */
@@ -45,7 +46,7 @@ struct ends_of_segments {
         const uint32 lane = threadIdx.x % WARP;
         if (at > t.from) {
             const acc_t acc = t.sums.fold(t.first);
-            if (is_hasty)
+            if (is_speculative)
                 wait(p);
             if (lane == 0 && next > first && is_good)
                 put(p.out + (next - 1), lower(acc, at - t.from, begin + t.from));
@@ -53,11 +54,12 @@ struct ends_of_segments {
                 p.cuts[number].before.write(acc);
             t.from = at;
             pass(p, 1);
-        } else if (at < t.from) {
-            pass(p, 1);
+        } else if (at < t.from) { /* they do, so nothing is written */
+            mine = at = NONE;
+            is_good = false;
         }
         while (at == t.from) { /* empty ones */
-            if (is_hasty)
+            if (is_speculative)
                 wait(p);
             if (next - first > LONG_CROWDED) {
                 p.told->crowded = 1;
@@ -80,21 +82,21 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_long_segments(groups_ar
     warp_tile<ends_of_segments> t(p, first, (uint32)(left < whole ? left : whole));
     in_t a[LONG_LOADS * VECTOR];
     t.load_step(p.x, 0, a);
-    t.ends.is_hasty = number < p.hasty;
+    t.ends.is_speculative = number < p.speculative;
     t.ends.is_good = true;
-    if (!t.ends.is_hasty)
+    if (!t.ends.is_speculative)
         t.ends.wait(p);
     let_next_start();
     if (!is_there || !t.ends.is_good)
         return;
     t.ends.number = number;
     t.ends.begin = first;
-    t.ends.first = t.ends.next = t.ends.is_hasty ? first_by_warp(p.offsets, p.segments, first) : p.first[number];
+    t.ends.first = t.ends.next = t.ends.is_speculative ? first_by_warp(p.offsets, p.segments, first) : p.first[number];
     t.ends.look(p);
     const acc_t open = t.fold(p, a);
     /* It belongs to the segment before the next offset, unless that is the first of all or the one behind the last. */
     const bool goes_on = t.ends.next && t.ends.next <= p.segments;
-    if (t.ends.is_hasty) /* the last launch relies on it */
+    if (t.ends.is_speculative) /* the last launch relies on it */
         wait_for_last();
     if (threadIdx.x % WARP == 0)
         p.cuts[number].after.write(goes_on ? open : identity_as<acc_t>());

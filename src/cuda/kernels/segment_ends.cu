@@ -10,7 +10,8 @@ struct ending {
 
 inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
     const uint64 low = number << p.tile_bits;
-    const uint64 from = p.hasty >= p.tiles ? first_from(p.offsets, p.segments, low) : p.first[number];
+    /* If all tiles are speculative, this may run before the launch that finds their segments has ended. */
+    const uint64 from = p.speculative >= p.tiles ? first_from(p.offsets, p.segments, low) : p.first[number];
     if (!from)
         return false;
     e->group = from - 1;
