@@ -19,11 +19,12 @@ typedef struct member {
     { GLSL_##type, #a, offsetof(of, a), sizeof((of){0}.a) }
 
 static const member arguments[] = {
-#define TALLY_VULKAN_PLACE1(type, a)          MEMBER(type, tally_vulkan_arguments, a),
-#define TALLY_VULKAN_PLACE2(type, a, b)       TALLY_VULKAN_PLACE1(type, a)
-#define TALLY_VULKAN_PLACE3(type, a, b, c)    TALLY_VULKAN_PLACE1(type, a)
-#define TALLY_VULKAN_PLACE4(type, a, b, c, d) TALLY_VULKAN_PLACE1(type, a)
-#define TALLY_VULKAN_PAIR(a, low, high)       TALLY_VULKAN_PLACE1(WIDE, a)
+#define TALLY_VULKAN_PLACE1(type, a)             MEMBER(type, tally_vulkan_arguments, a),
+#define TALLY_VULKAN_PLACE2(type, a, b)          TALLY_VULKAN_PLACE1(type, a)
+#define TALLY_VULKAN_PLACE3(type, a, b, c)       TALLY_VULKAN_PLACE1(type, a)
+#define TALLY_VULKAN_PLACE4(type, a, b, c, d)    TALLY_VULKAN_PLACE1(type, a)
+#define TALLY_VULKAN_PLACE5(type, a, b, c, d, e) TALLY_VULKAN_PLACE1(type, a)
+#define TALLY_VULKAN_PAIR(a, low, high)          TALLY_VULKAN_PLACE1(WIDE, a)
 #include "vulkan/arguments.def"
 };
 
@@ -31,10 +32,11 @@ static const member arguments[] = {
 static const char others[] = ""
 #define OTHER(a, b) "#define p_" #b " p." #a "\n"
 #define TALLY_VULKAN_PLACE1(type, a)
-#define TALLY_VULKAN_PLACE2(type, a, b)       OTHER(a, b)
-#define TALLY_VULKAN_PLACE3(type, a, b, c)    OTHER(a, b) OTHER(a, c)
-#define TALLY_VULKAN_PLACE4(type, a, b, c, d) OTHER(a, b) OTHER(a, c) OTHER(a, d)
-#define TALLY_VULKAN_PAIR(a, low, high)       "#define p_" #low " p." #a ".x\n#define p_" #high " p." #a ".y\n"
+#define TALLY_VULKAN_PLACE2(type, a, b)          OTHER(a, b)
+#define TALLY_VULKAN_PLACE3(type, a, b, c)       OTHER(a, b) OTHER(a, c)
+#define TALLY_VULKAN_PLACE4(type, a, b, c, d)    OTHER(a, b) OTHER(a, c) OTHER(a, d)
+#define TALLY_VULKAN_PLACE5(type, a, b, c, d, e) TALLY_VULKAN_PLACE4(type, a, b, c, d) OTHER(a, e)
+#define TALLY_VULKAN_PAIR(a, low, high)          "#define p_" #low " p." #a ".x\n#define p_" #high " p." #a ".y\n"
 #include "vulkan/arguments.def"
     ;
 

@@ -18,6 +18,7 @@ typedef struct tally_vulkan_arguments {
 #define TALLY_VULKAN_PLACE2(type, a, b) union { TALLY_VULKAN_HOST_##type a, b; };
 #define TALLY_VULKAN_PLACE3(type, a, b, c) union { TALLY_VULKAN_HOST_##type a, b, c; };
 #define TALLY_VULKAN_PLACE4(type, a, b, c, d) union { TALLY_VULKAN_HOST_##type a, b, c, d; };
+#define TALLY_VULKAN_PLACE5(type, a, b, c, d, e) union { TALLY_VULKAN_HOST_##type a, b, c, d, e; };
 #define TALLY_VULKAN_PAIR(a, low, high) union { uint64_t a; struct { uint32_t low, high; }; };
 #include "vulkan/arguments.def"
 } tally_vulkan_arguments;

@@ -37,7 +37,8 @@ typedef struct tally_vulkan_cut {
     struct {
         uint64_t tiles;           /* 0: there is no scan in a window */
         uint64_t words, groups;   /* that tiles' sums travel in, and workgroups */
-        size_t window, sums, all; /* the window; these words; the sum of all tiles */
+        uint64_t head_words;      /* of groups: a bit for each element */
+        size_t window, sums, all; /* the window; these words, then those of heads; the sum of all tiles */
     } in_window;                  /* of scan_in_window.comp */
 
     bool too_many;        /* workgroups for one dispatch, or for 32 bits */

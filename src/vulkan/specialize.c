@@ -22,7 +22,7 @@ const char *const tally_vulkan_kernel_names[] = {
     "report",         "count_digits",  "place_digits",    "sort_by_digit",  "pack_sorted",  "find_groups",
     "find_indices",   "exact_rows",    "exact_merge",     "exact_segments", "exact_pieces", "exact_join",
     "count_heads",    "rank_heads",    "exact_runs",      "sum_chunks",     "scan_sums",    "give_prefixes",
-    "find_window",    "check_window",  "scan_in_window"};
+    "find_window",    "mark_heads",    "check_window",    "scan_in_window"};
 
 static const struct {
     const char *value, *kind; /* the type of values, and the symbol for it */
@@ -474,6 +474,7 @@ static void add_scan_in_window(tally_text *text, tally_vulkan_arithmetic arithme
     add_prelude(text);
     tally_vulkan_arguments_add(text);
     tally_text_add(text, tally_vulkan_kernels_arguments);
+    tally_text_add(text, tally_vulkan_kernels_control);
     tally_text_add(text, tally_vulkan_kernels_scan_window);
     tally_text_add(text, tally_vulkan_kernels_scan_in_window);
     add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_FIND_WINDOW, TALLY_VULKAN_KERNEL_COUNT);

@@ -69,6 +69,7 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_SCAN_SUMS,
     TALLY_VULKAN_GIVE_PREFIXES,
     TALLY_VULKAN_FIND_WINDOW, /* from here on of modules for exact scans in a window */
+    TALLY_VULKAN_MARK_HEADS,
     TALLY_VULKAN_CHECK_WINDOW,
     TALLY_VULKAN_SCAN_IN_WINDOW,
     TALLY_VULKAN_KERNEL_COUNT

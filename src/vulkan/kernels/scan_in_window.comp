@@ -11,8 +11,11 @@ const uint ENTRY_WORDS = WINDOW_WORDS + 1, SENT = 0x80000000u;
 /* Sums in shared memory, a plane for each word. */
 #define CELLS (STRETCHES * BLOCK + STRETCHES * BLOCK / 32 + 1)
 shared uint cells[WINDOW_WORDS * CELLS];
-shared uint waited[WINDOW_WORDS * (BLOCK + BLOCK / 32 + 1)];
+shared uint waited[(WINDOW_WORDS + 1) * (BLOCK + BLOCK / 32 + 1)];
 shared SUM team_sums[STRETCHES * BLOCK / TEAM], row_sums[STRETCHES], window_sums[BLOCK / TEAM];
+/* Groups: whether one begins before a stretch in its team, before a team in its row, in a row, and in a window. */
+shared bool cell_cut[BY_AXIS ? STRETCHES * BLOCK : 1], team_cut[STRETCHES * BLOCK / TEAM], row_cut[STRETCHES];
+shared bool window_cut[BLOCK / TEAM];
 shared uint next_tile;
 
 uint spread(uint i) {
@@ -28,6 +31,10 @@ void set_cell(uint i, SUM s) {
     UNROLLED for (uint k = 0; k < WINDOW_WORDS; k++)
         cells[k * CELLS + spread(i)] = s[k];
 }
+/* A sum after another one. 'cut': a group begins in it, so that what came before is not in it. */
+SUM joined(SUM before, SUM own, bool cut) {
+    return BY_AXIS && cut ? own : added(before, own);
+}
 #define WAITED(k, i) waited[(k) * (BLOCK + BLOCK / 32 + 1) + spread(i)]
 
 /* ---- sums between tiles: 31 bits a word beside a flag, and the 32nd bits in one more ---- */
@@ -35,8 +42,8 @@ void set_cell(uint i, SUM s) {
 uint take_ticket() {
     return atomicAdd(words_at(p_tile_words).word[ENTRY_WORDS * ONCE_PLANE], 1u);
 }
-void publish(uint tile, SUM sum) {
-    uint signs = SENT;
+void publish(uint tile, SUM sum, bool cut) {
+    uint signs = SENT | (cut ? 1u << WINDOW_WORDS : 0);
     UNROLLED for (uint k = 0; k < WINDOW_WORDS; k++) {
         signs |= sum[k] >> 31 << k;
         atomicStore(words_at(p_tile_words).word[k * ONCE_PLANE + tile], sum[k] | SENT, gl_ScopeDevice,
@@ -48,7 +55,7 @@ void publish(uint tile, SUM sum) {
 uint load_sent(uint word) {
     return atomicLoad(words_at(p_tile_words).word[word], gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
-SUM wait_for(uint tile) {
+SUM wait_for(uint tile, out bool cut) {
     uint entry[ENTRY_WORDS], sent;
     do {
         sent = SENT;
@@ -57,18 +64,25 @@ SUM wait_for(uint tile) {
             sent &= entry[k];
         }
     } while (sent == 0);
+    cut = (entry[WINDOW_WORDS] >> WINDOW_WORDS & 1u) != 0;
     SUM s;
     UNROLLED for (uint k = 0; k < WINDOW_WORDS; k++)
         s[k] = entry[k] & ~SENT | (entry[WINDOW_WORDS] >> k & 1u) << 31;
     return s;
 }
-/* A thread's share of the tiles before one, two of a window. */
-SUM wait_for_pair(uint first, uint tile) {
+/* A thread's share of the tiles before one, two of a window: of groups neighbours, because their order counts. */
+SUM wait_for_pair(uint window, uint tile, out bool cut) {
+    const uint part = THREAD % TEAM, first = window * WINDOW + (BY_AXIS ? 2 * part : part), apart = BY_AXIS ? 1 : TEAM;
     SUM sum = SUM(0);
+    cut = false;
     if (first < tile)
-        sum = wait_for(first);
-    if (first + TEAM < tile)
-        sum = added(sum, wait_for(first + TEAM));
+        sum = wait_for(first, cut);
+    if (first + apart < tile) {
+        bool cut_later;
+        const SUM later = wait_for(first + apart, cut_later);
+        sum = joined(sum, later, cut_later);
+        cut = cut || cut_later;
+    }
     return sum;
 }
 
@@ -133,13 +147,18 @@ int64_t units_of(double x, int unit) {
     return int64_t(u64_of(unpackDouble2x32(raised))) - int64_t(u64_of(unpackDouble2x32(start)));
 }
 
-/* The sum of a vector's elements that doubles hold in so many levels. */
-SUM sum_in_doubles(uvec4 x[STRETCH], known w, const uint levels) {
+/* Whether a group begins with element k of vector j of a stretch. */
+#define IS_HEAD(heads, j, k) (BY_AXIS && ((heads) >> (j) * VECTOR + (k) & 1u) != 0)
+
+/* The sum of a stretch's elements that doubles hold in so many levels; with groups, of those from the last head on. */
+SUM sum_in_doubles(uvec4 x[STRETCH], uint heads, known w, const uint levels) {
     const int unit = w.bottom + int(w.shift);
     const double sigma = 1.5lf * power(unit + 52);
     precise double sum = 0.0lf, rests = 0.0lf;
     UNROLLED for (uint j = 0; j < STRETCH; j++) UNROLLED for (uint k = 0; k < VECTOR; k++) {
-        const double value = double_of_bits(float_bits(element_or_zero(PICKED(x[j], k))));
+        const double value = double_of_bits(float_bits(element_or_zero(PICKED(x[j], PLACE_IN_VECTOR(k)))));
+        if (IS_HEAD(heads, j, k))
+            sum = rests = 0.0lf;
         if (levels == 1) {
             sum = sum + value;
         } else {
@@ -153,21 +172,30 @@ SUM sum_in_doubles(uvec4 x[STRETCH], known w, const uint levels) {
     return levels == 1 ? multiples : added(multiples, sum_of(units_of(rests, w.bottom), 0));
 }
 /* Elements one by one. */
-SUM sum_in_words(uvec4 x[STRETCH]) {
+SUM sum_in_words(uvec4 x[STRETCH], uint heads) {
     SUM sum = SUM(0);
     bool fits = true;
     UNROLLED for (uint j = 0; j < STRETCH; j++)
-        [[dont_unroll]] for (uint k = 0; k < VECTOR; k++)
-            fits = add_element(sum, window_at(p_window), element_or_zero(pick(x[j], k, IN_LOG))) && fits;
+        [[dont_unroll]] for (uint k = 0; k < VECTOR; k++) {
+            sum = IS_HEAD(heads, j, k) ? SUM(0) : sum;
+            const uvec2 bits = element_or_zero(pick(x[j], PLACE_IN_VECTOR(k), IN_LOG));
+            fits = add_element(sum, window_at(p_window), bits) && fits;
+        }
     if (!fits)
         window_at(p_window).failed = 1;
     return sum;
 }
-uint levels_of_stretch(uvec4 x[STRETCH], known w) {
+uint levels_of_stretch(uvec4 x[STRETCH], uint heads, known w) {
     sizes s = sizes(0, ~0u);
+    bool fits = true;
     UNROLLED for (uint j = 0; j < STRETCH; j++)
-        UNROLLED for (uint k = 0; k < VECTOR; k++)
-            see(s, float_bits(element_or_zero(PICKED(x[j], k))));
+        UNROLLED for (uint k = 0; k < VECTOR; k++) {
+            const uvec2 bits = element_or_zero(PICKED(x[j], PLACE_IN_VECTOR(k)));
+            see(s, float_bits(bits));
+            fits = fits && !(IS_HEAD(heads, j, k) && is_minus_zero_alone(bits, true));
+        }
+    if (!fits)
+        window_at(p_window).failed = 1;
     return levels_of(s, w.bottom, w.highest, w.shift);
 }
 
@@ -182,7 +210,8 @@ uvec2 rounded_double(double x, inout bool on_boundary, inout bool unsure) {
     const uint size = bits.y & 0x7fffffffu, sign = bits.y >> 31;
     const uint drop = 24u - significand_bits(OUT);
     const uint bias = OUT == F16 ? 1008u : 896u;
-    unsure = unsure || size - 1u < (bias + 1u << 20) - 1u || size >= bias + (OUT == F16 ? 31u : 255u) << 20;
+    const uint infinite = bias + (OUT == F16 ? 31u : 255u) << 20;
+    unsure = unsure || size - 1u < (bias + 1u << 20) - 1u || (OUT == F32 && size >= infinite);
     if (OUT == F32) {
         on_boundary = on_boundary || (bits.x & 0x1fffffffu) == 0x10000000u;
         return uvec2(floatBitsToUint(float(x)), 0);
@@ -190,32 +219,58 @@ uvec2 rounded_double(double x, inout bool on_boundary, inout bool unsure) {
     const uint most = (size - (bias << 20)) << 3 | bits.x >> 29 | ((bits.x & 0x1fffffffu) != 0 ? 1u : 0u);
     const uint half_unit = 1u << drop - 1u;
     on_boundary = on_boundary || (most & (1u << drop) - 1u) == half_unit;
-    const uint magnitude = size == 0 ? 0 : most + half_unit - 1u + (most >> drop & 1u) >> drop;
+    const uint rounded = most + half_unit - 1u + (most >> drop & 1u) >> drop;
+    const uint magnitude = size == 0 ? 0 : size >= infinite ? infinite - (bias << 20) << 3 >> drop : rounded;
     return uvec2(sign << 15 | magnitude, 0);
 }
 
-/* False: not all are known to be right. */
-bool results_in_doubles(uvec4 x[STRETCH], SUM before, known w, const uint levels, out uvec4 results[STRETCH]) {
+/* A sum as doubles: its highest word, multiples of u, and the rest. */
+struct prefix {
+    double high, sum, rests;
+    uint bound; /* of the upper half of a result's magnitude, if half a unit stands for a rest */
+};
+prefix prefix_of(SUM before, known w, const uint levels) {
     const uint top = WINDOW_WORDS - 1, low = WINDOW_WORDS - 3, by = w.shift & 31u; /* 'shift' begins in word low */
     const int unit = w.bottom + int(w.shift);
+    prefix found;
     const uint rest_bits = before[low] & (1u << by) - 1u;
     const uint64_t multiples = u64_of(wide(before[low], before[low + 1])) >> by;
     const bool has_rest = levels == 1 && rest_bits != 0;
-    const double high = scaled(int(before[top]), w.bottom + 32 * int(top)), sigma = 1.5lf * power(unit + 52);
-    precise double sum, rests = 0.0lf;
+    found.high = scaled(int(before[top]), w.bottom + 32 * int(top));
+    found.rests = 0.0lf;
     if (levels == 1) {
-        sum = scaled(words_of(2 * multiples + (has_rest ? 1 : 0)), unit - 1);
+        found.sum = scaled(words_of(2 * multiples + (has_rest ? 1 : 0)), unit - 1);
     } else {
-        sum = scaled(words_of(multiples), unit);
-        rests = scaled(low == 0 ? wide(rest_bits, 0) : wide(before[0], rest_bits), w.bottom);
+        found.sum = scaled(words_of(multiples), unit);
+        found.rests = scaled(low == 0 ? wide(rest_bits, 0) : wide(before[0], rest_bits), w.bottom);
     }
     /* In one level, half a unit stands for a rest: that is as good from 2^25 units on. */
-    const uint bound = has_rest ? uint(max(unit + 25 + 1023, 1)) << 20 : 0;
+    found.bound = has_rest ? uint(max(unit + 25 + 1023, 1)) << 20 : 0;
+    return found;
+}
+
+/* False: not all are known to be right. */
+bool results_in_doubles(uvec4 x[STRETCH], uint heads, SUM before, SUM base, known w, const uint levels,
+                        out uvec4 results[STRETCH]) {
+    const double sigma = 1.5lf * power(w.bottom + int(w.shift) + 52);
+    const prefix begin = prefix_of(before, w, levels);
+    prefix of_group = prefix(0.0lf, 0.0lf, 0.0lf, 0);
+    if (BY_AXIS && given(p.initial))
+        of_group = prefix_of(base, w, levels);
+    double high = begin.high;
+    uint bound = begin.bound;
+    precise double sum = begin.sum, rests = begin.rests;
     bool unsure = false;
     UNROLLED for (uint j = 0; j < STRETCH; j++)
         results[j] = uvec4(0);
     UNROLLED for (uint j = 0; j < STRETCH; j++) UNROLLED for (uint k = 0; k < VECTOR; k++) {
         const double value = double_of_bits(float_bits(element_or_zero(PICKED(x[j], PLACE_IN_VECTOR(k)))));
+        if (IS_HEAD(heads, j, k)) {
+            high = of_group.high;
+            sum = of_group.sum;
+            rests = of_group.rests;
+            bound = of_group.bound;
+        }
         precise double next = sum + value, next_rests = rests, near, rest = 0.0lf;
         if (levels == 2) {
             const double first = multiple_of(value, sigma);
@@ -259,12 +314,13 @@ bool results_in_doubles(uvec4 x[STRETCH], SUM before, known w, const uint levels
     }
     return !unsure;
 }
-void results_in_words(uvec4 x[STRETCH], SUM sum, out uvec4 results[STRETCH]) {
+void results_in_words(uvec4 x[STRETCH], uint heads, SUM sum, SUM base, out uvec4 results[STRETCH]) {
     window_at w = window_at(p_window);
     UNROLLED for (uint j = 0; j < STRETCH; j++) {
         results[j] = uvec4(0);
         [[dont_unroll]] for (uint k = 0; k < VECTOR; k++) {
             const uint place = PLACE_IN_VECTOR(k);
+            sum = IS_HEAD(heads, j, k) ? base : sum;
             const SUM before = sum;
             add_element(sum, w, element_or_zero(pick(x[j], place, IN_LOG)));
             gather(results[j], place << OUT_LOG, rounded_in_words(INCLUSIVE ? sum : before, w.bottom));
@@ -272,13 +328,20 @@ void results_in_words(uvec4 x[STRETCH], SUM sum, out uvec4 results[STRETCH]) {
     }
 }
 /* After the usual levels failed. */
-void other_results(uvec4 x[STRETCH], SUM before, known w, uint levels, out uvec4 results[STRETCH]) {
-    if (IS_F64 || levels == 0 || !results_in_doubles(x, before, w, 2, results))
-        results_in_words(x, before, results);
+void other_results(uvec4 x[STRETCH], uint heads, SUM before, SUM base, known w, uint levels,
+                   out uvec4 results[STRETCH]) {
+    if (IS_F64 || levels == 0 || !results_in_doubles(x, heads, before, base, w, 2, results))
+        results_in_words(x, heads, before, base, results);
 }
 
 /* ---- the scan ---- */
 
+/* The sum of a stretch, with what its last group starts from. */
+void set_stretch(uint i, SUM sum, SUM base, uint heads) {
+    set_cell(i, BY_AXIS && heads != 0 ? added(base, sum) : sum);
+    if (BY_AXIS)
+        cell_cut[i] = heads != 0;
+}
 void store_stretch(address to, uint tile, uint s, uvec4 results[STRETCH]) {
     UNROLLED for (uint j = 0; j < STRETCH; j++) {
         const uint v = s * STRETCH + j, place = PLACE_OF_VECTOR(v);
@@ -288,15 +351,24 @@ void store_stretch(address to, uint tile, uint s, uvec4 results[STRETCH]) {
             vectors_at(to).vector[place] = results[j];
     }
 }
-SUM base_of_window() {
-    SUM sum = SUM(0);
-    if (given(p.carry)) {
+SUM sum_before_tiles(SUM base) {
+    if (given(p.carry))
         UNROLLED for (uint k = 0; k < WINDOW_WORDS; k++)
-            sum[k] = words_at(p.carry).word[k];
-    } else if (given(p.initial)) {
-        add_element(sum, window_at(p_window), load_bits(p.initial, OUT_LOG));
-    }
-    return sum;
+            base[k] = words_at(p.carry).word[k];
+    return base;
+}
+/* The heads of a tile, STRETCH vectors of VECTOR bits from each bit HEADS_OF(s) on. */
+#define PER_STRETCH (STRETCH * VECTOR)
+uint heads_of_tile(uint tile) {
+    uint heads = 0;
+    if (has_heads())
+        UNROLLED for (uint s = 0; s < STRETCHES; s++)
+            heads |= heads_from(plus(times(tile, LENGTH), (s * BLOCK + THREAD) * PER_STRETCH), PER_STRETCH)
+                     << s * PER_STRETCH;
+    return heads;
+}
+uint heads_of_stretch(uint heads, uint s) {
+    return BY_AXIS ? heads >> s * PER_STRETCH & ~0u >> 32u - PER_STRETCH : 0;
 }
 
 void scan_in_window() {
@@ -316,7 +388,10 @@ void scan_in_window() {
     uvec4 x[TILE_VECTORS], last_x[TILE_VECTORS];
     SUM before_stretch[STRETCHES]; /* of 'last', from the tile's begin on */
     uint levels = 0, last_levels = 0; /* two bits a stretch */
-    SUM before_window = base_of_window();
+    uint heads = 0, last_heads = 0;
+    uint last_cut = 0; /* a bit a stretch: a group begins before it in the tile */
+    const SUM base = base_of_group();
+    SUM before_window = sum_before_tiles(base);
     uint window = 0; /* the one that this comes before */
 
     while (now < tiles || last < tiles) {
@@ -328,13 +403,15 @@ void scan_in_window() {
                                 : vectors_at(from).vector[PLACE_OF_VECTOR(v)];
             barrier(); /* earlier use of the memory */
             levels = 0;
+            heads = heads_of_tile(now);
             uint others = 0;
             UNROLLED for (uint s = 0; s < STRETCHES; s++) {
                 uvec4 some[STRETCH];
                 UNROLLED for (uint j = 0; j < STRETCH; j++)
                     some[j] = x[s * STRETCH + j];
-                const uint levels_here = levels_of_stretch(some, w);
-                set_cell(s * BLOCK + THREAD, sum_in_doubles(some, w, USUAL));
+                const uint heads_here = heads_of_stretch(heads, s);
+                const uint levels_here = levels_of_stretch(some, heads_here, w);
+                set_stretch(s * BLOCK + THREAD, sum_in_doubles(some, heads_here, w, USUAL), base, heads_here);
                 levels |= levels_here << 2 * s;
                 others |= levels_here == USUAL ? 0 : 1u << s;
             }
@@ -345,10 +422,10 @@ void scan_in_window() {
                     some[j] = ONE_OF(x, s * STRETCH + j);
                 SUM sum;
                 if ((levels >> 2 * s & 3u) == 2)
-                    sum = sum_in_doubles(some, w, 2);
+                    sum = sum_in_doubles(some, heads_of_stretch(heads, s), w, 2);
                 else
-                    sum = sum_in_words(some);
-                set_cell(s * BLOCK + THREAD, sum);
+                    sum = sum_in_words(some, heads_of_stretch(heads, s));
+                set_stretch(s * BLOCK + THREAD, sum, base, heads_of_stretch(heads, s));
             }
             if (THREAD == 0)
                 next_tile = ahead;
@@ -358,37 +435,58 @@ void scan_in_window() {
                 ahead = take_ticket();
             if (THREAD < STRETCHES * (BLOCK / TEAM)) {
                 SUM all = SUM(0);
+                bool cut = false;
                 UNROLLED for (uint first = 0; first < TEAM; first += TOGETHER) {
                     SUM own[TOGETHER];
                     UNROLLED for (uint k = 0; k < TOGETHER; k++)
                         own[k] = cell(THREAD * TEAM + first + k);
                     UNROLLED for (uint k = 0; k < TOGETHER; k++) {
-                        set_cell(THREAD * TEAM + first + k, all);
-                        all = added(all, own[k]);
+                        const uint at = THREAD * TEAM + first + k;
+                        set_cell(at, all);
+                        all = joined(all, own[k], BY_AXIS && cell_cut[at]);
+                        if (BY_AXIS) {
+                            const bool cut_before = cut;
+                            cut = cut || cell_cut[at];
+                            cell_cut[at] = cut_before;
+                        }
                     }
                 }
                 team_sums[THREAD] = all;
+                if (BY_AXIS)
+                    team_cut[THREAD] = cut;
             }
             barrier();
             if (THREAD < STRETCHES) {
                 SUM all = SUM(0);
+                bool cut = false;
                 for (uint first = 0; first < BLOCK / TEAM; first += TOGETHER) {
                     SUM own[TOGETHER];
                     UNROLLED for (uint k = 0; k < TOGETHER; k++)
                         own[k] = team_sums[THREAD * (BLOCK / TEAM) + first + k];
                     UNROLLED for (uint k = 0; k < TOGETHER; k++) {
-                        team_sums[THREAD * (BLOCK / TEAM) + first + k] = all;
-                        all = added(all, own[k]);
+                        const uint at = THREAD * (BLOCK / TEAM) + first + k;
+                        const bool cut_before = cut;
+                        team_sums[at] = all;
+                        all = joined(all, own[k], team_cut[at]);
+                        if (BY_AXIS) {
+                            cut = cut || team_cut[at];
+                            team_cut[at] = cut_before;
+                        }
                     }
                 }
                 row_sums[THREAD] = all;
+                if (BY_AXIS)
+                    row_cut[THREAD] = cut;
             }
             barrier();
             if (THREAD == 0) {
                 SUM sum = row_sums[0];
-                UNROLLED for (uint s = 1; s < STRETCHES; s++)
-                    sum = added(sum, row_sums[s]);
-                publish(now, sum);
+                bool cut = BY_AXIS && row_cut[0];
+                UNROLLED for (uint s = 1; s < STRETCHES; s++) {
+                    sum = joined(sum, row_sums[s], row_cut[s]);
+                    cut = BY_AXIS && (cut || row_cut[s]);
+                }
+                publish(now, sum, cut);
             }
         }
         if (last < tiles) {
@@ -397,26 +495,34 @@ void scan_in_window() {
             SUM before = before_window;
             while (!is_there) {
                 const uint left = own_window - window; /* windows between */
-                const SUM pair = wait_for_pair((window + THREAD / TEAM) * WINDOW + THREAD % TEAM, last);
+                bool pair_cut;
+                const SUM pair = wait_for_pair(window + THREAD / TEAM, last, pair_cut);
                 UNROLLED for (uint k = 0; k < WINDOW_WORDS; k++)
                     WAITED(k, THREAD) = pair[k];
+                if (BY_AXIS)
+                    WAITED(WINDOW_WORDS, THREAD) = pair_cut ? 1 : 0;
                 barrier();
                 if (THREAD < BLOCK / TEAM) {
                     SUM sum = SUM(0);
+                    bool cut = false;
                     UNROLLED for (uint i = 0; i < TEAM; i++) {
                         SUM own;
                         UNROLLED for (uint k = 0; k < WINDOW_WORDS; k++)
                             own[k] = WAITED(k, THREAD * TEAM + i);
-                        sum = added(sum, own);
+                        const bool own_cut = BY_AXIS && WAITED(WINDOW_WORDS, THREAD * TEAM + i) != 0;
+                        sum = joined(sum, own, own_cut);
+                        cut = cut || own_cut;
                     }
                     window_sums[THREAD] = sum;
+                    if (BY_AXIS)
+                        window_cut[THREAD] = cut;
                 }
                 barrier();
                 UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++)
                     if (k < left)
-                        before_window = added(before_window, window_sums[k]);
+                        before_window = joined(before_window, window_sums[k], window_cut[k]);
                 is_there = left < BLOCK / TEAM;
-                before = is_there ? added(before_window, window_sums[left]) : before_window;
+                before = is_there ? joined(before_window, window_sums[left], window_cut[left]) : before_window;
                 window += min(left, BLOCK / TEAM);
             }
             const address to = plus(p.out_at, shifted_up(begin_of_tile(last), OUT_LOG));
@@ -425,7 +531,9 @@ void scan_in_window() {
                 uvec4 some[STRETCH], results[STRETCH];
                 UNROLLED for (uint j = 0; j < STRETCH; j++)
                     some[j] = last_x[s * STRETCH + j];
-                const bool are_right = results_in_doubles(some, added(before, before_stretch[s]), w, USUAL, results);
+                const SUM here = joined(before, before_stretch[s], (last_cut >> s & 1u) != 0);
+                const bool are_right =
+                    results_in_doubles(some, heads_of_stretch(last_heads, s), here, base, w, USUAL, results);
                 if (are_right && (last_levels >> 2 * s & 3u) == USUAL)
                     store_stretch(to, last, s, results);
                 else
@@ -439,26 +547,34 @@ void scan_in_window() {
                 SUM here = before_stretch[0];
                 UNROLLED for (uint k = 1; k < STRETCHES; k++)
                     here = k == s ? before_stretch[k] : here;
-                other_results(some, added(before, here), w, last_levels >> 2 * s & 3u, results);
+                here = joined(before, here, (last_cut >> s & 1u) != 0);
+                other_results(some, heads_of_stretch(last_heads, s), here, base, w, last_levels >> 2 * s & 3u, results);
                 store_stretch(to, last, s, results);
             }
             if (last == tiles - 1 && given(p.total) && THREAD == 0) { /* nothing has been added up since */
                 SUM sum = before;
                 UNROLLED for (uint s = 0; s < STRETCHES; s++)
-                    sum = added(sum, row_sums[s]);
+                    sum = joined(sum, row_sums[s], row_cut[s]);
                 UNROLLED for (uint k = 0; k < WINDOW_WORDS; k++)
                     words_at(p.total).word[k] = sum[k];
             }
         }
         if (now < tiles) {
             SUM before_row = SUM(0);
+            bool is_cut = false;
+            last_cut = 0;
             UNROLLED for (uint v = 0; v < TILE_VECTORS; v++)
                 last_x[v] = x[v];
             UNROLLED for (uint s = 0; s < STRETCHES; s++) {
-                before_stretch[s] =
-                    added(added(before_row, team_sums[s * (BLOCK / TEAM) + THREAD / TEAM]), cell(s * BLOCK + THREAD));
-                before_row = added(before_row, row_sums[s]);
+                const uint at = s * BLOCK + THREAD, team = at / TEAM;
+                const bool in_team = BY_AXIS && cell_cut[at], in_row = BY_AXIS && (in_team || team_cut[team]);
+                const SUM before_team = joined(before_row, team_sums[team], team_cut[team]);
+                before_stretch[s] = joined(before_team, cell(at), in_team);
+                last_cut |= in_row || is_cut ? 1u << s : 0;
+                before_row = joined(before_row, row_sums[s], row_cut[s]);
+                is_cut = BY_AXIS && (is_cut || row_cut[s]);
             }
+            last_heads = heads;
             last_levels = levels;
         }
         last = now;

@@ -1,7 +1,8 @@
-/* Exact scans of all values in a window: sums are integers of few words, in a unit that a sample of the elements
+/* Exact scans in a window: sums are integers of few words, in a unit that a sample of the elements
  * suggests. A thread's few elements are added up as doubles, which do not round them, and only their sums are
  * integers (docs/exact-scans.md shows that results are right). The kernels of exact_scan.comp follow, and do nothing
- * unless an element did not fit. Before this text specialize.c puts WINDOW_WORDS, 3 or 4 words of 32 bits. */
+ * unless an element did not fit. Rows, segments and runs of keys are one array with a bit for each element that begins a
+ * group. Before this text specialize.c puts WINDOW_WORDS, 3 or 4 words of 32 bits. */
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer window_at {
     int bottom;   /* the unit is 2^bottom */
     uint highest; /* the exponent's field that elements may have at most */
@@ -72,6 +73,17 @@ bool add_element(inout SUM sum, window_at w, uvec2 bits) {
 }
 bool is_minus_zero(uvec2 bits) {
     return bits == sign_bit(IN);
+}
+/* A group of nothing but -0 has the sum -0, which an integer does not say. */
+bool is_minus_zero_alone(uvec2 bits, bool head) {
+    return head && is_minus_zero(bits) && !given(p.initial);
+}
+/* What a group starts from, or the sum of earlier tiles. */
+SUM base_of_group() {
+    SUM sum = SUM(0);
+    if (given(p.initial))
+        add_element(sum, window_at(p_window), load_bits(p.initial, OUT_LOG));
+    return sum;
 }
 uvec2 element_or_zero(uvec2 bits) {
     return SKIPS_NAN && are_nan(bits) ? uvec2(0) : bits;
@@ -196,13 +208,86 @@ void find_window() {
     w.failed = 0;
     /* All sums, and the rests of elements, are zero or normal doubles. */
     bool fits = room >= 0 && w.bottom >= -960 && w.bottom + 32 * int(WINDOW_WORDS) < 1000;
-    fits = fits && !is_minus_zero(load_bits(element_at(p.x, REVERSE ? minus(p.extent, 1u) : wide(0)), IN_LOG));
+    if (p_in_groups != 0)
+        fits = fits && CONTROL.refused == 0 &&
+               (BY_KEYS || (offset_at(wide(0)) == wide(0) && offset_at(p_segments) == p.extent));
+    const wide first = REVERSE ? minus(p.extent, 1u) : wide(0);
+    fits = fits && !is_minus_zero_alone(load_bits(element_at(p.x, first), IN_LOG), true);
     SUM ignored = SUM(0);
     if (given(p.initial)) {
         const uvec2 initial = load_bits(p.initial, OUT_LOG);
         fits = fits && !is_minus_zero(initial) && add_element(ignored, w, initial);
     }
     w.refused = fits ? 0 : 1;
+}
+
+/* ---- groups ---- */
+
+/* A bit for each element that begins a group, in logical order. All values have none. */
+bool has_heads() {
+    return BY_AXIS && given(p_heads);
+}
+uint heads_from(wide at, uint count) {
+    return words_at(plus(p_heads, shifted_up(shifted_down(at, 5), 2))).word[0] >> (at.x & 31u) & ~0u >> 32u - count;
+}
+void set_heads(wide at, uint bits) {
+    if (bits != 0)
+        atomicOr(words_at(plus(p_heads, shifted_up(shifted_down(at, 5), 2))).word[0], bits << (at.x & 31u));
+}
+
+/* Rows: a thread has a word of bits, and p.inner is the row's extent. */
+void mark_rows(wide word) {
+    const wide first = shifted_up(word, 5);
+    wide rest;
+    divided(first, p.inner, rest);
+    const wide ahead = rest == wide(0) ? rest : minus(p.inner, rest);
+    const uint apart = at_most(p.inner, 32u);
+    uint bits = 0;
+    for (uint k = at_most(ahead, 32u); k < 32; k += apart)
+        bits |= 1u << k;
+    set_heads(first, bits);
+}
+void mark_segment(wide g) {
+    const wide begin = offset_at(g), end = offset_at(plus(g, 1u));
+    if (begin != end)
+        set_heads(REVERSE ? minus(p.extent, end) : begin, 1u);
+}
+/* A vector of keys. Each is compared with the one before it in logical order. */
+void mark_keys(wide first, uint vector, uint log) {
+    uint bits = 0;
+    if (less(p.extent, plus(first, vector))) {
+        for (uint k = 0; less(plus(first, k), p.extent); k++)
+            bits |= begins_run(plus(first, k)) ? 1u << k : 0;
+    } else {
+        const uvec4 keys = load_vector(
+            plus(p_keys, shifted_up(REVERSE ? minus(minus(p.extent, first), vector) : first, log)));
+        uvec2 left = first == wide(0) ? ~pick(keys, REVERSE ? vector - 1 : 0, log) : key_at(minus(first, 1u));
+        UNROLLED for (uint k = 0; k < vector; k++) {
+            const uvec2 key = pick(keys, REVERSE ? vector - 1 - k : k, log);
+            bits |= key != left ? 1u << k : 0;
+            left = key;
+        }
+    }
+    set_heads(first, bits);
+}
+
+/* The bits are 0 before. */
+void mark_heads() {
+    begin_kernel();
+    const uint log = log_bytes(INDEX), vector = 16u >> log;
+    const bool segments = p_in_groups != 0 && !BY_KEYS;
+    const uint each = p_in_groups == 0 ? 32u : vector;
+    const wide end = segments ? p_segments : shifted_down(plus(p.extent, each - 1), uint(findMSB(each)));
+    const wide step = times(group_count(), BLOCK);
+    if (window_at(p_window).refused != 0)
+        return;
+    for (wide i = plus(times(group_number(), BLOCK), THREAD); less(i, end); i = plus(i, step))
+        if (segments)
+            mark_segment(i);
+        else if (p_in_groups == 0)
+            mark_rows(i);
+        else
+            mark_keys(times(i, vector), vector, log);
 }
 
 /* In place, all elements are looked at before the first is overwritten. */
@@ -212,8 +297,11 @@ void check_window() {
     const wide step = times(group_count(), BLOCK);
     SUM ignored = SUM(0);
     bool fits = w.refused == 0;
-    for (wide i = plus(times(group_number(), BLOCK), THREAD); fits && less(i, p.extent); i = plus(i, step))
-        fits = add_element(ignored, w, element_or_zero(load_bits(element_at(p.x, i), IN_LOG)));
+    for (wide i = plus(times(group_number(), BLOCK), THREAD); fits && less(i, p.extent); i = plus(i, step)) {
+        const uvec2 bits = element_or_zero(load_bits(element_at(p.x, i), IN_LOG));
+        fits = add_element(ignored, w, bits) &&
+               !is_minus_zero_alone(bits, has_heads() && heads_from(element_of(i), 1) != 0);
+    }
     if (!fits)
         w.refused = 1;
 }
