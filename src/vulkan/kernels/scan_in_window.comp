@@ -211,7 +211,7 @@ uvec2 rounded_double(double x, inout bool on_boundary, inout bool unsure) {
     const uint drop = 24u - significand_bits(OUT);
     const uint bias = OUT == F16 ? 1008u : 896u;
     const uint infinite = bias + (OUT == F16 ? 31u : 255u) << 20;
-    unsure = unsure || size - 1u < (bias + 1u << 20) - 1u || (OUT == F32 && size >= infinite);
+    unsure = unsure || size - 1u < (bias + 1u << 20) - 1u || (OUT != F16 && size >= infinite);
     if (OUT == F32) {
         on_boundary = on_boundary || (bits.x & 0x1fffffffu) == 0x10000000u;
         return uvec2(floatBitsToUint(float(x)), 0);
@@ -220,7 +220,7 @@ uvec2 rounded_double(double x, inout bool on_boundary, inout bool unsure) {
     const uint half_unit = 1u << drop - 1u;
     on_boundary = on_boundary || (most & (1u << drop) - 1u) == half_unit;
     const uint rounded = most + half_unit - 1u + (most >> drop & 1u) >> drop;
-    const uint magnitude = size == 0 ? 0 : size >= infinite ? infinite - (bias << 20) << 3 >> drop : rounded;
+    const uint magnitude = size == 0 ? 0 : OUT == F16 && size >= infinite ? 0x7c00u : rounded;
     return uvec2(sign << 15 | magnitude, 0);
 }
 
