@@ -6,8 +6,7 @@
 
 static tally_status check_sized(const tally_device *device, const tally_computation *c) {
     if (c->is_sized && !device->interface->run_sized)
-        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SIZE_ON_DEVICE: neither Vulkan nor several GPUs as one device have "
-                                             "it; for Vulkan see tally_vulkan_record");
+        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SIZE_ON_DEVICE: several GPUs as one device do not have it");
     return TALLY_OK;
 }
 
@@ -95,6 +94,17 @@ tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tal
     if (status == TALLY_OK)
         status = tally_args_check(&plan->computation, args, false, &results);
     return status == TALLY_OK ? plan->device->interface->run_sized(plan, args, sizes, stream) : status;
+}
+
+tally_status tally_run_of_size(tally_plan *plan, const tally_args *args, uint64_t size, tally_stream stream) {
+    const tally_computation *c = &plan->computation;
+    tally_args sized = *args;
+    uint64_t results;
+    *(c->desc.grouping == TALLY_SEGMENTS ? &sized.shape.groups : &sized.shape.extent) = size;
+    tally_status status = tally_run_check_size(c, args, size);
+    if (status == TALLY_OK)
+        status = tally_args_check(c, &sized, false, &results);
+    return status == TALLY_OK ? plan->device->interface->run(plan, &sized, results, stream) : status;
 }
 
 /* Pieces are for all values and along an axis. Those of a reverse scan come from the end. */

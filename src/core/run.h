@@ -51,6 +51,9 @@ uint64_t tally_largest_size(const tally_computation *computation, const tally_sh
 /* Checks a size that was read from the device: TALLY_INVALID_ARGUMENT if it passes the shape's, TALLY_EMPTY. */
 tally_status tally_run_check_size(const tally_computation *computation, const tally_args *args, uint64_t size);
 
+/* Runs a plan with TALLY_SIZE_ON_DEVICE as if args->shape had that size, which the host has read. */
+tally_status tally_run_of_size(tally_plan *plan, const tally_args *args, uint64_t size, tally_stream stream);
+
 /* ---- input in pieces ---- */
 
 typedef struct tally_pieces {

@@ -245,16 +245,7 @@ tally_status tally_cpu_plan_run(tally_plan *base, const tally_args *args, uint64
 
 tally_status tally_cpu_plan_run_sized(tally_plan *base, const tally_args *args, const tally_sizes *sizes,
                                       tally_stream stream) {
-    const tally_computation *c = &base->computation;
-    const uint64_t size = *tally_size_of(c, sizes);
-    tally_args sized = *args;
-    uint64_t results;
-    *(c->desc.grouping == TALLY_SEGMENTS ? &sized.shape.groups : &sized.shape.extent) = size;
-    tally_status status = tally_run_check_size(c, args, size);
-    if (status == TALLY_OK)
-        status = tally_args_check(c, &sized, false, &results);
-    if (status == TALLY_OK)
-        status = tally_cpu_plan_run(base, &sized, results, stream);
+    const tally_status status = tally_run_of_size(base, args, *tally_size_of(&base->computation, sizes), stream);
     if (sizes->status)
         *sizes->status = (uint32_t)status;
     return status;

@@ -395,6 +395,7 @@ static const tally_device_interface vulkan_interface = {
     .plan_destroy = tally_gpu_plan_destroy,
     .plan_workspace = tally_gpu_plan_workspace,
     .run = tally_gpu_plan_run,
+    .run_sized = tally_vulkan_run_sized,
     .push = tally_gpu_plan_push,
     .finish = tally_gpu_plan_finish,
     .reset = tally_gpu_plan_reset,

@@ -364,6 +364,24 @@ tally_status tally_vulkan_plan_create(tally_device *device, const tally_computat
     return tally_gpu_plan_create(device, c, c->takes_words || c->gives_words ? &words_calls : &calls, plan);
 }
 
+/* The host reads the size, so a command buffer cannot be given. */
+tally_status tally_vulkan_run_sized(tally_plan *base, const tally_args *args, const tally_sizes *sizes,
+                                    tally_stream stream) {
+    tally_device *const device = base->device;
+    uint64_t size;
+    if (stream)
+        return tally_fail(TALLY_UNSUPPORTED,
+                          "tally_run_sized with a command buffer: on Vulkan the host reads the size; "
+                          "tally_vulkan_record takes the number of all values from the device");
+    tally_status status = device->interface->copy(device, &size, tally_size_of(&base->computation, sizes), sizeof size);
+    if (status == TALLY_OK)
+        status = tally_run_of_size(base, args, size, stream);
+    const uint32_t told = (uint32_t)status;
+    if (sizes->status && device->interface->copy(device, sizes->status, &told, sizeof told) != TALLY_OK)
+        return TALLY_DEVICE_FAILED;
+    return status;
+}
+
 /* ---- recording ---- */
 
 static tally_status check_extra(const tally_computation *c, const tally_vulkan_extra *extra) {

@@ -29,6 +29,8 @@ void tally_vulkan_plan_cut(const tally_vulkan_plan *plan, const tally_shape *sha
 
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *computation);
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *computation, tally_plan **plan);
+tally_status tally_vulkan_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
+                                    tally_stream stream);
 tally_status tally_vulkan_resume(tally_plan *plan, const tally_words_form *form, const int64_t *words,
                                  uint64_t columns);
 
