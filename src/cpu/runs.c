@@ -17,8 +17,6 @@
 #include "cpu/short_groups.h"
 
 static uint64_t boundary(const tally_stretch *s, uint64_t k) {
-    if (s->row)
-        return s->row_base + k * s->row;
     if (s->heads)
         return s->heads[k] + s->heads_base;
     uint64_t number;
@@ -29,11 +27,6 @@ static uint64_t boundary(const tally_stretch *s, uint64_t k) {
 /* Boundaries first .. first + count - 1: the caller's offsets themselves if they can be read as they are, else a copy
  * of them in 'room'. */
 static const uint64_t *read_boundaries(const tally_stretch *s, uint64_t first, size_t count, uint64_t *room) {
-    if (s->row) {
-        for (size_t k = 0; k < count; k++)
-            room[k] = s->row_base + (first + k) * s->row;
-        return room;
-    }
     if (s->heads) {
         for (size_t k = 0; k < count; k++)
             room[k] = s->heads[first + k] + s->heads_base;

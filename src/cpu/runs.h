@@ -10,8 +10,7 @@
 typedef struct tally_stretch {
     uint64_t begin, end;
     uint64_t boundaries;
-    uint64_t row, row_base; /* boundary k is row_base + k * row; or row is 0: */
-    const uint32_t *heads;  /* boundary k is heads[k] + heads_base; or NULL: it is offset number first_offset + k */
+    const uint32_t *heads; /* boundary k is heads[k] + heads_base; or NULL: it is offset number first_offset + k */
     uint64_t heads_base;
     const void *offsets;
     tally_dtype offsets_type;
