@@ -68,8 +68,8 @@
 
 #define COUNT_LANE PASTE2(i, ELEMENT_BITS)
 #if ELEMENT_BITS == 8
-/* Eight lanes of 15 and a rest of 7 come together. */
-#define COUNT_FLUSH 15
+/* Eight lanes of 14, a rest of 7 and the last elements come together. */
+#define COUNT_FLUSH 14
 #elif ELEMENT_BITS == 16
 #define COUNT_FLUSH 4000
 #elif ELEMENT_BITS == 32

@@ -30,7 +30,7 @@ ALWAYS_INLINE size_t NAME(fast_vectors)(tally_monoid m, const E_T *x, const E_T 
     size_t whole = vectors / 8 * 8;
     if (whole) {
         const A_T found = NAME(extremum)(m, x, whole, *acc);
-        *acc = IS_STRICT && found == 0 ? NAME(fold_vectors)(m, x, y, whole, *acc) : found;
+        *acc = IS_STRICT && found == 0 ? NAME(fold_lanes)(m, x, y, whole * LANES, *acc) : found;
     }
     return whole;
 }

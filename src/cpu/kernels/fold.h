@@ -21,9 +21,12 @@
 #define L_T            PASTE2(s_, LANE)
 #define A_T            PASTE2(s_, ACC)
 #define L_V            PASTE2(v_, LANE)
+#define A_V            PASTE2(v_, ACC)
+#define e_lane         PASTE2(e_, LANE)
 #define LANES          LANES_OF(L_T)
 #define LOAD(p)        PASTE4(load_, LANE, _from_, ELEMENT)(p)
 #define LOAD_ONE(p)    PASTE4(scalar_, LANE, _from_, ELEMENT)(*(p))
+#define LOAD_ACC(p)    PASTE4(load_, ACC, _from_, LANE)(p)
 #define SPLAT(value)   ((L_T)(value) - (L_V){0}) /* adding 0 would lose the sign of -0 */
 
 /* ---- the table's expressions, over vectors and scalars ---- */
@@ -113,6 +116,21 @@ ALWAYS_INLINE A_T NAME(combine_acc)(tally_monoid m, A_T a, A_T b) {
 
 #undef MIN
 #undef MAX
+#define MIN(p, q) PASTE4(STRICTLY, min_, ACC, )(p, q)
+#define MAX(p, q) PASTE4(STRICTLY, max_, ACC, )(p, q)
+
+ALWAYS_INLINE A_V NAME(combine_accs)(tally_monoid m, A_V a, A_V b) {
+    switch (m) {
+#define TALLY_COMPONENT(identity, lift, combine) combine
+#define TALLY_MONOID(name, class, components)    ON_##class(case TALLY_MONOID_##name : return components;)
+#include "core/monoids.def"
+    default:
+        __builtin_unreachable();
+    }
+}
+
+#undef MIN
+#undef MAX
 #undef ABS
 #undef IS_NONZERO
 #undef HIGHEST
@@ -136,38 +154,57 @@ ALWAYS_INLINE L_V NAME(elements)(tally_monoid m, const E_T *x, const E_T *y) {
     return NAME(lift_lanes)(m, LOAD(x), m == TALLY_MONOID_dot ? LOAD(y) : SPLAT(0));
 }
 
-/* A vector's lanes as one accumulator, by a tree. */
+/* A vector's lanes as one accumulator. They are widened first; then one half of a vector is combined with the other. */
 ALWAYS_INLINE A_T NAME(horizontal)(tally_monoid m, L_V lanes) {
-    L_T lane[LANES];
-    A_T acc[LANES];
-    memcpy(lane, &lanes, sizeof lane);
-    for (size_t l = 0; l < LANES; l++)
-        acc[l] = (A_T)lane[l];
-    for (size_t half = LANES / 2; half > 0; half /= 2)
-        for (size_t l = 0; l < half; l++)
-            acc[l] = NAME(combine_acc)(m, acc[l], acc[l + half]);
-    return acc[0];
+    enum { PARTS = sizeof(A_T) / sizeof(L_T) };
+    A_V part[PARTS];
+    if (PARTS == 1) {
+        memcpy(part, &lanes, sizeof lanes);
+    } else {
+        e_lane lane[LANES];
+        memcpy(lane, &lanes, sizeof lane);
+        UNROLL_8 for (size_t k = 0; k < PARTS; k++) part[k] = LOAD_ACC(lane + k * (LANES / PARTS));
+    }
+    UNROLL_8 for (size_t k = PARTS / 2; k > 0; k /= 2)
+        UNROLL_8 for (size_t l = 0; l < k; l++) part[l] = NAME(combine_accs)(m, part[l], part[l + k]);
+    UNROLL_8 for (size_t bytes = VECTOR_BYTES / 2; bytes >= sizeof(A_T); bytes /= 2) part[0] =
+        NAME(combine_accs)(m, part[0], (A_V)swapped_parts((v_u8)part[0], bytes));
+    return part[0][0];
 }
 
-/* Folds whole vectors, eight independent ones at a time: that many are needed to hide the latency of an addition behind
- * two loads a cycle. Returns the number of elements. */
-ALWAYS_INLINE A_T NAME(fold_vectors)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T acc) {
+/* n elements, fewer than a vector has lanes; the other lanes are the identity. */
+ALWAYS_INLINE L_V NAME(last_elements)(tally_monoid m, const E_T *x, const E_T *y, size_t n) {
+    E_T own[2][VECTOR_BYTES / sizeof(E_T)];
+    load_bytes(x, n * sizeof(E_T), own[0]);
+    if (m == TALLY_MONOID_dot)
+        load_bytes(y, n * sizeof(E_T), own[1]);
+    const L_V lifted = NAME(elements)(m, own[0], own[1]);
+    if (NAME(identity_of)(m) == 0) /* as 0 is, when it is lifted */
+        return lifted;
+    const v_u8 mask = first_bytes(n * sizeof(L_T));
+    return (L_V)((mask & (v_u8)lifted) | (~mask & (v_u8)SPLAT(NAME(identity_of)(m))));
+}
+
+/* Eight independent vectors at a time: that many are needed to hide the latency of an addition behind two loads a
+ * cycle. The last elements, which fill no vector, are a vector of their own. */
+ALWAYS_INLINE A_T NAME(fold_lanes)(tally_monoid m, const E_T *x, const E_T *y, size_t n, A_T acc) {
+    const size_t y_step = m == TALLY_MONOID_dot ? LANES : 0;
     const L_V identity = SPLAT(NAME(identity_of)(m));
-    while (vectors) {
-        size_t rounds = vectors / 8 < FLUSH ? vectors / 8 : FLUSH;
+    while (n) {
+        const size_t rounds = n / (8 * LANES) < FLUSH ? n / (8 * LANES) : FLUSH;
         L_V lanes[8];
         UNROLL_8 for (int j = 0; j < 8; j++) lanes[j] = identity;
-        for (size_t i = 0; i < rounds; i++, x += 8 * LANES, y += m == TALLY_MONOID_dot ? 8 * LANES : 0) {
-            UNROLL_8 for (int j = 0; j < 8; j++) {
-                const E_T *partner = m == TALLY_MONOID_dot ? y + j * LANES : y;
-                lanes[j] = NAME(combine_lanes)(m, lanes[j], NAME(elements)(m, x + j * LANES, partner));
-            }
+        for (size_t i = 0; i < rounds; i++, x += 8 * LANES, y += 8 * y_step)
+            UNROLL_8 for (size_t j = 0; j < 8; j++) lanes[j] =
+                NAME(combine_lanes)(m, lanes[j], NAME(elements)(m, x + j * LANES, y + j * y_step));
+        n -= 8 * LANES * rounds;
+        if (n < 8 * LANES) {
+            for (; n >= LANES; n -= LANES, x += LANES, y += y_step)
+                lanes[0] = NAME(combine_lanes)(m, lanes[0], NAME(elements)(m, x, y));
+            if (n)
+                lanes[1] = NAME(combine_lanes)(m, lanes[1], NAME(last_elements)(m, x, y, n));
+            n = 0;
         }
-        vectors -= 8 * rounds;
-        size_t rest = vectors < 8 ? vectors : 0;
-        for (size_t i = 0; i < rest; i++, x += LANES, y += m == TALLY_MONOID_dot ? LANES : 0)
-            lanes[0] = NAME(combine_lanes)(m, lanes[0], NAME(elements)(m, x, y));
-        vectors -= rest;
         UNROLL_8 for (int j = 0; j < 4; j++) lanes[j] = NAME(combine_lanes)(m, lanes[j], lanes[j + 4]);
         UNROLL_8 for (int j = 0; j < 2; j++) lanes[j] = NAME(combine_lanes)(m, lanes[j], lanes[j + 2]);
         acc = NAME(combine_acc)(m, acc, NAME(horizontal)(m, NAME(combine_lanes)(m, lanes[0], lanes[1])));
@@ -186,15 +223,8 @@ ALWAYS_INLINE size_t NAME(fast_vectors)(tally_monoid m, const E_T *x, const E_T 
 #endif
 
 ALWAYS_INLINE A_T NAME(fold)(tally_monoid m, const E_T *x, const E_T *y, size_t n, A_T acc) {
-    size_t whole = n / LANES * LANES;
-    if (whole) {
-        size_t fast = NAME(fast_vectors)(m, x, y, whole / LANES, &acc);
-        acc = NAME(fold_vectors)(m, x + fast * LANES, m == TALLY_MONOID_dot ? y + fast * LANES : y,
-                                 whole / LANES - fast, acc);
-    }
-    for (size_t i = whole; i < n; i++)
-        acc = NAME(combine_acc)(m, acc, (A_T)NAME(element)(m, x + i, m == TALLY_MONOID_dot ? y + i : y));
-    return acc;
+    const size_t fast = n >= LANES ? NAME(fast_vectors)(m, x, y, n / LANES, &acc) * LANES : 0;
+    return NAME(fold_lanes)(m, x + fast, m == TALLY_MONOID_dot ? y + fast : y, n - fast, acc);
 }
 
 /* 'extent' is a constant where this is inlined, so that the rows become lanes. */
@@ -500,9 +530,12 @@ ALWAYS_INLINE A_T NAME(prefixes)(tally_monoid m, const E_T *x, const E_T *y, siz
 #undef DEFINE_KERNELS
 #undef FOR_PAIRS
 #undef SPLAT
+#undef LOAD_ACC
 #undef LOAD_ONE
 #undef LOAD
 #undef LANES
+#undef e_lane
+#undef A_V
 #undef L_V
 #undef A_T
 #undef L_T

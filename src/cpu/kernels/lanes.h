@@ -64,12 +64,17 @@ static const s_i8 ones_then_zeros[2 * VECTOR_BYTES] = {ONES_16,
 #endif
 };
 
+/* All ones in the first n bytes, zero in the others. */
+ALWAYS_INLINE v_u8 first_bytes(size_t n) {
+    v_u8 mask;
+    memcpy(&mask, ones_then_zeros + VECTOR_BYTES - n, sizeof mask);
+    return mask;
+}
+
 #define DEFINE_FIRST_LANES(tag)                                                                                        \
     /* x in the first n lanes, zero in the others */                                                                   \
     ALWAYS_INLINE v_##tag first_lanes_##tag(v_##tag x, size_t n) {                                                     \
-        v_i8 mask;                                                                                                     \
-        memcpy(&mask, ones_then_zeros + VECTOR_BYTES - n * sizeof(s_##tag), sizeof mask);                              \
-        return (v_##tag)((v_i8)x & mask);                                                                              \
+        return (v_##tag)((v_u8)x & first_bytes(n * sizeof(s_##tag)));                                                  \
     }
 DEFINE_FIRST_LANES(i32)
 DEFINE_FIRST_LANES(u32)
@@ -77,4 +82,60 @@ DEFINE_FIRST_LANES(f32)
 DEFINE_FIRST_LANES(i64)
 DEFINE_FIRST_LANES(u64)
 DEFINE_FIRST_LANES(f64)
+
+/* n bytes, 1 to VECTOR_BYTES, as a vector of them and zeros in 'to'. No byte behind them is read. Without masked loads
+ * they are two parts of one length, which overlap. */
+#if defined(__AVX512BW__)
+ALWAYS_INLINE void load_bytes(const void *from, size_t n, void *to) {
+    const __m512i v = _mm512_maskz_loadu_epi8((__mmask64)_bzhi_u64(UINT64_MAX, (unsigned)n), from);
+    memcpy(to, &v, sizeof v);
+}
+#else
+static __attribute__((noinline, unused)) void load_bytes(const void *from, size_t n, void *to) {
+    const char *const source = from;
+    char *const target = to;
+    memset(to, 0, VECTOR_BYTES);
+#define COPY_PARTS(bytes) memcpy(target, source, bytes), memcpy(target + (n - bytes), source + (n - bytes), bytes)
+    if (n >= 16)
+        COPY_PARTS(16);
+    else if (n >= 8)
+        COPY_PARTS(8);
+    else if (n >= 4)
+        COPY_PARTS(4);
+    else if (n >= 2)
+        COPY_PARTS(2);
+    else
+        target[0] = source[0];
+#undef COPY_PARTS
+}
+#endif
+
+/* Every part of 'bytes' bytes in the place of its neighbour. 'bytes' is a power of two and a constant where this is
+ * inlined. */
+ALWAYS_INLINE v_u8 swapped_parts(v_u8 x, size_t bytes) {
+    if (bytes == 1)
+        return (v_u8)((v_u16)x >> 8 | (v_u16)x << 8);
+    if (bytes == 2)
+        return (v_u8)((v_u32)x >> 16 | (v_u32)x << 16);
+#if defined(__AVX512F__)
+    const __m512i v = (__m512i)x;
+    return bytes == 4    ? (v_u8)_mm512_shuffle_epi32(v, 0xb1)
+           : bytes == 8  ? (v_u8)_mm512_shuffle_epi32(v, 0x4e)
+           : bytes == 16 ? (v_u8)_mm512_shuffle_i64x2(v, v, 0xb1)
+                         : (v_u8)_mm512_shuffle_i64x2(v, v, 0x4e);
+#elif defined(__AVX2__)
+    const __m256i v = (__m256i)x;
+    return bytes == 4   ? (v_u8)_mm256_shuffle_epi32(v, 0xb1)
+           : bytes == 8 ? (v_u8)_mm256_shuffle_epi32(v, 0x4e)
+                        : (v_u8)_mm256_permute2x128_si256(v, v, 1);
+#elif defined(__SSE2__)
+    const __m128i v = (__m128i)x;
+    return bytes == 4 ? (v_u8)_mm_shuffle_epi32(v, 0xb1) : (v_u8)_mm_shuffle_epi32(v, 0x4e);
+#else
+    v_u8 moved;
+    for (size_t l = 0; l < VECTOR_BYTES; l++)
+        moved[l] = x[l ^ bytes];
+    return moved;
+#endif
+}
 #endif
