@@ -17,36 +17,32 @@ ALWAYS_INLINE bool NAME(is_better)(tally_monoid m, L_T value, L_T best) {
     return (m == TALLY_MONOID_argmin ? value < best : value > best) | (IS_NAN(value) & !IS_NAN(best));
 }
 
+/* The lanes that have the value (NaN: any NaN). */
+ALWAYS_INLINE v_u64 NAME(lanes_with)(L_V v, L_T value) {
+    v_u64 found = (v_u64)(v == value);
+#if ELEMENT_IS_FLOAT
+    found |= IS_NAN(value) ? (v_u64)(v != v) : (v_u64){0};
+#endif
+    return found;
+}
+
 /* The first position of the value in the block (NaN: of the first NaN). The block contains it. */
 ALWAYS_INLINE size_t NAME(place_of)(const E_T *x, size_t n, L_T value) {
     size_t i = 0;
     for (; i + 4 * LANES <= n; i += 4 * LANES) {
         v_u64 found = {0};
-        UNROLL_8 for (size_t j = 0; j < 4; j++) {
-            const L_V v = LOAD(x + i + j * LANES);
-            found |= (v_u64)(v == value);
-#if ELEMENT_IS_FLOAT
-            found |= IS_NAN(value) ? (v_u64)(v != v) : (v_u64){0};
-#endif
-        }
+        UNROLL_8 for (size_t j = 0; j < 4; j++) found |= NAME(lanes_with)(LOAD(x + i + j * LANES), value);
         if (any_bit(found))
             break;
     }
-    for (; i + LANES <= n; i += LANES) {
-        const L_V v = LOAD(x + i);
-        v_u64 found = (v_u64)(v == value);
-#if ELEMENT_IS_FLOAT
-        found |= IS_NAN(value) ? (v_u64)(v != v) : (v_u64){0};
-#endif
+    for (; i + LANES < n; i += LANES) {
+        const v_u64 found = NAME(lanes_with)(LOAD(x + i), value);
         if (any_bit(found))
-            break;
+            return i + first_set_byte(found) / sizeof(L_T);
     }
-    for (; i < n; i++) {
-        const L_T v = LOAD_ONE(x + i);
-        if (v == value || (IS_NAN(v) && IS_NAN(value)))
-            break;
-    }
-    return i;
+    E_T last[VECTOR_BYTES / sizeof(E_T)];
+    load_bytes(x + i, (n - i) * sizeof(E_T), last);
+    return i + first_set_byte(NAME(lanes_with)(LOAD(last), value)) / sizeof(L_T);
 }
 
 /* Takes eight vectors a round; the lanes become the best of themselves and the elements. False if there was a NaN. */
@@ -214,6 +210,7 @@ ALWAYS_INLINE size_t NAME(fold_columns_in_lanes)(tally_monoid m, const E_T *x, s
 #undef L_V
 #undef LANES
 #undef LOAD
-#define FOLD     NAME(fold_in_blocks)
-#define FOLD_FEW NAME(fold_in_order)
-#define PREFIXES NAME(prefixes_in_blocks)
+#define FOLD      NAME(fold_in_blocks)
+#define FOLD_FEW  NAME(fold_in_order)
+#define FOLD_FROM 16
+#define PREFIXES  NAME(prefixes_in_blocks)

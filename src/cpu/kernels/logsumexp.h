@@ -13,29 +13,6 @@ enum {
 #define F_LOAD(p) PASTE4(load_, VALUE_LANE, _from_, ELEMENT)(p)
 #define F_EXP     PASTE2(shifted_exp_, VALUE_LANE)
 
-/* The first n lanes, added in f64. */
-ALWAYS_INLINE s_f64 NAME(add_lanes)(F_V v, size_t n) {
-    F_T lane[F_LANES];
-    s_f64 sum[F_LANES];
-    memcpy(lane, &v, sizeof lane);
-    for (size_t l = 0; l < F_LANES; l++)
-        sum[l] = l < n ? (s_f64)lane[l] : 0;
-    for (size_t half = F_LANES / 2; half > 0; half /= 2)
-        for (size_t l = 0; l < half; l++)
-            sum[l] += sum[l + half];
-    return sum[0];
-}
-
-/* The last elements, which fill no vector, and their exponentials. */
-ALWAYS_INLINE F_V NAME(exp_of_rest)(const E_T *x, size_t n, F_V m) {
-    F_T rest[F_LANES] = {0};
-    F_V v;
-    for (size_t l = 0; l < n; l++)
-        rest[l] = PASTE4(scalar_, VALUE_LANE, _from_, ELEMENT)(x[l]);
-    memcpy(&v, rest, sizeof v);
-    return F_EXP(v, m);
-}
-
 /* The sum of exp(x - largest), of at most BLOCK elements. */
 ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, F_T largest) {
     const F_V m = largest - (F_V){0};
@@ -49,8 +26,12 @@ ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, F_T largest) {
         sum[0] += F_EXP(F_LOAD(x + i), m);
         i += F_LANES;
     }
-    const s_f64 rest = i < n ? NAME(add_lanes)(NAME(exp_of_rest)(x + i, n - i, m), n - i) : 0;
-    return rest + NAME(add_lanes)(sum[0] + sum[1], F_LANES);
+    if (i < n) {
+        E_T rest[F_LANES];
+        load_bytes(x + i, (n - i) * sizeof(E_T), rest);
+        sum[1] += PASTE2(first_lanes_, VALUE_LANE)(F_EXP(F_LOAD(rest), m), n - i);
+    }
+    return horizontal_SUM(TALLY_MONOID_sum, sum[0] + sum[1]);
 }
 
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {

@@ -95,7 +95,11 @@ ALWAYS_INLINE A_T NAME(block)(tally_monoid m, const E_T *x, size_t n, s_f64 shif
 #define D_V              PASTE2(v_, DEVIATION_LANE)
 #define D_LANES          LANES_OF(D_T)
 #define D_LOAD(p)        PASTE4(load_, DEVIATION_LANE, _from_, ELEMENT)(p)
-#define D_LOAD_ONE(p)    PASTE4(scalar_, DEVIATION_LANE, _from_, ELEMENT)(*(p))
+#if ELEMENT_IS_FLOAT
+#define D_TOTAL(v) horizontal_SUM(TALLY_MONOID_sum, v)
+#else
+#define D_TOTAL(v) horizontal_F64(TALLY_MONOID_sum, v)
+#endif
 
 /* A lane takes 128 elements: squares of numbers with few bits round the same way each time, so with 512 of them the
  * variance of 4096 values N(1e9, 1) was wrong by 6e-15 of itself. */
@@ -121,17 +125,15 @@ ALWAYS_INLINE void NAME(deviations)(const E_T *x, size_t n, D_T shift, bool far,
         first[0] += d;
         second[0] = PASTE2(add_product_, DEVIATION_LANE)(second[0], d, d);
     }
-    first[0] += first[1] + (first[2] + first[3]);
-    second[0] += second[1] + (second[2] + second[3]);
-    for (size_t l = 0; l < D_LANES; l++) {
-        *sum += first[0][l];
-        *squares += second[0][l];
+    if (i < n) {
+        E_T rest[VECTOR_BYTES / sizeof(E_T)];
+        load_bytes(x + i, (n - i) * sizeof(E_T), rest);
+        const D_V d = PASTE2(first_lanes_, DEVIATION_LANE)(D_LOAD(rest) - shifts, n - i);
+        first[1] += d;
+        second[1] = PASTE2(add_product_, DEVIATION_LANE)(second[1], d, d);
     }
-    for (; i < n; i++) {
-        D_T d = D_LOAD_ONE(x + i) - shift;
-        *sum += d;
-        *squares += d * d;
-    }
+    *sum += D_TOTAL(first[0] + first[1] + (first[2] + first[3]));
+    *squares += D_TOTAL(second[0] + second[1] + (second[2] + second[3]));
 }
 
 ALWAYS_INLINE A_T NAME(block)(tally_monoid m, const E_T *x, size_t n, s_f64 shift, bool far) {
@@ -154,7 +156,7 @@ ALWAYS_INLINE A_T NAME(block)(tally_monoid m, const E_T *x, size_t n, s_f64 shif
 #undef D_V
 #undef D_LANES
 #undef D_LOAD
-#undef D_LOAD_ONE
+#undef D_TOTAL
 #endif
 
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
@@ -167,7 +169,8 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
     }
     return acc;
 }
-#define FOLD NAME(fold_in_blocks)
+#define FOLD      NAME(fold_in_blocks)
+#define FOLD_FROM 12
 
 /* ---- columns: the same, side by side ---- */
 

@@ -9,38 +9,38 @@
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW  0x1.a39ef35793c76p-33
 
-/* exp(x) for x <= 0, with an error of about one unit in the last place; 0 where exp(x) is below 2^-1021. NaN stays.
+/* exp(x) for -infinity <= x <= 0, with an error of about one unit in the last place; where exp(x) is below 2^-1020 it is
+ * that. NaN stays.
  *
- * x = n ln 2 + r with |r| <= ln(2) / 2, and Taylor's series of exp(r) up to r^13, whose rest is below 2^-57. */
+ * x = n ln 2 + r with |r| <= ln(2) / 2. A polynomial, interpolated at Chebyshev's points, gives (exp(r) - 1 - r) / r^2
+ * with an error of at most 2^-55 of exp(r). */
 ALWAYS_INLINE v_f64 exp_f64(v_f64 x) {
     const v_f64 zero = {0}, magic = zero + 0x1.8p52; /* adding it leaves the nearest integer in the lowest bits */
+    x = larger_f64(zero - 707.0, x);
     const v_f64 shifted = add_product_f64(magic, x, zero + 0x1.71547652b82fep0);
     const v_f64 n = shifted - magic;
     v_f64 r = add_product_f64(x, n, zero - LN2_HIGH);
     r = add_product_f64(r, n, zero - LN2_LOW);
-    v_f64 sum = zero + 1.0 / 6227020800;
-    sum = add_product_f64(zero + 1.0 / 479001600, sum, r);
-    sum = add_product_f64(zero + 1.0 / 39916800, sum, r);
-    sum = add_product_f64(zero + 1.0 / 3628800, sum, r);
-    sum = add_product_f64(zero + 1.0 / 362880, sum, r);
-    sum = add_product_f64(zero + 1.0 / 40320, sum, r);
-    sum = add_product_f64(zero + 1.0 / 5040, sum, r);
-    sum = add_product_f64(zero + 1.0 / 720, sum, r);
-    sum = add_product_f64(zero + 1.0 / 120, sum, r);
-    sum = add_product_f64(zero + 1.0 / 24, sum, r);
-    sum = add_product_f64(zero + 1.0 / 6, sum, r);
-    sum = add_product_f64(zero + 1.0 / 2, sum, r);
+    v_f64 sum = zero + 0x1.af38e5e7b1a55p-26;
+    sum = add_product_f64(zero + 0x1.2891b6514ff7cp-22, sum, r);
+    sum = add_product_f64(zero + 0x1.71de0d950eaadp-19, sum, r);
+    sum = add_product_f64(zero + 0x1.a019b8e3fdb17p-16, sum, r);
+    sum = add_product_f64(zero + 0x1.a01a01a7caa3bp-13, sum, r);
+    sum = add_product_f64(zero + 0x1.6c16c17896742p-10, sum, r);
+    sum = add_product_f64(zero + 0x1.11111111109abp-7, sum, r);
+    sum = add_product_f64(zero + 0x1.5555555553d48p-5, sum, r);
+    sum = add_product_f64(zero + 0x1.5555555555556p-3, sum, r);
+    sum = add_product_f64(zero + 0x1.0000000000001p-1, sum, r);
     sum = add_product_f64(zero + 1.0, sum, r);
     sum = add_product_f64(zero + 1.0, sum, r);
-    const v_u64 power = ((v_u64)shifted + 1023) << 52;
-    const v_f64 value = sum * (v_f64)power;
-    return (v_f64)((v_u64)value & ~(v_u64)(x < -707));
+    return sum * (v_f64)(((v_u64)shifted + 1023) << 52);
 }
 
-/* The same for floats; 0 where exp(x) is below 2^-126. r^2 is multiplied by a polynomial whose relative error is below
+/* The same for floats; at least 2^-126. r^2 is multiplied by a polynomial whose relative error is below
  * 2^-28. */
 ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
     const v_f32 zero = {0}, magic = zero + 0x1.8p23f;
+    x = larger_f32(zero - 87.0f, x);
     const v_f32 shifted = add_product_f32(magic, x, zero + 0x1.715476p0f);
     const v_f32 n = shifted - magic;
     v_f32 r = add_product_f32(x, n, zero - 0x1.62e4p-1f);
@@ -52,9 +52,7 @@ ALWAYS_INLINE v_f32 exp_f32(v_f32 x) {
     sum = add_product_f32(zero + 0x1.fffffcp-2f, sum, r);
     sum = add_product_f32(zero + 1.0f, sum, r);
     sum = add_product_f32(zero + 1.0f, sum, r);
-    const v_u32 power = ((v_u32)shifted + 127) << 23;
-    const v_f32 value = sum * (v_f32)power;
-    return (v_f32)((v_u32)value & ~(v_u32)(x < -87));
+    return sum * (v_f32)(((v_u32)shifted + 127) << 23);
 }
 
 /* log(x) for x = 0, which gives -infinity, for infinity, NaN and positive normal numbers, to about one unit in the last

@@ -374,6 +374,22 @@ ALWAYS_INLINE bool any_bit(v_u64 x) {
 #endif
 }
 
+/* The number of the first byte that is all ones, in a mask of lanes that has one. */
+ALWAYS_INLINE size_t first_set_byte(v_u64 mask) {
+#if defined(__AVX512BW__)
+    return (size_t)__builtin_ctzll(_mm512_movepi8_mask((__m512i)mask));
+#elif defined(__AVX2__)
+    return (size_t)__builtin_ctz((unsigned)_mm256_movemask_epi8((__m256i)mask));
+#elif defined(__SSE2__)
+    return (size_t)__builtin_ctz((unsigned)_mm_movemask_epi8((__m128i)mask));
+#else
+    size_t place = 0;
+    while (((v_u8)mask)[place] == 0)
+        place++;
+    return place;
+#endif
+}
+
 /* ------------------------------------------------------------------------------------ absolute value ----- */
 
 #define DEFINE_ABS_SIGNED(tag, unsigned_tag)                                                                           \
