@@ -11,6 +11,11 @@
 #include "cpu/scan_run.h"
 #include "cpu/scratch.h"
 
+/* Heads of a chunk that are kept from the counting of runs, so that its keys are read once. (One thread, keys of i64,
+ * ns an element: max of f64 in runs of 500 0.37 and 0.27.) Where more are likely, they are only counted, and found
+ * later. */
+enum { SAVED_HEADS = 128, SAMPLE = 512 };
+
 /* Few elements are cut so that threads share them: a chunk of so many takes some 2 to 20 us. */
 enum { LEAST_CHUNK = 8 * 1024, SHARED_AMONG = 16 };
 
@@ -18,6 +23,8 @@ enum { LEAST_CHUNK = 8 * 1024, SHARED_AMONG = 16 };
  * number of the run that is open before it. */
 typedef struct remains {
     uint64_t heads, first_head, last_head, run;
+    bool saved;
+    uint32_t positions[SAVED_HEADS];
 } remains;
 
 typedef struct keys {
@@ -70,6 +77,11 @@ static tally_stretch find_stretch(const keys *k, uint64_t chunk, unsigned worker
     tally_stretch s = {.begin = chunk * k->chunk};
     s.end = least(s.begin + k->chunk, k->elements);
     s.heads_base = s.begin;
+    if (k->remains && k->remains[chunk].saved) {
+        s.boundaries = k->remains[chunk].heads;
+        s.heads = k->remains[chunk].positions;
+        return s;
+    }
     uint32_t *heads = heads_of(k, worker);
     s.boundaries = find_heads(k, s.begin, (uint32_t)(s.end - s.begin), heads);
     s.heads = heads;
@@ -83,12 +95,23 @@ static uint64_t last_head(const tally_stretch *s) {
 /* ---- how many runs there are, and where they begin ---- */
 
 static void count_task(void *job, size_t task, unsigned worker) {
-    (void)worker;
     keys *k = job;
+    remains *left = &k->remains[task];
     uint64_t first = most(task * k->chunk, 1);
     uint64_t end = least((task + 1) * k->chunk, k->elements);
-    uint32_t n = first < end ? (uint32_t)(end - first) : 0;
-    k->remains[task].heads = n ? kernels_of(k)->count(k->keys + first * k->key_bytes, n) : 0;
+    uint32_t n = first < end ? (uint32_t)(end - first) : 0, sample = (uint32_t)least(n, SAMPLE);
+    const char *from = k->keys + first * k->key_bytes;
+    left->heads = n ? kernels_of(k)->count(from, sample) : 0;
+    left->saved = left->heads <= SAMPLE * SAVED_HEADS / TALLY_CPU_KEYS_CHUNK;
+    if (left->saved) {
+        uint32_t *heads = heads_of(k, worker);
+        left->heads = find_heads(k, task * k->chunk, (uint32_t)(end - task * k->chunk), heads);
+        left->saved = left->heads <= SAVED_HEADS;
+        if (left->saved)
+            memcpy(left->positions, heads, left->heads * sizeof *heads);
+    } else if (n > sample) {
+        left->heads += kernels_of(k)->count(from + sample * k->key_bytes, n - sample);
+    }
 }
 
 static tally_status count_runs(tally_cpu_plan *plan, keys *k, uint64_t *runs) {

@@ -431,6 +431,16 @@ static void elements_task(void *job, size_t task, unsigned worker) {
                                tally_at_mutable(r->out, first, c->out_bytes));
 }
 
+/* A mean and a logsumexp of one element are that element. */
+static bool result_is_only_element(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    const bool is_plain = !c->exact && !c->skips_nan && !c->takes_words && !c->gives_words;
+    const tally_op op = c->desc.op;
+    return tally_cpu_result_is_element(plan) ||
+           (is_plain && (op == TALLY_MEAN || op == TALLY_LOGSUMEXP) &&
+            (c->desc.in == c->desc.out || plan->device->level->types[c->desc.in]->convert[c->desc.out]));
+}
+
 /* The place of the only element. */
 static void places_task(void *job, size_t task, unsigned worker) {
     (void)worker;
@@ -476,7 +486,7 @@ tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint
     if (r.extent == 1 && !into) { /* every element is a group */
         r.outer *= r.inner;
         r.inner = 1;
-        if (tally_cpu_result_is_element(plan)) {
+        if (result_is_only_element(plan)) {
             r.tile = TALLY_CPU_SCAN_BYTES / c->in_bytes;
             run_tasks(&r, divide_up(r.outer, r.tile), elements_task);
             return TALLY_OK;

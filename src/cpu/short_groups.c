@@ -57,14 +57,25 @@ static filling filling_of(tally_monoid monoid) {
     }
 }
 
-/* Elements of this many bytes a group, on average. 600,000 elements in groups of random lengths, one thread: maxima of
- * f64 took 0.74 of the time that a call for each group takes in groups of 10, and 1.05 in groups of 20; or of i32 0.69
- * in groups of 20, and 1.07 in groups of 40. */
-enum { SHORT_BYTES = 128 };
+/* Groups that are shorter on average stand upright, by the bytes of an element: from there on a call for each takes
+ * less time. What takes less depends on the lengths, too. (One thread, ns an element upright and by calls. Maxima of
+ * f32 in groups of 10, of uniform lengths 0.85 and 0.92, of exponential ones 1.10 and 0.99; of f64 in groups of 5,
+ * power-law lengths 1.63 and 1.72, in groups of 10 1.27 and 0.96; of bf16 in groups of 14, uniform, 0.50 and 0.71, in
+ * groups of 20, power-law, 0.56 and 0.55.) */
+static uint64_t short_length(size_t bytes) {
+    return bytes == 1 ? 16 : bytes == 2 ? 12 : bytes == 4 ? 10 : 5;
+}
 
-/* And elements a group of moments and logsumexp: variances of f32 in groups of 30 took as long either way,
- * logsumexp of f64 in groups of 40 with exponential lengths 1.26 of the time. */
-enum { SHORT_MOMENTS = 24, SHORT_EXPONENTIALS = 40 };
+/* The same for moments and logsumexp (variances of f32 in groups of 10, uniform, 1.35 and 1.42, exponential 1.73 and
+ * 1.23; logsumexp of f32 in groups of 20, exponential, 1.67 and 1.50, of f64 in groups of 10 3.44 and 2.99). Rows are
+ * of one length, so no column is longer than its group. */
+enum {
+    SHORT_MOMENTS = 10,
+    SHORT_EXPONENTIALS_32 = 24,
+    SHORT_EXPONENTIALS_64 = 14,
+    SHORT_ROW_OF_MOMENTS = 24,
+    SHORT_ROW_OF_EXPONENTIALS = 40
+};
 
 /* ---- sums of what elements are lifted to ---- */
 
@@ -127,17 +138,20 @@ static void fold_lifted(const tally_cpu_plan *plan, const void *x, const void *y
 
 bool tally_cpu_stands_rows(const tally_cpu_plan *plan, uint64_t extent) {
     const floats kind = floats_of(plan);
-    return kind && extent < (kind == MOMENTS ? SHORT_MOMENTS : SHORT_EXPONENTIALS);
+    return kind && extent < (kind == MOMENTS ? SHORT_ROW_OF_MOMENTS : SHORT_ROW_OF_EXPONENTIALS);
 }
 
 bool tally_cpu_stands_groups(const tally_cpu_plan *plan, uint64_t elements, uint64_t groups) {
     const tally_computation *c = &plan->base.computation;
-    const uint64_t bytes = most(c->in_bytes, sizeof(uint32_t)) * (c->monoid == TALLY_MONOID_dot ? 2 : 1);
-    if (floats_of(plan))
-        return tally_cpu_stands_rows(plan, divide_up(elements, most(groups, 1)));
+    const floats kind = floats_of(plan);
+    if (kind == MOMENTS)
+        return elements < groups * SHORT_MOMENTS;
+    if (kind == LOGSUMEXP)
+        return elements <
+               groups * (folded_type(plan, kind) == TALLY_F32 ? SHORT_EXPONENTIALS_32 : SHORT_EXPONENTIALS_64);
     /* sums of short groups have kernels of their own, and exact mode and users' operators are not in the table */
     return c->monoid != TALLY_MONOID_sum && plan->lifted.scan && filling_of(c->monoid) != FILLED_WITH_NOTHING &&
-           elements * bytes < groups * SHORT_BYTES;
+           elements < groups * short_length(c->in_bytes);
 }
 
 /* Columns of floats, which stand one above the other in rows of TALLY_CPU_UPRIGHT_BYTES. */
@@ -197,10 +211,10 @@ static void fold_others(const tally_cpu_plan *plan, const void *x, const void *y
 }
 
 /* A few groups that are much longer than the others would make all columns long. They count as long ones, unless calls
- * for them take longer than the rows that this saves: a call takes as long as some 16 vectors. (Power-law lengths, one
+ * for them take longer than the rows that this saves: a call takes as long as some 8 vectors. (Power-law lengths, one
  * thread: argmax of f32 by segments of 4 took 3.4 ns an element, now 2.6; minmax of bf16 by segments of 17 0.87 and
  * 0.78; any of i32 by segments of 3 1.55 and 1.46.) */
-enum { CALL_IN_VECTORS = 16, USUAL_ROWS = 8 };
+enum { CALL_IN_VECTORS = 8, USUAL_ROWS = 8 };
 
 static void take_out_longest(const uint64_t *offsets, size_t count, uint32_t *lengths, tally_cpu_lengths *found) {
     const uint32_t usual = USUAL_ROWS + (uint32_t)least(2 * (offsets[count] - offsets[0]) / count, UINT32_MAX / 2);

@@ -165,8 +165,8 @@ ALWAYS_INLINE A_T NAME(horizontal)(tally_monoid m, L_V lanes) {
         memcpy(lane, &lanes, sizeof lane);
         UNROLL_8 for (size_t k = 0; k < PARTS; k++) part[k] = LOAD_ACC(lane + k * (LANES / PARTS));
     }
-    UNROLL_8 for (size_t k = PARTS / 2; k > 0; k /= 2)
-        UNROLL_8 for (size_t l = 0; l < k; l++) part[l] = NAME(combine_accs)(m, part[l], part[l + k]);
+    UNROLL_8 for (size_t k = PARTS / 2; k > 0; k /= 2) UNROLL_8 for (size_t l = 0; l < k; l++) part[l] =
+        NAME(combine_accs)(m, part[l], part[l + k]);
     UNROLL_8 for (size_t bytes = VECTOR_BYTES / 2; bytes >= sizeof(A_T); bytes /= 2) part[0] =
         NAME(combine_accs)(m, part[0], (A_V)swapped_parts((v_u8)part[0], bytes));
     return part[0][0];

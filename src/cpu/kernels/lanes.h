@@ -125,7 +125,7 @@ ALWAYS_INLINE v_u8 swapped_parts(v_u8 x, size_t bytes) {
                          : (v_u8)_mm512_shuffle_i64x2(v, v, 0x4e);
 #elif defined(__AVX2__)
     const __m256i v = (__m256i)x;
-    return bytes == 4   ? (v_u8)_mm256_shuffle_epi32(v, 0xb1)
+    return bytes == 4 ? (v_u8)_mm256_shuffle_epi32(v, 0xb1)
            : bytes == 8 ? (v_u8)_mm256_shuffle_epi32(v, 0x4e)
                         : (v_u8)_mm256_permute2x128_si256(v, v, 1);
 #elif defined(__SSE2__)

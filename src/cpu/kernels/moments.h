@@ -91,10 +91,10 @@ ALWAYS_INLINE A_T NAME(block)(tally_monoid m, const E_T *x, size_t n, s_f64 shif
 }
 #else
 
-#define D_T              PASTE2(s_, DEVIATION_LANE)
-#define D_V              PASTE2(v_, DEVIATION_LANE)
-#define D_LANES          LANES_OF(D_T)
-#define D_LOAD(p)        PASTE4(load_, DEVIATION_LANE, _from_, ELEMENT)(p)
+#define D_T       PASTE2(s_, DEVIATION_LANE)
+#define D_V       PASTE2(v_, DEVIATION_LANE)
+#define D_LANES   LANES_OF(D_T)
+#define D_LOAD(p) PASTE4(load_, DEVIATION_LANE, _from_, ELEMENT)(p)
 #if ELEMENT_IS_FLOAT
 #define D_TOTAL(v) horizontal_SUM(TALLY_MONOID_sum, v)
 #else

@@ -9,8 +9,8 @@
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW  0x1.a39ef35793c76p-33
 
-/* exp(x) for -infinity <= x <= 0, with an error of about one unit in the last place; where exp(x) is below 2^-1020 it is
- * that. NaN stays.
+/* exp(x) for -infinity <= x <= 0, with an error of about one unit in the last place; where exp(x) is below 2^-1020 it
+ * is that. NaN stays.
  *
  * x = n ln 2 + r with |r| <= ln(2) / 2. A polynomial, interpolated at Chebyshev's points, gives (exp(r) - 1 - r) / r^2
  * with an error of at most 2^-55 of exp(r). */
