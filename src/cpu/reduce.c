@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/arithmetic.h"
+#include "core/dtype.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
@@ -431,13 +432,46 @@ static void elements_task(void *job, size_t task, unsigned worker) {
                                tally_at_mutable(r->out, first, c->out_bytes));
 }
 
+/* Whether no more than the number of elements stands between them and the results. */
+static bool is_plain(const tally_computation *c) {
+    return !c->exact && !c->skips_nan && !c->takes_words && !c->gives_words;
+}
+
+/* Whether the only element is not zero. (243,396 i32, one thread: 68 us by counts, 28 so; of f64 43 and 103, as the
+ * baseline has no comparison of 64 bits.) */
+static void truths_task(void *job, size_t task, unsigned worker) {
+    (void)worker;
+    const reduction *r = job;
+    const tally_dtype in = r->plan->base.computation.desc.in;
+    const uint64_t first = task * r->tile, count = least(r->tile, r->outer - first);
+    const uint64_t sign = tally_dtype_is_float(in) ? 1ull << (8 * tally_dtype_size(in) - 1) : 0; /* which 0 may have */
+    const void *x = element_at(r, r->x, first);
+    uint8_t *out = tally_at_mutable(r->out, first, 1);
+#define TRUTHS(bits)                                                                                                   \
+    case bits / 8: {                                                                                                   \
+        typedef uint##bits##_t element __attribute__((aligned(1), may_alias));                                         \
+        const element *from = x;                                                                                       \
+        const uint##bits##_t others = (uint##bits##_t) ~sign;                                                          \
+        for (uint64_t i = 0; i < count; i++)                                                                           \
+            out[i] = (from[i] & others) != 0;                                                                          \
+        break;                                                                                                         \
+    }
+    switch (tally_dtype_size(in)) {
+        TRUTHS(8)
+        TRUTHS(16)
+        TRUTHS(32)
+    default:
+        break;
+    }
+#undef TRUTHS
+}
+
 /* A mean and a logsumexp of one element are that element. */
 static bool result_is_only_element(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    const bool is_plain = !c->exact && !c->skips_nan && !c->takes_words && !c->gives_words;
     const tally_op op = c->desc.op;
     return tally_cpu_result_is_element(plan) ||
-           (is_plain && (op == TALLY_MEAN || op == TALLY_LOGSUMEXP) &&
+           (is_plain(c) && (op == TALLY_MEAN || op == TALLY_LOGSUMEXP) &&
             (c->desc.in == c->desc.out || plan->device->level->types[c->desc.in]->convert[c->desc.out]));
 }
 
@@ -489,6 +523,12 @@ tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint
         if (result_is_only_element(plan)) {
             r.tile = TALLY_CPU_SCAN_BYTES / c->in_bytes;
             run_tasks(&r, divide_up(r.outer, r.tile), elements_task);
+            return TALLY_OK;
+        }
+        if ((c->desc.op == TALLY_ANY || c->desc.op == TALLY_ALL) && is_plain(c) && c->out_bytes == 1 &&
+            c->in_bytes < sizeof(uint64_t)) {
+            r.tile = TALLY_CPU_SCAN_BYTES / c->in_bytes;
+            run_tasks(&r, divide_up(r.outer, r.tile), truths_task);
             return TALLY_OK;
         }
         if (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !c->skips_nan && !c->takes_words && !c->gives_words) {
