@@ -466,13 +466,12 @@ static void truths_task(void *job, size_t task, unsigned worker) {
 #undef TRUTHS
 }
 
-/* A mean and a logsumexp of one element are that element. */
+/* A mean and a logsumexp of one integer are that integer. Of a float, NaN loses its sign and payload on the way. */
 static bool result_is_only_element(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    const tally_op op = c->desc.op;
-    return tally_cpu_result_is_element(plan) ||
-           (is_plain(c) && (op == TALLY_MEAN || op == TALLY_LOGSUMEXP) &&
-            (c->desc.in == c->desc.out || plan->device->level->types[c->desc.in]->convert[c->desc.out]));
+    const bool is_mean = c->desc.op == TALLY_MEAN || c->desc.op == TALLY_LOGSUMEXP;
+    return tally_cpu_result_is_element(plan) || (is_mean && is_plain(c) && !tally_dtype_is_float(c->desc.in) &&
+                                                 plan->device->level->types[c->desc.in]->convert[c->desc.out]);
 }
 
 /* The place of the only element. */
