@@ -37,7 +37,7 @@ static tally_vulkan_numbers numbers_of(const tally_computation *c) {
 
 uint64_t tally_vulkan_exact_state_bytes(const tally_computation *c) {
     const tally_vulkan_numbers n = numbers_of(c);
-    return (2 * (uint64_t)(n.sum_limbs + n.limbs) + 2) * sizeof(uint32_t);
+    return (2 * (uint64_t)(n.sum_limbs + n.limbs) + 4) * sizeof(uint32_t);
 }
 
 /* Words of 16 bits, of which the highest one has the sign. */
@@ -50,6 +50,7 @@ tally_status tally_vulkan_put_exact(const tally_computation *c, const tally_supe
             memcpy(to, halves, sizeof halves);
             to += sizeof halves;
         }
+    memset(to, 0, 4 * sizeof saw); /* none were left out: that is in the number of elements */
     memcpy(to, &saw, sizeof saw);
     return TALLY_OK;
 }

@@ -325,6 +325,7 @@ static tally_status load_words(tally_gpu_plan *gpu) {
         return tally_vulkan_words_load(gpu);
     tally_computation_of_states(c, &states);
     states.desc.grouping = c->desc.grouping;
+    states.skips_nan = c->skips_nan;
     return tally_vulkan_plan_create(gpu->base.device, &states, &((tally_vulkan_words_plan *)gpu)->plan);
 }
 
@@ -341,13 +342,21 @@ static const tally_gpu_calls words_calls = {.name = "Vulkan",
                                             .workspace = tally_vulkan_words_workspace,
                                             .run = tally_vulkan_words_run};
 
-tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *c) {
-    if (c->skips_nan && (tally_vulkan_folds_exactly(c) || c->gives_words || c->desc.op == TALLY_MEAN))
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "TALLY_SKIP_NAN for %s on Vulkan, which does not count the elements: the CPU and CUDA do",
-                          c->exact         ? "exact reductions"
-                          : c->gives_words ? "words"
-                                           : "mean");
+/* Only exact sums have the number of elements that are no NaNs. So a mean of these is an exact one. */
+static const tally_computation *counted(const tally_computation *given, tally_computation *exact) {
+    if (!given->skips_nan || given->desc.op != TALLY_MEAN || tally_is_scan(given) || given->gives_words)
+        return given;
+    *exact = *given;
+    exact->exact = true;
+    return exact;
+}
+
+tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *given) {
+    tally_computation exact;
+    const tally_computation *c = counted(given, &exact);
+    if (c->skips_nan && c->desc.op == TALLY_MEAN && !c->exact)
+        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SKIP_NAN for scans of means and for words of fast ones on Vulkan, "
+                                             "which do not count the elements: the CPU and CUDA do");
     const tally_status status = tally_gpu_supports(c, calls.name);
     if (status != TALLY_OK || c->takes_words) /* the host combines words */
         return status;
@@ -360,7 +369,9 @@ tally_status tally_vulkan_supports(const tally_device *device, const tally_compu
     return tally_vulkan_module_check((const tally_vulkan_device *)device, c);
 }
 
-tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *c, tally_plan **plan) {
+tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *given, tally_plan **plan) {
+    tally_computation exact;
+    const tally_computation *c = counted(given, &exact);
     return tally_gpu_plan_create(device, c, c->takes_words || c->gives_words ? &words_calls : &calls, plan);
 }
 

@@ -88,6 +88,7 @@ static void write_words(const tally_computation *c, const uint32_t *state, uint6
     if (c->words.squares)
         end = read_number(tally_exact_layout_with(c->words.layout, true), end, &squares);
     const uint32_t saw = *end;
+    elements -= end[2] | (uint64_t)end[3] << 32; /* NaNs that were left out */
     a.count = elements;
     a.nans = saw & SAW_NAN;
     a.positive_infinities = saw & SAW_PLUS;

@@ -39,13 +39,14 @@ void exact_rows() {
 }
 
 /* Adds the sums of 'count' chunks, which lie 'apart' sums from each other. Neighbouring threads take neighbouring pairs
- * of a chunk's words (the last word is the kinds of values seen) and load several chunks at a time. */
-const uint CHUNKS_AHEAD = 16, PAIRS = STATE_WORDS / 2 + 1;
+ * of a chunk's words (two pairs have the kinds of values seen, and the elements left out) and load several chunks at a time. */
+const uint CHUNKS_AHEAD = 16, PAIRS = STATE_WORDS / 2 + (SKIPS_NAN ? 2 : 1);
 void add_chunks(address sums, uint count, wide apart) {
     const uint across = min(BLOCK, 1u << findMSB(2 * PAIRS - 1)), sharing = BLOCK / across;
     for (uint i = THREAD % across; i < PAIRS; i += across) {
         ivec2 sum = ivec2(0);
         uint saw = 0;
+        wide skipped = wide(0);
         for (uint first = THREAD / across; first < count; first += CHUNKS_AHEAD * sharing) {
             uvec2 some[CHUNKS_AHEAD];
             UNROLLED for (uint k = 0; k < CHUNKS_AHEAD; k++) {
@@ -56,9 +57,13 @@ void add_chunks(address sums, uint count, wide apart) {
             UNROLLED for (uint k = 0; k < CHUNKS_AHEAD; k++) {
                 sum += ivec2(some[k]);
                 saw |= some[k].x;
+                if (SKIPS_NAN)
+                    skipped = plus(skipped, some[k]);
             }
         }
-        if (i == PAIRS - 1) {
+        if (i == STATE_WORDS / 2 + 1) {
+            skip(skipped);
+        } else if (i == STATE_WORDS / 2) {
             atomicOr(all_saw[0], saw);
         } else {
             atomicAdd(words[first_words + 2 * i], sum.x);

@@ -124,9 +124,10 @@ struct levels {
     uint chunks; /* that units are of */
     uint misses;
     uint saw;
+    uint skipped; /* NaNs */
 };
 levels new_levels() {
-    return levels(UNITS_OF(0), LEAST_TOP, 0, 0, 0);
+    return levels(UNITS_OF(0), LEAST_TOP, 0, 0, 0, 0);
 }
 
 /* Adds x to the levels and returns the rest. */
@@ -240,6 +241,10 @@ int high_of(parts a) {
 }
 
 void add_element(inout levels s, uvec2 bits) {
+    if (SKIPS_NAN && are_nan(bits)) {
+        s.skipped++;
+        return;
+    }
     const parts a = take_apart(bits, IN);
     if (!a.finite || a.significand == wide(0)) {
         s.saw |= !a.finite ? special(is_nan_of(a, IN), a.negative) : a.negative ? 0 : SAW_OTHER;
@@ -279,6 +284,40 @@ void add_singly(inout levels s, address x, uint first, uint count, uint run, uin
         add_element(s, load_apart(x, first + j / run * far + j % run, apart));
 }
 
+/* Puts -0, which changes nothing, for NaNs. Returns how many there were. */
+uint drop_nans(inout uvec4 x[UNROLL]) {
+    const uint log = IN_LOG, vector = 16u >> log;
+    uint dropped = 0;
+    UNROLLED for (uint v = 0; v < UNROLL; v++) UNROLLED for (uint k = 0; k < vector; k++) {
+        const uint word = k << log >> 2 & 3u, shift = 8u * (k << log & 3u);
+        const bool drops = are_nan(pick(x[v], k, log));
+        dropped += drops ? 1 : 0;
+        if (log == 3) {
+            x[v][word] = drops ? 0 : x[v][word];
+            x[v][word + 1 & 3u] = drops ? 0x80000000u : x[v][word + 1 & 3u];
+        } else {
+            const uint mask = (log == 2 ? ~0u : 65535u) << shift;
+            x[v][word] = drops ? x[v][word] & ~mask | sign_bit(IN).x << shift : x[v][word];
+        }
+    }
+    return dropped;
+}
+
+/* UNROLL vectors that have been loaded, the thread's of a step. */
+void add_loaded(inout levels s, uvec4 some[UNROLL], address x, uint first, uint far, uint count, wide apart) {
+    if (add_vectors(s, some))
+        return;
+    if (SKIPS_NAN) {
+        const uint dropped = drop_nans(some);
+        if (dropped != 0 && add_vectors(s, some)) {
+            s.skipped += dropped;
+            return;
+        }
+    }
+    const uint vector = 16u >> IN_LOG;
+    add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
+}
+
 /* Elements from 'first' on; missing elements are -0, which changes nothing. */
 uvec4 load_or_none(address x, uint first, uint end, wide apart, bool neighbours) {
     const uint log = IN_LOG, vector = 16u >> log;
@@ -315,8 +354,7 @@ void add_stretch(address x, address y, uint count, wide apart) {
             const uint first = at + part * vector;
             vectors_at from = vectors_at(element_at(x, first));
             UNROLLED for (uint v = 0; v < UNROLL; v++) some[v] = summands_of(from.vector[v * team_size]);
-            if (!add_vectors(s, some))
-                add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
+            add_loaded(s, some, x, first, far, count, apart);
         }
     for (; at < count; at += step) {
         const uint first = at + part * vector;
@@ -326,9 +364,9 @@ void add_stretch(address x, address y, uint count, wide apart) {
             UNROLLED for (uint v = 0; v < UNROLL; v++) some[v] =
                 load_or_none(x, first + v * far, count, apart, neighbours);
         UNROLLED for (uint v = 0; v < UNROLL; v++) some[v] = summands_of(some[v]);
-        if (!add_vectors(s, some))
-            add_singly(s, x, first, UNROLL * vector, vector, far, count, apart);
+        add_loaded(s, some, x, first, far, count, apart);
     }
     empty_levels(s);
     atomicOr(all_saw[team], s.saw);
+    skip(wide_of(s.skipped));
 }

@@ -61,6 +61,6 @@ uvec2 result_bits(wide count) {
 
 void give(wide at, wide count) {
     if (part == 0)
-        store_bits(plus(p.out_at, shifted_up(at, OUT_LOG)), OUT_LOG, result_bits(count));
+        store_bits(plus(p.out_at, shifted_up(at, OUT_LOG)), OUT_LOG, result_bits(taken_of(count)));
 }
 

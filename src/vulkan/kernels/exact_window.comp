@@ -90,6 +90,7 @@ struct window {
     int base;
     uint additions, misses;
     uint saw;
+    uint skipped; /* NaNs */
 };
 window new_window() {
     window w;
@@ -98,7 +99,7 @@ window new_window() {
     w.base = 0;
     w.additions = 0;
     w.misses = MISSES; /* it is moved to the first term */
-    w.saw = 0;
+    w.saw = w.skipped = 0;
     return w;
 }
 
@@ -176,6 +177,13 @@ void add_term(inout window w, term t) {
 
 /* ---- elements ---- */
 
+void add_pair(inout window w, uvec2 a, uvec2 b) {
+    if (SKIPS_NAN && (are_nan(a) || are_nan(b)))
+        w.skipped++;
+    else
+        add_term(w, term_of(a, b));
+}
+
 #if !PRODUCTS && !WIDE
 /* Adds the usual vector without testing each element. False, with nothing done: some elements are outside the window.
  */
@@ -227,12 +235,12 @@ void add_stretch(address x, address y, uint count, wide apart) {
                 continue;
 #endif
             for (uint k = 0; k < vector; k++)
-                add_term(w, term_of(pick(a[u], k, log), pick(b[u], k, log)));
+                add_pair(w, pick(a[u], k, log), pick(b[u], k, log));
         }
     }
     for (uint i = at + part; i < count; i += team_size) {
         const uvec2 a = load_apart(x, i, apart);
-        add_term(w, term_of(a, IS_DOT ? load_apart(y, i, apart) : a));
+        add_pair(w, a, IS_DOT ? load_apart(y, i, apart) : a);
     }
     empty_window(w);
 #if HAS_MOMENTS
@@ -240,4 +248,5 @@ void add_stretch(address x, address y, uint count, wide apart) {
         return;
 #endif
     atomicOr(all_saw[team], w.saw);
+    skip(wide_of(w.skipped));
 }

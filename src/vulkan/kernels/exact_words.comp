@@ -33,6 +33,8 @@ bool adds_squares = false;
 
 shared int words[BLOCK / LEAST_TEAM * STATE_WORDS];
 shared uint all_saw[BLOCK / LEAST_TEAM];
+/* SKIPS_NAN: NaNs that were left out, and 2^32 of them. */
+shared uint all_skipped[BLOCK / LEAST_TEAM], all_skipped_above[BLOCK / LEAST_TEAM];
 
 /* A thread's team, which is so many threads, and its place there. */
 uint team, team_size, part;
@@ -61,7 +63,19 @@ void clear_words() {
         words[first_words + i] = 0;
     if (part == 0)
         all_saw[team] = HAS_MAGNITUDES ? SAW_OTHER : 0; /* absolute values are never -0 */
+    if (SKIPS_NAN && part == 0)
+        all_skipped[team] = all_skipped_above[team] = 0;
     barrier();
+}
+
+void skip(wide elements) {
+    if (!SKIPS_NAN || elements == wide(0))
+        return;
+    const uint before = atomicAdd(all_skipped[team], elements.x);
+    atomicAdd(all_skipped_above[team], elements.y + (before + elements.x < before ? 1u : 0u));
+}
+wide taken_of(wide elements) {
+    return SKIPS_NAN ? minus(elements, wide(all_skipped[team], all_skipped_above[team])) : elements;
 }
 
 void sum_numbers_of_team() {
@@ -137,21 +151,28 @@ int position_of(int exponent) {
 
 /* ---- sums in global memory: of a chunk, or of what earlier pieces came to ---- */
 
-const uint SUM_BYTES = (STATE_WORDS + 2) * 4;
+const uint SUM_BYTES = (STATE_WORDS + 4) * 4;
 
 address sum_at(address sums, wide i) {
     return plus(sums, times(i, SUM_BYTES));
 }
-/* Words after a carry, so that sums of some thousand of them fit, and the kinds of values seen. */
+/* Words after a carry, so that sums of some thousand of them fit, the kinds of values seen and, from STATE_WORDS + 2 on,
+ * the elements that were left out. */
 void add_stored(address at) {
     for (uint i = part; i < STATE_WORDS; i += team_size)
         words[first_words + i] += int(words_at(at).word[i]);
     if (part == 0)
         all_saw[team] |= words_at(at).word[STATE_WORDS];
+    if (SKIPS_NAN && part == 0)
+        skip(load_bits(plus(at, 4 * (STATE_WORDS + 2)), 3));
 }
 void store_words(address at) {
     for (uint i = part; i < STATE_WORDS; i += team_size)
         words_at(at).word[i] = uint(carried_word(i));
     if (part == 0)
         words_at(at).word[STATE_WORDS] = all_saw[team];
+    if (part == 0) {
+        words_at(at).word[STATE_WORDS + 2] = SKIPS_NAN ? all_skipped[team] : 0;
+        words_at(at).word[STATE_WORDS + 3] = SKIPS_NAN ? all_skipped_above[team] : 0;
+    }
 }
