@@ -102,23 +102,30 @@ template <int Last> inline void wait_for_copies() {
 #endif
 }
 
-/* Elements that are not a whole tile or not aligned. */
-__noinline__ void fetch_slowly(uint8 *memory, const in_t *from, uint32 count) {
+/* Aligned elements of at least 4 bytes that are not a whole tile. */
+__noinline__ void fetch_some(uint8 *memory, const in_t *from, uint32 count) {
     constexpr int single = sizeof(in_t) < 4 ? 4 : sizeof(in_t);
 #pragma unroll 4
     for (uint32 e = threadIdx.x; e < count; e += BLOCK)
-        if (sizeof(in_t) >= 4 && is_aligned(from))
-            copy_async<single>((uint8 *)place_of<in_t>(memory, e), from + e);
-        else
-            *place_of<in_t>(memory, e) = load(from + e);
+        copy_async<single>((uint8 *)place_of<in_t>(memory, e), from + e);
 }
-/* A whole tile at any address. */
-__noinline__ void fetch_straddling(uint8 *memory, const uint8 *from) {
-    constexpr uint32 bytes = TILE * sizeof(in_t);
-    const uint32 mine = threadIdx.x * 16;
+/* Elements [first, first + count) of an array of n, at any address. A vector is made of the two that it lies across,
+ * where both are the array's. What is left at the ends of the array is less than three vectors, loaded element by element. */
+__noinline__ void fetch_straddling(uint8 *memory, const in_t *array, uint64 n, uint64 first, uint32 count) {
+    constexpr uint32 a_vector = 16 / sizeof(in_t);
+    const in_t *from = array + first;
+    const uint64 low = (uint64)from & ~15ull, inside = ((uint64)(array + n) - low) / 16; /* whole vectors from low on */
+    const uint32 vectors = (count + a_vector - 1) / a_vector, begin = low < (uint64)array;
+    const uint32 end = inside < 1 ? 0 : inside - 1 < vectors ? (uint32)inside - 1 : vectors;
 #pragma unroll 4
-    for (uint32 k = mine; k < bytes; k += BLOCK * 16)
-        *(uint4 *)(memory + placed(k)) = load_straddling(from + k);
+    for (uint32 v = begin + threadIdx.x; v < end; v += BLOCK)
+        *(uint4 *)(memory + placed(v * 16)) = load_straddling(from + v * a_vector);
+    const uint32 rest = (begin < end ? end : begin) * a_vector, head = begin * a_vector;
+    for (uint32 k = threadIdx.x; k < head || k - head + rest < count; k += BLOCK) {
+        const uint32 e = k < head ? k : k - head + rest;
+        if (e < count)
+            *place_of<in_t>(memory, e) = load(from + e);
+    }
 }
 template <int Bytes> inline void fetch_words(uint8 *memory, const uint8 *from) {
     constexpr uint32 bytes = TILE * sizeof(in_t), period = 2048; /* of placed() */
@@ -128,26 +135,26 @@ template <int Bytes> inline void fetch_words(uint8 *memory, const uint8 *from) {
         if (bytes % (BLOCK * Bytes) == 0 || k + mine < bytes)
             copy_async<Bytes>(memory + (place ^ placed(k % period)) + k / period * period, from + k + mine);
 }
-/* Starts to copy a tile of global memory to the positions of place_of. */
-inline void fetch(uint8 *memory, const in_t *from, uint32 count, bool is_inner) {
+/* Starts to copy a tile of an array to the positions of place_of. */
+inline void fetch(uint8 *memory, const in_t *array, uint64 n, uint64 first, uint32 count) {
     constexpr int word = sizeof(in_t) < 8 ? 4 : 8; /* of copies that run by themselves at most other addresses */
+    const in_t *from = array + first;
     if (count == TILE && ((uint64)from & 15) == 0)
         fetch_words<16>(memory, (const uint8 *)from);
     else if (count == TILE && ((uint64)from & (word - 1)) == 0)
         fetch_words<word>(memory, (const uint8 *)from);
-    else if (count == TILE && is_inner)
-        fetch_straddling(memory, (const uint8 *)from);
+    else if (sizeof(in_t) >= 4 && is_aligned(from))
+        fetch_some(memory, from, count);
     else
-        fetch_slowly(memory, from, count);
+        fetch_straddling(memory, array, n, first, count);
 }
 /* Starts to copy the block's tile. */
 inline tile begin_tile(const groups_args &p, uint8 *x, uint8 *y, uint8 *results) {
     const uint64 first = blockIdx.x * (uint64)TILE;
     const uint32 count = p.n - first < TILE ? (uint32)(p.n - first) : (uint32)TILE;
-    const bool is_inner = first && first + count < p.n; /* its neighbours may be read, too */
-    fetch(x, p.x + first, count, is_inner);
+    fetch(x, p.x, p.n, first, count);
     if (HAS_SECOND)
-        fetch(y, p.y + first, count, is_inner);
+        fetch(y, p.y, p.n, first, count);
     close_copies();
     return {first, count, x, y, results};
 }
