@@ -2,8 +2,9 @@
  * 1.5 * 2^m and subtracting S again splits x, without error, into a multiple of S's unit, which stays in S, and a
  * residual for the next level. The window gives the exponents between which the values of a tile must lie for all of it
  * to be exact; it is kept from tile to tile. A tile outside it gets another window or, if none is wide enough, is added
- * value by value to integer words, which take anything. Levels are emptied into the same words. From there on
- * everything is integer addition, so neither order nor grid changes a bit of a result.
+ * by integers, which take anything: floats of up to 32 bits to bins that each lane has for itself, doubles to the words
+ * of the warp. Levels and bins are emptied into the same words. From there on everything is integer addition, so
+ * neither order nor grid changes a bit of a result.
  *
  * Before this text specialize.c and specialize_exact.c put the choices (PRODUCTS, MAGNITUDES, LEVELS, LIMBS ...) and
  * explain them.
@@ -69,11 +70,6 @@ enum {
                                     : SPAN - 1074,
     /* Packed elements become doubles by moving bits, which makes them smaller by a power of two: see scaled_lower(). */
     SCALE_LOG = !PACKED ? 0 : 1023 - BIAS,
-    /* How many levels take every finite f16, bf16 or f32; 0: none do. */
-    WIDE_LEVELS = HAS_CONSTANT_WINDOW ? LEVELS
-                  : BY_EXPONENT       ? 8
-                  : NARROW            ? 7
-                                      : 0,
     /* The error of a product below 2^-969 may be too small for a double. */
     LEAST_FIELD = HAS_TWO_TERMS ? 1023 - 969 : 0
 };
@@ -138,13 +134,25 @@ inline bool is_nan_of(const parts &p) {
     return !p.finite && p.significand != 1ull << 52;
 }
 
-/* These add a value, or the product of two, by integers alone, and return its SAW_ bits. */
+/* These add a value, or the product of two, by integers alone, and return its SAW_ bits. A value's 53 bits take five
+ * words wherever they lie, so that lanes with different exponents do not wait for each other. */
 inline uint32 deposit_value(int32 *words, double x, int bottom) {
     parts p = take_apart(x);
     if (!p.finite)
         return special(is_nan_of(p), p.negative);
-    if (p.significand)
-        deposit(words, p.significand, p.negative, p.exponent - bottom);
+    int position = p.exponent - bottom;
+    if (position < 0) { /* as in deposit() */
+        p.significand >>= position < -63 ? 63 : -position;
+        position = 0;
+    }
+    const int shift = position % 16;
+    const uint64 low = p.significand << shift;
+    const uint32 high = (uint32)(p.significand >> 48) >> (16 - shift); /* 53 + 15 bits in all */
+    const int32 sign = -(int32)p.negative;
+    int32 *to = words + position / 16;
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+        atomicAdd(to + k, ((int32)(k < 4 ? (uint32)(low >> 16 * (k % 4)) & 0xffff : high) ^ sign) - sign);
     return p.significand || !p.negative ? SAW_OTHER : 0;
 }
 inline uint32 deposit_product(int32 *words, double x, double y, int bottom) {

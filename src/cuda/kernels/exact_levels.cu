@@ -1,4 +1,5 @@
-/* Exact mode, a warp's accumulator: the words in shared memory, each lane's levels, and the levels' window. */
+/* Exact mode, a warp's accumulator: the words in shared memory, each lane's levels, the levels' window, and each lane's
+ * bins. */
 
 template <int Limbs, int Bottom> struct warp_number {
     enum { WORDS = 2 * Limbs, BOTTOM_BIT = Bottom };
@@ -84,8 +85,70 @@ template <int L> struct levels {
     }
 };
 
+/* A lane's bins, for floats of up to 32 bits: bin b counts units of 2^(BIN_BOTTOM + 32 b) in 64 bits, and takes the
+ * values whose last bit has between 1 and 2^31 of them. The lanes' bins lie side by side in shared memory, so they
+ * neither share a bank nor need atomic additions. Values that are no number add nothing. */
+struct bins {
+    enum {
+        FRACTION = NARROW ? SIGNIFICAND - 1 : 0,
+        LAST_FIELD = 2 * BIAS + 1, /* of infinities and NaNs */
+        BIN_BOTTOM = 1 - BIAS - FRACTION,
+        COUNT = (LAST_FIELD - 2) / 32 + 1,
+        ADDITIONS_MOST = 1 << (31 - FRACTION), /* each of less than 2^(32 + FRACTION) */
+        SIGN_AT = 8 * sizeof(in_t) - 1
+    };
+    int additions; /* to a bin since all were 0, at most; 0: they have not been cleared */
+
+    static int64 *of_warp() {
+        __shared__ int64 all[WARPS][COUNT * WARP];
+        return all[threadIdx.x / WARP];
+    }
+    template <class Number> void expect(Number &sum, int more) {
+        if (additions + more > ADDITIONS_MOST)
+            empty(sum);
+        if (!additions)
+#pragma unroll
+            for (int b = 0; b < COUNT; b++)
+                of_warp()[b * WARP + lane_of()] = 0;
+        additions += more;
+    }
+    /* Returns the value's SAW_ bits. */
+    uint32 add(in_t x) {
+        uint32 bits = 0;
+        memcpy(&bits, &x, sizeof x);
+        const bool negative = !MAGNITUDES && bits >> SIGN_AT;
+        const uint32 field = bits >> FRACTION & LAST_FIELD, fraction = bits & ((1u << FRACTION) - 1);
+        if (field == LAST_FIELD)
+            return special(fraction != 0, negative);
+        const int32 sign = -(int32)negative, shift = field ? field - 1 : 0;
+        const int32 units = ((int32)(field ? fraction | 1u << FRACTION : fraction) ^ sign) - sign;
+        of_warp()[shift / 32 * WARP + lane_of()] += (int64)((uint64)(int64)units << shift % 32);
+        return units || !negative ? SAW_OTHER : 0;
+    }
+    /* Adds the warp's bins to the words. Each lane adds up a quarter of the bits of a bin, of all lanes. */
+    template <class Number> void empty(Number &sum) {
+        if (!additions)
+            return;
+        additions = 0;
+        __syncwarp();
+        sum.expect(8); /* up to six quarters reach a word */
+        for (int quarter = lane_of(); quarter < 4 * COUNT; quarter += WARP) {
+            const int64 *bin = of_warp() + quarter / 4 * WARP;
+            int64 units = 0;
+            for (int l = 0; l < WARP; l++) {
+                const int64 x = bin[(l + lane_of()) % WARP] >> 16 * (quarter % 4);
+                units += quarter % 4 == 3 ? x : x & 0xffff;
+            }
+            deposit(sum.words, units < 0 ? 0 - (uint64)units : (uint64)units, units < 0,
+                    BIN_BOTTOM + 32 * (quarter / 4) + 16 * (quarter % 4) - Number::BOTTOM_BIT);
+        }
+        __syncwarp();
+    }
+};
+
 struct window {
     levels<LEVELS> terms;
+    bins others; /* of tiles that fit no window */
     int top;
     int additions; /* to each level since it was emptied */
     /* A tile fits if its highest field is below high_from and its lowest not below low_until. */
@@ -105,6 +168,11 @@ struct window {
         if (additions)
             terms.empty(sum, top);
         additions = 0;
+    }
+    template <class Number> void finish(Number &sum) {
+        empty(sum);
+        if constexpr (NARROW)
+            others.empty(sum);
     }
     /* Moves the window so that terms with these fields fit: the highest field, and the lowest less 1. False if they fit
      * nowhere. */

@@ -1,5 +1,5 @@
 /* Exact mode: a warp adds a group's elements in tiles. A tile goes through the window if its values fit, else through
- * levels wide enough for all values or, if there are no such levels, value by value. */
+ * bins or value by value. All f16 that are numbers fit. */
 
 /* The elements of a group, 'stride' apart. */
 struct group {
@@ -188,69 +188,70 @@ template <int Products> inline uint32 zeros_saw(const tile &t) {
     return saw;
 }
 
-/* A term of a tile, read from memory again, so that the tile need not stay in registers. A lane gets other terms than
- * from term_of(), but the warp gets the same ones. */
-template <int Products> inline double term_again(const group &g, uint64 at, int k) {
-    uint64 i = at + k * WARP + lane_of();
-    if (i >= g.count)
-        return -0.0;
-    in_t x, y;
-    load_again(g, i, x, y);
-    return Products ? product_of((double)value_of(x), (double)value_of(y)) : summand_of((double)value_of(x));
+template <class Number> inline void add_tile_to_bins(Number &sum, bins &of_lane, const tile &t) {
+    of_lane.expect(sum, ITEMS);
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        sum.saw |= of_lane.add(t.x[k]);
 }
 
-/* Adds a tile that fits no window of LEVELS through WIDE_LEVELS, which take all finite values. Other values are noted
- * in sum.saw and added as -0. */
-template <int Products, class Number>
-inline void add_tile_widely(Number &sum, const tile &t, const group &g, uint64 at) {
-    constexpr int unrolled = PACKED ? (int)ITEMS : 2;
+/* Adds a tile's terms to the words one by one. Products that are more than a double are read from memory again, so that
+ * the tile need not stay in registers. */
+template <int Products, class Number> inline void deposit_tile(Number &sum, const tile &t, const group &g, uint64 at) {
+    constexpr bool has_two_terms = HAS_TWO_TERMS && Products;
+    sum.expect(has_two_terms ? 2 * TILE : TILE);
+    if (!has_two_terms) {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            sum.saw |= deposit_value(sum.words, term_of<Products>(t, k), Number::BOTTOM_BIT);
+    } else {
+        for (int k = 0; k < ITEMS; k++) {
+            uint64 i = at + k * WARP + lane_of();
+            if (i >= g.count)
+                break;
+            in_t x, y;
+            load_again(g, i, x, y);
+            sum.saw |= deposit_product(sum.words, (double)value_of(x), (double)value_of(y), Number::BOTTOM_BIT);
+        }
+    }
+    __syncwarp();
+}
+
+/* Notes the terms that are no numbers in sum.saw, and replaces them as if they were past the end. */
+template <int Products, class Number> inline void take_out_specials(Number &sum, tile &t) {
     const double infinity = PACKED ? __hiloint2double((2 * BIAS + 1) << 20, 0) : __hiloint2double(0x7ff00000, 0);
-    levels<WIDE_LEVELS + !WIDE_LEVELS> wide;
-    wide.clear(MOST_TOP);
-#pragma unroll unrolled
+#pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        double x = PACKED ? term_of<Products>(t, k) : term_again<Products>(g, at, k);
-        bool negative = bits_of(x) >> 63, finite = fabs(x) < infinity;
-        if (!finite)
-            sum.saw |= special(!(fabs(x) <= infinity), negative);
-        else if (x != 0 || !negative)
-            sum.saw |= SAW_OTHER;
-        wide.add(finite ? x : -0.0, MOST_TOP);
+        const double x = term_of<Products>(t, k);
+        if (fabs(x) < infinity)
+            continue;
+        sum.saw |= special(!(fabs(x) <= infinity), bits_of(x) >> 63);
+        t.x[k] = element_of_bits<in_t>(MINUS_ZERO);
+        if (PRODUCTS == 1)
+            t.y[k] = element_of_bits<in_t>(ONE);
     }
-    __syncwarp();
-    wide.empty(sum, MOST_TOP);
-    __syncwarp();
-}
-
-/* Adds a tile's elements to the words one by one, read from memory again. */
-template <int Products, class Number> inline void deposit_tile(Number &sum, const group &g, uint64 at) {
-    sum.expect(HAS_TWO_TERMS && Products ? 2 * TILE : TILE);
-    for (int k = 0; k < ITEMS; k++) {
-        uint64 i = at + k * WARP + lane_of();
-        if (i >= g.count)
-            break;
-        in_t first, second;
-        load_again(g, i, first, second);
-        double x = (double)value_of(first), y = Products ? (double)value_of(second) : 0;
-        sum.saw |= Products ? deposit_product(sum.words, x, y, Number::BOTTOM_BIT)
-                            : deposit_value(sum.words, summand_of(x), Number::BOTTOM_BIT);
-    }
-    __syncwarp();
 }
 
 template <int Products, class Number>
-inline void add_tile(Number &sum, window &w, const tile &t, const group &g, uint64 at) {
+inline void add_tile(Number &sum, window &w, tile &t, const group &g, uint64 at) {
     fields f = fields_of<Products>(t);
     bool fits = f.high < w.high_from && f.low >= w.low_until;
     if (!__all_sync(ALL_LANES, fits)) {
         f.high = join_warp(f.high, [](uint32 a, uint32 b) { return a > b ? a : b; });
         f.low = join_warp(f.low, [](uint32 a, uint32 b) { return a < b ? a : b; });
         if (!w.choose(sum, f.high, f.low)) {
-            if (WIDE_LEVELS)
-                add_tile_widely<Products>(sum, t, g, at);
-            else
-                deposit_tile<Products>(sum, g, at);
-            return;
+            if constexpr (HAS_CONSTANT_WINDOW) {
+                take_out_specials<Products>(sum, t);
+                f = fields_of<Products>(t);
+                if (!w.high_from)
+                    w.place(LEAST_TOP);
+            } else {
+                if constexpr (NARROW)
+                    add_tile_to_bins(sum, w.others, t);
+                else
+                    deposit_tile<Products>(sum, t, g, at);
+                return;
+            }
         }
     }
     if (w.additions > ADDITIONS - ITEMS * (HAS_TWO_TERMS && Products ? 2 : 1))
@@ -263,6 +264,7 @@ inline void add_tile(Number &sum, window &w, const tile &t, const group &g, uint
 inline void open(window &w) {
     w.place(LEAST_TOP);
     w.high_from = 0;
+    w.others.additions = 0;
 }
 
 /* Puts how many elements the lanes have left out into the state. */
@@ -304,8 +306,8 @@ inline void add_tiles(warp_state &state, const group &g, uint64 first, uint64 st
         add_tile<0>(state.sum, of_sum, t, g, at);
         add_tile<PRODUCTS>(state.squares, of_squares, t, g, at);
     }
-    of_sum.empty(state.sum);
-    of_squares.empty(state.squares);
+    of_sum.finish(state.sum);
+    of_squares.finish(state.squares);
     state.saw = state.sum.saw;
     keep_left_out(state.sum.words, left_out);
     __syncwarp();
@@ -333,7 +335,7 @@ inline void add_tiles(warp_sum &sum, const group &g, uint64 first, uint64 step) 
         if (LOADS_AHEAD)
             t = next;
     }
-    w.empty(sum);
+    w.finish(sum);
     keep_left_out(sum.words, left_out);
     __syncwarp();
 }
