@@ -73,6 +73,8 @@ static const char *const segments[] = {tally_cuda_kernels_offsets,       GROUPS,
 static const char *const long_segments[] = {tally_cuda_kernels_offsets,       GROUPS,
                                             tally_cuda_kernels_append,        tally_cuda_kernels_warp_rows,
                                             tally_cuda_kernels_long_segments, NULL};
+static const char *const merged_segments[] = {tally_cuda_kernels_offsets, GROUPS, tally_cuda_kernels_merged_segments,
+                                              NULL};
 /* 500 ms */
 static const char *const waves[] = {RUNS,
                                     tally_cuda_kernels_pipeline,
@@ -273,6 +275,8 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
             add(l, ends_of_warps);
         if (sizes->long_mean)
             add(l, long_segments);
+        if (sizes->merged_tile)
+            add(l, merged_segments);
         break;
     case TALLY_KEYS:
         if (sizes->folds_in_waves)

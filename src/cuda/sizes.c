@@ -274,6 +274,17 @@ static unsigned long_mean_of(const tally_computation *c) {
     return has_moments ? MOMENTS : c->in_bytes <= 2 && tally_cuda_accumulator_bytes(c) <= 32 ? NARROW : 0;
 }
 
+/* Short segments, with empty ones among them, by merged_segments.cu. */
+static void merged_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    enum { ITEMS = 16, MEAN = 4, MOST_BYTES = 16 };
+    if (c->desc.grouping != TALLY_SEGMENTS || c->is_sized || s->folds_by_warps || s->slot_bytes > MOST_BYTES ||
+        tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
+        return;
+    s->merged_tile = TALLY_CUDA_FOLD_BLOCK * ITEMS;
+    s->merged_mean = MEAN;
+    s->merged_blocks = s->slot_bytes <= 8 ? 8 : 4;
+}
+
 static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
     const bool keys = c->desc.grouping == TALLY_KEYS, two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     s->fold_stages = s->slot_bytes <= 16 && !tally_cuda_lowers_cheaply(c);
@@ -301,6 +312,7 @@ static void fold_sizes(const tally_computation *c, int architecture, tally_cuda_
             5; /* with 6, registers spill, among them the number of the next chunk, which the warp then waits for */
     }
     s->long_mean = long_mean_of(c);
+    merged_sizes(c, s);
     s->folds_in_waves = folds_in_waves(c, architecture);
     if (s->folds_in_waves)
         wave_sizes(c, architecture, s);

@@ -20,6 +20,9 @@ typedef struct tally_cuda_sizes {
     bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
     bool folds_in_waves;      /* wave_runs.cu where the outputs have room for a run of each element */
     unsigned long_mean;       /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
+    unsigned merged_tile;     /* items of a tile of merged_segments.cu; 0: that reduces no segments */
+    unsigned merged_mean;     /* mean elements of segments up to which it reduces them */
+    unsigned merged_blocks;   /* of it that a multiprocessor must have registers for */
     unsigned fold_tile;       /* elements of a tile of a reduction by segments or keys */
     bool fold_stages;         /* accumulators, where results would be lowered at each head (fold_tile.cu) */
     unsigned fold_results;    /* that a tile has room for; as many as elements, if they take their place */

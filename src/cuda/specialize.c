@@ -286,6 +286,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"LOOK_BACK_SHARED_BYTES", s->look_back.shared},
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
+                   {"MERGED_BLOCKS", s->merged_blocks},
+                   {"MERGED_TILE", s->merged_tile},
                    {"FOLD_RESULTS", s->fold_results},
                    {"FOLD_STAGED", s->fold_stages},
                    {"FOLD_BLOCKS", s->fold_blocks},

@@ -1,4 +1,5 @@
-/* Segments and runs of keys that are long on average, some short or empty among them, have the results of the CPU:
+/* Segments and runs of keys that are long on average, some short or empty among them, have the results of the CPU; so
+ * have segments that are short on average, with many empty and some long ones among them:
  * wherever groups begin and end, at odd addresses, and where the last elements belong to no segment. Bad offsets among
  * them are refused, and nothing is written. An argument is the number of elements. */
 #include "gpu.h"
@@ -15,21 +16,26 @@ typedef struct example {
     tally_op op;
     tally_grouping grouping;
     tally_dtype in, out;
+    bool are_short;
 } example;
 
 /* Whole numbers as elements; what is chosen is the same in any order, and variances are compared nearly. */
 static const example examples[] = {
-    {"sums of u8 by segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_U8, TALLY_U64},
-    {"argmax of i16 by segments", TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_I16, TALLY_I64},
-    {"var of i32 by segments", TALLY_VAR, TALLY_SEGMENTS, TALLY_I32, TALLY_F64},
-    {"sums of i64 by segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_I64, TALLY_I64},
-    {"argmin of i32 by keys", TALLY_ARGMIN, TALLY_KEYS, TALLY_I32, TALLY_I64},
-    {"std of i8 by keys", TALLY_STD, TALLY_KEYS, TALLY_I8, TALLY_F64},
-    {"logsumexp of i16 by keys", TALLY_LOGSUMEXP, TALLY_KEYS, TALLY_I16, TALLY_F64},
+    {"sums of u8 by segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_U8, TALLY_U64, false},
+    {"argmax of i16 by segments", TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_I16, TALLY_I64, false},
+    {"var of i32 by segments", TALLY_VAR, TALLY_SEGMENTS, TALLY_I32, TALLY_F64, false},
+    {"sums of i64 by segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_I64, TALLY_I64, false},
+    {"argmin of i32 by keys", TALLY_ARGMIN, TALLY_KEYS, TALLY_I32, TALLY_I64, false},
+    {"std of i8 by keys", TALLY_STD, TALLY_KEYS, TALLY_I8, TALLY_F64, false},
+    {"logsumexp of i16 by keys", TALLY_LOGSUMEXP, TALLY_KEYS, TALLY_I16, TALLY_F64, false},
+    {"sums of i32 by short segments", TALLY_SUM, TALLY_SEGMENTS, TALLY_I32, TALLY_I64, true},
+    {"argmax of i16 by short segments", TALLY_ARGMAX, TALLY_SEGMENTS, TALLY_I16, TALLY_I64, true},
+    {"means of u8 by short segments", TALLY_MEAN, TALLY_SEGMENTS, TALLY_U8, TALLY_F64, true},
+    {"min of i64 by short segments", TALLY_MIN, TALLY_SEGMENTS, TALLY_I64, TALLY_I64, true},
 };
 
 /* Offsets of groups: mostly long ones, with short and empty ones in between; keys have no empty ones. */
-static size_t make_offsets(int64_t *offsets, bool are_segments, uint64_t seed) {
+static size_t make_long(int64_t *offsets, bool are_segments, uint64_t seed) {
     size_t groups = 0, at = are_segments ? OFF : 0, end = are_segments ? n - OFF : n;
     offsets[0] = (int64_t)at;
     while (at < end) {
@@ -38,6 +44,25 @@ static size_t make_offsets(int64_t *offsets, bool are_segments, uint64_t seed) {
                         : kind < 8               ? 1 + random_below(&seed, 40)
                                                  : random_below(&seed, 9000) + 1;
         length = length < end - at ? length : end - at;
+        at += length;
+        offsets[++groups] = (int64_t)at;
+    }
+    return groups;
+}
+
+/* Up to three elements a segment, and now and then a thousand or so, or as many empty ones as several tiles have. */
+static size_t make_short(int64_t *offsets, size_t most, uint64_t seed) {
+    size_t groups = 0, at = OFF;
+    const size_t end = n - OFF;
+    offsets[0] = OFF;
+    while (at < end && groups < most) {
+        const uint64_t kind = random_below(&seed, 20000);
+        size_t length = kind == 0  ? random_below(&seed, 30000)
+                        : kind < 5 ? random_below(&seed, 2000)
+                                   : random_below(&seed, 4);
+        length = length < end - at ? length : end - at;
+        for (size_t k = kind == 5 ? random_below(&seed, 9000) : 0; k && groups + 1 < most; k--)
+            offsets[++groups] = (int64_t)at;
         at += length;
         offsets[++groups] = (int64_t)at;
     }
@@ -68,22 +93,22 @@ static void groups_have_the_cpus_results(void **state) {
                              .in = e->in,
                              .out = e->out,
                              .index = TALLY_I64};
-    const size_t bytes = (n + OFF) * 8;
+    const size_t most = 2 * n, bytes = (most + OFF) * 8;
     int64_t *offsets = malloc(bytes), *index = offsets, *keys = malloc(bytes);
     char *x = malloc(bytes);
     uint64_t seed = 5;
     for (size_t k = 0; k < bytes; k++)
         x[k] = (char)random_bits(&seed);
-    const size_t groups = make_offsets(offsets, !are_keys, 7);
+    const size_t groups = e->are_short ? make_short(offsets, most, 7) : make_long(offsets, !are_keys, 7);
     if (are_keys) {
         for (size_t g = 0; g < groups; g++)
             for (int64_t k = offsets[g]; k < offsets[g + 1]; k++)
                 keys[k] = (int64_t)g * 3;
         index = keys;
     }
-    const bool is_chosen = e->op == TALLY_ARGMAX || e->op == TALLY_ARGMIN;
+    const bool is_chosen = e->op == TALLY_ARGMAX || e->op == TALLY_ARGMIN || e->op == TALLY_MIN;
     size_t count = groups;
-    if (is_chosen && !are_keys) { /* nothing has no index */
+    if (is_chosen && !are_keys) { /* nothing has no smallest element */
         count = 0;
         for (size_t g = 1; g <= groups; g++)
             if (offsets[g] > offsets[count])

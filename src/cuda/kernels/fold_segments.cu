@@ -250,22 +250,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK, FOLD_BLOCKS) fold_segments(g
 
 /* ---- the launch before ---- */
 
-enum { FEW = 4 /* tiles in whose first a thread writes the segment by itself */ };
-
-/* Segment 'number' is the first that begins in tiles [from, to) or behind them. All lanes of a warp call this. */
-inline void place(const groups_args &p, uint64 number, uint64 from, uint64 to) {
-    const bool are_many = from + FEW < to;
-    if (!are_many)
-        for (; from < to; from++)
-            p.first[from] = number;
-    for (uint32 lanes = __ballot_sync(ALL_LANES, are_many); lanes; lanes &= lanes - 1) {
-        const int which = __ffs(lanes) - 1;
-        const uint64 value = __shfl_sync(ALL_LANES, number, which), end = __shfl_sync(ALL_LANES, to, which);
-        for (uint64 k = __shfl_sync(ALL_LANES, from, which) + threadIdx.x % WARP; k < end; k += WARP)
-            p.first[k] = value;
-    }
-}
-
 /* Checks the offsets, and finds the first segment of each tile from those of its neighbours. */
 inline findings place_all(const groups_args &p) {
     enum { AT_A_TIME = 4 };
@@ -288,7 +272,7 @@ inline findings place_all(const groups_args &p) {
                 f.bad = g;
             const uint64 from = g ? ((uint64)begin[k] >> p.tile_bits) + 1 : 0;
             const uint64 to = g < p.segments ? ((uint64)end[k] >> p.tile_bits) + 1 : p.tiles;
-            place(p, g, from, g > p.segments ? 0 : to < p.tiles ? to : p.tiles);
+            note_first(p.first, g, from, g > p.segments ? 0 : to < p.tiles ? to : p.tiles);
         }
     }
     return f;
