@@ -25,7 +25,8 @@ enum {
     ONE_BLOCK_FOLDS = 8 * TALLY_CUDA_BLOCK,
     FOLD_BLOCKS = 2, /* for each multiprocessor, to fold the partial results of many results */
 
-    TINY_ROW = 4, /* elements of a row at most, as in tiny_rows.cu */
+    TINY_ROW = 4,  /* elements of a row at most, as in tiny_rows.cu */
+    TINY_SLAB = 8, /* the same of a slab, with more than one column */
     /* Vectors of a row at least for short_rows.cu: rows of 16 took 0.84 of the roof's speed this way, by slabs.cu 0.95;
      * rows of 32 over 0.99. */
     SHORT_ROW = 32,
@@ -136,7 +137,8 @@ bool tally_cuda_short_rows_cut(const tally_cuda_device *device, const tally_comp
                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t vectors = shape->extent / sizes->vector;
     const bool commutes = c->entry || c->user.commutes;
-    if (shape->inner != 1 && shape->extent != 1)
+    const bool are_rows = shape->inner == 1 || shape->extent == 1;
+    if (!are_rows && (shape->inner > sizes->tiny_inner || shape->extent > TINY_SLAB / shape->inner))
         return false;
     if (shape->extent <= TINY_ROW && cut->groups <= UINT32_MAX && !sizes->is_large) {
         cut->path = TALLY_CUDA_TINY_ROWS;
@@ -169,11 +171,14 @@ tally_status tally_cuda_short_rows_launch(const tally_cuda_launch *l) {
 tally_status tally_cuda_tiny_rows_launch(const tally_cuda_launch *l) {
     const tally_args *a = l->args;
     const uint64_t rows_a_block = (uint64_t)TALLY_CUDA_BLOCK * l->plan->sizes.vector;
+    const uint64_t inner = a->shape.extent > 1 ? a->shape.inner : 1;
     tally_cuda_tiny_rows_args args = {.x = tally_cuda_address(a->x),
                                       .y = tally_cuda_address(a->y),
                                       .out = tally_cuda_address(a->out),
-                                      .rows = l->cut->groups,
-                                      .extent = (uint32_t)a->shape.extent};
-    const tally_cuda_grid grid = {.x = divide_up(l->cut->groups, rows_a_block), .threads = TALLY_CUDA_BLOCK};
-    return tally_cuda_enqueue(l, l->plan->kernels.fold_tiny_rows, grid, &args, "launching a reduction of tiny rows");
+                                      .rows = l->cut->groups / inner,
+                                      .extent = (uint32_t)a->shape.extent,
+                                      .inner = (uint32_t)inner};
+    const tally_cuda_grid grid = {.x = divide_up(args.rows, rows_a_block), .threads = TALLY_CUDA_BLOCK};
+    const CUfunction kernel = inner > 1 ? l->plan->kernels.fold_tiny_slabs : l->plan->kernels.fold_tiny_rows;
+    return tally_cuda_enqueue(l, kernel, grid, &args, "launching a reduction of tiny rows");
 }

@@ -332,7 +332,17 @@ static unsigned thin_width(const tally_computation *c, unsigned slot) {
     return width;
 }
 
+/* A thread of tiny_rows.cu keeps the results of as many slabs as a vector has elements. */
+static unsigned tiny_inner(const tally_computation *c, const tally_cuda_sizes *s) {
+    enum { MOST = 4, MOST_BYTES = 128 };
+    const unsigned column = (unsigned)(c->out_bytes * c->per_result) * s->vector;
+    if (c->desc.grouping != TALLY_AXIS || c->in_bytes > 2 || s->is_large || tally_is_scan(c))
+        return 0;
+    return column * MOST <= MOST_BYTES ? MOST : column * 2 <= MOST_BYTES ? 2 : 0;
+}
+
 static void column_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    s->tiny_inner = tiny_inner(c, s);
     s->column_width = s->vector;
     while (s->column_width > 1 && s->column_width * s->slot_bytes > COLUMN_BYTES)
         s->column_width /= 2;

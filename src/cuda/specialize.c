@@ -287,6 +287,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"HELD_ROWS", s->held_rows},
                    {"FOLD_TILE", s->fold_tile},
                    {"MERGED_BLOCKS", s->merged_blocks},
+                   {"TINY_INNER", s->tiny_inner},
                    {"MERGED_TILE", s->merged_tile},
                    {"FOLD_RESULTS", s->fold_results},
                    {"FOLD_STAGED", s->fold_stages},

@@ -1,5 +1,5 @@
-/* Scans along short axes: results are the CPU's, at any address, and nothing around them is written. Results are whole
- * numbers, so they have the same bits in any order of the additions. */
+/* Scans along short axes, and reductions of tiny slabs: results are the CPU's, at any address, and nothing around them
+ * is written. Results are whole numbers, so they have the same bits in any order of the additions. */
 #include "gpu.h"
 
 enum { AROUND = 512 /* bytes */, MOST_OFF = 3 /* elements by which input and output are off */ };
@@ -9,11 +9,13 @@ static const struct {
     tally_dtype in, out;
     tally_form form;
     unsigned flags;
-} scans[] = {
+} computations[] = {
     {TALLY_SUM, TALLY_I8, TALLY_I8, TALLY_INCLUSIVE_SCAN, 0},
     {TALLY_SUM, TALLY_I32, TALLY_I64, TALLY_EXCLUSIVE_SCAN, 0},
     {TALLY_DOT, TALLY_U16, TALLY_U16, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
     {TALLY_MIN, TALLY_I64, TALLY_I64, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
+    {TALLY_BOR, TALLY_I8, TALLY_I8, TALLY_REDUCE, 0},
+    {TALLY_DOT, TALLY_U16, TALLY_U64, TALLY_REDUCE, 0},
 };
 static const tally_shape shapes[] = {
     /* long rows, whose ends are anywhere in a vector (scan_thin.cu) */
@@ -26,6 +28,12 @@ static const tally_shape shapes[] = {
     /* slabs of thousands of rows that are parts of sectors (scan_slabs.cu) */
     {40, 1026, 3, 0},
     {1100, 300, 2, 0},
+    /* reductions of slabs that are parts of a vector (tiny_rows.cu) */
+    {9001, 2, 2, 0},
+    {9002, 3, 2, 0},
+    {9003, 4, 2, 0},
+    {9004, 2, 3, 0},
+    {9005, 2, 4, 0},
 };
 
 typedef struct buffers {
@@ -34,8 +42,7 @@ typedef struct buffers {
     size_t in_bytes, out_bytes;
 } buffers;
 
-static void scan(tally_plan *plan, const tally_shape *shape, const char *x, const char *y, char *out,
-                 const buffers *b) {
+static void run(tally_plan *plan, const tally_shape *shape, const char *x, const char *y, char *out, const buffers *b) {
     tally_args args = TALLY_ARGS_INIT;
     args.shape = *shape;
     args.x = x;
@@ -45,11 +52,11 @@ static void scan(tally_plan *plan, const tally_shape *shape, const char *x, cons
     assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
 }
 
-/* Scans a shape on both devices, the input and the output some elements off. */
+/* Runs a shape on both devices, the input and the output some elements off. */
 static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) {
     const tally_shape *shape = &shapes[of_shape];
     const size_t elements = (size_t)(shape->outer * shape->extent * shape->inner);
-    const size_t in = tally_dtype_size(scans[number].in), out = tally_dtype_size(scans[number].out);
+    const size_t in = tally_dtype_size(computations[number].in), out = tally_dtype_size(computations[number].out);
     buffers b = {.in_bytes = (elements + MOST_OFF) * in, .out_bytes = elements * out};
     const size_t all = b.out_bytes + 2 * AROUND;
     uint64_t random = of_shape + 1;
@@ -67,11 +74,11 @@ static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) 
         memcpy(b.found, b.expected, all);
         assert_ok(tally_copy(gpu, b.out, b.found, all));
         const char *x = b.x + off * in, *x_on_gpu = (char *)b.on_gpu + off * in;
-        scan(plans[0], shape, x, scans[number].op == TALLY_DOT ? x : NULL, b.expected + at, &b);
-        scan(plans[1], shape, x_on_gpu, scans[number].op == TALLY_DOT ? x_on_gpu : NULL, (char *)b.out + at, &b);
+        run(plans[0], shape, x, computations[number].op == TALLY_DOT ? x : NULL, b.expected + at, &b);
+        run(plans[1], shape, x_on_gpu, computations[number].op == TALLY_DOT ? x_on_gpu : NULL, (char *)b.out + at, &b);
         assert_ok(tally_copy(gpu, b.found, b.out, all));
         if (memcmp(b.found, b.expected, all))
-            fail_msg("scan %zu, shape %zu, %zu elements off: not the CPU's", number, of_shape, off);
+            fail_msg("computation %zu, shape %zu, %zu elements off: not the CPU's", number, of_shape, off);
     }
     tally_free(gpu, b.on_gpu);
     tally_free(gpu, b.out);
@@ -82,15 +89,15 @@ static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) 
 
 static void scans_along_short_axes_are_the_cpus(void **state) {
     (void)state;
-    for (size_t number = 0; number < COUNT_OF(scans); number++) {
+    for (size_t number = 0; number < COUNT_OF(computations); number++) {
         tally_desc desc = TALLY_DESC_INIT;
         tally_plan *plans[2];
-        desc.op = scans[number].op;
-        desc.form = scans[number].form;
+        desc.op = computations[number].op;
+        desc.form = computations[number].form;
         desc.grouping = TALLY_AXIS;
-        desc.in = scans[number].in;
-        desc.out = scans[number].out;
-        desc.flags = scans[number].flags;
+        desc.in = computations[number].in;
+        desc.out = computations[number].out;
+        desc.flags = computations[number].flags;
         assert_ok(tally_plan_create(cpu, &desc, &plans[0]));
         assert_ok(tally_plan_create(gpu, &desc, &plans[1]));
         for (size_t k = 0; k < COUNT_OF(shapes); k++)

@@ -1,5 +1,6 @@
-/* Reductions of many rows of one to four elements. A thread takes as many rows as a vector of 16 bytes has elements:
- * together they are whole vectors, as many as a row has elements, and their results are neighbours. */
+/* Reductions of many rows of one to four elements, or slabs of up to eight narrow ones. A thread takes as many as a
+ * vector of 16 bytes has elements: together they are whole vectors, as many as one has elements, and their results are
+ * neighbours. */
 
 /* A thread's vectors are neighbours, so each load of a warp takes a part of every sector that the warp reads, and its
  * next loads take the rest. The first-level cache must keep the sectors in between. On an H200 2^24 rows of three f32
@@ -12,65 +13,87 @@ template <int Extent> inline void load_tiny(const in_t *from, bool aligned, in_t
     }
 }
 
-template <int Extent> inline result_t fold_tiny(const in_t *x, const in_t *y) {
+/* Column 'column' of a slab. */
+template <int Extent, int Inner> inline result_t fold_tiny(const in_t *x, const in_t *y, int column) {
     running<lane_t> sum;
 #pragma unroll
     for (int k = 0; k < Extent; k++)
-        sum.append(value_of(x[k]), HAS_SECOND ? value_of(y[k]) : value_t(0), k);
+        sum.append(value_of(x[k * Inner + column]), HAS_SECOND ? value_of(y[k * Inner + column]) : value_t(0), k);
     return lower(widen(sum.sum()), Extent, 0);
 }
 
 /* Stores results to an address that is not aligned by way of shared memory, so that neighbouring lanes store neighbours:
  * a lane's own, one after the other, would lie far from the next lane's. */
-inline void give_tiny(const tiny_rows_args &p, uint64 row, const few<result_t, VECTOR> &results) {
-    __shared__ alignas(16) uint8 memory[BLOCK * VECTOR * sizeof(result_t)];
+template <int Width>
+inline void give_tiny(const tiny_rows_args &p, uint64 first, uint64 all, const few<result_t, Width> &results) {
+    __shared__ alignas(16) uint8 memory[BLOCK * Width * sizeof(result_t)];
     const uint32 lane = threadIdx.x % WARP;
-    const uint64 first = row - lane * VECTOR; /* of the warp; within these bounds all lanes come here */
-    if (((uint64)p.out & 15) == 0 || !first || first + (WARP + 1) * VECTOR > p.rows) {
-        store_few(p.out + row, results);
+    const uint64 of_lanes = first - lane * Width; /* of the warp; within these bounds all lanes come here */
+    if (((uint64)p.out & 15) == 0 || !of_lanes || of_lanes + (WARP + 1) * Width > all) {
+        store_few(p.out + first, results);
         return;
     }
-    result_t *of_warp = (result_t *)memory + (threadIdx.x - lane) * VECTOR, *to = p.out + first;
-    memcpy(of_warp + lane * VECTOR, &results, sizeof results);
+    result_t *of_warp = (result_t *)memory + (threadIdx.x - lane) * Width, *to = p.out + of_lanes;
+    memcpy(of_warp + lane * Width, &results, sizeof results);
     __syncwarp();
 #pragma unroll
-    for (int k = 0; k < VECTOR; k++)
+    for (int k = 0; k < Width; k++)
         store(to + k * WARP + lane, of_warp[k * WARP + lane]);
 }
 
-template <int Extent> inline void fold_tiny_rows_of(const tiny_rows_args &p) {
-    const uint64 row = (blockIdx.x * (uint64)BLOCK + threadIdx.x) * VECTOR;
-    const in_t *from_x = p.x + row * Extent, *from_y = HAS_SECOND ? p.y + row * Extent : nullptr;
-    in_t x[Extent * VECTOR], y[Extent * VECTOR];
-    const bool aligned = (((uint64)from_x | (uint64)from_y) & 15) == 0, is_whole = row + VECTOR <= p.rows;
-    if (is_whole && (aligned || (row && row + 2 * VECTOR <= p.rows))) { /* vectors across reach into the neighbours' */
-        few<result_t, VECTOR> results;
-        load_tiny<Extent>(from_x, aligned, x);
+/* Slabs of Extent rows of Inner elements; with Inner 1 they are the rows that are reduced. */
+template <int Extent, int Inner = 1> inline void fold_tiny_slabs_of(const tiny_rows_args &p) {
+    constexpr int SLAB = Extent * Inner, WIDTH = VECTOR * Inner;
+    const uint64 slab = (blockIdx.x * (uint64)BLOCK + threadIdx.x) * VECTOR;
+    const in_t *from_x = p.x + slab * SLAB, *from_y = HAS_SECOND ? p.y + slab * SLAB : nullptr;
+    in_t x[SLAB * VECTOR], y[SLAB * VECTOR];
+    const bool aligned = (((uint64)from_x | (uint64)from_y) & 15) == 0, is_whole = slab + VECTOR <= p.rows;
+    if (is_whole && (aligned || (slab && slab + 2 * VECTOR <= p.rows))) { /* vectors across reach into the neighbours' */
+        few<result_t, WIDTH> results;
+        load_tiny<SLAB>(from_x, aligned, x);
         if (HAS_SECOND)
-            load_tiny<Extent>(from_y, aligned, y);
+            load_tiny<SLAB>(from_y, aligned, y);
 #pragma unroll
-        for (int r = 0; r < VECTOR; r++)
-            results.element[r] = fold_tiny<Extent>(x + r * Extent, y + r * Extent);
-        give_tiny(p, row, results);
+        for (int r = 0; r < WIDTH; r++)
+            results.element[r] = fold_tiny<Extent, Inner>(x + r / Inner * SLAB, y + r / Inner * SLAB, r % Inner);
+        give_tiny(p, slab * Inner, p.rows * Inner, results);
         return;
     }
-    for (uint64 r = row; r < row + VECTOR && r < p.rows; r++) {
-        for (int k = 0; k < Extent; k++) {
-            x[k] = load(p.x + r * Extent + k);
+    for (uint64 r = slab; r < slab + VECTOR && r < p.rows; r++) {
+        for (int k = 0; k < SLAB; k++) {
+            x[k] = load(p.x + r * SLAB + k);
             if (HAS_SECOND)
-                y[k] = load(p.y + r * Extent + k);
+                y[k] = load(p.y + r * SLAB + k);
         }
-        store(p.out + r, fold_tiny<Extent>(x, y));
+        for (int column = 0; column < Inner; column++)
+            store(p.out + r * Inner + column, fold_tiny<Extent, Inner>(x, y, column));
     }
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_tiny_rows(tiny_rows_args p) {
     if (p.extent == 1)
-        fold_tiny_rows_of<1>(p);
+        fold_tiny_slabs_of<1>(p);
     else if (p.extent == 2)
-        fold_tiny_rows_of<2>(p);
+        fold_tiny_slabs_of<2>(p);
     else if (p.extent == 3)
-        fold_tiny_rows_of<3>(p);
+        fold_tiny_slabs_of<3>(p);
     else
-        fold_tiny_rows_of<4>(p);
+        fold_tiny_slabs_of<4>(p);
 }
+
+#if TINY_INNER
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_tiny_slabs(tiny_rows_args p) {
+    if (p.inner == 2 && p.extent == 2)
+        fold_tiny_slabs_of<2, 2>(p);
+    else if (p.inner == 2 && p.extent == 3)
+        fold_tiny_slabs_of<3, 2>(p);
+    else if (p.inner == 2)
+        fold_tiny_slabs_of<4, 2>(p);
+#if TINY_INNER > 2
+    else if (p.inner == 3)
+        fold_tiny_slabs_of<2, 3>(p);
+    else
+        fold_tiny_slabs_of<2, 4>(p);
+#endif
+}
+#endif
