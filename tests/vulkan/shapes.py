@@ -41,6 +41,13 @@ sum/inclusive/axis/i16/2x100x4501+1,1
 minmax/inclusive/axis/u8/2x30x4501+1,1
 any/inclusive/axis/f32/2x30x4501+1,1
 var/inclusive/all/f32/10003+1,0                              moments in lanes
+std/inclusive/keys/f32/40003/i32:uniform:9000                groups of more than a tile
+logsumexp/exclusive/segments/f32/40003+1,2/i64:exponential:11    empty segments before an element
+argmax/inclusive/axis/i16/3x40003x1+1,1                      an index an element
+minmax/inclusive/keys/f64/40003/i64:uniform:17
+var/inclusive/axis/f64/2x3001x5                              moments down columns
+std/inclusive/axis/f32/301x37x1                              and short rows
+logsumexp/reduce/keys/u8/40003+1,0/i32:uniform:30            bytes whose runs begin anywhere
 """
 LIBTALLY, LIBSURVEY = sys.argv[1:]
 device = Gpu(Tally(LIBTALLY, "vulkan:0"), load_helper(LIBSURVEY), None)
