@@ -16,6 +16,7 @@ static const struct {
     {TALLY_MIN, TALLY_I64, TALLY_I64, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
     {TALLY_BOR, TALLY_I8, TALLY_I8, TALLY_REDUCE, 0},
     {TALLY_DOT, TALLY_U16, TALLY_U64, TALLY_REDUCE, 0},
+    {TALLY_MINMAX, TALLY_I16, TALLY_I16, TALLY_REDUCE, 0}, /* the most results of a thread of tiny_rows.cu */
 };
 static const tally_shape shapes[] = {
     /* long rows, whose ends are anywhere in a vector (scan_thin.cu) */
@@ -56,7 +57,9 @@ static void run(tally_plan *plan, const tally_shape *shape, const char *x, const
 static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) {
     const tally_shape *shape = &shapes[of_shape];
     const size_t elements = (size_t)(shape->outer * shape->extent * shape->inner);
-    const size_t in = tally_dtype_size(computations[number].in), out = tally_dtype_size(computations[number].out);
+    const size_t numbers = computations[number].op == TALLY_MINMAX ? 2 : 1; /* of a result */
+    const size_t in = tally_dtype_size(computations[number].in);
+    const size_t out = numbers * tally_dtype_size(computations[number].out);
     buffers b = {.in_bytes = (elements + MOST_OFF) * in, .out_bytes = elements * out};
     const size_t all = b.out_bytes + 2 * AROUND;
     uint64_t random = of_shape + 1;

@@ -23,10 +23,11 @@ template <int Extent, int Inner> inline result_t fold_tiny(const in_t *x, const 
 }
 
 /* Stores results to an address that is not aligned by way of shared memory, so that neighbouring lanes store neighbours:
- * a lane's own, one after the other, would lie far from the next lane's. */
+ * a lane's own, one after the other, would lie far from the next lane's. The kernel has the memory, once for all widths:
+ * all of its results. */
 template <int Width>
-inline void give_tiny(const tiny_rows_args &p, uint64 first, uint64 all, const few<result_t, Width> &results) {
-    __shared__ alignas(16) uint8 memory[BLOCK * Width * sizeof(result_t)];
+inline void give_tiny(const tiny_rows_args &p, uint64 first, uint64 all, const few<result_t, Width> &results,
+                      uint8 *memory) {
     const uint32 lane = threadIdx.x % WARP;
     const uint64 of_lanes = first - lane * Width; /* of the warp; within these bounds all lanes come here */
     if (((uint64)p.out & 15) == 0 || !of_lanes || of_lanes + (WARP + 1) * Width > all) {
@@ -42,7 +43,7 @@ inline void give_tiny(const tiny_rows_args &p, uint64 first, uint64 all, const f
 }
 
 /* Slabs of Extent rows of Inner elements; with Inner 1 they are the rows that are reduced. */
-template <int Extent, int Inner = 1> inline void fold_tiny_slabs_of(const tiny_rows_args &p) {
+template <int Extent, int Inner> inline void fold_tiny_slabs_of(const tiny_rows_args &p, uint8 *memory) {
     constexpr int SLAB = Extent * Inner, WIDTH = VECTOR * Inner;
     const uint64 slab = (blockIdx.x * (uint64)BLOCK + threadIdx.x) * VECTOR;
     const in_t *from_x = p.x + slab * SLAB, *from_y = HAS_SECOND ? p.y + slab * SLAB : nullptr;
@@ -56,7 +57,7 @@ template <int Extent, int Inner = 1> inline void fold_tiny_slabs_of(const tiny_r
 #pragma unroll
         for (int r = 0; r < WIDTH; r++)
             results.element[r] = fold_tiny<Extent, Inner>(x + r / Inner * SLAB, y + r / Inner * SLAB, r % Inner);
-        give_tiny(p, slab * Inner, p.rows * Inner, results);
+        give_tiny(p, slab * Inner, p.rows * Inner, results, memory);
         return;
     }
     for (uint64 r = slab; r < slab + VECTOR && r < p.rows; r++) {
@@ -71,30 +72,32 @@ template <int Extent, int Inner = 1> inline void fold_tiny_slabs_of(const tiny_r
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_tiny_rows(tiny_rows_args p) {
+    __shared__ alignas(16) uint8 memory[BLOCK * VECTOR * sizeof(result_t)];
     if (p.extent == 1)
-        fold_tiny_slabs_of<1>(p);
+        fold_tiny_slabs_of<1, 1>(p, memory);
     else if (p.extent == 2)
-        fold_tiny_slabs_of<2>(p);
+        fold_tiny_slabs_of<2, 1>(p, memory);
     else if (p.extent == 3)
-        fold_tiny_slabs_of<3>(p);
+        fold_tiny_slabs_of<3, 1>(p, memory);
     else
-        fold_tiny_slabs_of<4>(p);
+        fold_tiny_slabs_of<4, 1>(p, memory);
 }
 
 /* Empty where nobody launches it. */
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_tiny_slabs(tiny_rows_args p) {
 #if TINY_INNER
+    __shared__ alignas(16) uint8 memory[BLOCK * VECTOR * TINY_INNER * sizeof(result_t)];
     if (p.inner == 2 && p.extent == 2)
-        fold_tiny_slabs_of<2, 2>(p);
+        fold_tiny_slabs_of<2, 2>(p, memory);
     else if (p.inner == 2 && p.extent == 3)
-        fold_tiny_slabs_of<3, 2>(p);
+        fold_tiny_slabs_of<3, 2>(p, memory);
     else if (p.inner == 2)
-        fold_tiny_slabs_of<4, 2>(p);
+        fold_tiny_slabs_of<4, 2>(p, memory);
 #endif
 #if TINY_INNER > 2
     else if (p.inner == 3)
-        fold_tiny_slabs_of<2, 3>(p);
+        fold_tiny_slabs_of<2, 3>(p, memory);
     else
-        fold_tiny_slabs_of<2, 4>(p);
+        fold_tiny_slabs_of<2, 4>(p, memory);
 #endif
 }
