@@ -3,7 +3,7 @@
 #include <tally/tally.h>
 
 int main(void) {
-    const double x[] = {1e16, 1.0, -1e16};
+    const double x[] = {1.0, 1e16, -1e16};
     double fast = 0, exact = 0;
     if (tally_sum_f64(x, 3, &fast) != TALLY_OK || tally_sum_exact_f64(x, 3, &exact) != TALLY_OK)
         return fprintf(stderr, "%s\n", tally_last_error()), 1;

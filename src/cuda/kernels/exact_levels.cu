@@ -95,7 +95,7 @@ struct bins {
         BIN_BOTTOM = 1 - BIAS - FRACTION,
         COUNT = (LAST_FIELD - 2) / 32 + 1,
         ADDITIONS_MOST = 1 << (31 - FRACTION), /* each of less than 2^(32 + FRACTION) */
-        SIGN_AT = 8 * sizeof(in_t) - 1
+        SIGN_AT = NARROW ? 8 * sizeof(in_t) - 1 : 0
     };
     int additions; /* to a bin since all were 0, at most; 0: they have not been cleared */
 
