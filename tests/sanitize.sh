@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds and runs the tests but the long ones under sanitizers: address with undefined behaviour in build-asan, thread
+# Builds and runs the tests but the wide and long ones under sanitizers: address with undefined behaviour in build-asan, thread
 # in build-tsan. Fewer instruction-set levels are built than otherwise, and the suites take their quick sizes. What the
 # thread sanitizer looks for is in the threads, which are the same at every level; Vulkan is left out there.
 # usage: tests/sanitize.sh [address|thread]   (both when none is named)
@@ -23,7 +23,7 @@ variant() {
         -DTALLY_SANITIZE="$sanitizers" -DTALLY_CPU_LEVELS="$levels" -DTALLY_VULKAN="$vulkan" -DTALLY_BUILD_BENCH=OFF \
         -DTALLY_VULKAN_MODULES="$modules"
     cmake --build "$directory" -j "$jobs"
-    "$root/tests/run.sh" "$directory" tests -LE long "$@"
+    "$root/tests/run.sh" "$directory" tests -LE 'long|wide' "$@"
 }
 
 which=${1:-both}
