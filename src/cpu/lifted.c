@@ -442,7 +442,7 @@ bool tally_cpu_lifts_rows(const tally_cpu_plan *plan, uint64_t extent) {
         return false;
     if (l->parts == TALLY_CPU_PLACE && plan->base.computation.reverse)
         return false;
-    const bool moves_lanes = plan->device->level != &tally_cpu_level_baseline;
+    const bool moves_lanes = strcmp(plan->device->level->name, "baseline") != 0;
     return l->parts == TALLY_CPU_NUMBER || extent > MOST_PACKED ||
            (l->parts == TALLY_CPU_PLACE && extent >= LEAST_PLACED && moves_lanes);
 }
