@@ -1,7 +1,8 @@
 #!/bin/sh
-# Builds and runs the tests but the wide and long ones under sanitizers: address with undefined behaviour in build-asan, thread
-# in build-tsan. Fewer instruction-set levels are built than otherwise, and the suites take their quick sizes. What the
-# thread sanitizer looks for is in the threads, which are the same at every level; Vulkan is left out there.
+# Builds and runs the tests but the wide and long ones under sanitizers: address with undefined behaviour in
+# build-asan, thread in build-tsan. Fewer instruction-set levels are built than otherwise, and the suites take their quick
+# sizes. What the thread sanitizer looks for is in the threads, which are the same at every level; Vulkan is left out
+# there.
 # usage: tests/sanitize.sh [address|thread]   (both when none is named)
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -347,7 +347,7 @@ enum {
      * others so far, which starts from the identity, as NumPy's nancumsum does; exact scans take NaN for +0.
      * COUNT_NONZERO without the flag, less COUNT_NONZERO with it, is the number of NaNs. Integers have none, and the
      * flag does nothing. TALLY_UNSUPPORTED for USER, whose lift sees NaNs, for the words of ARGMIN and ARGMAX, on
-     * Vulkan for scans of MEAN, and over ranks for scans; TALLY_INVALID_ARGUMENT with
+     * Vulkan for scans of MEAN and words of fast ones, and over ranks for scans; TALLY_INVALID_ARGUMENT with
      * TALLY_WORDS_IN. tally_resume does not take it. */
     TALLY_SKIP_NAN = 1u << 3,
     /* REDUCE: the elements of x, or the results, are states in words (see 7). */
