@@ -21,7 +21,7 @@
 static const struct {
     const char *name;
     size_t member;
-} kernels[] = {
+} kernel_members[] = {
 #define TALLY_CUDA_KERNEL(name, text)                   {#name, offsetof(tally_cuda_kernels, name)},
 #define TALLY_CUDA_ENTRY(name, bounds, arguments, call) {#name, offsetof(tally_cuda_kernels, name)},
 #include "cuda/kernels.def"
@@ -74,10 +74,10 @@ static unsigned most_of_cluster(const tally_cuda_plan *plan, CUfunction kernel) 
 /* The kernels of a part, which the module has. */
 static tally_status find_kernels(tally_cuda_plan *plan, const char *const *part, const tally_cuda_module *module) {
     tally_status status = TALLY_OK;
-    for (size_t k = 0; k < sizeof kernels / sizeof *kernels && status == TALLY_OK; k++)
+    for (size_t k = 0; k < sizeof kernel_members / sizeof *kernel_members && status == TALLY_OK; k++)
         if (tally_cuda_part_has(part, k))
-            status = tally_cuda_function(module, kernels[k].name,
-                                         (CUfunction *)((char *)&plan->kernels + kernels[k].member));
+            status = tally_cuda_function(module, kernel_members[k].name,
+                                         (CUfunction *)((char *)&plan->kernels + kernel_members[k].member));
     return status;
 }
 

@@ -2,7 +2,8 @@
 #ifndef TALLY_VULKAN_LOWER_H
 #define TALLY_VULKAN_LOWER_H
 
-#include "vulkan/specialize.h"
+#include "gpu/text.h"
+#include "vulkan/arithmetic.h"
 
 /* Adds result_t lower(acc_t acc, wide count, wide start). */
 void tally_vulkan_lower_add(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic);

@@ -21,7 +21,7 @@
 #ifndef TALLY_VULKAN_MODULES_H
 #define TALLY_VULKAN_MODULES_H
 
-#include "vulkan/specialize.h"
+#include "vulkan/arithmetic.h"
 
 enum { TALLY_VULKAN_LITERAL, TALLY_VULKAN_NEXT, TALLY_VULKAN_LISTED, TALLY_VULKAN_AGAIN };
 enum { TALLY_VULKAN_HEAD_ENDS = 1 << 16 /* OpNop */ };

@@ -259,7 +259,7 @@ tally_status tally_vulkan_module_check(const tally_vulkan_device *device, const 
                           "shaderInt64");
     if (!c->entry)
         return TALLY_OK;
-    if (!device->has_double && tally_vulkan_has_double(c->monoid, arithmetic))
+    if (!device->has_double && tally_vulkan_has_double(arithmetic))
         return tally_fail(TALLY_UNSUPPORTED, "%s of %s takes doubles, and this device has no shaderFloat64",
                           c->entry->name, in);
     if (!device->has_int64 && tally_vulkan_has_int64(c->monoid, arithmetic))

@@ -1,19 +1,11 @@
 #include "vulkan/specialize.h"
 
-#include <string.h>
-
 #include "core/dtype.h"
 #include "vulkan/arguments.h"
 #include "vulkan/lower.h"
 #include "vulkan/texts.h"
 
 enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
-
-/* ---- arithmetics ---- */
-
-const char *const tally_vulkan_arithmetic_names[] = {"i32",      "u32",    "i64",    "u64",      "u64d",    "f32",
-                                                     "f32w",     "f64",    "bits",   "exact32",  "exact64", "exact32f",
-                                                     "exact64f", "scan32", "scan64", "window32", "window64"};
 
 const char *const tally_vulkan_kernel_names[] = {
     "reduce",         "short_rows",    "slabs",           "spine",          "scan_rows",    "scan_once",
@@ -23,172 +15,6 @@ const char *const tally_vulkan_kernel_names[] = {
     "find_indices",   "exact_rows",    "exact_merge",     "exact_segments", "exact_pieces", "exact_join",
     "count_heads",    "rank_heads",    "exact_runs",      "sum_chunks",     "scan_sums",    "give_prefixes",
     "find_window",    "mark_heads",    "check_window",    "scan_in_window"};
-
-static const struct {
-    const char *value, *kind; /* the type of values, and the symbol for it */
-    unsigned bytes;
-} arithmetics[] = {
-    [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},         [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
-    [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},     [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
-    [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},   [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
-    [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},      [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
-    [TALLY_VULKAN_bits] = {"uvec2", "KIND_BITS", 8},     [TALLY_VULKAN_exact32] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact64] = {"uvec2", "KIND_BITS", 8},  [TALLY_VULKAN_exact32f] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact64f] = {"uvec2", "KIND_BITS", 8}, [TALLY_VULKAN_scan32] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_scan64] = {"uvec2", "KIND_BITS", 8},   [TALLY_VULKAN_window32] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_window64] = {"uvec2", "KIND_BITS", 8},
-};
-
-typedef struct components {
-    const char *type[TALLY_MOST_COMPONENTS];
-    unsigned bytes[TALLY_MOST_COMPONENTS];
-} components;
-
-const char *tally_vulkan_digit_of(const tally_monoid_text *m, int k) {
-    static const char *const digits[TALLY_MOST_COMPONENTS] = {"0", "1", "2", "3", "4", "5"};
-    return m->components == 1 ? "" : digits[k];
-}
-
-static bool chooses(tally_monoid monoid) {
-    return monoid == TALLY_MONOID_min || monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmin ||
-           monoid == TALLY_MONOID_argmax;
-}
-
-static bool has_running(tally_monoid monoid) {
-    return tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS;
-}
-
-bool tally_vulkan_is_ordered(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    return (arithmetic == TALLY_VULKAN_f32 || arithmetic == TALLY_VULKAN_f64) && chooses(monoid);
-}
-
-static const char *value_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    if (tally_vulkan_is_ordered(monoid, arithmetic))
-        return arithmetic == TALLY_VULKAN_f32 ? "int" : "int64_t";
-    return arithmetics[arithmetic].value;
-}
-
-static components components_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    const tally_monoid_text *m = &tally_monoid_texts[monoid];
-    components t = {{NULL}, {0}};
-    for (int k = 0; k < m->components; k++) {
-        t.type[k] = value_of(monoid, arithmetic);
-        t.bytes[k] = arithmetics[arithmetic].bytes;
-    }
-    if (arithmetic == TALLY_VULKAN_f32w) {
-        t.type[0] = "double";
-        t.bytes[0] = 8;
-    }
-    if (m->kind == TALLY_CLASS_INDEXED) {
-        t.type[1] = "wide";
-        t.bytes[1] = 8;
-    }
-    if (m->kind == TALLY_CLASS_COUNT)
-        t.type[0] = "uint64_t";
-    return t;
-}
-
-tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    const components t = components_of(monoid, arithmetic);
-    tally_vulkan_slot slot = {0, 4};
-    for (int k = 0; k < tally_monoid_texts[monoid].components; k++) {
-        slot.bytes = (slot.bytes + t.bytes[k] - 1) / t.bytes[k] * t.bytes[k] + t.bytes[k];
-        slot.alignment = t.bytes[k] > slot.alignment ? t.bytes[k] : slot.alignment;
-    }
-    slot.bytes = (slot.bytes + slot.alignment - 1) / slot.alignment * slot.alignment;
-    return slot;
-}
-
-/* Shared memory holds as many, and one more a thread: with all else 16 KB, which every device has, are enough. */
-unsigned tally_vulkan_tile_slots(tally_vulkan_slot slot) {
-    return slot.bytes > 16 ? 1 : slot.bytes > 8 ? 2 : 4;
-}
-
-unsigned tally_vulkan_tile_vectors(tally_vulkan_slot slot, unsigned in_bytes) {
-    const unsigned slots = tally_vulkan_tile_slots(slot);
-    return slots < in_bytes ? slots : in_bytes;
-}
-
-/* On an H200, for 2^28 f32: 4 take 578 us, 6 562, 7 631, 8 607; for 2^27 f64: 4 take 609, 6 725. */
-unsigned tally_vulkan_once_vectors(tally_vulkan_slot slot) {
-    return slot.bytes > 4 ? 4 : 6;
-}
-
-/* Few enough for registers. */
-unsigned tally_vulkan_run_items(tally_vulkan_slot slot) {
-    return slot.bytes > 8 ? 4 : 16;
-}
-
-bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    return monoid != TALLY_MONOID_dot && monoid != TALLY_MONOID_user && tally_monoid_texts[monoid].components == 1 &&
-           arithmetic != TALLY_VULKAN_f32w && arithmetic < TALLY_VULKAN_exact32;
-}
-
-static bool is_in_window(tally_vulkan_arithmetic arithmetic) {
-    return arithmetic == TALLY_VULKAN_window32 || arithmetic == TALLY_VULKAN_window64;
-}
-
-unsigned tally_vulkan_window_words(tally_vulkan_arithmetic arithmetic) {
-    return arithmetic == TALLY_VULKAN_window64 ? 4 : 3;
-}
-
-unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
-    return (slot.bytes + 7) / 8 * 8 + 16;
-}
-
-bool tally_vulkan_has_double(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    (void)monoid;
-    return arithmetic == TALLY_VULKAN_u64d || arithmetic == TALLY_VULKAN_f32w || arithmetic == TALLY_VULKAN_f64 ||
-           arithmetic == TALLY_VULKAN_exact64f || is_in_window(arithmetic);
-}
-
-bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    if (arithmetic == TALLY_VULKAN_exact64f || is_in_window(arithmetic) ||
-        (arithmetic == TALLY_VULKAN_f64 && chooses(monoid)))
-        return true;
-    return monoid == TALLY_MONOID_nonzero || arithmetic == TALLY_VULKAN_i64 || arithmetic == TALLY_VULKAN_u64 ||
-           arithmetic == TALLY_VULKAN_u64d;
-}
-
-/* Teams' words fill 12 KB at most, of 256 threads. */
-static unsigned least_team(int32_t limbs) {
-    return limbs <= 24 ? 4 : limbs <= 48 ? 8 : limbs <= 96 ? 16 : limbs <= 192 ? 32 : 64;
-}
-
-tally_vulkan_numbers tally_vulkan_numbers_of(tally_monoid monoid, tally_dtype in) {
-    const tally_exact_layout of_sum = tally_exact_layout_of(in, false);
-    const tally_exact_layout layout = tally_exact_layout_with(of_sum, monoid != TALLY_MONOID_sum);
-    tally_vulkan_numbers n = {.sum_limbs = monoid == TALLY_MONOID_moments ? tally_layout_limbs(of_sum) : 0,
-                              .sum_lowest = tally_layout_lowest(of_sum),
-                              .limbs = tally_layout_limbs(layout),
-                              .lowest = tally_layout_lowest(layout)};
-    n.least_team = least_team(n.sum_limbs + n.limbs);
-    return n;
-}
-
-/* The integers of exact scans have room for 2^64 finite elements, for the sign, and for a word above it. */
-typedef struct scan_integer {
-    unsigned words;
-    tally_dtype type;
-} scan_integer;
-static scan_integer scan_integer_of(tally_vulkan_arithmetic arithmetic) {
-    return arithmetic == TALLY_VULKAN_scan64 ? (scan_integer){70, TALLY_F64} : (scan_integer){13, TALLY_F32};
-}
-
-unsigned tally_vulkan_prefix_bytes(tally_vulkan_arithmetic arithmetic) {
-    enum { HEADER = 4 };
-    return (HEADER + scan_integer_of(arithmetic).words) * (unsigned)sizeof(uint32_t);
-}
-
-static bool is_by_levels(tally_vulkan_arithmetic arithmetic) {
-    return arithmetic == TALLY_VULKAN_exact32f || arithmetic == TALLY_VULKAN_exact64f;
-}
-
-bool tally_vulkan_relies_on_rounding(tally_vulkan_arithmetic arithmetic) {
-    return is_by_levels(arithmetic) || is_in_window(arithmetic);
-}
-
-/* ---- the text ---- */
 
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
@@ -306,7 +132,7 @@ static const char one_lane[] = "#define lane_t acc_t\n#define lane_identity iden
                                "#define widen(lane) (lane)\n";
 
 /* 'A' is acc_t or lane_t; functions of the lane's have names that begin so. */
-static void add_functions(tally_text *text, const tally_monoid_text *m, const components *t, const char *A,
+static void add_functions(tally_text *text, const tally_monoid_text *m, const tally_vulkan_components *t, const char *A,
                           const char *prefix) {
     tally_text_print(text, "struct %s {\n", A);
     for (int k = 0; k < m->components; k++)
@@ -332,18 +158,18 @@ static void add_functions(tally_text *text, const tally_monoid_text *m, const co
 
 static void add_monoid(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const tally_monoid_text *m = &tally_monoid_texts[monoid];
-    const components t = components_of(monoid, arithmetic);
+    const tally_vulkan_components t = tally_vulkan_components_of(monoid, arithmetic);
     if (arithmetic != TALLY_VULKAN_f32w) {
         add_functions(text, m, &t, "acc_t", "");
         if (monoid == TALLY_MONOID_logsumexp)
             tally_text_add(text, tally_vulkan_kernels_running_logsumexp);
-        else if (has_running(monoid))
+        else if (tally_vulkan_has_running(monoid))
             tally_text_print(text, "#define POWERS %d\n%s", m->components - 2, tally_vulkan_kernels_running_moments);
         else
             tally_text_add(text, one_lane);
         return;
     }
-    const components narrow = components_of(monoid, TALLY_VULKAN_f32);
+    const tally_vulkan_components narrow = tally_vulkan_components_of(monoid, TALLY_VULKAN_f32);
     add_functions(text, m, &narrow, "lane_t", "lane_");
     tally_text_print(text,
                      "struct acc_t {\n    double a0;\n};\nacc_t identity() {\n    return acc_t(double(%s));\n}\n"
@@ -408,8 +234,9 @@ static void add_raise(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
     else if (arithmetic == TALLY_VULKAN_f64)
         tally_text_add(text, "    return acc_t(packDouble2x32(convert_float(bits, OUT, F64)));\n}\n");
     else
-        tally_text_print(text, "    return acc_t(%s(%s));\n}\n", arithmetics[arithmetic].value,
-                         arithmetics[arithmetic].bytes == 8 ? "u64_of(extend(bits, OUT))" : "extend(bits, OUT).x");
+        tally_text_print(text, "    return acc_t(%s(%s));\n}\n", tally_vulkan_values[arithmetic].value,
+                         tally_vulkan_values[arithmetic].bytes == 8 ? "u64_of(extend(bits, OUT))"
+                                                                    : "extend(bits, OUT).x");
 }
 
 /* Kernels are functions without arguments, of which entries.c makes entry points. The compiler keeps what main calls.
@@ -423,7 +250,7 @@ static void add_main(tally_text *text, const bool leaves_out[TALLY_VULKAN_KERNEL
 }
 
 static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
-    const bool by_levels = is_by_levels(arithmetic);
+    const bool by_levels = tally_vulkan_is_by_levels(arithmetic);
     const bool wide = arithmetic == TALLY_VULKAN_exact64 || arithmetic == TALLY_VULKAN_exact64f;
     const bool has_moments = monoid == TALLY_MONOID_moments;
     const tally_vulkan_numbers n = tally_vulkan_numbers_of(monoid, wide ? TALLY_F64 : TALLY_F32);
@@ -456,7 +283,7 @@ static void add_exact(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
 }
 
 static void add_exact_scan(tally_text *text, tally_vulkan_arithmetic arithmetic) {
-    const scan_integer integer = scan_integer_of(arithmetic);
+    const tally_vulkan_scan_integer integer = tally_vulkan_scan_integer_of(arithmetic);
     const char *const kernels[] = {tally_vulkan_kernels_arguments, tally_vulkan_kernels_control,
                                    tally_vulkan_kernels_exact_prefixes, tally_vulkan_kernels_digits,
                                    tally_vulkan_kernels_exact_scan};
@@ -509,25 +336,26 @@ static void add_kernels(tally_text *text, bool scans_once, bool is_user, bool ha
 void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {
     const bool ordered = tally_vulkan_is_ordered(monoid, arithmetic);
     const choices made = {.arithmetic = arithmetic,
-                          .value = value_of(monoid, arithmetic),
-                          .kind = !ordered                         ? arithmetics[arithmetic].kind
+                          .value = tally_vulkan_value_of(monoid, arithmetic),
+                          .kind = !ordered                         ? tally_vulkan_values[arithmetic].kind
                                   : arithmetic == TALLY_VULKAN_f32 ? "KIND_ORDER32"
                                                                    : "KIND_ORDER64",
                           .slot = tally_vulkan_slot_of(monoid, arithmetic),
-                          .has_double = tally_vulkan_has_double(monoid, arithmetic),
+                          .has_double = tally_vulkan_has_double(arithmetic),
                           .has_int64 = tally_vulkan_has_int64(monoid, arithmetic),
                           .two_inputs = monoid == TALLY_MONOID_dot,
                           .commutes = 1,
                           .per_result = tally_monoid_texts[monoid].kind == TALLY_CLASS_VALUES ? 2 : 1,
-                          .scans_once = tally_vulkan_scans_once(monoid, arithmetic) || is_in_window(arithmetic),
-                          .chooses = chooses(monoid),
+                          .scans_once =
+                              tally_vulkan_scans_once(monoid, arithmetic) || tally_vulkan_is_in_window(arithmetic),
+                          .chooses = tally_vulkan_chooses(monoid),
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
-                          .has_running = has_running(monoid),
+                          .has_running = tally_vulkan_has_running(monoid),
                           .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS};
     add_choices(text, &made);
     add_neutral(text, monoid, arithmetic);
-    if (is_in_window(arithmetic)) {
+    if (tally_vulkan_is_in_window(arithmetic)) {
         add_scan_in_window(text, arithmetic);
         return;
     }
@@ -550,8 +378,8 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
 void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally_vulkan_slot slot,
                                   tally_vulkan_arithmetic arithmetic, bool has_double, bool commutes) {
     const choices made = {.arithmetic = arithmetic,
-                          .value = arithmetics[arithmetic].value,
-                          .kind = arithmetics[arithmetic].kind,
+                          .value = tally_vulkan_values[arithmetic].value,
+                          .kind = tally_vulkan_values[arithmetic].kind,
                           .slot = slot,
                           .has_double = has_double,
                           .has_int64 = 1,

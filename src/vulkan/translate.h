@@ -4,7 +4,7 @@
 
 #include "core/computation.h"
 #include "gpu/text.h"
-#include "vulkan/specialize.h"
+#include "vulkan/arithmetic.h"
 
 typedef struct tally_vulkan_operator {
     tally_text text; /* acc_t, identity, lift, combine, lower, raise; from malloc */
