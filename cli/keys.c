@@ -10,7 +10,7 @@
 
 #include "options.h"
 #include "progress.h"
-#include "work.h"
+#include "buffer.h"
 #include "wrap.h"
 
 typedef struct keyed {

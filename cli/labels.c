@@ -5,7 +5,7 @@
 #include "commands.h"
 
 #include "options.h"
-#include "work.h"
+#include "buffer.h"
 #include "wrap.h"
 
 typedef struct labelled {

@@ -7,7 +7,7 @@
 
 #include <tally/mpi.h>
 
-#include "work.h"
+#include "buffer.h"
 
 /* Results of this rank: 'blocks' blocks of n, of which the next lies 'step' results after the one before. */
 typedef struct places {

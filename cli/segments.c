@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "options.h"
-#include "work.h"
+#include "buffer.h"
 #include "wrap.h"
 
 enum { BLOCK_SEGMENTS = 1 << 17 };

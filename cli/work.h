@@ -1,5 +1,5 @@
-/* work.h: the library as every computing command uses it: a device, plans, buffers, and the library's errors turned
- * into faults.
+/* work.h: the library as every computing command uses it: inputs, a device, plans, outputs, and the library's errors
+ * turned into faults.
  *
  * Copyright 2026 the tally authors. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TALLY_CLI_WORK_H
@@ -20,15 +20,6 @@
 /* Input is read and computed in pieces of this many bytes. They stay in the cache between the read and the computation.
  * The results of fast float sums depend on where they end, so the figure is the same on every machine. */
 enum { PIECE_BYTES = 1 << 22 };
-
-/* Memory for both the command and the device: one block if the device computes in host memory. Otherwise the host's
- * block is locked if possible, and there may be two of them: the command fills or writes out one while the other is
- * copied to or from the device. */
-typedef struct buffer {
-    void *host, *sent; /* one and the same where the device computes in host memory; sent is NULL without a second */
-    void *device;
-    size_t bytes;
-} buffer;
 
 typedef struct work {
     const options *o;
@@ -73,26 +64,6 @@ int work_plan(work *w, tally_grouping grouping, tally_form form, unsigned flags,
 int work_check(work *w, const char *name, tally_status status);
 int work_check_in(fault *f, const char *name, tally_status status);
 
-int buffer_make(work *w, buffer *b, uint64_t bytes);
-void buffer_free(work *w, buffer *b);
-int buffer_to_device(work *w, buffer *b, size_t bytes);
-int buffer_to_host(work *w, buffer *b, size_t bytes);
-
-/* Work in turns. The command fills a buffer's 'host', turns it, and starts a job, which copies from 'sent' to the
- * device or back and computes there; before it turns the buffer again it waits for the job. With host memory a job is
- * done when work_start returns, and turning changes nothing. work_end waits, and drops the job's fault: it comes before
- * plans and buffers are released, whatever happened. */
-int buffer_double(work *w, buffer *b); /* makes the second block, if there is none yet */
-int buffer_turn(work *w, buffer *b);
-int buffer_send(work *w, buffer *b, size_t bytes, fault *f);  /* 'sent' to the device, in a job */
-int buffer_fetch(work *w, buffer *b, size_t bytes, fault *f); /* the device's to 'sent', in a job */
-int work_start(work *w, worker_job *job, void *context);
-int work_wait(work *w);
-void work_end(work *w);
-
-/* --initial as an element of the output, on the device; 'initial' stays empty without the option. After work_plan. */
-int work_initial(work *w, buffer *initial);
-
 /* Bytes of one result or scan element in the output. */
 size_t work_result_bytes(const work *w);
 
@@ -117,11 +88,6 @@ typedef struct geometry {
 
 /* From --axis, or the whole input as one group; the input is then brought into C order if 'ordered'. */
 int work_geometry(work *w, bool ordered, geometry *g);
-
-/* Reads n elements of the first input, and of the second if there is one, into the buffers; work_read_exactly also
- * moves them to the device. */
-int work_fill(work *w, buffer *x, buffer *y, uint64_t n);
-int work_read_exactly(work *w, buffer *x, buffer *y, uint64_t n);
 
 /* Multiplies dimensions first .. last - 1; they are known to fit. */
 uint64_t work_product(const uint64_t *shape, int first, int last);

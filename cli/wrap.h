@@ -9,7 +9,7 @@
 #ifndef TALLY_CLI_WRAP_H
 #define TALLY_CLI_WRAP_H
 
-#include "work.h"
+#include "buffer.h"
 
 /* Starts as all zeros. Where nothing can wrap it stays so, and the calls do nothing. */
 typedef struct wrap {

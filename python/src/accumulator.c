@@ -2,6 +2,7 @@
  * words (docs/words.md), so that any process, machine or other program can read it. */
 #include "accumulator.h"
 #include "plans.h"
+#include "results.h"
 
 #include <stdlib.h>
 #include <string.h>

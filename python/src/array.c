@@ -1,130 +1,31 @@
 #include "array.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------- NumPy's arrays ----- */
-
-/* What is needed of NumPy, found when its first array comes: tally itself does not import it. Several threads may look
- * at once: an entry is set when it is whole, and the first one stays. */
-static struct {
-    PyObject *array_type;                    /* numpy.ndarray */
-    PyObject *empty;                         /* numpy.empty */
-    PyObject *scalars[2][TALLY_DTYPE_COUNT]; /* numpy.generic classes; [1]: bool */
-    PyObject *dtypes[2][TALLY_DTYPE_COUNT];  /* numpy.dtype objects, set after the scalars */
-} numpy;
-
-/* Takes 'object', which may be NULL, for an entry. -1 if neither is there. */
-static int keep(PyObject **entry, PyObject *object) {
-    PyObject *none = NULL;
-    if (object && !__atomic_compare_exchange_n(entry, &none, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        Py_DECREF(object);
-    return object ? 0 : -1;
-}
-
-static PyObject *kept(PyObject **entry) {
-    return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-}
+#include "dlpack.h"
 
 PyObject *foreign;
 
-static PyObject *numpy_dtype(tally_dtype dtype, bool is_bool, PyObject **scalar) {
-    PyObject **entry = &numpy.dtypes[is_bool][dtype];
-    if (!kept(entry)) {
-        PyObject *module = PyImport_ImportModule("numpy");
-        PyObject *found = module ? PyObject_CallMethod(module, "dtype", "s", dtype_name(dtype, is_bool)) : NULL;
-        PyObject *type = found ? PyObject_GetAttrString(found, "type") : NULL;
-        Py_XDECREF(module);
-        if (keep(&numpy.scalars[is_bool][dtype], type)) {
-            Py_XDECREF(found);
-            return NULL;
-        }
-        keep(entry, found);
-    }
-    if (scalar)
-        *scalar = numpy.scalars[is_bool][dtype];
-    return kept(entry);
-}
+/* ---- looking into one ---- */
 
-/* Whether a class is of the module 'name' or of one in it. */
-static bool is_of_module(PyObject *type, const char *name) {
-    PyObject *module = PyObject_GetAttrString(type, "__module__");
-    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
-    size_t length = strlen(name);
-    bool is = text && !strncmp(text, name, length) && (text[length] == 0 || text[length] == '.');
-    PyErr_Clear();
-    Py_XDECREF(module);
-    return is;
-}
-
-/* Whether an object's class is one of NumPy's, in a module of it, or is derived from that one. */
-static bool is_numpys(PyObject *object, const char *module, const char *class) {
-    PyObject *classes = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__mro__");
-    bool is = false;
-    for (Py_ssize_t k = classes ? PyTuple_Size(classes) : 0; !is && k-- > 0;) {
-        PyObject *type = PyTuple_GetItem(classes, k);
-        PyObject *name = is_of_module(type, module) ? PyObject_GetAttrString(type, "__name__") : NULL;
-        is = name && PyUnicode_CompareWithASCIIString(name, class) == 0;
-        Py_XDECREF(name);
-    }
-    PyErr_Clear();
-    Py_XDECREF(classes);
-    return is;
-}
-
-static int find_numpy(void) {
-    PyObject *module = PyImport_ImportModule("numpy");
-    if (!module)
+static int open_buffer(array *a, PyObject *object, bool writable) {
+    if (PyObject_GetBuffer(object, &a->buffer, PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0)))
         return -1;
-    int wrong = keep(&numpy.empty, PyObject_GetAttrString(module, "empty")) ||
-                keep(&numpy.array_type, PyObject_GetAttrString(module, "ndarray"));
-    Py_DECREF(module);
-    return wrong ? -1 : 0;
+    a->has_buffer = true;
+    if (a->buffer.ndim > MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "tally takes at most %d dimensions", MAX_DIMS);
+        return -1;
+    }
+    a->data = a->buffer.buf;
+    a->ndim = a->buffer.ndim;
+    Py_ssize_t stride = a->buffer.itemsize;
+    for (int d = a->ndim; d-- > 0; stride *= a->shape[d]) { /* ctypes gives no strides, also to who asks for them */
+        a->shape[d] = a->buffer.shape[d];
+        a->strides[d] = a->buffer.strides ? a->buffer.strides[d] : stride;
+    }
+    return dtype_of_format(a->buffer.format, a->buffer.itemsize, &a->dtype, &a->is_bool);
 }
-
-/* ------------------------------------------------------------------------------------- DLPack's arrays ----- */
-
-/* DLPack's interface between programs, as its specification fixes it. */
-typedef struct dl_tensor {
-    void *data;
-    int32_t device_type, device_id;
-    int32_t ndim;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides; /* strides in elements; NULL: C order */
-    uint64_t byte_offset;
-} dl_tensor;
-
-typedef struct dl_managed { /* capsules named "dltensor" */
-    dl_tensor tensor;
-    void *context;
-    void (*deleter)(struct dl_managed *);
-} dl_managed;
-
-typedef struct dl_versioned { /* capsules named "dltensor_versioned" */
-    uint32_t major, minor;
-    void *context;
-    void (*deleter)(struct dl_versioned *);
-    uint64_t flags;
-    dl_tensor tensor;
-} dl_versioned;
-
-/* What a class offers to C, in a capsule "dlpack_exchange_api" that is its attribute __dlpack_c_exchange_api__. */
-typedef struct dl_exchange {
-    uint32_t major, minor;
-    struct dl_exchange *previous;
-    int (*allocate)(dl_tensor *like, dl_versioned **made, void *context,
-                    void (*set_error)(void *context, const char *kind, const char *message));
-    int (*managed_of_object)(void *object, dl_versioned **tensor);
-    int (*object_of_managed)(dl_versioned *tensor, void **object); /* takes the tensor */
-    int (*tensor_of_object)(void *object, dl_tensor *tensor);      /* lent while the object lives; may be NULL */
-    int (*current_stream)(int device_type, int32_t device, void **stream);
-} dl_exchange;
-
-enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
-enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6 };
-enum { DL_READ_ONLY = 1 };
 
 static int open_tensor(array *a, const dl_tensor *t) {
     if (t->ndim > MAX_DIMS) {
@@ -213,55 +114,32 @@ static int open_exchanged(array *a, PyObject *object) {
     return 0;
 }
 
-static void set_error(void *context, const char *kind, const char *message) {
-    (void)context;
-    (void)kind;
-    PyErr_SetString(PyExc_RuntimeError, message);
+/* ---- how to look into it ---- */
+
+/* Whether a class is of the module 'name' or of one in it. */
+static bool is_of_module(PyObject *type, const char *name) {
+    PyObject *module = PyObject_GetAttrString(type, "__module__");
+    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+    size_t length = strlen(name);
+    bool is = text && !strncmp(text, name, length) && (text[length] == 0 || text[length] == '.');
+    PyErr_Clear();
+    Py_XDECREF(module);
+    return is;
 }
 
-/* A new array by the library's own allocator. */
-static PyObject *allocated(const array *like, int ndim, const Py_ssize_t *shape, tally_dtype dtype, bool is_bool) {
-    int64_t lengths[MAX_DIMS];
-    tally_type_traits traits = {.struct_size = sizeof traits};
-    tally_dtype_traits(dtype, &traits);
-    for (int d = 0; d < ndim; d++)
-        lengths[d] = shape[d];
-    dl_tensor wanted = {.device_type = like->device < 0 ? DL_CPU : DL_CUDA,
-                        .device_id = like->device < 0 ? 0 : like->device,
-                        .ndim = ndim,
-                        .bits = (uint8_t)(8 * traits.bytes),
-                        .lanes = 1,
-                        .shape = lengths};
-    wanted.code = is_bool               ? DL_BOOL
-                  : dtype == TALLY_BF16 ? DL_BFLOAT
-                  : traits.is_float     ? DL_FLOAT
-                  : traits.is_signed    ? DL_INT
-                                        : DL_UINT;
-    dl_versioned *made;
-    void *object = NULL;
-    if (like->exchange->allocate(&wanted, &made, NULL, set_error) || like->exchange->object_of_managed(made, &object))
-        return NULL;
-    return object;
-}
-
-/* ---------------------------------------------------------------------------------------------- arrays ----- */
-
-static int open_buffer(array *a, PyObject *object, bool writable) {
-    if (PyObject_GetBuffer(object, &a->buffer, PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0)))
-        return -1;
-    a->has_buffer = true;
-    if (a->buffer.ndim > MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "tally takes at most %d dimensions", MAX_DIMS);
-        return -1;
+/* Whether an object's class is one of NumPy's, in a module of it, or is derived from that one. */
+static bool is_numpys(PyObject *object, const char *module, const char *class) {
+    PyObject *classes = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__mro__");
+    bool is = false;
+    for (Py_ssize_t k = classes ? PyTuple_Size(classes) : 0; !is && k-- > 0;) {
+        PyObject *type = PyTuple_GetItem(classes, k);
+        PyObject *name = is_of_module(type, module) ? PyObject_GetAttrString(type, "__name__") : NULL;
+        is = name && PyUnicode_CompareWithASCIIString(name, class) == 0;
+        Py_XDECREF(name);
     }
-    a->data = a->buffer.buf;
-    a->ndim = a->buffer.ndim;
-    Py_ssize_t stride = a->buffer.itemsize;
-    for (int d = a->ndim; d-- > 0; stride *= a->shape[d]) { /* ctypes gives no strides, also to who asks for them */
-        a->shape[d] = a->buffer.shape[d];
-        a->strides[d] = a->buffer.strides ? a->buffer.strides[d] : stride;
-    }
-    return dtype_of_format(a->buffer.format, a->buffer.itemsize, &a->dtype, &a->is_bool);
+    PyErr_Clear();
+    Py_XDECREF(classes);
+    return is;
 }
 
 /* How objects of a class are looked into. */
@@ -273,7 +151,7 @@ static way way_of(PyObject *object, const dl_exchange **exchange) {
     if (is_numpys(object, "numpy.ma", "MaskedArray"))
         return MASKED;
     if (is_of_module(type, "numpy") || is_numpys(object, "numpy", "ndarray"))
-        return kept(&numpy.array_type) || find_numpy() == 0 ? BY_NUMPY : NO_WAY;
+        return BY_NUMPY;
     if (PyList_Check(object) || PyTuple_Check(object))
         return AS_NUMBERS;
     if (is_of_module(type, "builtins") || is_of_module(type, "array"))
@@ -323,6 +201,8 @@ static way known_way_of(PyObject *object, const dl_exchange **exchange) {
     pthread_mutex_unlock(&lock);
     return found;
 }
+
+/* ---- arrays ---- */
 
 int array_open(array *a, PyObject *object, bool writable) {
     int wrong = -1;
@@ -398,125 +278,7 @@ int array_copy(array *a) {
     return wrong;
 }
 
-static PyObject *tuple_of(int ndim, const Py_ssize_t *shape) {
-    PyObject *tuple = PyTuple_New(ndim);
-    for (int d = 0; tuple && d < ndim; d++) {
-        PyObject *length = PyLong_FromSsize_t(shape[d]);
-        if (!length || PyTuple_SetItem(tuple, d, length))
-            Py_CLEAR(tuple);
-    }
-    return tuple;
-}
-
-int array_new(array *made, const array *like, int ndim, const Py_ssize_t *shape, tally_dtype dtype, bool is_bool) {
-    PyObject *lengths = like->exchange ? NULL : tuple_of(ndim, shape), *object = NULL, *type;
-    if (like->exchange)
-        object = allocated(like, ndim, shape, dtype, is_bool);
-    else if (!lengths)
-        return -1;
-    else if (like->library == LIBRARY_NUMPY && dtype != TALLY_BF16)
-        object = (type = numpy_dtype(dtype, is_bool, NULL))
-                     ? PyObject_CallFunctionObjArgs(numpy.empty, lengths, type, NULL)
-                     : NULL;
-    else
-        object = PyObject_CallMethod(foreign, "empty", "OOs", like->object, lengths, dtype_name(dtype, is_bool));
-    Py_XDECREF(lengths);
-    if (!object)
-        return -1;
-    int wrong = array_open(made, object, true);
-    Py_DECREF(object);
-    return wrong;
-}
-
-bool array_has_numbers(const array *like, tally_dtype dtype) {
-    return like->library != LIBRARY_FOREIGN && dtype != TALLY_F16 && dtype != TALLY_BF16;
-}
-
-static PyObject *number_of(const void *bytes, tally_dtype dtype, bool is_bool) {
-    union {
-        int8_t i8;
-        int16_t i16;
-        int32_t i32;
-        int64_t i64;
-        uint8_t u8;
-        uint16_t u16;
-        uint32_t u32;
-        uint64_t u64;
-        float f32;
-        double f64;
-    } v;
-    memcpy(&v, bytes, tally_dtype_size(dtype));
-    switch (dtype) {
-    case TALLY_I8:
-        return PyLong_FromLong(v.i8);
-    case TALLY_I16:
-        return PyLong_FromLong(v.i16);
-    case TALLY_I32:
-        return PyLong_FromLong(v.i32);
-    case TALLY_I64:
-        return PyLong_FromLongLong(v.i64);
-    case TALLY_U8:
-        return is_bool ? PyBool_FromLong(v.u8) : PyLong_FromLong(v.u8);
-    case TALLY_U16:
-        return PyLong_FromLong(v.u16);
-    case TALLY_U32:
-        return PyLong_FromUnsignedLong(v.u32);
-    case TALLY_U64:
-        return PyLong_FromUnsignedLongLong(v.u64);
-    case TALLY_F32:
-        return PyFloat_FromDouble((double)v.f32);
-    case TALLY_F64:
-        return PyFloat_FromDouble(v.f64);
-    default:
-        PyErr_SetString(PyExc_TypeError, "Python has no number of this type");
-        return NULL;
-    }
-}
-
-PyObject *array_number(const array *like, const void *bytes, tally_dtype dtype, bool is_bool) {
-    PyObject *number = number_of(bytes, dtype, is_bool), *type, *result = NULL;
-    if (!number || like->library != LIBRARY_NUMPY)
-        return number;
-    if (numpy_dtype(dtype, is_bool, &type))
-        result = PyObject_CallFunctionObjArgs(type, number, NULL);
-    Py_DECREF(number);
-    return result;
-}
-
-static PyObject *item_of_nothing(PyObject *object) {
-    PyObject *nothing = PyTuple_New(0), *item = nothing ? PyObject_GetItem(object, nothing) : NULL;
-    Py_XDECREF(nothing);
-    return item;
-}
-
-static PyObject *permuted(PyObject *object, int ndim, const int *order) {
-    PyObject *axes = PyTuple_New(ndim);
-    for (int d = 0; axes && d < ndim; d++)
-        PyTuple_SetItem(axes, d, PyLong_FromLong(order[d]));
-    PyObject *result = axes ? PyObject_CallMethod(foreign, "permuted", "OO", object, axes) : NULL;
-    Py_XDECREF(axes);
-    return result;
-}
-
-PyObject *array_result(array *made, const array *like, const int *order) {
-    PyObject *object = Py_NewRef(made->object), *result;
-    library kind = made->library;
-    int ndim = made->ndim;
-    array_close(made);
-    if (ndim == 0 && kind != LIBRARY_FOREIGN)
-        result = item_of_nothing(object);
-    else
-        result = order ? permuted(object, ndim, order) : Py_NewRef(object);
-    Py_DECREF(object);
-    if (result && kind == LIBRARY_NUMPY && like->library == LIBRARY_FOREIGN) {
-        object = result;
-        result = PyObject_CallMethod(foreign, "adopted", "OO", like->object, object);
-        Py_DECREF(object);
-    }
-    return result;
-}
-
-/* ------------------------------------------------------------------------------------ their dimensions ----- */
+/* ---- their dimensions ---- */
 
 bool array_fits(const array *a, unsigned long long over, bool in_order, tally_shape *shape, int *order) {
     *shape = (tally_shape){1, 1, 1, 0};

@@ -1,4 +1,4 @@
-/* Arrays of other libraries, in place: what they are, where their elements lie, and how results are made in kind. */
+/* Arrays of other libraries, in place: what they are, and where their elements lie. */
 #ifndef TALLY_PYTHON_ARRAY_H
 #define TALLY_PYTHON_ARRAY_H
 
@@ -39,17 +39,6 @@ bool array_in_c_order(const array *a);
 
 /* Opens an array of the same kind and elements in C order, and closes the old one. -1 with an exception. */
 int array_copy(array *a);
-
-/* A new array in C order, of the same library and device as 'like', opened in *made. */
-int array_new(array *made, const array *like, int ndim, const Py_ssize_t *shape, tally_dtype dtype, bool is_bool);
-
-/* Whether a single result of this type becomes a number of Python or NumPy: array_number makes it of the bytes. */
-bool array_has_numbers(const array *like, tally_dtype dtype);
-PyObject *array_number(const array *like, const void *bytes, tally_dtype dtype, bool is_bool);
-
-/* The Python object, of the library of 'like', of results in 'made', which is closed. Dimension d of the object is
- * dimension order[d] of 'made' (NULL: as they are). No dimensions: NumPy's and Python's scalar. */
-PyObject *array_result(array *made, const array *like, const int *order);
 
 /* Whether the elements lie, without gaps, as the library's outer x extent x inner for a reduction over some dimensions;
  * with in_order, also in C order. 'over' has a bit for each of these dimensions. 'shape' receives the three extents.

@@ -1,5 +1,6 @@
 /* Reductions and scans over all values or along axes, of arrays of any layout. */
 #include "call.h"
+#include "results.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Reductions and scans by segments, keys and labels. */
 #include "call.h"
+#include "results.h"
 
 #include <string.h>
 
