@@ -61,7 +61,7 @@ END
         exit 1
     }
     cmake --build "$build" -j "$jobs" -- --quiet
-    tests/run.sh "$build" "$processor" -LE 'long|large' \
+    tests/run.sh "$build" "$processor" -LE 'long|wide|large' \
         -R '^(oracle|conformance|property|exact|fuzz|api|cli\.number|cli\.cases|ladder\.(cpu|sources))' \
         -E '^(conformance\.threads|exact\.(integers|words)|api\.(headers_alone|exported_symbols|processes|small_stacks|out_of_memory|.*\.baseline$))'
 done

@@ -19,9 +19,11 @@ static void check_alignment(user_context *c, const void *acc) {
         __atomic_store_n(&c->misaligned, 1, __ATOMIC_RELAXED);
 }
 
+/* The element's bits, on any order of bytes: the texts convert it as a number. */
 static uint64_t element(const user_context *c, const void *x) {
+    const bool is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     uint64_t value = 0;
-    memcpy(&value, x, c->in_bytes);
+    memcpy((char *)&value + (is_big_endian ? sizeof value - c->in_bytes : 0), x, c->in_bytes);
     return value;
 }
 
