@@ -247,8 +247,8 @@ static bool compare(test_case *t, const reference *r, size_t result, size_t g) {
     int count = reference_value(r, t->desc.ddof, e);
     for (int k = 0; k < count; k++) {
         char text[200];
-        if (!reference_agrees(&e[k], t->desc.out, found + (result * (size_t)count + (size_t)k) * t->out_bytes, text,
-                              sizeof text))
+        if (!expected_agrees(&e[k], t->desc.out, found + (result * (size_t)count + (size_t)k) * t->out_bytes, text,
+                             sizeof text))
             return fail(t, "result %zu%s of group %zu: %s", result, k ? " (second)" : "", g, text);
     }
     return true;

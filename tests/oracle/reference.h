@@ -29,17 +29,7 @@
 #define TALLY_ORACLE_REFERENCE_H
 
 #include "exact.h"
-#include "number.h"
-
-/* One expected output element. */
-typedef struct expected {
-    number_kind kind;  /* of the natural result, before conversion to the output type */
-    uint64_t bits;     /* integers */
-    long double value; /* floats */
-    long double bound; /* floats: 0 means bit for bit after one rounding */
-    bool any_zero;     /* the sign of a zero is not determined */
-    bool plain_nan;    /* a NaN is the quiet one without sign and payload */
-} expected;
+#include "expected.h"
 
 typedef struct reference {
     tally_op op;
@@ -86,9 +76,6 @@ void reference_second(reference *r, cell x);
 
 /* One result: one element, or two for minmax. */
 int reference_value(const reference *r, int ddof, expected result[2]);
-
-/* Whether an element in memory is the expected one; writes both as text if not. */
-bool reference_agrees(const expected *e, tally_dtype out, const void *element, char *text, size_t text_bytes);
 
 /* Whether the operator has a value for zero elements. */
 bool reference_has_value_of_nothing(tally_op op);
