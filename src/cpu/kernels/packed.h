@@ -1,8 +1,28 @@
 /* Folds of integers that are narrower than their accumulators, without the cost of widening: whole vectors of elements
  * are taken at once. fold.h includes it (FAST_VECTORS) through packed_sum.h and packed_square.h, which define how: a
- * vector of elements is added to NAME(sums), in at most PACKED_FLUSH steps. */
+ * vector of elements is added to NAME(sums), in at most PACKED_FLUSH steps. These are a vector, or the split sums of
+ * the type PACKED_SPLIT. */
 
 enum { NAME(PACKED_FLUSH) = 1 << 14 };
+
+#ifdef PACKED_SPLIT
+ALWAYS_INLINE void NAME(join)(NAME(sums) * sums, const NAME(sums) * other) {
+    PASTE2(split_join_, PACKED_SPLIT)(sums, other);
+}
+ALWAYS_INLINE A_T NAME(total)(const NAME(sums) * sums) {
+    return (A_T)PASTE2(split_total_, PACKED_SPLIT)(sums);
+}
+#else
+ALWAYS_INLINE void NAME(join)(NAME(sums) * sums, const NAME(sums) * other) {
+    *sums += *other;
+}
+ALWAYS_INLINE A_T NAME(total)(const NAME(sums) * sums) {
+    A_T total = 0;
+    for (size_t l = 0; l < sizeof *sums / sizeof(*sums)[0]; l++)
+        total += (A_T)(*sums)[l];
+    return total;
+}
+#endif
 
 ALWAYS_INLINE A_T NAME(fold_packed)(tally_monoid m, const E_T *x, const E_T *y, size_t vectors, A_T acc) {
     const size_t step = VECTOR_BYTES / sizeof(E_T), y_step = m == TALLY_MONOID_dot ? step : 0;
@@ -39,3 +59,4 @@ ALWAYS_INLINE size_t NAME(fast_vectors)(tally_monoid m, const E_T *x, const E_T 
     return packed * step / LANES;
 }
 #undef PACKED_BIAS
+#undef PACKED_SPLIT

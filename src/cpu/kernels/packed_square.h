@@ -25,6 +25,7 @@ ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, c
 }
 #elif ELEMENT_BITS == 16
 /* Two squares make one sum, of at most 2^31. */
+#define PACKED_SPLIT u32
 typedef split_sum_u32 NAME(sums);
 
 ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, const E_T *y) {
@@ -57,22 +58,4 @@ ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, c
 }
 #endif
 
-#if ELEMENT_BITS == 16
-ALWAYS_INLINE void NAME(join)(NAME(sums) * sums, const NAME(sums) * other) {
-    split_join_u32(sums, other);
-}
-ALWAYS_INLINE A_T NAME(total)(const NAME(sums) * sums) {
-    return (A_T)split_total_u32(sums);
-}
-#else
-ALWAYS_INLINE void NAME(join)(NAME(sums) * sums, const NAME(sums) * other) {
-    *sums += *other;
-}
-ALWAYS_INLINE A_T NAME(total)(const NAME(sums) * sums) {
-    A_T total = 0;
-    for (size_t l = 0; l < sizeof *sums / sizeof(*sums)[0]; l++)
-        total += (A_T)(*sums)[l];
-    return total;
-}
-#endif
 #include "cpu/kernels/packed.h"

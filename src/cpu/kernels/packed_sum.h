@@ -37,7 +37,8 @@ ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, c
 #endif
 }
 #else
-#define PACKED_BIAS 0
+#define PACKED_BIAS  0
+#define PACKED_SPLIT ELEMENT
 typedef PASTE2(split_sum_, ELEMENT) NAME(sums);
 
 ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, const E_T *y) {
@@ -48,22 +49,4 @@ ALWAYS_INLINE void NAME(take)(tally_monoid m, NAME(sums) * sums, const E_T *x, c
 }
 #endif
 
-#if ELEMENT_BITS == 32
-ALWAYS_INLINE void NAME(join)(NAME(sums) * sums, const NAME(sums) * other) {
-    PASTE2(split_join_, ELEMENT)(sums, other);
-}
-ALWAYS_INLINE A_T NAME(total)(const NAME(sums) * sums) {
-    return PASTE2(split_total_, ELEMENT)(sums);
-}
-#else
-ALWAYS_INLINE void NAME(join)(NAME(sums) * sums, const NAME(sums) * other) {
-    *sums += *other;
-}
-ALWAYS_INLINE A_T NAME(total)(const NAME(sums) * sums) {
-    A_T total = 0;
-    for (size_t l = 0; l < sizeof *sums / sizeof(*sums)[0]; l++)
-        total += (A_T)(*sums)[l];
-    return total;
-}
-#endif
 #include "cpu/kernels/packed.h"
