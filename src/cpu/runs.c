@@ -15,6 +15,7 @@
 #include "cpu/text/scan.h"
 #include "cpu/scratch.h"
 #include "cpu/short_groups.h"
+#include "cpu/spread.h"
 
 static uint64_t boundary(const tally_stretch *s, uint64_t k) {
     if (s->heads)
@@ -87,34 +88,27 @@ static bool read_more(boundaries *b) {
 static void mark_heads(boundaries *b, uint64_t first, uint64_t n, int8_t *heads) {
     memset(heads, 0, n);
     while (b->at < b->count || read_more(b)) {
-        if (b->reverse) {
-            for (; b->at < b->count; b->at++) {
-                const uint64_t boundary = b->read[b->count - 1 - b->at];
-                if (boundary <= first)
-                    return;
-                heads[boundary - 1 - first] = -1;
-            }
-        } else {
-            for (; b->at < b->count; b->at++) {
-                const uint64_t boundary = b->read[b->at];
-                if (boundary >= first + n)
-                    return;
-                heads[boundary - first] = -1;
-            }
-        }
+        /* copies, since a mark might be any byte, of *b too: 2 ns a group without them, for loads that wait for stores
+         */
+        const uint64_t *const read = b->read;
+        const size_t count = b->count;
+        size_t at = b->at;
+        if (b->reverse)
+            for (; at < count && read[count - 1 - at] > first; at++)
+                heads[read[count - 1 - at] - 1 - first] = -1;
+        else
+            for (; at < count && read[at] < first + n; at++)
+                heads[read[at] - first] = -1;
+        b->at = at;
+        if (at < count)
+            return;
     }
 }
 
 /* The number of each element in its group, from the front or the back. 'before' is that of the last block's last. */
-static uint64_t number_elements(const int8_t *heads, uint64_t n, bool reverse, bool exclusive, uint64_t before,
-                                uint64_t *counts) {
-    for (uint64_t k = 0; k < n; k++) {
-        const uint64_t i = reverse ? n - 1 - k : k;
-        before &= ~(uint64_t)(int64_t)heads[i]; /* a branch would be taken at random */
-        counts[i] = before + !exclusive;
-        before++;
-    }
-    return before;
+static uint64_t number_elements(const tally_cpu_plan *plan, const int8_t *heads, uint64_t n, bool reverse,
+                                bool exclusive, uint64_t before, uint64_t *counts) {
+    return plan->device->scans->number(heads, n, reverse, !exclusive, before, counts);
 }
 
 static bool are_short(const tally_stretch *s) {
@@ -148,13 +142,13 @@ static void scan_short_groups(const tally_runs *r, const tally_stretch *s, unsig
             plan->lifted.as_they_are ? result_at(r, first) : tally_at_mutable(block->scanned, 1, plan->lifted.bytes);
         mark_heads(&b, first, count, block->heads);
         if (places)
-            number = number_elements(block->heads, count, false, true, number, block->counts);
+            number = number_elements(plan, block->heads, count, false, true, number, block->counts);
         tally_cpu_lifted_groups(plan, element_at(r, r->x, first), element_at(r, r->y, first), count, exclusive, block,
                                 &start, &value, to);
         if (plan->lifted.as_they_are)
             continue;
         if (tally_cpu_lowers_by_count(plan))
-            number = number_elements(block->heads, count, c->reverse, exclusive, number, block->counts);
+            number = number_elements(plan, block->heads, count, c->reverse, exclusive, number, block->counts);
         tally_cpu_lower_prefixes(plan, to, tally_at(block->second, 1, second_bytes), count,
                                  (tally_counts){block->counts, 0, 0}, result_at(r, first));
     }
@@ -180,9 +174,9 @@ static void scan_text_groups(const tally_runs *r, const tally_stretch *s, unsign
         const uint64_t first = s->begin + (c->reverse ? n - done - count : done), before = number;
         mark_heads(&b, first, count, groups->heads);
         if (plan->context.text->take.uses_index)
-            number = number_elements(groups->heads, count, false, true, before, groups->indices);
+            number = number_elements(plan, groups->heads, count, false, true, before, groups->indices);
         if (plan->context.text->lower.uses_count)
-            number = number_elements(groups->heads, count, c->reverse, exclusive, before, groups->counts);
+            number = number_elements(plan, groups->heads, count, c->reverse, exclusive, before, groups->counts);
         tally_cpu_text_scan_groups(plan, element_at(r, r->x, first), count, groups, acc, result_at(r, first));
     }
 }
@@ -334,6 +328,59 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
                            end - start, r->stream, worker, acc, result_at(r, from));
 }
 
+/* Variances: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is the one that is
+ * open before the stretch. */
+enum { MOST_GATHERED = 256 };
+typedef struct gathered {
+    const tally_runs *runs;
+    bool reverse;
+    unsigned worker;
+    /* of the block's elements from where the scan begins, and one more for an empty group at the end */
+    int8_t heads[TALLY_CPU_SPREAD_BLOCK + 1];
+} gathered;
+
+/* 'count' elements that end at 'at' in the direction of the scan. */
+static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
+    const tally_runs *r = g->runs;
+    const uint64_t first = g->reverse ? at : at - count;
+    if (count)
+        tally_cpu_spread_groups(r->plan, element_at(r, r->x, first), g->heads, count, g->worker, result_at(r, first));
+    memset(g->heads, 0, sizeof g->heads);
+}
+
+static void scan_spread_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
+    const bool reverse = r->plan->base.computation.reverse;
+    boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries};
+    gathered g = {r, reverse, worker, {0}};
+    uint64_t at = reverse ? s->end : s->begin, count = 0;
+    for (uint64_t k = 0; k <= s->boundaries;) {
+        /* pieces k .. , which end at the boundaries that are read; the last one ends where the stretch does */
+        const bool some = b.at < b.count || read_more(&b);
+        const uint64_t last = reverse ? s->begin : s->end, *const read = some ? b.read : &last;
+        const size_t pieces = some ? b.count : 1;
+        b.at = b.count;
+        for (size_t i = 0; i < pieces; i++, k++) {
+            const uint64_t end = read[reverse ? pieces - 1 - i : i], n = reverse ? at - end : end - at;
+            if (k > 0 && n <= MOST_GATHERED) {
+                if (count + n > TALLY_CPU_SPREAD_BLOCK) {
+                    scan_gathered(&g, at, count);
+                    count = 0;
+                }
+                g.heads[count] = -1; /* of the next one, too, if this one is empty, as at random */
+                count += n;
+            } else {
+                scan_gathered(&g, at, count);
+                count = 0;
+                if (k > 0)
+                    tally_cpu_start(r->plan, r->initial, acc);
+                scan_piece(r, s, reverse ? s->boundaries - k : k, worker, acc);
+            }
+            at = end;
+        }
+    }
+    scan_gathered(&g, at, count);
+}
+
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
     if (has_short_groups(r->plan, s)) {
         scan_short_groups(r, s, worker, carry);
@@ -341,6 +388,10 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
     }
     if (scans_text_groups(r->plan, s)) {
         scan_text_groups(r, s, worker, carry);
+        return;
+    }
+    if (tally_cpu_scans_spread(r->plan) && are_short(s)) {
+        scan_spread_groups(r, s, worker, carry);
         return;
     }
     if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {

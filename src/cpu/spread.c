@@ -6,8 +6,9 @@
 #include "cpu/scratch.h"
 
 enum {
-    BLOCK = 1024, /* elements of a run, or of some rows: two arrays of doubles fit in a first-level cache */
-    PADDING = 8   /* doubles behind them that are read, a vector at most */
+    BLOCK = TALLY_CPU_SPREAD_BLOCK, /* elements of a run, or of some rows: two arrays of doubles fit in a first-level
+                                       cache */
+    PADDING = 8                     /* doubles behind them that are read, a vector at most */
 };
 
 bool tally_cpu_scans_spread(const tally_cpu_plan *plan) {
@@ -64,6 +65,40 @@ void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n
             one_by_one(plan, tally_at(from, rest_at, c->in_bytes), count - part, index + first + rest_at, length,
                        worker, acc, tally_at_mutable(to, rest_at, c->out_bytes));
     }
+}
+
+/* ---- short groups ---- */
+
+static void groups_one_by_one(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
+                              unsigned worker, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    for (uint64_t begin = 0, end = 1; begin < n; begin = end++) {
+        _Alignas(64) unsigned char acc[TALLY_CPU_ACC_MOST];
+        while (end < n && !heads[end])
+            end++;
+        const uint64_t first = c->reverse ? n - end : begin;
+        plan->kernels->identity(&plan->context, 1, acc);
+        one_by_one(plan, tally_at(x, first, c->in_bytes), end - begin, 0, end - begin, worker, acc,
+                   tally_at_mutable(out, first, c->out_bytes));
+    }
+}
+
+void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
+                             unsigned worker, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const tally_cpu_scans *const scans = plan->device->scans;
+    _Alignas(64) double converted[BLOCK], results[BLOCK];
+    _Alignas(64) uint64_t numbers[BLOCK];
+    const void *doubles = x;
+    if (c->desc.in != TALLY_F64) {
+        tally_cpu_convert_numbers(plan, c->desc.in, TALLY_F64, x, n, converted);
+        doubles = converted;
+    }
+    scans->number(heads, n, false, 1, 0, numbers);
+    if (scans->moments_of_groups(doubles, numbers, n, spread_of(plan), results))
+        tally_cpu_convert_numbers(plan, TALLY_F64, c->desc.out, results, n, out);
+    else
+        groups_one_by_one(plan, x, heads, n, worker, out);
 }
 
 /* ---- columns ---- */

@@ -15,4 +15,10 @@ void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n
 void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
                               uint64_t index, uint64_t length, void *acc, void *out);
 
+/* Whole groups that follow each other, n elements, at most a block. heads[k] is -1 where a group begins, else 0, in the
+ * order of the scan. */
+enum { TALLY_CPU_SPREAD_BLOCK = 1024 };
+void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const int8_t *heads, uint64_t n,
+                             unsigned worker, void *out);
+
 #endif

@@ -129,6 +129,105 @@ static size_t moments(const void *elements, size_t n, tally_cpu_spread how, tall
     return n;
 }
 
+/* ---- short groups, many at a time ---- */
+
+/* Every lane takes x from 'down' lanes below it. */
+ALWAYS_INLINE v_f64 from_below(v_f64 x, v_u64 down) {
+    const v_u32 units = (v_u32)(2 * (down | down << 32));
+    return (v_f64)permute_units((v_u32)x, unit_numbers() - units);
+}
+
+/* Prefixes within groups, of which lane l is element number n[l], from 1 on. Lanes whose group began before this vector
+ * add 'before', which becomes the sum of the open group. */
+ALWAYS_INLINE v_f64 prefixes_in_groups(v_f64 x, v_f64 n, v_i64 is_open, v_f64 *before) {
+    UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x +=
+        (v_f64)((v_i64)shift_up_f64(x, (v_f64){0}, shift) & (n > (v_f64){0} + (double)shift));
+    const v_f64 result = x + (v_f64)(is_open & (v_i64)*before);
+    *before = last_f64(x) + (v_f64)((v_i64)last_f64((v_f64)is_open) & (v_i64)*before);
+    return result;
+}
+
+/* The group that the next vector may begin with: sums of the distances from its shift, in every lane. */
+typedef struct open_group {
+    v_f64 shift, sum, squares;
+    uint64_t rebased_at; /* elements that it has before the shift is moved to their mean */
+} open_group;
+
+/* The first element of a group is its shift, until a vector ends after REBASED or more of its elements. Then the mean
+ * is, and again whenever they have doubled. So a twelfth is left at least of the squares of the first, and later a
+ * quarter. */
+enum { REBASED = 4 };
+
+/* Moves the shift to the mean of n elements, up to rounding; the sums follow what the shift has really moved by. */
+static void rebase(open_group *open, double n) {
+    const v_f64 before = open->shift, sum = open->sum;
+    open->shift += sum / n;
+    const v_f64 moved = open->shift - before;
+    open->sum = add_product_f64(sum, moved, (v_f64){0} - n);
+    open->squares -= moved * (sum + open->sum);
+}
+
+ALWAYS_INLINE v_f64 scan_groups(v_f64 x, v_u64 number, double ddof, bool root, open_group *open, v_u64 *overflows) {
+    const v_u64 lane = (v_u64)(unit_numbers() >> 1) & 0xffffffff;
+    const v_i64 is_open = (v_i64)number > (v_i64)lane + 1;
+    const v_f64 n = __builtin_convertvector((v_i64)number, v_f64);
+    const v_f64 shift = SELECT_LANES(f64, is_open, open->shift, from_below(x, number - 1));
+    open->shift = last_f64(shift);
+    const v_f64 d = x - shift;
+    const v_f64 sum = prefixes_in_groups(d, n, is_open, &open->sum);
+    const v_f64 squares = prefixes_in_groups(d * d, n, is_open, &open->squares), product = squares * n;
+    *overflows |= (v_u64) ~(product - product == 0);
+    return result(sum, squares, n, ddof, root);
+}
+
+/* 'root' and 'reverse' are constants where this is inlined. */
+ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size_t n, double ddof, bool root,
+                                   bool reverse, e_f64 *out) {
+    open_group open = {.rebased_at = REBASED};
+    v_u64 overflows = {0};
+    for (size_t done = 0; done < n; done += LANES) {
+        const size_t left = n - done, first = reverse ? left - LANES : done; /* of a whole vector */
+        v_f64 v;
+        v_u64 number;
+        if (left < LANES) { /* groups of one element fill the vector up */
+            double few[LANES] = {0};
+            uint64_t few_numbers[LANES];
+            for (size_t l = 0; l < LANES; l++)
+                few_numbers[l] = l < left ? numbers[done + l] : 1;
+            for (size_t l = 0; l < left; l++)
+                few[l] = x[reverse ? left - 1 - l : done + l];
+            memcpy(&v, few, sizeof v);
+            memcpy(&number, few_numbers, sizeof number);
+            v = scan_groups(v, number, ddof, root, &open, &overflows);
+            memcpy(few, &v, sizeof v);
+            for (size_t l = 0; l < left; l++)
+                out[reverse ? left - 1 - l : done + l] = few[l];
+            break;
+        }
+        memcpy(&v, x + first, sizeof v);
+        memcpy(&number, numbers + done, sizeof number);
+        v = reverse ? reversed_f64(v) : v;
+        v = scan_groups(v, number, ddof, root, &open, &overflows);
+        v = reverse ? reversed_f64(v) : v;
+        memcpy(out + first, &v, sizeof v);
+        const uint64_t last = numbers[done + LANES - 1];
+        open.rebased_at = last <= LANES ? REBASED : open.rebased_at;
+        if (last >= open.rebased_at) {
+            rebase(&open, (double)last);
+            open.rebased_at = 2 * last;
+        }
+    }
+    return !any_bit(overflows);
+}
+
+static bool moments_of_groups(const void *x, const uint64_t *numbers, size_t n, tally_cpu_spread how, void *out) {
+    if (how.reverse)
+        return how.root ? scan_all_groups(x, numbers, n, how.ddof, true, true, out)
+                        : scan_all_groups(x, numbers, n, how.ddof, false, true, out);
+    return how.root ? scan_all_groups(x, numbers, n, how.ddof, true, false, out)
+                    : scan_all_groups(x, numbers, n, how.ddof, false, false, out);
+}
+
 /* ---- columns: the same, side by side ---- */
 
 typedef struct strip {
@@ -218,10 +317,14 @@ static size_t moments_of_columns(const double *x, size_t rows, size_t width, tal
 }
 
 void PASTE4(tally_cpu_fill, _, TALLY_LEVEL, )(const void *value, size_t bytes, size_t n, bool stream, void *to);
+uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, bool reverse, uint64_t first,
+                                                    uint64_t before, uint64_t *counts);
 tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
 
 const tally_cpu_scans PASTE4(tally_cpu_scans, _,
                              TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
                                                .moments = moments,
                                                .moments_of_columns = moments_of_columns,
+                                               .moments_of_groups = moments_of_groups,
+                                               .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
                                                .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )};

@@ -35,10 +35,18 @@ typedef struct tally_cpu_scans {
      * becomes the one after them. The number of elements that are done is returned: fewer than n if a square overflows
      * or one is not finite. out may be x. */
     size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
-    /* The same for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that are
-     * done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written. */
+    /* Such results of whole groups. numbers[k] is that of element k in its group, from 1 on, in the order of the scan.
+     * False if a square overflows or an element is not finite. out is not x. */
+    bool (*moments_of_groups)(const void *x, const uint64_t *numbers, size_t n, tally_cpu_spread how, void *out);
+    /* As 'moments' for 'rows' packed rows of 'width' columns, up to TALLY_CPU_MOMENTS_STRIP; the number of rows that
+     * are done. out is not x. A vector behind x and the columns' accumulators is read, too, and one behind out written.
+     */
     size_t (*moments_of_columns)(const double *x, size_t rows, size_t width, tally_cpu_spread how,
                                  tally_cpu_moments_strip *acc, double *out);
+    /* counts[i] = first + the number of element i in its group, from the back if 'reverse'; heads[i] is -1 where a
+     * group begins in that direction, else 0. 'before' is the number that an element of the open group has first;
+     * returned is the one after all. */
+    uint64_t (*number)(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t before, uint64_t *counts);
     /* of integers of up to 32 bits; NULL: there is none */
     tally_cpu_lift_32 *(*lift_32)(tally_monoid monoid, tally_dtype type);
 } tally_cpu_scans;

@@ -1,0 +1,67 @@
+/* The number of each element in its group, from marks of where groups begin. A running maximum of the places of marks,
+ * in bytes, tells sixteen elements where their group begins. */
+#include "cpu/kernels/paste.h"
+#include "cpu/kernels/scans.h"
+#include "cpu/kernels/simd.h"
+
+/* Whole blocks of sixteen from where the scan begins; returns how many elements these are. */
+#if defined(__AVX2__)
+enum { BLOCK = 16 };
+
+ALWAYS_INLINE __m128i reversed_bytes(__m128i x) {
+    return _mm_shuffle_epi8(x, _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+}
+
+ALWAYS_INLINE size_t number_blocks(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t *before,
+                                   uint64_t *counts) {
+    const __m128i place = _mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+    size_t done = 0;
+    for (; n - done >= BLOCK; done += BLOCK) {
+        const size_t at = reverse ? n - done - BLOCK : done;
+        __m128i marks = _mm_loadu_si128((const void *)(heads + at));
+        marks = reverse ? reversed_bytes(marks) : marks;
+        const uint32_t begun = (uint32_t)_mm_movemask_epi8(marks);
+        __m128i head = _mm_and_si128(marks, place); /* the place of the last mark; 0: there is none yet */
+        head = _mm_max_epu8(head, _mm_slli_si128(head, 1));
+        head = _mm_max_epu8(head, _mm_slli_si128(head, 2));
+        head = _mm_max_epu8(head, _mm_slli_si128(head, 4));
+        head = _mm_max_epu8(head, _mm_slli_si128(head, 8));
+        __m128i number = _mm_sub_epi8(place, head), open = _mm_cmpeq_epi8(head, _mm_setzero_si128());
+        number = reverse ? reversed_bytes(number) : number;
+        open = reverse ? reversed_bytes(open) : open;
+        e_u8 numbers[BLOCK];
+        e_i8 opens[BLOCK];
+        memcpy(numbers, &number, sizeof numbers);
+        memcpy(opens, &open, sizeof opens);
+        /* a place counts from 1, and so does the number of an element whose group began before */
+        for (size_t l = 0; l < BLOCK; l += LANES_OF(s_u64)) {
+            const v_u64 is_open = (v_u64)load_i64_from_i8(opens + l);
+            const v_u64 count = load_u64_from_u8(numbers + l) + first + (is_open & (*before - 1));
+            memcpy(counts + at + l, &count, sizeof count);
+        }
+        *before = begun ? (uint64_t)__builtin_clz(begun) - 15 : *before + BLOCK;
+    }
+    return done;
+}
+#else
+ALWAYS_INLINE size_t number_blocks(const int8_t *heads, size_t n, bool reverse, uint64_t first, uint64_t *before,
+                                   uint64_t *counts) {
+    (void)heads, (void)n, (void)reverse, (void)first, (void)before, (void)counts;
+    return 0;
+}
+#endif
+
+uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, bool reverse, uint64_t first,
+                                                    uint64_t before, uint64_t *counts);
+uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, bool reverse, uint64_t first,
+                                                    uint64_t before, uint64_t *counts) {
+    size_t k = reverse ? number_blocks(heads, n, true, first, &before, counts)
+                       : number_blocks(heads, n, false, first, &before, counts);
+    for (; k < n; k++) {
+        const size_t i = reverse ? n - 1 - k : k;
+        before &= ~(uint64_t)(int64_t)heads[i]; /* a branch would be taken at random */
+        counts[i] = before + first;
+        before++;
+    }
+    return before;
+}
