@@ -6,6 +6,7 @@
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/components.h"
+#include "cpu/equal_groups.h"
 #include "cpu/lifted.h"
 #include "cpu/lower.h"
 #include "cpu/offsets.h"
@@ -212,18 +213,26 @@ void tally_stretch_first(const tally_runs *r, const tally_stretch *s, void *firs
                       boundary(s, 0) - s->begin, s->begin - s->group_start, first);
 }
 
+/* Fewer groups of one length are taken as any others. */
+enum { LEAST_EQUAL = 8 };
+
 void tally_stretch_inner(const tally_runs *r, const tally_stretch *s, unsigned worker) {
     const tally_cpu_kernels *kernels = r->plan->kernels;
     void *acc = tally_cpu_worker(r->plan, worker);
     uint64_t room[TALLY_CPU_BATCH + 1], lengths[TALLY_CPU_BATCH];
     const uint64_t *each = tally_cpu_lowers_by_count(r->plan) ? lengths : NULL;
+    const bool may_be_equal = tally_cpu_may_fold_equal(r->plan);
     const bool upright = tally_cpu_stands_groups(r->plan, s->end - s->begin, s->boundaries);
     for (uint64_t done = 1; done < s->boundaries;) {
         size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
         const uint64_t *numbers = read_boundaries(s, done - 1, batch + 1, room);
         for (size_t i = 0; each && i < batch; i++)
             lengths[i] = numbers[i + 1] - numbers[i];
-        if (upright)
+        const uint64_t length = may_be_equal && batch >= LEAST_EQUAL ? tally_cpu_equal_length(numbers, batch) : 0;
+        if (tally_cpu_folds_equal(r->plan, length))
+            tally_cpu_fold_equal(r->plan, element_at(r, r->x, numbers[0]), element_at(r, r->y, numbers[0]),
+                                 s->end - numbers[0], batch, length, acc);
+        else if (upright)
             tally_cpu_fold_short_groups(r->plan, r->x, r->y, s->end, numbers, batch, acc);
         else
             kernels->fold_segments(&r->plan->context, r->x, r->y, numbers, batch, acc);
@@ -381,7 +390,38 @@ static void scan_spread_groups(const tally_runs *r, const tally_stretch *s, unsi
     scan_gathered(&g, at, count);
 }
 
+/* The length of the groups that begin and end in the stretch, if there are several of one length; else 0. */
+static uint64_t length_of_all(const tally_stretch *s) {
+    uint64_t room[TALLY_CPU_BATCH + 1], length = 0;
+    for (uint64_t done = 1; s->boundaries > LEAST_EQUAL && done < s->boundaries;) {
+        const size_t batch = least(s->boundaries - done, TALLY_CPU_BATCH);
+        const uint64_t own = tally_cpu_equal_length(read_boundaries(s, done - 1, batch + 1, room), batch);
+        if (own == 0 || (done > 1 && own != length))
+            return 0;
+        length = own;
+        done += batch;
+    }
+    return length;
+}
+
+static void scan_equal_groups(const tally_runs *r, const tally_stretch *s, uint64_t length, unsigned worker,
+                              void *carry) {
+    const bool reverse = r->plan->base.computation.reverse;
+    const uint64_t first = boundary(s, 0);
+    _Alignas(64) unsigned char start[TALLY_CPU_ACC_MOST];
+    scan_piece(r, s, reverse ? s->boundaries : 0, worker, carry);
+    tally_cpu_start(r->plan, r->initial, start);
+    tally_cpu_scan_equal(r->plan, element_at(r, r->x, first), element_at(r, r->y, first), s->boundaries - 1, length,
+                         r->stream && length >= TALLY_CPU_SHORT_GROUP, worker, start, result_at(r, first));
+    scan_piece(r, s, reverse ? 0 : s->boundaries, worker, start);
+}
+
 void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned worker, void *carry) {
+    const uint64_t length = length_of_all(s);
+    if (tally_cpu_scans_equal(r->plan, length)) {
+        scan_equal_groups(r, s, length, worker, carry);
+        return;
+    }
     if (has_short_groups(r->plan, s)) {
         scan_short_groups(r, s, worker, carry);
         return;

@@ -111,6 +111,12 @@ static void cut_into(cutter *c, cut which, uint64_t n, uint64_t seed) {
         if (n)
             cut_at(c, n);
         break;
+    case CUT_EQUAL: {
+        const uint64_t length = 2 + random_below(&state, random_below(&state, 2) ? 8 : 64);
+        for (uint64_t at = 0; at < n;)
+            cut_at(c, at = n - at < length ? n : at + length);
+        break;
+    }
     case CUT_EMPTIES: {
         uint64_t at = 0;
         for (int k = 0; k < 5; k++)

@@ -48,6 +48,7 @@ typedef enum cut {
     CUT_WHOLE,   /* one */
     CUT_SKEWED,  /* one of half of everything, the others tiny */
     CUT_HALVES,  /* a long one, then ones of one element, then a long one */
+    CUT_EQUAL,   /* of one length of 2 to 65, but for the last */
     CUT_EMPTIES, /* many empty ones, some at the start, in the middle and at the end */
     CUT_NOTHING, /* all of them empty */
     CUT_GAP,     /* the first begins after the first element, the last ends before the last */

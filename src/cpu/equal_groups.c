@@ -1,0 +1,109 @@
+#include "cpu/equal_groups.h"
+
+#include "core/arithmetic.h"
+#include "cpu/lifted.h"
+#include "cpu/lower.h"
+#include "cpu/packing.h"
+#include "cpu/scan_run.h"
+#include "cpu/short_groups.h"
+
+uint64_t tally_cpu_equal_length(const uint64_t *offsets, size_t count) {
+    const uint64_t length = offsets[1] - offsets[0];
+    uint64_t differ = 0;
+    if (offsets[count] - offsets[0] != length * count) /* lengths at random end here */
+        return 0;
+    for (size_t i = 1; i < count; i++)
+        differ |= (offsets[i + 1] - offsets[i]) ^ length;
+    return differ ? 0 : length;
+}
+
+/* ---- reductions ---- */
+
+/* The limits of rows along an axis (reduce.c). */
+enum { PACKED_EXTENT = 16, PACKED_LEAST = 4, PACKED_ACC = 64, SHORT_ROW_BYTES = 256 };
+
+static bool packs(const tally_cpu_plan *plan, uint64_t length) {
+    const tally_computation *c = &plan->base.computation;
+    return c->monoid != TALLY_MONOID_sum && plan->acc_bytes <= PACKED_ACC && length > 1 && length <= PACKED_EXTENT &&
+           tally_cpu_packed_groups(length, 1, c->in_bytes) >= PACKED_LEAST;
+}
+
+/* Sums of short segments have kernels that are as fast (rows.h), and so have elements that are lifted for them. */
+static bool is_sum(const tally_cpu_plan *plan) {
+    const tally_monoid_class kind = tally_class_of(plan->base.computation.monoid);
+    const bool is_lifted = kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_COUNT;
+    return kind == TALLY_CLASS_SUM || (is_lifted && plan->base.computation.in_bytes >= sizeof(uint32_t));
+}
+
+bool tally_cpu_may_fold_equal(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    return !c->exact && c->monoid != TALLY_MONOID_user && !plan->states && !plan->context.nans && !is_sum(plan);
+}
+
+bool tally_cpu_folds_equal(const tally_cpu_plan *plan, uint64_t length) {
+    if (length == 0)
+        return false;
+    return length * plan->base.computation.in_bytes <= SHORT_ROW_BYTES || packs(plan, length) ||
+           tally_cpu_stands_rows(plan, length);
+}
+
+static void fold_packed(const tally_cpu_plan *plan, const void *x, const void *y, size_t count, uint64_t length,
+                        void *acc) {
+    _Alignas(64) char packed[2][TALLY_CPU_PACKED_BYTES + TALLY_CPU_PACKED_SLACK];
+    const tally_cpu_kernels *const kernels = plan->kernels;
+    const size_t bytes = plan->base.computation.in_bytes, room = tally_cpu_packed_groups(length, 1, bytes);
+    for (size_t done = 0, groups; done < count; done += groups) {
+        groups = least(count - done, room);
+        void *const to = tally_at_mutable(acc, done, plan->acc_bytes);
+        tally_cpu_pack(tally_at(x, done * length, bytes), bytes, length, groups, packed[0]);
+        if (y)
+            tally_cpu_pack(tally_at(y, done * length, bytes), bytes, length, groups, packed[1]);
+        if (kernels->fold_block) {
+            kernels->fold_block(packed[0], y ? packed[1] : NULL, length, groups, groups, true, to);
+        } else {
+            kernels->identity(&plan->context, groups, to);
+            kernels->fold_columns(&plan->context, packed[0], y ? packed[1] : NULL, length, groups, groups, 0, to);
+        }
+    }
+}
+
+void tally_cpu_fold_equal(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t elements, size_t count,
+                          uint64_t length, void *acc) {
+    uint64_t offsets[TALLY_CPU_BATCH + 1];
+    if (packs(plan, length) && !tally_cpu_stands_rows(plan, length)) {
+        fold_packed(plan, x, y, count, length, acc);
+    } else if (length > 1 && tally_cpu_stands_rows(plan, length)) {
+        for (size_t i = 0; i <= count; i++)
+            offsets[i] = i * length;
+        tally_cpu_fold_short_groups(plan, x, y, elements, offsets, count, acc);
+    } else {
+        plan->kernels->fold_rows(&plan->context, x, y, count, length, acc);
+    }
+}
+
+/* ---- scans ---- */
+
+enum { LEAST_LIFTED = 16 };
+
+bool tally_cpu_scans_equal(const tally_cpu_plan *plan, uint64_t length) {
+    const tally_computation *c = &plan->base.computation;
+    if (length < 2 || length > TALLY_CPU_SHORT_ROW || c->exact || c->monoid == TALLY_MONOID_user)
+        return false;
+    /* numbers that are lifted: i16 in segments of 14 0.60 with marks and 0.62 as rows, means of f32 in 40 1.77 and 0.93
+     */
+    const bool counts = tally_cpu_lowers_by_count(plan) || plan->lifted.parts != TALLY_CPU_NUMBER;
+    return plan->direct || (tally_cpu_lifts_rows(plan, length) && (counts || length > LEAST_LIFTED));
+}
+
+void tally_cpu_scan_equal(const tally_cpu_plan *plan, const void *x, const void *y, uint64_t count, uint64_t length,
+                          bool stream, unsigned worker, const void *start, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    if (!plan->direct) {
+        tally_cpu_lifted_rows(plan, x, y, count, length, worker, start, out);
+        return;
+    }
+    const tally_cpu_scan_options how = {.reverse = c->reverse,
+                                        .exclusive = c->desc.form == TALLY_EXCLUSIVE_SCAN,
+                                        .stream = stream && count * length >= TALLY_CPU_LEAST_STREAMED};
+    plan->direct->rows(x, count, length, how, start, out);
+}
