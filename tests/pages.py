@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages that are written by hand have an entry for every operator, type and option, and what docs/support.md says of the
+"""The pages that are written by hand have an entry for every operator, type, option and section, and what docs/support.md says of the
 CPU is what the library answers.
 
 usage: pages.py TALLY CONFORMANCE ROOT
@@ -52,6 +52,7 @@ for command in commands:
     expect("tally.1", [option[1:] for option in options], f"of tally {command} the option", manual)
 expect("guide.md's model", operators, "the operator", re.search(r"^\| \*\*operator\*\*.*", guide, re.M).group(0))
 expect("guide.md's table of exact mode", operators, "the operator", rows(guide, "| | f16, bf16,", 1))
+expect("guide.md's contents", re.findall(r"^## (.*)", guide, re.M), "the section", guide[:guide.index("\n## ")])
 expect("guide.md's table of types", operators, "the operator", rows(guide, "| operator | accumulator: integers", 1))
 for line in run(CONFORMANCE, "--device", "cpu", "--table").splitlines():
     if line.startswith("|") and line not in support:

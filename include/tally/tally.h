@@ -366,7 +366,7 @@ typedef struct tally_desc {
     tally_grouping grouping;
     tally_mode mode;
     tally_dtype in;    /* required */
-    tally_dtype acc;   /* TALLY_DEFAULT; or TALLY_F64 for sum, prod, sumsq, norm1, norm2, mean, var, std, dot */
+    tally_dtype acc;   /* TALLY_DEFAULT; or, in fast mode, TALLY_F64 for operators that round (docs/guide.md) */
     tally_dtype out;   /* TALLY_DEFAULT, or a type that the result converts to (docs/guide.md) */
     tally_dtype index; /* SEGMENTS: of offsets, KEYS: of keys, LABELS: of labels. TALLY_DEFAULT is i64; offsets: i32
                           i64 u32 u64; labels: i32 i64 u8 u16 u32 */
@@ -514,9 +514,9 @@ TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint
  * and ask for the value. tally_accumulator_create makes one of TALLY_EXACT, whose value is rounded once and has the
  * same bits however the input was split and merged. Its operators are those of exact mode, for every type that they
  * take. tally_accumulator_create_for makes one of a descriptor's op, mode, in, acc, out and ddof; the other fields must
- * be as in TALLY_DESC_INIT, but for the flag TALLY_SKIP_NAN: NaNs then do not count as added (not for ARGMIN and
- * ARGMAX). TALLY_FAST has every operator but USER. Where its results round on the way, as sums of
- * floats do, merge in the order of the parts for the same bits every time. Errors: those of tally_plan_create. */
+ * be as in TALLY_DESC_INIT, but for TALLY_SKIP_NAN (not of ARGMIN and ARGMAX): NaNs then do not count as added, and a
+ * MIN of NaNs alone is TALLY_EMPTY. TALLY_FAST has every operator but USER. Where its results round on the way, as sums
+ * of floats do, merge in the order of the parts for the same bits every time. Errors: those of tally_plan_create. */
 typedef struct tally_accumulator tally_accumulator;
 
 TALLY_API tally_status tally_accumulator_create(tally_op op, tally_dtype in, tally_accumulator **accumulator);
