@@ -201,12 +201,24 @@ static bool fold_upright(const tally_cpu_plan *plan, const void *x, const void *
     return true;
 }
 
+enum { MOST_STANDING = 64 }; /* bytes of an accumulator; moments have four doubles */
+
 /* The groups that did not fit: empty and long ones, whose lengths stand as 0. */
 static void fold_others(const tally_cpu_plan *plan, const void *x, const void *y, const uint64_t *offsets,
                         const uint32_t *lengths, size_t count, void *acc) {
+    _Alignas(64) uint64_t identity[MOST_STANDING / sizeof(uint64_t)];
+    const bool is_number = plan->acc_bytes == sizeof *identity; /* which is copied without a call */
+    plan->kernels->identity(&plan->context, 1, identity);
     for (size_t i = 0; i < count; i++) {
-        if (lengths[i] == 0)
-            fold_alone(plan, x, y, offsets[i], offsets[i + 1] - offsets[i], tally_at_mutable(acc, i, plan->acc_bytes));
+        void *const to = tally_at_mutable(acc, i, plan->acc_bytes);
+        if (lengths[i] != 0)
+            continue;
+        if (offsets[i + 1] > offsets[i])
+            fold_alone(plan, x, y, offsets[i], offsets[i + 1] - offsets[i], to);
+        else if (is_number)
+            memcpy(to, identity, sizeof *identity);
+        else
+            memcpy(to, identity, plan->acc_bytes);
     }
 }
 
