@@ -8,6 +8,7 @@
 #include "cpu/components.h"
 #include "cpu/equal_groups.h"
 #include "cpu/lifted.h"
+#include "cpu/logsumexp_groups.h"
 #include "cpu/lower.h"
 #include "cpu/offsets.h"
 #include "cpu/scan_run.h"
@@ -337,9 +338,9 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
                            end - start, r->stream, worker, acc, result_at(r, from));
 }
 
-/* Variances: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is the one that is
- * open before the stretch. */
-enum { MOST_GATHERED = 256 };
+/* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
+ * the one that is open before the stretch. */
+enum { MOST_GATHERED = 256, MOST_GATHERED_LOGSUMEXP = 32 /* longer ones gain nothing */ };
 typedef struct gathered {
     const tally_runs *runs;
     bool reverse;
@@ -352,13 +353,16 @@ typedef struct gathered {
 static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
     const tally_runs *r = g->runs;
     const uint64_t first = g->reverse ? at : at - count;
-    if (count)
+    if (count && tally_cpu_scans_spread(r->plan))
         tally_cpu_spread_groups(r->plan, element_at(r, r->x, first), g->heads, count, g->worker, result_at(r, first));
+    else if (count)
+        tally_cpu_logsumexp_groups(r->plan, element_at(r, r->x, first), g->heads, count, result_at(r, first));
     memset(g->heads, 0, sizeof g->heads);
 }
 
-static void scan_spread_groups(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
+static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
     const bool reverse = r->plan->base.computation.reverse;
+    const uint64_t most_elements = tally_cpu_scans_spread(r->plan) ? MOST_GATHERED : MOST_GATHERED_LOGSUMEXP;
     boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries};
     gathered g = {r, reverse, worker, {0}};
     uint64_t at = reverse ? s->end : s->begin, count = 0;
@@ -370,7 +374,7 @@ static void scan_spread_groups(const tally_runs *r, const tally_stretch *s, unsi
         b.at = b.count;
         for (size_t i = 0; i < pieces; i++, k++) {
             const uint64_t end = read[reverse ? pieces - 1 - i : i], n = reverse ? at - end : end - at;
-            if (k > 0 && n <= MOST_GATHERED) {
+            if (k > 0 && n <= most_elements) {
                 if (count + n > TALLY_CPU_SPREAD_BLOCK) {
                     scan_gathered(&g, at, count);
                     count = 0;
@@ -430,8 +434,9 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_text_groups(r, s, worker, carry);
         return;
     }
-    if (tally_cpu_scans_spread(r->plan) && are_short(s)) {
-        scan_spread_groups(r, s, worker, carry);
+    const bool gathers = tally_cpu_scans_spread(r->plan) || tally_cpu_scans_logsumexp_groups(r->plan);
+    if (gathers && are_short(s)) {
+        scan_groups_gathered(r, s, worker, carry);
         return;
     }
     if (!r->plan->direct && !r->plan->base.computation.exact && are_short(s)) {

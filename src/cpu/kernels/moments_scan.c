@@ -6,6 +6,7 @@
  * an eighth. */
 #include <math.h>
 
+#include "cpu/kernels/group_lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
@@ -137,16 +138,6 @@ ALWAYS_INLINE v_f64 from_below(v_f64 x, v_u64 down) {
     return (v_f64)permute_units((v_u32)x, unit_numbers() - units);
 }
 
-/* Prefixes within groups, of which lane l is element number n[l], from 1 on. Lanes whose group began before this vector
- * add 'before', which becomes the sum of the open group. */
-ALWAYS_INLINE v_f64 prefixes_in_groups(v_f64 x, v_f64 n, v_i64 is_open, v_f64 *before) {
-    UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) x +=
-        (v_f64)((v_i64)shift_up_f64(x, (v_f64){0}, shift) & (n > (v_f64){0} + (double)shift));
-    const v_f64 result = x + (v_f64)(is_open & (v_i64)*before);
-    *before = last_f64(x) + (v_f64)((v_i64)last_f64((v_f64)is_open) & (v_i64)*before);
-    return result;
-}
-
 /* The group that the next vector may begin with: sums of the distances from its shift, in every lane. */
 typedef struct open_group {
     v_f64 shift, sum, squares;
@@ -168,8 +159,7 @@ static void rebase(open_group *open, double n) {
 }
 
 ALWAYS_INLINE v_f64 scan_groups(v_f64 x, v_u64 number, double ddof, bool root, open_group *open, v_u64 *overflows) {
-    const v_u64 lane = (v_u64)(unit_numbers() >> 1) & 0xffffffff;
-    const v_i64 is_open = (v_i64)number > (v_i64)lane + 1;
+    const v_i64 is_open = began_before(number);
     const v_f64 n = __builtin_convertvector((v_i64)number, v_f64);
     const v_f64 shift = SELECT_LANES(f64, is_open, open->shift, from_below(x, number - 1));
     open->shift = last_f64(shift);
@@ -316,15 +306,18 @@ static size_t moments_of_columns(const double *x, size_t rows, size_t width, tal
     return rows;
 }
 
+void PASTE4(tally_cpu_logsumexp_of_groups, _, TALLY_LEVEL, )(const double *x, const uint64_t *numbers, size_t n,
+                                                             tally_cpu_scan_options how, bool is_narrow, double *acc);
 void PASTE4(tally_cpu_fill, _, TALLY_LEVEL, )(const void *value, size_t bytes, size_t n, bool stream, void *to);
 uint64_t PASTE4(tally_cpu_number, _, TALLY_LEVEL, )(const int8_t *heads, size_t n, bool reverse, uint64_t first,
                                                     uint64_t before, uint64_t *counts);
 tally_cpu_lift_32 *PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )(tally_monoid monoid, tally_dtype type);
 
-const tally_cpu_scans PASTE4(tally_cpu_scans, _,
-                             TALLY_LEVEL, ) = {.fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
-                                               .moments = moments,
-                                               .moments_of_columns = moments_of_columns,
-                                               .moments_of_groups = moments_of_groups,
-                                               .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
-                                               .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )};
+const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
+    .fill = PASTE4(tally_cpu_fill, _, TALLY_LEVEL, ),
+    .moments = moments,
+    .moments_of_columns = moments_of_columns,
+    .moments_of_groups = moments_of_groups,
+    .logsumexp_of_groups = PASTE4(tally_cpu_logsumexp_of_groups, _, TALLY_LEVEL, ),
+    .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),
+    .lift_32 = PASTE4(tally_cpu_lift_32, _, TALLY_LEVEL, )};
