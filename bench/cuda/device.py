@@ -27,15 +27,20 @@ class Clock:
         self.calibrate()
 
     def calibrate(self):
-        """The number of thread blocks with which reading alone is fastest."""
-        memory = self.scratch(1 << 30)
-        choices = [self.processors * k for k in (4, 8, 16, 32, 64)]
-        self.clear = lambda: None
+        """The number of thread blocks with which reading alone is fastest, for a flush and for each size of a roof."""
+        self.clear, self.fastest = lambda: None, {}
         with torch.cuda.stream(self.stream): # that all is enqueued in, clearing too
-            times = self.time([self.peers.read(memory, 1 << 30, blocks) for blocks in choices], 9)
-            self.blocks = choices[times.index(min(times))]
-            self.clear = self.peers.read(self.flush, self.flush.numel(), self.blocks)
-        print(f"reading alone: {(1 << 30) / min(times) * 1e-9:.0f} GB/s with {self.blocks} blocks")
+            seconds, blocks = self.fastest_read(1 << 30)
+            self.clear = self.peers.read(self.flush, self.flush.numel(), blocks)
+        print(f"reading alone: {(1 << 30) / seconds * 1e-9:.0f} GB/s with {blocks} blocks")
+
+    def fastest_read(self, bytes_):
+        """Its seconds and thread blocks. With 8448 blocks, the fastest for 1 GB, 2.5 MB take 8.5 us on an H100, with 1056
+        they take 4.6."""
+        memory = self.scratch(bytes_)
+        choices = [self.processors * k for k in (1, 2, 4, 8, 16, 32, 64)]
+        times = self.time([self.peers.read(memory, bytes_, blocks) for blocks in choices], 9)
+        return min(zip(times, choices))
 
     def time(self, calls, repeat):
         """Median seconds of each call, in turns, each after a flush of the cache."""
@@ -55,9 +60,12 @@ class Clock:
     def roof(self, read, written):
         """A kernel that only reads, or a copy if a large part of the bytes read is written too."""
         scratch = self.scratch(read + written)
-        if written * 8 < read:
-            return self.peers.read(scratch, read + written, self.blocks)
-        return self.peers.copy(scratch, read + written)
+        if written * 8 >= read:
+            return self.peers.copy(scratch, read + written)
+        size = (read + written).bit_length()
+        if size not in self.fastest:
+            self.fastest[size] = self.fastest_read(read + written)[1]
+        return self.peers.read(scratch, read + written, self.fastest[size])
 
     def scratch(self, bytes_):
         if self.memory is None or self.memory.numel() < bytes_:
