@@ -108,10 +108,11 @@ static operand binary_of(compiler *c, const node *n) {
 
 static operand known_of(compiler *c, const node *n) {
     operand a[3] = {nowhere, nowhere, nowhere};
+    const kind k = n->a->type.kind; /* they all have an argument */
     int count = 0;
     for (const node *argument = n->a; argument && count < 3; argument = argument->next)
         a[count++] = scalar(c, argument);
-    return tally_text_known(c, (known_function)n->which, n->a->type.kind, a);
+    return tally_text_known(c, (known_function)n->which, k, a);
 }
 
 /* The element of an array at an index that may differ from lane to lane. An index out of bounds gives element 0. */
