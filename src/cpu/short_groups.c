@@ -21,9 +21,7 @@ static floats floats_of(const tally_cpu_plan *plan) {
 
 static tally_dtype folded_type(const tally_cpu_plan *plan, floats kind) {
     const tally_dtype in = plan->base.computation.desc.in;
-    if (kind == MOMENTS)
-        return TALLY_F64;
-    if (!tally_dtype_is_float(in))
+    if (kind == MOMENTS || !tally_dtype_is_float(in))
         return TALLY_F64;
     return !plan->context.convert ? in : plan->context.converted_bytes == sizeof(float) ? TALLY_F32 : TALLY_F64;
 }
