@@ -29,8 +29,7 @@ struct tile_memory {
     uint32 heads[HEAD_WORDS]; /* a bit for each element */
     uint32 ranks[HEAD_WORDS]; /* the number of heads before each word */
     uint32 of_warp[WARPS];
-    alignas(16) uint8 of_warps[WARPS][sizeof(acc_t)]; /* since the last head of each warp */
-    uint32 has_head[WARPS];
+    join_memory joins;
     alignas(16) uint8 before[sizeof(acc_t)], after[sizeof(acc_t)]; /* before the first head, and from the last on */
     uint32 first_head, last_head;
     uint32 goes_on; /* whether a group begins in the tile and goes on behind it */
@@ -414,7 +413,7 @@ inline item_bits heads_of_thread(const tile_memory &s) {
 inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     constexpr int STEPS = sizeof(acc_t) > 32 ? 1 : ITEMS < 4 ? ITEMS : 4; /* for which a warp asks once */
     constexpr int UNROLLED = sizeof(acc_t) <= 32 ? ITEMS : 1;
-    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, begin = threadIdx.x * ITEMS;
+    const uint32 begin = threadIdx.x * ITEMS;
     item_bits mine = heads_of_thread(s);
     if (t.count < TILE && t.count / ITEMS == threadIdx.x) /* what lies behind the input is a group, too */
         mine |= (item_bits)1 << t.count % ITEMS;
@@ -468,31 +467,9 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     }
     start = mine ? begin + 2 * WARP - 1 - __clzll(mine) : 0;
 
-    /* since the last head up to each lane, in the warp */
-    const uint32 lanes = __ballot_sync(ALL_LANES, mine != 0), before_lane = lanes & ((1u << lane) - 1);
-    const uint32 up_to = before_lane | (mine ? 1u << lane : 0);
-    const int since = up_to ? WARP - 1 - __clz(up_to) : 0;
-    acc_t acc = widen_in(t, run.sum());
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2) {
-        const acc_t left = from_below(acc, d);
-        if ((int)lane - d >= since)
-            acc = combine(left, acc);
-    }
-    if (lane == WARP - 1) {
-        *(acc_t *)s.of_warps[warp] = acc;
-        s.has_head[warp] = lanes != 0;
-    }
-    acc_t before = from_below(acc, 1); /* since the last head before the thread's items */
-    __syncthreads();
-    acc_t carry = identity_as<acc_t>();
-#pragma unroll 1
-    for (uint32 w = 0; w < warp; w++)
-        carry = s.has_head[w] ? *(acc_t *)s.of_warps[w] : combine(carry, *(acc_t *)s.of_warps[w]);
-    if (!before_lane)
-        before = lane ? combine(carry, before) : carry;
+    const joined j = join(s.joins, mine != 0, widen_in(t, run.sum()));
     if (mine) {
-        const acc_t ended = combine(before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen_in(t, first));
+        const acc_t ended = combine(j.before, KEEPS_ALL ? restored(*t.result((int)rank - 1)) : widen_in(t, first));
         const uint32 head = begin + __ffsll(mine) - 1;
         if (rank) {
             *t.result((int)rank - 1) = kept(t, ended, NEEDS_START ? head_before(s, begin) : 0, head);
@@ -504,8 +481,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
             s.last_head = start;
     }
     if (threadIdx.x == BLOCK - 1) {
-        if (!lanes)
-            acc = combine(carry, acc);
+        const acc_t acc = j.since();
         *(acc_t *)s.after = acc;
         if (t.count == TILE)
             *t.result(all - 1) = kept(t, acc, NEEDS_START ? head_before(s, TILE) : 0, TILE);

@@ -1,7 +1,4 @@
 /* Loads that the ways to reduce by labels share. */
-template <class T> __noinline__ T load_slowly(const T *from) {
-    return load(from);
-}
 template <class T> inline bool is_aligned(const T *from) {
     return ((uint64)from & (sizeof(T) - 1)) == 0;
 }

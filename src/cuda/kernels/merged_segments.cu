@@ -17,8 +17,7 @@ static_assert(TILE == MERGED_TILE && ITEMS <= LANE_LIMIT);
 struct merged_memory {
     alignas(16) uint8 ends[TILE]; /* 1: the item is an end */
     uint32 of_warp[WARPS];        /* ends */
-    uint32 has_end[WARPS];
-    alignas(16) uint8 of_warps[WARPS][sizeof(acc_t)]; /* since the last end of each warp */
+    join_memory joins;
     alignas(16) uint8 place[PLACE];
 };
 
@@ -139,35 +138,6 @@ inline uint32 rank_ends(merged_memory &s, uint32 mine) {
     return before + sum - mine;
 }
 
-/* What the thread's first end has from the threads before; *all is since the last end of the block's threads up to this
- * one. */
-inline acc_t join(merged_memory &s, bool has_end, acc_t acc, acc_t *all) {
-    const uint32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const uint32 lanes = __ballot_sync(ALL_LANES, has_end), before_lane = lanes & ((1u << lane) - 1);
-    const uint32 up_to = before_lane | (has_end ? 1u << lane : 0);
-    const int since = up_to ? WARP - 1 - __clz(up_to) : 0;
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2) {
-        const acc_t left = from_below(acc, d);
-        if ((int)lane - d >= since)
-            acc = combine(left, acc);
-    }
-    if (lane == WARP - 1) {
-        *(acc_t *)s.of_warps[warp] = acc;
-        s.has_end[warp] = lanes != 0;
-    }
-    acc_t before = from_below(acc, 1);
-    __syncthreads();
-    acc_t carry = identity_as<acc_t>();
-#pragma unroll 1
-    for (uint32 w = 0; w < warp; w++)
-        carry = s.has_end[w] ? *(acc_t *)s.of_warps[w] : combine(carry, *(acc_t *)s.of_warps[w]);
-    if (!before_lane)
-        before = lane ? combine(carry, before) : carry;
-    *all = up_to ? acc : combine(carry, acc);
-    return before;
-}
-
 extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(groups_args p) {
     __shared__ merged_memory s;
     *(uint4 *)(s.ends + threadIdx.x * ITEMS) = uint4();
@@ -204,12 +174,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MERGED_BLOCKS) fold_merged(g
         r += is_end;
         e += !is_end;
     }
-    acc_t all;
-    const acc_t before = join(s, count != 0, widen(run.sum()), &all);
+    const joined j = join(s.joins, count != 0, widen(run.sum()));
     if (count)
-        results[rank] = combine(before, results[rank]);
+        results[rank] = combine(j.before, results[rank]);
     if (threadIdx.x == BLOCK - 1)
-        p.cuts[blockIdx.x].after.write(all);
+        p.cuts[blockIdx.x].after.write(j.since());
     __syncthreads();
     for (uint32 k = threadIdx.x; k < t.ends; k += BLOCK) {
         const uint64 g = t.from + k, begin = NEEDS_START ? begin_of(p, g) : 0;
@@ -235,8 +204,8 @@ template <bool Aligned> inline findings place_all(const groups_args &p) {
         for (int k = 0; k < AT_A_TIME; k++) {
             const uint64 g = done + k * stride + me;
             const index_t *from = p.offsets + (g < p.segments ? g : p.segments);
-            begin[k] = (uint64)(Aligned ? *from : load(from));
-            end[k] = g < p.segments ? (uint64)(Aligned ? from[1] : load(from + 1)) : begin[k];
+            begin[k] = (uint64)(Aligned ? *from : load_slowly(from));
+            end[k] = g < p.segments ? (uint64)(Aligned ? from[1] : load_slowly(from + 1)) : begin[k];
         }
 #pragma unroll
         for (int k = 0; k < AT_A_TIME; k++) {

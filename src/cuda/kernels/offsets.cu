@@ -101,11 +101,13 @@ enum { FEW_TILES = 4 /* tiles in whose first a thread writes the segment by itse
 inline void note_first(uint64 *first, uint64 number, uint64 from, uint64 to) {
     const bool are_many = from + FEW_TILES < to;
     if (!are_many)
+#pragma unroll 1
         for (; from < to; from++)
             first[from] = number;
     for (uint32 lanes = __ballot_sync(ALL_LANES, are_many); lanes; lanes &= lanes - 1) {
         const int which = __ffs(lanes) - 1;
         const uint64 value = __shfl_sync(ALL_LANES, number, which), end = __shfl_sync(ALL_LANES, to, which);
+#pragma unroll 1
         for (uint64 k = __shfl_sync(ALL_LANES, from, which) + threadIdx.x % WARP; k < end; k += WARP)
             first[k] = value;
     }

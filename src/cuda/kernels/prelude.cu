@@ -42,6 +42,11 @@ template <class T> inline T load(const T *from) {
     return value;
 }
 
+/* The same by a call, where code should be short. */
+template <class T> __noinline__ T load_slowly(const T *from) {
+    return load(from);
+}
+
 template <class T> inline void store_bytes(T *to, T value) {
     for (int b = 0; b < (int)sizeof(T); b++)
         ((uint8 *)to)[b] = ((const uint8 *)&value)[b];

@@ -75,9 +75,6 @@ inline uint32 hidden_lane() {
     return lane;
 }
 
-template <class T> __noinline__ T load_slowly(const T *from) {
-    return load(from);
-}
 inline uint64 begin_of(const groups_args &p, uint64 segment) {
     const bool is_aligned = ((uint64)p.offsets & (sizeof(index_t) - 1)) == 0;
     return (uint64)(is_aligned ? p.offsets[segment] : load_slowly(p.offsets + segment));
