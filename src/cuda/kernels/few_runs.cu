@@ -52,8 +52,10 @@ inline void end_cluster(const groups_args &p) {
         arrive_in_cluster();
         wait_for_cluster();
         ending e;
-        if (blockIdx.x == 0 && threadIdx.x < p.chunks && find_ending(p, threadIdx.x, &e))
-            finish_group(p, threadIdx.x, e, fold_parts(p, e.first, threadIdx.x));
+        if (blockIdx.x == 0 && threadIdx.x < p.chunks && find_ending(p, threadIdx.x, &e)) {
+            const acc_t last = load_last(p, threadIdx.x, &e);
+            finish_group(p, e, fold_parts(p, e.first, threadIdx.x), last);
+        }
     }
 #endif
 }

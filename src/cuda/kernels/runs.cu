@@ -81,12 +81,13 @@ inline bool is_fresh(const groups_args &p, uint64 number) {
 }
 
 inline bool find_ending(const groups_args &p, uint64 number, ending *e) {
-    if (!number || !(p.heads[number] & ENDS))
-        return false;
+    const uint64 own = load_ahead(p.heads + number);
     uint64 words[NEAR + 1]; /* of the tiles before; the first of all is always FRESH */
 #pragma unroll
     for (uint32 k = 0; k <= NEAR; k++)
-        words[k] = k < number ? p.heads[number - 1 - k] : 0;
+        words[k] = k < number ? load_ahead(p.heads + (number - 1 - k)) : 0;
+    if (!number || !(own & ENDS))
+        return false;
     e->group = (words[0] & COUNT) - 1;
     uint32 back = NEAR;
 #pragma unroll
