@@ -1,5 +1,5 @@
 /* Logsumexp, var and std of a block that has one tile. The terms are relative to a number that the tile alone gives, its
- * largest element or its mean. So the tile's sum is known, and published, as soon as the terms are. In the pipeline's
+ * largest element or its first one. So the tile's sum is known, and published, as soon as the terms are. In the pipeline's
  * finish_terms() (scan_terms.cu) summers have published it before, and the number also depends on the sum before the
  * tile. What both share precedes that function. */
 
@@ -20,26 +20,15 @@ template <class Fold> inline real fold_of_block(real mine, Fold fold) {
 }
 
 #if !IS_LOGSUMEXP
-/* The mean of some of a tile's elements: of each fourth, if stretches begin with one of them. Relative to it the
- * squares are at most five times as large as relative to the mean of all, because the sum of some distances is at most
- * the root of their number times that of their squares (Cauchy and Schwarz). */
-enum { APART = ITEMS % 4 == 0 ? 4 : ITEMS % 2 == 0 ? 2 : 1 };
-template <class Items, class IsThere> inline double mean_of_some(const tile &t, const Items &items, IsThere is_there) {
-    double sum = 0, number = 0;
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const value_t x = value_of(items[k]);
-        const bool counts = is_there(k) && !(SKIPS_NAN && is_nan(x));
-        if ((REVERSE ? ITEMS - 1 - k : k) % APART == 0) {
-            sum += counts ? (double)x : 0;
-            number += counts ? 1 : 0;
-        }
-    }
-    number = SKIPS_NAN ? fold_of_block(number, [](real a, real b) { return a + b; })
-                       : (double)((t.count + APART - 1) / APART);
-    return fold_of_block(sum, [](real a, real b) { return a + b; }) * reciprocal(number);
-}
 constexpr double MOST_AWAY = 64; /* With squares so many times as large as relative to the mean, digits are lost. */
+/* The first element of a tile in logical order that is no NaN, among a few. */
+inline value_t first_number(const tile &t, const in_t *elements) {
+    enum { FEW = 8 };
+    value_t x = value_of(load(elements + (REVERSE ? t.count - 1 : 0)));
+    for (int k = 1; k < FEW && k < t.count && is_nan(x); k++)
+        x = value_of(load(elements + (REVERSE ? t.count - 1 - k : k)));
+    return x;
+}
 /* A tile's sum, of its terms relative to 'middle'. */
 inline acc_t sum_of_terms(double count, const terms &all, double middle) {
     acc_t sum;
@@ -111,10 +100,10 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #else
     constexpr bool CAN_OVERFLOW = sizeof(value_t) == 8; /* the squares of distances */
     constexpr double TOO_FAR = 0x1p900; /* the square of all distances is up to as many times as large */
-    const double mean = mean_of_some(t, items, is_there);
-    /* The first elements of all must not lose a digit, not even where they are equal. */
-    const double middle = t.first == 0 ? (double)opening : mean;
-    if (!IS_FINITE(mean) || is_nan(middle))
+    /* The mean of all would do for the tile's sum. But one element that is far from the others moves it away from those
+     * before that one, whose results do not have it, and all their digits are lost. */
+    const double middle = SKIPS_NAN ? (double)first_number(t, (const in_t *)(s.tile[here.at] + shift)) : (double)opening;
+    if (!IS_FINITE(middle))
         return false;
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
@@ -128,11 +117,10 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     }
     const terms all = combine(in_front.sum, mine);
     const acc_t own = sum_of_terms(all.number(t.count), all, middle);
-    if (t.first == 0) { /* where the first element is far from the others */
-        const bool is_far = threadIdx.x == FINISHERS - 1 && MOST_AWAY * own.a3 < all.squares;
-        if (fold_of_block(is_far ? 1 : 0, [](real a, real b) { return a + b; }) != 0)
-            return false;
-    }
+    /* where the first element is far from the others */
+    const bool is_far = threadIdx.x == FINISHERS - 1 && MOST_AWAY * own.a3 < all.squares;
+    if (fold_of_block(is_far ? 1 : 0, [](real a, real b) { return a + b; }) != 0)
+        return false;
     const acc_t prefix = prefix_of(own);
     if (CAN_OVERFLOW && !(prefix.a3 < TOO_FAR))
         return false;
