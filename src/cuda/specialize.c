@@ -358,7 +358,12 @@ static void add_types(tally_text *text, const tally_computation *c) {
     else
         tally_text_add(text, "inline value_t value_of(in_t x) {\n    return number_of(x);\n}\n");
     if (c->per_result == 2)
-        tally_text_add(text, "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n");
+        tally_text_add(text,
+                       "struct alignas(2 * sizeof(out_t)) result_t {\n    out_t first, second;\n};\n"
+                       "inline void store(result_t *to, result_t pair) {\n" /* which may be aligned to a half */
+                       "    if (((uint64)to & (sizeof pair - 1)) == 0) {\n        *to = pair;\n    } else {\n"
+                       "        store((out_t *)to, pair.first);\n        store((out_t *)to + 1, pair.second);\n    }\n"
+                       "}\n");
     else
         tally_text_add(text, "typedef out_t result_t;\n");
 }

@@ -16,7 +16,8 @@ static const struct {
     {TALLY_MIN, TALLY_I64, TALLY_I64, TALLY_INCLUSIVE_SCAN, TALLY_REVERSE},
     {TALLY_BOR, TALLY_I8, TALLY_I8, TALLY_REDUCE, 0},
     {TALLY_DOT, TALLY_U16, TALLY_U64, TALLY_REDUCE, 0},
-    {TALLY_MINMAX, TALLY_I16, TALLY_I16, TALLY_REDUCE, 0}, /* the most results of a thread of tiny_rows.cu */
+    {TALLY_MINMAX, TALLY_U32, TALLY_U32, TALLY_INCLUSIVE_SCAN, 0}, /* pairs, which may be aligned to a half */
+    {TALLY_MINMAX, TALLY_I16, TALLY_I16, TALLY_REDUCE, 0},         /* the most results of a thread of tiny_rows.cu */
 };
 static const tally_shape shapes[] = {
     /* long rows, whose ends are anywhere in a vector (scan_thin.cu) */
@@ -72,7 +73,7 @@ static void compare(size_t number, size_t of_shape, tally_plan *const plans[2]) 
     b.on_gpu = upload(b.x, b.in_bytes);
     b.out = room(all);
     for (size_t off = 0; off <= MOST_OFF; off += MOST_OFF) {
-        const size_t at = AROUND - off * out;
+        const size_t at = AROUND - off * out / numbers;
         memset(b.expected, 0x77, all);
         memcpy(b.found, b.expected, all);
         assert_ok(tally_copy(gpu, b.out, b.found, all));

@@ -89,7 +89,8 @@ struct thin_columns {
             __stcs((word *)((uint64)to + first), shift ? straddling_words(pair, back) : pair[0]);
         const int size = (int)sizeof(result_t), from = has_first ? first / size : 0,
                   until = has_word ? (first + size - 1) / size : count;
-        if (from < until)
+        /* Where aligned words hold all, they may meet within a result: a pair that is aligned to a half. */
+        if (from < until && !(has_first && has_word))
 #pragma unroll
             for (int k = 0; k < THIN_WIDTH; k++)
                 if (k >= from && k < until)
@@ -108,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_ar
         base[k] = identity_as<acc_t>();
         if (has_base && k < t.count)
             base[k] = p.carry ? p.carry[t.column + k].read() : raise(load(p.initial));
-        if (MOMENTS == 2 && has_base) /* so that results need no accumulator */
+        if (MOMENTS && has_base) /* so that results need no accumulator */
             run[k] = base[k];
     }
     for (uint64 j = 0; j < p.extent; j += THIN_AHEAD) {
@@ -134,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_ar
                 const value_t value = value_of(of_x.element[k]);
                 const value_t second = HAS_SECOND ? value_of(of_y.element[k]) : value_t(0);
                 const auto result = [&](uint64 count) {
-                    return MOMENTS != 2 && has_base ? lower(combine(base[k], run[k].sum()), count, 0)
+                    return !MOMENTS && has_base ? lower(combine(base[k], run[k].sum()), count, 0)
                                                     : run[k].result(count);
                 };
                 if (!INCLUSIVE)
@@ -152,5 +153,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_ar
 #pragma unroll
     for (int k = 0; k < THIN_WIDTH; k++)
         if (p.total && k < t.count)
-            p.total[t.column + k].write(MOMENTS != 2 && has_base ? combine(base[k], run[k].sum()) : run[k].sum());
+            p.total[t.column + k].write(!MOMENTS && has_base ? combine(base[k], run[k].sum()) : run[k].sum());
 }
