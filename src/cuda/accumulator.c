@@ -270,9 +270,14 @@ bool tally_cuda_sums_bytes(const tally_computation *c) {
            !tally_dtype_is_float(c->desc.in) && !tally_dtype_is_float(c->desc.out);
 }
 
+bool tally_cuda_has_higher_moments(const tally_computation *c) {
+    return c->entry && (c->monoid == TALLY_MONOID_moments3 || c->monoid == TALLY_MONOID_moments4);
+}
+
 bool tally_cuda_has_terms(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->entry &&
-           (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments);
+           (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments ||
+            tally_cuda_has_higher_moments(c));
 }
 
 bool tally_cuda_takes_vectors(const tally_computation *c) {

@@ -118,13 +118,18 @@ static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, 
                                             tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
                                             tally_cuda_kernels_scan, NULL};
-#define ONE_WAVE                                                                                                       \
+#define ONE_WAVE_TILES                                                                                                 \
     tally_cuda_kernels_in_one_wave, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, \
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
-        tally_cuda_kernels_one_wave, tally_cuda_kernels_scan_finish, tally_cuda_kernels_scan_one_wave
+        tally_cuda_kernels_one_wave, tally_cuda_kernels_scan_finish
+
+#define ONE_WAVE       ONE_WAVE_TILES, tally_cuda_kernels_scan_one_wave
+#define ONE_WAVE_TERMS ONE_WAVE_TILES, tally_cuda_kernels_scan_terms, tally_cuda_kernels_scan_one_wave
 
 static const char *const one_wave_of_segments[] = {ONE_WAVE, tally_cuda_kernels_check_offsets, NULL};
 static const char *const one_wave_of_keys[] = {ONE_WAVE, tally_cuda_kernels_clear_words, NULL};
+static const char *const terms_of_segments[] = {ONE_WAVE_TERMS, tally_cuda_kernels_check_offsets, NULL};
+static const char *const terms_of_others[] = {ONE_WAVE_TERMS, tally_cuda_kernels_clear_words, NULL};
 
 static const char *const look_back[] = {tally_cuda_kernels_by_look_back,
                                         tally_cuda_kernels_pipeline,
@@ -246,7 +251,9 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, held_columns);
     if (c->desc.grouping == TALLY_ALL_VALUES)
         add(l, sizes->held_rows ? held : pieces);
-    if (sizes->one_wave.shared)
+    if (sizes->one_wave.shared && tally_cuda_has_terms(c))
+        add(l, c->desc.grouping == TALLY_SEGMENTS ? terms_of_segments : terms_of_others);
+    else if (sizes->one_wave.shared)
         add(l, c->desc.grouping == TALLY_KEYS ? one_wave_of_keys : one_wave_of_segments);
     if (c->desc.grouping == TALLY_SEGMENTS)
         add(l, marks);

@@ -30,6 +30,10 @@ enum {
     /* Tiles of a scan in one wave, for each block of a scan in waves. On an H100, with 132 of these, 657 tiles of f64
      * took 22 us and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
     ONE_WAVE_TILES = 6,
+    /* Of variances of floats, which go through longer stretches. Of 16.9 * 10^6 f32 by segments, 1500 tiles, 104 us and
+     * 117 in waves; but std of 4 * 10^6 i32, 1300 tiles, 60 and 54, of 3.2 * 10^6 f64 by keys 54 and 53. */
+    VECTORS_TILES = 12,
+    MOST_ROW_TILES = 128,    /* of a row: a block adds up the entries of all before its own */
     MOST_SEGMENTS = 1 << 17, /* of a scan in one wave: a block might have to read all their offsets */
     OFFSETS_A_FINDER = 4,    /* that a thread checks if there are few */
     FINDERS = 256,           /* blocks that check offsets, at most: a block has a thread for what each has found */
@@ -125,28 +129,6 @@ static bool cut_look_back(const tally_cuda_device *device, const tally_cuda_size
 
 /* ---- in one wave ---- */
 
-/* Cuts a scan by segments or keys of few tiles. False if there are more, or so many segments that a block might have to
- * read far more offsets than elements. */
-static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
-                         uint64_t segments, tally_cuda_cut *cut) {
-    const uint64_t tile = (uint64_t)sizes->one_wave.threads * sizes->one_wave.items;
-    if (!sizes->one_wave.shared || cut->elements > tile * resident * ONE_WAVE_TILES || segments > MOST_SEGMENTS)
-        return false;
-    cut->path = TALLY_CUDA_ONE_WAVE;
-    cut->scan.tile = tile;
-    cut->scan.tiles = cut->scan.blocks = most(1, divide_up(cut->elements, tile));
-    cut->entries = tally_cuda_place(cut, cut->scan.tiles * sizes->entry_bytes);
-    cut->begun = tally_cuda_place(cut, sizeof(uint32_t));
-    cut->early_bytes = cut->bytes;
-    if (c->desc.grouping == TALLY_SEGMENTS) {
-        cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-        cut->told = tally_cuda_place(cut, FINDERS * sizeof(uint64_t));
-    }
-    return true;
-}
-
-/* ---- in waves ---- */
-
 /* The elements of a tile of whole rows, which needs nothing from other blocks: whole vectors of elements and of
  * results, as long as that leaves a tile LEAST_OF_TILE per cent of its room; 0 if rows are too long. */
 static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uint64_t whole, uint64_t fair) {
@@ -161,13 +143,50 @@ static uint64_t tile_of_rows(const tally_cuda_sizes *sizes, uint64_t extent, uin
     return least(tile, round_up(fair, rows));
 }
 
+/* Rows of which any number goes in one wave. On an H100, in microseconds (in brackets: in waves): var of f32 20000 x
+ * 1000 78 (90), of u64 1260 x 14757 199 (215), logsumexp of f64 300 x 40000 129 (193); but std of i16 30000 x 1100 345
+ * (293), logsumexp of f32 50000 x 700 112 (106). */
+static bool goes_in_any_number(const tally_computation *c) {
+    return c->desc.grouping == TALLY_AXIS &&
+           (tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c));
+}
+
+static uint64_t tiles_of_one_wave(const tally_computation *c) {
+    const bool are_wide_by_keys = c->desc.grouping == TALLY_KEYS && c->in_bytes == 8;
+    return tally_cuda_takes_vectors(c) && !are_wide_by_keys ? VECTORS_TILES : ONE_WAVE_TILES;
+}
+
+/* Cuts a scan by segments or keys of few tiles, or of rows of few tiles each. False if there are more, or so many
+ * segments that a block might have to read far more offsets than elements. */
+static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *sizes, uint64_t resident,
+                         const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t tile = (uint64_t)sizes->one_wave.threads * sizes->one_wave.items;
+    const bool are_rows = c->desc.grouping == TALLY_AXIS;
+    if (!sizes->one_wave.shared || (are_rows ? shape->extent > tile * MOST_ROW_TILES : shape->groups > MOST_SEGMENTS) ||
+        (!goes_in_any_number(c) && cut->elements > tile * resident * tiles_of_one_wave(c)))
+        return false;
+    const uint64_t of_rows = are_rows ? tile_of_rows(sizes, shape->extent, tile, tile) : 0;
+    cut->path = TALLY_CUDA_ONE_WAVE;
+    cut->scan.tile = of_rows ? of_rows : tile;
+    cut->scan.tiles = cut->scan.blocks = most(1, divide_up(cut->elements, cut->scan.tile));
+    cut->entries = tally_cuda_place(cut, cut->scan.tiles * sizes->entry_bytes);
+    cut->begun = tally_cuda_place(cut, sizeof(uint32_t));
+    cut->early_bytes = cut->bytes;
+    if (c->desc.grouping == TALLY_SEGMENTS) {
+        cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+        cut->told = tally_cuda_place(cut, FINDERS * sizeof(uint64_t));
+    }
+    return true;
+}
+
+/* ---- in waves ---- */
+
 /* If there are fewer whole tiles than the device takes at a time, tiles are smaller, so that all multiprocessors work;
  * but input that fits into one tile is one. */
 void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computation *c, const tally_cuda_sizes *sizes,
                          uint64_t resident, const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
-    if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) ||
-        cut_one_wave(c, sizes, resident, shape->groups, cut))
+    if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, shape, cut))
         return;
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
     cut->path = TALLY_CUDA_SCAN;

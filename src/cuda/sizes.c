@@ -120,11 +120,12 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->held_rows = held_rows(c, acc);
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const unsigned vector = granule(c), widest = in > result ? in : result;
-    const bool has_moments = c->entry && c->monoid == TALLY_MONOID_moments;
+    const bool is_higher = tally_cuda_has_higher_moments(c);
+    const bool has_moments = is_higher || (c->entry && c->monoid == TALLY_MONOID_moments);
     const unsigned stretch = bytes_of_stretch(c, architecture),
                    of_elements = stretch / (vector * (acc > 8 && !has_moments ? widest : in)),
                    of_widest = WIDEST_STRETCH / (vector * widest);
-    unsigned vectors = acc > 32 ? 1 : (of_elements < of_widest ? of_elements : of_widest) | 1;
+    unsigned vectors = acc > 32 && !is_higher ? 1 : (of_elements < of_widest ? of_elements : of_widest) | 1;
     /* With more moments registers spill; of others each takes a bit. */
     const bool goes_by_vectors = tally_cuda_takes_vectors(c) && c->desc.grouping == TALLY_ALL_VALUES;
     const unsigned most_items = goes_by_vectors                        ? stretch
@@ -138,7 +139,8 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     s->scan.summers = 4 * WARP;
     /* A wave of logsumexp f64 took one messenger 5.1 us on an H100, twice as long as its tiles. With three, a thread
      * would have 72 registers instead of 80. */
-    const bool has_long_entries = s->slot_bytes <= 32 && (s->slot_bytes > 8 || tally_cuda_needs_start(c));
+    const bool has_long_entries =
+        (s->slot_bytes <= 32 || is_higher) && (s->slot_bytes > 8 || tally_cuda_needs_start(c));
     s->scan.messengers = architecture >= 90 && has_long_entries ? 2 : 1;
     s->scan.teams = 2;
     s->scan.finishers = 8 * WARP;
@@ -164,14 +166,15 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     narrow_sizes(c, acc, most(in, result), limit, s);
 }
 
-/* scan_one_wave.cu's struct scratch: a tile, and some more. Sums of terms (scan_terms.cu), which would need the sum
- * before the tile first, only waves have. */
+/* scan_one_wave.cu's struct scratch: a tile, and some more. */
 static void one_wave_sizes(const tally_computation *c, int architecture, unsigned acc, tally_cuda_sizes *s) {
-    enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24, STRETCH = 80 /* bytes */ };
+    enum { THREADS = 256, TO_SPARE = 1024, MOST_ITEMS = 24, STRETCH = 80 /* bytes */, LONG_STRETCH = 176 };
     /* By segments; with so many by keys max of 1.2 * 10^6 u8 took 18.5 us on an H100, with 24 14.2. */
     enum { MOST_OF_SEGMENTS = 48 };
     const bool keys = c->desc.grouping == TALLY_KEYS, segments = c->desc.grouping == TALLY_SEGMENTS;
-    if (!tally_is_scan(c) || !(keys || segments) || c->is_sized || c->in_window || acc > 32 || tally_cuda_has_terms(c))
+    const bool rows_of_terms = c->desc.grouping == TALLY_AXIS && tally_cuda_has_terms(c);
+    if (!tally_is_scan(c) || !(keys || segments || rows_of_terms) || c->is_sized || c->in_window ||
+        (acc > 32 && !tally_cuda_has_higher_moments(c)))
         return;
     const unsigned in = (unsigned)c->in_bytes, result = (unsigned)(c->out_bytes * c->per_result);
     const unsigned vector = granule(c), spare = (keys ? 2 : 1) * TO_SPARE + THREADS / 32 * 2 * round_up(acc + 16, 16);
@@ -180,7 +183,9 @@ static void one_wave_sizes(const tally_computation *c, int architecture, unsigne
         (unsigned)most(in, result) + second + (keys ? (unsigned)c->index_bytes : 1); /* an element's */
     const unsigned limit = (shared_limit(architecture) / TALLY_CUDA_ONE_WAVE_BLOCKS - spare) / (THREADS * bytes);
     const unsigned most_items = keys ? MOST_ITEMS : MOST_OF_SEGMENTS;
-    unsigned vectors = STRETCH / (vector * (unsigned)most(in, result)) | 1;
+    /* A vector at a time, as in bytes_of_stretch(): var of 8 * 10^6 f32 by segments took 56 us on an H100, and 71. */
+    const unsigned stretch = tally_cuda_takes_vectors(c) && !keys ? LONG_STRETCH : STRETCH;
+    unsigned vectors = stretch / (vector * (unsigned)most(in, result)) | 1;
     while (vectors > 1 && (vectors * vector > most_items || vectors * vector > limit))
         vectors -= 2;
     const unsigned shared = round_up(vectors * vector * THREADS * bytes + spare, 128);
@@ -209,7 +214,7 @@ static unsigned entry_bytes(const tally_computation *c, const tally_cuda_sizes *
     if (s->slot_bytes <= 8 && !needs_start)
         return s->slot_bytes == 4 ? 8 : 16;
     const unsigned words = s->slot_bytes / 4 + (needs_start ? 2 : 0);
-    return s->slot_bytes <= 32 ? 16 * ((words + 2) / 3) : s->record_bytes + 16;
+    return s->slot_bytes <= 32 || tally_cuda_has_higher_moments(c) ? 16 * ((words + 2) / 3) : s->record_bytes + 16;
 }
 
 /* ---- reductions by segments and keys ---- */
@@ -270,7 +275,8 @@ static unsigned long_mean_of(const tally_computation *c) {
     if (c->desc.grouping != TALLY_SEGMENTS || !c->entry || c->is_sized || c->skips_nan ||
         tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) || c->monoid == TALLY_MONOID_logsumexp)
         return 0;
-    const bool has_moments = c->monoid == TALLY_MONOID_moments && c->in_bytes <= 4;
+    const bool has_moments =
+        (c->monoid == TALLY_MONOID_moments || tally_cuda_has_higher_moments(c)) && c->in_bytes <= 4;
     return has_moments ? MOMENTS : c->in_bytes <= 2 && tally_cuda_accumulator_bytes(c) <= 32 ? NARROW : 0;
 }
 
@@ -395,7 +401,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
                     : acc <= 8 || c->in_window    ? acc
                                                   : round_up(acc, 16);
     s->record_bytes = round_up(round_up(acc, 8) + 8 + 16, 16);
-    s->is_large = acc > 32;
+    s->is_large = acc > 32 && !tally_cuda_has_higher_moments(c);
     s->vector = 16 / in;
     const bool is_logsumexp = c->entry && c->monoid == TALLY_MONOID_logsumexp; /* 8 took all registers of a block */
     s->unroll = s->is_large ? 1 : acc == 16 && c->desc.grouping == TALLY_ALL_VALUES && !is_logsumexp ? 8 : 4;

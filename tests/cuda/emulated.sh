@@ -51,6 +51,10 @@ logsumexp/keys/reverse_inclusive/i16/fast --quick
 var/keys/inclusive/f32/fast --quick
 logsumexp/segments/inclusive/f64/fast --quick
 var/keys/reduce/f32/fast --quick
+var/segments/inclusive/f32/fast
+kurtosis/axis/reduce/f64/fast
+skewness/all_values/inclusive/f64/fast --quick
+kurtosis/segments/inclusive/i16/fast --quick
 sum/all_values/reduce/f64/exact --quick
 sum/keys/reduce/bf16/exact --quick
 var/keys/reduce/f32/exact --quick

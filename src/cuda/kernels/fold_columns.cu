@@ -63,7 +63,7 @@ template <int Width> inline void empty_columns(running<lane_t> *lanes, acc_t *ac
 }
 
 /* Elements that a lane adds one by one. Errors of a variance grow with their number, so blocks of rows are combined. */
-constexpr int MOST_IN_A_LANE = MOMENTS == 2 ? 32 : LANE_LIMIT;
+constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : LANE_LIMIT;
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 

@@ -20,7 +20,7 @@ typedef batch_of<1> one_entry;
 
 /* Returns to the lowest lane the sum of what the lanes give, in their order. */
 inline acc_t fold_lanes(acc_t sum) {
-#if IS_LOGSUMEXP || MOMENTS == 2
+#if IS_LOGSUMEXP || MOMENTS
     return fold_warp(sum);
 #else
 #pragma unroll

@@ -3,24 +3,9 @@
  * finish_terms() (scan_terms.cu) summers have published it before, and the number also depends on the sum before the
  * tile. What both share precedes that function. */
 
-/* The fold of what a block's threads give, in an order of its own, for all of them. */
-template <class Fold> inline real fold_of_block(real mine, Fold fold) {
-    __shared__ real of_warps[FINISHERS / WARP];
-#pragma unroll
-    for (int d = 1; d < WARP; d *= 2)
-        mine = fold(mine, from_across(mine, d));
-    if (threadIdx.x % WARP == 0)
-        of_warps[threadIdx.x / WARP] = mine;
-    __syncthreads();
-    real all = of_warps[0];
-#pragma unroll
-    for (int w = 1; w < FINISHERS / WARP; w++)
-        all = fold(all, of_warps[w]);
-    return all;
-}
-
 #if !IS_LOGSUMEXP
 constexpr double MOST_AWAY = 64; /* With squares so many times as large as relative to the mean, digits are lost. */
+#if MOMENTS == 2
 /* The first element of a tile in logical order that is no NaN, among a few. */
 inline value_t first_number(const tile &t, const in_t *elements) {
     enum { FEW = 8 };
@@ -29,17 +14,27 @@ inline value_t first_number(const tile &t, const in_t *elements) {
         x = value_of(load(elements + (REVERSE ? t.count - 1 - k : k)));
     return x;
 }
-/* A tile's sum, of its terms relative to 'middle'. */
-inline acc_t sum_of_terms(double count, const terms &all, double middle) {
-    acc_t sum;
-    const double away = all.distances * reciprocal(count), rest = __fma_rn(-all.distances, away, all.squares);
-    sum.a0 = count;
-    sum.a1 = middle + away;
-    const double part = sum.a1 - middle;
-    sum.a2 = middle - (sum.a1 - part) + (away - part); /* Knuth's two-sum */
-    sum.a3 = rest < 0 ? 0 : rest;
-    return sum;
+#else
+/* The mean of some of a tile's elements: of each fourth, if stretches begin with one of them. Relative to it the
+ * squares are at most five times as large as relative to the mean of all, because the sum of some distances is at most
+ * the root of their number times that of their squares (Cauchy and Schwarz). */
+enum { APART = ITEMS % 4 == 0 ? 4 : ITEMS % 2 == 0 ? 2 : 1 };
+template <class Items, class IsThere> inline double mean_of_some(const tile &t, const Items &items, IsThere is_there) {
+    double sum = 0, number = 0;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const value_t x = value_of(items[k]);
+        const bool counts = is_there(k) && !(SKIPS_NAN && is_nan(x));
+        if ((REVERSE ? ITEMS - 1 - k : k) % APART == 0) {
+            sum += counts ? (double)x : 0;
+            number += counts ? 1 : 0;
+        }
+    }
+    number = SKIPS_NAN ? fold_of_block(number, [](real a, real b) { return a + b; })
+                       : (double)((t.count + APART - 1) / APART);
+    return fold_of_block(sum, [](real a, real b) { return a + b; }) * reciprocal(number);
 }
+#endif
 #endif
 
 /* Finishes a tile. Returns false, to all threads and before any result is written, if terms do not hold it. */
@@ -99,10 +94,19 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(left + kept[k] * scale)));
 #else
     constexpr bool CAN_OVERFLOW = sizeof(value_t) == 8; /* the squares of distances */
-    constexpr double TOO_FAR = 0x1p900; /* the square of all distances is up to as many times as large */
+    /* The square of all distances is up to as many times as large; fourth powers are finite. */
+    constexpr double TOO_FAR = MOMENTS > 2 ? 0x1p400 : 0x1p900;
+    const auto fits = [](double squares) {
+        return squares < TOO_FAR && (MOMENTS == 2 || squares > 1 / TOO_FAR || squares == 0);
+    };
+#if MOMENTS == 2
     /* The mean of all would do for the tile's sum. But one element that is far from the others moves it away from those
      * before that one, whose results do not have it, and all their digits are lost. */
     const double middle = SKIPS_NAN ? (double)first_number(t, (const in_t *)(s.tile[here.at] + shift)) : (double)opening;
+#else /* higher powers would lose more digits relative to one element than near the mean */
+    const double mean = mean_of_some(t, items, is_there);
+    const double middle = t.first == 0 && IS_FINITE(mean) ? (double)opening : mean;
+#endif
     if (!IS_FINITE(middle))
         return false;
 #pragma unroll
@@ -110,7 +114,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         if (is_there(k))
             mine.add(value_of(items[k]), middle);
     const terms_before in_front = add_up_terms(s.of_finishers[team][in_turn], team, thread, mine, false,
-                                               CAN_OVERFLOW && !(mine.squares < TOO_FAR));
+                                               CAN_OVERFLOW && !fits(mine.squares));
     if (in_front.is_astray) {
         __syncthreads(); /* all have read what the other way writes to */
         return false;
@@ -122,7 +126,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     if (fold_of_block(is_far ? 1 : 0, [](real a, real b) { return a + b; }) != 0)
         return false;
     const acc_t prefix = prefix_of(own);
-    if (CAN_OVERFLOW && !(prefix.a3 < TOO_FAR))
+    if (CAN_OVERFLOW && !fits(prefix.a3))
         return false;
     /* The terms relative to the mean before the tile, as far as there is one. */
     const uint64 low = t.low + stretch * ITEMS, first = REVERSE ? p.n - low - there : low;
@@ -132,11 +136,8 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         return false;
     const double moved = middle - r, before = small_number(in_front.sum.number((uint32)(first - t.first)));
     terms sum = in_front.sum;
-    sum.distances = __fma_rn(before, moved, in_front.sum.distances);
-    sum.squares = __fma_rn(moved, in_front.sum.distances + sum.distances, in_front.sum.squares);
-    const double distances = prefix.a0 * prefix.a2;
-    sum.distances += distances;
-    sum.squares += __fma_rn(distances, prefix.a2, prefix.a3);
+    sum.move(before, moved);
+    sum.add_accumulator(prefix, prefix.a2);
     if (sizeof(out_t) == 8 && prefix.a0 + before > 0)
         r = move_to_mean(&sum, prefix.a0 + before, r);
     const counter counted = prefix.a0;
@@ -148,7 +149,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         if ((!REVERSE && !CAN_OVERFLOW) || is_there(k)) /* no result follows items behind the end */
             sum.add(value_of(items[k]), r);
         number++;
-        results.put(memory, stretch, k, variance_of(sum.distances, sum.squares, counted.plus(sum.number(number))));
+        results.put(memory, stretch, k, sum.result(counted.plus(sum.number(number))));
     }
 #endif
     hand_over(s, p, t, here, team, thread);

@@ -19,17 +19,28 @@ inline record fold_entries(const batch &few, uint32 at, uint32 end) {
 }
 
 /* Publishes the tile's sum, of which the last thread has 'own', and returns to all threads the sum before the tile. */
-template <class State> inline record sum_before(const scratch &s, const scan_args &p, const tile &t, const State &own) {
+template <class State> inline record sum_before(scratch &s, const scan_args &p, const tile &t, const State &own) {
     __shared__ alignas(16) uint8 memory[FINISHERS / WARP * sizeof(record)];
     record *of_warps = (record *)memory;
     enum { OF_WARP = WARP * batch::MANY, STEP = FINISHERS / WARP * OF_WARP };
     const uint32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, before = s.number;
+#if HAS_TERMS /* the way by terms may have asked before the general way */
+    const bool is_known = s.knows_prefix;
+    __syncthreads();
+    if (is_known)
+        return *(const record *)s.prefix[0];
+#endif
     wait_for_last(); /* entries are clear */
     let_next_start();
     if (threadIdx.x == FINISHERS - 1)
         publish(p.entries + before, record::of(widen(own.acc), own.has_head(), t.first + own.start()), 1);
     record sum = record::nothing();
-    for (uint32 first = 0; first < before; first += STEP) {
+    uint32 first = 0;
+    if (GROUPS == ROWS) { /* from the tile on in which the row begins */
+        const uint64 column = remainder(t.first, p.extent), begin = t.first - column;
+        first = column ? (uint32)(REVERSE ? p.tiles - 1 - (p.n - 1 - begin) / p.tile : begin / p.tile) : before;
+    }
+    for (; first < before; first += STEP) {
         const uint32 at = first + warp * OF_WARP;
         if (at < before) {
             batch few;
@@ -45,5 +56,11 @@ template <class State> inline record sum_before(const scratch &s, const scan_arg
             sum = join(sum, of_warps[w]);
         __syncthreads();
     }
+#if HAS_TERMS
+    if (threadIdx.x == 0) {
+        *(record *)s.prefix[0] = sum;
+        s.knows_prefix = true;
+    }
+#endif
     return sum;
 }

@@ -5,8 +5,104 @@ template <class A> constexpr bool ARE_SAME<A, A> = true;
 
 enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 
-#if MOMENTS == 2
+#if MOMENTS
+/* Sums of powers of the distances of elements from a number. */
+struct powers {
+    double distances = 0, squares = 0;
+#if MOMENTS > 2
+    double cubes = 0;
+#endif
+#if MOMENTS == 4
+    double fourths = 0;
+#endif
+
+    void add_distance(double away) {
+        distances += away;
+        const double square = away * away;
+        squares = __fma_rn(away, away, squares);
+#if MOMENTS > 2
+        cubes = __fma_rn(square, away, cubes);
+#endif
+#if MOMENTS == 4
+        fourths = __fma_rn(square, square, fourths);
+#endif
+    }
+    void add_powers(const powers &more) {
+        distances += more.distances;
+        squares += more.squares;
+#if MOMENTS > 2
+        cubes += more.cubes;
+#endif
+#if MOMENTS == 4
+        fourths += more.fourths;
+#endif
+    }
+    /* Adds what another thread has added, from the same number. */
+    template <class Move> void add_from(Move move) {
+        distances += move(distances);
+        squares += move(squares);
+#if MOMENTS > 2
+        cubes += move(cubes);
+#endif
+#if MOMENTS == 4
+        fourths += move(fourths);
+#endif
+    }
+    /* Adds an accumulator whose mean is more by 'away' than the number. */
+    template <class A> void add_accumulator(const A &acc, double away) {
+        const double all = acc.a0 * away, all_squares = __fma_rn(all, away, acc.a3);
+        distances += all;
+        squares += all_squares;
+#if MOMENTS > 2
+        cubes += acc.a4 + away * (2 * acc.a3 + all_squares);
+#endif
+#if MOMENTS == 4
+        fourths += acc.a5 + away * (4 * acc.a4 + away * (5 * acc.a3 + all_squares));
+#endif
+    }
+    /* Takes the distances of n elements from a number that is less by 'by', in the powers above the second. */
+    void move_higher(double n, double by) {
+#if MOMENTS == 4
+        fourths += by * (4 * cubes + by * (6 * squares + by * (4 * distances + by * n)));
+#endif
+#if MOMENTS > 2
+        cubes += by * (3 * squares + by * (3 * distances + by * n));
+#endif
+    }
+    /* The same for all powers. */
+    void move(double n, double by) {
+        move_higher(n, by);
+        const double moved = __fma_rn(n, by, distances);
+        squares = __fma_rn(by, distances + moved, squares);
+        distances = moved;
+    }
+    /* Gives an accumulator these powers above the second. */
+    template <class A> void give_higher(A *acc) const {
+#if MOMENTS > 2
+        acc->a4 = cubes;
+#endif
+#if MOMENTS == 4
+        acc->a5 = fourths;
+#endif
+    }
+};
+#endif
+
+#if MOMENTS && IS_SCAN
+/* count + number, of a count less than 2^52. */
+struct counter {
+    double less; /* by 2^52 */
+
+    counter(double count) : less(count - 0x1p52) {}
+    double plus(uint32 number) const {
+        return less + __longlong_as_double(0x4330000000000000ll | number);
+    }
+};
+#endif
+
+#if MOMENTS
 #if IS_SCAN
+#if MOMENTS == 2
 /* The variance of n elements, or its root: 'distances' and 'squares' are sums of their distances from any number and
  * of the squares of those. A scan does this for each element. So there is one reciprocal for both divisions, no branch,
  * and integers decide where they can, because a processor has half as many units for doubles. */
@@ -38,25 +134,43 @@ inline result_t variance_of(double distances, double squares, double n) {
     const double result = CAN_BE_TOO_FEW && !(n > DDOF) ? NOT_A_NUMBER : number;
     return output_of_variance<out_t>(result);
 }
-/* count + number, of a count less than 2^52. */
-struct counter {
-    double less; /* by 2^52 */
-
-    counter(double count) : less(count - 0x1p52) {}
-    double plus(uint32 number) const {
-        return less + __longlong_as_double(0x4330000000000000ll | number);
-    }
-};
+#else
+/* 1 / sqrt(x) of a normal number, to an ulp or two; of 0 and less it is NaN. */
+inline double inverse_root(double x) {
+    const double r = inverse_root_nearby(x), rest = __fma_rn(-x * r, r, 1.0);
+    return __fma_rn(__fma_rn(rest, 0.375, 0.5), rest * r, r);
+}
+/* Skewness or kurtosis of n elements, of sums of powers of their distances from any number. A scan does this for each
+ * element, so divisions are by reciprocals and nothing takes a branch. No spread gives NaN, as 0 times infinity is. */
+inline result_t moment_of(powers of, double n) {
+    const double of_n = reciprocal(n), of_rest = DDOF ? reciprocal(MOMENTS == 3 ? n - 2 : (n - 2) * (n - 3)) : 0;
+    const double away = of.distances * of_n, squares = __fma_rn(-of.distances, away, of.squares);
+    of.move_higher(n, -away);
+    double result;
+#if MOMENTS == 3
+    const double root = inverse_root(squares * of_n), all = n * (n - 1);
+    result = of.cubes * of_n * root * root * root;
+    if (DDOF)
+        result *= n > 2 ? all * inverse_root(all) * of_rest : 1;
+#else
+    const double inverse = reciprocal(squares), ratio = n * (of.fourths * inverse * inverse);
+    result = DDOF && n > 3 ? ((n * n - 1) * ratio - 3 * (n - 1) * (n - 1)) * of_rest : ratio - 3;
+#endif
+    return output_of_real<out_t>(is_nan(result) ? NOT_A_NUMBER : result);
+}
+#endif
 #endif
 
 /* The distances of the elements from a shift, and their squares, are added up, which needs no division per element, as
  * a running mean would. At the end, count times the square of the distance between the shift and the mean is
  * subtracted, which leaves the squares of the distances from the mean. The shift is the mean of what was added before,
  * or the first element. One of 'count' elements is at most sqrt(count - 1) standard deviations from their mean. So the
- * squares are at most 'count' times as large as the rest, and at most log2(count) of their 53 bits are lost. */
-template <class A, class L = A> struct running {
+ * squares are at most 'count' times as large as the rest, and at most log2(count) of their 53 bits are lost. Of higher
+ * powers too many would be, so after FIRST_FEW elements the shift is their mean. */
+enum { FIRST_FEW = 4 };
+template <class A, class L = A> struct running : powers {
     double before = 0; /* elements that the sum began with */
-    double shift = 0, distances = 0, squares = 0;
+    double shift = 0;
     double zero = 0; /* NaN once an element is not finite: squares of doubles overflow without that, too */
     uint32 count = 0;
     bool has_shift = false;
@@ -64,10 +178,8 @@ template <class A, class L = A> struct running {
     running() = default;
     running(const A &acc) : before(acc.a0), has_shift(acc.a0 != 0) {
         const double mean = acc.a1 + acc.a2, part = mean - acc.a1;
-        const double rest = acc.a1 - (mean - part) + (acc.a2 - part); /* of the mean (Knuth's two-sum) */
         shift = mean;
-        distances = rest * before;
-        squares = acc.a3 + rest * distances;
+        add_accumulator(acc, acc.a1 - (mean - part) + (acc.a2 - part)); /* the mean's rest (Knuth's two-sum) */
         zero = is_nan(acc.a3) ? acc.a3 : 0;
     }
     /* Tells an element near the others before the first is added. A caller that knows one spares every add() a test. */
@@ -79,11 +191,15 @@ template <class A, class L = A> struct running {
         has_shift = true;
     }
     void add(value_t x, value_t, uint64) {
+        add_from_shift(x);
+        if (MOMENTS > 2 && count == FIRST_FEW && before == 0)
+            settle();
+    }
+    /* As add(); the shift stays. */
+    void add_from_shift(value_t x) {
         begin(x);
         const bool counts = !SKIPS_NAN || !is_nan(x);
-        const double away = counts ? (double)x - shift : 0;
-        distances += away;
-        squares += away * away;
+        add_distance(counts ? (double)x - shift : 0);
         if (sizeof(value_t) == 8)
             zero += counts ? (double)x * 0.0 : 0;
         count += counts;
@@ -96,8 +212,7 @@ template <class A, class L = A> struct running {
     }
     /* Adds what another thread has added from the same shift. */
     template <class Move> void add_from(Move move) {
-        distances += move(distances);
-        squares += move(squares);
+        powers::add_from(move);
         if (sizeof(value_t) == 8)
             zero += move(zero);
         count += move(count);
@@ -108,6 +223,7 @@ template <class A, class L = A> struct running {
         const double mean = shift + away, moved = mean - shift, rest = __fma_rn(-n, moved, distances);
         if (!IS_FINITE(squares))
             return;
+        move_higher(n, -moved);
         squares = __fma_rn(-moved, distances + rest, squares);
         distances = rest;
         shift = mean;
@@ -117,9 +233,16 @@ template <class A, class L = A> struct running {
 #if IS_SCAN
     /* What lower() gives for sum(), without an accumulator. */
     result_t result(uint64) const {
+        const double n = counter(before).plus(count);
+#if MOMENTS == 2
         const bool has_overflown = sizeof(value_t) == 8 && ((uint32)__double2hiint(squares) & 0x7ff00000) == 0x7ff00000;
         const double all = has_overflown ? zero + range<double>::highest() : squares;
-        return variance_of(has_overflown ? 0 : distances, all, counter(before).plus(count));
+        return variance_of(has_overflown ? 0 : distances, all, n);
+#else
+        if (sizeof(value_t) == 8 && !(squares > 0x1p-900 && squares < 0x1p400)) /* whose reciprocal may be none */
+            return lower(sum(), 0, 0);
+        return moment_of(*this, n);
+#endif
     }
 #endif
     A sum() const {
@@ -133,6 +256,9 @@ template <class A, class L = A> struct running {
         r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
         if (sizeof(value_t) == 8 && !IS_FINITE(squares))
             r.a3 = zero + range<double>::highest();
+        powers higher = *this;
+        higher.move_higher(r.a0, -r.a2);
+        higher.give_higher(&r);
         return r;
     }
 };

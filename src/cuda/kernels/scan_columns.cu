@@ -50,7 +50,7 @@ template <int Width> struct rows {
     few<in_t, Width> x[AHEAD], y[AHEAD];
 
     void load_from(const scan_columns_args &p, const stretch<Width> &s, uint64 j) {
-#if MOMENTS == 2
+#if MOMENTS
         /* Variances of single columns wait for instructions. Others got slower this way. */
         if (Width == 1 && s.aligned) {
             const in_t *from = p.x + s.at + row_of(p, s.first + j) * p.inner;
@@ -79,7 +79,7 @@ template <int Width> struct rows {
 /* Tells a sum of a single column its first element, if that spares it a test of each. */
 template <int Width>
 inline void begin_all(const scan_columns_args &p, const stretch<Width> &s, running<acc_t> (&sum)[Width]) {
-    if (MOMENTS == 2 && Width == 1)
+    if (MOMENTS && Width == 1)
         sum[0].begin(value_of(load(p.x + s.at + row_of(p, s.first) * p.inner)));
 }
 
@@ -191,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) scan_stretches(scan_columns_
 
 template <int Width> inline void scan_all(const scan_columns_args &p) {
     stretch<Width> s;
-    bool has_base = MOMENTS != 2 && (p.carry || p.initial);
+    bool has_base = !MOMENTS && (p.carry || p.initial);
     const bool is_aligned = ((uint64)p.out & (sizeof(result_t) - 1)) == 0;
     for (uint64 n = blockIdx.x * (uint64)BLOCK + threadIdx.x; stretch_at(p, n, &s); n += gridDim.x * (uint64)BLOCK) {
         running<acc_t> run[Width];
@@ -202,7 +202,7 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
             if (p.chunks > 1)
                 run[k] = p.partials[s.chunk * p.outer * p.inner + column].read();
             base[k] = p.carry ? p.carry[column].read() : p.initial ? raise(load(p.initial)) : identity_as<acc_t>();
-#if MOMENTS == 2 /* so that results need no accumulator */
+#if MOMENTS /* so that results need no accumulator */
             if (p.carry)
                 run[k] = combine(base[k], run[k].sum());
 #endif
@@ -220,7 +220,7 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
                 few<result_t, Width> results;
 #pragma unroll
                 for (int k = 0; k < Width; k++) {
-#if MOMENTS == 2
+#if MOMENTS
                     r.add_to(run[k], p, u, k, row);
                     results.element[k] = run[k].result(0);
 #else
@@ -236,7 +236,7 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
 #endif
                 }
                 result_t *to = p.out + s.at + row * p.inner;
-                if (MOMENTS == 2 && Width == 1 && is_aligned)
+                if (MOMENTS && Width == 1 && is_aligned)
                     *to = results.element[0];
                 else
                     store_few(to, results);

@@ -340,7 +340,11 @@ inline void finish_tile(scratch &s, const scan_args &p, const tile &t, const pla
         /* elements of the group before this one */
         uint64 within = GROUPS == ROWS || GROUPS == ALL ? at_column : first + k - absent - start;
         uint64 group_start = GROUPS == SEGMENTS || GROUPS == KEYS ? start : 0;
+#if MOMENTS > 2
+        results.put(memory, stretch, k, carried.result(within));
+#else
         results.put(memory, stretch, k, lower(sum, within + INCLUSIVE, group_start));
+#endif
         at_column += ADDS_ABSENT || is_there(k);
     }
     if (has_last)

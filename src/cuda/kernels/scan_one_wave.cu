@@ -1,4 +1,4 @@
-/* Scans by segments and keys of few elements: each block has one tile, in a single wave without a pipeline. By segments, a
+/* Scans by segments and keys of few elements, and of rows by terms: each block has one tile, in a single wave without a pipeline. By segments, a
  * block finds by itself where they begin in its tile, while the launch before still checks the offsets. How a block
  * learns the sum before its tile: one_wave.cu. Scans of all values by blocks of one tile are in scan_look_back.cu. */
 
@@ -81,10 +81,11 @@ extern "C" __global__ void __launch_bounds__(FINISHERS, ONE_WAVE_BLOCKS) scan_on
     const scan_args &p = a.scan;
     const bool has_base = p.carry || p.initial;
     uint32 in_bulk = 0;
-#if GROUPS == KEYS
+#if GROUPS != SEGMENTS
     wait_for_last();
 #endif
     if (threadIdx.x == 0) {
+        s.knows_prefix = false;
         s.number = atomicAdd(a.begun, 1); /* which check_offsets has cleared before it let this launch start */
         s.full[0].init(FINISHERS);
         show_gates();
@@ -123,7 +124,12 @@ extern "C" __global__ void __launch_bounds__(FINISHERS, ONE_WAVE_BLOCKS) scan_on
     if (threadIdx.x < a.finders && a.found[threadIdx.x])
         atomicOr(&s.is_refused, 1);
 #endif
+#if HAS_TERMS
+    if (!finish_terms(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base))
+        finish_in_general(s, p, t, {0, 0}, 0, threadIdx.x, 1, has_base, base);
+#else
     finish_tile(s, p, t, {0, 0}, 0, threadIdx.x, 0, has_base, base);
+#endif
 #if GROUPS == SEGMENTS
     if (s.number == 0 && threadIdx.x == 0)
         tell_findings(s, a);

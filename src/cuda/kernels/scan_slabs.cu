@@ -114,13 +114,13 @@ struct slab_column {
     /* The sum that rows behind 'before' are added to, and that of all rows. Those of variances begin with the base, so
      * that results need no accumulator. */
     acc_t behind(const acc_t &before) const {
-        return MOMENTS == 2 && has_base ? combine(base, before) : before;
+        return MOMENTS && has_base ? combine(base, before) : before;
     }
     acc_t total(const acc_t &run) const {
-        return MOMENTS != 2 && has_base ? combine(base, run) : run;
+        return !MOMENTS && has_base ? combine(base, run) : run;
     }
     result_t result(const running<acc_t> &sum, uint64 count) const {
-        return MOMENTS != 2 && has_base ? lower(combine(base, sum.sum()), count, 0) : sum.result(count);
+        return !MOMENTS && has_base ? lower(combine(base, sum.sum()), count, 0) : sum.result(count);
     }
     /* Adds rows [from, to), in logical order, to 'run', and if Writes writes their results. */
     template <bool Writes> acc_t scan(acc_t run, uint32 from, uint32 to) const {

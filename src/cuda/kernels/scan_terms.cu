@@ -1,7 +1,10 @@
-/* Finishers of logsumexp, var and std. To combine two of their accumulators takes an exponential or a division. But
- * relative to a number near the elements, they are sums of terms: of exp(x - r), or of x - r and of its square. So a
+/* Finishers of logsumexp and of moments. To combine two of their accumulators takes an exponential or a division. But
+ * relative to a number near the elements, they are sums of terms: of exp(x - r), or of x - r and of its powers. So a
  * team takes one r for each group's part of a tile, adds terms up, and makes an accumulator of them for each result
- * only. Tiles whose elements are too far apart for that, or not finite, are left to finish_tile(). */
+ * only. Tiles whose elements are too far apart for that, or not finite, are left to finish_tile().
+ *
+ * In the pipeline the sum before a tile is known before r is chosen. A block with one tile (scan_one_wave.cu) publishes
+ * its tile's sum first, relative to an r that the tile alone gives, and then moves the terms of the open group. */
 
 #if IS_LOGSUMEXP
 typedef decltype(acc_t::a0) real;
@@ -9,26 +12,33 @@ typedef decltype(acc_t::a0) real;
 typedef double real;
 #endif
 
-struct terms {
 #if IS_LOGSUMEXP
+struct terms {
     real exps = 0;
 
     void add(value_t x, real r) {
         exps += exp_below((real)x - r);
     }
+};
 #else
-    double distances = 0, squares = 0;
+struct terms : powers {
 #if SKIPS_NAN
     uint32 count = 0; /* of elements that are not left out */
 #endif
 
     void add(value_t x, double r) {
         const bool counts = !SKIPS_NAN || !is_nan(x);
-        const double away = counts ? (double)x - r : 0;
-        distances += away;
-        squares = __fma_rn(away, away, squares);
+        add_distance(counts ? (double)x - r : 0);
 #if SKIPS_NAN
         count += counts;
+#endif
+    }
+    /* The result behind n elements. */
+    result_t result(double n) const {
+#if MOMENTS == 2
+        return variance_of(distances, squares, n);
+#else
+        return moment_of(*this, n);
 #endif
     }
     /* The elements that were added, 'all' of them if none is left out. */
@@ -39,17 +49,16 @@ struct terms {
         return all;
 #endif
     }
-#endif
 };
+#endif
 inline terms combine(const terms &a, const terms &b) {
-    terms sum;
+    terms sum = a;
 #if IS_LOGSUMEXP
-    sum.exps = a.exps + b.exps;
+    sum.exps += b.exps;
 #else
-    sum.distances = a.distances + b.distances;
-    sum.squares = a.squares + b.squares;
+    sum.add_powers(b);
 #if SKIPS_NAN
-    sum.count = a.count + b.count;
+    sum.count += b.count;
 #endif
 #endif
     return sum;
@@ -72,10 +81,44 @@ inline double log_of(double sum) {
 inline double move_to_mean(terms *sum, double n, double r) {
     const double mean = __fma_rn(sum->distances, reciprocal(n), r), away = mean - r;
     const double rest = __fma_rn(-n, away, sum->distances);
+    sum->move_higher(n, -away);
     sum->squares = __fma_rn(-away, sum->distances + rest, sum->squares);
     sum->distances = rest;
     return mean;
 }
+/* A tile's sum, of its terms relative to 'middle'. */
+inline acc_t sum_of_terms(double count, const terms &all, double middle) {
+    acc_t sum;
+    const double away = all.distances * reciprocal(count), rest = __fma_rn(-all.distances, away, all.squares);
+    sum.a0 = count;
+    sum.a1 = middle + away;
+    const double part = sum.a1 - middle;
+    sum.a2 = middle - (sum.a1 - part) + (away - part); /* Knuth's two-sum */
+    sum.a3 = rest < 0 ? 0 : rest;
+    powers higher = all;
+    higher.move_higher(count, -away);
+    higher.give_higher(&sum);
+    return sum;
+}
+#endif
+
+#if HAS_ONE_TILE
+/* The fold of what a block's threads give, in an order of its own, for all of them. */
+template <class Fold> inline real fold_of_block(real mine, Fold fold) {
+    __shared__ real of_warps[FINISHERS / WARP];
+#pragma unroll
+    for (int d = 1; d < WARP; d *= 2)
+        mine = fold(mine, from_across(mine, d));
+    if (threadIdx.x % WARP == 0)
+        of_warps[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    real all = of_warps[0];
+#pragma unroll
+    for (int w = 1; w < FINISHERS / WARP; w++)
+        all = fold(all, of_warps[w]);
+    return all;
+}
+
 #endif
 
 #if TAKES_VECTORS
@@ -250,10 +293,14 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const auto is_there = [&](int k) { return REVERSE ? k >= absent : k < there; };
     const auto is_head = [&](int k) { return GROUPS != ALL && (heads >> k & 1); };
 
+#if ONE_WAVE /* known once the tile's sum is */
+    acc_t prefix = identity_as<acc_t>();
+#else
     s.ready[here.at].wait(here.parity);
     acc_t prefix = ((const record *)s.prefix[here.at])->acc;
     if (has_base)
         prefix = combine(base, prefix);
+#endif
     bool is_astray = false;
 
     /* the terms of the stretch since its last head */
@@ -261,7 +308,15 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
 #if IS_LOGSUMEXP
     /* exp(x - r) is no larger than e^MOST, and each group's sum no smaller than e^-MOST, so that no digit is lost. */
     constexpr real MOST = sizeof(real) == 8 ? 20 : 8;
+#if ONE_WAVE
+    real highest = range<real>::lowest();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        highest = is_there(k) ? larger(highest, (real)value_of(items[k])) : highest;
+    real r = fold_of_block(highest, [](real a, real b) { return larger(a, b); });
+#else
     const real r = larger(prefix.a0, *(const real *)s.largest[here.at]);
+#endif
     const real opening = larger(prefix.a0, (real)element(0));
     if (!(r - opening <= MOST && opening - r <= MOST)) /* NaN, too */
         return false;
@@ -275,7 +330,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
             is_astray |= (is_head(k) && !(away >= -MOST)) || (is_there(k) && !(away <= MOST));
         if (!INCLUSIVE)
             kept[k] = mine.exps;
-        if (!REVERSE || is_there(k))
+        if (SUMS_ABSENT || is_there(k))
             mine.exps += exp_below(away);
         if (INCLUSIVE)
             kept[k] = mine.exps;
@@ -305,20 +360,25 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
     const auto is_seed = [&](int k) { return GROUPS != ALL && (seeds >> k & 1); };
     /* Squares of narrower elements are finite if the elements are, else NaN or infinite, which makes results NaN. */
     constexpr bool CAN_OVERFLOW = sizeof(value_t) == 8;
-    constexpr double TOO_FAR = 0x1p900; /* the square of all distances is up to as many times as large as there are */
+    /* The square of all distances is up to as many times as large as there are; fourth powers are finite. */
+    constexpr double TOO_FAR = MOMENTS > 2 ? 0x1p400 : 0x1p900;
+    const auto fits = [](double squares) {
+        return squares < TOO_FAR && (MOMENTS == 2 || squares > 1 / TOO_FAR || squares == 0);
+    };
     /* items behind the end may be added, too, as no result follows them */
     const auto counts = [&](int k) { return (!REVERSE && !CAN_OVERFLOW) || is_there(k); };
+    const auto sums = [&](int k) { return HAS_ONE_TILE ? is_there(k) : counts(k); };
     each_item([&](int k, value_t x) {
         if (is_head(k)) {
-            is_astray |= CAN_OVERFLOW && !(mine.squares < TOO_FAR);
+            is_astray |= CAN_OVERFLOW && !fits(mine.squares);
             mine = {};
         }
         if (is_seed(k))
             r = (double)x;
-        if (counts(k))
+        if (sums(k))
             mine.add(x, r);
     });
-    is_astray |= CAN_OVERFLOW && !(mine.squares + prefix.a3 < TOO_FAR);
+    is_astray |= CAN_OVERFLOW && !(fits(mine.squares + prefix.a3) && (MOMENTS == 2 || fits(mine.squares)));
 #endif
     const terms_before before = add_up_terms(s.of_finishers[team][in_turn], team, thread, mine, heads != 0, is_astray);
     if (before.is_astray) {
@@ -326,29 +386,71 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         return false;
     }
 
+#if ONE_WAVE
+    const terms since = heads ? mine : combine(before.sum, mine);
+    acc_t own = identity_as<acc_t>();
+#if IS_LOGSUMEXP
+    own.a0 = r;
+    own.a1 = since.exps;
+    if (since.exps == 0)
+        own = identity_as<acc_t>();
+#else
+    const uint32 in_last = since.number(t.count - (seeds ? begins + highest_bit(seeds) : from));
+    if (in_last)
+        own = sum_of_terms(small_number(in_last), since, r);
+#endif
+    prefix = sum_before(s, p, t, state::of(own, heads || before.has_head, 0)).acc;
+#if IS_LOGSUMEXP
+    if (!(prefix.a0 <= GREATEST_FINITE<real>))
+        return false;
+#else
+    if (CAN_OVERFLOW && !fits(prefix.a3))
+        return false;
+#endif
+#endif
     uint8 *memory = s.tile[here.at];
 #if IS_LOGSUMEXP
     results_writer results;
+#if ONE_WAVE
+    const real of_tile = r;
+    real left = before.sum.exps, scale = 1;
+    if (!before.has_head) {
+        r = larger(prefix.a0, of_tile);
+        scale = exp_below(of_tile - r);
+        left = left * scale + prefix.a1 * exp_below(prefix.a0 - r);
+    }
+#else
+    const real of_tile = r, scale = 1;
     real left = before.sum.exps;
     if (!before.has_head)
         left += prefix.a1 * exp_below(prefix.a0 - r);
+#endif
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        if (is_head(k))
+        if (is_head(k)) {
             left = 0;
-        results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(left + kept[k])));
+#if ONE_WAVE
+            r = of_tile;
+            scale = 1;
+#endif
+        }
+        results.put(memory, stretch, k, output_of_real<out_t>(r + log_of(left + kept[k] * scale)));
     }
 #else
     terms sum = before.sum;
     double count = 0; /* of the elements before the tile, whose mean differs from r by a2 */
-    if (open) {
-        const double distances = prefix.a0 * prefix.a2;
-        sum.distances += distances;
-        sum.squares += __fma_rn(distances, prefix.a2, prefix.a3);
-        count = prefix.a0;
-    }
     uint32 number = (uint32)((int)(first - t.first) - absent - from); /* of items since */
     r = of_stretch;
+    if (open) {
+#if ONE_WAVE
+        if (prefix.a0 != 0) {
+            sum.move(small_number(sum.number(number + absent)), r - prefix.a1);
+            r = prefix.a1;
+        }
+#endif
+        sum.add_accumulator(prefix, prefix.a2);
+        count = prefix.a0;
+    }
     const double in_front = count + small_number(sum.number(number + absent));
     if (sizeof(out_t) == 8 && in_front > 0)
         r = move_to_mean(&sum, in_front, r);
@@ -364,7 +466,7 @@ inline bool finish_terms(scratch &s, const scan_args &p, const tile &t, const pl
         if (counts(k))
             sum.add(x, r);
         number++;
-        return variance_of(sum.distances, sum.squares, counted.plus(sum.number(number)));
+        return sum.result(counted.plus(sum.number(number)));
     };
     /* others' results take the place of what a thread reads */
 #if TAKES_VECTORS

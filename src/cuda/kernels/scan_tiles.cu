@@ -62,7 +62,7 @@ static_assert(HAS_ONE_TILE || (THREADS == SCAN_THREADS && WAVES == SCAN_WAVES));
 /* With SMALL accumulators a finisher's loops over its items are unrolled; with large ones that would take minutes to
  * compile. KEPT: the sums within a stretch are few and small enough to stay in registers until the sum before them is
  * known; otherwise they are computed again then. */
-constexpr bool SMALL = sizeof(acc_t) <= 32;
+constexpr bool SMALL = sizeof(acc_t) <= 32 || MOMENTS;
 constexpr bool KEPT = sizeof(lane_t) <= 8 && ITEMS * sizeof(lane_t) <= (sizeof(lane_t) <= 4 ? 192 : 128);
 constexpr int AT_ONCE = SMALL && !HAS_TERMS ? ITEMS : 1;
 
@@ -91,8 +91,9 @@ struct scratch {
 #endif
 #if ONE_WAVE
     uint32 number; /* of the tile */
-#elif BY_LOOK_BACK
-    bool knows_prefix; /* the look-back is done, and the sum before the tile in prefix[0] */
+#endif
+#if HAS_ONE_TILE
+    bool knows_prefix; /* the sum before the tile is in prefix[0] */
 #endif
 #if HAS_SECOND
     alignas(128) uint8 second[RING][(TILE * sizeof(in_t) + 16 + 127) / 128 * 128];

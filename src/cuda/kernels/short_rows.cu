@@ -15,8 +15,8 @@ inline void load_vector_of(const row &r, const in_t *from, uint32 at, in_t *to) 
         to[k] = load(from + at + k);
 }
 
-#if MOMENTS == 2
-inline value_t first_number(const row &r) {
+#if MOMENTS
+[[maybe_unused]] inline value_t first_number(const row &r) {
     uint64 i = 0;
     while (SKIPS_NAN && i + 1 < r.extent && is_nan(value_of(load(r.x + i))))
         i++;
@@ -28,8 +28,13 @@ inline value_t first_number(const row &r) {
 inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
     const uint32 vectors = (uint32)r.extent / VECTOR;
     lanes l;
-#if MOMENTS == 2
-    l.begin(first_number(r)); /* the same for all threads of the row, so that their sums can be added */
+#if MOMENTS
+    /* the same for all threads of the row, so that their sums can be added */
+#if MOMENTS == 2 || SKIPS_NAN
+    l.begin(first_number(r));
+#else
+    l.begin_near(r.x, (uint32)r.extent / 4);
+#endif
 #endif
     for (uint32 first = lane; first < vectors; first += ROW_LOADS * lanes_a_row) {
         in_t a[ROW_LOADS * VECTOR], b[ROW_LOADS * VECTOR];
@@ -54,7 +59,7 @@ inline lanes lanes_of_row(const row &r, uint32 lane, uint32 lanes_a_row) {
 
 /* Folds the accumulators of a row's threads in order; the first thread has the result. */
 inline acc_t fold_lanes_of_row(lanes l, uint32 lane, uint32 lanes_a_row) {
-#if MOMENTS == 2
+#if MOMENTS
     /* Without a condition, which saves instructions: a thread that adds values of another row is not read any more. */
     for (uint32 d = 1; d < lanes_a_row; d *= 2)
         l.add_from([=](auto value) { return from_above(value, d); });

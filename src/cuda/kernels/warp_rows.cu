@@ -10,7 +10,7 @@ enum {
 
 /* ---- the lanes of a warp ---- */
 
-#if MOMENTS == 2
+#if MOMENTS
 /* All lanes take distances from the same shift, so their sums are added up without a division. The shift is the mean of
  * up to 32 elements: one that is far from the others then costs no more than two or three digits. */
 struct warp_lanes {
@@ -28,13 +28,13 @@ struct warp_lanes {
     void add_vector(const in_t *x, uint32) {
 #pragma unroll
         for (int k = 0; k < VECTOR; k++)
-            sums.add(value_of(x[k]), value_t(0), 0);
+            sums.add_from_shift(value_of(x[k]));
     }
     void add_some(const in_t *x, uint32, int from, int to) {
 #pragma unroll
         for (int k = 0; k < VECTOR; k++)
             if (k >= from && k < to)
-                sums.add(value_of(x[k]), value_t(0), 0);
+                sums.add_from_shift(value_of(x[k]));
     }
     /* The first lane has the result. */
     acc_t fold(uint64) {
@@ -151,7 +151,7 @@ template <class Ends> struct warp_tile {
         is_inner = first && first + count < p.n;
     }
     void begin_group(const groups_args &p) {
-#if MOMENTS == 2
+#if MOMENTS
         const uint32 end = ends.at < count ? ends.at : count, mine = from + threadIdx.x % WARP;
         sums.begin(from < end ? value_of(load(p.x + first + (mine < end ? mine : end - 1))) : value_t(0), first);
 #else

@@ -60,7 +60,7 @@ typedef since_head<acc_t, uint64> record; /* of a tile, or of all before it */
 /* Up to 32 bytes take several accesses of 16 bytes, of three words each. So all that a wave needs is on its way at once.
  * The fourth word is the tag, exclusive-or the three: the check uses all words, also those that nothing else does.
  * Larger sums are read when their tag, written last, is there. */
-#define IN_ACCESSES (!IN_ONE_ACCESS && SLOT_BYTES <= 32)
+#define IN_ACCESSES (!IN_ONE_ACCESS && SLOT_BYTES <= (MOMENTS > 2 ? 48 : 32))
 enum : uint32 { HEAD_BIT = 1u << 31 }; /* set in the first word that has the tag, if there is a head */
 
 struct alignas(ENTRY_BYTES % 16 ? 8 : 16) entry {
@@ -204,7 +204,7 @@ template <int Many, int Step = WARP> struct batch_of {
     }
 };
 /* Entries that a lane reads at a time: a warp's 160 are enough for one block on each of 132 multiprocessors. */
-enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS || IN_ACCESSES ? 5 : 1 };
+enum { ENTRIES_AT_ONCE = IN_ONE_ACCESS || (IN_ACCESSES && SLOT_BYTES <= 32) ? 5 : IN_ACCESSES ? 2 : 1 };
 typedef batch_of<ENTRIES_AT_ONCE> batch;
 
 #if !COMMUTES
@@ -244,11 +244,11 @@ struct few_sums {
         return sum;
     }
 };
-#elif MOMENTS == 2
+#elif MOMENTS
 /* The sum of several without a division for each: relative to the mean of one of them, the others' means and their
- * squares are plain sums. If there are k, at most log2(k) bits are lost. */
-struct few_sums {
-    double shift = 0, count = 0, distances = 0, squares = 0;
+ * powers are plain sums. If there are k, at most log2(k) bits of the squares are lost. */
+struct few_sums : powers {
+    double shift = 0, count = 0;
     bool has_shift = false;
 
     /* Once squares are infinite or NaN the mean means nothing. */
@@ -266,15 +266,12 @@ struct few_sums {
         shift = from_lane(shift, lanes ? __ffs(lanes) - 1 : 0);
     }
     void add(const acc_t &next) {
-        const double away = counts(next) ? next.a1 - shift + next.a2 : 0, distance = next.a0 * away;
         count += next.a0;
-        distances += distance;
-        squares += __fma_rn(distance, away, next.a3);
+        add_accumulator(next, counts(next) ? next.a1 - shift + next.a2 : 0);
     }
     template <class Move> void add_from(Move move) {
         count += move(count);
-        distances += move(distances);
-        squares += move(squares);
+        powers::add_from(move);
     }
     acc_t get() const {
         acc_t r = identity_as<acc_t>();
@@ -285,6 +282,9 @@ struct few_sums {
         const double part = r.a1 - shift;
         r.a2 = shift - (r.a1 - part) + (away - part); /* Knuth's two-sum */
         r.a3 = is_nan(rest) ? squares : rest < 0 ? 0 : rest; /* NaN or infinite, if they overflowed; rounding */
+        powers higher = *this;
+        higher.move_higher(count, -away);
+        higher.give_higher(&r);
         return r;
     }
 };
@@ -292,7 +292,7 @@ struct few_sums {
 
 /* Gives all lanes the warp's sums, added in any order. Those of several chains do not wait for each other. */
 template <int Chains> inline void fold_warps(acc_t (&sum)[Chains]) {
-#if IS_LOGSUMEXP || MOMENTS == 2
+#if IS_LOGSUMEXP || MOMENTS
     few_sums few[Chains];
 #pragma unroll
     for (int c = 0; c < Chains; c++)
@@ -345,7 +345,7 @@ inline record share_of_batch(const batch &few, uint32 at, uint32 from, uint32 en
         }
     }
     const auto is_in = [&](int k) { return at + k * WARP + lane < end && at + k * WARP + lane >= from; };
-#if IS_LOGSUMEXP || MOMENTS == 2
+#if IS_LOGSUMEXP || MOMENTS
     few_sums sums;
 #pragma unroll
     for (int k = 0; k < batch::MANY; k++)
