@@ -1,19 +1,19 @@
 #include "vulkan/arithmetic.h"
 
-const char *const tally_vulkan_arithmetic_names[] = {"i32",      "u32",    "i64",    "u64",      "u64d",    "f32",
-                                                     "f32w",     "f64",    "bits",   "exact32",  "exact64", "exact32f",
-                                                     "exact64f", "scan32", "scan64", "window32", "window64"};
+const char *const tally_vulkan_arithmetic_names[] = {
+    "i32",  "u32",     "i64",     "u64",      "u64d",     "f32",    "f32w",   "f64",      "f64r",
+    "bits", "exact32", "exact64", "exact32f", "exact64f", "scan32", "scan64", "window32", "window64"};
 
 const tally_vulkan_value tally_vulkan_values[TALLY_VULKAN_ARITHMETIC_COUNT] = {
     [TALLY_VULKAN_i32] = {"int", "KIND_I32", 4},         [TALLY_VULKAN_u32] = {"uint", "KIND_U32", 4},
     [TALLY_VULKAN_i64] = {"int64_t", "KIND_I64", 8},     [TALLY_VULKAN_u64] = {"uint64_t", "KIND_U64", 8},
     [TALLY_VULKAN_u64d] = {"uint64_t", "KIND_U64", 8},   [TALLY_VULKAN_f32] = {"float", "KIND_F32", 4},
     [TALLY_VULKAN_f32w] = {"float", "KIND_F32", 4},      [TALLY_VULKAN_f64] = {"double", "KIND_F64", 8},
-    [TALLY_VULKAN_bits] = {"uvec2", "KIND_BITS", 8},     [TALLY_VULKAN_exact32] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact64] = {"uvec2", "KIND_BITS", 8},  [TALLY_VULKAN_exact32f] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_exact64f] = {"uvec2", "KIND_BITS", 8}, [TALLY_VULKAN_scan32] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_scan64] = {"uvec2", "KIND_BITS", 8},   [TALLY_VULKAN_window32] = {"uvec2", "KIND_BITS", 8},
-    [TALLY_VULKAN_window64] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_f64r] = {"double", "KIND_F64", 8},     [TALLY_VULKAN_bits] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact32] = {"uvec2", "KIND_BITS", 8},  [TALLY_VULKAN_exact64] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_exact32f] = {"uvec2", "KIND_BITS", 8}, [TALLY_VULKAN_exact64f] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_scan32] = {"uvec2", "KIND_BITS", 8},   [TALLY_VULKAN_scan64] = {"uvec2", "KIND_BITS", 8},
+    [TALLY_VULKAN_window32] = {"uvec2", "KIND_BITS", 8}, [TALLY_VULKAN_window64] = {"uvec2", "KIND_BITS", 8},
 };
 
 const char *tally_vulkan_digit_of(const tally_monoid_text *m, int k) {
@@ -64,9 +64,8 @@ tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithme
     const tally_vulkan_components t = tally_vulkan_components_of(monoid, arithmetic);
     tally_vulkan_slot slot = {0, 4};
     for (int k = 0; k < tally_monoid_texts[monoid].components; k++) {
-        const unsigned bytes = t.bytes[k] == 8 ? 8 : 4;
-        slot.bytes = (slot.bytes + bytes - 1) / bytes * bytes + bytes;
-        slot.alignment = bytes > slot.alignment ? bytes : slot.alignment;
+        slot.bytes = (slot.bytes + t.bytes[k] - 1) / t.bytes[k] * t.bytes[k] + t.bytes[k];
+        slot.alignment = t.bytes[k] > slot.alignment ? t.bytes[k] : slot.alignment;
     }
     slot.bytes = (slot.bytes + slot.alignment - 1) / slot.alignment * slot.alignment;
     return slot;
@@ -97,6 +96,10 @@ bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithm
            arithmetic != TALLY_VULKAN_f32w && arithmetic < TALLY_VULKAN_exact32;
 }
 
+unsigned tally_vulkan_moments_a_thread(unsigned in_bytes) {
+    return in_bytes == 8 ? 4 : 8;
+}
+
 bool tally_vulkan_is_in_window(tally_vulkan_arithmetic arithmetic) {
     return arithmetic == TALLY_VULKAN_window32 || arithmetic == TALLY_VULKAN_window64;
 }
@@ -111,7 +114,8 @@ unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot) {
 
 bool tally_vulkan_has_double(tally_vulkan_arithmetic arithmetic) {
     return arithmetic == TALLY_VULKAN_u64d || arithmetic == TALLY_VULKAN_f32w || arithmetic == TALLY_VULKAN_f64 ||
-           arithmetic == TALLY_VULKAN_exact64f || tally_vulkan_is_in_window(arithmetic);
+           arithmetic == TALLY_VULKAN_f64r || arithmetic == TALLY_VULKAN_exact64f ||
+           tally_vulkan_is_in_window(arithmetic);
 }
 
 bool tally_vulkan_has_int64(tally_monoid monoid, tally_vulkan_arithmetic arithmetic) {

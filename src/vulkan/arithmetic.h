@@ -17,6 +17,7 @@ typedef enum tally_vulkan_arithmetic {
     TALLY_VULKAN_f32,
     TALLY_VULKAN_f32w,
     TALLY_VULKAN_f64,
+    TALLY_VULKAN_f64r,
     TALLY_VULKAN_bits,
     TALLY_VULKAN_exact32,
     TALLY_VULKAN_exact64,
@@ -80,6 +81,9 @@ bool tally_vulkan_scans_once(tally_monoid monoid, tally_vulkan_arithmetic arithm
 
 /* Vectors of 16 bytes that a thread has of a tile there. */
 unsigned tally_vulkan_once_vectors(tally_vulkan_slot slot);
+
+/* Elements that a thread has of a tile of moment_tiles.comp. */
+unsigned tally_vulkan_moments_a_thread(unsigned in_bytes);
 
 /* The record of a chunk in groups.comp. */
 unsigned tally_vulkan_record_bytes(tally_vulkan_slot slot);

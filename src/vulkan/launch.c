@@ -3,6 +3,7 @@
 #include "core/arithmetic.h"
 #include "vulkan/exact.h"
 #include "vulkan/exact_scan.h"
+#include "vulkan/path.h"
 
 typedef tally_vulkan_arguments arguments;
 
@@ -51,16 +52,21 @@ static void launch_slabs(const tally_vulkan_launch *l) {
     a.total = l->pieces.total;
     if (a.carry)
         a.initial = 0;
-    tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SLABS], &a, l->cut->scan_groups);
+    const bool moments = tally_vulkan_takes_moments(&l->plan->gpu.base.computation);
+    tally_vulkan_dispatch(l, l->plan->kernels[moments ? TALLY_VULKAN_MOMENT_SLABS : TALLY_VULKAN_SLABS], &a,
+                          l->cut->scan_groups);
 }
 
 /* ---- scans ---- */
 
 tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, const tally_vulkan_cut *cut, bool counts) {
+    const bool moments = tally_vulkan_takes_moments(c);
+    if (cut->path == TALLY_VULKAN_ALONG_ROWS && moments)
+        return TALLY_VULKAN_MOMENT_ROWS;
     if (cut->path == TALLY_VULKAN_ALONG_ROWS)
         return cut->tiles && !counts ? TALLY_VULKAN_SCAN_ONCE : TALLY_VULKAN_SCAN_ROWS;
     if (cut->path == TALLY_VULKAN_BY_GROUPS && tally_is_scan(c))
-        return TALLY_VULKAN_GIVE_GROUPS;
+        return moments ? TALLY_VULKAN_MOMENT_GROUPS : TALLY_VULKAN_GIVE_GROUPS;
     return TALLY_VULKAN_KERNEL_COUNT;
 }
 
@@ -132,8 +138,10 @@ static void launch_scan(const tally_vulkan_launch *l) {
         a.total = l->pieces.total;
     }
     a.panels = (uint32_t)cut->scan_groups;
-    tally_vulkan_dispatch(l, along_rows ? kernel_of_tiles(l) : l->plan->kernels[TALLY_VULKAN_SCAN_COLUMNS], &a,
-                          cut->scan_groups);
+    const tally_vulkan_kernel columns = tally_vulkan_takes_moments(&l->plan->gpu.base.computation)
+                                            ? TALLY_VULKAN_MOMENT_COLUMNS
+                                            : TALLY_VULKAN_SCAN_COLUMNS;
+    tally_vulkan_dispatch(l, along_rows ? kernel_of_tiles(l) : l->plan->kernels[columns], &a, cut->scan_groups);
 }
 
 /* ---- segments and keys ---- */
@@ -143,6 +151,8 @@ static void launch_groups(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
     const VkPipeline *k = l->plan->kernels;
     const bool scans = tally_is_scan(c), counts = cut->chunks > 1 || !scans;
+    const tally_vulkan_kernel gives_runs =
+        tally_vulkan_takes_moments(c) ? TALLY_VULKAN_MOMENT_RUNS : TALLY_VULKAN_GIVE_RUNS;
     arguments a = tally_vulkan_arguments_of(l);
     tally_vulkan_group_arguments(l, &a);
     a.places = l->workspace + cut->places;
@@ -154,7 +164,7 @@ static void launch_groups(const tally_vulkan_launch *l) {
         tally_vulkan_dispatch(l, k[TALLY_VULKAN_SPINE_OF_GROUPS], &a, 1);
         tally_vulkan_then(l);
     }
-    tally_vulkan_dispatch(l, scans ? kernel_of_tiles(l) : k[TALLY_VULKAN_GIVE_RUNS], &a, cut->chunks);
+    tally_vulkan_dispatch(l, scans ? kernel_of_tiles(l) : k[gives_runs], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
 }
 

@@ -8,12 +8,13 @@
 
 /* Figures are of 2^28 values of f32 on an H200, of the speed of a shader that only reads or that copies. */
 enum {
-    GROUPS = 1024,      /* workgroups of a long reduction */
-    ROW_GROUPS = 512,   /* of consecutive elements, */
-    ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
-    SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
-    WHOLE_ROWS = 512,   /* so many rows are scanned whole, by a workgroup each */
-    ONCE_GROUPS = 396,  /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
+    GROUPS = 1024,        /* workgroups of a long reduction */
+    ROW_GROUPS = 512,     /* of consecutive elements, */
+    ROW_STEPS = 16,       /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
+    SCAN_GROUPS = 8192,   /* of a long scan: 0.66; 1024: 0.64 */
+    MOMENT_GROUPS = 2112, /* of moments */
+    WHOLE_ROWS = 512,     /* so many rows are scanned whole, by a workgroup each */
+    ONCE_GROUPS = 396,    /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
     SCAN_THREADS =
         1 << 16,     /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
     UNROLL = 8,      /* vectors a thread, at most: specialize.c has it, too */
@@ -180,6 +181,18 @@ bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_comp
            tally_vulkan_scans_once(c->monoid, tally_vulkan_arithmetic_of(device, c));
 }
 
+bool tally_vulkan_takes_moments(const tally_computation *c) {
+    const bool has_tiles = tally_is_scan(c) || c->desc.grouping == TALLY_KEYS;
+    return c->entry && !c->exact && !c->skips_nan && has_tiles && c->monoid == TALLY_MONOID_moments;
+}
+
+/* Elements of a tile of a scan along rows or by groups. */
+static uint64_t scan_tile(uint32_t block, const tally_computation *c, tally_vulkan_slot slot) {
+    return (uint64_t)block * (tally_vulkan_takes_moments(c)
+                                  ? tally_vulkan_moments_a_thread(c->in_bytes)
+                                  : tally_vulkan_tile_vectors(slot, c->in_bytes) * (16 / c->in_bytes));
+}
+
 /* Besides the two passes, which a number of elements that only the device knows takes. Words for a tile's sum are
  * planes of so many tiles that windows are whole, and the ticket. */
 static void cut_once(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
@@ -207,8 +220,8 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         cut->width = 0;
         cut->many = block;
         cut->panels = cut->columns;
-        cut_chunks(cut, (uint64_t)block * tally_vulkan_tile_vectors(slot, c->in_bytes) * (16 / c->in_bytes),
-                   cut->columns < WHOLE_ROWS ? SCAN_GROUPS / cut->columns : 1);
+        const uint64_t groups = tally_vulkan_takes_moments(c) ? MOMENT_GROUPS : SCAN_GROUPS;
+        cut_chunks(cut, scan_tile(block, c, slot), cut->columns < WHOLE_ROWS ? groups / cut->columns : 1);
         cut->scan_groups = cut->columns * cut->chunks;
         cut_once(device, block, c, slot, cut);
     } else {
@@ -269,8 +282,8 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
         return;
     }
     cut->path = TALLY_VULKAN_BY_GROUPS;
-    cut->tile = (uint64_t)block * (scans ? tally_vulkan_tile_vectors(slot, c->in_bytes) * (16 / c->in_bytes)
-                                         : tally_vulkan_run_items(slot));
+    cut->tile = scans || tally_vulkan_takes_moments(c) ? scan_tile(block, c, slot)
+                                                       : (uint64_t)block * tally_vulkan_run_items(slot);
     cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
     cut_chunks(cut, cut->tile, GROUPS);
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));

@@ -16,6 +16,9 @@ enum { TALLY_VULKAN_LEAST_ONCE = 1 << 22 };
 /* Whether scan_once.comp has a computation's long scans. */
 bool tally_vulkan_takes_once(const tally_vulkan_device *device, const tally_computation *computation);
 
+/* Whether moment_tiles.comp has a computation's scans of rows and by groups, and its reductions by keys. */
+bool tally_vulkan_takes_moments(const tally_computation *computation);
+
 /* Whether short_rows.comp and tiled_segments.comp have a computation's reductions along an axis and by segments. */
 bool tally_vulkan_takes_tiles(const tally_computation *computation, tally_vulkan_slot slot);
 

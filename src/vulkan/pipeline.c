@@ -310,6 +310,13 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
     return status;
 }
 
+tally_status tally_vulkan_moments_get(tally_vulkan_device *device, const tally_vulkan_module **module) {
+    pthread_mutex_lock(&device->building);
+    const tally_status status = packed_module_get(device, find_packed(TALLY_MONOID_moments, TALLY_VULKAN_f64r), module);
+    pthread_mutex_unlock(&device->building);
+    return status;
+}
+
 /* ---- pipelines ---- */
 
 /* Reductions of all values keep their module's shared memory: with less, NVIDIA's driver makes slower code. On an H200
@@ -324,6 +331,7 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
                        const tally_vulkan_choices *choices, uint32_t *room) {
     const bool rounds = module->packed && tally_vulkan_relies_on_rounding(module->packed->arithmetic);
     const bool keeps_halves = choices->constant[KEEPS_HALVES];
+    const bool of_moments = module->packed && module->packed->arithmetic == TALLY_VULKAN_f64r;
     const char *others[TALLY_VULKAN_KERNEL_COUNT];
     size_t other_count = 0;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && is_better_whole(module, kernel, choices); k++)
@@ -331,7 +339,7 @@ static size_t words_of(const tally_vulkan_device *device, const tally_vulkan_mod
             others[other_count++] = tally_vulkan_kernel_names[k];
     uint32_t *words = malloc((module->count + 1) * sizeof *words);
     const size_t count = words ? tally_vulkan_prune(module->words, module->count, tally_vulkan_kernel_names[kernel],
-                                                    others, other_count, words)
+                                                    others, other_count, of_moments, words)
                                : 0;
     const size_t adapted = count ? tally_vulkan_adapt(device, rounds, keeps_halves, words, count, room) : 0;
     free(words);

@@ -26,6 +26,8 @@ tally_status tally_vulkan_module_check(const tally_vulkan_device *device, const 
 
 /* The code of a computation that passed this check, and what its accumulators take. A user's operator is compiled here.
  * Any thread may call, of this and the two that follow. */
+/* The module of running variances. */
+tally_status tally_vulkan_moments_get(tally_vulkan_device *device, const tally_vulkan_module **module);
 tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_computation *c,
                                      const tally_vulkan_module **module, tally_vulkan_slot *slot);
 

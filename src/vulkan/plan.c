@@ -17,6 +17,12 @@
 
 /* ---- kernels ---- */
 
+/* The kernels that the module of running variances has. */
+static bool is_of_moments(tally_vulkan_kernel kernel) {
+    return kernel == TALLY_VULKAN_FOLD_GROUPS ||
+           (kernel >= TALLY_VULKAN_MOMENT_ROWS && kernel <= TALLY_VULKAN_MOMENT_RUNS);
+}
+
 static tally_status load_kernels(tally_vulkan_plan *plan) {
     const tally_vulkan_module *const module = plan->module;
     const tally_computation *c = &plan->gpu.base.computation;
@@ -26,19 +32,24 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
     const bool scan = fast && tally_is_scan(c);
     const bool once = tally_vulkan_takes_once(plan->device, c);
     const bool by_teams = fast && segments && !scan && c->entry;
-    const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot);
+    const bool in_tiles = tally_vulkan_takes_tiles(c, plan->slot), moments = tally_vulkan_takes_moments(c);
     const bool needed[TALLY_VULKAN_KERNEL_COUNT] = {
         [TALLY_VULKAN_REDUCE] = fast && !grouped,
         [TALLY_VULKAN_SHORT_ROWS] = grouping == TALLY_AXIS && in_tiles,
-        [TALLY_VULKAN_SLABS] = grouping == TALLY_AXIS && fast && c->entry,
+        [TALLY_VULKAN_SLABS] = grouping == TALLY_AXIS && fast && c->entry && !moments,
         [TALLY_VULKAN_SPINE] = scan && !grouped,
-        [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped,
+        [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped && !moments,
         [TALLY_VULKAN_SCAN_ONCE] = once,
-        [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS,
+        [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_teams,
         [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
-        [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped,
-        [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !by_teams,
+        [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped && !moments,
+        [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !by_teams && !moments,
+        [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
+        [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
+        [TALLY_VULKAN_MOMENT_ROWS] = scan && !grouped && moments,
+        [TALLY_VULKAN_MOMENT_GROUPS] = scan && grouped && moments,
+        [TALLY_VULKAN_MOMENT_RUNS] = grouped && !scan && moments,
         [TALLY_VULKAN_SHORT_SEGMENTS] = by_teams && !(in_tiles && plan->device->is_software),
         [TALLY_VULKAN_TILED_SEGMENTS] = by_teams && in_tiles,
         [TALLY_VULKAN_OPEN_SEGMENTS] = by_teams,
@@ -59,13 +70,15 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         [TALLY_VULKAN_SCAN_SUMS] = exact_scan,
         [TALLY_VULKAN_GIVE_PREFIXES] = exact_scan,
     };
-    tally_status status = TALLY_OK;
+    const tally_vulkan_module *of_moments = NULL;
+    tally_status status = moments ? tally_vulkan_moments_get(plan->device, &of_moments) : TALLY_OK;
     for (int k = 0; k < TALLY_VULKAN_KERNEL_COUNT && status == TALLY_OK; k++)
         if (needed[k] && k >= TALLY_VULKAN_CLEAR_CONTROL && k < TALLY_VULKAN_EXACT_ROWS)
             status = tally_vulkan_service_get(plan->device, c, (tally_vulkan_kernel)k, &plan->kernels[k]);
         else if (needed[k])
-            status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, (tally_vulkan_kernel)k,
-                                               TALLY_VULKAN_PLAIN, &plan->kernels[k]);
+            status = tally_vulkan_pipeline_get(
+                plan->device, c, moments && is_of_moments((tally_vulkan_kernel)k) ? of_moments : module, plan->block,
+                (tally_vulkan_kernel)k, TALLY_VULKAN_PLAIN, &plan->kernels[k]);
     if (status == TALLY_OK && fast && !grouped && !scan)
         status = tally_vulkan_pipeline_get(plan->device, c, module, plan->block, TALLY_VULKAN_REDUCE,
                                            TALLY_VULKAN_FROM_SLOTS, &plan->fold_slots);
@@ -224,8 +237,8 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     const bool has_findings = !r->stream && shape_cut.path != TALLY_VULKAN_NOTHING && tally_gpu_has_findings(c);
     tally_status status = check_run(c, r, &shape_cut);
     const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
-    if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !plan->anywhere[tiles] &&
-        !plan->device->is_software && tally_vulkan_is_misaligned(c, r->args))
+    if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !tally_vulkan_takes_moments(c) &&
+        !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, r->args))
         status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, tiles, TALLY_VULKAN_ANYWHERE,
                                            &plan->anywhere[tiles]);
     if (status == TALLY_OK && tally_vulkan_folds_rows(c, &shape_cut) && !plan->fold_rows)

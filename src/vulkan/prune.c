@@ -9,6 +9,7 @@ typedef struct module {
     const uint32_t *words;
     size_t count;
     bool *is_kept; /* an id: named in a function that is kept, or of all functions */
+    bool *is_told; /* an id: a function's or shared memory's, if these are kept only where an instruction names them */
 } module;
 
 static uint32_t opcode_at(const module *m, size_t at) {
@@ -33,7 +34,22 @@ static uint32_t find_entry(const module *m, const char *name) {
     return 0;
 }
 
-/* Whatever stands in a function that is kept. A number that is no id keeps too much now and then. */
+/* Whether word k of an instruction may name a function or shared memory. */
+static bool may_name(uint32_t opcode, size_t k) {
+    switch (opcode) {
+    case SpvOpFunctionCall:
+        return k >= 3;
+    case SpvOpStore:
+    case SpvOpAtomicStore:
+        return k == 1;
+    case SpvOpLoopMerge: /* a mask */
+        return false;
+    default:
+        return k == 3; /* the address of loads, access chains and atomic operations */
+    }
+}
+
+/* Whatever stands in a function that is kept. Without is_told, a number that is no id keeps too much now and then. */
 static void keep_named(const module *m, size_t first_function) {
     for (bool more = true; more;) {
         bool is_inside = false;
@@ -43,6 +59,8 @@ static void keep_named(const module *m, size_t first_function) {
                 is_inside = m->is_kept[m->words[at + 2]];
             for (size_t k = 1; is_inside && k < length_at(m, at); k++) {
                 const uint32_t id = m->words[at + k];
+                if (m->is_told && id < m->words[TALLY_SPIRV_BOUND] && m->is_told[id] && !may_name(opcode_at(m, at), k))
+                    continue;
                 more |= id < m->words[TALLY_SPIRV_BOUND] && !m->is_kept[id];
                 if (id < m->words[TALLY_SPIRV_BOUND])
                     m->is_kept[id] = true;
@@ -114,10 +132,19 @@ static size_t copy_kept(const module *m, uint32_t entry, uint32_t *to) {
     return written;
 }
 
+static void tell_globals(const module *m) {
+    for (size_t at = TALLY_SPIRV_HEADER_WORDS; at < m->count; at += length_at(m, at))
+        if (opcode_at(m, at) == SpvOpFunction || is_shared(m, at))
+            m->is_told[m->words[at + 2]] = true;
+}
+
 size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name, const char *const *other,
-                          size_t others, uint32_t *to) {
-    const module m = {words, count, calloc(words[TALLY_SPIRV_BOUND], sizeof *m.is_kept)};
-    const uint32_t entry = m.is_kept ? find_entry(&m, name) : 0;
+                          size_t others, bool exactly, uint32_t *to) {
+    const module m = {words, count, calloc(words[TALLY_SPIRV_BOUND], sizeof *m.is_kept),
+                      exactly ? calloc(words[TALLY_SPIRV_BOUND], sizeof *m.is_told) : NULL};
+    const uint32_t entry = m.is_kept && (m.is_told || !exactly) ? find_entry(&m, name) : 0;
+    if (entry && exactly)
+        tell_globals(&m);
     size_t first_function = TALLY_SPIRV_HEADER_WORDS, written = 0;
     while (first_function < count && opcode_at(&m, first_function) != SpvOpFunction)
         first_function += length_at(&m, first_function);
@@ -131,5 +158,6 @@ size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name,
         written = copy_kept(&m, entry, to);
     }
     free(m.is_kept);
+    free(m.is_told);
     return written;
 }

@@ -8,20 +8,21 @@
 enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",         "short_rows",    "slabs",           "spine",          "scan_rows",    "scan_once",
-    "scan_columns",   "fold_groups",   "spine_of_groups", "give_groups",    "give_runs",    "short_segments",
-    "tiled_segments", "open_segments", "close_segments",  "clear_control",  "clear_tiles",  "inspect_segments",
-    "report",         "count_digits",  "place_digits",    "sort_by_digit",  "pack_sorted",  "find_groups",
-    "find_indices",   "exact_rows",    "exact_merge",     "exact_segments", "exact_pieces", "exact_join",
-    "count_heads",    "rank_heads",    "exact_runs",      "sum_chunks",     "scan_sums",    "give_prefixes",
-    "find_window",    "mark_heads",    "check_window",    "scan_in_window"};
+    "reduce",         "short_rows",     "slabs",           "spine",        "scan_rows",        "scan_once",
+    "scan_columns",   "fold_groups",    "spine_of_groups", "give_groups",  "give_runs",        "moment_rows",
+    "moment_columns", "moment_slabs",   "moment_groups",   "moment_runs",  "short_segments",   "tiled_segments",
+    "open_segments",  "close_segments", "clear_control",   "clear_tiles",  "inspect_segments", "report",
+    "count_digits",   "place_digits",   "sort_by_digit",   "pack_sorted",  "find_groups",      "find_indices",
+    "exact_rows",     "exact_merge",    "exact_segments",  "exact_pieces", "exact_join",       "count_heads",
+    "rank_heads",     "exact_runs",     "sum_chunks",      "scan_sums",    "give_prefixes",    "find_window",
+    "mark_heads",     "check_window",   "scan_in_window"};
 
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
     tally_vulkan_slot slot;
     const char *value, *kind;
     int has_double, has_int64, two_inputs, commutes, per_result, scans_once;
-    int chooses, largest, gives_index, has_running, is_long, is_user;
+    int chooses, largest, gives_index, has_running, runs_moments, is_long, is_user;
 } choices;
 
 static const char *const type_names[] = {
@@ -61,7 +62,8 @@ static void add_choices(tally_text *text, const choices *c) {
         text, "#define SLOT_BYTES %u\n#define SLOT_ALIGNMENT %u\n#define LANE_LIMIT %uu\n#define TILE_SLOTS %uu\n",
         c->slot.bytes, c->slot.alignment, c->arithmetic == TALLY_VULKAN_f32w || c->has_running ? LANE_LIMIT : 1U << 30,
         tally_vulkan_tile_slots(c->slot));
-    tally_text_print(text, "#define ITEMS %uu\n", tally_vulkan_run_items(c->slot));
+    tally_text_print(text, "#define ITEMS %uu\n#define RUNS_MOMENTS %d\n", tally_vulkan_run_items(c->slot),
+                     c->runs_moments);
 }
 
 /* What types are like, as functions of a type: bits of constants for questions that all types answer, and a choice
@@ -215,6 +217,8 @@ static void add_lower(tally_text *text, tally_monoid monoid, tally_vulkan_arithm
         tally_text_add(text, tally_vulkan_kernels_variance);
         tally_text_add(text, tally_vulkan_kernels_integer_variance);
     }
+    if (arithmetic == TALLY_VULKAN_f64r)
+        add_question(text, "GIVES_DEVIATION", gives_deviation);
     tally_vulkan_lower_add(text, monoid, arithmetic);
 }
 
@@ -307,7 +311,8 @@ static void add_scan_in_window(tally_text *text, tally_vulkan_arithmetic arithme
     add_main(text, (const bool[TALLY_VULKAN_KERNEL_COUNT]){false}, TALLY_VULKAN_FIND_WINDOW, TALLY_VULKAN_KERNEL_COUNT);
 }
 
-static void add_kernels(tally_text *text, bool scans_once, bool is_user, bool has_services) {
+static void add_kernels(tally_text *text, const choices *made, bool has_services) {
+    const bool is_user = made->is_user;
     const char *const kernels[] = {tally_vulkan_kernels_arguments,
                                    tally_vulkan_kernels_slots,
                                    tally_vulkan_kernels_reduce,
@@ -318,8 +323,11 @@ static void add_kernels(tally_text *text, bool scans_once, bool is_user, bool ha
                                    tally_vulkan_kernels_scan_once,
                                    tally_vulkan_kernels_scan_columns,
                                    tally_vulkan_kernels_control,
+                                   made->runs_moments ? tally_vulkan_kernels_moments : "",
                                    tally_vulkan_kernels_groups,
                                    tally_vulkan_kernels_runs,
+                                   made->runs_moments ? tally_vulkan_kernels_moment_tiles : "",
+                                   made->runs_moments ? tally_vulkan_kernels_moment_columns : "",
                                    tally_vulkan_kernels_segments,
                                    tally_vulkan_kernels_tiled_segments,
                                    has_services ? tally_vulkan_kernels_labels : ""};
@@ -327,9 +335,13 @@ static void add_kernels(tally_text *text, bool scans_once, bool is_user, bool ha
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         tally_text_add(text, kernels[k]);
     bool leaves_out[TALLY_VULKAN_KERNEL_COUNT] = {
-        [TALLY_VULKAN_SCAN_ONCE] = !scans_once, [TALLY_VULKAN_SLABS] = is_user};
+        [TALLY_VULKAN_SCAN_ONCE] = !made->scans_once, [TALLY_VULKAN_SLABS] = is_user};
     for (int k = TALLY_VULKAN_COUNT_DIGITS; k < TALLY_VULKAN_EXACT_ROWS; k++)
         leaves_out[k] = !has_services;
+    for (int k = 0; k < TALLY_VULKAN_EXACT_ROWS; k++) {
+        const bool is_of_moments = k >= TALLY_VULKAN_MOMENT_ROWS && k <= TALLY_VULKAN_MOMENT_RUNS;
+        leaves_out[k] |= made->runs_moments ? !is_of_moments && k != TALLY_VULKAN_FOLD_GROUPS : is_of_moments;
+    }
     add_main(text, leaves_out, 0, TALLY_VULKAN_EXACT_ROWS);
 }
 
@@ -352,6 +364,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
                           .largest = monoid == TALLY_MONOID_max || monoid == TALLY_MONOID_argmax,
                           .gives_index = tally_monoid_texts[monoid].kind == TALLY_CLASS_INDEXED,
                           .has_running = tally_vulkan_has_running(monoid),
+                          .runs_moments = arithmetic == TALLY_VULKAN_f64r,
                           .is_long = tally_monoid_texts[monoid].kind == TALLY_CLASS_FLOATS};
     add_choices(text, &made);
     add_neutral(text, monoid, arithmetic);
@@ -371,8 +384,7 @@ void tally_vulkan_specialize(tally_text *text, tally_monoid monoid, tally_vulkan
     add_monoid(text, monoid, arithmetic);
     add_lower(text, monoid, arithmetic);
     add_raise(text, monoid, arithmetic);
-    add_kernels(text, made.scans_once, false,
-                monoid == TALLY_VULKAN_SERVICE_MONOID && arithmetic == TALLY_VULKAN_SERVICE_ARITHMETIC);
+    add_kernels(text, &made, monoid == TALLY_VULKAN_SERVICE_MONOID && arithmetic == TALLY_VULKAN_SERVICE_ARITHMETIC);
 }
 
 void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally_vulkan_slot slot,
@@ -394,5 +406,5 @@ void tally_vulkan_specialize_user(tally_text *text, const char *functions, tally
     tally_text_add(text, functions);
     tally_text_add(text, one_lane);
     tally_text_add(text, "acc_t raise(uvec2 bits) {\n    return identity();\n}\n");
-    add_kernels(text, false, true, false);
+    add_kernels(text, &made, false);
 }

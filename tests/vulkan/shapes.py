@@ -8,7 +8,7 @@ import os
 import sys
 
 try:
-    import numpy # noqa: F401
+    import numpy as np
 except ImportError:
     print(f"{sys.executable} has no NumPy")
     sys.exit(1 if "numpy" in os.environ.get("TALLY_REQUIRE", "").split(",") else 77)
@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from surveys.cases import parse # noqa: E402
 from surveys.gpu import Gpu # noqa: E402
 from surveys.host import load_helper # noqa: E402
-from tally import Tally # noqa: E402
+from tally import AXIS, INCLUSIVE, KEYS, Tally, arguments # noqa: E402
 
 CASES = """
 sum/inclusive/all/f32/40003+1,3                              tiles whose results lie across vectors
@@ -42,6 +42,10 @@ minmax/inclusive/axis/u8/2x30x4501+1,1
 any/inclusive/axis/f32/2x30x4501+1,1
 var/inclusive/all/f32/10003+1,0                              moments in lanes
 std/inclusive/keys/f32/40003/i32:uniform:9000                groups of more than a tile
+var/inclusive/segments/f64/40003+1,2/i64:exponential:11      empty ones, and doubles that begin anywhere
+var/inclusive/axis/u16/600x2701x1+3,1                        rows of more than a tile, scanned whole
+std/reduce/keys/u8/70003+1,0/i16:uniform:3                   runs that end in another tile,
+var/reduce/keys/f64/40003+1,1/i64:uniform:9000               or tiles later
 logsumexp/exclusive/segments/f32/40003+1,2/i64:exponential:11    empty segments before an element
 argmax/inclusive/axis/i16/3x40003x1+1,1                      an index an element
 minmax/inclusive/keys/f64/40003/i64:uniform:17
@@ -58,4 +62,39 @@ for line in CASES.strip().splitlines():
     if wrong:
         failures += 1
         print(f"{case}: {wrong}")
+
+
+def check_far_first(grouping, shape, keys=None):
+    """Running variances stay as exact as tests/oracle/reference.h says if the first element is far from the others, from
+    which distances are measured."""
+    n = shape[0] * shape[1] * shape[2]
+    x = np.random.default_rng(7).normal(size=(shape[0], shape[1], shape[2]))
+    x[:, 0, :] = 1000
+    plan = device.tally.plan("var", "f64", INCLUSIVE, grouping, index="i32" if keys is not None else "default")
+    fields = dict(x=device.place("x", 8 * n), out=device.place("out", 8 * n), out_bytes=8 * n)
+    device.put(fields["x"], x)
+    if keys is not None:
+        fields["keys"] = device.place("keys", 4 * n)
+        device.put(fields["keys"], keys)
+    device.tally.run(plan, arguments((*shape, 0), **fields))
+    got = device.fetch(fields["out"], 8 * n).view(np.float64).reshape(x.shape)
+    device.tally.destroy(plan)
+    mean = np.zeros((shape[0], shape[2]), np.longdouble)
+    squares = mean.copy()
+    for k in range(shape[1]):
+        away = x[:, k, :] - mean
+        mean += away / (k + 1)
+        squares += away * (x[:, k, :] - mean)
+        allowed = (25 + 2 * np.log2(k + 1) + (k + 1) ** 0.5) * 2.0**-53
+        error = np.abs(got[:, k, :] - squares / (k + 1))
+        if not (error <= allowed * squares / (k + 1)).all():
+            return f"var far from its first element, {shape}: off by {error.max()} after {k + 1} elements"
+    return None
+
+
+for wrong in (check_far_first(AXIS, (1, 3000, 1)), check_far_first(AXIS, (40, 60, 3)), check_far_first(AXIS, (1, 3000, 7)),
+              check_far_first(KEYS, (1, 3000, 1), np.zeros(3000, np.int32))):
+    if wrong:
+        failures += 1
+        print(wrong)
 sys.exit(failures != 0)

@@ -367,9 +367,15 @@ wide last_run_only(wide first, uint length) {
     return head != 0 ? plus(first, head) : wide(0);
 }
 
+#if RUNS_MOMENTS
+#define TILE_OF_SCAN MOMENTS_TILE
+#else
+#define TILE_OF_SCAN TILE_LENGTH
+#endif
+
 /* The same of segments, of a chunk that another follows. */
 wide last_segment(uint chunk, wide first) {
-    const uint tiles = p.chunk / (IS_SCAN ? TILE_LENGTH : ITEMS * BLOCK); /* of a chunk */
+    const uint tiles = p.chunk / (IS_SCAN ? TILE_OF_SCAN : ITEMS * BLOCK); /* of a chunk */
     const wide next = load_wide(p_places, (chunk + 1) * tiles); /* of the offsets, the first that lies behind */
     if (REVERSE ? less(p_segments, next) : next == wide(0))
         return wide(0);

@@ -1,0 +1,91 @@
+/* Running variances, for scans of var and std and for their reductions by keys. An element at distance d from the mean
+ * of the n - 1 elements before it adds d^2 (n - 1) / n to the sum of squares about the mean (Welford, 1962). So two
+ * scans of sums suffice: the first adds up distances from a shift, from which follows the mean before each element, and
+ * the second these squares, none of which is below 0. The number of elements follows from positions. With NaNs left out
+ * it does not, and the kernels that all monoids have take those runs. */
+
+const uint ROUNDS = 2; /* units that a thread has of a tile */
+#define UNIT         (IN_LOG == 3 ? 2u : 4u) /* neighbouring elements, and one access */
+#define MOMENTS_TILE (ROUNDS * UNIT * BLOCK)
+
+/* Of a number from 1 to 2^65, to the last bit or two: Newton's steps double the 22 bits of a float's reciprocal. */
+double reciprocal(double n) {
+    const double r = double(1.0 / float(n)), s = fma(fma(-n, r, 1.0lf), r, r);
+    return fma(fma(-n, s, 1.0lf), s, s);
+}
+
+/* What the n-th element of a group adds to the squares. One that is not finite adds a NaN or, if it is no double,
+ * anything that is not finite. Doubles whose squares overflow add infinity. */
+double square_of(double x, double shift, double distances, double inverse, double inverse_before) {
+    const double away = (x - shift) - distances * inverse_before, square = away * away * (1.0lf - inverse);
+    if (IN == F64 && !is_finite(square))
+        return is_finite(x) ? HIGHEST : NOT_A_NUMBER;
+    return square;
+}
+
+/* output_of() of a number that is not below 0, in few instructions. Below the least normal result, units of the last
+ * place are added to 2^52, whose low word then has them. */
+wide near_output_of(double x) {
+    const uvec2 bits = unpackDouble2x32(x);
+    if (OUT == F64)
+        return bits;
+    const uint bias = OUT == F16 ? 1023u - 15u : 1023u - 127u, drop = OUT == F16 ? 10u : 13u;
+    const uint high = bits.y - (bias << 20);
+    const uint last = bias + (OUT == F16 ? 31u : 255u); /* exponents from here on are too large */
+    const uint kept = OUT == F32 ? high << 3 | bits.x >> 29 : high >> drop;
+    const uint rest = OUT == F32 ? bits.x << 3 : high << 32u - drop | min(bits.x, 1u);
+    const bool up = rest > 0x80000000u || rest == 0x80000000u && (kept & 1u) != 0;
+    const double unit = packDouble2x32(uvec2(0, uint(1023 - lowest_exponent(OUT)) << 20));
+    const uint small = unpackDouble2x32(fma(x, unit, 4503599627370496.0lf)).x, exponent = bits.y >> 20;
+    return wide_of(exponent <= bias ? small : exponent >= last ? infinity_bits(OUT).x : kept + (up ? 1u : 0u));
+}
+
+wide output_of_moments(double squares, double n) {
+    const double divisor = n - double(told_ddof);
+    if (!(divisor > 0))
+        return nan_bits(OUT);
+    if (!is_finite(squares))
+        return IN == F64 && !is_nan(squares) ? infinity_bits(OUT) : nan_bits(OUT);
+    const double r = reciprocal(divisor), rough = squares * r, variance = fma(fma(-rough, divisor, squares), r, rough);
+    return near_output_of(GIVES_DEVIATION ? sqrt(variance) : variance);
+}
+
+/* A group and its elements so far: the sum of their distances from the shift, and of the squares about their mean. */
+struct moments_t {
+    double shift, distances, squares;
+    wide begin; /* the position of its first element */
+};
+/* With one more element, which makes n; 'inverse' is that of n - 1, and becomes that of n. */
+moments_t with_element(moments_t run, double x, double n, inout double inverse) {
+    const double inverse_before = inverse;
+    inverse = reciprocal(n);
+    run.squares += square_of(x, run.shift, run.distances, inverse, inverse_before);
+    run.distances += x - run.shift;
+    return run;
+}
+double inverse_of_count(double n) {
+    return n > 0 ? reciprocal(n) : 0.0lf;
+}
+
+/* Moves the shift to the mean of n elements. */
+moments_t about_mean(moments_t run, double n) {
+    if (!is_finite(run.squares) || !is_finite(run.distances))
+        return run;
+    const double apart = run.distances * reciprocal(n);
+    precise const double mean = run.shift + apart, part = mean - run.shift;
+    precise const double rest = (run.shift - (mean - part)) + (apart - part); /* Knuth's two-sum */
+    run.shift = mean;
+    run.distances = n * rest;
+    return run;
+}
+
+/* From an accumulator; without elements the shift is the first one to come. */
+moments_t moments_from(acc_t acc, wide begin, double first) {
+    const bool is_mean = acc.a0 != 0 && is_finite(acc.a1);
+    const double distances = acc.a0 * acc.a2;
+    return moments_t(is_mean ? acc.a1 : first, is_mean && is_finite(distances) ? distances : 0.0lf, acc.a3, begin);
+}
+acc_t acc_from(moments_t of_any_shift, double n) {
+    const moments_t run = about_mean(of_any_shift, n);
+    return acc_t(n, run.shift, run.distances * reciprocal(n), run.squares);
+}
