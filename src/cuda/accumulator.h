@@ -83,9 +83,9 @@ bool tally_cuda_lowers_cheaply(const tally_computation *c);
 
 /* Whether this is a scan of bytes to sums of a byte, for which scan_bytes.cu has a faster way. */
 bool tally_cuda_sums_bytes(const tally_computation *computation);
-/* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */
 /* Whether an accumulator has powers above the second. */
 bool tally_cuda_has_higher_moments(const tally_computation *computation);
+/* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */
 bool tally_cuda_has_terms(const tally_computation *computation);
 /* Whether this is one whose results are floats that take the elements' place, so that a thread goes through its stretch
  * a vector at a time. */
