@@ -93,16 +93,33 @@ const uint KEYS_AHEAD = 4; /* vectors of keys that a thread has on their way */
 /* The tile's elements from 'first' on are 'count'. A key is compared with the one before it in logical order. */
 void mark_keys(wide first, uint count) {
     const uint log = log_bytes(INDEX), vector = 16u >> log, whole = count & ~(vector - 1);
+    const wide lowest = REVERSE ? minus(minus(p.extent, first), vector) : first;
+    const address keys_at = plus(p_keys, shifted_up(lowest, log));
+    /* from a vector to the key before it in logical order; before the first key is none, so it has itself */
+    const uint back = 1u << log;
     for (uint at = 0; at < whole; at += KEYS_AHEAD * BLOCK * vector) {
         uvec4 keys[KEYS_AHEAD];
         uvec2 left[KEYS_AHEAD];
-        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
-            const uint i = at + (v * BLOCK + THREAD) * vector;
-            const wide logical = plus(first, i);
-            const wide lowest = REVERSE ? minus(minus(p.extent, logical), vector) : logical;
-            if (i < whole) {
-                keys[v] = load_vector(plus(p_keys, shifted_up(lowest, log)));
-                left[v] = key_at(logical == wide(0) ? logical : minus(logical, 1u));
+        /* how they are aligned is asked once, because nothing must come between loads */
+        if ((keys_at.x & 15u) == 0) {
+            UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+                const uint i = at + (v * BLOCK + THREAD) * vector;
+                const address here = REVERSE ? minus(keys_at, i << log) : plus(keys_at, i << log);
+                const bool is_first = i == 0 && first == wide(0);
+                if (i < whole) {
+                    keys[v] = vectors_at(here).vector[0];
+                    left[v] = load_aligned(REVERSE ? plus(here, is_first ? 16 - back : 16)
+                                                   : minus(here, is_first ? 0 : back), log);
+                }
+            }
+        } else {
+            UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+                const uint i = at + (v * BLOCK + THREAD) * vector;
+                const wide logical = plus(first, i);
+                if (i < whole) {
+                    keys[v] = load_vector(REVERSE ? minus(keys_at, i << log) : plus(keys_at, i << log));
+                    left[v] = key_at(logical == wide(0) ? logical : minus(logical, 1u));
+                }
             }
         }
         UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
@@ -348,21 +365,60 @@ wide last_run(wide first, uint length, out wide runs) {
     return shared_heads[0];
 }
 
-/* The same without the number, from the end of the chunk back to that position. */
+/* The position after that of the last run that begins in KEYS_AHEAD * BLOCK vectors of a chunk, which end at 'end', or 0:
+ * of a thread's. */
+uint last_run_of_vectors(wide first, uint end) {
+    const uint log = log_bytes(INDEX), vector = 16u >> log;
+    const address keys_at = plus(p_keys, shifted_up(first, log));
+    uvec4 keys[KEYS_AHEAD];
+    uvec2 left[KEYS_AHEAD];
+    uint last = 0;
+    UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+        const uint i = end - (v * BLOCK + THREAD + 1) * vector;
+        const uint back = i == 0 && first == wide(0) ? 0 : 1u << log;
+        keys[v] = vectors_at(keys_at).vector[i / vector];
+        left[v] = load_aligned(minus(plus(keys_at, i << log), back), log);
+    }
+    UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+        const uint i = end - (v * BLOCK + THREAD + 1) * vector;
+        uint bits = i == 0 && first == wide(0) ? 1u : 0u;
+        UNROLLED for (uint k = 0; k < vector; k++) {
+            const uvec2 key = pick(keys[v], k, log);
+            bits |= key != left[v] ? 1u << k : 0;
+            left[v] = key;
+        }
+        last = bits != 0 ? max(last, i + findMSB(bits) + 1) : last;
+    }
+    return last;
+}
+
+/* The same without the number, from the end of the chunk back to that position. A chunk that another follows is whole
+ * tiles. Runs that are not short are looked for in vectors. */
 shared uint last_head;
 wide last_run_only(wide first, uint length) {
+    const uint log = log_bytes(INDEX), vectors = KEYS_AHEAD * BLOCK * (16u >> log);
+    const bool in_vectors = !REVERSE && (plus(p_keys, shifted_up(first, log)).x & 15u) == 0;
     uint head = 0;
-    for (uint end = length; end > 0 && head == 0; end -= min(end, KEYS_AHEAD * BLOCK)) {
+    for (uint end = length; end > 0 && head == 0;) {
         barrier();
         last_head = 0;
         barrier();
-        UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
-            const uint back = v * BLOCK + THREAD;
-            if (back < end && begins_run(plus(first, end - 1 - back)))
-                atomicMax(last_head, end - back);
+        uint last = 0, step = min(end, KEYS_AHEAD * BLOCK);
+        if (in_vectors && end < length && end >= vectors) {
+            step = vectors;
+            last = last_run_of_vectors(first, end);
+        } else {
+            UNROLLED for (uint v = 0; v < KEYS_AHEAD; v++) {
+                const uint back = v * BLOCK + THREAD;
+                if (back < end && begins_run(plus(first, end - 1 - back)))
+                    last = max(last, end - back);
+            }
         }
+        if (last != 0)
+            atomicMax(last_head, last);
         barrier();
         head = last_head;
+        end -= step;
     }
     return head != 0 ? plus(first, head) : wide(0);
 }
