@@ -57,6 +57,7 @@ typedef struct tally_vulkan_cut {
     size_t bytes;
 } tally_vulkan_cut;
 
+enum { TALLY_VULKAN_FEW_ROWS = 4 /* FEW of reduce.comp */ };
 enum { TALLY_VULKAN_MOST_CHUNK = 1 << 27 /* elements: 32 bits count the bytes of as many, and of their results */ };
 
 /* Reserves some bytes of the workspace, aligned for anything, and gives their offset. */

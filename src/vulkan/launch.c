@@ -7,9 +7,16 @@
 
 typedef tally_vulkan_arguments arguments;
 
-bool tally_vulkan_folds_rows(const tally_computation *c, const tally_vulkan_cut *cut) {
-    return c->monoid == TALLY_MONOID_sum && c->desc.in == TALLY_F32 && c->desc.grouping == TALLY_AXIS &&
-           cut->path == TALLY_VULKAN_FOLD && !cut->width;
+tally_vulkan_purpose tally_vulkan_fold_purpose(const tally_vulkan_plan *plan, const tally_vulkan_cut *cut) {
+    const tally_computation *c = &plan->gpu.base.computation;
+    if (c->desc.grouping != TALLY_AXIS || !c->entry)
+        return TALLY_VULKAN_PLAIN;
+    if (!cut->width)
+        return c->monoid == TALLY_MONOID_sum && c->desc.in == TALLY_F32 ? TALLY_VULKAN_BY_ROWS : TALLY_VULKAN_PLAIN;
+    if (cut->many == 1)
+        return TALLY_VULKAN_PLAIN;
+    return cut->extent <= TALLY_VULKAN_FEW_ROWS && cut->width == plan->block ? TALLY_VULKAN_BY_FEW_ROWS
+                                                                             : TALLY_VULKAN_BY_COLUMNS;
 }
 
 /* Elements to results, or to an accumulator per chunk and those to results. */
@@ -20,11 +27,8 @@ static void launch_fold(const tally_vulkan_launch *l) {
     a.carry = at_once ? l->pieces.carry : 0;
     a.total = at_once ? l->pieces.total : 0;
     a.slots = at_once ? 0 : l->workspace + cut->slots;
-    tally_vulkan_dispatch(l,
-                          l->plan->fold_rows && tally_vulkan_folds_rows(&l->plan->gpu.base.computation, cut)
-                              ? l->plan->fold_rows
-                              : l->plan->kernels[TALLY_VULKAN_REDUCE],
-                          &a, cut->panels * cut->chunks);
+    const VkPipeline special = l->plan->folds[tally_vulkan_fold_purpose(l->plan, cut)];
+    tally_vulkan_dispatch(l, special ? special : l->plan->kernels[TALLY_VULKAN_REDUCE], &a, cut->panels * cut->chunks);
     if (at_once)
         return;
     tally_vulkan_then(l);

@@ -26,6 +26,8 @@ enum {
     TILES = 8,           /* of its workgroup. Segments of 64, 512: 0.75, 0.81; 4: 0.73, 0.78; 2: 0.68, 0.69 */
     MOST_TILES = 64,     /* where lengths differ */
     CELLS = 8,           /* a thread's in slabs.comp */
+    WIDE_ROW = 256,      /* bytes */
+    WORD_UNITS = 256,    /* columns: of fewer, one unit more is too many */
     SLAB_GROUPS = 2112,  /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,  /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096, /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
@@ -83,17 +85,26 @@ static bool takes_columns(const tally_computation *c) {
     return c->entry && tally_class_of(c->monoid) != TALLY_CLASS_FLOATS;
 }
 
-/* Units of 'each' neighbouring columns of one row; the last one of a row may overlap. */
+/* Units of 'each' neighbouring columns of one row; those at its ends may overlap. */
 static uint64_t units_of(const tally_vulkan_cut *cut, uint64_t each) {
     const uint64_t inner = most(1, cut->inner); /* for static analysis: it is not 0 */
     return cut->columns / inner * divide_up(inner, each);
+}
+
+/* The same of a reduction. Units of narrow results begin where words do: fits_words() of reduce.comp. */
+static uint64_t units_to_fold(const tally_computation *c, const tally_vulkan_cut *cut, uint64_t each) {
+    const uint64_t ahead = sizeof(uint32_t) - 1; /* results of the row before in its first word, at most */
+    const bool in_words = each == 4 && c->out_bytes < sizeof(uint32_t) && c->per_result == 1 &&
+                          (cut->inner % 4 != 0 || cut->inner >= WORD_UNITS);
+    return in_words ? cut->columns / most(1, cut->inner) * divide_up(cut->inner + ahead, each) : units_of(cut, each);
 }
 
 /* The other shapes: neighbouring threads take neighbouring columns, several each if rows have as many. */
 static void divide_columns(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t each = c->in_bytes == 8 ? 2 : 4;
     cut->many = takes_columns(c) && cut->inner >= each ? (uint32_t)each : 1;
-    const uint64_t units = units_of(cut, cut->many), rows_at_once = power_of_two(cut->extent / ROWS_A_THREAD, block),
+    const uint64_t units = tally_is_scan(c) ? units_of(cut, cut->many) : units_to_fold(c, cut, cut->many),
+                   rows_at_once = power_of_two(cut->extent / ROWS_A_THREAD, block),
                    wide = most(PANEL, block / rows_at_once);
     cut->width = (uint32_t)power_of_two(units, least(wide, block));
     cut->panels = divide_up(units, cut->width);
@@ -127,14 +138,26 @@ static uint64_t slab_cells(uint32_t block, const tally_computation *c) {
     return (uint64_t)block * CELLS / (two_words ? 2 : 1) / (two_planes ? 2 : 1) - 16 / c->in_bytes;
 }
 
+/* Whether reduce.comp had better fold the columns of short slabs: neighbouring threads load whole lines of few rows,
+ * and a unit's results fill words. On an H100 extents of 1 to 3 take 0.42 to 0.7 of their time, of 9 1.26. */
+static bool folds_wide_slabs(const tally_computation *c, const tally_vulkan_cut *cut) {
+    return !tally_is_scan(c) && takes_columns(c) && cut->extent <= TALLY_VULKAN_FEW_ROWS &&
+           cut->inner * c->in_bytes >= WIDE_ROW &&
+           (c->out_bytes >= sizeof(uint32_t) || c->in_bytes <= sizeof(uint32_t));
+}
+
 /* As many slabs as a workgroup has room for, but enough workgroups for the device; threads that have no column of their
  * own share one with others. Returns false if slabs are not short. */
 static bool cut_slabs(uint32_t block, const tally_computation *c, tally_vulkan_cut *cut) {
     const uint64_t cells = slab_cells(block, c);
-    if (cut->extent == 1) /* a slab of any size is as good as many small ones */
+    if (cut->extent == 1) { /* a slab of any size is as good as many small ones, and so is one row */
+        cut->inner = cut->columns;
+        if (folds_wide_slabs(c, cut))
+            return false;
         cut->inner = 1;
-    if (!c->entry || c->desc.grouping != TALLY_AXIS || cut->columns == 1 || !cut->extent || cut->inner > cells ||
-        cut->extent > cells / cut->inner)
+    }
+    if (!c->entry || folds_wide_slabs(c, cut) || c->desc.grouping != TALLY_AXIS || cut->columns == 1 || !cut->extent ||
+        cut->inner > cells || cut->extent > cells / cut->inner)
         return false;
     const uint64_t slab = cut->extent * cut->inner, slabs = cut->columns / cut->inner;
     const uint64_t rows = most(1, least(cells / slab, divide_up(slabs, GROUPS))), columns = rows * cut->inner;

@@ -128,9 +128,11 @@ enum {
     VECTORS,
     ANYWHERE,
     SKIPS_NAN,
-    ALONG_ROWS
+    ALONG_ROWS,
+    ALONG_COLUMNS,
+    FEW_ROWS
 };
-_Static_assert(ALONG_ROWS + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
+_Static_assert(FEW_ROWS + 1 == TALLY_VULKAN_CONSTANTS, "the kernels' constants");
 
 static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const tally_computation *c, unsigned block,
                                        tally_vulkan_kernel kernel, tally_vulkan_purpose purpose) {
@@ -155,6 +157,8 @@ static tally_vulkan_choices choices_of(const tally_vulkan_device *device, const 
     choices.constant[ANYWHERE] = purpose == TALLY_VULKAN_ANYWHERE || device->is_software;
     choices.constant[SKIPS_NAN] = c->skips_nan;
     choices.constant[ALONG_ROWS] = purpose == TALLY_VULKAN_BY_ROWS;
+    choices.constant[ALONG_COLUMNS] = purpose == TALLY_VULKAN_BY_COLUMNS || purpose == TALLY_VULKAN_BY_FEW_ROWS;
+    choices.constant[FEW_ROWS] = purpose == TALLY_VULKAN_BY_FEW_ROWS;
     return choices;
 }
 

@@ -7,7 +7,7 @@
 #include "vulkan/specialize.h"
 #include "vulkan/vulkan.h"
 
-enum { TALLY_VULKAN_CONSTANTS = 14 };
+enum { TALLY_VULKAN_CONSTANTS = 16 };
 
 /* The choices that are made with a kernel's pipeline: the constant_ids of prelude.comp, arguments.comp, slots.comp,
  * scan_once.comp, scan_in_window.comp, reduce.comp and exact_levels.comp. */
@@ -34,9 +34,12 @@ tally_status tally_vulkan_module_get(tally_vulkan_device *device, const tally_co
 /* Special versions of a plan's kernel. */
 typedef enum tally_vulkan_purpose {
     TALLY_VULKAN_PLAIN,
-    TALLY_VULKAN_FROM_SLOTS, /* the reduction that folds accumulators */
-    TALLY_VULKAN_BY_ROWS,    /* the reduction of rows, without what columns take */
-    TALLY_VULKAN_ANYWHERE    /* tiles of scans that begin where vectors of 16 bytes do not */
+    TALLY_VULKAN_FROM_SLOTS,  /* the reduction that folds accumulators */
+    TALLY_VULKAN_BY_ROWS,     /* the reduction of rows, without what columns take */
+    TALLY_VULKAN_BY_COLUMNS,  /* the reduction of several columns a thread, without what other shapes take */
+    TALLY_VULKAN_BY_FEW_ROWS, /* the same of few rows, which one thread has */
+    TALLY_VULKAN_ANYWHERE,    /* tiles of scans that begin where vectors of 16 bytes do not */
+    TALLY_VULKAN_PURPOSES
 } tally_vulkan_purpose;
 
 /* 'block': threads a workgroup. */

@@ -227,6 +227,15 @@ static tally_status check_run(const tally_computation *c, const tally_gpu_run *r
     return TALLY_OK;
 }
 
+/* The special version of a reduction that a shape takes, if it has not been made before. */
+static tally_status load_special_fold(tally_vulkan_plan *plan, const tally_vulkan_cut *cut) {
+    const tally_vulkan_purpose purpose = tally_vulkan_fold_purpose(plan, cut);
+    if (purpose == TALLY_VULKAN_PLAIN || plan->folds[purpose])
+        return TALLY_OK;
+    return tally_vulkan_pipeline_get(plan->device, &plan->gpu.base.computation, plan->module, plan->block,
+                                     TALLY_VULKAN_REDUCE, purpose, &plan->folds[purpose]);
+}
+
 static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_vulkan_plan *plan = (tally_vulkan_plan *)gpu;
     const tally_computation *c = &gpu->base.computation;
@@ -241,9 +250,8 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
         !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, r->args))
         status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, tiles, TALLY_VULKAN_ANYWHERE,
                                            &plan->anywhere[tiles]);
-    if (status == TALLY_OK && tally_vulkan_folds_rows(c, &shape_cut) && !plan->fold_rows)
-        status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, TALLY_VULKAN_REDUCE,
-                                           TALLY_VULKAN_BY_ROWS, &plan->fold_rows);
+    if (status == TALLY_OK && shape_cut.path == TALLY_VULKAN_FOLD)
+        status = load_special_fold(plan, &shape_cut);
     if (status == TALLY_OK)
         status = tally_gpu_prepare(gpu, r, shape_cut.elements, shape_cut.bytes, &memory);
     if (status == TALLY_OK && has_findings && !plan->outcome.buffer)

@@ -14,7 +14,7 @@ typedef struct tally_vulkan_plan {
     uint32_t block; /* threads a workgroup */
     uint32_t types;
     VkPipeline kernels[TALLY_VULKAN_KERNEL_COUNT];
-    VkPipeline fold_rows;                           /* the reduction of rows; made when first needed, or none */
+    VkPipeline folds[TALLY_VULKAN_PURPOSES];        /* special reductions; made when first needed */
     VkPipeline fold_slots;                          /* the reduction of accumulators */
     VkPipeline anywhere[TALLY_VULKAN_KERNEL_COUNT]; /* for arrays not aligned for vectors; made when first needed */
     const tally_vulkan_module *module;

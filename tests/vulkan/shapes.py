@@ -35,6 +35,16 @@ sum/reduce/keys/u8/70003+3,0/i32:uniform:2                   more runs in a tile
 argmin/reduce/segments/i64/40003/i64:uniform:20              places, which tiles do not know
 sum/reduce/axis/f32/3x13x5003+1,2                            a row's last columns overlap
 argmax/reduce/axis/u8/3x1003x503
+max/reduce/axis/i8/7x3x1003+1,2                              narrow results, which units of columns store as words
+min/reduce/axis/i16/5x40x801+3,1
+any/reduce/axis/f32/3x1x4001+1,3                             an extent of 1 is one row
+max/reduce/axis/bf16/2x3x4096+1,1
+all/reduce/axis/u8/5x2x257+3,2
+minmax/reduce/axis/u8/3x2x401+1,1
+bxor/reduce/axis/u32/9x4x66+1,0                              rows that end in the middle of a vector
+dot/reduce/axis/f32/3x19x302+1,0
+max/reduce/axis/f16/3x21x333+1,0                             or of a word
+norm1/reduce/axis/f64/40x61x3+1,0                            fewer columns than a vector has
 sum/reduce/axis/f64/3x103x1501
 bor/exclusive/axis/i8/3x60x3003+3,0                          scanned as words
 sum/inclusive/axis/i16/2x100x4501+1,1

@@ -5,7 +5,17 @@
  * too. */
 layout(constant_id = 13) const bool ALONG_ROWS = false; /* else columns' elements may lie apart */
 
-#define IN_ROWS (!BY_AXIS || ALONG_ROWS || p.width == 0)
+#define FEW 4u
+#define WORD_UNITS 256u
+#if COMMUTES && MOST_COLUMNS > 1
+layout(constant_id = 14) const bool ALONG_COLUMNS = false; /* each thread has several of them */
+layout(constant_id = 15) const bool FEW_ROWS = false;      /* of these columns: FEW at most, of a thread alone */
+#define IN_ROWS (!ALONG_COLUMNS && (!BY_AXIS || ALONG_ROWS || p.width == 0))
+#else
+#define IN_ROWS  (!BY_AXIS || ALONG_ROWS || p.width == 0)
+#define ALONG_COLUMNS false
+#define FEW_ROWS false
+#endif
 
 struct stretch {
     address x, y; /* of its first element */
@@ -145,6 +155,57 @@ uvec4 load_columns(address at) {
     return uvec4(load_bits(at, IN_LOG + 2), 0, 0);
 }
 
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer pairs_at {
+    uvec2 pair[2];
+};
+/* 1 << log bytes, 16 at most, that begin in the middle of a word. No load depends on a question, so none waits for
+ * another: the word after the last is loaded only if it has some of them, and else the last one twice. */
+uvec4 load_within_words(address at, uint log) {
+    const uint byte = at.x & 3u, shift = 8u * byte, back = 31u - shift, last = (1u << log - 2) - (byte != 0 ? 0u : 1u);
+    words_at from = words_at(word_below(at));
+    const uint w0 = from.word[0], end = from.word[last];
+    if (log == 2)
+        return uvec4(w0 >> shift | end << 1 << back, 0, 0, 0);
+    const uint w1 = from.word[1];
+    if (log == 3)
+        return uvec4(uvec2(w0, w1) >> shift | uvec2(w1, end) << 1 << back, 0, 0);
+    const uint w2 = from.word[2], w3 = from.word[3];
+    return uvec4(w0, w1, w2, w3) >> shift | uvec4(w1, w2, w3, end) << 1 << back;
+}
+/* The columns in the first 'count' of UNROLL rows, which lie 'apart'. How they are aligned is asked once. The kernel of
+ * all shapes keeps its loads, as reductions of rows depend on its text: it has one column a thread, or those of scans. */
+void load_columns(address at, wide apart, uint count, out uvec4 x[UNROLL]) {
+    const uint log = min(IN_LOG + 2, 4), either = at.x | apart.x;
+    if ((either & (1u << log) - 1u) == 0) {
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
+            if (u < count && !(FEW_ROWS && u >= FEW))
+                x[u] = log == 4   ? vectors_at(at).vector[0]
+                       : log == 3 ? uvec4(pairs_at(at).pair[0], 0, 0)
+                                  : uvec4(load_word(at), 0, 0, 0);
+            at = plus(at, apart);
+        }
+    } else if (log == 4 && (either & 7u) == 0) {
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
+            if (u < count && !(FEW_ROWS && u >= FEW))
+                x[u] = uvec4(pairs_at(at).pair[0], pairs_at(at).pair[1]);
+            at = plus(at, apart);
+        }
+    } else if (log == 4 && (either & 3u) == 0) {
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
+            words_at from = words_at(at);
+            if (u < count && !(FEW_ROWS && u >= FEW))
+                x[u] = uvec4(from.word[0], from.word[1], from.word[2], from.word[3]);
+            at = plus(at, apart);
+        }
+    } else {
+        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
+            if (u < count && !(FEW_ROWS && u >= FEW))
+                x[u] = load_within_words(at, log);
+            at = plus(at, apart);
+        }
+    }
+}
+
 /* Every 'parts'-th row from 'part' on. */
 void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS]) {
     const uint log = IN_LOG;
@@ -165,13 +226,20 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
         found[v] = 0;
     }
 #endif
-    for (; row + (UNROLL - 1) * parts < s.count; row += UNROLL * parts) {
+    for (; !FEW_ROWS && row + (UNROLL - 1) * parts < s.count; row += UNROLL * parts) {
         uvec4 x[UNROLL], y[UNROLL];
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            x[u] = load_columns(plus(s.x, at));
+        if (ALONG_COLUMNS) {
+            load_columns(plus(s.x, at), apart, UNROLL, x);
             if (TWO_INPUTS)
-                y[u] = load_columns(plus(s.y, at));
-            at = plus(at, apart);
+                load_columns(plus(s.y, at), apart, UNROLL, y);
+            at = plus(at, times(apart, UNROLL));
+        } else {
+            UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
+                x[u] = load_columns(plus(s.x, at));
+                if (TWO_INPUTS)
+                    y[u] = load_columns(plus(s.y, at));
+                at = plus(at, apart);
+            }
         }
 #if CHOOSES
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
@@ -207,16 +275,23 @@ void fold_columns(stretch s, uint part, uint parts, out acc_t acc[MOST_COLUMNS])
 #endif
     if (row < s.count) { /* fewer than UNROLL rows, which a lane takes besides */
         uvec4 x[UNROLL], y[UNROLL];
-        UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
-            if (row + u * parts < s.count) {
-                x[u] = load_columns(plus(s.x, at));
-                if (TWO_INPUTS)
-                    y[u] = load_columns(plus(s.y, at));
+        if (ALONG_COLUMNS) {
+            const uint left = (s.count - row - 1) / parts + 1;
+            load_columns(plus(s.x, at), apart, left, x);
+            if (TWO_INPUTS)
+                load_columns(plus(s.y, at), apart, left, y);
+        } else {
+            UNROLLED_LANES for (uint u = 0; u < UNROLL; u++) {
+                if (row + u * parts < s.count) {
+                    x[u] = load_columns(plus(s.x, at));
+                    if (TWO_INPUTS)
+                        y[u] = load_columns(plus(s.y, at));
+                }
+                at = plus(at, apart);
             }
-            at = plus(at, apart);
         }
         UNROLLED_LANES for (uint u = 0; u < UNROLL; u++)
-            if (row + u * parts < s.count)
+            if (row + u * parts < s.count && !(FEW_ROWS && u >= FEW))
                 UNROLLED_LANES for (uint v = 0; v < COLUMNS_A_THREAD; v++)
                     lane[v] = added(lane[v], lift_bits(pick(x[u], v, log), TWO_INPUTS ? pick(y[u], v, log) : uvec2(0),
                                                        plus(s.before, row + u * parts)));
@@ -302,8 +377,8 @@ void give(acc_t acc, wide column, uint chunk, wide extent) {
         store_result(p.out_at, column, lower(acc, plus(p.before, extent), wide(0)));
 }
 
-/* Neighbouring columns, which are there all if several are; those before 'first' are another thread's. Results that fill
- * words need not be merged with others. */
+/* The columns [first, count) of neighbouring ones; others are another thread's. Results that fill words need not be
+ * merged with others. */
 void give_columns(acc_t acc[MOST_COLUMNS], uint first, uint count, wide column, uint chunk, wide extent) {
     const uint log = OUT_LOG, bytes = count << log;
     const address to = plus(p.out_at, shifted_up(column, log));
@@ -355,18 +430,35 @@ division divide_block() {
     return d;
 }
 
-/* The first column of a thread's unit. The last unit of a row may overlap the one before it, by 'shared_columns'. */
-wide column_of(division d, uint panel, out uint shared_columns) {
+/* Whether units of narrow results begin where words do, wherever the row begins (path.c: units_to_fold). */
+bool fits_words(division d) {
+    return ALONG_COLUMNS && d.each == 4 && OUT_LOG < 2 && PER_RESULT == 1 &&
+           ((p.inner.x & 3u) != 0 || !is_below(p.inner, WORD_UNITS));
+}
+
+/* The first column of a thread's unit, whose columns are [from, to) after it. The units at the ends of a row may overlap
+ * others, as each loads whole vectors. */
+wide column_of(division d, uint panel, out uint from, out uint to) {
     const wide unit = plus(shifted_up(wide_of(panel), d.units_log), d.unit);
     const uint each_log = uint(findMSB(d.each));
-    shared_columns = 0;
-    if (d.each == 1 || (p.inner.x & d.each - 1) == 0)
+    const bool in_words = fits_words(d);
+    from = 0;
+    to = d.each;
+    if (!in_words && (d.each == 1 || (p.inner.x & d.each - 1) == 0))
         return shifted_up(unit, each_log);
     wide at;
-    const wide row = divided(unit, plus(shifted_down(p.inner, each_log), 1u), at), wanted = shifted_up(at, each_log);
-    const wide column = least(wanted, minus(p.inner, d.each));
-    shared_columns = minus(wanted, column).x;
-    return plus(times(row, p.inner), column);
+    const wide units = in_words ? shifted_down(plus(p.inner, 6u), 2u) : plus(shifted_down(p.inner, each_log), 1u);
+    const wide row = divided(unit, units, at), first = times(row, p.inner), last = minus(p.inner, d.each);
+    const wide wanted = shifted_up(at, each_log);
+    /* results of the row before in the word with the row's first one */
+    const uint ahead = in_words ? (plus(p.out_at, shifted_up(first, OUT_LOG)).x & 3u) >> OUT_LOG : 0;
+    if (in_words && at == wide(0)) {
+        to = d.each - ahead;
+        return first;
+    }
+    const wide begin = minus(wanted, ahead), column = least(begin, last);
+    from = minus(begin, column).x; /* not less than 'to' if no column is left */
+    return plus(first, column);
 }
 
 acc_t fold_stretch(stretch s, uint part, uint parts) {
@@ -389,8 +481,8 @@ void fold_chunk(division d, wide column, uint chunk, wide extent, inout acc_t ac
         begin = minus(minus(extent, begin), length);
     const stretch s = stretch_of(elements_before(column, begin), length, plus(p.before, begin));
 #if COMMUTES && MOST_COLUMNS > 1
-    if (!ALONG_ROWS && d.each > 1) {
-        fold_columns(s, d.part, d.parts, acc);
+    if (ALONG_COLUMNS || !ALONG_ROWS && d.each > 1) {
+        fold_columns(s, d.part, FEW_ROWS ? 1 : d.parts, acc);
         return;
     }
 #endif
@@ -403,18 +495,18 @@ void reduce() {
     const wide extent = extent_of_run();
     for (uint number = group_number(); number < p.panels * p.chunks; number += group_count()) {
         const uint chunk = number / p.panels, panel = number % p.panels;
-        uint shared_columns;
-        const wide column = column_of(d, panel, shared_columns);
+        uint from, to;
+        const wide column = column_of(d, panel, from, to);
         acc_t acc[MOST_COLUMNS];
         UNROLLED for (uint v = 0; v < MOST_COLUMNS; v++)
             acc[v] = identity();
         if (less(column, p.columns))
             fold_chunk(d, column, chunk, extent, acc);
         UNROLLED_LANES for (uint v = 0; v < (ALONG_ROWS ? 1 : MOST_COLUMNS); v++)
-            if (v < d.each && d.parts > 1)
+            if (!FEW_ROWS && v < d.each && d.parts > 1)
                 acc[v] = fold_block(acc[v], ALONG_ROWS || p.width == 0 ? 1 : p.width, d.parts);
         if (d.part == 0 && less(column, p.columns))
-            give_columns(acc, shared_columns, d.each, column, chunk, extent);
+            give_columns(acc, from, to, column, chunk, extent);
     }
 }
 
