@@ -347,8 +347,8 @@ enum {
      * others so far, which starts from the identity, as NumPy's nancumsum does; exact scans take NaN for +0.
      * COUNT_NONZERO without the flag, less COUNT_NONZERO with it, is the number of NaNs. Integers have none, and the
      * flag does nothing. TALLY_UNSUPPORTED for USER, whose lift sees NaNs, for the words of ARGMIN and ARGMAX, on
-     * Vulkan for scans of MEAN and words of fast ones, and over ranks for scans; TALLY_INVALID_ARGUMENT with
-     * TALLY_WORDS_IN. tally_resume does not take it. */
+     * Vulkan for scans of MEAN, and over ranks for scans; TALLY_INVALID_ARGUMENT with TALLY_WORDS_IN. tally_resume
+     * does not take it. */
     TALLY_SKIP_NAN = 1u << 3,
     /* REDUCE: the elements of x, or the results, are states in words (see 7). */
     TALLY_WORDS_IN = 1u << 4,
@@ -573,8 +573,8 @@ TALLY_API tally_status tally_accumulator_load(const void *buffer, size_t bytes, 
  * Exact results have the same bits for any parts, order and device. Words have room for 2^31 states and 2^64 elements.
  *
  * Both flags are for REDUCE, of every operator but USER, in every grouping, but for: WORDS_IN by LABELS; argmin and
- * argmax by LABELS; and on GPUs what docs/support.md lists. These are TALLY_UNSUPPORTED. States that are damaged, or
- * of another operator, type or version, give TALLY_BAD_STATE; the outputs are untouched. */
+ * argmax by LABELS; on Vulkan runs with a command buffer. These are TALLY_UNSUPPORTED. States that are damaged, or of
+ * another operator, type or version, give TALLY_BAD_STATE; the outputs are untouched. */
 typedef enum tally_words_rule {
     TALLY_WORDS_ADD = 0, /* word by word, sums that may wrap, in any order */
     TALLY_WORDS_MAX,     /* word by word, the larger one, in any order */

@@ -30,7 +30,8 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_EXACT,        /* exact.cu */
     TALLY_CUDA_LABELS,       /* sort_labels.cu */
     TALLY_CUDA_TABLES,       /* label_tables.cu */
-    TALLY_CUDA_WORDS         /* states.cu */
+    TALLY_CUDA_WORDS,        /* states.cu */
+    TALLY_CUDA_GROUP_WORDS   /* group_states.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
@@ -43,6 +44,9 @@ typedef struct tally_cuda_cut {
             size_t carry, totals; /* accumulators, in the workspace: of a piece before, and of all groups */
             size_t states;        /* the workspace of the plan that makes them */
         } words;
+        struct {
+            uint64_t chunk, chunks; /* elements, or states, of a warp */
+        } group_words;
         struct {
             uint64_t blocks;   /* thread blocks of a row */
             uint64_t chunk;    /* elements of a block */
@@ -169,9 +173,9 @@ typedef struct tally_cuda_cut {
     size_t told;     /* NARROW: the tellers' sums. GROUPS by keys: the heads of each block that marks runs */
     size_t bits;     /* where segments or runs begin; 0: none */
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
-    size_t first;    /* GROUPS by segments: the first one of each tile or chunk */
+    size_t first;    /* GROUPS by segments: the first one of each tile or chunk. list_runs.cu: of each run */
     size_t heads;    /* GROUPS by keys: the heads of each tile */
-    size_t ranks;    /* GROUPS by keys: of each strip */
+    size_t ranks;    /* GROUPS by keys: of each strip. list_runs.cu: of each chunk */
     size_t zeroed_bytes;
     size_t early_bytes; /* those that the path itself clears, by a kernel that starts early */
     size_t bytes;

@@ -5,6 +5,7 @@
 #include "core/arithmetic.h"
 #include "core/status.h"
 #include "cuda/accumulator.h"
+#include "cuda/group_words.h"
 #include "gpu/plan.h"
 
 enum {
@@ -48,6 +49,8 @@ void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *si
     if (c->takes_words) {
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
         cut->zeroed_bytes = cut->bytes;
+        if (grouping == TALLY_KEYS)
+            tally_cuda_list_runs_cut(shape, cut);
         return;
     }
     if (has_long_rows(c, shape)) {
@@ -144,12 +147,7 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t warps) {
 
 static tally_status launch_segments(const tally_cuda_launch *l, tally_cuda_exact_args *args) {
     const tally_cuda_kernels *k = &l->plan->kernels;
-    tally_cuda_check_args check = {.offsets = args->offsets,
-                                   .segments = args->rows,
-                                   .n = args->extent,
-                                   .refused = args->refused,
-                                   .where = l->workspace + l->cut->control + offsetof(tally_cuda_control, not_bad)};
-    tally_status status = tally_cuda_enqueue(l, k->check_segments, grid_for(l, args->rows / 32 + 1), &check, what);
+    tally_status status = tally_cuda_check_offsets(l, false);
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, k->exact_groups, grid_for(l, args->rows), args, what);
     return status;
@@ -170,17 +168,26 @@ static tally_status launch_words(const tally_cuda_launch *l) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_args *a = l->args;
     const CUdeviceptr control = l->workspace + l->cut->control;
-    const bool is_axis = l->plan->gpu.base.computation.desc.grouping == TALLY_AXIS;
+    const tally_grouping grouping = l->plan->gpu.base.computation.desc.grouping;
+    const uint64_t groups = grouping == TALLY_KEYS ? a->shape.extent : l->cut->groups;
     tally_cuda_words_args args = {.x = tally_cuda_address(a->x),
                                   .out = tally_cuda_address(a->out),
                                   .refused = control + offsetof(tally_cuda_control, refused),
                                   .where = control + offsetof(tally_cuda_control, not_bad),
+                                  .offsets = tally_cuda_address(a->offsets),
+                                  .starts = l->workspace + l->cut->first,
+                                  .runs = control + offsetof(tally_cuda_control, runs),
                                   .rows = l->cut->groups,
                                   .extent = a->shape.extent,
-                                  .inner = is_axis ? a->shape.inner : 1};
-    tally_status status = tally_cuda_enqueue(l, k->check_words, grid_for(l, args.rows * args.extent), &args, what);
+                                  .inner = grouping == TALLY_AXIS ? a->shape.inner : 1};
+    const uint64_t states = grouping >= TALLY_SEGMENTS ? args.extent : args.rows * args.extent;
+    tally_status status = grouping == TALLY_SEGMENTS ? tally_cuda_check_offsets(l, false)
+                          : grouping == TALLY_KEYS   ? tally_cuda_list_runs(l)
+                                                     : TALLY_OK;
     if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->join_words, grid_for(l, args.rows), &args, what);
+        status = tally_cuda_enqueue(l, k->check_words, grid_for(l, states), &args, what);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->join_words, grid_for(l, groups), &args, what);
     return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cuda/columns.h"
 #include "cuda/exact.h"
+#include "cuda/group_words.h"
 #include "cuda/groups.h"
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
@@ -48,6 +49,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_groups_launch(l);
     case TALLY_CUDA_EXACT:
         return tally_cuda_exact_launch(l);
+    case TALLY_CUDA_GROUP_WORDS:
+        return tally_cuda_group_words_launch(l);
     case TALLY_CUDA_TABLES:
     case TALLY_CUDA_LABELS:
     case TALLY_CUDA_WORDS:

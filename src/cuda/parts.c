@@ -185,6 +185,9 @@ static const char *const exact_label_sums[] = {EXACT, LABEL_SUMS, NULL};
 static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
 #define STATES tally_cuda_kernels_words, tally_cuda_kernels_state_words
 static const char *const states[] = {STATES, tally_cuda_kernels_states, NULL};
+static const char *const group_states[] = {tally_cuda_kernels_offsets, STATES, tally_cuda_kernels_group_states, NULL};
+static const char *const offsets[] = {tally_cuda_kernels_offsets, entry_check_segments, NULL};
+static const char *const list_runs[] = {tally_cuda_kernels_list_runs, NULL};
 const char *const tally_cuda_part_of_rebase[] = {tally_cuda_kernels_rebase, NULL};
 const char *const tally_cuda_part_of_carry[] = {STATES, tally_cuda_kernels_carry, NULL};
 static const char *const exact_words[] = {EXACT, tally_cuda_kernels_exact_words, NULL};
@@ -202,9 +205,32 @@ static void add(list *l, const char *const *part) {
     l->parts[l->count++] = part;
 }
 
+static void add_states(list *l, const tally_computation *c) {
+    switch (c->desc.grouping) {
+    case TALLY_SEGMENTS:
+        add(l, group_states);
+        add(l, offsets);
+        break;
+    case TALLY_KEYS:
+        add(l, group_states);
+        add(l, list_runs);
+        break;
+    case TALLY_LABELS:
+        add(l, labels);
+        break;
+    default:
+        add(l, states);
+        break;
+    }
+}
+
 static void add_exact(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
     if (c->takes_words) {
         add(l, exact_words);
+        if (c->desc.grouping == TALLY_SEGMENTS)
+            add(l, offsets);
+        if (c->desc.grouping == TALLY_KEYS)
+            add(l, list_runs);
         return;
     }
     switch (c->desc.grouping) {
@@ -311,7 +337,7 @@ size_t tally_cuda_parts_of(const tally_computation *c, const tally_cuda_sizes *s
                            const char *const *parts[TALLY_CUDA_MOST_PARTS]) {
     list l = {parts, 0};
     if (tally_cuda_has_states(c))
-        add(&l, states);
+        add_states(&l, c);
     else if (c->exact && !tally_is_scan(c))
         add_exact(&l, c, sizes);
     else if (tally_is_scan(c))

@@ -4,10 +4,12 @@
 
 #include "cuda/columns.h"
 #include "cuda/exact.h"
+#include "cuda/group_words.h"
 #include "cuda/groups.h"
 #include "cuda/reduce.h"
 #include "cuda/scan.h"
 #include "cuda/scan_columns.h"
+#include "cuda/states.h"
 
 enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a time */ };
 
@@ -63,6 +65,10 @@ void tally_cuda_cut_make(const tally_cuda_device *device, const tally_computatio
     }
     cut->elements = shape->extent;
     cut->groups = 1;
+    if (tally_cuda_has_group_states(c)) {
+        tally_cuda_group_words_cut(device, c, sizes, shape, cut);
+        return;
+    }
     if (grouping == TALLY_ALL_VALUES && !tally_is_scan(c))
         tally_cuda_rows_cut(device, sizes, shape->extent, cut);
     else if (!tally_is_scan(c))

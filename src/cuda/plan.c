@@ -127,7 +127,9 @@ static tally_status load_kernels(tally_cuda_plan *plan) {
 static tally_status load_plans(tally_cuda_plan *plan) {
     const tally_computation *c = &plan->gpu.base.computation;
     tally_computation other;
-    if (tally_cuda_has_states(c)) {
+    if (tally_cuda_has_group_states(c))
+        return TALLY_OK;
+    if (tally_cuda_has_states(c) && c->desc.grouping != TALLY_LABELS) {
         tally_cuda_computation_of_states(c, &other);
         return c->takes_words ? TALLY_OK : tally_cuda_plan_create(&plan->device->base, &other, &plan->states);
     }
@@ -202,12 +204,13 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
 /* ---- runs ---- */
 
 static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
-    if (tally_cuda_has_states(&plan->gpu.base.computation))
-        tally_cuda_words_cut(plan, shape, cut);
-    else if (plan->sorted)
+    const tally_computation *c = &plan->gpu.base.computation;
+    if (plan->sorted)
         tally_cuda_labels_cut(plan, shape, cut);
+    else if (tally_cuda_has_states(c) && !tally_cuda_has_group_states(c))
+        tally_cuda_words_cut(plan, shape, cut);
     else
-        tally_cuda_cut_make(plan->device, &plan->gpu.base.computation, &plan->sizes, plan->resident, shape, cut);
+        tally_cuda_cut_make(plan->device, c, &plan->sizes, plan->resident, shape, cut);
     if (plan->in_window)
         tally_cuda_scan_exactly_cut(plan, shape, cut);
 }

@@ -373,19 +373,19 @@ static unsigned exact_slot_bytes(const tally_computation *c) {
 
 /* Whether a thread can have a table of accumulators, which have no numbers of elements beside them. */
 static bool has_tables(const tally_computation *c, unsigned acc) {
-    return c->desc.grouping == TALLY_LABELS && !c->exact && c->entry && acc <= 8 && c->per_result == 1 &&
+    return c->desc.grouping == TALLY_LABELS && !c->exact && !c->words.count && c->entry && acc <= 8 && c->per_result == 1 &&
            !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && !tally_cuda_lowers_by_count(c) && !tally_empty_is_error(c);
 }
 
 /* Whether a reduction by labels is a sum that label_sums.cu makes an integer. */
 static bool has_window(const tally_computation *c) {
-    return c->desc.grouping == TALLY_LABELS && c->entry && !c->gives_words &&
+    return c->desc.grouping == TALLY_LABELS && c->entry && !c->words.count &&
            (c->monoid == TALLY_MONOID_sum || c->monoid == TALLY_MONOID_sumabs) && tally_dtype_is_float(c->desc.in) &&
            c->in_bytes <= 4;
 }
 
 static bool has_integers(const tally_computation *c) {
-    if (c->desc.grouping != TALLY_LABELS || c->exact || !c->entry || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
+    if (c->desc.grouping != TALLY_LABELS || c->exact || c->words.count || !c->entry || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
         return false;
     const tally_monoid_class kind = tally_class_of(c->monoid);
     const bool adds = kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_COUNT;
@@ -417,6 +417,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
         fold_sizes(c, architecture, s);
     }
     exact_sizes(c, s);
+    s->group_part_bytes = round_up(2 * s->slot_bytes + 2 * (unsigned)sizeof(uint64_t), 16);
     s->has_tables = has_tables(c, acc);
     s->has_window = has_window(c);
     s->bucket_items = in == 8 ? 8 : 16;

@@ -32,6 +32,7 @@ typedef struct tally_cuda_sizes {
     unsigned fold_blocks;     /* blocks of such a reduction that a multiprocessor must have registers for */
     unsigned cut_bytes;       /* of what such a reduction keeps of a chunk's ends */
     unsigned label_tile;      /* elements that sort_labels.cu sorts in shared memory */
+    unsigned group_part_bytes; /* of group_states.cu: what a chunk has of groups that cross its ends */
     bool has_tables;          /* label_tables.cu reduces few groups */
     unsigned label_words;     /* of a group, in label_sums.cu; 0: that does not do this reduction */
     unsigned bucket_items;    /* of a thread that moves elements in label_buckets.cu */

@@ -228,7 +228,7 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                         int lane_limit) {
     bool two = tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS);
     bool grouped = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
-    bool folds = grouped && !tally_is_scan(c) && !c->exact;
+    bool folds = grouped && !tally_is_scan(c) && !c->exact && !c->words.count;
     const char *neutral;
     const struct {
         const char *name;
@@ -407,7 +407,7 @@ static void add_beginning(tally_text *text, const tally_computation *c, int arch
 }
 
 /* For states in words: the choices, and how states.cu goes through the components of an accumulator. */
-static void add_states(tally_text *text, const tally_computation *c, const tally_words_form *form) {
+static void add_states(tally_text *text, const tally_computation *c, const tally_words_form *form, size_t group_part) {
     const bool are_keys = form->kind == TALLY_WORDS_EXTREMES, are_digits = form->kind == TALLY_WORDS_DIGITS;
     const int components = tally_components_of(c->monoid);
     const int has_count = c->monoid == TALLY_MONOID_wide_moments; /* the first component is the elements, word 1 */
@@ -420,6 +420,8 @@ static void add_states(tally_text *text, const tally_computation *c, const tally
                    {"IS_INDEXED", tally_class_of(c->monoid) == TALLY_CLASS_INDEXED},
                    {"IS_SIGNED", tally_dtype_is_signed(c->desc.in)},
                    {"REFUSES_EMPTY", tally_empty_is_error(c)},
+                   {"TAKES_WORDS", c->takes_words},
+                   {"GROUP_PART_BYTES", group_part},
                    {"REFUSED_WORDS", TALLY_GPU_REFUSED_WORDS}};
     for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
         tally_text_print(text, "#define %s %zu\n", choices[k].name, choices[k].value);
@@ -488,7 +490,8 @@ tally_status tally_cuda_specialize(const tally_computation *c, int architecture,
         tally_cuda_computation_of_states(c, &states);
         tally_cuda_sizes_of(&states, architecture, &sizes);
         add_beginning(&beginning, &states, architecture, &sizes);
-        add_states(&beginning, c, &c->words);
+        if (c->desc.grouping != TALLY_LABELS)
+            add_states(&beginning, c, &c->words, sizes.group_part_bytes);
     } else {
         tally_cuda_sizes_of(c, architecture, &sizes);
         add_beginning(&beginning, c, architecture, &sizes);
@@ -503,7 +506,7 @@ tally_status tally_cuda_specialize_carry(const tally_computation *c, const tally
     tally_text beginning = {0};
     tally_cuda_sizes_of(c, architecture, &sizes);
     add_beginning(&beginning, c, architecture, &sizes);
-    add_states(&beginning, c, form);
+    add_states(&beginning, c, form, 0);
     texts->count = 1;
     texts->part[0] = tally_cuda_part_of_carry;
     return make_texts(&beginning, texts);

@@ -23,14 +23,6 @@ static bool is_grouped(const tally_computation *c) {
 
 /* A reverse scan meets a group's last element first, and does not know in time where the group starts. */
 tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
-    if (is_grouped(c) && (c->takes_words || (c->gives_words && !c->exact)))
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "words by %s on %s: there they are taken along an axis, and those of exact sums of floats "
-                          "given",
-                          tally_grouping_name(c->desc.grouping), name);
-    if (c->gives_words && c->desc.grouping == TALLY_LABELS && !c->exact)
-        return tally_fail(TALLY_UNSUPPORTED, "words by labels on %s: there those of exact sums of floats are given",
-                          name);
     if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
                           c->entry->name, tally_grouping_name(c->desc.grouping), name);

@@ -342,7 +342,7 @@ tally_status tally_vulkan_resume(tally_plan *base, const tally_words_form *form,
 static tally_status load_words(tally_gpu_plan *gpu) {
     const tally_computation *c = &gpu->base.computation;
     tally_computation states;
-    if (c->takes_words)
+    if (tally_vulkan_words_are_hosts(c))
         return tally_vulkan_words_load(gpu);
     tally_computation_of_states(c, &states);
     states.desc.grouping = c->desc.grouping;
@@ -375,18 +375,12 @@ static const tally_computation *counted(const tally_computation *given, tally_co
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *given) {
     tally_computation exact;
     const tally_computation *c = counted(given, &exact);
-    if (c->skips_nan && c->desc.op == TALLY_MEAN && !c->exact)
-        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SKIP_NAN for scans of means and for words of fast ones on Vulkan, "
-                                             "which do not count the elements: the CPU and CUDA do");
     const tally_status status = tally_gpu_supports(c, calls.name);
-    if (status != TALLY_OK || c->takes_words) /* the host combines words */
+    if (status != TALLY_OK || tally_vulkan_words_are_hosts(c))
         return status;
-    if (c->gives_words && (!c->exact || c->desc.grouping >= TALLY_SEGMENTS))
-        return tally_fail(
-            TALLY_UNSUPPORTED,
-            "words of %s of %s by %s on Vulkan: it gives those of exact sums of floats, of all values and "
-            "along an axis",
-            c->entry->name, tally_dtype_name(c->desc.in), tally_grouping_name(c->desc.grouping));
+    if (c->skips_nan && c->desc.op == TALLY_MEAN && !c->exact)
+        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SKIP_NAN for scans of means on Vulkan, which do not count the "
+                                             "elements: the CPU and CUDA do");
     return tally_vulkan_module_check((const tally_vulkan_device *)device, c);
 }
 

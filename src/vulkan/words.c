@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arguments.h"
+#include "core/arithmetic.h"
 #include "core/status.h"
 #include "exact/words.h"
 #include "vulkan/exact.h"
@@ -42,27 +44,73 @@ static tally_status no_memory(uint64_t bytes) {
     return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %llu bytes of words", (unsigned long long)bytes);
 }
 
-/* ---- states to values ---- */
+/* ---- by the host ---- */
 
-static tally_status combine(tally_vulkan_words_plan *plan, const tally_args *args, uint64_t results) {
+/* The arrays of a run, side by side in the host's memory. */
+typedef struct copies {
+    uint64_t x, y, index, out, keys_out; /* bytes of each */
+} copies;
+
+static copies copies_of(const tally_computation *c, const tally_args *a, uint64_t results) {
+    const bool axis = c->desc.grouping == TALLY_AXIS, segments = c->desc.grouping == TALLY_SEGMENTS;
+    const uint64_t elements = (axis ? results : 1) * a->shape.extent, each = c->out_bytes * c->per_result;
+    copies b = {.x = elements * c->in_bytes,
+                .y = a->y ? elements * c->in_bytes : 0,
+                .index = (segments ? a->shape.groups + 1 : elements) * c->index_bytes,
+                .out = results * each};
+    if (!tally_counts_runs(c))
+        return b;
+    b.out = least(elements * each, a->out_bytes);
+    b.keys_out = a->keys_out ? least(elements * c->index_bytes, a->keys_out_bytes) : 0;
+    return b;
+}
+
+static char *align(char *at) {
+    return (char *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
+}
+
+/* Reserves memory of the host's and copies to it what is there. */
+static const void *fetch(tally_device *device, char **at, const void *from, uint64_t bytes, tally_status *status) {
+    char *const to = align(*at);
+    *at = to + bytes;
+    if (from && bytes && *status == TALLY_OK)
+        *status = device->interface->copy(device, to, from, bytes);
+    return from ? to : NULL;
+}
+
+static tally_status run_on_host(tally_vulkan_words_plan *plan, const tally_args *args, uint64_t results) {
+    enum { ARRAYS = 5, ALIGNMENT = 64 };
     const tally_computation *c = &plan->gpu.base.computation;
     tally_device *const device = plan->gpu.base.device;
-    const uint64_t in_bytes = results * args->shape.extent * c->in_bytes;
-    const uint64_t out_bytes = results * c->out_bytes * c->per_result;
-    char *const memory = malloc(in_bytes + out_bytes + 1);
+    const copies bytes = copies_of(c, args, results);
+    const uint64_t all = bytes.x + bytes.y + bytes.index + bytes.out + bytes.keys_out + ARRAYS * ALIGNMENT;
+    const bool keys = c->desc.grouping == TALLY_KEYS, labels = c->desc.grouping == TALLY_LABELS;
+    char *const memory = malloc(all), *at = memory;
     if (!memory)
-        return no_memory(in_bytes + out_bytes);
+        return no_memory(all);
+    tally_status status = TALLY_OK;
+    uint64_t runs = 0;
     tally_args own = *args;
-    own.x = memory;
-    own.out = memory + in_bytes;
-    own.out_bytes = out_bytes;
+    const void *const index = keys ? args->keys : labels ? args->labels : args->offsets;
+    own.x = fetch(device, &at, args->x, bytes.x, &status);
+    own.y = fetch(device, &at, args->y, bytes.y, &status);
+    own.offsets = own.keys = own.labels = fetch(device, &at, index, bytes.index, &status);
+    own.out = align(at);
+    own.keys_out = args->keys_out ? align((char *)own.out + bytes.out) : NULL;
+    own.out_bytes = bytes.out;
+    own.keys_out_bytes = bytes.keys_out;
+    own.count = &runs;
     own.workspace = NULL;
     own.workspace_bytes = 0;
-    tally_status status = in_bytes ? device->interface->copy(device, memory, args->x, in_bytes) : TALLY_OK;
     if (status == TALLY_OK)
         status = plan->host->interface->run(plan->plan, &own, results, TALLY_SYNCHRONOUS);
-    if (status == TALLY_OK)
-        status = device->interface->copy(device, args->out, own.out, out_bytes);
+    if (keys && args->count)
+        *args->count = runs;
+    const uint64_t given = keys ? runs * c->out_bytes * c->per_result : bytes.out;
+    if (status == TALLY_OK && given)
+        status = device->interface->copy(device, args->out, own.out, given);
+    if (status == TALLY_OK && bytes.keys_out && runs)
+        status = device->interface->copy(device, args->keys_out, own.keys_out, runs * c->index_bytes);
     free(memory);
     return status;
 }
@@ -152,8 +200,11 @@ tally_status tally_vulkan_words_run(tally_gpu_plan *gpu, const tally_gpu_run *ru
     if (run->stream)
         return tally_fail(TALLY_UNSUPPORTED,
                           "words on Vulkan pass through the host; run the plan without a command buffer");
-    const tally_status status = tally_gpu_prepare(gpu, run, g.outer * g.columns * run->args->shape.extent, 0, &none);
+    uint64_t results;
+    tally_status status = tally_args_check(&gpu->base.computation, run->args, false, &results);
+    if (status == TALLY_OK)
+        status = tally_gpu_prepare(gpu, run, g.outer * g.columns * run->args->shape.extent, 0, &none);
     if (status != TALLY_OK || !g.outer || !g.columns)
         return status;
-    return gpu->base.computation.takes_words ? combine(plan, run->args, g.outer * g.columns) : give(plan, run->args, g);
+    return plan->host ? run_on_host(plan, run->args, results) : give(plan, run->args, g);
 }

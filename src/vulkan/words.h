@@ -1,5 +1,6 @@
-/* Plans of Vulkan that take or give states in words, through the host: the device adds what exact sums are made of, and
- * the host turns that into words. States that come in are copied to the host and combined there. */
+/* Plans of Vulkan that take or give states in words, through the host. The device adds what exact sums of all values
+ * and along an axis are made of, and the host turns that into words. For all other states the input is copied to the
+ * host, whose CPU has a plan for them. */
 #ifndef TALLY_VULKAN_WORDS_H
 #define TALLY_VULKAN_WORDS_H
 
@@ -7,11 +8,16 @@
 
 typedef struct tally_vulkan_words_plan {
     tally_gpu_plan gpu;
-    tally_device *host; /* WORDS_IN: a CPU, and a plan of it */
-    tally_plan *plan;   /* WORDS_OUT: the plan of the device that adds */
+    tally_device *host; /* a CPU whose plan this is; NULL: */
+    tally_plan *plan;   /* it is the plan of the device that adds */
 } tally_vulkan_words_plan;
 
-/* WORDS_IN: makes the plan of the host. */
+/* Whether the host's CPU does it all. */
+static inline bool tally_vulkan_words_are_hosts(const tally_computation *c) {
+    return c->takes_words || (c->gives_words && (!c->exact || c->desc.grouping >= TALLY_SEGMENTS));
+}
+
+/* For these: makes the plan of the host. */
 tally_status tally_vulkan_words_load(tally_gpu_plan *plan);
 
 /* As tally_gpu_calls has them. */

@@ -224,6 +224,114 @@ static void states_of_groups(void **state) {
             }
 }
 
+/* States of short stretches, combined by segments and by keys to values and to states, are those of the stretches
+ * together. One group is long, some are empty where they may be. A damaged state is refused, and nothing is written. */
+enum { STRETCHES = 600, COMBINED = 20 };
+
+typedef struct combining {
+    int64_t short_offsets[STRETCHES + 1]; /* of the stretches, in elements */
+    int64_t offsets[COMBINED + 1];        /* of the groups, in stretches */
+    int64_t long_offsets[COMBINED + 1];   /* the same in elements */
+    int64_t of_stretch[STRETCHES];        /* its group */
+} combining;
+
+static void cut_to_combine(combining *c, bool may_be_empty) {
+    for (int i = 1; i <= STRETCHES; i++)
+        c->short_offsets[i] = i == STRETCHES ? MOST_N : c->short_offsets[i - 1] + 1 + (int64_t)next(4);
+    for (int g = 1; g <= COMBINED; g++) {
+        c->offsets[g] = g == COMBINED                  ? STRETCHES
+                        : g == COMBINED / 2            ? c->offsets[g - 1] + 300
+                        : may_be_empty && next(4) == 0 ? c->offsets[g - 1]
+                                                       : c->offsets[g - 1] + 1 + (int64_t)next(12);
+        for (int64_t k = c->offsets[g - 1]; k < c->offsets[g]; k++)
+            c->of_stretch[k] = g - 1;
+    }
+    for (int g = 0; g <= COMBINED; g++)
+        c->long_offsets[g] = c->short_offsets[c->offsets[g]];
+}
+
+static void combine_by(const tally_desc *plain, tally_grouping grouping, const combining *cut, bool rounds) {
+    static double x[MOST_N], expected[2 * COMBINED], got[2 * COMBINED];
+    static int64_t words[STRETCHES * MOST_WORDS], joined[COMBINED * MOST_WORDS], damaged[STRETCHES * MOST_WORDS];
+    tally_words_info info = {.struct_size = sizeof info};
+    assert_ok(tally_words_describe(plain, &info));
+    fill(TALLY_F64, x, MOST_N, 0);
+    memset(expected, 0, sizeof expected);
+    memset(got, 0, sizeof got);
+    tally_desc desc = *plain;
+    desc.grouping = TALLY_SEGMENTS;
+    tally_args whole = arguments(x, MOST_N, expected, sizeof expected);
+    whole.shape.groups = COMBINED;
+    whole.offsets = cut->long_offsets;
+    assert_ok(run_copied(&desc, &whole, sizeof x));
+    desc.flags = TALLY_WORDS_OUT;
+    tally_args stretches = arguments(x, MOST_N, words, STRETCHES * info.count * 8);
+    stretches.shape.groups = STRETCHES;
+    stretches.offsets = cut->short_offsets;
+    assert_ok(run_copied(&desc, &stretches, sizeof x));
+
+    uint64_t runs = COMBINED;
+    desc.grouping = grouping;
+    desc.flags = TALLY_WORDS_IN;
+    tally_args join = arguments(words, STRETCHES, got, sizeof got);
+    join.shape.groups = COMBINED;
+    join.offsets = cut->offsets;
+    join.keys = cut->of_stretch;
+    join.count = &runs;
+    assert_ok(run_copied(&desc, &join, STRETCHES * info.count * 8));
+    assert_int_equal(runs, COMBINED);
+    const char *const what = tally_op_name(plain->op), *const by = tally_grouping_name(grouping);
+    if (!agree(expected, got, sizeof got, TALLY_F64, rounds))
+        fail_msg("%s: states combined by %s to values, %s", what, by, tally_mode_name(plain->mode));
+
+    desc.flags = TALLY_WORDS_IN | TALLY_WORDS_OUT;
+    join.out = joined;
+    join.out_bytes = COMBINED * info.count * 8;
+    assert_ok(run_copied(&desc, &join, STRETCHES * info.count * 8));
+    desc.flags = TALLY_WORDS_IN;
+    desc.grouping = TALLY_AXIS;
+    tally_args values = arguments(joined, 1, got, sizeof got);
+    values.shape.inner = COMBINED;
+    assert_ok(run_copied(&desc, &values, COMBINED * info.count * 8));
+    if (!agree(expected, got, sizeof got, TALLY_F64, rounds))
+        fail_msg("%s: states combined by %s to states, %s", what, by, tally_mode_name(plain->mode));
+
+    desc.grouping = grouping;
+    memcpy(damaged, words, STRETCHES * info.count * 8);
+    damaged[333 * info.count + 1] ^= 4;
+    memset(got, 77, sizeof got);
+    memcpy(expected, got, sizeof got);
+    join.x = damaged;
+    join.out = got;
+    join.out_bytes = sizeof got;
+    assert_int_equal(run_copied(&desc, &join, STRETCHES * info.count * 8), TALLY_BAD_STATE);
+    assert_memory_equal(got, expected, sizeof got);
+}
+
+static void states_are_combined_by_groups(void **state) {
+    (void)state;
+    static const tally_op ops[] = {TALLY_SUM, TALLY_MAX, TALLY_MEAN, TALLY_VAR, TALLY_ARGMIN, TALLY_ALL, TALLY_MINMAX};
+    static const tally_grouping groupings[] = {TALLY_SEGMENTS, TALLY_KEYS};
+    unsigned checked = 0;
+    for (size_t o = 0; o < COUNT_OF(ops); o++)
+        for (size_t g = 0; g < COUNT_OF(groupings); g++)
+            for (int mode = 0; mode < TALLY_MODE_COUNT; mode++) {
+                static combining cut;
+                tally_desc desc = describe(ops[o], TALLY_REDUCE, TALLY_F64);
+                tally_words_info info = {.struct_size = sizeof info};
+                desc.mode = (tally_mode)mode;
+                assert_ok(tally_words_describe(&desc, &info));
+                if (!has_words(ops[o], TALLY_F64, (tally_mode)mode, groupings[g], TALLY_WORDS_IN) ||
+                    !has_words(ops[o], TALLY_F64, (tally_mode)mode, TALLY_SEGMENTS, TALLY_WORDS_OUT))
+                    continue;
+                const bool has_value = ops[o] == TALLY_SUM || ops[o] == TALLY_ALL || ops[o] == TALLY_MEAN;
+                cut_to_combine(&cut, has_value && groupings[g] == TALLY_SEGMENTS);
+                combine_by(&desc, groupings[g], &cut, mode == TALLY_FAST && info.rule == TALLY_WORDS_ORDERED);
+                checked++;
+            }
+    printf("%u combinations\n", checked);
+}
+
 /* Runs of keys that reach over two parts are joined by their states and keys. */
 static void runs_that_reach_over_parts_are_joined(void **state) {
     (void)state;
@@ -280,6 +388,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_combine_to_the_whole),
         cmocka_unit_test(states_of_groups),
+        cmocka_unit_test(states_are_combined_by_groups),
         cmocka_unit_test(runs_that_reach_over_parts_are_joined),
     };
     return cmocka_run_group_tests_name("words", tests, setup, close_test_device);

@@ -1,5 +1,36 @@
 /* Exact mode, elements that are states in words: a first kernel checks them all, a second one adds those of a group. */
 
+/* Groups of states, each 'inner' states from the one before it. By segments and keys they are neighbours. */
+struct group_of_states {
+    uint64 first, count, inner;
+};
+#if GROUPS == SEGMENTS || GROUPS == KEYS
+inline uint64 begin_of(const words_args &p, uint64 group) {
+    return GROUPS == KEYS ? p.starts[group] : (uint64)load(p.offsets + group);
+}
+inline uint64 groups_of(const words_args &p) {
+    return GROUPS == KEYS ? *p.runs : p.rows;
+}
+inline group_of_states group_at(const words_args &p, uint64 g) {
+    const uint64 begin = begin_of(p, g);
+    return {begin, begin_of(p, g + 1) - begin, 1};
+}
+inline group_of_states all_states(const words_args &p) {
+    const uint64 begin = begin_of(p, 0);
+    return {begin, begin_of(p, groups_of(p)) - begin, 1};
+}
+#else
+inline uint64 groups_of(const words_args &p) {
+    return p.rows;
+}
+inline group_of_states group_at(const words_args &p, uint64 g) {
+    return {g / p.inner * p.inner * p.extent + g % p.inner, p.extent, p.inner};
+}
+inline group_of_states all_states(const words_args &p) {
+    return {0, p.rows * p.extent, 1};
+}
+#endif
+
 /* Set once a state is wrong; *where becomes the complement of the first one's number. */
 inline void refuse(const words_args &p, uint64 state) {
     atomicOr(p.refused, (uint32)REFUSED_WORDS);
@@ -8,8 +39,11 @@ inline void refuse(const words_args &p, uint64 state) {
 
 /* A warp checks a state: the check word, and that there are not more special elements than elements. */
 extern "C" __global__ void __launch_bounds__(BLOCK) check_words(words_args p) {
-    uint64 states = p.rows * p.extent, warps = gridDim.x * (uint64)WARPS;
-    for (uint64 s = blockIdx.x * (uint64)WARPS + threadIdx.x / WARP; s < states; s += warps) {
+    if (*p.refused & ~REFUSED_WORDS)
+        return;
+    const group_of_states all = all_states(p);
+    const uint64 end = all.first + all.count, warps = gridDim.x * (uint64)WARPS;
+    for (uint64 s = all.first + blockIdx.x * (uint64)WARPS + threadIdx.x / WARP; s < end; s += warps) {
         const int64 *words = p.x + s * WORDS_COUNT;
         uint64 sum = 0, elements = (uint64)load(words + 1);
         bool is_bad = false;
@@ -31,14 +65,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK) join_words(words_args p) {
     int64 *mine = limbs[threadIdx.x / WARP];
     if (*p.refused)
         return;
-    for (uint64 g = blockIdx.x * (uint64)WARPS + threadIdx.x / WARP; g < p.rows; g += gridDim.x * (uint64)WARPS) {
-        const int64 *first = p.x + (g / p.inner * p.inner * p.extent + g % p.inner) * WORDS_COUNT;
+    const uint64 groups = groups_of(p);
+    for (uint64 g = blockIdx.x * (uint64)WARPS + threadIdx.x / WARP; g < groups; g += gridDim.x * (uint64)WARPS) {
+        const group_of_states group = group_at(p, g);
+        const int64 *first = p.x + group.first * WORDS_COUNT;
         uint64 elements = 0;
         uint32 saw = 0;
         for (int i = lane_of(); i < STATE_LIMBS; i += WARP)
             mine[i] = 0;
         __syncwarp();
-        for (uint64 part = 0; part < p.extent; part++, first += p.inner * WORDS_COUNT) {
+        for (uint64 part = 0; part < group.count; part++, first += group.inner * WORDS_COUNT) {
             elements += (uint64)load(first + 1);
             for (int i = lane_of(); i < 4 + WORDS_DIGITS + WORDS_SQUARES; i += WARP) {
                 int64 word = load(first + 2 + i);

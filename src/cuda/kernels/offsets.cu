@@ -79,7 +79,7 @@ inline uint64 first_from(const index_t *offsets, uint64 segments, uint64 positio
 }
 
 /* The same by all lanes of a warp, which get the number: they look at as many offsets at a time. */
-inline uint64 first_by_warp(const index_t *offsets, uint64 segments, uint64 position) {
+template <class Offset> inline uint64 first_by_warp(const Offset *offsets, uint64 segments, uint64 position) {
     const uint32 lane = threadIdx.x % WARP;
     uint64 low = 0, high = segments;
     while (low < high) {

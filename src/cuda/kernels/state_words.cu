@@ -90,6 +90,16 @@ template <class T> inline T of_key(int64 key, bool is_least) {
         store(to + i, words[i]);
 }
 
+/* The state of 'elements' elements, less those that are left out. */
+[[maybe_unused]] inline void write_total(const acc_t &acc, uint64 elements, int64 *to) {
+#if SKIPS_NAN && MOMENTS
+    elements = (uint64)acc.a0;
+#elif COUNTS_ELEMENTS
+    elements = ADDED_OF(acc);
+#endif
+    write_state(acc, elements, to);
+}
+
 inline uint64 elements_of(const int64 *words) {
     return WORDS_ARE_KEYS ? words[0] != LEAST_WORD : (uint64)words[1];
 }

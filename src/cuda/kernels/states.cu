@@ -4,16 +4,6 @@ inline void load_state(const states_args &p, uint64 g, uint64 part, int64 *words
     load_words(p.x + ((g / p.inner * p.extent + part) * p.inner + g % p.inner) * WORDS_COUNT, words);
 }
 
-/* The state of 'elements' elements, less those that are left out. */
-inline void write_total(const acc_t &acc, uint64 elements, int64 *to) {
-#if SKIPS_NAN && MOMENTS
-    elements = (uint64)acc.a0;
-#elif COUNTS_ELEMENTS
-    elements = ADDED_OF(acc);
-#endif
-    write_state(acc, elements, to);
-}
-
 /* The accumulators that a run has left for its groups, as states. */
 extern "C" __global__ void __launch_bounds__(BLOCK) words_of_totals(states_args p) {
     for (uint64 g = blockIdx.x * (uint64)BLOCK + threadIdx.x; g < p.rows; g += gridDim.x * (uint64)BLOCK)

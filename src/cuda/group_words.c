@@ -1,0 +1,117 @@
+#include "cuda/group_words.h"
+
+#include <stddef.h>
+
+#include "core/arithmetic.h"
+
+enum {
+    WARP = 32,
+    WARPS = TALLY_CUDA_BLOCK / WARP,
+    BLOCKS = 8,         /* for each multiprocessor at most; their warps take turns */
+    LEAST_CHUNK = 512,  /* elements of a warp */
+    LEAST_STATES = 64,  /* states of a warp */
+    HEADS_CHUNK = 1024, /* keys of a warp, as in list_runs.cu */
+};
+
+static const char what[] = "launching the kernels of words by groups";
+
+/* ---- offsets of runs of keys ---- */
+
+void tally_cuda_list_runs_cut(const tally_shape *shape, tally_cuda_cut *cut) {
+    cut->first = tally_cuda_place(cut, (shape->extent + 1) * sizeof(uint64_t));
+    cut->ranks = tally_cuda_place(cut, divide_up(shape->extent, HEADS_CHUNK) * sizeof(uint64_t));
+}
+
+static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
+    return (tally_cuda_grid){.x = tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_BLOCK, BLOCKS),
+                             .threads = TALLY_CUDA_BLOCK};
+}
+
+tally_status tally_cuda_list_runs(const tally_cuda_launch *l) {
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    const tally_args *a = l->args;
+    const tally_cuda_grid one_block = {.x = 1, .threads = TALLY_CUDA_BLOCK};
+    const tally_cuda_grid chunks = grid_for(l, divide_up(a->shape.extent, HEADS_CHUNK) * WARP);
+    tally_cuda_list_runs_args args = {.keys = tally_cuda_address(a->keys),
+                                      .keys_out = tally_cuda_address(a->keys_out),
+                                      .starts = l->workspace + l->cut->first,
+                                      .ranks = l->workspace + l->cut->ranks,
+                                      .told = l->workspace + l->cut->control,
+                                      .n = a->shape.extent,
+                                      .room = a->out_bytes / (c->out_bytes * c->per_result)};
+    if (a->keys_out)
+        args.room = least(args.room, a->keys_out_bytes / c->index_bytes);
+    tally_status status = tally_cuda_enqueue(l, k->count_run_heads, chunks, &args, what);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->rank_run_heads, one_block, &args, what);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->list_run_heads, chunks, &args, what);
+    if (status == TALLY_OK && a->keys_out)
+        status = tally_cuda_enqueue(l, k->put_run_keys, grid_for(l, args.n), &args, what);
+    return status;
+}
+
+/* ---- offsets of segments ---- */
+
+tally_status tally_cuda_check_offsets(const tally_cuda_launch *l, bool refuses_empty) {
+    const CUdeviceptr control = l->workspace + l->cut->control;
+    tally_cuda_check_args check = {.offsets = tally_cuda_address(l->args->offsets),
+                                   .segments = l->args->shape.groups,
+                                   .n = l->args->shape.extent,
+                                   .refuses_empty = refuses_empty,
+                                   .refused = control + offsetof(tally_cuda_control, refused),
+                                   .where = control + offsetof(tally_cuda_control, not_bad)};
+    return tally_cuda_enqueue(l, l->plan->kernels.check_segments, grid_for(l, check.segments / WARPS + 1), &check,
+                              what);
+}
+
+/* ---- states ---- */
+
+void tally_cuda_group_words_cut(const tally_cuda_device *device, const tally_computation *c,
+                                const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    const uint64_t warps = (uint64_t)device->multiprocessors * BLOCKS * WARPS;
+    const bool keys = c->desc.grouping == TALLY_KEYS;
+    if (keys && !shape->extent)
+        return;
+    cut->path = TALLY_CUDA_GROUP_WORDS;
+    cut->group_words.chunk = most(c->takes_words ? LEAST_STATES : LEAST_CHUNK, divide_up(shape->extent, warps));
+    cut->group_words.chunks = most(1, divide_up(shape->extent, cut->group_words.chunk));
+    cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
+    cut->zeroed_bytes = cut->bytes;
+    cut->partials = tally_cuda_place(cut, cut->group_words.chunks * sizes->group_part_bytes);
+    if (keys)
+        tally_cuda_list_runs_cut(shape, cut);
+}
+
+tally_status tally_cuda_group_words_launch(const tally_cuda_launch *l) {
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    const tally_computation *c = &l->plan->gpu.base.computation;
+    const tally_args *a = l->args;
+    const CUdeviceptr out = tally_cuda_address(a->out), x = tally_cuda_address(a->x);
+    const bool keys = c->desc.grouping == TALLY_KEYS, refuses_empty = tally_empty_is_error(c);
+    const uint64_t groups = keys ? a->shape.extent : a->shape.groups;
+    tally_cuda_group_states_args args = {.x = c->takes_words ? 0 : x,
+                                         .y = c->takes_words ? 0 : tally_cuda_address(a->y),
+                                         .states = c->takes_words ? x : 0,
+                                         .out = c->gives_words ? 0 : out,
+                                         .words = c->gives_words ? out : 0,
+                                         .offsets = keys ? 0 : tally_cuda_address(a->offsets),
+                                         .starts = l->workspace + l->cut->first,
+                                         .parts = l->workspace + l->cut->partials,
+                                         .told = l->workspace + l->cut->control,
+                                         .n = a->shape.extent,
+                                         .segments = a->shape.groups,
+                                         .chunk = l->cut->group_words.chunk,
+                                         .chunks = l->cut->group_words.chunks};
+    tally_status status = keys ? tally_cuda_list_runs(l) : tally_cuda_check_offsets(l, refuses_empty);
+    if (status == TALLY_OK && c->takes_words)
+        status = tally_cuda_enqueue(l, k->check_group_states, grid_for(l, args.n), &args, what);
+    if (status == TALLY_OK && c->takes_words && refuses_empty)
+        status = tally_cuda_enqueue(l, k->find_empty_groups, grid_for(l, least(groups, 1 << 30) * WARP), &args, what);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->fold_group_states, grid_for(l, args.chunks * WARP), &args, what);
+    if (status == TALLY_OK)
+        status = tally_cuda_enqueue(l, k->join_group_parts, grid_for(l, most(args.chunks * WARP, groups)), &args, what);
+    return status;
+}
