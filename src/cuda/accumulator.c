@@ -250,7 +250,7 @@ bool tally_cuda_needs_start(const tally_computation *c) {
         return false;
     if (!c->entry)
         return strstr(c->user.lower_source ? c->user.lower_source : "", "count") != NULL;
-    return tally_class_of(c->monoid) == TALLY_CLASS_INDEXED || tally_cuda_lowers_by_count(c);
+    return (tally_class_of(c->monoid) == TALLY_CLASS_INDEXED && !c->gives_places) || tally_cuda_lowers_by_count(c);
 }
 
 bool tally_cuda_lowers_directly(const tally_computation *c) {
@@ -283,4 +283,9 @@ bool tally_cuda_has_terms(const tally_computation *c) {
 bool tally_cuda_takes_vectors(const tally_computation *c) {
     return tally_cuda_has_terms(c) && c->monoid == TALLY_MONOID_moments && tally_dtype_is_float(c->desc.in) &&
            c->out_bytes == c->in_bytes;
+}
+
+bool tally_cuda_counts_places(const tally_computation *c) {
+    return c->reverse && !c->gives_places && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED &&
+           (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS);
 }

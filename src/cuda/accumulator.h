@@ -91,4 +91,7 @@ bool tally_cuda_has_terms(const tally_computation *computation);
  * a vector at a time. */
 bool tally_cuda_takes_vectors(const tally_computation *computation);
 
+/* Whether this is a reverse scan of argmin or argmax by groups, whose indices are counted at the end (places.h). */
+bool tally_cuda_counts_places(const tally_computation *computation);
+
 #endif

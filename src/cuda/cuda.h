@@ -49,6 +49,7 @@ typedef struct tally_cuda_plan {
     tally_cuda_sizes sizes;
     tally_cuda_kernels kernels;
     tally_plan *in_window; /* exact scans: the plan of those in a window, if it can serve; else NULL */
+    tally_plan *places;    /* reverse scans of argmin and argmax by groups: the plan that scans; else NULL */
     tally_plan *states;    /* WORDS_OUT: the plan that makes the accumulators; else NULL */
     uint64_t resident;     /* blocks that the device holds at a time, of a kernel whose blocks wait for each other */
 } tally_cuda_plan;

@@ -31,7 +31,8 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_LABELS,       /* sort_labels.cu */
     TALLY_CUDA_TABLES,       /* label_tables.cu */
     TALLY_CUDA_WORDS,        /* states.cu */
-    TALLY_CUDA_GROUP_WORDS   /* group_states.cu */
+    TALLY_CUDA_GROUP_WORDS,  /* group_states.cu */
+    TALLY_CUDA_PLACES        /* places.cu */
 } tally_cuda_path;
 
 typedef struct tally_cuda_cut {
@@ -47,6 +48,9 @@ typedef struct tally_cuda_cut {
         struct {
             uint64_t chunk, chunks; /* elements, or states, of a warp */
         } group_words;
+        struct {
+            size_t places, scan; /* the indices among all elements, and the workspace of their scan */
+        } places;
         struct {
             uint64_t blocks;   /* thread blocks of a row */
             uint64_t chunk;    /* elements of a block */

@@ -31,6 +31,7 @@ tally_status tally_cuda_list_runs(const tally_cuda_launch *l) {
     const tally_cuda_kernels *k = &l->plan->kernels;
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_args *a = l->args;
+    const bool counts = tally_counts_runs(c); /* else there is a result for each element */
     const tally_cuda_grid one_block = {.x = 1, .threads = TALLY_CUDA_BLOCK};
     const tally_cuda_grid chunks = grid_for(l, divide_up(a->shape.extent, HEADS_CHUNK) * WARP);
     tally_cuda_list_runs_args args = {.keys = tally_cuda_address(a->keys),
@@ -39,7 +40,7 @@ tally_status tally_cuda_list_runs(const tally_cuda_launch *l) {
                                       .ranks = l->workspace + l->cut->ranks,
                                       .told = l->workspace + l->cut->control,
                                       .n = a->shape.extent,
-                                      .room = a->out_bytes / (c->out_bytes * c->per_result)};
+                                      .room = counts ? a->out_bytes / (c->out_bytes * c->per_result) : UINT64_MAX};
     if (a->keys_out)
         args.room = least(args.room, a->keys_out_bytes / c->index_bytes);
     tally_status status = tally_cuda_enqueue(l, k->count_run_heads, chunks, &args, what);

@@ -54,6 +54,7 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
     case TALLY_CUDA_TABLES:
     case TALLY_CUDA_LABELS:
     case TALLY_CUDA_WORDS:
+    case TALLY_CUDA_PLACES:
         break; /* plan.c launches them */
     }
     return TALLY_OK;

@@ -187,6 +187,7 @@ static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, N
 static const char *const states[] = {STATES, tally_cuda_kernels_states, NULL};
 static const char *const group_states[] = {tally_cuda_kernels_offsets, STATES, tally_cuda_kernels_group_states, NULL};
 static const char *const offsets[] = {tally_cuda_kernels_offsets, entry_check_segments, NULL};
+static const char *const places[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_places, NULL};
 static const char *const list_runs[] = {tally_cuda_kernels_list_runs, NULL};
 const char *const tally_cuda_part_of_rebase[] = {tally_cuda_kernels_rebase, NULL};
 const char *const tally_cuda_part_of_carry[] = {STATES, tally_cuda_kernels_carry, NULL};
@@ -253,6 +254,12 @@ static void add_exact(list *l, const tally_computation *c, const tally_cuda_size
 }
 
 static void add_scans(list *l, const tally_computation *c, const tally_cuda_sizes *sizes) {
+    if (tally_cuda_counts_places(c)) {
+        add(l, places);
+        if (c->desc.grouping == TALLY_KEYS)
+            add(l, list_runs);
+        return;
+    }
     if (c->in_window) {
         add(l, scan_in_window);
         if (c->desc.grouping == TALLY_SEGMENTS)

@@ -5,16 +5,19 @@
 #include <stddef.h>
 
 #include "cuda/carry.h"
+#include "cuda/accumulator.h"
 #include "cuda/exact.h"
 #include "cuda/labels.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/path.h"
+#include "cuda/places.h"
 #include "cuda/scan_exactly.h"
 #include "cuda/specialize.h"
 #include "cuda/states.h"
 #include "cuda/words.h"
 #include "gpu/labels.h"
+#include "gpu/user.h"
 
 /* ---- kernels ---- */
 
@@ -133,6 +136,10 @@ static tally_status load_plans(tally_cuda_plan *plan) {
         tally_cuda_computation_of_states(c, &other);
         return c->takes_words ? TALLY_OK : tally_cuda_plan_create(&plan->device->base, &other, &plan->states);
     }
+    if (tally_cuda_counts_places(c)) {
+        tally_cuda_computation_of_places(c, &other);
+        return tally_cuda_plan_create(&plan->device->base, &other, &plan->places);
+    }
     if (tally_is_exact_scan(c))
         return tally_cuda_computation_in_window(c, &other)
                    ? tally_cuda_plan_create(&plan->device->base, &other, &plan->in_window)
@@ -162,6 +169,8 @@ static void unload(tally_gpu_plan *gpu) {
         tally_gpu_plan_destroy(plan->sorted);
     if (plan->in_window)
         tally_gpu_plan_destroy(plan->in_window);
+    if (plan->places)
+        tally_gpu_plan_destroy(plan->places);
     if (plan->states)
         tally_gpu_plan_destroy(plan->states);
 }
@@ -207,6 +216,8 @@ static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cud
     const tally_computation *c = &plan->gpu.base.computation;
     if (plan->sorted)
         tally_cuda_labels_cut(plan, shape, cut);
+    else if (plan->places)
+        tally_cuda_places_cut(plan, shape, cut);
     else if (tally_cuda_has_states(c) && !tally_cuda_has_group_states(c))
         tally_cuda_words_cut(plan, shape, cut);
     else
@@ -219,7 +230,7 @@ static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cud
 static tally_status launch(const tally_cuda_launch *l) {
     const tally_cuda_path path = l->cut->path;
     const bool is_words = path == TALLY_CUDA_WORDS, is_labels = path == TALLY_CUDA_LABELS;
-    if (!is_words && !is_labels && path != TALLY_CUDA_TABLES && !l->cut->in_window.has)
+    if (!is_words && !is_labels && path != TALLY_CUDA_TABLES && path != TALLY_CUDA_PLACES && !l->cut->in_window.has)
         return tally_cuda_launch_all(l);
     const tally_status status = tally_cuda_clear(l, l->cut->zeroed_bytes);
     if (status != TALLY_OK)
@@ -227,6 +238,7 @@ static tally_status launch(const tally_cuda_launch *l) {
     return is_words                    ? tally_cuda_words_launch(l)
            : is_labels                 ? tally_cuda_labels_launch(l)
            : path == TALLY_CUDA_TABLES ? tally_cuda_tables_launch(l)
+           : path == TALLY_CUDA_PLACES ? tally_cuda_places_launch(l)
                                        : tally_cuda_scan_exactly(l);
 }
 
@@ -388,7 +400,7 @@ static const tally_gpu_calls calls = {.name = "CUDA",
 
 tally_status tally_cuda_supports(const tally_device *device, const tally_computation *c) {
     (void)device;
-    return tally_gpu_supports(c, calls.name);
+    return tally_user_check(c, calls.name);
 }
 
 tally_status tally_cuda_plan_create(tally_device *device, const tally_computation *c, tally_plan **plan) {

@@ -93,9 +93,8 @@ static void add_component(tally_text *text, const tally_computation *c, int comp
     const tally_monoid_text *m = tally_cuda_monoid(c);
     bool counts = m->kind == TALLY_CLASS_COUNT;
     if (m->kind == TALLY_CLASS_INDEXED && component == 1)
-        tally_text_print(text,
-                         c->skips_nan ? "is_nan(acc.a0) ? -1 : (int64)(acc.a%d - start)" : "(int64)(acc.a%d - start)",
-                         component);
+        tally_text_print(text, "%s(int64)(acc.a%d%s)", c->skips_nan ? "is_nan(acc.a0) ? -1 : " : "", component,
+                         c->gives_places ? "" : " - start");
     else if (m->components == 1 && !tally_dtype_is_float(c->desc.acc) && (is_signed || counts))
         tally_text_print(text, "(int64)widest(acc.a%d)", component);
     else

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "core/status.h"
-#include "gpu/user.h"
 
 static tally_status enter(const tally_gpu_plan *plan) {
     return plan->calls->enter ? plan->calls->enter(plan->base.device) : TALLY_OK;
@@ -16,18 +15,6 @@ static void leave(const tally_gpu_plan *plan) {
 }
 
 /* ---- creation ---- */
-
-static bool is_grouped(const tally_computation *c) {
-    return c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
-}
-
-/* A reverse scan meets a group's last element first, and does not know in time where the group starts. */
-tally_status tally_gpu_supports(const tally_computation *c, const char *name) {
-    if (is_grouped(c) && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
-        return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on %s: a group's first element comes last",
-                          c->entry->name, tally_grouping_name(c->desc.grouping), name);
-    return tally_user_check(c, name);
-}
 
 tally_status tally_gpu_plan_create(tally_device *device, const tally_computation *c, const tally_gpu_calls *calls,
                                    tally_plan **out) {

@@ -141,9 +141,6 @@ tally_status tally_gpu_run_with(tally_gpu_plan *plan, const tally_args *args, vo
 
 /* ---- the interface of devices, but for making plans ---- */
 
-/* TALLY_UNSUPPORTED for what no GPU does, with the name of the back end. Its own 'supports' begins with this. */
-tally_status tally_gpu_supports(const tally_computation *computation, const char *name);
-
 tally_status tally_gpu_plan_create(tally_device *device, const tally_computation *computation,
                                    const tally_gpu_calls *calls, tally_plan **plan);
 void tally_gpu_plan_destroy(tally_plan *plan);

@@ -6,6 +6,7 @@
 
 #include "core/arguments.h"
 #include "gpu/labels.h"
+#include "gpu/user.h"
 #include "tally/vulkan.h"
 #include "vulkan/exact.h"
 #include "vulkan/exact_scan.h"
@@ -375,7 +376,11 @@ static const tally_computation *counted(const tally_computation *given, tally_co
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *given) {
     tally_computation exact;
     const tally_computation *c = counted(given, &exact);
-    const tally_status status = tally_gpu_supports(c, calls.name);
+    const bool is_grouped = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
+    if (is_grouped && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
+        return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on Vulkan: a group's first element comes last",
+                          c->entry->name, tally_grouping_name(c->desc.grouping));
+    const tally_status status = tally_user_check(c, calls.name);
     if (status != TALLY_OK || tally_vulkan_words_are_hosts(c))
         return status;
     if (c->skips_nan && c->desc.op == TALLY_MEAN && !c->exact)

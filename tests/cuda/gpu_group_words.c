@@ -1,13 +1,14 @@
 /* States of groups in words, made on the GPU of many elements: those that do not round have the CPU's words, the others
  * turn into the CPU's values, and all have the same bits twice. Groups are one long segment, equal ones of several
  * lengths, millions of empty ones at one place, runs of keys, and labels. Then the states are combined by runs of
- * keys. An argument is the number of elements. */
+ * keys. The first argument is the number of elements, others are the operators. */
 #include "gpu.h"
 
 #include <math.h>
 #include <string.h>
 
 static uint64_t elements = UINT64_C(1) << 22;
+static char **operators; /* ends with NULL; none: all */
 
 typedef struct example {
     tally_op op;
@@ -238,10 +239,17 @@ static void check(const example *e, const layout *l) {
     free(i.index);
 }
 
+static bool is_chosen(tally_op op) {
+    for (char **name = operators; *name; name++)
+        if (strcmp(*name, tally_op_name(op)) == 0)
+            return true;
+    return !*operators;
+}
+
 static void states_of_many_elements(void **state) {
     (void)state;
     for (size_t e = 0; e < COUNT_OF(examples); e++)
-        for (size_t l = 0; l < COUNT_OF(layouts); l++)
+        for (size_t l = 0; l < COUNT_OF(layouts) && is_chosen(examples[e].op); l++)
             check(&examples[e], &layouts[l]);
 }
 
@@ -249,6 +257,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(states_of_many_elements)};
     if (argc > 1)
         elements = strtoull(argv[1], NULL, 10);
+    operators = argc > 2 ? argv + 2 : argv + argc;
     const int code = open_devices();
     return code ? code : close_devices(cmocka_run_group_tests_name("group words", tests, NULL, NULL));
 }

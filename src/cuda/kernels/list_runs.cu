@@ -20,7 +20,8 @@ inline bool is_head(const list_runs_args &p, uint64 i) {
     return i < p.n && (i == 0 || load(p.keys + i) != load(p.keys + i - 1));
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) count_run_heads(list_runs_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) count_run_heads(list_runs_args p SIZED) {
+    TAKE_SIZE(p.n)
     for (uint64 c = warp_of_heads(); c < chunks_of_heads(p); c += warps_of_heads()) {
         uint32 heads = 0;
         for (int k = 0; k < HEADS_CHUNK; k += WARP)
@@ -31,7 +32,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_run_heads(list_runs_ar
 }
 
 /* One block makes of the chunks' numbers of heads those before each chunk. */
-extern "C" __global__ void __launch_bounds__(BLOCK) rank_run_heads(list_runs_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) rank_run_heads(list_runs_args p SIZED) {
+    TAKE_SIZE(p.n)
     __shared__ uint64 sums[BLOCK];
     const uint64 chunks = chunks_of_heads(p), each = (chunks + BLOCK - 1) / BLOCK;
     const uint64 begin = threadIdx.x * each, end = begin + each < chunks ? begin + each : chunks;
@@ -55,7 +57,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) rank_run_heads(list_runs_arg
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) list_run_heads(list_runs_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) list_run_heads(list_runs_args p SIZED) {
+    TAKE_SIZE(p.n)
     for (uint64 c = warp_of_heads(); c < chunks_of_heads(p); c += warps_of_heads()) {
         uint64 rank = p.ranks[c];
         for (int k = 0; k < HEADS_CHUNK; k += WARP) {
@@ -69,7 +72,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) list_run_heads(list_runs_arg
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) put_run_keys(list_runs_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) put_run_keys(list_runs_args p SIZED) {
+    TAKE_SIZE(p.n)
     if (p.told->refused)
         return;
     for (uint64 g = blockIdx.x * (uint64)BLOCK + threadIdx.x; g < p.told->runs; g += gridDim.x * (uint64)BLOCK)
