@@ -210,9 +210,11 @@ inline uint64 fold_batch(const group_states_args &p, uint64 chunk, uint64 high, 
             keep(sum, of, first, last);
         __syncwarp();
     }
-    const uint64 first = from_lane(group, 0);
-    return __ballot_sync(ALL_LANES, begin < stop) ? first + WARP
-                                                  : first_by_warp(offsets_of(p), groups_of(p), from_lane(begin, 0) + 1) - 1;
+    const uint64 behind = from_lane(group, 0) + WARP;
+    if (__ballot_sync(ALL_LANES, begin < stop))
+        return behind;
+    const uint64 last = first_by_warp(offsets_of(p), groups_of(p), from_lane(begin, 0) + 1) - 1; /* that begins there */
+    return last > behind ? last : behind;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_group_states(group_states_args p) {
