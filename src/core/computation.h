@@ -21,9 +21,9 @@ typedef struct tally_computation {
      * bits. The result is not the operator table's expression of it but that number, rounded once. */
     bool rounds_integer;
     bool reverse;
-    bool skips_nan; /* NaNs are left out. Never of integers, which have none */
+    bool skips_nan;    /* NaNs are left out. Never of integers, which have none */
     bool gives_places; /* CUDA's reverse scan of argmin or argmax by groups, to indices among all elements */
-    bool in_window; /* CUDA's exact scan of elements that lie between exponents which a sample shows */
+    bool in_window;    /* CUDA's exact scan of elements that lie between exponents which a sample shows */
     /* The elements, or the results, are states of this form. in_bytes is then the size of a state; per_result its
      * words. */
     bool takes_words, gives_words;

@@ -1,5 +1,5 @@
-/* States of segments and of runs of keys in words, given and taken, of all operators but exact sums: group_states.cu. And
- * the offsets of runs of keys: list_runs.cu. */
+/* States of segments and of runs of keys in words, given and taken, of all operators but exact sums: group_states.cu.
+ * And the offsets of runs of keys: list_runs.cu. */
 #ifndef TALLY_CUDA_GROUP_WORDS_H
 #define TALLY_CUDA_GROUP_WORDS_H
 
@@ -12,7 +12,8 @@ tally_status tally_cuda_group_words_launch(const tally_cuda_launch *launch);
 
 /* Reserves the memory in which tally_cuda_list_runs leaves the runs' offsets, at cut->first. Needs cut->control. */
 void tally_cuda_list_runs_cut(const tally_shape *shape, tally_cuda_cut *cut);
-/* Enqueues the kernels that find the offsets, write args->keys_out, and leave the number of runs in the control block. */
+/* Enqueues the kernels that find the offsets, write args->keys_out, and leave the number of runs in the control
+ * block. */
 tally_status tally_cuda_list_runs(const tally_cuda_launch *launch);
 
 /* Enqueues the check of a plan's offsets: what it finds is in the control block. */

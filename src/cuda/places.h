@@ -1,5 +1,5 @@
-/* Reverse scans of argmin and argmax by segments and keys: another plan scans to indices that count from the first element
- * of all, and a last kernel counts them from their groups' (places.cu). */
+/* Reverse scans of argmin and argmax by segments and keys: another plan scans to indices that count from the first
+ * element of all, and a last kernel counts them from their groups' (places.cu). */
 #ifndef TALLY_CUDA_PLACES_H
 #define TALLY_CUDA_PLACES_H
 

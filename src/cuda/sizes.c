@@ -373,8 +373,9 @@ static unsigned exact_slot_bytes(const tally_computation *c) {
 
 /* Whether a thread can have a table of accumulators, which have no numbers of elements beside them. */
 static bool has_tables(const tally_computation *c, unsigned acc) {
-    return c->desc.grouping == TALLY_LABELS && !c->exact && !c->words.count && c->entry && acc <= 8 && c->per_result == 1 &&
-           !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && !tally_cuda_lowers_by_count(c) && !tally_empty_is_error(c);
+    return c->desc.grouping == TALLY_LABELS && !c->exact && !c->words.count && c->entry && acc <= 8 &&
+           c->per_result == 1 && !tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS) && !tally_cuda_lowers_by_count(c) &&
+           !tally_empty_is_error(c);
 }
 
 /* Whether a reduction by labels is a sum that label_sums.cu makes an integer. */
@@ -385,7 +386,8 @@ static bool has_window(const tally_computation *c) {
 }
 
 static bool has_integers(const tally_computation *c) {
-    if (c->desc.grouping != TALLY_LABELS || c->exact || c->words.count || !c->entry || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
+    if (c->desc.grouping != TALLY_LABELS || c->exact || c->words.count || !c->entry ||
+        tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS))
         return false;
     const tally_monoid_class kind = tally_class_of(c->monoid);
     const bool adds = kind == TALLY_CLASS_SUM || kind == TALLY_CLASS_SQUARE || kind == TALLY_CLASS_COUNT;

@@ -6,47 +6,47 @@
 
 /* Sizes that the kernels and their caller must agree on; the kernels check them when they are compiled. */
 typedef struct tally_cuda_sizes {
-    unsigned slot_bytes;      /* of an accumulator in global memory */
-    unsigned record_bytes;    /* of what a tile of a scan adds up to, in full */
-    unsigned entry_bytes;     /* of the same in the form in which other blocks read it */
-    bool is_large;            /* an accumulator has more than 32 bytes: loops over elements are not unrolled */
-    unsigned vector;          /* elements in 16 bytes of input */
-    unsigned unroll;          /* vectors that a reducing thread loads at a time */
-    bool has_clusters;        /* there are kernels for clusters of blocks, for reductions of little input */
-    unsigned cluster_threads; /* of a block of such a cluster */
-    unsigned column_width;    /* neighbouring columns that a thread reduces, if they can be loaded together */
-    unsigned thin_width;      /* the same in scan_thin.cu */
-    unsigned tiny_inner;      /* elements of a row at most of slabs that tiny_rows.cu reduces; 0: none */
-    unsigned column_spots;    /* accumulators that a block of fold_columns.cu keeps in shared memory */
-    bool folds_by_warps;      /* warp_segments.cu instead of fold_segments.cu */
-    bool folds_in_waves;      /* wave_runs.cu where the outputs have room for a run of each element */
-    unsigned long_mean;       /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
-    unsigned merged_tile;     /* items of a tile of merged_segments.cu; 0: that reduces no segments */
-    unsigned merged_mean;     /* mean elements of segments up to which it reduces them */
-    unsigned merged_blocks;   /* of it that a multiprocessor must have registers for */
-    unsigned fold_tile;       /* elements of a tile of a reduction by segments or keys */
-    bool fold_stages;         /* accumulators, where results would be lowered at each head (fold_tile.cu) */
-    unsigned fold_results;    /* that a tile has room for; as many as elements, if they take their place */
-    unsigned few_blocks;      /* of the cluster that reduces few elements by segments; 1 where there are no clusters */
-    unsigned few_threads;     /* of such a block */
-    unsigned fold_blocks;     /* blocks of such a reduction that a multiprocessor must have registers for */
-    unsigned cut_bytes;       /* of what such a reduction keeps of a chunk's ends */
-    unsigned label_tile;      /* elements that sort_labels.cu sorts in shared memory */
+    unsigned slot_bytes;       /* of an accumulator in global memory */
+    unsigned record_bytes;     /* of what a tile of a scan adds up to, in full */
+    unsigned entry_bytes;      /* of the same in the form in which other blocks read it */
+    bool is_large;             /* an accumulator has more than 32 bytes: loops over elements are not unrolled */
+    unsigned vector;           /* elements in 16 bytes of input */
+    unsigned unroll;           /* vectors that a reducing thread loads at a time */
+    bool has_clusters;         /* there are kernels for clusters of blocks, for reductions of little input */
+    unsigned cluster_threads;  /* of a block of such a cluster */
+    unsigned column_width;     /* neighbouring columns that a thread reduces, if they can be loaded together */
+    unsigned thin_width;       /* the same in scan_thin.cu */
+    unsigned tiny_inner;       /* elements of a row at most of slabs that tiny_rows.cu reduces; 0: none */
+    unsigned column_spots;     /* accumulators that a block of fold_columns.cu keeps in shared memory */
+    bool folds_by_warps;       /* warp_segments.cu instead of fold_segments.cu */
+    bool folds_in_waves;       /* wave_runs.cu where the outputs have room for a run of each element */
+    unsigned long_mean;        /* mean elements of segments from which on long_segments.cu reduces them; 0: never */
+    unsigned merged_tile;      /* items of a tile of merged_segments.cu; 0: that reduces no segments */
+    unsigned merged_mean;      /* mean elements of segments up to which it reduces them */
+    unsigned merged_blocks;    /* of it that a multiprocessor must have registers for */
+    unsigned fold_tile;        /* elements of a tile of a reduction by segments or keys */
+    bool fold_stages;          /* accumulators, where results would be lowered at each head (fold_tile.cu) */
+    unsigned fold_results;     /* that a tile has room for; as many as elements, if they take their place */
+    unsigned few_blocks;       /* of the cluster that reduces few elements by segments; 1 where there are no clusters */
+    unsigned few_threads;      /* of such a block */
+    unsigned fold_blocks;      /* blocks of such a reduction that a multiprocessor must have registers for */
+    unsigned cut_bytes;        /* of what such a reduction keeps of a chunk's ends */
+    unsigned label_tile;       /* elements that sort_labels.cu sorts in shared memory */
     unsigned group_part_bytes; /* of group_states.cu: what a chunk has of groups that cross its ends */
-    bool has_tables;          /* label_tables.cu reduces few groups */
-    unsigned label_words;     /* of a group, in label_sums.cu; 0: that does not do this reduction */
-    unsigned bucket_items;    /* of a thread that moves elements in label_buckets.cu */
-    unsigned bucket_shared;   /* bytes of such a block */
-    bool has_window;          /* whose integers are scaled floats */
-    unsigned held_rows;       /* vectors of a thread of scan_held.cu; 0: that does not do this scan */
-    unsigned held_cluster;    /* blocks that a cluster of scan_held.cu may have; 0: none */
-    struct {                  /* wave_runs.cu */
-        unsigned tile;        /* elements of a tile */
-        unsigned ring;        /* tiles of elements that shared memory holds */
-        unsigned key_ring;    /* tiles of keys, likewise */
-        unsigned waves;       /* of which entries are kept */
-        unsigned threads;     /* of a block, in all */
-        unsigned shared;      /* bytes of shared memory */
+    bool has_tables;           /* label_tables.cu reduces few groups */
+    unsigned label_words;      /* of a group, in label_sums.cu; 0: that does not do this reduction */
+    unsigned bucket_items;     /* of a thread that moves elements in label_buckets.cu */
+    unsigned bucket_shared;    /* bytes of such a block */
+    bool has_window;           /* whose integers are scaled floats */
+    unsigned held_rows;        /* vectors of a thread of scan_held.cu; 0: that does not do this scan */
+    unsigned held_cluster;     /* blocks that a cluster of scan_held.cu may have; 0: none */
+    struct {                   /* wave_runs.cu */
+        unsigned tile;         /* elements of a tile */
+        unsigned ring;         /* tiles of elements that shared memory holds */
+        unsigned key_ring;     /* tiles of keys, likewise */
+        unsigned waves;        /* of which entries are kept */
+        unsigned threads;      /* of a block, in all */
+        unsigned shared;       /* bytes of shared memory */
     } wave;
     struct {                    /* scan_tiles.cu */
         unsigned items;         /* elements of a finisher */
