@@ -64,8 +64,9 @@ tally_vulkan_slot tally_vulkan_slot_of(tally_monoid monoid, tally_vulkan_arithme
     const tally_vulkan_components t = tally_vulkan_components_of(monoid, arithmetic);
     tally_vulkan_slot slot = {0, 4};
     for (int k = 0; k < tally_monoid_texts[monoid].components; k++) {
-        slot.bytes = (slot.bytes + t.bytes[k] - 1) / t.bytes[k] * t.bytes[k] + t.bytes[k];
-        slot.alignment = t.bytes[k] > slot.alignment ? t.bytes[k] : slot.alignment;
+        const unsigned bytes = t.bytes[k] == 8 ? 8 : 4;
+        slot.bytes = (slot.bytes + bytes - 1) / bytes * bytes + bytes;
+        slot.alignment = bytes > slot.alignment ? bytes : slot.alignment;
     }
     slot.bytes = (slot.bytes + slot.alignment - 1) / slot.alignment * slot.alignment;
     return slot;
