@@ -70,11 +70,13 @@ static const tally_cpu_kernels *kernels_of(const tally_cpu_plan *plan, tally_dty
     return tally_cpu_is_strict(plan) ? t->strict_kernels(monoid) : t->kernels(monoid);
 }
 
-/* Those of the input's type, or those of f32 or f64 behind a conversion. */
+/* Those of the input's type, or those of f32, i64 or f64 behind a conversion. */
 static tally_status choose_table_kernels(tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
     const bool in_f64 = accumulates_in_f64(c);
-    const tally_dtype types[] = {c->desc.in, tally_dtype_value(c->desc.in), TALLY_F64};
+    const bool as_i64 =
+        c->monoid == TALLY_MONOID_logsumexp && !tally_dtype_is_float(c->desc.in) && c->desc.in != TALLY_U64;
+    const tally_dtype types[] = {c->desc.in, tally_dtype_value(c->desc.in), as_i64 ? TALLY_I64 : TALLY_F64, TALLY_F64};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const tally_cpu_kernels *kernels = kernels_of(plan, types[i], in_f64);
         if (!kernels)

@@ -6,6 +6,7 @@
 
 #include "core/arithmetic.h"
 #include "core/dtype.h"
+#include "cpu/few_rows.h"
 #include "cpu/lower.h"
 #include "cpu/packing.h"
 #include "cpu/reduce.h"
@@ -53,6 +54,7 @@ typedef struct reduction {
     uint64_t tiles;
     uint64_t width;  /* columns that are folded in small blocks; those behind the inner ones mean nothing */
     uint64_t packed; /* groups that are packed side by side; 0: none */
+    bool few_rows;   /* variances of a few rows each (few_rows.h) */
     void *partials;  /* chunks > 1: accumulators [outer][chunks][inner] */
 } reduction;
 
@@ -64,14 +66,17 @@ static void identity(const reduction *r, uint64_t count, void *acc) {
     r->plan->kernels->identity(&r->plan->context, count, acc);
 }
 
+static void *result_at(const reduction *r, uint64_t result) {
+    const tally_computation *c = &r->plan->base.computation;
+    return tally_at_mutable(r->out, result, c->out_bytes * c->per_result);
+}
+
 /* Lowers the accumulators of results first .. first + count - 1 into the output, or combines them into 'into'. */
 static void emit(const reduction *r, uint64_t first, uint64_t count, const void *acc) {
-    const tally_computation *c = &r->plan->base.computation;
     if (r->into)
         r->plan->kernels->combine(&r->plan->context, count, acc, tally_at_mutable(r->into, first, acc_bytes(r)));
     else
-        r->plan->lower(r->plan, acc, count, (tally_counts){NULL, r->extent, 0},
-                       tally_at_mutable(r->out, first, c->out_bytes * c->per_result));
+        r->plan->lower(r->plan, acc, count, (tally_counts){NULL, r->extent, 0}, result_at(r, first));
 }
 
 static const void *element_at(const reduction *r, const void *base, uint64_t element) {
@@ -160,6 +165,10 @@ static void packed_task(void *job, size_t task, unsigned worker) {
         tally_cpu_pack(element_at(r, r->x, element), row_bytes, r->extent, groups, x);
         if (y)
             tally_cpu_pack(element_at(r, r->y, element), row_bytes, r->extent, groups, y);
+        if (r->few_rows) {
+            tally_cpu_reduce_few_rows(r->plan, x, r->extent, width, width, result_at(r, group * r->inner));
+            continue;
+        }
         if (kernels->fold_block) {
             kernels->fold_block(x, y, r->extent, width, width, true, acc);
         } else {
@@ -358,6 +367,11 @@ static void column_task(void *job, size_t task, unsigned worker) {
     uint64_t first = chunk * r->chunk, rows = least(r->chunk, r->extent - first);
     uint64_t column = tile * r->tile, width = least(r->tile, r->inner - column);
     void *acc = tally_cpu_worker(r->plan, worker);
+    if (r->few_rows) { /* which are one chunk */
+        tally_cpu_reduce_few_rows(r->plan, element_at(r, r->x, group * r->extent * r->inner + column), rows, width,
+                                  r->inner, result_at(r, group * r->inner + column));
+        return;
+    }
     if (r->tiles == 1) {
         uint64_t element = (group * r->extent + first) * r->inner;
         tally_cpu_fold_whole_rows(r->plan, element_at(r, r->x, element), element_at(r, r->y, element), rows, r->inner,
@@ -381,6 +395,13 @@ static void blocks_task(void *job, size_t task, unsigned worker) {
     uint64_t batch = most(TALLY_CPU_BATCH / r->inner, 1);
     while (group < end) {
         uint64_t count = least(batch, end - group);
+        for (uint64_t i = 0; r->few_rows && i < count; i++)
+            tally_cpu_reduce_few_rows(r->plan, element_at(r, r->x, (group + i) * r->extent * r->inner), r->extent,
+                                      r->inner, r->inner, result_at(r, (group + i) * r->inner));
+        if (r->few_rows) {
+            group += count;
+            continue;
+        }
         for (uint64_t i = 0; i < count; i++) {
             const bool is_followed = (group + i + 1) * r->extent * r->inner + (r->width - r->inner) <= elements;
             fold_fresh_tile(r, group + i, 0, r->extent, 0, is_followed ? r->width : r->inner,
@@ -483,6 +504,15 @@ static void places_task(void *job, size_t task, unsigned worker) {
     memset(tally_at_mutable(r->out, first, bytes), 0, least(r->tile, r->outer - first) * bytes);
 }
 
+/* Variances of one element each. */
+static void spreads_task(void *job, size_t task, unsigned worker) {
+    (void)worker;
+    const reduction *r = job;
+    const uint64_t first = task * r->tile;
+    tally_cpu_reduce_few_rows(r->plan, element_at(r, r->x, first), 1, least(r->tile, r->outer - first), r->outer,
+                              result_at(r, first));
+}
+
 /* All values, few enough for one task: as reduce_groups, but without its bookkeeping, which takes as long as folding a
  * hundred values. */
 static void reduce_few(const tally_cpu_plan *plan, const tally_args *args) {
@@ -536,7 +566,13 @@ tally_status tally_cpu_reduce(tally_cpu_plan *plan, const tally_args *args, uint
             return TALLY_OK;
         }
     }
+    if (r.extent == 1 && !into && tally_cpu_has_few_rows(plan, 1)) {
+        r.tile = TALLY_CPU_SCAN_BYTES / c->out_bytes;
+        run_tasks(&r, divide_up(r.outer, r.tile), spreads_task);
+        return TALLY_OK;
+    }
     choose_packed(&r);
+    r.few_rows = !into && (r.packed || r.inner > 1) && tally_cpu_has_few_rows(plan, r.extent);
     if (r.packed)
         return reduce_packed(plan, &r);
     return r.inner == 1 ? reduce_groups(plan, &r) : reduce_columns(plan, &r);

@@ -21,7 +21,7 @@ static floats floats_of(const tally_cpu_plan *plan) {
 
 static tally_dtype folded_type(const tally_cpu_plan *plan, floats kind) {
     const tally_dtype in = plan->base.computation.desc.in;
-    if (kind == MOMENTS)
+    if (kind == MOMENTS || !tally_dtype_is_float(in))
         return TALLY_F64;
     return !plan->context.convert ? in : plan->context.converted_bytes == sizeof(float) ? TALLY_F32 : TALLY_F64;
 }
@@ -138,6 +138,8 @@ static void fold_lifted(const tally_cpu_plan *plan, const void *x, const void *y
 
 bool tally_cpu_stands_rows(const tally_cpu_plan *plan, uint64_t extent) {
     const floats kind = floats_of(plan);
+    if (kind == LOGSUMEXP && !tally_dtype_is_float(plan->base.computation.desc.in)) /* i32 in rows of 20: 1.3 and 0.5 */
+        return false;
     return kind && extent < (kind == MOMENTS ? SHORT_ROW_OF_MOMENTS : SHORT_ROW_OF_EXPONENTIALS);
 }
 

@@ -1,5 +1,6 @@
 /* The fold of logsumexp. It finds the largest value of each block first, so that every element costs one exponential.
- * Elements of up to 32 bits take theirs in f32. Included in pairs.h. */
+ * Floats of up to 32 bits take theirs in f32; integers look up e^-d of their distance d from the largest. Included in
+ * pairs.h. */
 
 enum {
     NAME(BLOCK) = 1024,
@@ -7,15 +8,29 @@ enum {
     NAME(PREFIXES) = 256   /* elements of a block of prefixes */
 };
 
-#define F_T       PASTE2(s_, VALUE_LANE)
-#define F_V       PASTE2(v_, VALUE_LANE)
+/* Values are compared as K_T, and their exponentials are F_T. Both have as many lanes. */
+#define K_T PASTE2(s_, VALUE_LANE)
+#define K_V PASTE2(v_, VALUE_LANE)
+#if ELEMENT_IS_FLOAT
+#define F_LANE VALUE_LANE
+#define F_SUM  horizontal_SUM
+#define F_EXP  PASTE2(shifted_exp_, VALUE_LANE)
+/* Whether this largest value stands for itself as K_T. */
+#define F_IS_EXACT(largest) true
+#else
+#define F_LANE              f64
+#define F_SUM               horizontal_F64
+#define F_EXP               integer_exp
+#define F_IS_EXACT(largest) ((largest) < 0x1p53 && (largest) > -0x1p53)
+#endif
+#define F_T       PASTE2(s_, F_LANE)
+#define F_V       PASTE2(v_, F_LANE)
 #define F_LANES   LANES_OF(F_T)
 #define F_LOAD(p) PASTE4(load_, VALUE_LANE, _from_, ELEMENT)(p)
-#define F_EXP     PASTE2(shifted_exp_, VALUE_LANE)
 
 /* The sum of exp(x - largest), of at most BLOCK elements. */
-ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, F_T largest) {
-    const F_V m = largest - (F_V){0};
+ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, K_T largest) {
+    const K_V m = largest - (K_V){0};
     F_V sum[2] = {{0}, {0}};
     size_t i = 0;
     for (; i + 2 * F_LANES <= n; i += 2 * F_LANES) {
@@ -29,16 +44,16 @@ ALWAYS_INLINE s_f64 NAME(sum_exp)(const E_T *x, size_t n, F_T largest) {
     if (i < n) {
         E_T rest[F_LANES];
         load_bytes(x + i, (n - i) * sizeof(E_T), rest);
-        sum[1] += PASTE2(first_lanes_, VALUE_LANE)(F_EXP(F_LOAD(rest), m), n - i);
+        sum[1] += PASTE2(first_lanes_, F_LANE)(F_EXP(F_LOAD(rest), m), n - i);
     }
-    return horizontal_SUM(TALLY_MONOID_sum, sum[0] + sum[1]);
+    return F_SUM(TALLY_MONOID_sum, sum[0] + sum[1]);
 }
 
 ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, A_T acc) {
     (void)index;
     for (size_t done = 0; done < n; done += NAME(BLOCK)) {
         const size_t length = n - done < NAME(BLOCK) ? n - done : (size_t)NAME(BLOCK);
-        const F_T largest = fold_values_VALUE_max(x + done, x + done, length, PASTE2(LOWEST_, VALUE_LANE));
+        const K_T largest = fold_values_VALUE_max(x + done, x + done, length, PASTE2(LOWEST_, VALUE_LANE));
         const A_T block = {(s_f64)largest, NAME(sum_exp)(x + done, length, largest)};
         acc = acc.c1 == 0 ? block : NAME(combine)(m, acc, block);
     }
@@ -48,7 +63,7 @@ ALWAYS_INLINE A_T NAME(fold_in_blocks)(tally_monoid m, const E_T *x, size_t n, u
 /* ---- columns: the same, side by side ---- */
 
 /* acc[l] = itself combined with the block of column l, in lanes. */
-ALWAYS_INLINE void NAME(combine_columns)(const F_T *largest, const F_T *sum, A_T *acc) {
+ALWAYS_INLINE void NAME(combine_columns)(const K_T *largest, const F_T *sum, A_T *acc) {
     enum { LANES = LANES_OF(s_f64) };
     for (size_t first = 0; first < F_LANES; first += LANES) {
         s_f64 a[2][LANES], b[2][LANES];
@@ -76,7 +91,8 @@ ALWAYS_INLINE void NAME(combine_columns)(const F_T *largest, const F_T *sum, A_T
 ALWAYS_INLINE void NAME(fold_strip)(const E_T *x, size_t rows, size_t stride, A_T *acc) {
     for (size_t done = 0, count; done < rows; done += count, x += count * stride) {
         count = rows - done < NAME(BLOCK_ROWS) ? rows - done : (size_t)NAME(BLOCK_ROWS);
-        F_V largest = F_LOAD(x), sum = {0};
+        K_V largest = F_LOAD(x);
+        F_V sum = {0};
         for (size_t r = 1; r < count; r++)
             largest = PASTE2(max_, VALUE_LANE)(largest, F_LOAD(x + r * stride));
         if (count == 1) /* a scan's row */
@@ -84,9 +100,10 @@ ALWAYS_INLINE void NAME(fold_strip)(const E_T *x, size_t rows, size_t stride, A_
         else
             for (size_t r = 0; r < count; r++)
                 sum += F_EXP(F_LOAD(x + r * stride), largest);
-        F_T lane[2][F_LANES];
-        memcpy(lane[0], &largest, sizeof largest), memcpy(lane[1], &sum, sizeof sum);
-        NAME(combine_columns)(lane[0], lane[1], acc);
+        K_T largest_of[F_LANES];
+        F_T sum_of[F_LANES];
+        memcpy(largest_of, &largest, sizeof largest), memcpy(sum_of, &sum, sizeof sum);
+        NAME(combine_columns)(largest_of, sum_of, acc);
     }
 }
 
@@ -115,7 +132,7 @@ ALWAYS_INLINE void NAME(scan_exps)(const F_T *each, size_t count, s_f64 *sums) {
     enum { LANES = LANES_OF(s_f64) };
     v_f64 before = sums[0] - (v_f64){0};
     for (size_t k = 0; k < count; k += LANES) {
-        v_f64 v = PASTE2(load_f64_from_, VALUE_LANE)((const PASTE2(e_, VALUE_LANE) *)(each + k));
+        v_f64 v = PASTE2(load_f64_from_, F_LANE)((const PASTE2(e_, F_LANE) *)(each + k));
         UNROLL_8 for (size_t shift = 1; shift < LANES; shift *= 2) v += shift_up_f64(v, (v_f64){0}, shift);
         const v_f64 result = before + v;
         memcpy(sums + k + 1, &result, sizeof result);
@@ -137,7 +154,7 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
         const s_f64 own = (s_f64)fold_values_VALUE_max(from, from, count, PASTE2(LOWEST_, VALUE_LANE));
         const s_f64 largest = acc.c0 > own ? acc.c0 : own;
         const s_f64 lowest = acc.c0 > first || (exclusive && acc.c1 > 0) ? acc.c0 : first;
-        if (!(largest - lowest < NEAR) || count < F_LANES) { /* or NaN */
+        if (!(largest - lowest < NEAR) || count < F_LANES || !F_IS_EXACT(largest)) { /* or NaN */
             count = count < FEW ? count : FEW;
             at = reverse ? n - done - count : done;
             acc = NAME(prefixes_by_table)(m, x + at, count, index, reverse, exclusive, acc, prefixes + at);
@@ -145,7 +162,7 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
         }
         F_T each[NAME(PREFIXES)];
         s_f64 sums[NAME(PREFIXES) + 1];
-        const F_V splat = (F_T)largest - (F_V){0};
+        const K_V splat = (K_T)largest - (K_V){0};
         for (size_t i = 0; i < count; i += F_LANES) { /* the last vector overlaps the one before */
             const size_t place = i + F_LANES <= count ? i : count - F_LANES;
             const F_V value = F_EXP(F_LOAD(from + place), splat);
@@ -166,11 +183,16 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
     }
     return acc;
 }
+#undef K_T
+#undef K_V
+#undef F_LANE
+#undef F_IS_EXACT
 #undef F_T
 #undef F_V
 #undef F_LANES
 #undef F_LOAD
 #undef F_EXP
+#undef F_SUM
 #define FOLD         NAME(fold_in_blocks)
 #define FOLD_FROM    2
 #define FOLD_COLUMNS NAME(fold_strips)

@@ -49,6 +49,10 @@ typedef struct tally_cpu_scans {
      */
     size_t (*moments_of_columns)(const double *x, size_t rows, size_t width, tally_cpu_spread how,
                                  tally_cpu_moments_strip *acc, double *out);
+    /* out[j] = variance or deviation of column j of 'rows' packed rows; false if one is not finite. Results that are
+     * narrow will be rounded to f32 or less. A vector behind x and out is read and written, too. */
+    bool (*moments_of_few_rows)(const double *x, size_t rows, size_t width, tally_cpu_spread how, bool is_narrow,
+                                double *out);
     /* counts[i] = first + the number of element i in its group, from the back if 'reverse'; heads[i] is -1 where a
      * group begins in that direction, else 0. 'before' is the number that an element of the open group has first;
      * returned is the one after all. */

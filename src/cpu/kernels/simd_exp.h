@@ -97,6 +97,37 @@ ALWAYS_INLINE v_f32 shifted_exp_f32(v_f32 x, v_f32 m) {
     return SELECT_LANES(f32, (x == m), (v_f32){0} + 1.0f, exp_f32(x - m));
 }
 
+/* exp(x - m) of integers x <= m: the product of two numbers out of tables of eight, which fit in a register. Below -63
+ * it is e^-63, at most 2^-90 of a sum that has an element m. */
+ALWAYS_INLINE v_f64 integer_exp(v_i64 x, v_i64 m) {
+    static const _Alignas(64) s_f64 low[8] = {0x1.0p+0,
+                                              0x1.78b56362cef38p-2,
+                                              0x1.152aaa3bf81ccp-3,
+                                              0x1.97db0ccceb0afp-5,
+                                              0x1.2c155b8213cf4p-6,
+                                              0x1.b993fe00d5376p-8,
+                                              0x1.44e51f113d4d6p-9,
+                                              0x1.de16b9c24a98fp-11};
+    static const _Alignas(64) s_f64 high[8] = {0x1.0p+0,
+                                               0x1.5fc21041027adp-12,
+                                               0x1.e355bbaee85cbp-24,
+                                               0x1.4c1078fe9228ap-35,
+                                               0x1.c8464f7616468p-47,
+                                               0x1.39792499b1a24p-58,
+                                               0x1.aebabae3a41b5p-70,
+                                               0x1.27ec458c65e3cp-81};
+    const v_u64 d = min_u64((v_u64)m - (v_u64)x, (v_u64){0} + 63);
+#if defined(__AVX512F__)
+    return _mm512_permutexvar_pd((__m512i)d, _mm512_load_pd(low)) *
+           _mm512_permutexvar_pd((__m512i)(d >> 3), _mm512_load_pd(high));
+#else
+    v_f64 value;
+    for (size_t l = 0; l < LANES_OF(s_f64); l++)
+        value[l] = low[d[l] % 8] * high[d[l] / 8];
+    return value;
+#endif
+}
+
 /* s exp(m - l) + t exp(n - l), l being the larger of m and n. */
 ALWAYS_INLINE v_f64 sum_of_exps_f64(v_f64 m, v_f64 s, v_f64 n, v_f64 t) {
     const v_f64 below = SELECT_LANES(f64, (m < n), m - n, n - m);

@@ -1,6 +1,6 @@
 /* All kernels of one element type, which a file of the build includes with what element.h begins from. It ends with
- * tally_cpu_type_<tag>_<level>. Some monoids have no kernels for some types: those are computed as f32 or f64, which
- * converted.c converts to. */
+ * tally_cpu_type_<tag>_<level>. Some monoids have no kernels for some types: those are computed as f32, i64 or f64,
+ * which converted.c converts to. */
 #include <math.h>
 
 #include "core/operator.h"
@@ -179,7 +179,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #define FAST_COLUMNS
 #include "cpu/kernels/pairs.h"
 
-#if ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
+#if ELEMENT_IS_FLOAT ? ELEMENT_BITS >= 32 : ELEMENT_IS_SIGNED && ELEMENT_BITS == 64
 #define CLASS      FLOATS2
 #define ON_FLOATS2 KEEP
 #define LANE       f64
@@ -319,7 +319,7 @@ DEFINE_LOAD_OF_BITS(COUNT_LANE, ELEMENT)
 #else
 #define ENTRY_BITS(name) HAVE(BITS, name)
 #endif
-#if ELEMENT_IS_FLOAT && ELEMENT_BITS >= 32
+#if ELEMENT_IS_FLOAT ? ELEMENT_BITS >= 32 : ELEMENT_IS_SIGNED && ELEMENT_BITS == 64
 #define ENTRY_FLOATS2(name) HAVE(FLOATS2, name)
 #else
 #define ENTRY_FLOATS2(name)
