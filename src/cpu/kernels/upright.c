@@ -123,7 +123,7 @@ ALWAYS_INLINE int gather_nothing(const void *x, const uint64_t *first, size_t k)
             vector_##bits v[W], fill = {0};                                                                            \
             if (pad)                                                                                                   \
                 fill += *(const element_##bits *)pad;                                                                  \
-            if (FEW_##bits && longest <= FEW_##bits && first[W - 1] + FEW_##bits + 4 <= elements) {                    \
+            if (FEW_##bits > 0 && longest <= FEW_##bits && first[W - 1] + FEW_##bits + 4 <= elements) {                \
                 const size_t own_rows = longest ? longest : 1;                                                         \
                 gather_rows_##bits(x, first, own_rows, v);                                                             \
                 fill = pad ? fill : v[0];                                                                              \
