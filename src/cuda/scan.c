@@ -151,6 +151,12 @@ static bool goes_in_any_number(const tally_computation *c) {
            (tally_cuda_takes_vectors(c) || c->in_bytes == 8 || tally_cuda_has_higher_moments(c));
 }
 
+/* Variances of doubles along short rows: one number for all rows of a tile, which distances count from, costs more of
+ * their 53 bits than other types' results have to lose. */
+static bool needs_all_digits(const tally_computation *c) {
+    return c->desc.grouping == TALLY_AXIS && c->desc.in == TALLY_F64 && c->monoid == TALLY_MONOID_moments;
+}
+
 static uint64_t tiles_of_one_wave(const tally_computation *c) {
     const bool are_wide_by_keys = c->desc.grouping == TALLY_KEYS && c->in_bytes == 8;
     return tally_cuda_takes_vectors(c) && !are_wide_by_keys ? VECTORS_TILES : ONE_WAVE_TILES;
@@ -162,7 +168,8 @@ static bool cut_one_wave(const tally_computation *c, const tally_cuda_sizes *siz
                          const tally_shape *shape, tally_cuda_cut *cut) {
     const uint64_t tile = (uint64_t)sizes->one_wave.threads * sizes->one_wave.items;
     const bool are_rows = c->desc.grouping == TALLY_AXIS;
-    if (!sizes->one_wave.shared || (are_rows ? shape->extent > tile * MOST_ROW_TILES : shape->groups > MOST_SEGMENTS) ||
+    if (!sizes->one_wave.shared || needs_all_digits(c) ||
+        (are_rows ? shape->extent > tile * MOST_ROW_TILES : shape->groups > MOST_SEGMENTS) ||
         (!goes_in_any_number(c) && cut->elements > tile * resident * tiles_of_one_wave(c)))
         return false;
     const uint64_t of_rows = are_rows ? tile_of_rows(sizes, shape->extent, tile, tile) : 0;
