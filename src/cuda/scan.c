@@ -30,8 +30,8 @@ enum {
     /* Tiles of a scan in one wave, for each block of a scan in waves. On an H100, with 132 of these, 657 tiles of f64
      * took 22 us and 25 in waves, 1000 of f32 38 and 37, 1554 62 and 57. */
     ONE_WAVE_TILES = 6,
-    /* Of variances of floats, which go through longer stretches. Of 16.9 * 10^6 f32 by segments, 1500 tiles, 104 us and
-     * 117 in waves; but std of 4 * 10^6 i32, 1300 tiles, 60 and 54, of 3.2 * 10^6 f64 by keys 54 and 53. */
+    /* The same for variances of floats, whose threads go through longer stretches. On an H100, 1500 tiles of f32 by
+     * segments took 104 us and 117 in waves. But 1300 tiles of i32 took 60 and 54, and f64 by keys 54 and 53. */
     VECTORS_TILES = 12,
     MOST_ROW_TILES = 128,    /* of a row: a block adds up the entries of all before its own */
     MOST_SEGMENTS = 1 << 17, /* of a scan in one wave: a block might have to read all their offsets */

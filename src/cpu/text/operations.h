@@ -12,7 +12,8 @@ operand tally_text_negated(compiler *c, operand a, kind k);
 /* A mask: the lanes whose number is not 0. */
 operand tally_text_unequal_zero(compiler *c, operand a, kind k);
 
-/* Of a function's operands those that it lacks mean nothing. What a[0] is known to fit may change. */
+/* A call of a known function. It reads as many operands as the function has, and may change what a[0] is known to
+ * fit. */
 operand tally_text_known(compiler *c, known_function which, kind k, operand a[3]);
 
 #endif

@@ -64,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) check_group_states(group_sta
     }
 }
 
-/* Refuses groups whose states have no elements, if there is no value for these. */
+/* Refuses a group if no state of it has an element. It runs only for operators without a value of nothing. */
 extern "C" __global__ void __launch_bounds__(BLOCK) find_empty_groups(group_states_args p) {
     if (p.told->refused & (REFUSED_BAD | TOO_MANY_RUNS))
         return;

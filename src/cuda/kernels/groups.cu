@@ -48,7 +48,7 @@ struct joined {
     acc_t carry;  /* of the warps before, since the last border among them */
     bool is_after_border; /* in the warp */
 
-    /* Of the threads up to this one, since the last border among them. */
+    /* The sum since the last border, over the threads up to this one. */
     acc_t since() const {
         return is_after_border ? own : combine(carry, own);
     }

@@ -57,8 +57,8 @@ double first_value(scan_tile t) {
 
 /* ---- heads of groups ---- */
 
-/* Of the words of head bits: how many heads the words before have, and the last one's position in the tile plus 1, or
- * 0. */
+/* For each word of head bits: the number of heads in the words before it, and the position of the last of these in the
+ * tile plus 1, or 0. */
 shared uint word_ranks[BLOCK / 4], word_heads[BLOCK / 4];
 
 /* All threads call this, and meet before they use what it notes. */
@@ -166,7 +166,7 @@ void scan_sums_of(uint which, bool in_groups) {
     barrier();
 }
 
-/* Of all before a unit, whose last head is 'head' (head_before). */
+/* The sum of all elements before a unit. The last head before it is 'head' (head_before). */
 double sum_before_unit(uint which, uint u, uint head, double carried) {
     const uint unit = u * BLOCK + THREAD, of_head = (head - 1) / UNIT;
     double sum = UNIT_SUM(which, unit);
