@@ -346,15 +346,14 @@ enum {
      * error, NaN (MIN, MAX, MINMAX) or the index -1 (ARGMIN, ARGMAX). In a scan, a NaN's result is the value of the
      * others so far, which starts from the identity, as NumPy's nancumsum does; exact scans take NaN for +0.
      * COUNT_NONZERO without the flag, less COUNT_NONZERO with it, is the number of NaNs. Integers have none, and the
-     * flag does nothing. TALLY_UNSUPPORTED for USER, whose lift sees NaNs, for the words of ARGMIN and ARGMAX, on
-     * Vulkan for scans of MEAN, and over ranks for scans; TALLY_INVALID_ARGUMENT with TALLY_WORDS_IN. tally_resume
-     * does not take it. */
+     * flag does nothing. TALLY_UNSUPPORTED for USER, whose lift sees NaNs, for the words of ARGMIN and ARGMAX, and
+     * over ranks for scans; TALLY_INVALID_ARGUMENT with TALLY_WORDS_IN. tally_resume does not take it. */
     TALLY_SKIP_NAN = 1u << 3,
     /* REDUCE: the elements of x, or the results, are states in words (see 7). */
     TALLY_WORDS_IN = 1u << 4,
     TALLY_WORDS_OUT = 1u << 5,
-    /* ALL_VALUES, KEYS, LABELS: the number of elements, SEGMENTS: the number of segments, is read from the device's
-     * memory when a run executes (tally_run_sized). */
+    /* ALL_VALUES, KEYS, LABELS: the number of elements, AXIS: the extent, SEGMENTS: the number of segments, is read from
+     * the device's memory when a run executes (tally_run_sized). */
     TALLY_SIZE_ON_DEVICE = 1u << 6
 };
 
@@ -462,7 +461,7 @@ TALLY_API tally_status tally_run(tally_plan *plan, const tally_args *args, tally
 /* What is read from, or written to, the device's memory when a run executes. */
 typedef struct tally_sizes {
     size_t struct_size;     /* set by the caller to sizeof(tally_sizes) */
-    const uint64_t *extent; /* ALL_VALUES, KEYS, LABELS: the number of elements, at most args.shape.extent; else NULL */
+    const uint64_t *extent; /* the number of elements, or of rows of an AXIS, at most args.shape.extent; else NULL */
     uint32_t *status;       /* receives the run's tally_status, aligned to 4 bytes; or NULL */
     const uint64_t *groups; /* SEGMENTS: the number of segments, at most args.shape.groups; else NULL */
 } tally_sizes;
@@ -471,7 +470,8 @@ typedef struct tally_sizes {
  * does not wait for it, so a captured CUDA graph serves inputs of any size up to args.shape. The work is cut for that
  * shape; elements past the size are neither read nor written. The elements of segments end at the last one's offset.
  * Fast results may therefore differ in their last bits from those of tally_run, but they have the same bits every run.
- * extent and groups are aligned to 8 bytes.
+ * An AXIS of that extent is an array as tally_run takes one: its slabs lie side by side. extent and groups are aligned
+ * to 8 bytes.
  *
  * If the size passes that of args.shape, or is 0 where the operator has no value of nothing, the outputs are untouched
  * and *status is TALLY_INVALID_ARGUMENT or TALLY_EMPTY; so are they with TALLY_BAD_OFFSETS, TALLY_BAD_LABELS,
@@ -479,7 +479,7 @@ typedef struct tally_sizes {
  * those of tally_run; TALLY_INVALID_ARGUMENT for a plan without the flag, as tally_run returns for one with it. There
  * are no pieces of such plans, and no words. Such plans are for the CPU, where the device's memory is the host's, for
  * one CUDA device, and for Vulkan without a stream, where the host reads the size; tally_vulkan_record has that of
- * ALL_VALUES. AXIS has none. The groups of LABELS are as many as args.shape has. */
+ * ALL_VALUES. The groups of LABELS are as many as args.shape has. */
 TALLY_API tally_status tally_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
                                        tally_stream stream);
 
@@ -489,12 +489,11 @@ TALLY_API tally_status tally_run_sized(tally_plan *plan, const tally_args *args,
  * ALL_VALUES and for AXIS with outer = 1. A reduction's push uses x and y only, and tally_finish writes the result. A
  * scan's push also writes the piece's part of the output, and tally_finish only resets. Indices count from the
  * first piece. inner may not change between the pieces. 'initial' counts in the first piece only, also after
- * tally_resume. On the CPU, pieces of a reverse scan may come from the last to the first, for all but argmin, argmax
- * and USER. Float results of TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not. If a push fails,
+ * tally_resume. Pieces of a reverse scan come from the last to the first, for all but argmin, argmax and USER; on GPUs
+ * they pass through the host. Float results of TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not. If a push fails,
  * the earlier pieces still count. tally_finish leaves the plan ready for a new input; so does tally_reset, without a
  * result. Errors are those of tally_run, and TALLY_UNSUPPORTED for segments, keys and labels, which need their whole
- * input at once, and for other reverse scans.
- */
+ * input at once, and for other reverse scans. */
 TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
 TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
 TALLY_API void tally_reset(tally_plan *plan);
@@ -503,9 +502,9 @@ TALLY_API void tally_reset(tally_plan *plan);
  * elements that came before (for a reverse scan, after), of the same operator, mode, input and accumulator type. A scan
  * goes on where they end, so ranks scan their parts of an array: each takes the state of the parts before its own.
  * words is in the device's memory and has 'columns' states: 1 for ALL_VALUES, inner for AXIS. What was pushed before is
- * dropped. TALLY_UNSUPPORTED on Vulkan for all but reductions to exact sums of floats; TALLY_BAD_STATE for words that
- * are refused, stand for different numbers of elements, or for more than 2^54 f16 in an exact scan on CUDA. The plan is
- * then as after tally_reset. */
+ * dropped. On Vulkan the host takes the pieces that follow, but for reductions to exact sums of floats. TALLY_BAD_STATE
+ * for words that are refused, stand for different numbers of elements, or for more than 2^54 f16 in an exact scan on
+ * CUDA. The plan is then as after tally_reset. */
 TALLY_API tally_status tally_resume(tally_plan *plan, const int64_t *words, uint64_t columns);
 
 /* ------------------------------------------------------------------------------------ 6. Accumulators ----- */

@@ -133,11 +133,8 @@ static tally_status decide_form(tally_computation *c) {
         return tally_fail(TALLY_INVALID_ARGUMENT, "TALLY_REVERSE is for scans; a reduction has no direction");
     c->reverse = (d->flags & TALLY_REVERSE) != 0;
     c->is_sized = (d->flags & TALLY_SIZE_ON_DEVICE) != 0;
-    const bool has_size = d->grouping != TALLY_AXIS;
-    if (c->is_sized && (!has_size || d->flags & (TALLY_WORDS_IN | TALLY_WORDS_OUT)))
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "TALLY_SIZE_ON_DEVICE is for all values, segments, keys and labels, not for %s",
-                          has_size ? "words" : tally_grouping_name(d->grouping));
+    if (c->is_sized && d->flags & (TALLY_WORDS_IN | TALLY_WORDS_OUT))
+        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SIZE_ON_DEVICE is not for words");
     if (d->grouping == TALLY_LABELS && d->form != TALLY_REDUCE)
         return tally_fail(TALLY_UNSUPPORTED,
                           "scan by labels: labels are for reductions; sort by label and scan by keys");

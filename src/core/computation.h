@@ -70,9 +70,10 @@ static inline bool tally_empty_is_error(const tally_computation *c) {
     return !tally_is_scan(c) && !c->gives_words && !c->skips_nan && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR);
 }
 
-/* Whether an input of no elements is TALLY_EMPTY. Of no segments and no keys there are no results. */
+/* Whether an input of no elements, or of columns without any, is TALLY_EMPTY. Of no segments and no keys there are no
+ * results. */
 static inline bool tally_nothing_is_error(const tally_computation *c) {
-    return c->desc.grouping == TALLY_ALL_VALUES && tally_empty_is_error(c);
+    return (c->desc.grouping == TALLY_ALL_VALUES || c->desc.grouping == TALLY_AXIS) && tally_empty_is_error(c);
 }
 
 /* Whether a fold looks at elements' places in their group. */

@@ -139,7 +139,8 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
         choose_wide_panel(device, c, sizes, shape, cut);
     cut->columns.panels = divide_up(shape->inner, cut->columns.panel);
     const uint64_t panels = shape->outer * cut->columns.panels, groups = most(1, cut->columns.groups);
-    cut->columns.is_thin = cut->columns.groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
+    cut->columns.is_thin =
+        !c->is_sized && cut->columns.groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
     uint64_t wanted = panels ? (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels : 1;
     uint64_t chunks = least(wanted, shape->extent / groups / ROWS_A_THREAD);
     chunks = most(1, least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes / most(1, cut->groups)));

@@ -135,7 +135,6 @@ typedef struct tally_cuda_cut {
         } folds;
         struct {
             uint64_t blocks; /* that share a row; 0: each group is a warp's */
-            uint64_t chunks; /* of keys */
         } exact;
         struct {
             uint64_t chunk; /* elements that a block counts and moves */
@@ -179,7 +178,7 @@ typedef struct tally_cuda_cut {
     size_t partials; /* accumulators of chunks or blocks, for a later launch */
     size_t first;    /* GROUPS by segments: the first one of each tile or chunk. list_runs.cu: of each run */
     size_t heads;    /* GROUPS by keys: the heads of each tile */
-    size_t ranks;    /* GROUPS by keys: of each strip. list_runs.cu: of each chunk */
+    size_t ranks;    /* GROUPS by keys: of each strip. heads.cu: of each chunk */
     size_t zeroed_bytes;
     size_t early_bytes; /* those that the path itself clears, by a kernel that starts early */
     size_t bytes;

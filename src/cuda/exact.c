@@ -50,7 +50,7 @@ void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *si
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
         cut->zeroed_bytes = cut->bytes;
         if (grouping == TALLY_KEYS)
-            tally_cuda_list_runs_cut(shape, cut);
+            tally_cuda_list_runs_cut(sizes, shape, cut);
         return;
     }
     if (has_long_rows(c, shape)) {
@@ -61,10 +61,8 @@ void tally_cuda_exact_cut(const tally_computation *c, const tally_cuda_sizes *si
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
     }
     cut->zeroed_bytes = cut->bytes;
-    if (grouping == TALLY_KEYS) {
-        cut->exact.chunks = divide_up(cut->elements, sizes->exact.key_chunk);
-        cut->entries = tally_cuda_place(cut, cut->exact.chunks * sizeof(uint64_t));
-    }
+    if (grouping == TALLY_KEYS)
+        tally_cuda_heads_cut(sizes, shape, cut);
 }
 
 /* ---- states ---- */
@@ -153,15 +151,12 @@ static tally_status launch_segments(const tally_cuda_launch *l, tally_cuda_exact
     return status;
 }
 
-static tally_status launch_keys(const tally_cuda_launch *l, tally_cuda_exact_args *args) {
+static tally_status launch_keys(const tally_cuda_launch *l, const tally_cuda_exact_args *sums) {
     const tally_cuda_kernels *k = &l->plan->kernels;
-    const tally_cuda_grid grid = grid_for(l, args->chunks), one_block = {.x = 1, .threads = TALLY_CUDA_BLOCK};
-    tally_status status = tally_cuda_enqueue(l, k->count_heads, grid, args, what);
-    if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->rank_heads, one_block, args, what);
-    if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->exact_runs, grid, args, what);
-    return status;
+    const tally_cuda_grid grid = grid_for(l, divide_up(l->args->shape.extent, l->plan->sizes.heads_chunk));
+    tally_cuda_exact_runs_args args = {.sums = *sums, .heads = tally_cuda_heads_of(l)};
+    const tally_status status = tally_cuda_rank_heads(l, &args.heads);
+    return status == TALLY_OK ? tally_cuda_enqueue(l, k->exact_runs, grid, &args, what) : status;
 }
 
 static tally_status launch_words(const tally_cuda_launch *l) {
@@ -174,9 +169,7 @@ static tally_status launch_words(const tally_cuda_launch *l) {
                                   .out = tally_cuda_address(a->out),
                                   .refused = control + offsetof(tally_cuda_control, refused),
                                   .where = control + offsetof(tally_cuda_control, not_bad),
-                                  .offsets = tally_cuda_address(a->offsets),
-                                  .starts = l->workspace + l->cut->first,
-                                  .runs = control + offsetof(tally_cuda_control, runs),
+                                  .groups = tally_cuda_group_offsets_of(l),
                                   .rows = l->cut->groups,
                                   .extent = a->shape.extent,
                                   .inner = grouping == TALLY_AXIS ? a->shape.inner : 1};
@@ -207,21 +200,13 @@ tally_status tally_cuda_exact_launch(const tally_cuda_launch *l) {
                                   .sums = l->workspace + cut->partials,
                                   .carry = l->pieces.carry,
                                   .total = l->pieces.total,
-                                  .ranks = l->workspace + cut->entries,
-                                  .runs = control + offsetof(tally_cuda_control, runs),
                                   .refused = grouped ? control + offsetof(tally_cuda_control, refused) : 0,
                                   .rows = cut->groups,
                                   .extent = a->shape.extent,
                                   .inner = grouping == TALLY_AXIS ? a->shape.inner : 1,
-                                  .blocks = cut->exact.blocks,
-                                  .chunks = cut->exact.chunks,
-                                  .room = a->out_bytes / (c->out_bytes * c->per_result)};
-    if (grouping == TALLY_KEYS && a->keys_out && a->keys_out_bytes / c->index_bytes < args.room)
-        args.room = a->keys_out_bytes / c->index_bytes;
+                                  .blocks = cut->exact.blocks};
     if (grouping == TALLY_SEGMENTS)
         args.offsets = tally_cuda_address(a->offsets);
-    if (grouping == TALLY_KEYS)
-        args.keys = tally_cuda_address(a->keys);
     if (grouping == TALLY_SEGMENTS)
         return launch_segments(l, &args);
     if (grouping == TALLY_KEYS)

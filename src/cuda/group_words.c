@@ -7,50 +7,72 @@
 enum {
     WARP = 32,
     WARPS = TALLY_CUDA_BLOCK / WARP,
-    BLOCKS = 8,         /* for each multiprocessor at most; their warps take turns */
-    LEAST_CHUNK = 512,  /* elements of a warp */
-    LEAST_STATES = 64,  /* states of a warp */
-    HEADS_CHUNK = 1024, /* keys of a warp, as in list_runs.cu */
+    BLOCKS = 8,        /* for each multiprocessor at most; their warps take turns */
+    LEAST_CHUNK = 512, /* elements of a warp */
+    LEAST_STATES = 64, /* states of a warp */
 };
 
-static const char what[] = "launching the kernels of words by groups";
-
-/* ---- offsets of runs of keys ---- */
-
-void tally_cuda_list_runs_cut(const tally_shape *shape, tally_cuda_cut *cut) {
-    cut->first = tally_cuda_place(cut, (shape->extent + 1) * sizeof(uint64_t));
-    cut->ranks = tally_cuda_place(cut, divide_up(shape->extent, HEADS_CHUNK) * sizeof(uint64_t));
-}
+static const char what[] = "launching the kernels of words by groups", what_heads[] = "launching the search for heads";
 
 static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
     return (tally_cuda_grid){.x = tally_cuda_blocks_for(l->plan->device, threads, TALLY_CUDA_BLOCK, BLOCKS),
                              .threads = TALLY_CUDA_BLOCK};
 }
 
-tally_status tally_cuda_list_runs(const tally_cuda_launch *l) {
-    const tally_cuda_kernels *k = &l->plan->kernels;
+/* ---- offsets of runs of keys ---- */
+
+void tally_cuda_heads_cut(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    cut->ranks = tally_cuda_place(cut, divide_up(shape->extent, sizes->heads_chunk) * sizeof(uint64_t));
+}
+
+void tally_cuda_list_runs_cut(const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
+    cut->first = tally_cuda_place(cut, (shape->extent + 1) * sizeof(uint64_t));
+    tally_cuda_heads_cut(sizes, shape, cut);
+}
+
+tally_cuda_heads_args tally_cuda_heads_of(const tally_cuda_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_args *a = l->args;
     const bool counts = tally_counts_runs(c); /* else there is a result for each element */
-    const tally_cuda_grid one_block = {.x = 1, .threads = TALLY_CUDA_BLOCK};
-    const tally_cuda_grid chunks = grid_for(l, divide_up(a->shape.extent, HEADS_CHUNK) * WARP);
-    tally_cuda_list_runs_args args = {.keys = tally_cuda_address(a->keys),
-                                      .keys_out = tally_cuda_address(a->keys_out),
-                                      .starts = l->workspace + l->cut->first,
-                                      .ranks = l->workspace + l->cut->ranks,
-                                      .told = l->workspace + l->cut->control,
-                                      .n = a->shape.extent,
-                                      .room = counts ? a->out_bytes / (c->out_bytes * c->per_result) : UINT64_MAX};
+    tally_cuda_heads_args args = {.keys = tally_cuda_address(a->keys),
+                                  .ranks = l->workspace + l->cut->ranks,
+                                  .told = l->workspace + l->cut->control,
+                                  .n = a->shape.extent,
+                                  .room = counts ? a->out_bytes / (c->out_bytes * c->per_result) : UINT64_MAX};
     if (a->keys_out)
         args.room = least(args.room, a->keys_out_bytes / c->index_bytes);
-    tally_status status = tally_cuda_enqueue(l, k->count_run_heads, chunks, &args, what);
+    return args;
+}
+
+static tally_cuda_grid grid_of_heads(const tally_cuda_launch *l) {
+    return grid_for(l, divide_up(l->args->shape.extent, l->plan->sizes.heads_chunk) * WARP);
+}
+
+tally_status tally_cuda_rank_heads(const tally_cuda_launch *l, tally_cuda_heads_args *args) {
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    const tally_cuda_grid one_block = {.x = 1, .threads = TALLY_CUDA_BLOCK};
+    const tally_status status = tally_cuda_enqueue(l, k->count_heads, grid_of_heads(l), args, what_heads);
+    return status == TALLY_OK ? tally_cuda_enqueue(l, k->rank_heads, one_block, args, what_heads) : status;
+}
+
+tally_status tally_cuda_list_runs(const tally_cuda_launch *l) {
+    const tally_cuda_kernels *k = &l->plan->kernels;
+    tally_cuda_list_runs_args args = {.heads = tally_cuda_heads_of(l),
+                                      .keys_out = tally_cuda_address(l->args->keys_out),
+                                      .starts = l->workspace + l->cut->first};
+    tally_status status = tally_cuda_rank_heads(l, &args.heads);
     if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->rank_run_heads, one_block, &args, what);
-    if (status == TALLY_OK)
-        status = tally_cuda_enqueue(l, k->list_run_heads, chunks, &args, what);
-    if (status == TALLY_OK && a->keys_out)
-        status = tally_cuda_enqueue(l, k->put_run_keys, grid_for(l, args.n), &args, what);
+        status = tally_cuda_enqueue(l, k->list_run_heads, grid_of_heads(l), &args, what_heads);
+    if (status == TALLY_OK && args.keys_out)
+        status = tally_cuda_enqueue(l, k->put_run_keys, grid_for(l, args.heads.n), &args, what_heads);
     return status;
+}
+
+tally_cuda_group_offsets tally_cuda_group_offsets_of(const tally_cuda_launch *l) {
+    return (tally_cuda_group_offsets){.offsets = tally_cuda_address(l->args->offsets),
+                                      .starts = l->workspace + l->cut->first,
+                                      .told = l->workspace + l->cut->control,
+                                      .segments = l->args->shape.groups};
 }
 
 /* ---- offsets of segments ---- */
@@ -82,7 +104,7 @@ void tally_cuda_group_words_cut(const tally_cuda_device *device, const tally_com
     cut->zeroed_bytes = cut->bytes;
     cut->partials = tally_cuda_place(cut, cut->group_words.chunks * sizes->group_part_bytes);
     if (keys)
-        tally_cuda_list_runs_cut(shape, cut);
+        tally_cuda_list_runs_cut(sizes, shape, cut);
 }
 
 tally_status tally_cuda_group_words_launch(const tally_cuda_launch *l) {
@@ -97,12 +119,9 @@ tally_status tally_cuda_group_words_launch(const tally_cuda_launch *l) {
                                          .states = c->takes_words ? x : 0,
                                          .out = c->gives_words ? 0 : out,
                                          .words = c->gives_words ? out : 0,
-                                         .offsets = keys ? 0 : tally_cuda_address(a->offsets),
-                                         .starts = l->workspace + l->cut->first,
+                                         .groups = tally_cuda_group_offsets_of(l),
                                          .parts = l->workspace + l->cut->partials,
-                                         .told = l->workspace + l->cut->control,
                                          .n = a->shape.extent,
-                                         .segments = a->shape.groups,
                                          .chunk = l->cut->group_words.chunk,
                                          .chunks = l->cut->group_words.chunks};
     tally_status status = keys ? tally_cuda_list_runs(l) : tally_cuda_check_offsets(l, refuses_empty);

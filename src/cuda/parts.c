@@ -182,16 +182,19 @@ static const char *const exact_groups[] = {EXACT, tally_cuda_kernels_exact_group
 static const char *const exact_segments[] = {tally_cuda_kernels_offsets, entry_check_segments, EXACT,
                                              tally_cuda_kernels_exact_groups, NULL};
 static const char *const exact_label_sums[] = {EXACT, LABEL_SUMS, NULL};
-static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_exact_keys, NULL};
+static const char *const exact_keys[] = {EXACT, tally_cuda_kernels_heads, tally_cuda_kernels_exact_keys, NULL};
 #define STATES tally_cuda_kernels_words, tally_cuda_kernels_state_words
 static const char *const states[] = {STATES, tally_cuda_kernels_states, NULL};
-static const char *const group_states[] = {tally_cuda_kernels_offsets, STATES, tally_cuda_kernels_group_states, NULL};
+static const char *const group_states[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_group_offsets, STATES,
+                                           tally_cuda_kernels_group_states, NULL};
 static const char *const offsets[] = {tally_cuda_kernels_offsets, entry_check_segments, NULL};
-static const char *const places[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_places, NULL};
-static const char *const list_runs[] = {tally_cuda_kernels_list_runs, NULL};
+static const char *const places[] = {tally_cuda_kernels_offsets, tally_cuda_kernels_group_offsets,
+                                     tally_cuda_kernels_places, NULL};
+static const char *const list_runs[] = {tally_cuda_kernels_heads, tally_cuda_kernels_list_runs, NULL};
 const char *const tally_cuda_part_of_rebase[] = {tally_cuda_kernels_rebase, NULL};
 const char *const tally_cuda_part_of_carry[] = {STATES, tally_cuda_kernels_carry, NULL};
-static const char *const exact_words[] = {EXACT, tally_cuda_kernels_exact_words, NULL};
+static const char *const exact_words[] = {EXACT, tally_cuda_kernels_group_offsets, tally_cuda_kernels_exact_words,
+                                          NULL};
 
 static const char *const size_report[] = {tally_cuda_kernels_size_report, NULL};
 
@@ -268,19 +271,20 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
     }
     if (c->desc.grouping == TALLY_AXIS)
         add(l, stretches);
-    if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
+    const bool has_extent = c->desc.grouping == TALLY_AXIS && !c->is_sized; /* which the host knows */
+    if (has_extent && sizes->scan.takes_panels)
         add(l, panels);
-    if (sizes->narrow.columns)
+    if (has_extent && sizes->narrow.columns)
         add(l, narrow);
     if (sizes->look_back.shared)
         add(l, look_back);
     if (!sizes->look_back.shared || sizes->look_back.most < UINT64_MAX)
         add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : tally_cuda_has_terms(c) ? scan_of_terms : scan);
-    if (c->desc.grouping == TALLY_AXIS && sizes->scan.takes_panels)
+    if (has_extent && sizes->scan.takes_panels)
         add(l, thin_panels);
-    if (c->desc.grouping == TALLY_AXIS)
+    if (has_extent)
         add(l, scan_of_slabs);
-    if (sizes->scan.strand)
+    if (has_extent && sizes->scan.strand)
         add(l, held_columns);
     if (c->desc.grouping == TALLY_ALL_VALUES)
         add(l, sizes->held_rows ? held : pieces);
@@ -297,15 +301,17 @@ static void add_reductions(list *l, const tally_computation *c, const tally_cuda
     case TALLY_AXIS:
         add(l, columns);
         add(l, thin_columns);
-        add(l, slabs);
-        if (!sizes->is_large)
-            add(l, tiny_rows);
         add(l, aligned_rows);
         if (sizes->column_width > 1)
             add(l, single_columns);
+        add(l, any_rows);
+        if (c->is_sized) /* what follows is for extents that the host knows */
+            break;
+        add(l, slabs);
+        if (!sizes->is_large)
+            add(l, tiny_rows);
         if (c->entry || c->user.commutes)
             add(l, short_rows);
-        add(l, any_rows);
         break;
     case TALLY_SEGMENTS:
         add(l, sizes->folds_by_warps ? warps : segments);

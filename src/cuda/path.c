@@ -13,23 +13,24 @@
 
 enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a time */ };
 
-/* Scans rows, whose elements are neighbours, or columns. */
+/* Scans rows, whose elements are neighbours, or columns. If only the device knows the extent, the kernels are those
+ * that take any. */
 static void cut_scan_along_axis(const tally_cuda_device *device, const tally_computation *c,
                                 const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                                 tally_cuda_cut *cut) {
-    if (tally_cuda_scan_thin_cut(device, c, sizes, shape, cut) ||
-        tally_cuda_scan_slabs_cut(device, c, sizes, shape, cut))
+    if (!c->is_sized && (tally_cuda_scan_thin_cut(device, c, sizes, shape, cut) ||
+                         tally_cuda_scan_slabs_cut(device, c, sizes, shape, cut)))
         return;
     if (shape->inner == 1 && shape->extent > 1)
         tally_cuda_scan_cut(device, c, sizes, resident, shape, cut);
-    else if (shape->extent == 1 || !tally_cuda_narrow_cut(sizes, resident, shape, cut))
+    else if (c->is_sized || shape->extent == 1 || !tally_cuda_narrow_cut(sizes, resident, shape, cut))
         tally_cuda_scan_columns_cut(device, c, sizes, shape, cut);
 }
 
 /* Short groups are taken many at a time, if one of the ways to do that takes them. */
 static void cut_reduction_along_axis(const tally_cuda_device *device, const tally_computation *c,
                                      const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
-    const bool are_short = shape->outer > 1 && shape->extent && shape->extent < SHORT_GROUP;
+    const bool are_short = !c->is_sized && shape->outer > 1 && shape->extent && shape->extent < SHORT_GROUP;
     if (are_short &&
         (tally_cuda_short_rows_cut(device, c, sizes, shape, cut) || tally_cuda_slabs_cut(device, sizes, shape, cut)))
         return;

@@ -30,7 +30,7 @@ void tally_cuda_places_cut(const tally_cuda_plan *plan, const tally_shape *shape
     cut->zeroed_bytes = cut->bytes;
     cut->places.places = tally_cuda_place(cut, shape->extent * sizeof(int64_t));
     if (plan->gpu.base.computation.desc.grouping == TALLY_KEYS)
-        tally_cuda_list_runs_cut(shape, cut);
+        tally_cuda_list_runs_cut(&plan->sizes, shape, cut);
     cut->places.scan = tally_cuda_place(cut, scan.bytes);
     if (plan->gpu.base.computation.desc.grouping == TALLY_SEGMENTS)
         cut->control = cut->places.scan + scan.control;
@@ -51,11 +51,8 @@ tally_status tally_cuda_places_launch(const tally_cuda_launch *l) {
                                     .size = l->size};
     tally_cuda_places_args places = {.places = l->workspace + l->cut->places.places,
                                      .out = tally_cuda_address(l->args->out),
-                                     .offsets = keys ? 0 : tally_cuda_address(args.offsets),
-                                     .starts = l->workspace + l->cut->first,
-                                     .told = l->workspace + l->cut->control,
-                                     .n = args.shape.extent,
-                                     .segments = args.shape.groups};
+                                     .groups = tally_cuda_group_offsets_of(l),
+                                     .n = args.shape.extent};
     const tally_cuda_grid grid = {
         .x = tally_cuda_blocks_for(l->plan->device, divide_up(places.n, PLACES) * WARP, TALLY_CUDA_BLOCK, BLOCKS),
         .threads = TALLY_CUDA_BLOCK};

@@ -97,6 +97,8 @@ tally_status tally_cuda_partials_launch(const tally_cuda_launch *l, CUfunction k
 
 /* Whether each row begins with a whole vector, of both inputs. */
 static bool rows_are_aligned(const tally_cuda_launch *l) {
+    if (l->size && l->cut->groups > 1)
+        return false; /* only the device knows the rows' extent */
     const uint64_t row = l->cut->groups > 1 ? l->args->shape.extent * l->plan->gpu.base.computation.in_bytes : 0;
     return (((uint64_t)(uintptr_t)l->args->x | (uint64_t)(uintptr_t)l->args->y | row) & 15) == 0;
 }

@@ -197,7 +197,7 @@ void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computatio
         return;
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
     cut->path = TALLY_CUDA_SCAN;
-    const uint64_t extent = c->desc.grouping == TALLY_AXIS ? shape->extent : 0,
+    const uint64_t extent = c->desc.grouping == TALLY_AXIS && !c->is_sized ? shape->extent : 0,
                    of_rows = tile_of_rows(sizes, extent, whole, fair);
     cut->scan.tile = of_rows ? of_rows : cut->elements <= whole ? whole : least(whole, fair);
     cut->scan.tiles = most(1, divide_up(cut->elements, cut->scan.tile));

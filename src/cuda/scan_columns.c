@@ -196,8 +196,8 @@ static void cut_stretches(const tally_cuda_device *device, const tally_cuda_size
 void tally_cuda_scan_columns_cut(const tally_cuda_device *device, const tally_computation *c,
                                  const tally_cuda_sizes *sizes, const tally_shape *of_args, tally_cuda_cut *cut) {
     const tally_shape flattened = flat(of_args), *shape = &flattened;
-    if (!cut_panels(device, c, sizes, shape, cut) &&
-        (has_all_threads_busy(device, shape) || !cut_held_columns(device, c, sizes, shape, cut)))
+    if (c->is_sized || (!cut_panels(device, c, sizes, shape, cut) &&
+                        (has_all_threads_busy(device, shape) || !cut_held_columns(device, c, sizes, shape, cut))))
         cut_stretches(device, sizes, shape, cut);
 }
 

@@ -360,7 +360,12 @@ static void column_sizes(const tally_computation *c, tally_cuda_sizes *s) {
 
 static void exact_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     s->exact.vectors = c->in_bytes == 2 || c->monoid == TALLY_MONOID_dot ? 2 : 4;
-    s->exact.key_chunk = 256;
+}
+
+/* Exact sums of keys take more time in a chunk than its heads do. */
+static unsigned heads_chunk(const tally_computation *c) {
+    enum { OF_SUMS = 256, OF_HEADS = 1024 };
+    return c->exact && !c->takes_words ? OF_SUMS : OF_HEADS;
 }
 
 /* struct row_sum of exact.cu: the limbs, with NaNs left out their number, the SAW_ bits, and the number of blocks that
@@ -419,6 +424,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
         fold_sizes(c, architecture, s);
     }
     exact_sizes(c, s);
+    s->heads_chunk = heads_chunk(c);
     s->group_part_bytes = round_up(2 * s->slot_bytes + 2 * (unsigned)sizeof(uint64_t), 16);
     s->has_tables = has_tables(c, acc);
     s->has_window = has_window(c);

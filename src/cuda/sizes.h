@@ -85,10 +85,10 @@ typedef struct tally_cuda_sizes {
         unsigned shared; /* bytes of shared memory; 0: that does not do this scan */
         uint64_t most;   /* elements; more are scanned in waves */
     } look_back;
-    struct {                /* exact.cu */
-        unsigned vectors;   /* of 16 bytes that a lane loads at a time */
-        unsigned key_chunk; /* keys whose runs one warp adds */
+    struct {              /* exact.cu */
+        unsigned vectors; /* of 16 bytes that a lane loads at a time */
     } exact;
+    unsigned heads_chunk; /* heads.cu: keys of a warp */
 } tally_cuda_sizes;
 
 enum {

@@ -312,6 +312,8 @@ static void add_choices(tally_text *text, const tally_computation *c, const tall
                    {"STATUS_BAD_GROUPS", c->desc.grouping == TALLY_LABELS ? TALLY_BAD_LABELS : TALLY_BAD_OFFSETS},
                    {"STATUS_TOO_SMALL", TALLY_OUTPUT_TOO_SMALL},
                    {"REFUSED_BAD", TALLY_GPU_REFUSED_BAD},
+                   {"REFUSED_RUNS", TALLY_GPU_REFUSED_RUNS},
+                   {"HEADS_CHUNK", s->heads_chunk},
                    {"REFUSED_EMPTY", TALLY_GPU_REFUSED_EMPTY},
                    {"HAS_MOMENTS", tally_cuda_exact_has_moments(c) || c->monoid == TALLY_MONOID_wide_moments},
                    {"IS_ARGMIN", c->entry && c->monoid == TALLY_MONOID_argmin},

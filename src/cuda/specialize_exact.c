@@ -46,8 +46,6 @@ void tally_cuda_exact_choices(tally_text *text, const tally_computation *c, cons
                    {"FINISH", (unsigned)finish_of(c->entry->exact)},
                    {"VECTORS", sizes->exact.vectors},
                    {"ROW_BLOCKS", c->in_bytes == 2 && !products ? NARROW_ROW_BLOCKS : ROW_BLOCKS},
-                   {"KEY_CHUNK", sizes->exact.key_chunk},
-                   {"REFUSED_RUNS", TALLY_GPU_REFUSED_RUNS},
                    {"REFUSED_WORDS", TALLY_GPU_REFUSED_WORDS},
                    {"GIVES_WORDS", c->gives_words},
                    {"TAKES_WORDS", c->takes_words},

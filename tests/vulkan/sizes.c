@@ -1,5 +1,5 @@
-/* A size that lies in the device's memory gives what the same size in the shape gives, of all values, segments, keys
- * and labels; and a size that is too large leaves the output as it was, and says so there. */
+/* A size that lies in the device's memory gives what the same size in the shape gives, of all values, an axis,
+ * segments, keys and labels; and a size that is too large leaves the output as it was, and says so there. */
 #include "../api/support.h"
 
 enum { MOST = 5000, ELEMENTS = 3210, GROUPS = 77, MOST_GROUPS = 100 };
@@ -42,7 +42,7 @@ static void check(tally_grouping grouping) {
     uint64_t runs = 0;
     desc.mode = TALLY_EXACT;
     desc.grouping = grouping;
-    desc.index = grouping == TALLY_ALL_VALUES ? TALLY_DEFAULT : TALLY_U32;
+    desc.index = grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS ? TALLY_DEFAULT : TALLY_U32;
     for (uint32_t i = 0; i < MOST; i++) {
         here.x[i] = (float)(i * 7919 % 1000) / 7;
         here.index[i] = grouping == TALLY_SEGMENTS ? i * 30 : grouping == TALLY_KEYS ? i / 30 : i * 31 % GROUPS;
@@ -65,6 +65,7 @@ static void check(tally_grouping grouping) {
 static void sizes_are_read(void **state) {
     (void)state;
     check(TALLY_ALL_VALUES);
+    check(TALLY_AXIS);
     check(TALLY_SEGMENTS);
     check(TALLY_KEYS);
     check(TALLY_LABELS);

@@ -1,7 +1,8 @@
 /* The second kernel of a reduction of columns, which folds the partial results of the columns' chunks (partials.cu).
  * All blocks have equally many results. Each result has enough of the block's threads that no thread has more than
  * A_SHARE chunks, if there are that many threads. */
-extern "C" __global__ void __launch_bounds__(BLOCK) fold_column_partials(partials_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) fold_column_partials(partials_args p SIZED) {
+    TAKE_SIZE(p.to.count)
     constexpr uint32 SPOTS = 16384 / sizeof(slot) < BLOCK ? 16384 / sizeof(slot) : BLOCK, A_SHARE = 8;
     __shared__ alignas(16) uint8 memory[SPOTS * sizeof(acc_t)];
     acc_t *spots = (acc_t *)memory;

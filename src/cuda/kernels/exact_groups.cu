@@ -2,6 +2,8 @@
 extern "C" __global__ void __launch_bounds__(BLOCK) exact_groups(exact_args p SIZED) {
 #if GROUPS == SEGMENTS
     TAKE_SEGMENTS(p.offsets, p.rows, p.extent)
+#else
+    TAKE_SIZE(p.extent)
 #endif
     __shared__ alignas(16) int32 words[WARPS][STATE_WORDS];
     int warp = threadIdx.x / WARP;

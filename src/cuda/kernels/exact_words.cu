@@ -5,19 +5,16 @@ struct group_of_states {
     uint64 first, count, inner;
 };
 #if GROUPS == SEGMENTS || GROUPS == KEYS
-inline uint64 begin_of(const words_args &p, uint64 group) {
-    return GROUPS == KEYS ? p.starts[group] : (uint64)load(p.offsets + group);
-}
 inline uint64 groups_of(const words_args &p) {
-    return GROUPS == KEYS ? *p.runs : p.rows;
+    return groups_of(p.groups);
 }
 inline group_of_states group_at(const words_args &p, uint64 g) {
-    const uint64 begin = begin_of(p, g);
-    return {begin, begin_of(p, g + 1) - begin, 1};
+    const uint64 begin = begin_of(p.groups, g);
+    return {begin, begin_of(p.groups, g + 1) - begin, 1};
 }
 inline group_of_states all_states(const words_args &p) {
-    const uint64 begin = begin_of(p, 0);
-    return {begin, begin_of(p, groups_of(p)) - begin, 1};
+    const uint64 begin = begin_of(p.groups, 0);
+    return {begin, begin_of(p.groups, groups_of(p.groups)) - begin, 1};
 }
 #else
 inline uint64 groups_of(const words_args &p) {

@@ -99,7 +99,10 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     stretch<Width> s;
     uint32 group = spot / p.panel, column = spot % p.panel;
     constexpr int AHEAD = rows_ahead(Width);
-    uint64 first = b.chunk * p.chunk, end = p.extent - first < p.chunk ? p.extent : first + p.chunk;
+    uint64 first = b.chunk * p.chunk;
+    if (SIZE_ON_DEVICE && first > p.extent)
+        first = p.extent; /* the chunk has no rows */
+    uint64 end = p.extent - first < p.chunk ? p.extent : first + p.chunk;
     if (COMMUTES) {
         first += group;
         s.rows_a_step = p.groups;

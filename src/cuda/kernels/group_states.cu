@@ -6,8 +6,7 @@
 enum {
     OF_A_LANE = 32, /* elements of a group that one lane folds by itself at most */
     AT_A_TIME = 64, /* elements that are added before they are combined, as in LANE_LIMIT */
-    WARPS = BLOCK / WARP,
-    TOO_MANY_RUNS = 4 /* TALLY_GPU_REFUSED_RUNS of gpu/plan.h */
+    WARPS = BLOCK / WARP
 };
 
 /* An accumulator, and how many elements its states stand for. Of elements the offsets tell it. */
@@ -26,50 +25,29 @@ inline uint64 all_warps() {
     return gridDim.x * (uint64)WARPS;
 }
 
-/* ---- groups ---- */
-
-#if GROUPS == KEYS
-inline const uint64 *offsets_of(const group_states_args &p) {
-    return p.starts;
-}
-inline uint64 groups_of(const group_states_args &p) {
-    return p.told->runs;
-}
-#else
-inline const index_t *offsets_of(const group_states_args &p) {
-    return p.offsets;
-}
-inline uint64 groups_of(const group_states_args &p) {
-    return p.segments;
-}
-#endif
-inline uint64 begin_of(const group_states_args &p, uint64 group) {
-    return (uint64)load(offsets_of(p) + group);
-}
-
 /* ---- states that are taken ---- */
 
 /* Refuses states that are wrong. The offsets have been found to be right. */
 extern "C" __global__ void __launch_bounds__(BLOCK) check_group_states(group_states_args p) {
-    if (p.told->refused & (REFUSED_BAD | TOO_MANY_RUNS))
+    if (p.groups.told->refused & (REFUSED_BAD | REFUSED_RUNS))
         return;
-    const uint64 begin = begin_of(p, 0), end = begin_of(p, groups_of(p));
+    const uint64 begin = begin_of(p.groups, 0), end = begin_of(p.groups, groups_of(p.groups));
     for (uint64 i = begin + blockIdx.x * (uint64)BLOCK + threadIdx.x; i < end; i += gridDim.x * (uint64)BLOCK) {
         int64 words[WORDS_COUNT];
         load_words(p.states + i * WORDS_COUNT, words);
         if (!is_whole(words)) {
-            atomicOr(&p.told->refused, (uint32)REFUSED_WORDS);
-            atomicMax(&p.told->not_bad, ~i);
+            atomicOr(&p.groups.told->refused, (uint32)REFUSED_WORDS);
+            atomicMax(&p.groups.told->not_bad, ~i);
         }
     }
 }
 
 /* Refuses a group if no state of it has an element. It runs only for operators without a value of nothing. */
 extern "C" __global__ void __launch_bounds__(BLOCK) find_empty_groups(group_states_args p) {
-    if (p.told->refused & (REFUSED_BAD | TOO_MANY_RUNS))
+    if (p.groups.told->refused & (REFUSED_BAD | REFUSED_RUNS))
         return;
-    for (uint64 g = warp_of(); g < groups_of(p); g += all_warps()) {
-        const uint64 begin = begin_of(p, g), end = begin_of(p, g + 1);
+    for (uint64 g = warp_of(); g < groups_of(p.groups); g += all_warps()) {
+        const uint64 begin = begin_of(p.groups, g), end = begin_of(p.groups, g + 1);
         bool is_empty = true;
         for (uint64 first = begin; first < end && is_empty; first += WARP) {
             const uint64 i = first + lane_of();
@@ -79,8 +57,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) find_empty_groups(group_stat
             is_empty = !__ballot_sync(ALL_LANES, i < end && elements_of(words));
         }
         if (is_empty && lane_of() == 0) {
-            atomicOr(&p.told->refused, (uint32)REFUSED_EMPTY);
-            atomicMax(&p.told->not_empty, ~g);
+            atomicOr(&p.groups.told->refused, (uint32)REFUSED_EMPTY);
+            atomicMax(&p.groups.told->not_empty, ~g);
         }
     }
 }
@@ -181,14 +159,14 @@ struct open_group {
 inline open_group find_open(const group_states_args &p, uint64 from, uint64 low) {
     if (!from)
         return {};
-    const uint64 begin = begin_of(p, from - 1), end = begin_of(p, from);
+    const uint64 begin = begin_of(p.groups, from - 1), end = begin_of(p.groups, from);
     return {from - 1, begin, end, begin < low && end > low};
 }
 
 /* The groups of the lanes that begin in the chunk, of elements up to 'high'. The last launch gives the empty ones. Returns
  * the group to go on with, which comes after all empty ones if these were. */
 inline uint64 fold_batch(const group_states_args &p, uint64 chunk, uint64 high, uint64 group, bool is_there) {
-    const uint64 begin = is_there ? begin_of(p, group) : 0, end = is_there ? begin_of(p, group + 1) : 0;
+    const uint64 begin = is_there ? begin_of(p.groups, group) : 0, end = is_there ? begin_of(p.groups, group + 1) : 0;
     const uint64 stop = end < high ? end : high;
     const bool is_long = is_there && begin < stop && stop - begin > OF_A_LANE;
     auto keep = [&](const total &sum, uint64 of, uint64 first, uint64 last) {
@@ -213,18 +191,18 @@ inline uint64 fold_batch(const group_states_args &p, uint64 chunk, uint64 high, 
     const uint64 behind = from_lane(group, 0) + WARP;
     if (__ballot_sync(ALL_LANES, begin < stop))
         return behind;
-    const uint64 last = first_by_warp(offsets_of(p), groups_of(p), from_lane(begin, 0) + 1) - 1; /* that begins there */
+    const uint64 last = first_by_warp(offsets_of(p.groups), groups_of(p.groups), from_lane(begin, 0) + 1) - 1; /* that begins there */
     return last > behind ? last : behind;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fold_group_states(group_states_args p) {
-    if (p.told->refused)
+    if (p.groups.told->refused)
         return;
-    const uint64 groups = groups_of(p);
+    const uint64 groups = groups_of(p.groups);
     for (uint64 c = warp_of(); c < p.chunks; c += all_warps()) {
         const uint64 low = c * p.chunk, high = c + 1 < p.chunks ? low + p.chunk : p.n;
-        const uint64 from = first_by_warp(offsets_of(p), groups, low);
-        const uint64 to = c + 1 < p.chunks ? first_by_warp(offsets_of(p), groups, high) : groups;
+        const uint64 from = first_by_warp(offsets_of(p.groups), groups, low);
+        const uint64 to = c + 1 < p.chunks ? first_by_warp(offsets_of(p.groups), groups, high) : groups;
         const open_group open = find_open(p, from, low);
         if (open.is_there) {
             const total sum = fold_together(p, low, open.end < high ? open.end : high, open.begin);
@@ -241,15 +219,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK) fold_group_states(group_stat
 
 /* Empty groups, and those that reach over several chunks: the warp of the chunk in which one ends folds its parts. */
 extern "C" __global__ void __launch_bounds__(BLOCK) join_group_parts(group_states_args p) {
-    if (p.told->refused)
+    if (p.groups.told->refused)
         return;
-    const uint64 groups = groups_of(p);
+    const uint64 groups = groups_of(p.groups);
     for (uint64 g = blockIdx.x * (uint64)BLOCK + threadIdx.x; g < groups; g += gridDim.x * (uint64)BLOCK)
-        if (begin_of(p, g) == begin_of(p, g + 1))
+        if (begin_of(p.groups, g) == begin_of(p.groups, g + 1))
             put_group(p, g, nothing(), 0);
     for (uint64 c = 1 + warp_of(); c < p.chunks; c += all_warps()) {
         const uint64 low = c * p.chunk, high = c + 1 < p.chunks ? low + p.chunk : p.n;
-        const open_group open = find_open(p, first_by_warp(offsets_of(p), groups, low), low);
+        const open_group open = find_open(p, first_by_warp(offsets_of(p.groups), groups, low), low);
         if (!open.is_there || open.end > high)
             continue;
         const uint64 first = open.begin / p.chunk, parts = c - first + 1, each = (parts + WARP - 1) / WARP;

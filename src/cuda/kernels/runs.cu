@@ -19,7 +19,6 @@ template <class T> inline T add_lanes(T value) {
     return value;
 }
 
-enum { REFUSED_RUNS = 4 /* TALLY_GPU_REFUSED_RUNS of gpu/plan.h */ };
 
 inline bool is_head(const groups_args &p, uint64 at) {
     return at == 0 || load(p.keys + at) != load(p.keys + at - 1);

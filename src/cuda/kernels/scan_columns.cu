@@ -20,6 +20,8 @@ template <int Width> inline bool stretch_at(const scan_columns_args &p, uint64 n
     s->chunk = p.chunks > 1 ? quotient(number, across) : 0;
     s->column = (number - s->chunk * across) * Width;
     s->first = s->chunk * p.chunk;
+    if (SIZE_ON_DEVICE && s->first > p.extent)
+        s->first = p.extent; /* the stretch has no rows */
     s->count = p.extent - s->first < p.chunk ? p.extent - s->first : p.chunk;
     const uint64 slab = p.outer == 1 ? 0 : quotient(s->column, p.inner);
     s->at = s->column + slab * (p.extent - 1) * p.inner;
@@ -79,7 +81,7 @@ template <int Width> struct rows {
 /* Tells a sum of a single column its first element, if that spares it a test of each. */
 template <int Width>
 inline void begin_all(const scan_columns_args &p, const stretch<Width> &s, running<acc_t> (&sum)[Width]) {
-    if (MOMENTS && Width == 1)
+    if (MOMENTS && Width == 1 && (!SIZE_ON_DEVICE || s.count))
         sum[0].begin(value_of(load(p.x + s.at + row_of(p, s.first) * p.inner)));
 }
 
@@ -109,7 +111,8 @@ template <int Width> inline void sum_all(const scan_columns_args &p) {
 }
 
 /* The sum of each stretch. */
-extern "C" __global__ void __launch_bounds__(BLOCK) sum_stretches(scan_columns_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) sum_stretches(scan_columns_args p SIZED) {
+    TAKE_SIZE(p.extent)
     if (p.width == 1)
         sum_all<1>(p);
     else
@@ -254,7 +257,8 @@ template <int Width> inline void scan_all(const scan_columns_args &p) {
 }
 
 /* Scans each stretch from the sum before it. */
-extern "C" __global__ void __launch_bounds__(BLOCK) scan_columns(scan_columns_args p) {
+extern "C" __global__ void __launch_bounds__(BLOCK) scan_columns(scan_columns_args p SIZED) {
+    TAKE_SIZE(p.extent)
     if (p.width == 1)
         scan_all<1>(p);
     else
