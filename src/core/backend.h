@@ -31,7 +31,7 @@ typedef struct tally_device_interface {
      * may compile a kernel. NULL: it has none. */
     tally_status (*run_after)(tally_plan *plan, const tally_args *args, const int64_t *words, uint64_t parts,
                               uint64_t before, tally_stream stream);
-    bool resumes_scans, takes_reverse_pieces;
+    bool resumes_scans, takes_reverse_pieces; /* without the host's help */
 
     /* Runs a plan with TALLY_SIZE_ON_DEVICE. NULL: the back end has none. */
     tally_status (*run_sized)(tally_plan *plan, const tally_args *args, const tally_sizes *sizes, tally_stream stream);

@@ -120,8 +120,6 @@ static tally_status check_takes_pieces(const tally_plan *plan, const char *call)
     if (c->reverse && (!c->entry || tally_class_of(c->monoid) == TALLY_CLASS_INDEXED))
         return tally_fail(TALLY_UNSUPPORTED,
                           "%s: a reverse scan that counts elements from the first, which has not come yet", call);
-    if (c->reverse && !plan->device->interface->takes_reverse_pieces)
-        return tally_fail(TALLY_UNSUPPORTED, "%s: only the CPU takes pieces of a reverse scan", call);
     return TALLY_OK;
 }
 

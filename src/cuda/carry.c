@@ -8,6 +8,7 @@
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/specialize.h"
+#include "gpu/by_host.h"
 
 enum { BLOCKS = 64 /* for each multiprocessor at most; their threads take turns */ };
 
@@ -207,8 +208,13 @@ tally_status tally_cuda_resume(tally_plan *base, const tally_words_form *form, c
     tally_status status = tally_cuda_enter(plan->device);
     if (status != TALLY_OK)
         return status;
-    const bool by_host = base->computation.exact && !plan->states;
-    status = by_host ? tally_gpu_resume_exact(&plan->gpu, form, words, columns) : resume(plan, words, columns);
+    const tally_computation *c = &base->computation;
+    if (c->gives_words || c->reverse)
+        status = tally_gpu_host_resume(&plan->gpu, form, words, columns);
+    else if (c->exact && !plan->states)
+        status = tally_gpu_resume_exact(&plan->gpu, form, words, columns);
+    else
+        status = resume(plan, words, columns);
     tally_cuda_leave(plan->device);
     if (status != TALLY_OK)
         tally_gpu_plan_reset(base);

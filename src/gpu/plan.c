@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/status.h"
+#include "gpu/by_host.h"
 
 static tally_status enter(const tally_gpu_plan *plan) {
     return plan->calls->enter ? plan->calls->enter(plan->base.device) : TALLY_OK;
@@ -50,6 +51,7 @@ void tally_gpu_plan_destroy(tally_plan *base) {
             plan->calls->unload(plan);
         leave(plan);
     }
+    tally_gpu_host_close(plan);
     free(plan);
 }
 
@@ -167,12 +169,10 @@ tally_status tally_gpu_begin_pieces(tally_gpu_plan *plan, uint64_t columns, cons
     return TALLY_OK;
 }
 
-static bool lacks_pieces(const tally_gpu_plan *plan) {
-    return plan->base.computation.takes_words || !plan->calls->clear_totals;
-}
-
-static tally_status refuse_pieces(const tally_gpu_plan *plan) {
-    return tally_fail(TALLY_UNSUPPORTED, "pieces with words on %s: combine states along an axis", plan->calls->name);
+/* Kernels take pieces of elements from the first to the last. */
+static bool are_hosts(const tally_gpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    return plan->by_host || c->takes_words || c->reverse || !plan->calls->clear_totals;
 }
 
 static tally_status put_before(tally_gpu_plan *plan, uint64_t columns, const void *initial) {
@@ -184,8 +184,8 @@ static tally_status put_before(tally_gpu_plan *plan, uint64_t columns, const voi
 static tally_status push(tally_gpu_plan *plan, const tally_args *args) {
     uint64_t columns;
     bool first = !plan->input.begun;
-    if (lacks_pieces(plan))
-        return refuse_pieces(plan);
+    if (are_hosts(plan))
+        return tally_gpu_host_push(plan, args);
     tally_status status = tally_pieces_next(&plan->input, &plan->base.computation, &args->shape, &columns);
     if (status == TALLY_OK && first)
         status = tally_gpu_begin_pieces(plan, columns, args->initial);
@@ -224,8 +224,8 @@ tally_status tally_gpu_plan_push(tally_plan *base, const tally_args *args) {
 static tally_status finish(tally_gpu_plan *plan, void *out, size_t out_bytes) {
     const tally_computation *c = &plan->base.computation;
     uint64_t columns;
-    if (lacks_pieces(plan))
-        return refuse_pieces(plan);
+    if (are_hosts(plan))
+        return tally_gpu_host_finish(plan, out, out_bytes);
     if (tally_is_scan(c))
         return TALLY_OK;
     tally_status status = tally_pieces_finish(&plan->input, c, out_bytes, &columns);
@@ -254,4 +254,5 @@ void tally_gpu_plan_reset(tally_plan *base) {
     tally_gpu_plan *plan = (tally_gpu_plan *)base;
     plan->input = (tally_pieces){0};
     plan->resumed = false;
+    tally_gpu_host_reset(plan);
 }

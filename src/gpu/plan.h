@@ -17,6 +17,13 @@ typedef struct tally_gpu_memory {
 
 typedef struct tally_gpu_calls tally_gpu_calls;
 
+/* The CPU's plan for what the back end has no kernels for (gpu/by_host.h). */
+typedef struct tally_gpu_host {
+    tally_device *device;
+    tally_plan *plan; /* NULL: not made yet */
+    uint64_t columns; /* of the input in pieces */
+} tally_gpu_host;
+
 typedef struct tally_gpu_plan {
     tally_plan base;
     const tally_gpu_calls *calls;
@@ -29,6 +36,9 @@ typedef struct tally_gpu_plan {
     bool resumed; /* from words; no piece has come since */
     int current;
     tally_gpu_memory totals[2];
+
+    tally_gpu_host host;
+    bool by_host; /* the pieces of this input are the host's */
 } tally_gpu_plan;
 
 /* The addresses at which a run over a piece finds and leaves accumulators. */
@@ -98,8 +108,8 @@ struct tally_gpu_calls {
      * tally_gpu_conclude. */
     tally_status (*run)(tally_gpu_plan *plan, const tally_gpu_run *run);
 
-    /* NULL: there are no pieces. Sets accumulators to the identity or the initial value; lowers accumulators to
-     * results. Both wait until that is done. 'elements': of each, in all pieces. */
+    /* NULL: pieces are the host's (gpu/by_host.h). Sets accumulators to the identity or the initial value; lowers
+     * accumulators to results. Both wait until that is done. 'elements': of each, in all pieces. */
     tally_status (*clear_totals)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);
     /* Puts an initial value before accumulators that tally_resume has made; NULL if the back end does not resume. */
     tally_status (*put_before)(tally_gpu_plan *plan, uint64_t totals, const void *initial, uint64_t count);

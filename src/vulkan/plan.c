@@ -330,11 +330,11 @@ static const tally_gpu_calls calls = {.name = "Vulkan",
 tally_status tally_vulkan_resume(tally_plan *base, const tally_words_form *form, const int64_t *words,
                                  uint64_t columns) {
     const tally_computation *c = &base->computation;
-    if (!c->exact || c->gives_words || tally_is_scan(c))
-        return tally_fail(TALLY_UNSUPPORTED, "tally_resume on Vulkan goes on from states of exact sums of floats, to "
-                                             "their value");
+    const bool has_states = c->exact && !c->gives_words && !tally_is_scan(c);
+    tally_gpu_plan *const plan = (tally_gpu_plan *)base;
     tally_gpu_plan_reset(base);
-    const tally_status status = tally_gpu_resume_exact((tally_gpu_plan *)base, form, words, columns);
+    const tally_status status = has_states ? tally_gpu_resume_exact(plan, form, words, columns)
+                                           : tally_gpu_host_resume(plan, form, words, columns);
     if (status != TALLY_OK)
         tally_gpu_plan_reset(base);
     return status;
@@ -343,15 +343,15 @@ tally_status tally_vulkan_resume(tally_plan *base, const tally_words_form *form,
 static tally_status load_words(tally_gpu_plan *gpu) {
     const tally_computation *c = &gpu->base.computation;
     tally_computation states;
-    if (tally_vulkan_words_are_hosts(c))
-        return tally_vulkan_words_load(gpu);
+    if (tally_vulkan_is_by_host(c))
+        return tally_gpu_host_open(gpu);
     tally_computation_of_states(c, &states);
     states.desc.grouping = c->desc.grouping;
     states.skips_nan = c->skips_nan;
     return tally_vulkan_plan_create(gpu->base.device, &states, &((tally_vulkan_words_plan *)gpu)->plan);
 }
 
-/* Without pieces. */
+/* Their pieces are the host's. */
 static const tally_gpu_calls words_calls = {.name = "Vulkan",
                                             .plan_bytes = sizeof(tally_vulkan_words_plan),
                                             .alignment = 16,
@@ -376,23 +376,17 @@ static const tally_computation *counted(const tally_computation *given, tally_co
 tally_status tally_vulkan_supports(const tally_device *device, const tally_computation *given) {
     tally_computation exact;
     const tally_computation *c = counted(given, &exact);
-    const bool is_grouped = c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS;
-    if (is_grouped && c->reverse && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
-        return tally_fail(TALLY_UNSUPPORTED, "reverse scan of %s by %s on Vulkan: a group's first element comes last",
-                          c->entry->name, tally_grouping_name(c->desc.grouping));
     const tally_status status = tally_user_check(c, calls.name);
-    if (status != TALLY_OK || tally_vulkan_words_are_hosts(c))
-        return status;
-    if (c->skips_nan && c->desc.op == TALLY_MEAN && !c->exact)
-        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SKIP_NAN for scans of means on Vulkan, which do not count the "
-                                             "elements: the CPU and CUDA do");
-    return tally_vulkan_module_check((const tally_vulkan_device *)device, c);
+    return status != TALLY_OK || tally_vulkan_is_by_host(c)
+               ? status
+               : tally_vulkan_module_check((const tally_vulkan_device *)device, c);
 }
 
 tally_status tally_vulkan_plan_create(tally_device *device, const tally_computation *given, tally_plan **plan) {
     tally_computation exact;
     const tally_computation *c = counted(given, &exact);
-    return tally_gpu_plan_create(device, c, c->takes_words || c->gives_words ? &words_calls : &calls, plan);
+    const bool through_host = c->gives_words || tally_vulkan_is_by_host(c);
+    return tally_gpu_plan_create(device, c, through_host ? &words_calls : &calls, plan);
 }
 
 /* The host reads the size, so a command buffer cannot be given. */

@@ -9,20 +9,8 @@
 #include "exact/words.h"
 #include "vulkan/exact.h"
 
-tally_status tally_vulkan_words_load(tally_gpu_plan *gpu) {
-    tally_vulkan_words_plan *plan = (tally_vulkan_words_plan *)gpu;
-    tally_status status = tally_cpu_backend.open("", &plan->host);
-    if (status == TALLY_OK)
-        status = plan->host->interface->plan_create(plan->host, &gpu->base.computation, &plan->plan);
-    if (status != TALLY_OK)
-        tally_close(plan->host);
-    return status;
-}
-
 void tally_vulkan_words_unload(tally_gpu_plan *gpu) {
-    tally_vulkan_words_plan *plan = (tally_vulkan_words_plan *)gpu;
-    tally_plan_destroy(plan->plan);
-    tally_close(plan->host);
+    tally_plan_destroy(((tally_vulkan_words_plan *)gpu)->plan);
 }
 
 size_t tally_vulkan_words_workspace(const tally_gpu_plan *gpu, const tally_shape *shape) {
@@ -42,77 +30,6 @@ static groups groups_of(const tally_computation *c, const tally_shape *shape) {
 
 static tally_status no_memory(uint64_t bytes) {
     return tally_fail(TALLY_OUT_OF_MEMORY, "no memory for %llu bytes of words", (unsigned long long)bytes);
-}
-
-/* ---- by the host ---- */
-
-/* The arrays of a run, side by side in the host's memory. */
-typedef struct copies {
-    uint64_t x, y, index, out, keys_out; /* bytes of each */
-} copies;
-
-static copies copies_of(const tally_computation *c, const tally_args *a, uint64_t results) {
-    const bool axis = c->desc.grouping == TALLY_AXIS, segments = c->desc.grouping == TALLY_SEGMENTS;
-    const uint64_t elements = (axis ? results : 1) * a->shape.extent, each = c->out_bytes * c->per_result;
-    copies b = {.x = elements * c->in_bytes,
-                .y = a->y ? elements * c->in_bytes : 0,
-                .index = (segments ? a->shape.groups + 1 : elements) * c->index_bytes,
-                .out = results * each};
-    if (!tally_counts_runs(c))
-        return b;
-    b.out = least(elements * each, a->out_bytes);
-    b.keys_out = a->keys_out ? least(elements * c->index_bytes, a->keys_out_bytes) : 0;
-    return b;
-}
-
-static char *align(char *at) {
-    return (char *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
-}
-
-/* Reserves memory of the host's and copies to it what is there. */
-static const void *fetch(tally_device *device, char **at, const void *from, uint64_t bytes, tally_status *status) {
-    char *const to = align(*at);
-    *at = to + bytes;
-    if (from && bytes && *status == TALLY_OK)
-        *status = device->interface->copy(device, to, from, bytes);
-    return from ? to : NULL;
-}
-
-static tally_status run_on_host(tally_vulkan_words_plan *plan, const tally_args *args, uint64_t results) {
-    enum { ARRAYS = 5, ALIGNMENT = 64 };
-    const tally_computation *c = &plan->gpu.base.computation;
-    tally_device *const device = plan->gpu.base.device;
-    const copies bytes = copies_of(c, args, results);
-    const uint64_t all = bytes.x + bytes.y + bytes.index + bytes.out + bytes.keys_out + ARRAYS * ALIGNMENT;
-    const bool keys = c->desc.grouping == TALLY_KEYS, labels = c->desc.grouping == TALLY_LABELS;
-    char *const memory = malloc(all), *at = memory;
-    if (!memory)
-        return no_memory(all);
-    tally_status status = TALLY_OK;
-    uint64_t runs = 0;
-    tally_args own = *args;
-    const void *const index = keys ? args->keys : labels ? args->labels : args->offsets;
-    own.x = fetch(device, &at, args->x, bytes.x, &status);
-    own.y = fetch(device, &at, args->y, bytes.y, &status);
-    own.offsets = own.keys = own.labels = fetch(device, &at, index, bytes.index, &status);
-    own.out = align(at);
-    own.keys_out = args->keys_out ? align((char *)own.out + bytes.out) : NULL;
-    own.out_bytes = bytes.out;
-    own.keys_out_bytes = bytes.keys_out;
-    own.count = &runs;
-    own.workspace = NULL;
-    own.workspace_bytes = 0;
-    if (status == TALLY_OK)
-        status = plan->host->interface->run(plan->plan, &own, results, TALLY_SYNCHRONOUS);
-    if (keys && args->count)
-        *args->count = runs;
-    const uint64_t given = keys ? runs * c->out_bytes * c->per_result : bytes.out;
-    if (status == TALLY_OK && given)
-        status = device->interface->copy(device, args->out, own.out, given);
-    if (status == TALLY_OK && bytes.keys_out && runs)
-        status = device->interface->copy(device, args->keys_out, own.keys_out, runs * c->index_bytes);
-    free(memory);
-    return status;
 }
 
 /* ---- elements to states ---- */
@@ -199,12 +116,10 @@ tally_status tally_vulkan_words_run(tally_gpu_plan *gpu, const tally_gpu_run *ru
     uint64_t none;
     if (run->stream)
         return tally_fail(TALLY_UNSUPPORTED,
-                          "words on Vulkan pass through the host; run the plan without a command buffer");
-    uint64_t results;
-    tally_status status = tally_args_check(&gpu->base.computation, run->args, false, &results);
-    if (status == TALLY_OK)
-        status = tally_gpu_prepare(gpu, run, g.outer * g.columns * run->args->shape.extent, 0, &none);
+                          "%s on Vulkan pass through the host; run the plan without a command buffer",
+                          gpu->base.computation.words.count ? "words" : "these scans");
+    const tally_status status = tally_gpu_prepare(gpu, run, g.outer * g.columns * run->args->shape.extent, 0, &none);
     if (status != TALLY_OK || !g.outer || !g.columns)
         return status;
-    return plan->host ? run_on_host(plan, run->args, results) : give(plan, run->args, g);
+    return plan->plan ? give(plan, run->args, g) : tally_gpu_host_run(gpu, run->args);
 }

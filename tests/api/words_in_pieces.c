@@ -20,33 +20,17 @@ static void pieces_end_in_words(void **state) {
     int64_t *const words = on_device(x, sizeof(int64_t[2][17]));
     for (int half = 0; half < 2; half++) {
         tally_args args = arguments(device_x + half * MOST_N / 2, MOST_N / 6, NULL, 0);
-        const tally_status status = tally_push(to_words, &args);
-        if (strncmp(test_device_spec(), "vulkan", 6) == 0) { /* has no pieces that end in words */
-            assert_int_equal(status, TALLY_UNSUPPORTED);
-            args = arguments(args.x, MOST_N / 2, words + half * 17, sizeof(int64_t[17]));
-            assert_ok(tally_run(to_words, &args, TALLY_SYNCHRONOUS));
-            continue;
-        }
-        assert_ok(status);
-        for (int k = 1; k < 3; k++) {
+        for (int k = 0; k < 3; k++) {
             args.x = device_x + half * MOST_N / 2 + k * MOST_N / 6;
             assert_ok(tally_push(to_words, &args));
         }
         assert_ok(tally_finish(to_words, words + half * 17, sizeof(int64_t[17])));
     }
     tally_args args = arguments(words, 1, NULL, 0);
-    if (tally_push(to_values, &args) != TALLY_UNSUPPORTED) { /* only the CPU has pieces of words */
-        args.x = words + 17;
-        assert_ok(tally_push(to_values, &args));
-        assert_ok(tally_finish(to_values, words, sizeof value));
-    } else {
-        tally_args both = arguments(words, 2, words, sizeof value);
-        void *const out = on_device(x, sizeof value);
-        both.out = out;
-        assert_ok(tally_run(to_values, &both, TALLY_SYNCHRONOUS));
-        assert_ok(tally_copy(t.device, words, out, sizeof value));
-        tally_free(t.device, out);
-    }
+    assert_ok(tally_push(to_values, &args));
+    args.x = words + 17;
+    assert_ok(tally_push(to_values, &args));
+    assert_ok(tally_finish(to_values, words, sizeof value));
     assert_ok(tally_copy(t.device, &value, words, sizeof value));
     args = arguments(device_x, MOST_N, words, sizeof expected);
     assert_ok(tally_run(whole, &args, TALLY_SYNCHRONOUS));
@@ -59,10 +43,142 @@ static void pieces_end_in_words(void **state) {
     tally_plan_destroy(to_values);
 }
 
-/* The state is a superaccumulator, since elements are floats. */
-static bool is_exact_sum(const tally_desc *desc) {
-    return desc->mode == TALLY_EXACT && (desc->op == TALLY_SUM || desc->op == TALLY_NORM1 || desc->op == TALLY_NORM2 ||
-                                         desc->op == TALLY_MEAN || desc->op == TALLY_VAR);
+/* Pieces of columns' states give what the states give at once, in words and as values. */
+static void pieces_of_words_are_combined(void **state) {
+    (void)state;
+    static const struct {
+        tally_op op;
+        tally_dtype in;
+        tally_mode mode;
+    } cases[] = {{TALLY_SUM, TALLY_F32, TALLY_EXACT},
+                 {TALLY_ARGMIN, TALLY_F32, TALLY_FAST},
+                 {TALLY_SUM, TALLY_I16, TALLY_FAST},
+                 {TALLY_MINMAX, TALLY_BF16, TALLY_EXACT}};
+    enum { PARTS = 5, COLUMNS = 3, EACH = 7 };
+    for (size_t k = 0; k < COUNT_OF(cases); k++)
+        for (int gives = 0; gives < 2; gives++) {
+            tally_desc desc = describe(cases[k].op, TALLY_REDUCE, cases[k].in), described;
+            tally_words_info info = {.struct_size = sizeof info};
+            tally_plan *plan;
+            size_t each;
+            desc.mode = cases[k].mode;
+            if (!is_chosen(&desc))
+                continue;
+            fill(desc.in, t.x, PARTS * EACH * COLUMNS, 30);
+            assert_ok(tally_words_describe(&desc, &info));
+            const size_t state_bytes = info.count * sizeof(int64_t), part = COLUMNS * info.count;
+            for (size_t p = 0; p < PARTS * COLUMNS; p++) {
+                tally_accumulator *a;
+                assert_ok(tally_accumulator_create_for(&desc, &a));
+                assert_ok(tally_accumulator_add(a, t.x + p * EACH * tally_dtype_size(desc.in), NULL, EACH));
+                assert_ok(tally_accumulator_words(a, t.words + p * info.count, state_bytes));
+                tally_accumulator_destroy(a);
+            }
+            desc.grouping = TALLY_AXIS;
+            desc.flags = TALLY_WORDS_IN | (gives ? TALLY_WORDS_OUT : 0);
+            assert_ok(tally_plan_create(t.device, &desc, &plan));
+            assert_ok(tally_plan_describe(plan, &described, &each));
+            const size_t bytes = COLUMNS * each * tally_dtype_size(described.out);
+            int64_t *const words = on_device(t.words, PARTS * part * sizeof *words);
+            void *const out = on_device(t.words, COLUMNS * state_bytes);
+            char whole[COLUMNS * 4096], got[sizeof whole];
+            tally_args args = arguments(words, PARTS, out, bytes);
+            args.shape.inner = COLUMNS;
+            assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+            assert_ok(tally_copy(t.device, whole, out, bytes));
+            for (uint64_t p = 0; p < PARTS; p += 2) {
+                args.x = words + p * part;
+                args.shape.extent = p + 2 < PARTS ? 2 : PARTS - p;
+                assert_ok(tally_push(plan, &args));
+            }
+            assert_ok(tally_finish(plan, out, bytes));
+            assert_ok(tally_copy(t.device, got, out, bytes));
+            assert_memory_equal(whole, got, bytes);
+            tally_free(t.device, words);
+            tally_free(t.device, out);
+            tally_plan_destroy(plan);
+        }
+}
+
+/* Words go on from words: those of the whole come out. */
+static void words_go_on_from_words(void **state) {
+    (void)state;
+    tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+    tally_words_info info = {.struct_size = sizeof info};
+    tally_plan *plan;
+    desc.mode = TALLY_EXACT;
+    if (!is_chosen(&desc))
+        return;
+    assert_ok(tally_words_describe(&desc, &info));
+    desc.flags = TALLY_WORDS_OUT;
+    assert_ok(tally_plan_create(t.device, &desc, &plan));
+    fill(desc.in, t.x, MOST_N, 30);
+    const size_t bytes = info.count * sizeof(int64_t);
+    int64_t whole[17], got[17];
+    float *const x = on_device(t.x, MOST_N * sizeof *x);
+    void *const words = on_device(t.words, bytes);
+    tally_args args = arguments(x, MOST_N, words, bytes);
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    assert_ok(tally_copy(t.device, whole, words, bytes));
+    args.shape.extent = MOST_N / 3;
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    assert_ok(tally_resume(plan, words, 1));
+    args.x = x + MOST_N / 3;
+    args.shape.extent = MOST_N - MOST_N / 3;
+    assert_ok(tally_push(plan, &args));
+    assert_ok(tally_finish(plan, words, bytes));
+    assert_ok(tally_copy(t.device, got, words, bytes));
+    assert_memory_equal(whole, got, bytes);
+    tally_free(t.device, x);
+    tally_free(t.device, words);
+    tally_plan_destroy(plan);
+}
+
+/* Pieces of a reverse scan come from the end, and go on from the state of what comes after them. */
+static void reverse_scans_begin_at_the_end(void **state) {
+    (void)state;
+    tally_desc desc = describe(TALLY_SUM, TALLY_EXCLUSIVE_SCAN, TALLY_F32), reduction = desc;
+    tally_plan *plan;
+    desc.mode = reduction.mode = TALLY_EXACT;
+    reduction.form = TALLY_REDUCE;
+    desc.flags = TALLY_REVERSE;
+    if (!is_chosen(&desc))
+        return;
+    enum { FIRST = MOST_N / 3, SECOND = MOST_N / 2 };
+    static float whole[MOST_N], got[MOST_N];
+    fill(desc.in, t.x, MOST_N, 30);
+    assert_ok(tally_plan_create(t.device, &desc, &plan));
+    float *const x = on_device(t.x, sizeof whole), *const out = on_device(t.x, sizeof whole);
+    tally_args args = arguments(x, MOST_N, out, sizeof whole);
+    assert_ok(tally_run(plan, &args, TALLY_SYNCHRONOUS));
+    assert_ok(tally_copy(t.device, whole, out, sizeof whole));
+    const int ends[] = {MOST_N, SECOND, FIRST, 0};
+    for (int resumes = 0; resumes < 2; resumes++) {
+        memset(got, 0, sizeof got);
+        assert_ok(tally_copy(t.device, out, got, sizeof got));
+        if (resumes) {
+            tally_accumulator *a;
+            int64_t words[17];
+            assert_ok(tally_accumulator_create_for(&reduction, &a));
+            assert_ok(tally_accumulator_add(a, t.x + SECOND * sizeof *x, NULL, MOST_N - SECOND));
+            assert_ok(tally_accumulator_words(a, words, sizeof words));
+            void *const there = on_device(words, sizeof words);
+            assert_ok(tally_resume(plan, there, 1));
+            tally_free(t.device, there);
+            tally_accumulator_destroy(a);
+        }
+        for (int k = resumes; k < 3; k++) {
+            args = arguments(x + ends[k + 1], (uint64_t)(ends[k] - ends[k + 1]), out + ends[k + 1],
+                             (size_t)(ends[k] - ends[k + 1]) * sizeof *out);
+            assert_ok(tally_push(plan, &args));
+        }
+        assert_ok(tally_finish(plan, NULL, 0));
+        assert_ok(tally_copy(t.device, got, out, sizeof got));
+        assert_memory_equal(whole, got, (resumes ? SECOND : MOST_N) * sizeof *got);
+    }
+    tally_free(t.device, x);
+    tally_free(t.device, out);
+    tally_plan_destroy(plan);
 }
 
 /* A scan that resumes with the states of the rows before gives the rest of the whole scan; a reduction the whole. */
@@ -94,8 +210,7 @@ static void pieces_resume_from_states(void **state) {
                  {TALLY_SUM, TALLY_F16, TALLY_F64, TALLY_EXACT, TALLY_INCLUSIVE_SCAN},
                  {TALLY_ARGMAX, TALLY_I32, TALLY_DEFAULT, TALLY_FAST, TALLY_REDUCE}};
     static unsigned char whole[MOST_N * MOST_COLUMNS * 16], got[sizeof whole];
-    const bool is_cpu = strncmp(test_device_spec(), "cpu", 3) == 0,
-               is_cuda = strncmp(test_device_spec(), "cuda", 4) == 0;
+    const bool is_cpu = strncmp(test_device_spec(), "cpu", 3) == 0;
     for (size_t k = 0; k < COUNT_OF(cases); k++)
         for (int trial = 0; trial < 12; trial++) {
             const uint64_t columns = 1 + next(MOST_COLUMNS), rows = 1 + next(trial < 6 ? 40 : MOST_N - 1);
@@ -109,9 +224,7 @@ static void pieces_resume_from_states(void **state) {
             desc.grouping = TALLY_AXIS;
             desc.out = cases[k].out;
             reduction.form = TALLY_REDUCE;
-            /* what_cannot_resume has the others */
-            const bool is_vulkans = !is_cpu && !is_cuda && desc.form == TALLY_REDUCE && is_exact_sum(&desc);
-            if (!is_cpu && (!is_chosen(&desc) || !(is_cuda || is_vulkans)))
+            if (!is_cpu && !is_chosen(&desc))
                 continue;
             assert_ok(tally_words_describe(&reduction, &info));
             fill(desc.in, t.x, rows * columns, cases[k].mode == TALLY_EXACT ? 20 : 0);
@@ -162,12 +275,6 @@ static void what_cannot_resume(void **state) {
     assert_ok(tally_plan_create(t.device, &desc, &plan));
     assert_fails(tally_resume(plan, there, 1), TALLY_UNSUPPORTED);
     tally_plan_destroy(plan);
-    if (strncmp(test_device_spec(), "vulkan", 6) == 0) { /* which goes on from exact sums of floats alone */
-        const tally_desc fast = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
-        assert_ok(tally_plan_create(t.device, &fast, &plan));
-        assert_fails(tally_resume(plan, there, 1), TALLY_UNSUPPORTED);
-        tally_plan_destroy(plan);
-    }
     /* columns of which one has fewer elements */
     const float x[] = {1, 2};
     tally_accumulator *a;
@@ -199,7 +306,7 @@ static void scans_refuse_states_that_are_too_large(void **state) {
     tally_plan *plan;
     tally_desc desc = describe(TALLY_SUM, TALLY_INCLUSIVE_SCAN, TALLY_F16);
     desc.mode = TALLY_EXACT;
-    if (strncmp(test_device_spec(), "vulkan", 6) == 0 || !is_chosen(&desc))
+    if (!is_chosen(&desc))
         return;
     assert_ok(tally_plan_create(t.device, &desc, &plan));
     assert_ok(tally_accumulator_create(TALLY_SUM, TALLY_F16, &a));
@@ -221,8 +328,7 @@ static void scans_refuse_states_that_are_too_large(void **state) {
 static void an_initial_value_comes_before_what_is_resumed(void **state) {
     (void)state;
     static const tally_dtype types[] = {TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64};
-    const bool is_vulkan = strncmp(test_device_spec(), "vulkan", 6) == 0;
-    for (size_t k = 0; k < COUNT_OF(types) && !is_vulkan; k++)
+    for (size_t k = 0; k < COUNT_OF(types); k++)
         for (int trial = 0; trial < 6; trial++) {
             enum { N = 500 };
             const uint64_t first = next(N + 1);
@@ -283,6 +389,9 @@ int main(int argc, char **argv) {
         return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_end_in_words),
+        cmocka_unit_test(pieces_of_words_are_combined),
+        cmocka_unit_test(words_go_on_from_words),
+        cmocka_unit_test(reverse_scans_begin_at_the_end),
         cmocka_unit_test(pieces_resume_from_states),
         cmocka_unit_test(what_cannot_resume),
         cmocka_unit_test(scans_refuse_states_that_are_too_large),
