@@ -352,8 +352,8 @@ enum {
     /* REDUCE: the elements of x, or the results, are states in words (see 7). */
     TALLY_WORDS_IN = 1u << 4,
     TALLY_WORDS_OUT = 1u << 5,
-    /* ALL_VALUES, KEYS, LABELS: the number of elements, AXIS: the extent, SEGMENTS: the number of segments, is read from
-     * the device's memory when a run executes (tally_run_sized). */
+    /* ALL_VALUES, KEYS, LABELS: the number of elements, AXIS: the extent, SEGMENTS: the number of segments, is read
+     * from the device's memory when a run executes (tally_run_sized). */
     TALLY_SIZE_ON_DEVICE = 1u << 6
 };
 
@@ -490,10 +490,10 @@ TALLY_API tally_status tally_run_sized(tally_plan *plan, const tally_args *args,
  * scan's push also writes the piece's part of the output, and tally_finish only resets. Indices count from the
  * first piece. inner may not change between the pieces. 'initial' counts in the first piece only, also after
  * tally_resume. Pieces of a reverse scan come from the last to the first, for all but argmin, argmax and USER; on GPUs
- * they pass through the host. Float results of TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not. If a push fails,
- * the earlier pieces still count. tally_finish leaves the plan ready for a new input; so does tally_reset, without a
- * result. Errors are those of tally_run, and TALLY_UNSUPPORTED for segments, keys and labels, which need their whole
- * input at once, and for other reverse scans. */
+ * they pass through the host. Float results of TALLY_FAST depend on where the pieces end; TALLY_EXACT results do not.
+ * If a push fails, the earlier pieces still count. tally_finish leaves the plan ready for a new input; so does
+ * tally_reset, without a result. Errors are those of tally_run, and TALLY_UNSUPPORTED for segments, keys and labels,
+ * which need their whole input at once, and for other reverse scans. */
 TALLY_API tally_status tally_push(tally_plan *plan, const tally_args *args);
 TALLY_API tally_status tally_finish(tally_plan *plan, void *out, size_t out_bytes);
 TALLY_API void tally_reset(tally_plan *plan);
