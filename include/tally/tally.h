@@ -571,9 +571,9 @@ TALLY_API tally_status tally_accumulator_load(const void *buffer, size_t bytes, 
  * What is combined counts as one sequence: with ORDERED, argmin's index counts from the first part's first element.
  * Exact results have the same bits for any parts, order and device. Words have room for 2^31 states and 2^64 elements.
  *
- * Both flags are for REDUCE, of every operator but USER, in every grouping, but for: WORDS_IN by LABELS; argmin and
- * argmax by LABELS; on Vulkan runs with a command buffer. These are TALLY_UNSUPPORTED. States that are damaged, or of
- * another operator, type or version, give TALLY_BAD_STATE; the outputs are untouched. */
+ * Both flags are for REDUCE, of every operator but USER, in every grouping, but for: argmin and argmax by LABELS; on
+ * CUDA WORDS_IN by LABELS with a stream; on Vulkan runs with a command buffer. These are TALLY_UNSUPPORTED. States that
+ * are damaged, or of another operator, type or version, give TALLY_BAD_STATE; the outputs are untouched. */
 typedef enum tally_words_rule {
     TALLY_WORDS_ADD = 0, /* word by word, sums that may wrap, in any order */
     TALLY_WORDS_MAX,     /* word by word, the larger one, in any order */

@@ -222,8 +222,6 @@ static tally_status begin_words(tally_computation *c) {
         return TALLY_OK;
     if (tally_is_scan(c))
         return tally_fail(TALLY_UNSUPPORTED, "words of a scan: words are for reductions");
-    if (d->grouping == TALLY_LABELS && c->takes_words)
-        return tally_fail(TALLY_UNSUPPORTED, "words by labels: combine the states of the groups along an axis");
     if (c->skips_nan && tally_class_of(c->monoid) == TALLY_CLASS_INDEXED)
         return tally_fail(TALLY_UNSUPPORTED,
                           "words of %s with TALLY_SKIP_NAN: its index counts all elements, a state's those that were "

@@ -259,22 +259,24 @@ static unsigned choose_shift(const labelled *l, size_t slot, size_t most_groups)
     return shift;
 }
 
-/* Copies change the order in which elements are combined, which is for operators of the table only. */
+/* Copies change the order in which elements are combined, which is for operators of the table only. States are combined
+ * in their order, each where it lies, since they are too large to be moved. */
 static void choose_tables(labelled *l) {
     tally_label_tables *const t = &l->tables;
     const tally_cpu_plan *plan = t->plan;
-    const bool one_by_one = plan->kernels->fold_labels, copies = one_by_one && plan->base.computation.entry;
+    const bool are_states = plan->base.computation.takes_words, one_by_one = plan->kernels->fold_labels;
+    const bool copies = one_by_one && plan->base.computation.entry && !are_states;
     const size_t width = (size_t)t->groups + 1, counts = t->counts_elements * sizeof(uint32_t);
     t->copies = copies && COPIES * width * (plan->acc_bytes + counts) <= COPIED_BYTES ? COPIES : 1;
     t->seeks_hot = copies && t->copies == 1;
     t->has_totals = rounds(plan) && t->copies > 1;
     t->has_pairs = rounds(plan) && !t->has_totals && plan->kernels->fold_labels_to_pairs;
-    l->sorts = !one_by_one || (rounds(plan) && !t->has_totals && !t->has_pairs);
+    l->sorts = !one_by_one || (rounds(plan) && !t->has_totals && !t->has_pairs && !are_states);
     const size_t slot = (plan->acc_bytes << t->has_pairs) + counts;
     const size_t most_groups = l->sorts ? SORTED_GROUPS : LARGE_TABLE_BYTES;
     const bool many = t->args->shape.extent / MANY >= width;
     const size_t most_bytes = many && one_by_one ? LARGE_TABLE_BYTES : TABLE_BYTES;
-    t->is_partitioned = width > 2 && (width * slot > most_bytes || width > most_groups);
+    t->is_partitioned = !are_states && width > 2 && (width * slot > most_bytes || width > most_groups);
     if (t->is_partitioned) {
         const unsigned shift = choose_shift(l, slot, most_groups);
         t->partition = (tally_partition){

@@ -341,6 +341,13 @@ static void words_fold_columns(const tally_cpu_context *context, const void *x, 
             take(context, x, r * stride + j, tally_state_at(context, acc, j));
 }
 
+static void words_fold_labels(const tally_cpu_context *context, const void *x, const void *y, const uint32_t *labels,
+                              const uint64_t *places, size_t n, uint64_t index, void *acc) {
+    (void)y, (void)places, (void)index;
+    for (size_t i = 0; i < n; i++)
+        take(context, x, i, tally_state_at(context, acc, labels[i]));
+}
+
 static void words_combine(const tally_cpu_context *context, size_t count, const void *other, void *acc) {
     const tally_cpu_plan *states = context->states;
     for (size_t i = 0; i < count; i++) {
@@ -358,6 +365,7 @@ static const tally_cpu_kernels words_kernels = {
     .fold_rows = words_fold_rows,
     .fold_segments = words_fold_segments,
     .fold_columns = words_fold_columns,
+    .fold_labels = words_fold_labels,
     .combine = words_combine,
 };
 

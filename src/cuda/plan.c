@@ -16,6 +16,7 @@
 #include "cuda/specialize.h"
 #include "cuda/states.h"
 #include "cuda/words.h"
+#include "gpu/by_host.h"
 #include "gpu/labels.h"
 #include "gpu/user.h"
 
@@ -154,6 +155,8 @@ static tally_status load(tally_gpu_plan *gpu) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     plan->device = (tally_cuda_device *)gpu->base.device;
     tally_computation states;
+    if (tally_cuda_is_by_host(&gpu->base.computation))
+        return tally_gpu_host_open(gpu);
     const bool has_states = tally_cuda_has_states(&gpu->base.computation);
     if (has_states)
         tally_cuda_computation_of_states(&gpu->base.computation, &states);
@@ -214,7 +217,9 @@ static tally_status check_pointer(const tally_device *device, const char *name, 
 
 static void cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
     const tally_computation *c = &plan->gpu.base.computation;
-    if (plan->sorted)
+    if (tally_cuda_is_by_host(c))
+        *cut = (tally_cuda_cut){.elements = shape->extent, .groups = shape->groups};
+    else if (plan->sorted)
         tally_cuda_labels_cut(plan, shape, cut);
     else if (plan->places)
         tally_cuda_places_cut(plan, shape, cut);
@@ -341,6 +346,12 @@ static tally_status check_sizes(const tally_cuda_plan *plan, const tally_sizes *
     return status == TALLY_OK ? check_pointer(&plan->device->base, "sizes.status", sizes->status) : status;
 }
 
+static tally_status run_by_host(tally_gpu_plan *gpu, const tally_gpu_run *r) {
+    return r->stream
+               ? tally_fail(TALLY_UNSUPPORTED, "words by labels pass through the host; run the plan without a stream")
+               : tally_gpu_host_run(gpu, r->args);
+}
+
 static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_cuda_plan *plan = (tally_cuda_plan *)gpu;
     const tally_sizes *sizes = gpu->base.computation.is_sized ? r->extra : NULL;
@@ -350,8 +361,8 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_status status = tally_gpu_prepare(gpu, r, c.elements, c.bytes, &memory);
     if (status == TALLY_OK && sizes)
         status = check_sizes(plan, sizes);
-    if (status != TALLY_OK)
-        return status;
+    if (status != TALLY_OK || tally_cuda_is_by_host(&gpu->base.computation))
+        return status == TALLY_OK ? run_by_host(gpu, r) : status;
     const tally_cuda_launch l = {.plan = plan,
                                  .args = r->args,
                                  .cut = &c,

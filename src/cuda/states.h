@@ -8,6 +8,11 @@ static inline bool tally_cuda_has_states(const tally_computation *c) {
     return (c->takes_words || c->gives_words) && !c->exact;
 }
 
+/* Whether the host combines states (gpu/by_host.h). Kernels that sort by label do not move states. */
+static inline bool tally_cuda_is_by_host(const tally_computation *c) {
+    return c->takes_words && c->desc.grouping == TALLY_LABELS;
+}
+
 /* Whether they are those of segments or of runs of keys (group_states.cu). */
 static inline bool tally_cuda_has_group_states(const tally_computation *c) {
     return tally_cuda_has_states(c) && (c->desc.grouping == TALLY_SEGMENTS || c->desc.grouping == TALLY_KEYS);

@@ -224,8 +224,9 @@ static void states_of_groups(void **state) {
             }
 }
 
-/* States of short stretches, combined by segments and by keys to values and to states, are those of the stretches
- * together. One group is long, some are empty where they may be. A damaged state is refused, and nothing is written. */
+/* States of short stretches, combined by segments, by keys and by labels to values and to states, are those of the
+ * stretches together. One group is long, some are empty where they may be. A damaged state is refused, and nothing is
+ * written. */
 enum { STRETCHES = 600, COMBINED = 20 };
 
 typedef struct combining {
@@ -250,9 +251,23 @@ static void cut_to_combine(combining *c, bool may_be_empty) {
         c->long_offsets[g] = c->short_offsets[c->offsets[g]];
 }
 
+/* The states in another order, with their groups' numbers: those of a group stay in theirs. */
+static void mix(const combining *cut, size_t count, const int64_t *words, int64_t *mixed, int64_t *labels) {
+    int64_t at[COMBINED];
+    memcpy(at, cut->offsets, sizeof at);
+    for (int i = 0; i < STRETCHES; i++) {
+        uint64_t g = next(COMBINED);
+        while (at[g] == cut->offsets[g + 1])
+            g = (g + 1) % COMBINED;
+        labels[i] = (int64_t)g;
+        memcpy(mixed + (size_t)i * count, words + (size_t)at[g]++ * count, count * sizeof *words);
+    }
+}
+
 static void combine_by(const tally_desc *plain, tally_grouping grouping, const combining *cut, bool rounds) {
     static double x[MOST_N], expected[2 * COMBINED], got[2 * COMBINED];
-    static int64_t words[STRETCHES * MOST_WORDS], joined[COMBINED * MOST_WORDS], damaged[STRETCHES * MOST_WORDS];
+    static int64_t labels[STRETCHES], words[STRETCHES * MOST_WORDS], mixed[STRETCHES * MOST_WORDS];
+    static int64_t joined[COMBINED * MOST_WORDS], damaged[STRETCHES * MOST_WORDS];
     tally_words_info info = {.struct_size = sizeof info};
     assert_ok(tally_words_describe(plain, &info));
     fill(TALLY_F64, x, MOST_N, 0);
@@ -273,10 +288,13 @@ static void combine_by(const tally_desc *plain, tally_grouping grouping, const c
     uint64_t runs = COMBINED;
     desc.grouping = grouping;
     desc.flags = TALLY_WORDS_IN;
-    tally_args join = arguments(words, STRETCHES, got, sizeof got);
+    mix(cut, info.count, words, mixed, labels);
+    const int64_t *const states = grouping == TALLY_LABELS ? mixed : words;
+    tally_args join = arguments(states, STRETCHES, got, sizeof got);
     join.shape.groups = COMBINED;
     join.offsets = cut->offsets;
     join.keys = cut->of_stretch;
+    join.labels = labels;
     join.count = &runs;
     assert_ok(run_copied(&desc, &join, STRETCHES * info.count * 8));
     assert_int_equal(runs, COMBINED);
@@ -297,7 +315,7 @@ static void combine_by(const tally_desc *plain, tally_grouping grouping, const c
         fail_msg("%s: states combined by %s to states, %s", what, by, tally_mode_name(plain->mode));
 
     desc.grouping = grouping;
-    memcpy(damaged, words, STRETCHES * info.count * 8);
+    memcpy(damaged, states, STRETCHES * info.count * 8);
     damaged[333 * info.count + 1] ^= 4;
     memset(got, 77, sizeof got);
     memcpy(expected, got, sizeof got);
@@ -311,7 +329,7 @@ static void combine_by(const tally_desc *plain, tally_grouping grouping, const c
 static void states_are_combined_by_groups(void **state) {
     (void)state;
     static const tally_op ops[] = {TALLY_SUM, TALLY_MAX, TALLY_MEAN, TALLY_VAR, TALLY_ARGMIN, TALLY_ALL, TALLY_MINMAX};
-    static const tally_grouping groupings[] = {TALLY_SEGMENTS, TALLY_KEYS};
+    static const tally_grouping groupings[] = {TALLY_SEGMENTS, TALLY_KEYS, TALLY_LABELS};
     unsigned checked = 0;
     for (size_t o = 0; o < COUNT_OF(ops); o++)
         for (size_t g = 0; g < COUNT_OF(groupings); g++)
@@ -325,7 +343,7 @@ static void states_are_combined_by_groups(void **state) {
                     !has_words(ops[o], TALLY_F64, (tally_mode)mode, TALLY_SEGMENTS, TALLY_WORDS_OUT))
                     continue;
                 const bool has_value = ops[o] == TALLY_SUM || ops[o] == TALLY_ALL || ops[o] == TALLY_MEAN;
-                cut_to_combine(&cut, has_value && groupings[g] == TALLY_SEGMENTS);
+                cut_to_combine(&cut, has_value && groupings[g] != TALLY_KEYS);
                 combine_by(&desc, groupings[g], &cut, mode == TALLY_FAST && info.rule == TALLY_WORDS_ORDERED);
                 checked++;
             }

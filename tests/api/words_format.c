@@ -140,10 +140,6 @@ static void what_has_no_words(void **state) {
     desc.flags = TALLY_WORDS_OUT;
     assert_fails(tally_supports(t.device, &desc), TALLY_UNSUPPORTED);
     desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
-    desc.grouping = TALLY_LABELS;
-    desc.flags = TALLY_WORDS_IN;
-    assert_fails(tally_supports(t.device, &desc), TALLY_UNSUPPORTED);
-    desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
     desc.flags = TALLY_WORDS_OUT;
     desc.out = TALLY_F64;
     assert_fails(tally_supports(NULL, &desc), TALLY_INVALID_ARGUMENT);
