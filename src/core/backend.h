@@ -33,7 +33,7 @@ typedef struct tally_device_interface {
                               uint64_t before, tally_stream stream);
     bool resumes_scans, takes_reverse_pieces; /* without the host's help */
 
-    /* Runs a plan with TALLY_SIZE_ON_DEVICE. NULL: the back end has none. */
+    /* Runs a plan with TALLY_SIZE_ON_DEVICE. */
     tally_status (*run_sized)(tally_plan *plan, const tally_args *args, const tally_sizes *sizes, tally_stream stream);
 } tally_device_interface;
 

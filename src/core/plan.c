@@ -4,20 +4,12 @@
 #include "core/run.h"
 #include "core/status.h"
 
-static tally_status check_sized(const tally_device *device, const tally_computation *c) {
-    if (c->is_sized && !device->interface->run_sized)
-        return tally_fail(TALLY_UNSUPPORTED, "TALLY_SIZE_ON_DEVICE: several GPUs as one device do not have it");
-    return TALLY_OK;
-}
-
 tally_status tally_plan_create(tally_device *device, const tally_desc *desc, tally_plan **plan) {
     if (!device || !desc || !plan)
         return tally_fail(TALLY_INVALID_ARGUMENT,
                           "tally_plan_create: NULL where a device, a descriptor and a place for the plan are expected");
     tally_computation computation;
-    tally_status status = tally_computation_decide(desc, &computation);
-    if (status == TALLY_OK)
-        status = check_sized(device, &computation);
+    const tally_status status = tally_computation_decide(desc, &computation);
     return status == TALLY_OK ? device->interface->plan_create(device, &computation, plan) : status;
 }
 
@@ -25,9 +17,7 @@ tally_status tally_supports(tally_device *device, const tally_desc *desc) {
     if (!desc)
         return tally_fail(TALLY_INVALID_ARGUMENT, "tally_supports: the descriptor is NULL");
     tally_computation computation;
-    tally_status status = tally_computation_decide(desc, &computation);
-    if (status == TALLY_OK && device)
-        status = check_sized(device, &computation);
+    const tally_status status = tally_computation_decide(desc, &computation);
     return status == TALLY_OK && device ? device->interface->supports(device, &computation) : status;
 }
 

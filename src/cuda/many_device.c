@@ -157,6 +157,7 @@ static const tally_device_interface many_interface = {
     .reset = tally_cuda_many_reset,
     .resume = tally_cuda_many_resume,
     .resumes_scans = true,
+    .run_sized = tally_cuda_many_run_sized,
 };
 
 tally_status tally_cuda_many_open(const char *options, tally_device **device) {

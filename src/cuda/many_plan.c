@@ -34,7 +34,7 @@ typedef tally_cuda_share part;
 static bool has_parts(const tally_computation *c) {
     const tally_grouping grouping = c->desc.grouping;
     return (grouping == TALLY_ALL_VALUES || grouping == TALLY_AXIS) && c->entry && !c->takes_words && !c->reverse &&
-           !(tally_is_scan(c) && (c->exact || c->skips_nan)) &&
+           !c->is_sized && !(tally_is_scan(c) && (c->exact || c->skips_nan)) &&
            !(c->skips_nan && tally_has_trait(c, TALLY_OPERATOR_EMPTY_IS_ERROR));
 }
 
@@ -347,17 +347,28 @@ tally_status tally_cuda_many_run(tally_plan *base, const tally_args *args, uint6
     return status == TALLY_OK ? wait_for_end(&r) : status;
 }
 
-/* ---- input in pieces: on the first GPU ---- */
+/* ---- sizes on the device, and input in pieces: on the first GPU ---- */
 
 static tally_plan *first_plan(const tally_plan *base) {
     return ((const many_plan *)base)->own[0].whole;
 }
 
+static tally_args with_own_workspace(const tally_args *args) {
+    tally_args own = *args;
+    own.workspace = NULL;
+    own.workspace_bytes = 0;
+    return own;
+}
+
+tally_status tally_cuda_many_run_sized(tally_plan *base, const tally_args *args, const tally_sizes *sizes,
+                                       tally_stream stream) {
+    const tally_args own = with_own_workspace(args);
+    return tally_gpu_plan_run_sized(first_plan(base), &own, sizes, stream);
+}
+
 tally_status tally_cuda_many_push(tally_plan *base, const tally_args *args) {
-    tally_args own_workspace = *args;
-    own_workspace.workspace = NULL;
-    own_workspace.workspace_bytes = 0;
-    return tally_gpu_plan_push(first_plan(base), &own_workspace);
+    const tally_args own = with_own_workspace(args);
+    return tally_gpu_plan_push(first_plan(base), &own);
 }
 
 tally_status tally_cuda_many_finish(tally_plan *base, void *out, size_t out_bytes) {

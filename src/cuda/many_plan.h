@@ -9,6 +9,8 @@ tally_status tally_cuda_many_plan_create(tally_device *device, const tally_compu
 void tally_cuda_many_plan_destroy(tally_plan *plan);
 tally_status tally_cuda_many_plan_workspace(const tally_plan *plan, const tally_shape *shape, size_t *bytes);
 tally_status tally_cuda_many_run(tally_plan *plan, const tally_args *args, uint64_t results, tally_stream stream);
+tally_status tally_cuda_many_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
+                                       tally_stream stream);
 tally_status tally_cuda_many_push(tally_plan *plan, const tally_args *args);
 tally_status tally_cuda_many_finish(tally_plan *plan, void *out, size_t out_bytes);
 void tally_cuda_many_reset(tally_plan *plan);

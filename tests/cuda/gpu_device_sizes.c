@@ -384,6 +384,36 @@ static void what_has_no_size_on_the_device(void **state) {
         tally_free(gpu, all[k]);
 }
 
+/* Several GPUs leave it to the first one. */
+static void several_gpus_read_sizes_too(void **state) {
+    (void)state;
+    const float x[] = {1, 2, 4, 8, 16, 32};
+    float out[2] = {0};
+    const uint64_t size = 2;
+    tally_device *many;
+    tally_plan *plan;
+    tally_desc desc = describe(TALLY_SUM, TALLY_REDUCE, TALLY_F32);
+    desc.grouping = TALLY_AXIS;
+    desc.flags = TALLY_SIZE_ON_DEVICE;
+    assert_ok(tally_open("cuda:0,0", &many));
+    assert_ok(tally_plan_create(many, &desc, &plan));
+    void *there[3];
+    for (size_t k = 0; k < COUNT_OF(there); k++)
+        assert_ok(tally_alloc(many, sizeof x, &there[k]));
+    assert_ok(tally_copy(many, there[0], x, sizeof x));
+    assert_ok(tally_copy(many, there[2], &size, sizeof size));
+    const tally_sizes sizes = {.struct_size = sizeof sizes, .extent = there[2]};
+    tally_args args = arguments(there[0], 3, there[1], sizeof out);
+    args.shape.inner = 2;
+    assert_ok(tally_run_sized(plan, &args, &sizes, TALLY_SYNCHRONOUS));
+    assert_ok(tally_copy(many, out, there[1], sizeof out));
+    assert_true(out[0] == 5 && out[1] == 10);
+    for (size_t k = 0; k < COUNT_OF(there); k++)
+        tally_free(many, there[k]);
+    tally_plan_destroy(plan);
+    tally_close(many);
+}
+
 /* On the CPU the device's memory is the host's. */
 static void the_cpu_reads_sizes_too(void **state) {
     (void)state;
@@ -439,10 +469,11 @@ int main(int argc, char **argv) {
     if (argc > 2)
         cmocka_set_test_filter(argv[2]);
     find_graphs();
-    enum { OTHERS = 4 };
+    enum { OTHERS = 5 };
     struct CMUnitTest tests[COUNT_OF(examples) + OTHERS] = {
         cmocka_unit_test(what_has_no_size_on_the_device), cmocka_unit_test(the_cpu_reads_sizes_too),
-        cmocka_unit_test(so_it_does_by_labels), cmocka_unit_test(bad_offsets_are_told)};
+        cmocka_unit_test(so_it_does_by_labels), cmocka_unit_test(bad_offsets_are_told),
+        cmocka_unit_test(several_gpus_read_sizes_too)};
     for (size_t k = 0; k < COUNT_OF(examples); k++)
         tests[OTHERS + k] =
             (struct CMUnitTest){examples[k].name, a_graph_serves_all_sizes, NULL, NULL, (void *)&examples[k]};
