@@ -30,9 +30,10 @@
  * Exact results have the same bits for any number of ranks and any parts. Fast results have the same bits every time
  * for the same parts. Every operator that has words (docs/words.md) is taken: all but USER; neither argmin and argmax
  * by LABELS nor their reverse scans; TALLY_SKIP_NAN only for reductions that have a value of nothing; sizes on the
- * device never. The CPU takes all scans. CUDA takes forward scans of ALL_VALUES and AXIS, but in a stream no exact sums
- * of floats; Vulkan, and reverse scans on CUDA, ALL_VALUES and an operator with an initial value, not exact sums of
- * floats. */
+ * device never. A scan goes on from the ranks before where the data are: on the CPU; on CUDA if it is forward, but in a
+ * stream not exact sums of floats; on Vulkan, and for reverse scans on CUDA, if it is of ALL_VALUES, of an operator
+ * with an initial value and not an exact sum of floats. Elsewhere the host scans the rank's part, or by SEGMENTS and
+ * KEYS the part of its first (reverse: last) group. */
 #ifndef TALLY_RANKS_H
 #define TALLY_RANKS_H
 

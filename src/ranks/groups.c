@@ -54,9 +54,6 @@ tally_status tally_rank_groups_plans(tally_rank_plan *plan) {
     tally_status status = tally_rank_sub_plan(plan, d->grouping, d->form, d->flags, &plan->plain);
     if (status == TALLY_OK)
         status = tally_rank_sub_plan(plan, TALLY_ALL_VALUES, TALLY_REDUCE, TALLY_WORDS_OUT | skip, &plan->part);
-    if (status == TALLY_OK && is_scan(plan) && !plan->in_host_memory) /* the joined group's state is made there */
-        return tally_fail(TALLY_UNSUPPORTED, "scan by %s over ranks: only the CPU does it",
-                          tally_grouping_name(d->grouping));
     if (status == TALLY_OK && is_scan(plan))
         status = tally_rank_sub_plan(plan, TALLY_ALL_VALUES, d->form, reverse, &plan->scan);
     return status == TALLY_OK ? make_accumulator(plan) : status;
@@ -435,16 +432,19 @@ static tally_args from_element(const tally_rank_plan *plan, uint64_t first, uint
     return args;
 }
 
-/* Elements of the group that plan->joined is the beginning of, or for a reverse scan the end. */
+/* Elements of the group that plan->joined is the beginning of, or for a reverse scan the end. Its state takes the place
+ * of the record, which has been sent. */
 static tally_status scan_joined(tally_rank_plan *plan, tally_rank_range range) {
-    int64_t words[TALLY_WORDS_MOST];
+    const size_t bytes = plan->info.count * sizeof(int64_t);
     tally_args args = from_element(plan, range.first, range.n);
     args.offsets = args.keys = NULL;
     if (range.n == 0)
         return TALLY_OK;
-    tally_status status = tally_accumulator_words(plan->joined, words, sizeof words);
+    tally_status status = tally_accumulator_words(plan->joined, plan->states.host, bytes);
+    if (status == TALLY_OK && !plan->in_host_memory)
+        status = tally_copy(plan->device, plan->states.device, plan->states.host, bytes);
     if (status == TALLY_OK)
-        status = tally_resume(plan->scan, words, 1);
+        status = tally_resume(plan->scan, plan->states.device, 1);
     if (status == TALLY_OK)
         status = tally_push(plan->scan, &args);
     tally_reset(plan->scan);

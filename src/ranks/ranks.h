@@ -39,7 +39,7 @@ struct tally_rank_plan {
     tally_plan *plain;               /* the computation itself, where one rank is enough */
     tally_plan *scan;                /* SEGMENTS, KEYS: scans of one group */
     tally_accumulator *joined;       /* SEGMENTS, KEYS: a group that reaches over ranks */
-    tally_plan *pair, *carried;      /* scans without tally_resume */
+    tally_plan *pair, *carried;      /* scans that begin with an initial value instead */
     void *initial;                   /* there: what this rank's scan begins with */
     tally_rank_words states, gather; /* this rank's, and all ranks' */
     tally_rank_words agreement;

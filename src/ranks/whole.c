@@ -8,22 +8,20 @@
 /* Words on their way at a time, over all ranks: 128 MiB. */
 enum { MOST_WORDS = 1 << 24 };
 
-static bool goes_on_from_words(const tally_rank_plan *plan) {
+/* Whether a scan begins with the value of what is before as its initial value: where the device could go on from words
+ * only with the host's help. */
+static bool begins_with_initial(const tally_rank_plan *plan) {
     const tally_device_interface *device = plan->device->interface;
-    return device->resumes_scans && (!plan->computation.reverse || device->takes_reverse_pieces);
+    const tally_computation *c = &plan->computation;
+    const bool needs_host = !device->resumes_scans || (c->reverse && !device->takes_reverse_pieces);
+    return needs_host && c->desc.grouping == TALLY_ALL_VALUES && !c->exact &&
+           tally_has_trait(c, TALLY_OPERATOR_TAKES_INITIAL);
 }
 
 /* ---- plans ---- */
 
-/* Without tally_resume, a scan begins with the value of what is before as its initial value. */
 static tally_status plans_from_initial(tally_rank_plan *plan) {
     const tally_computation *c = &plan->computation;
-    if (c->desc.grouping != TALLY_ALL_VALUES || c->exact || !tally_has_trait(c, TALLY_OPERATOR_TAKES_INITIAL))
-        return tally_fail(TALLY_UNSUPPORTED,
-                          "%s scan of %s over ranks by %s: this device scans only all values, of operators that take "
-                          "an initial value; the CPU does it",
-                          tally_mode_name(c->desc.mode), tally_op_name(c->desc.op),
-                          tally_grouping_name(c->desc.grouping));
     void *initial = NULL;
     tally_status status = tally_alloc(plan->device, 3 * c->out_bytes, &initial);
     plan->initial = initial;
@@ -50,7 +48,7 @@ tally_status tally_rank_whole_plans(tally_rank_plan *plan) {
                                      &plan->join);
     if (status == TALLY_OK && scans)
         status = tally_rank_sub_plan(plan, c->desc.grouping, c->desc.form, c->desc.flags, &plan->plain);
-    return status == TALLY_OK && scans && !goes_on_from_words(plan) ? plans_from_initial(plan) : status;
+    return status == TALLY_OK && scans && begins_with_initial(plan) ? plans_from_initial(plan) : status;
 }
 
 /* ---- the exchange ---- */
@@ -271,6 +269,6 @@ static tally_status scan_from_initial(tally_rank_plan *plan) {
 
 static void scan_part(tally_rank_plan *plan) {
     if (tally_rank_is_well(plan))
-        tally_rank_keep(plan, goes_on_from_words(plan) ? scan_from_words(plan) : scan_from_initial(plan));
+        tally_rank_keep(plan, begins_with_initial(plan) ? scan_from_initial(plan) : scan_from_words(plan));
     tally_rank_agree(plan, tally_rank_end);
 }
