@@ -237,6 +237,47 @@ def test_processes(engine, tmp_path):
         assert out == "done\n", err
 
 
+ON_TWO_GPUS = """
+import sys
+import torch
+import torch.distributed as engine
+import tally
+rank = int(sys.argv[2])
+torch.cuda.set_device(rank)
+engine.init_process_group("nccl", init_method="file://" + sys.argv[1], rank=rank, world_size=2)
+generator = torch.Generator().manual_seed(7)
+x = torch.randn(300001, generator=generator, dtype=torch.float64) * 10.0 ** torch.randint(-90, 90, (300001,), generator=generator)
+y = torch.randint(-9, 9, (300001,), generator=generator)
+part, ours = (t.split([200003, 99998])[rank].to("cuda") for t in (x, y))
+group = engine.group.WORLD
+total = tally.sum(part, exact=True, group=group)
+assert total.is_cuda and total.item() == tally.sum(x, exact=True).item()
+assert tally.argmax(part, group=group).item() == x.argmax().item() and tally.min(ours, group=group).item() == y.min().item()
+for reverse in (False, True):
+    got = tally.cumulative_sum(ours, reverse=reverse, group=group)
+    whole = tally.cumulative_sum(y, reverse=reverse)
+    assert torch.equal(got.cpu(), whole.split([200003, 99998])[rank])
+labels = (ours % 5 + 5) % 5
+assert torch.equal(tally.sum(ours, labels=labels, groups=5, group=group).cpu(), tally.sum(y, labels=(y % 5 + 5) % 5, groups=5))
+print("done", flush=True)
+engine.destroy_process_group()
+"""
+
+
+def test_two_gpus(tmp_path):
+    if not importlib.util.find_spec("torch"):
+        pytest.skip("torch is not on this machine")
+    counted = subprocess.run([sys.executable, "-c", "import torch; print(torch.cuda.device_count())"], capture_output=True,
+                             text=True, timeout=120, check=False)
+    if not counted.stdout.strip().isdigit() or int(counted.stdout) < 2:
+        pytest.skip("this machine has no two GPUs for NCCL")
+    ranks = [subprocess.Popen([sys.executable, "-c", ON_TWO_GPUS, str(tmp_path / "meeting"), str(rank)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) for rank in range(2)]
+    for rank in ranks:
+        out, err = rank.communicate(timeout=120)
+        assert out.endswith("done\n"), err
+
+
 def test_the_example_for_torch(tmp_path):
     if not importlib.util.find_spec("torch"):
         assert "torch" not in os.environ.get("TALLY_REQUIRE", "").split(",")
