@@ -9,6 +9,7 @@
 #include "cuda/memory.h"
 #include "cuda/specialize.h"
 #include "gpu/by_host.h"
+#include "gpu/pieces.h"
 
 enum { BLOCKS = 64 /* for each multiprocessor at most; their threads take turns */ };
 

@@ -11,6 +11,7 @@
 #include "cuda/plan.h"
 #include "gpu/cache.h"
 #include "gpu/device.h"
+#include "gpu/pieces.h"
 #include "tally/cuda.h"
 
 /* ---- what the device is ---- */

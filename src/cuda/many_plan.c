@@ -16,6 +16,7 @@
 #include "cuda/many_memory.h"
 #include "cuda/memory.h"
 #include "cuda/plan.h"
+#include "gpu/pieces.h"
 
 enum {
     MOST = TALLY_CUDA_MOST_GPUS,

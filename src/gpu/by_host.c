@@ -14,15 +14,11 @@ tally_status tally_gpu_host_open(tally_gpu_plan *plan) {
     tally_status status = tally_cpu_backend.open("", &host->device);
     if (status == TALLY_OK)
         status = host->device->interface->plan_create(host->device, &plan->base.computation, &host->plan);
-    if (status != TALLY_OK)
-        tally_gpu_host_close(plan);
+    if (status != TALLY_OK) {
+        tally_close(host->device);
+        *host = (tally_gpu_host){0};
+    }
     return status;
-}
-
-void tally_gpu_host_close(tally_gpu_plan *plan) {
-    tally_plan_destroy(plan->host.plan);
-    tally_close(plan->host.device);
-    plan->host = (tally_gpu_host){0};
 }
 
 static tally_status no_memory(uint64_t bytes) {

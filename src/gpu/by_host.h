@@ -5,9 +5,8 @@
 
 #include "gpu/plan.h"
 
-/* Makes the host's plan, if it is not there yet. */
+/* Makes the host's plan, if it is not there yet. It ends with the device's. */
 tally_status tally_gpu_host_open(tally_gpu_plan *plan);
-void tally_gpu_host_close(tally_gpu_plan *plan);
 
 /* A run, whose pointers have been checked. */
 tally_status tally_gpu_host_run(tally_gpu_plan *plan, const tally_args *args);

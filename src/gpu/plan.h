@@ -133,23 +133,28 @@ tally_status tally_gpu_prepare(tally_gpu_plan *plan, const tally_gpu_run *run, u
 /* At least 'bytes' of the plan's own memory. Its contents are lost when it grows. */
 tally_status tally_gpu_grow(tally_gpu_plan *plan, tally_gpu_memory *memory, size_t bytes);
 
-/* Begins an input in pieces of so many columns, each with 'initial' or, if that is NULL, with the identity. */
-tally_status tally_gpu_begin_pieces(tally_gpu_plan *plan, uint64_t columns, const void *initial);
-
-/* tally_resume with exact states of floats. */
-tally_status tally_gpu_resume_exact(tally_gpu_plan *plan, const tally_words_form *form, const int64_t *words,
-                                    uint64_t columns);
-
 /* Whether kernels of a computation report findings. */
 bool tally_gpu_has_findings(const tally_computation *computation);
 
 /* The status of a finished run's findings; gives the caller the number of runs of keys. */
 tally_status tally_gpu_conclude(const tally_gpu_plan *plan, const tally_args *args, const tally_gpu_findings *findings);
 
+/* Makes the plan's device current, and no longer. */
+static inline tally_status tally_gpu_enter(const tally_gpu_plan *plan) {
+    return plan->calls->enter ? plan->calls->enter(plan->base.device) : TALLY_OK;
+}
+static inline void tally_gpu_leave(const tally_gpu_plan *plan) {
+    if (plan->calls->leave)
+        plan->calls->leave(plan->base.device);
+}
+
+/* A run on a device that is current. */
+tally_status tally_gpu_run_entered(tally_gpu_plan *plan, const tally_gpu_run *run);
+
 /* A run with an extra of the back end's own. */
 tally_status tally_gpu_run_with(tally_gpu_plan *plan, const tally_args *args, void *stream, const void *extra);
 
-/* ---- the interface of devices, but for making plans ---- */
+/* ---- the interface of devices, but for pieces (gpu/pieces.h) ---- */
 
 tally_status tally_gpu_plan_create(tally_device *device, const tally_computation *computation,
                                    const tally_gpu_calls *calls, tally_plan **plan);
@@ -159,8 +164,4 @@ tally_status tally_gpu_plan_run(tally_plan *plan, const tally_args *args, uint64
 /* The sizes are the run's extra. */
 tally_status tally_gpu_plan_run_sized(tally_plan *plan, const tally_args *args, const tally_sizes *sizes,
                                       tally_stream stream);
-tally_status tally_gpu_plan_push(tally_plan *plan, const tally_args *args);
-tally_status tally_gpu_plan_finish(tally_plan *plan, void *out, size_t out_bytes);
-void tally_gpu_plan_reset(tally_plan *plan);
-
 #endif

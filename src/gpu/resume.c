@@ -7,7 +7,7 @@
 #include "core/status.h"
 #include "core/words_check.h"
 #include "exact/words.h"
-#include "gpu/plan.h"
+#include "gpu/pieces.h"
 
 static tally_status read_words(const tally_words_form *form, const int64_t *words, uint64_t state,
                                tally_superaccumulator sums[2]) {

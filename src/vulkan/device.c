@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpu/device.h"
+#include "gpu/pieces.h"
 #include "tally/vulkan.h"
 #include "vulkan/adapt.h"
 #include "vulkan/arguments.h"

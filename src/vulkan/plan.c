@@ -6,6 +6,7 @@
 
 #include "core/arguments.h"
 #include "gpu/labels.h"
+#include "gpu/pieces.h"
 #include "gpu/user.h"
 #include "tally/vulkan.h"
 #include "vulkan/exact.h"
