@@ -65,10 +65,9 @@ DEFINE_LOWER_EXTREMES(double, TALLY_F64)
 
 /* Computes values in pieces, by the operator's kernel: in place where they have the output's type, else on the stack,
  * from where they are converted. */
-static void lower_computed(const tally_cpu_plan *plan, tally_cpu_form *form, const void *acc, size_t count,
-                           tally_counts counts, void *out) {
+static void lower_computed(const tally_cpu_plan *plan, tally_cpu_form *form, tally_dtype type, const void *acc,
+                           size_t count, tally_counts counts, void *out) {
     const tally_computation *c = &plan->base.computation;
-    const tally_dtype type = plan->device->level->forms[c->desc.op].values;
     if (type == c->desc.out) {
         form(acc, count, counts, c->desc.ddof, out);
         return;
@@ -84,15 +83,23 @@ static void lower_computed(const tally_cpu_plan *plan, tally_cpu_form *form, con
     }
 }
 
-#define DEFINE_LOWER(from)                                                                                             \
+#define DEFINE_LOWER(from, type)                                                                                       \
     static void lower_##from(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts,           \
                              void *out) {                                                                              \
-        lower_computed(plan, plan->device->level->forms[plan->base.computation.desc.op].from, acc, count, counts,      \
-                       out);                                                                                           \
+        const tally_cpu_forms *forms = &plan->device->level->forms[plan->base.computation.desc.op];                    \
+        lower_computed(plan, forms->from, type, acc, count, counts, out);                                              \
     }
-DEFINE_LOWER(from_i64)
-DEFINE_LOWER(from_u64)
-DEFINE_LOWER(from_f64)
+DEFINE_LOWER(from_i64, forms->values)
+DEFINE_LOWER(from_u64, forms->values)
+DEFINE_LOWER(from_f64, forms->values)
+DEFINE_LOWER(near, TALLY_F32)
+
+/* Whether results have the digits of f32, or fewer, and accumulate in no more by request. */
+static bool suits_near(const tally_cpu_plan *plan) {
+    const tally_computation *c = &plan->base.computation;
+    return plan->device->level->forms[c->desc.op].near && c->desc.acc == TALLY_F32 &&
+           tally_dtype_is_float(c->desc.out) && c->out_bytes <= sizeof(float);
+}
 
 /* Whatever the size of the value, the index stands 8 bytes after the value's start, because it is aligned to 8. */
 static void lower_index(const tally_cpu_plan *plan, const void *acc, size_t count, tally_counts counts, void *out) {
@@ -177,6 +184,8 @@ void tally_cpu_lower_choose(tally_cpu_plan *plan) {
         plan->lower = lower_pair;
     else if (!plan->device->level->forms[c->desc.op].from_i64)
         plan->lower = lower_value;
+    else if (suits_near(plan))
+        plan->lower = lower_near;
     else if (value_type(plan) == TALLY_U64 || kind == TALLY_CLASS_SQUARE) /* integer squares fill 64 bits as unsigned */
         plan->lower = value_type(plan) == TALLY_F64 ? lower_from_f64 : lower_from_u64;
     else

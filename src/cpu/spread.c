@@ -19,7 +19,10 @@ bool tally_cpu_scans_spread(const tally_cpu_plan *plan) {
 
 static tally_cpu_spread spread_of(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
-    return (tally_cpu_spread){.ddof = c->desc.ddof, .root = c->desc.op == TALLY_STD, .reverse = c->reverse};
+    return (tally_cpu_spread){.ddof = c->desc.ddof,
+                              .root = c->desc.op == TALLY_STD,
+                              .reverse = c->reverse,
+                              .narrow = c->desc.acc == TALLY_F32 && c->out_bytes <= sizeof(float)};
 }
 
 /* The number of elements of the prefix that ends at element 'number'. */
@@ -52,19 +55,32 @@ void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n
         const uint64_t first = c->reverse ? n - done - count : done;
         const void *const from = tally_at(x, first, c->in_bytes);
         void *const to = tally_at_mutable(out, first, c->out_bytes);
-        const bool are_doubles = c->desc.in == TALLY_F64, gives_doubles = c->desc.out == TALLY_F64;
+        const tally_dtype given = how.narrow ? TALLY_F32 : TALLY_F64;
+        const bool are_doubles = c->desc.in == TALLY_F64, is_given = c->desc.out == given;
         if (!are_doubles)
             tally_cpu_convert_numbers(plan, c->desc.in, TALLY_F64, from, count, numbers);
         const uint64_t part =
-            plan->device->scans->moments(are_doubles ? from : numbers, count, how, acc, gives_doubles ? to : results);
+            plan->device->scans->moments(are_doubles ? from : numbers, count, how, acc, is_given ? to : results);
         const uint64_t part_at = c->reverse ? count - part : 0, rest_at = c->reverse ? 0 : part;
-        if (!gives_doubles)
-            tally_cpu_convert_numbers(plan, TALLY_F64, c->desc.out, results + part_at, part,
-                                      tally_at_mutable(to, part_at, c->out_bytes));
+        if (!is_given)
+            tally_cpu_convert_numbers(plan, given, c->desc.out, tally_at(results, part_at, tally_dtype_size(given)),
+                                      part, tally_at_mutable(to, part_at, c->out_bytes));
         if (part < count)
             one_by_one(plan, tally_at(from, rest_at, c->in_bytes), count - part, index + first + rest_at, length,
                        worker, acc, tally_at_mutable(to, rest_at, c->out_bytes));
     }
+}
+
+/* n results as doubles, in the output's type. Narrow ones need not be rounded as if they were exact. */
+static void give_doubles(const tally_cpu_plan *plan, const double *results, uint64_t n, void *out) {
+    const tally_dtype to = plan->base.computation.desc.out;
+    if (to == TALLY_F32 || !spread_of(plan).narrow) {
+        tally_cpu_convert_numbers(plan, TALLY_F64, to, results, n, out);
+        return;
+    }
+    float values[BLOCK];
+    tally_cpu_convert_numbers(plan, TALLY_F64, TALLY_F32, results, n, values);
+    tally_cpu_convert_numbers(plan, TALLY_F32, to, values, n, out);
 }
 
 /* ---- short groups ---- */
@@ -96,7 +112,7 @@ void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const in
     }
     scans->number(heads, n, false, 1, 0, numbers);
     if (scans->moments_of_groups(doubles, numbers, n, spread_of(plan), results))
-        tally_cpu_convert_numbers(plan, TALLY_F64, c->desc.out, results, n, out);
+        give_doubles(plan, results, n, out);
     else
         groups_one_by_one(plan, x, heads, n, worker, out);
 }

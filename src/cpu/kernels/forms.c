@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/operator.h"
+#include "cpu/kernels/form_vectors.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/simd.h"
@@ -35,43 +36,54 @@ enum {
 #define RESULT(name, C)   result_##name(AT(0, C), AT(1, C), AT(2, C), AT(3, C), AT(4, C), AT(5, C), (double)count, ddof)
 /* The choice of where the numbers of elements come from stays outside the loops. Results are written to the caller's
  * memory. */
-#define DEFINE_FORM(name, type, value_type, EXPRESSION)                                                                \
+#define DEFINE_FORM(name, type, value_type, EXPRESSION, BY_VECTORS)                                                    \
     static void form_##name##_##type(const void *acc, size_t n, tally_counts counts, double ddof, void *target) {      \
         const type *restrict v = acc;                                                                                  \
         value_type *restrict values = target;                                                                          \
-        int64_t count = (int64_t)counts.first;                                                                         \
+        const size_t begin = BY_VECTORS;                                                                               \
+        int64_t count = (int64_t)(counts.first + begin * (uint64_t)counts.step);                                       \
         if (counts.each)                                                                                               \
-            for (size_t i = 0; i < n; i++) {                                                                           \
+            for (size_t i = begin; i < n; i++) {                                                                       \
                 count = (int64_t)counts.each[i];                                                                       \
                 values[i] = EXPRESSION;                                                                                \
             }                                                                                                          \
         else                                                                                                           \
-            for (size_t i = 0; i < n; i++, count += counts.step)                                                       \
+            for (size_t i = begin; i < n; i++, count += counts.step)                                                   \
                 values[i] = EXPRESSION;                                                                                \
     }
 
-#define LOWER_FLOAT(name, C, lower)                                                                                    \
+#define DEFINE_REAL(op, name, C, type)                                                                                 \
+    DEFINE_FORM(name, type, e_f64, real(RESULT(name, C)), vectors_of_##type(op, v, n, counts, values))
+#define LOWER_FLOAT(op, name, C, lower)                                                                                \
     DEFINE_RESULT(name, lower)                                                                                         \
-    DEFINE_FORM(name, int64_t, e_f64, real(RESULT(name, C)))                                                           \
-    DEFINE_FORM(name, uint64_t, e_f64, real(RESULT(name, C)))                                                          \
-    DEFINE_FORM(name, double, e_f64, real(RESULT(name, C)))
-#define LOWER_FLAG(name, C, lower)                                                                                     \
+    DEFINE_REAL(op, name, C, int64_t)                                                                                  \
+    DEFINE_REAL(op, name, C, uint64_t)                                                                                 \
+    DEFINE_REAL(op, name, C, double)
+#define LOWER_FLAG(op, name, C, lower)                                                                                 \
     DEFINE_RESULT(name, lower)                                                                                         \
-    DEFINE_FORM(name, int64_t, e_u8, RESULT(name, C) != 0)
-#define LOWER_SAME(name, C, lower)
-#define LOWER_WIDE(name, C, lower)
-#define LOWER_WIDE_UNSIGNED(name, C, lower)
-#define LOWER_UNSIGNED(name, C, lower)
-#define LOWER_INDEX(name, C, lower)
-#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...) LOWER_##result(name, COMPONENTS_##monoid, lower)
+    DEFINE_FORM(name, int64_t, e_u8, RESULT(name, C) != 0, 0)
+#define LOWER_SAME(op, name, C, lower)
+#define LOWER_WIDE(op, name, C, lower)
+#define LOWER_WIDE_UNSIGNED(op, name, C, lower)
+#define LOWER_UNSIGNED(op, name, C, lower)
+#define LOWER_INDEX(op, name, C, lower)
+#define TALLY_OPERATOR(ENUMERATOR, name, monoid, lower, result, ...)                                                   \
+    LOWER_##result(TALLY_##ENUMERATOR, name, COMPONENTS_##monoid, lower)
 #include "core/operators.def"
 
+#define NEAR_mean      NEAR(mean)
+#define NEAR_norm2     NEAR(norm2)
+#define NEAR_logsumexp NEAR(logsumexp)
+#define NEAR_var       NULL
+#define NEAR_std       NULL
+#define NEAR_skewness  NULL
+#define NEAR_kurtosis  NULL
 #define ENTRY_FLOAT(name)                                                                                              \
-    { form_##name##_int64_t, form_##name##_uint64_t, form_##name##_double, TALLY_F64 }
+    { form_##name##_int64_t, form_##name##_uint64_t, form_##name##_double, NEAR_##name, TALLY_F64 }
 #define ENTRY_FLAG(name)                                                                                               \
-    { form_##name##_int64_t, NULL, NULL, TALLY_U8 }
+    { form_##name##_int64_t, NULL, NULL, NULL, TALLY_U8 }
 #define ENTRY_SAME(name)                                                                                               \
-    { NULL, NULL, NULL, TALLY_DEFAULT }
+    { NULL, NULL, NULL, NULL, TALLY_DEFAULT }
 #define ENTRY_WIDE          ENTRY_SAME
 #define ENTRY_WIDE_UNSIGNED ENTRY_SAME
 #define ENTRY_UNSIGNED      ENTRY_SAME

@@ -141,7 +141,8 @@ typedef void tally_cpu_form(const void *acc, size_t n, tally_counts counts, doub
 /* By the type of the accumulators' components; all NULL for an operator whose result is the accumulator. */
 typedef struct tally_cpu_forms {
     tally_cpu_form *from_i64, *from_u64, *from_f64;
-    tally_dtype values; /* u8 for truth values, else f64 */
+    tally_cpu_form *near; /* values of f32, where these, or narrower ones, are all that is asked for; or NULL */
+    tally_dtype values;   /* of the others: u8 for truth values, else f64 */
 } tally_cpu_forms;
 
 /* The heads of runs of equal neighbouring keys, for keys of one width. Reads element -1. */

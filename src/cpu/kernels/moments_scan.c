@@ -10,6 +10,7 @@
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd.h"
+#include "cpu/kernels/simd_quotient.h"
 
 enum {
     BLOCK = 512, /* elements that have one shift; */
@@ -46,24 +47,21 @@ static bool is_finite(double squares, double count) {
     return product - product == 0;
 }
 
-ALWAYS_INLINE v_f64 root_f64(v_f64 x) {
-#if defined(__AVX512F__)
-    return _mm512_sqrt_pd(x);
-#elif defined(__AVX2__)
-    return _mm256_sqrt_pd(x);
-#else
-    for (size_t l = 0; l < LANES; l++)
-        x[l] = __builtin_sqrt(x[l]);
-    return x;
-#endif
+/* The moment M2 of 'count' elements, times count. */
+ALWAYS_INLINE v_f64 moment(v_f64 sum, v_f64 squares, v_f64 count) {
+    return larger_f64(add_product_f64(-(sum * sum), squares, count), (v_f64){0});
 }
 
-/* The result of 'count' elements, which ddof is not yet subtracted from. */
-ALWAYS_INLINE v_f64 result(v_f64 sum, v_f64 squares, v_f64 count, double ddof, bool root) {
-    const v_f64 zero = {0}, degrees = count - ddof, product = count * degrees;
-    const v_f64 rest = larger_f64(add_product_f64(-(sum * sum), squares, count), zero);
-    const v_f64 value = root ? root_f64(rest / product) : rest / product;
-    return SELECT_LANES(f64, (degrees > 0), value, zero + (double)NAN);
+/* The result that it gives, of 'count' elements with ddof subtracted 'degrees'. */
+ALWAYS_INLINE v_f64 result(v_f64 moment, v_f64 count, v_f64 degrees, bool root, bool narrow) {
+    const v_f64 by = count * degrees;
+    return narrow ? root ? near_root_of_quotient(moment, by) : near_quotient(moment, by)
+           : root ? root_of_quotient_f64(moment, by)
+                  : quotient_f64(moment, by);
+}
+ALWAYS_INLINE v_f64 result_or_none(v_f64 moment, v_f64 count, double ddof, bool root, bool narrow) {
+    const v_f64 zero = {0}, degrees = count - ddof;
+    return SELECT_LANES(f64, (degrees > 0), result(moment, count, degrees, root, narrow), zero + (double)NAN);
 }
 
 ALWAYS_INLINE v_f64 prefixes(v_f64 x) {
@@ -73,57 +71,101 @@ ALWAYS_INLINE v_f64 prefixes(v_f64 x) {
 
 /* ---- a run ---- */
 
-ALWAYS_INLINE sums scan_block(const e_f64 *x, size_t n, sums s, double count, double ddof, bool root, bool reverse,
-                              double *out) {
+/* Moments first, in the order of the scan, and results from them in a second loop: both are long chains of operations,
+ * of which a processor has more vectors under way apart than together. */
+ALWAYS_INLINE sums scan_block(const e_f64 *x, size_t n, sums s, double count, bool reverse, double *to) {
     v_f64 number, sum = {0}, squares = {0}; /* of the block alone: they round less than those of all elements */
     for (size_t l = 0; l < LANES; l++)
         number[l] = count + (double)(l + 1);
     for (size_t done = 0; done < n; done += LANES, number += LANES) {
-        const size_t left = n - done, first = reverse ? left - LANES : done; /* of a whole vector */
-        double few[LANES];
+        const size_t left = n - done;
         v_f64 v;
         if (left >= LANES) {
-            memcpy(&v, x + first, sizeof v);
+            memcpy(&v, x + (reverse ? left - LANES : done), sizeof v);
             v = reverse ? reversed_f64(v) : v;
         } else {
+            double few[LANES];
             for (size_t l = 0; l < LANES; l++)
                 few[l] = l < left ? x[reverse ? left - 1 - l : done + l] : s.shift;
             memcpy(&v, few, sizeof v);
         }
         const v_f64 d = v - s.shift, own = prefixes(d), own_squares = prefixes(d * d);
-        v_f64 value = result(s.sum + (sum + own), s.squares + (squares + own_squares), number, ddof, root);
+        const v_f64 value = moment(s.sum + (sum + own), s.squares + (squares + own_squares), number);
+        memcpy(to + done, &value, sizeof value);
         sum += last_f64(own);
         squares += last_f64(own_squares);
-        if (left >= LANES) {
-            value = reverse ? reversed_f64(value) : value;
-            memcpy(out + first, &value, sizeof value);
-        } else {
-            memcpy(few, &value, sizeof value);
-            for (size_t l = 0; l < left; l++)
-                out[reverse ? left - 1 - l : done + l] = few[l];
-        }
     }
     return (sums){s.shift, s.sum + sum[0], s.squares + squares[0]};
 }
 
+/* LANES results, as doubles or floats, at out[at ..]. */
+ALWAYS_INLINE void put_results(v_f64 values, bool narrow, void *out, size_t at) {
+    typedef float narrow_lanes __attribute__((vector_size(sizeof(v_f64) / 2)));
+    if (narrow) {
+        const narrow_lanes floats = __builtin_convertvector(values, narrow_lanes);
+        memcpy((char *)out + at * sizeof(float), &floats, sizeof floats);
+    } else {
+        memcpy((char *)out + at * sizeof(double), &values, sizeof values);
+    }
+}
+ALWAYS_INLINE void put_result(double value, bool narrow, void *out, size_t at) {
+    if (narrow)
+        ((e_f32 *)out)[at] = (float)value;
+    else
+        ((e_f64 *)out)[at] = value;
+}
+
+/* 'moments' has whole vectors. */
+ALWAYS_INLINE void give_block(const double *moments, size_t n, double count, double ddof, bool root, bool narrow,
+                              bool reverse, void *out) {
+    v_f64 number, value;
+    for (size_t l = 0; l < LANES; l++)
+        number[l] = count + (double)(l + 1);
+    size_t done = 0;
+    for (; done + LANES <= n; done += LANES, number += LANES) {
+        memcpy(&value, moments + done, sizeof value);
+        value = result(value, number, number - ddof, root, narrow);
+        value = reverse ? reversed_f64(value) : value;
+        put_results(value, narrow, out, reverse ? n - done - LANES : done);
+    }
+    if (done < n) {
+        double few[LANES];
+        memcpy(&value, moments + done, sizeof value);
+        value = result(value, number, number - ddof, root, narrow);
+        memcpy(few, &value, sizeof few);
+        for (size_t l = 0; done + l < n; l++)
+            put_result(few[l], narrow, out, reverse ? n - done - 1 - l : done + l);
+    }
+    for (size_t i = 0; i < n && count + (double)i < ddof; i++) /* 1 + i elements less ddof are none */
+        put_result((double)NAN, narrow, out, reverse ? n - 1 - i : i);
+}
+
+#define GIVE(root, narrow, reverse) give_block(moments, n, count, how.ddof, root, narrow, reverse, out)
+static void give(const double *moments, size_t n, double count, tally_cpu_spread how, void *out) {
+    if (how.reverse)
+        how.narrow ? how.root ? GIVE(true, true, true) : GIVE(false, true, true)
+        : how.root ? GIVE(true, false, true)
+                   : GIVE(false, false, true);
+    else
+        how.narrow ? how.root ? GIVE(true, true, false) : GIVE(false, true, false)
+        : how.root ? GIVE(true, false, false)
+                   : GIVE(false, false, false);
+}
+
 static size_t moments(const void *elements, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *target) {
     const e_f64 *x = elements;
-    e_f64 *out = target;
+    const size_t out_bytes = how.narrow ? sizeof(float) : sizeof(double);
     size_t done = 0;
     while (done < n) {
         const size_t block = block_after(acc->count, n - done), first = how.reverse ? n - done - block : done;
-        double results[BLOCK]; /* x may be out */
+        double moments[BLOCK + LANES]; /* x may be out */
         sums s = begin(acc, x[how.reverse ? first + block - 1 : first]);
-        if (how.reverse)
-            s = how.root ? scan_block(x + first, block, s, acc->count, how.ddof, true, true, results)
-                         : scan_block(x + first, block, s, acc->count, how.ddof, false, true, results);
-        else
-            s = how.root ? scan_block(x + first, block, s, acc->count, how.ddof, true, false, results)
-                         : scan_block(x + first, block, s, acc->count, how.ddof, false, false, results);
+        s = how.reverse ? scan_block(x + first, block, s, acc->count, true, moments)
+                        : scan_block(x + first, block, s, acc->count, false, moments);
         const double count = acc->count + (double)block;
         if (!is_finite(s.squares, count))
             return done;
-        memcpy(out + first, results, block * sizeof *out);
+        give(moments, block, acc->count, how, (char *)target + first * out_bytes);
         *acc = end(count, s);
         done += block;
     }
@@ -158,7 +200,7 @@ static void rebase(open_group *open, double n) {
     open->squares -= moved * (sum + open->sum);
 }
 
-ALWAYS_INLINE v_f64 scan_groups(v_f64 x, v_u64 number, double ddof, bool root, open_group *open, v_u64 *overflows) {
+ALWAYS_INLINE v_f64 scan_groups(v_f64 x, v_u64 number, open_group *open, v_u64 *overflows) {
     const v_i64 is_open = began_before(number);
     const v_f64 n = __builtin_convertvector((v_i64)number, v_f64);
     const v_f64 shift = SELECT_LANES(f64, is_open, open->shift, from_below(x, number - 1));
@@ -167,12 +209,11 @@ ALWAYS_INLINE v_f64 scan_groups(v_f64 x, v_u64 number, double ddof, bool root, o
     const v_f64 sum = prefixes_in_groups(d, n, is_open, &open->sum);
     const v_f64 squares = prefixes_in_groups(d * d, n, is_open, &open->squares), product = squares * n;
     *overflows |= (v_u64) ~(product - product == 0);
-    return result(sum, squares, n, ddof, root);
+    return moment(sum, squares, n);
 }
 
-/* 'root' and 'reverse' are constants where this is inlined. */
-ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size_t n, double ddof, bool root,
-                                   bool reverse, e_f64 *out) {
+/* out = moments, where the results are to be; 'reverse' is a constant where this is inlined. */
+ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size_t n, bool reverse, e_f64 *out) {
     open_group open = {.rebased_at = REBASED};
     v_u64 overflows = {0};
     for (size_t done = 0; done < n; done += LANES) {
@@ -188,7 +229,7 @@ ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size
                 few[l] = x[reverse ? left - 1 - l : done + l];
             memcpy(&v, few, sizeof v);
             memcpy(&number, few_numbers, sizeof number);
-            v = scan_groups(v, number, ddof, root, &open, &overflows);
+            v = scan_groups(v, number, &open, &overflows);
             memcpy(few, &v, sizeof v);
             for (size_t l = 0; l < left; l++)
                 out[reverse ? left - 1 - l : done + l] = few[l];
@@ -197,7 +238,7 @@ ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size
         memcpy(&v, x + first, sizeof v);
         memcpy(&number, numbers + done, sizeof number);
         v = reverse ? reversed_f64(v) : v;
-        v = scan_groups(v, number, ddof, root, &open, &overflows);
+        v = scan_groups(v, number, &open, &overflows);
         v = reverse ? reversed_f64(v) : v;
         memcpy(out + first, &v, sizeof v);
         const uint64_t last = numbers[done + LANES - 1];
@@ -210,12 +251,47 @@ ALWAYS_INLINE bool scan_all_groups(const e_f64 *x, const uint64_t *numbers, size
     return !any_bit(overflows);
 }
 
+/* moments[i] becomes the result of the element that is number numbers[i] of its group. */
+ALWAYS_INLINE void give_groups(e_f64 *moments, const uint64_t *numbers, size_t n, double ddof, bool root, bool narrow,
+                               bool reverse) {
+    size_t done = 0;
+    v_f64 v;
+    v_i64 number;
+    for (; done + LANES <= n; done += LANES) {
+        memcpy(&v, moments + done, sizeof v);
+        memcpy(&number, numbers + (reverse ? n - done - LANES : done), sizeof number);
+        v_f64 count = __builtin_convertvector(number, v_f64);
+        count = reverse ? reversed_f64(count) : count;
+        v = result_or_none(v, count, ddof, root, narrow);
+        memcpy(moments + done, &v, sizeof v);
+    }
+    double few[LANES] = {0}, counts[LANES] = {0};
+    for (size_t l = 0; done + l < n; l++) {
+        few[l] = moments[done + l];
+        counts[l] = (double)numbers[reverse ? n - 1 - done - l : done + l];
+    }
+    v_f64 count;
+    memcpy(&v, few, sizeof v);
+    memcpy(&count, counts, sizeof count);
+    v = result_or_none(v, count, ddof, root, narrow);
+    memcpy(few, &v, sizeof few);
+    for (size_t l = 0; done + l < n; l++)
+        moments[done + l] = few[l];
+}
+
+#define GIVE_GROUPS(root, narrow, reverse) give_groups(out, numbers, n, how.ddof, root, narrow, reverse)
 static bool moments_of_groups(const void *x, const uint64_t *numbers, size_t n, tally_cpu_spread how, void *out) {
+    if (how.reverse ? !scan_all_groups(x, numbers, n, true, out) : !scan_all_groups(x, numbers, n, false, out))
+        return false;
     if (how.reverse)
-        return how.root ? scan_all_groups(x, numbers, n, how.ddof, true, true, out)
-                        : scan_all_groups(x, numbers, n, how.ddof, false, true, out);
-    return how.root ? scan_all_groups(x, numbers, n, how.ddof, true, false, out)
-                    : scan_all_groups(x, numbers, n, how.ddof, false, false, out);
+        how.narrow ? how.root ? GIVE_GROUPS(true, true, true) : GIVE_GROUPS(false, true, true)
+        : how.root ? GIVE_GROUPS(true, false, true)
+                   : GIVE_GROUPS(false, false, true);
+    else
+        how.narrow ? how.root ? GIVE_GROUPS(true, true, false) : GIVE_GROUPS(false, true, false)
+        : how.root ? GIVE_GROUPS(true, false, false)
+                   : GIVE_GROUPS(false, false, false);
+    return true;
 }
 
 /* ---- columns: the same, side by side ---- */
@@ -256,8 +332,8 @@ static bool end_strip(const strip *s, double count, size_t width, tally_cpu_mome
 
 /* A row that is element number 'count' of its columns. 'spills': lanes behind it may be written, too. A copy of six
  * doubles takes as long as the rest. */
-ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double count, double ddof, bool root, bool spills,
-                            double *out) {
+ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double count, double ddof, bool root, bool narrow,
+                            bool spills, double *out) {
     const double degrees = count - ddof, share = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
     for (size_t j = 0; j < width; j += LANES) {
         v_f64 v, shift, sum, squares, sum_before, squares_before;
@@ -274,8 +350,8 @@ ALWAYS_INLINE void scan_row(const double *x, size_t width, strip *to, double cou
         memcpy(to->squares + j, &squares, sizeof squares);
         sum += sum_before;
         squares += squares_before;
-        const v_f64 rest = larger_f64(add_product_f64(-(sum * sum), squares, count - (v_f64){0}), (v_f64){0});
-        const v_f64 value = root ? root_f64(rest * share) : rest * share;
+        const v_f64 rest = moment(sum, squares, count - (v_f64){0});
+        const v_f64 value = !root ? rest * share : narrow ? near_root(rest * share) : root_f64(rest * share);
         if (spills || width - j >= LANES)
             memcpy(out + j, &value, sizeof value);
         else
@@ -294,10 +370,12 @@ static size_t moments_of_columns(const double *x, size_t rows, size_t width, tal
         for (size_t k = 0; k < block; k++) {
             const size_t row = how.reverse ? first + block - 1 - k : first + k;
             const double count = acc->count + (double)(k + 1);
-            if (how.root)
-                scan_row(x + row * width, width, &s, count, how.ddof, true, !how.reverse, out + row * width);
+            if (how.root && how.narrow)
+                scan_row(x + row * width, width, &s, count, how.ddof, true, true, !how.reverse, out + row * width);
+            else if (how.root)
+                scan_row(x + row * width, width, &s, count, how.ddof, true, false, !how.reverse, out + row * width);
             else
-                scan_row(x + row * width, width, &s, count, how.ddof, false, !how.reverse, out + row * width);
+                scan_row(x + row * width, width, &s, count, how.ddof, false, false, !how.reverse, out + row * width);
         }
         if (!end_strip(&s, acc->count + (double)block, width, acc))
             return done;

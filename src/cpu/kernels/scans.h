@@ -10,10 +10,11 @@ typedef struct tally_cpu_moments {
     double count, mean, low, squares;
 } tally_cpu_moments;
 
-/* Running variances, or deviations if 'root'. 'ddof' is subtracted from the number of elements. */
+/* Running variances, or deviations if 'root'. 'ddof' is subtracted from the number of elements. 'narrow': elements and
+ * results are f32 or less, and results have no more bits than that and some. */
 typedef struct tally_cpu_spread {
     double ddof;
-    bool root, reverse;
+    bool root, reverse, narrow;
 } tally_cpu_spread;
 
 /* The accumulators of neighbouring columns, which have as many elements each. */
@@ -31,9 +32,9 @@ typedef struct tally_cpu_scans {
     /* to[0 .. n - 1] = the value, of a power of two of bytes, up to 16; 'stream' asks for stores that bypass the cache
      */
     void (*fill)(const void *value, size_t bytes, size_t n, bool stream, void *to);
-    /* out[0 .. n - 1] = results of a run of doubles, as doubles at any address; *acc is the value before them and
-     * becomes the one after them. The number of elements that are done is returned: fewer than n if a square overflows
-     * or one is not finite. out may be x. */
+    /* out[0 .. n - 1] = results of a run of doubles, as doubles (floats if how.narrow) at any address; *acc is the
+     * value before them and becomes the one after them. The number of elements that are done is returned: fewer than n
+     * if a square overflows or one is not finite. out may be x. */
     size_t (*moments)(const void *x, size_t n, tally_cpu_spread how, tally_cpu_moments *acc, void *out);
     /* Such results of whole groups. numbers[k] is that of element k in its group, from 1 on, in the order of the scan.
      * False if a square overflows or an element is not finite. out is not x. */

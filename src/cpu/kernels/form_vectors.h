@@ -1,0 +1,168 @@
+/* Means, roots and logarithms in lanes, where estimates make them faster than what a compiler makes of forms.c.
+ * vectors_of_TYPE returns how many results it has written, and forms.c does the rest. The functions near_OP give f32,
+ * where accumulators are as near as that (simd_quotient.h). */
+#include "cpu/kernels/kernels.h"
+#include "cpu/kernels/simd.h"
+#include "cpu/kernels/simd_quotient.h"
+
+#if defined(__AVX512F__)
+enum { FORM_LANES = LANES_OF(s_f64) };
+
+ALWAYS_INLINE v_f64 reals_of_int64_t(const int64_t *v) {
+    return _mm512_cvtepi64_pd(_mm512_loadu_si512(v));
+}
+ALWAYS_INLINE v_f64 reals_of_uint64_t(const uint64_t *v) {
+    return _mm512_cvtepu64_pd(_mm512_loadu_si512(v));
+}
+ALWAYS_INLINE v_f64 reals_of_double(const double *v) {
+    return _mm512_loadu_pd(v);
+}
+
+/* The numbers of elements of the first vector, and by how many more the next one has. */
+typedef struct form_counts {
+    v_f64 first, step;
+} form_counts;
+ALWAYS_INLINE form_counts form_counts_of(tally_counts counts) {
+    const double step = (double)counts.step;
+    const v_f64 zero = {0}, lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    return (form_counts){lane * step + (double)(int64_t)counts.first, zero + FORM_LANES * step};
+}
+
+ALWAYS_INLINE v_f64 without_payload(v_f64 x) {
+    return SELECT_LANES(f64, (x == x), x, (v_f64){0} + (double)NAN);
+}
+
+/* log(x) as plain_log has it, with 28 bits. (With all bits a quotient by estimates takes as long as a division, which
+ * other instructions go along with.) */
+ALWAYS_INLINE v_f64 near_log(v_f64 x) {
+    const v_f64 zero = {0};
+    const v_u64 root_half = (v_u64){0} + 0x3fe6a09e667f3bcd, magic = (v_u64){0} + 0x4338000000000000;
+    const v_u64 k = (((v_u64)x - root_half + (1ull << 62)) >> 52) - 1024;
+    const v_f64 m = (v_f64)((v_u64)x - (k << 52)), exponent = (v_f64)(magic + k) - 0x1.8p52;
+    const v_f64 s = near_quotient(m - 1, m + 1), z = s * s;
+    v_f64 sum = zero + 0x1.326cfe87c3e02p-2;
+    sum = add_product_f64(zero + 0x1.9957ac11295e9p-2, sum, z);
+    sum = add_product_f64(zero + 0x1.555587381e4c5p-1, sum, z);
+    sum = add_product_f64(zero + 0x1.fffffffa1f1e8p+0, sum, z);
+    v_f64 value = add_product_f64(s * sum, exponent, zero + 0x1.62e42fefa39efp-1);
+    enum { NO_LOGARITHM = 0xbf }; /* infinite, NaN or 0; none is subnormal */
+    const __mmask8 others = _mm512_fpclass_pd_mask(x, NO_LOGARITHM);
+    if (others)
+        value = _mm512_mask_mov_pd(value, others, SELECT_LANES(f64, (x == zero), zero - (double)INFINITY, x));
+    return value;
+}
+
+/* Of pairs of a largest element and a sum of exponentials. */
+ALWAYS_INLINE v_f64 near_logsumexp_of(const double *pairs) {
+    const v_f64 low = _mm512_loadu_pd(pairs), high = _mm512_loadu_pd(pairs + FORM_LANES);
+    const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14),
+                  odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    return _mm512_permutex2var_pd(low, evens, high) + near_log(_mm512_permutex2var_pd(low, odds, high));
+}
+
+/* How many elements accumulators have: each its own number, all the same, or one more or less than the one before. */
+typedef enum counting { COUNTS_EACH, COUNTS_SAME, COUNTS_ON } counting;
+static counting counting_of(tally_op op, tally_counts counts) {
+    return op != TALLY_MEAN || (!counts.each && counts.step == 0) ? COUNTS_SAME : counts.each ? COUNTS_EACH : COUNTS_ON;
+}
+
+/* 'op' and 'how' are constants where these are inlined. */
+#define DEFINE_VECTORS(type)                                                                                           \
+    ALWAYS_INLINE size_t whole_vectors_of_##type(tally_op op, const type *v, size_t n, counting how,                   \
+                                                 tally_counts counts, e_f64 *values) {                                 \
+        const size_t whole = n - n % FORM_LANES;                                                                       \
+        const form_counts all = form_counts_of(counts);                                                                \
+        const v_f64 share = 1 / all.first;                                                                             \
+        v_f64 count = all.first;                                                                                       \
+        for (size_t i = 0; i < whole; i += FORM_LANES) {                                                               \
+            v_f64 value;                                                                                               \
+            if (op == TALLY_NORM2)                                                                                     \
+                value = root_f64(reals_of_##type(v + i));                                                              \
+            else if (how == COUNTS_EACH)                                                                               \
+                value = quotient_f64(reals_of_##type(v + i), reals_of_uint64_t(counts.each + i));                      \
+            else if (how == COUNTS_SAME)                                                                               \
+                value = quotient_by_f64(reals_of_##type(v + i), count, share);                                         \
+            else                                                                                                       \
+                value = quotient_f64(reals_of_##type(v + i), count);                                                   \
+            count += how == COUNTS_ON ? all.step : (v_f64){0};                                                         \
+            value = without_payload(value);                                                                            \
+            memcpy(values + i, &value, sizeof value);                                                                  \
+        }                                                                                                              \
+        return whole;                                                                                                  \
+    }                                                                                                                  \
+    ALWAYS_INLINE size_t vectors_of_##type(tally_op op, const type *v, size_t n, tally_counts counts, e_f64 *values) { \
+        if (op != TALLY_MEAN && op != TALLY_NORM2)                                                                     \
+            return 0;                                                                                                  \
+        switch (counting_of(op, counts)) {                                                                             \
+        case COUNTS_EACH:                                                                                              \
+            return whole_vectors_of_##type(op, v, n, COUNTS_EACH, counts, values);                                     \
+        case COUNTS_SAME:                                                                                              \
+            return whole_vectors_of_##type(op, v, n, COUNTS_SAME, counts, values);                                     \
+        default:                                                                                                       \
+            return whole_vectors_of_##type(op, v, n, COUNTS_ON, counts, values);                                       \
+        }                                                                                                              \
+    }
+
+ALWAYS_INLINE v_f64 near_result(tally_op op, const double *v, size_t i, __mmask8 lanes, counting how,
+                                const uint64_t *each, v_f64 count, v_f64 share) {
+    if (op == TALLY_LOGSUMEXP)
+        return near_logsumexp_of(v + 2 * i);
+    const v_f64 acc = _mm512_maskz_loadu_pd(lanes, v + i);
+    if (op == TALLY_NORM2)
+        return near_root(acc);
+    if (how == COUNTS_EACH)
+        return near_quotient(acc, _mm512_cvtepu64_pd(_mm512_maskz_loadu_epi64(lanes, each + i)));
+    return how == COUNTS_SAME ? acc * share : near_quotient(acc, count);
+}
+
+ALWAYS_INLINE void near_results(tally_op op, const double *v, size_t n, counting how, tally_counts counts,
+                                e_f32 *values) {
+    const form_counts all = form_counts_of(counts);
+    const v_f64 share = 1 / all.first;
+    v_f64 count = all.first;
+    size_t i = 0;
+    for (; i + FORM_LANES <= n; i += FORM_LANES) {
+        const v_f64 value = near_result(op, v, i, 0xff, how, counts.each, count, share);
+        _mm256_storeu_ps((float *)(values + i), _mm512_cvtpd_ps(without_payload(value)));
+        count += how == COUNTS_ON ? all.step : (v_f64){0};
+    }
+    if (i == n)
+        return;
+    const __mmask8 lanes = (__mmask8)((1u << (n - i)) - 1);
+    double pairs[2 * FORM_LANES] = {0};
+    if (op == TALLY_LOGSUMEXP)
+        memcpy(pairs, v + 2 * i, 2 * (n - i) * sizeof *v);
+    const v_f64 value =
+        op == TALLY_LOGSUMEXP ? near_logsumexp_of(pairs) : near_result(op, v, i, lanes, how, counts.each, count, share);
+    _mm256_mask_storeu_ps(values + i, lanes, _mm512_cvtpd_ps(without_payload(value)));
+}
+
+#define DEFINE_NEAR(op, name)                                                                                          \
+    static void near_##name(const void *acc, size_t n, tally_counts counts, double ddof, void *values) {               \
+        (void)ddof;                                                                                                    \
+        switch (counting_of(op, counts)) {                                                                             \
+        case COUNTS_EACH:                                                                                              \
+            near_results(op, acc, n, COUNTS_EACH, counts, values);                                                     \
+            break;                                                                                                     \
+        case COUNTS_SAME:                                                                                              \
+            near_results(op, acc, n, COUNTS_SAME, counts, values);                                                     \
+            break;                                                                                                     \
+        default:                                                                                                       \
+            near_results(op, acc, n, COUNTS_ON, counts, values);                                                       \
+        }                                                                                                              \
+    }
+DEFINE_NEAR(TALLY_MEAN, mean)
+DEFINE_NEAR(TALLY_NORM2, norm2)
+DEFINE_NEAR(TALLY_LOGSUMEXP, logsumexp)
+#define NEAR(name) near_##name
+#else
+#define DEFINE_VECTORS(type)                                                                                           \
+    ALWAYS_INLINE size_t vectors_of_##type(tally_op op, const type *v, size_t n, tally_counts counts, e_f64 *values) { \
+        (void)op, (void)v, (void)n, (void)counts, (void)values;                                                        \
+        return 0;                                                                                                      \
+    }
+#define NEAR(name) NULL
+#endif
+DEFINE_VECTORS(int64_t)
+DEFINE_VECTORS(uint64_t)
+DEFINE_VECTORS(double)
