@@ -5,19 +5,27 @@
 #include "core/arithmetic.h"
 #include "cpu/interleave.h"
 
+/* A group of so few bytes takes longer by a call of its own (2 x 20 of f32: sums 0.96 ns an element and 0.60 packed,
+ * means scanned in 3 x 20 3.5 and 0.9; sums in 10 x 20 0.25 and 0.28). */
+enum { SMALL_GROUP = 512 };
+
 size_t tally_cpu_packed_groups(uint64_t rows, uint64_t columns, size_t bytes) {
-    if (columns * bytes > TALLY_CPU_PACKED_ROW_BYTES || rows * columns * bytes > TALLY_CPU_PACKED_BYTES / 8)
+    if ((columns * bytes > TALLY_CPU_PACKED_ROW_BYTES && rows * columns * bytes > SMALL_GROUP) ||
+        rows * columns * bytes > TALLY_CPU_PACKED_BYTES / 8)
         return 0;
     return least(TALLY_CPU_PACKED_COLUMNS / columns, TALLY_CPU_PACKED_BYTES / (rows * columns * bytes));
 }
 
 /* Rows are copied in blocks of a constant size. The last block passes the row's end; what it wrote there is overwritten
  * by the next row, which is why rows are copied in the order of their targets. */
-enum { BLOCK = 16 };
+enum { BLOCK = 16, MOST_BLOCKS = 4 };
 
-static inline void copy_blocks(const char *from, size_t bytes, char *to) {
-    for (size_t i = 0; i < bytes; i += BLOCK)
-        memcpy(to + i, from + i, BLOCK);
+/* 'count' rows, 'apart' bytes from each other, one behind the other; 'blocks' is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void copy_rows(const char *from, size_t apart, size_t bytes, size_t blocks,
+                                                            size_t count, char *to) {
+    for (; count > 0; count--, from += apart, to += bytes)
+        for (size_t i = 0; i < blocks; i++)
+            memcpy(to + BLOCK * i, from + BLOCK * i, BLOCK);
 }
 
 /* ---- transpositions of elements: to[b][a] = from[a][b] ---- */
@@ -95,14 +103,32 @@ void tally_cpu_pack(const void *source, size_t row_bytes, size_t rows, size_t gr
     default:
         break;
     }
-    for (size_t r = 0; r < rows; r++)
-        for (size_t g = 0; g < groups; g++) {
-            const size_t at = (g * rows + r) * row_bytes, packed = (r * groups + g) * row_bytes;
-            if (most(at, packed) + round_up(row_bytes, BLOCK) <= whole)
-                copy_blocks(from + at, row_bytes, to + packed);
-            else
-                memcpy(to + packed, from + at, row_bytes);
+    const size_t blocks = divide_up(row_bytes, BLOCK), apart = rows * row_bytes, copied = blocks * BLOCK;
+    for (size_t r = 0; r < rows; r++) {
+        const char *const first = from + r * row_bytes;
+        char *const next = to + r * groups * row_bytes;
+        /* whole blocks of as many groups do not pass the end on either side */
+        const size_t past = r * row_bytes + copied, past_next = r * groups * row_bytes + copied;
+        const size_t fit = past > whole ? 0 : (whole - past) / apart + 1;
+        const size_t fit_next = past_next > whole ? 0 : (whole - past_next) / row_bytes + 1;
+        const size_t count = blocks > MOST_BLOCKS ? 0 : least(groups, least(fit, fit_next));
+        switch (blocks) {
+        case 1:
+            copy_rows(first, apart, row_bytes, 1, count, next);
+            break;
+        case 2:
+            copy_rows(first, apart, row_bytes, 2, count, next);
+            break;
+        case 3:
+            copy_rows(first, apart, row_bytes, 3, count, next);
+            break;
+        default:
+            copy_rows(first, apart, row_bytes, MOST_BLOCKS, count, next);
+            break;
         }
+        for (size_t g = count; g < groups; g++)
+            memcpy(next + g * row_bytes, first + g * apart, row_bytes);
+    }
 }
 
 /* A transposition undoes a transposition. */

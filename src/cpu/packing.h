@@ -11,7 +11,7 @@ enum {
     TALLY_CPU_PACKED_COLUMNS = 512,
     /* The bytes of packed rows, half of a first-level cache. */
     TALLY_CPU_PACKED_BYTES = 16 * 1024,
-    /* Rows of more bytes fill vectors as they are. */
+    /* Rows of more bytes fill vectors as they are, unless groups are small. */
     TALLY_CPU_PACKED_ROW_BYTES = 63,
     /* Packed rows may be followed by as many bytes that mean nothing. */
     TALLY_CPU_PACKED_SLACK = 64
