@@ -9,7 +9,7 @@ typedef struct module {
     const uint32_t *words;
     size_t count;
     bool *is_kept; /* an id: named in a function that is kept, or of all functions */
-    bool *is_told; /* an id: a function's or shared memory's, if these are kept only where an instruction names them */
+    bool *is_told; /* an id: a function's or shared memory's, which is kept only where an instruction names it */
 } module;
 
 static uint32_t opcode_at(const module *m, size_t at) {
@@ -42,14 +42,17 @@ static bool may_name(uint32_t opcode, size_t k) {
     case SpvOpStore:
     case SpvOpAtomicStore:
         return k == 1;
-    case SpvOpLoopMerge: /* a mask */
+    case SpvOpLoopMerge: /* numbers stand there */
+    case SpvOpFunction:
+    case SpvOpVariable:
+    case SpvOpSwitch:
         return false;
     default:
         return k == 3; /* the address of loads, access chains and atomic operations */
     }
 }
 
-/* Whatever stands in a function that is kept. Without is_told, a number that is no id keeps too much now and then. */
+/* Whatever stands in a function that is kept. A number may equal the id of a type or a value, which only stays then. */
 static void keep_named(const module *m, size_t first_function) {
     for (bool more = true; more;) {
         bool is_inside = false;
@@ -59,11 +62,10 @@ static void keep_named(const module *m, size_t first_function) {
                 is_inside = m->is_kept[m->words[at + 2]];
             for (size_t k = 1; is_inside && k < length_at(m, at); k++) {
                 const uint32_t id = m->words[at + k];
-                if (m->is_told && id < m->words[TALLY_SPIRV_BOUND] && m->is_told[id] && !may_name(opcode_at(m, at), k))
+                if (id >= m->words[TALLY_SPIRV_BOUND] || m->is_kept[id] ||
+                    (m->is_told[id] && !may_name(opcode_at(m, at), k)))
                     continue;
-                more |= id < m->words[TALLY_SPIRV_BOUND] && !m->is_kept[id];
-                if (id < m->words[TALLY_SPIRV_BOUND])
-                    m->is_kept[id] = true;
+                m->is_kept[id] = more = true;
             }
         }
     }
@@ -139,16 +141,15 @@ static void tell_globals(const module *m) {
 }
 
 size_t tally_vulkan_prune(const uint32_t *words, size_t count, const char *name, const char *const *other,
-                          size_t others, bool exactly, uint32_t *to) {
+                          size_t others, uint32_t *to) {
     const module m = {words, count, calloc(words[TALLY_SPIRV_BOUND], sizeof *m.is_kept),
-                      exactly ? calloc(words[TALLY_SPIRV_BOUND], sizeof *m.is_told) : NULL};
-    const uint32_t entry = m.is_kept && (m.is_told || !exactly) ? find_entry(&m, name) : 0;
-    if (entry && exactly)
-        tell_globals(&m);
+                      calloc(words[TALLY_SPIRV_BOUND], sizeof *m.is_told)};
+    const uint32_t entry = m.is_kept && m.is_told ? find_entry(&m, name) : 0;
     size_t first_function = TALLY_SPIRV_HEADER_WORDS, written = 0;
     while (first_function < count && opcode_at(&m, first_function) != SpvOpFunction)
         first_function += length_at(&m, first_function);
     if (entry) {
+        tell_globals(&m);
         m.is_kept[entry] = true;
         for (size_t k = 0; k < others; k++)
             m.is_kept[find_entry(&m, other[k])] = true;

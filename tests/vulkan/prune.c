@@ -48,7 +48,7 @@ static size_t kernels(uint32_t *to) {
 static contents pruned(const char *name) {
     uint32_t all[WORDS + MORE], words[WORDS + MORE];
     const size_t count = kernels(all);
-    return count_of(words, tally_vulkan_prune(all, count, name, NULL, 0, true, words));
+    return count_of(words, tally_vulkan_prune(all, count, name, NULL, 0, words));
 }
 
 static void test_kernels_have_their_own_shared_memory(void **state) {
