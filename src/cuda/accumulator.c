@@ -274,6 +274,36 @@ bool tally_cuda_has_higher_moments(const tally_computation *c) {
     return c->entry && (c->monoid == TALLY_MONOID_moments3 || c->monoid == TALLY_MONOID_moments4);
 }
 
+bool tally_cuda_looks_up_exponentials(const tally_computation *c) {
+    return c->entry && c->monoid == TALLY_MONOID_logsumexp && c->in_bytes == 1 && !tally_is_scan(c) &&
+           !c->words.count && c->desc.grouping == TALLY_ALL_VALUES;
+}
+
+bool tally_cuda_order_shows(const tally_computation *c) {
+    if (!c->entry)
+        return true;
+    switch (tally_class_of(c->monoid)) {
+    case TALLY_CLASS_COUNT:
+    case TALLY_CLASS_BITS:
+    case TALLY_CLASS_INDEXED:
+        return false;
+    case TALLY_CLASS_FLOATS:
+        return true;
+    case TALLY_CLASS_VALUE:
+    case TALLY_CLASS_VALUES: /* which zero of two is taken: of f64 the later one, by a comparison */
+        return c->desc.in == TALLY_F64;
+    default:
+        return tally_dtype_is_float(c->desc.acc);
+    }
+}
+
+int tally_cuda_brief_moments(const tally_computation *c) {
+    if (!c->entry || c->monoid != TALLY_MONOID_moments || tally_is_scan(c) || c->exact || c->words.count ||
+        c->skips_nan || c->in_bytes > 2)
+        return 0;
+    return !tally_dtype_is_float(c->desc.in) ? 1 : c->desc.in == TALLY_F16 && c->desc.out == TALLY_F16 ? 2 : 0;
+}
+
 bool tally_cuda_has_terms(const tally_computation *c) {
     return tally_is_scan(c) && !c->exact && c->entry &&
            (c->monoid == TALLY_MONOID_logsumexp || c->monoid == TALLY_MONOID_moments ||

@@ -85,6 +85,13 @@ bool tally_cuda_lowers_cheaply(const tally_computation *c);
 bool tally_cuda_sums_bytes(const tally_computation *computation);
 /* Whether an accumulator has powers above the second. */
 bool tally_cuda_has_higher_moments(const tally_computation *computation);
+/* Whether this is a logsumexp of bytes whose exponentials are looked up in a block's shared memory (append.cu). */
+bool tally_cuda_looks_up_exponentials(const tally_computation *computation);
+/* Whether the order in which elements are reduced can show in the results' bits. */
+bool tally_cuda_order_shows(const tally_computation *computation);
+/* Whether threads of a reduction add up second moments of some elements in integers (1), or in floats (2); else 0. See
+ * running.cu. */
+int tally_cuda_brief_moments(const tally_computation *computation);
 /* Whether this is a scan whose results are made of sums of terms, by scan_terms.cu. */
 bool tally_cuda_has_terms(const tally_computation *computation);
 /* Whether this is one whose results are floats that take the elements' place, so that a thread goes through its stretch

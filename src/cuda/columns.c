@@ -16,7 +16,9 @@ enum {
     WIDE_BYTES = 1536,
     LEAST_BYTES = 128,  /* the same where there would be too few blocks */
     SECTOR = 32,        /* bytes */
-    ROWS_A_THREAD = 16, /* of a panel at least */
+    ROWS_A_THREAD = 16, /* of a panel at least, */
+    FEW_ROWS = 8,       /* or so many if there would be fewer blocks than multiprocessors, */
+    MANY_ROWS = 64,     /* and a panel has more than these */
     PANEL_BLOCKS = 4,   /* that a multiprocessor holds at a time */
     THIN = 4            /* rows, as in thin_columns.cu */
 };
@@ -49,18 +51,29 @@ bool tally_cuda_slabs_cut(const tally_cuda_device *device, const tally_cuda_size
     return true;
 }
 
+/* Whether lanes that read neighbouring columns, or parts of one, would meet in a bank of shared memory if it had no
+ * pads. */
+static bool needs_pads(uint64_t in, const tally_shape *shape, unsigned part_bits) {
+    enum { VECTOR = 16, MANY_COLUMNS = 16 };
+    const uint64_t row = shape->inner * in, part = divide_up(shape->extent, (uint64_t)1 << part_bits) * row;
+    return in >= 4 || (part_bits && part % VECTOR == 0) ||
+           (shape->inner < MANY_COLUMNS && shape->extent * row % VECTOR == 0);
+}
+
 tally_status tally_cuda_slabs_launch(const tally_cuda_launch *l) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
-    tally_cuda_slabs_args args = {.x = tally_cuda_address(a->x),
-                                  .y = tally_cuda_address(a->y),
-                                  .out = tally_cuda_address(a->out),
-                                  .slabs = a->shape.outer,
-                                  .tiles = cut->slabs.tiles,
-                                  .slabs_a_tile = (uint32_t)cut->slabs.slabs_a_tile,
-                                  .extent = (uint32_t)a->shape.extent,
-                                  .inner = (uint32_t)a->shape.inner,
-                                  .part_bits = cut->slabs.part_bits};
+    tally_cuda_slabs_args args = {
+        .x = tally_cuda_address(a->x),
+        .y = tally_cuda_address(a->y),
+        .out = tally_cuda_address(a->out),
+        .slabs = a->shape.outer,
+        .tiles = cut->slabs.tiles,
+        .slabs_a_tile = (uint32_t)cut->slabs.slabs_a_tile,
+        .extent = (uint32_t)a->shape.extent,
+        .inner = (uint32_t)a->shape.inner,
+        .part_bits = cut->slabs.part_bits,
+        .is_padded = needs_pads(l->plan->gpu.base.computation.in_bytes, &a->shape, cut->slabs.part_bits)};
     const tally_cuda_grid grid = {.x = cut->slabs.blocks, .threads = TALLY_CUDA_BLOCK};
     return tally_cuda_enqueue(l, l->plan->kernels.fold_slabs, grid, &args, "launching a reduction of slabs");
 }
@@ -142,7 +155,9 @@ void tally_cuda_columns_cut(const tally_cuda_device *device, const tally_computa
     cut->columns.is_thin =
         !c->is_sized && cut->columns.groups == 1 && shape->extent <= THIN && panels <= UINT32_MAX / 2;
     uint64_t wanted = panels ? (uint64_t)device->multiprocessors * PANEL_BLOCKS / panels : 1;
-    uint64_t chunks = least(wanted, shape->extent / groups / ROWS_A_THREAD);
+    const bool are_few = shape->extent / groups >= MANY_ROWS &&
+                         panels * (shape->extent / groups / ROWS_A_THREAD) < (uint64_t)device->multiprocessors;
+    uint64_t chunks = least(wanted, shape->extent / groups / (are_few ? FEW_ROWS : ROWS_A_THREAD));
     chunks = most(1, least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes / most(1, cut->groups)));
     cut->columns.chunk = round_up(divide_up(shape->extent, chunks), groups);
     cut->columns.chunks = divide_up(shape->extent, cut->columns.chunk);

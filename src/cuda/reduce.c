@@ -46,7 +46,7 @@ static uint64_t chunks_of_row(const tally_cuda_device *device, const tally_cuda_
     uint64_t chunks = processors * (is_costly || !sizes->has_clusters ? CHUNKS_OF_COSTLY : CHUNKS);
     if (rows >= few)
         return 1;
-    if (sizes->slot_bytes > 16 || (is_costly && steps * rows < chunks))
+    if (sizes->begins_slowly || sizes->slot_bytes > 16 || (is_costly && steps * rows < chunks))
         chunks = few;
     chunks = least(chunks, TALLY_CUDA_PARTIAL_BYTES / sizes->slot_bytes) / rows;
     return most(1, sizes->has_clusters ? chunks : least(chunks, ONE_BLOCK_FOLDS));

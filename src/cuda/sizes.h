@@ -13,6 +13,7 @@ typedef struct tally_cuda_sizes {
     unsigned vector;           /* elements in 16 bytes of input */
     unsigned unroll;           /* vectors that a reducing thread loads at a time */
     bool has_clusters;         /* there are kernels for clusters of blocks, for reductions of little input */
+    bool begins_slowly;        /* blocks make tables first (append.cu), so there are few of them */
     unsigned cluster_threads;  /* of a block of such a cluster */
     unsigned column_width;     /* neighbouring columns that a thread reduces, if they can be loaded together */
     unsigned thin_width;       /* the same in scan_thin.cu */

@@ -22,8 +22,16 @@ inline void give_as_cluster(const destination &to, acc_t acc) {
     __syncwarp();
     arrive_in_cluster();
     wait_for_cluster();
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        for (int b = 1; b < CLUSTER; b++) {
+    if (blockIdx.x)
+        return;
+    if (COMBINES_SLOWLY && threadIdx.x < WARP) {
+        const acc_t none = identity_as<acc_t>();
+        acc_t own = none;
+        memcpy(&own, of_blocks[threadIdx.x % CLUSTER].word, sizeof own);
+        acc = fold_warp_in_order(threadIdx.x == 0 ? acc : threadIdx.x < CLUSTER ? own : none);
+    }
+    if (threadIdx.x == 0) {
+        for (int b = 1; b < CLUSTER && !COMBINES_SLOWLY; b++) {
             acc_t next;
             memcpy(&next, of_blocks[b].word, sizeof next);
             acc = combine(acc, next);
@@ -35,6 +43,7 @@ inline void give_as_cluster(const destination &to, acc_t acc) {
 /* Aligned: as in reduce.cu. With both in one kernel, sums of 2^14 to 2^16 values took 7% longer. */
 template <bool Aligned> inline void reduce_row_in_cluster(const reduce_args &p) {
     arrive_in_cluster();
+    make_exponentials<CLUSTER_BLOCK>();
     wait_for_last();
     let_next_start();
     const row r = row_of(p.x, p.y, p.rows, p.extent, p.before, 0);

@@ -10,8 +10,10 @@ constexpr int COLUMN_RESIDENT = COLUMN_WIDTH * sizeof(acc_t) <= 32 ? 4 : sizeof(
 
 /* ---- a thread's elements ---- */
 
-/* Rows that a thread loads at a time: about 64 bytes. */
+/* Rows that a thread loads at a time: about 64 bytes, or so many that there is code for eight exponentials of doubles. */
 constexpr int rows_ahead(int width) {
+    if (IS_LOGSUMEXP && COMBINES_SLOWLY)
+        return width < 8 ? 8 / width : 1;
     return UNROLL == 1 ? 1 : width * (int)sizeof(in_t) >= 16 ? 4 : 8;
 }
 
@@ -20,6 +22,7 @@ template <int Width> struct stretch {
     uint64 at, end;       /* the next element, and the one behind the last */
     uint64 step, stride;  /* elements from one row to the next that is loaded with it, and to the next such rows */
     uint64 row[Width];    /* the number of the next elements' row, counted from the first piece on */
+    uint64 base;          /* that of the chunk's first row */
     uint64 rows_a_step, rows_a_stride; /* step and stride in rows */
     bool aligned;         /* x and y can be loaded Width elements at a time */
 
@@ -61,9 +64,9 @@ inline void give_columns(const columns_args &p, uint64 column, uint64 count, con
 }
 
 /* Folds 'groups' accumulators of each column, which lie a panel apart, into the first; a thread takes eight of them
- * between two barriers. */
+ * between two barriers, or two where each would wait long for the one before. */
 inline void fold_groups(acc_t *spots, uint32 panel, uint32 groups) {
-    constexpr uint32 AT_ONCE = 8;
+    constexpr uint32 AT_ONCE = COMBINES_SLOWLY ? 2 : 8;
     __syncthreads();
     for (uint32 d = 1; d < groups; d *= AT_ONCE) {
         const uint32 wholes = (groups + AT_ONCE * d - 1) / (AT_ONCE * d);

@@ -81,7 +81,7 @@ inline acc_t fold_share(const groups_args &p, uint32 begin, uint32 end, uint32 n
     acc_t acc = identity_as<acc_t>();
     while (e < end) {
         const uint32 last = end - e < at_most ? end : e + at_most;
-        running<lane_t> lane;
+        brief<lane_t> lane;
         if (aligned)
 #pragma unroll 4
             for (; e < last; e += step)

@@ -23,6 +23,55 @@ inline panel_part panel_part_at(const columns_args &p, uint64 number) {
     return b;
 }
 
+/* ---- a column's sum ---- */
+
+#if IS_LOGSUMEXP
+/* Several elements raise the largest value together, so an element costs one exponential that waits for no other. */
+struct column_sum {
+    enum { RAISES = 1, COUNTS_FROM_CHUNK = 0 };
+    typedef decltype(lane_t::a0) real;
+    real largest = -GREATEST_FINITE<real>, of_largest = 0;
+
+    void raise(real next) {
+        next = larger(largest, next);
+        next = next > GREATEST_FINITE<real> ? GREATEST_FINITE<real> : next;
+        of_largest *= exp_below(largest - next);
+        largest = next;
+    }
+    void append(value_t x, value_t, uint64) {
+        of_largest += exp_below((real)x - largest);
+    }
+    lane_t sum() const {
+        return of_exponentials<lane_t>(largest, of_largest);
+    }
+};
+#elif IS_ARGMIN || IS_ARGMAX
+/* Rows are counted from the chunk's first on, so their number takes one register. */
+typedef components<decltype(lane_t::a0), uint32> short_lane;
+struct column_sum : running<short_lane> {
+    enum { RAISES = 0, COUNTS_FROM_CHUNK = 1 };
+
+    void raise(value_t) {}
+};
+inline acc_t widen_from(const short_lane &lane, uint64 base) {
+    acc_t acc;
+    acc.a0 = lane.a0;
+    acc.a1 = lane.a1 == (uint32)NO_INDEX ? NO_INDEX : base + lane.a1;
+    return acc;
+}
+#else
+struct column_sum : brief<lane_t> {
+    enum { RAISES = 0, COUNTS_FROM_CHUNK = 0 };
+
+    void raise(value_t) {}
+};
+#endif
+#if !(IS_ARGMIN || IS_ARGMAX)
+inline acc_t widen_from(const lane_t &lane, uint64) {
+    return widen(lane);
+}
+#endif
+
 /* How rows are loaded: WHOLE, all of them are there, and aligned; ACROSS, as the words that they lie across, which are
  * there; or ANY. */
 enum way { WHOLE, ACROSS, ANY };
@@ -33,7 +82,7 @@ template <int Width, way Way> inline few<in_t, Width> load_row(const stretch<Wid
 }
 
 /* Adds the next rows to the lanes. */
-template <int Width, way Way> inline void add_rows(const stretch<Width> &s, running<lane_t> *lanes) {
+template <int Width, way Way> inline void add_rows(const stretch<Width> &s, column_sum *lanes) {
     constexpr int AHEAD = rows_ahead(Width);
     constexpr bool Whole = Way != ANY;
     few<in_t, Width> x[AHEAD], y[AHEAD];
@@ -45,35 +94,52 @@ template <int Width, way Way> inline void add_rows(const stretch<Width> &s, runn
             y[u] = load_row<Width, Way>(s, s.y, i);
     }
 #pragma unroll
+    for (int k = 0; k < Width && column_sum::RAISES; k++) {
+        value_t next = range<value_t>::lowest();
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++)
+            if (Whole || s.at + u * s.step + k < s.end)
+                next = larger(next, value_of(x[u].element[k]));
+        lanes[k].raise(next);
+    }
+#pragma unroll
     for (int u = 0; u < AHEAD; u++)
 #pragma unroll
         for (int k = 0; k < Width; k++)
             if (Whole || s.at + u * s.step + k < s.end) {
                 value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
-                lanes[k].append(value_of(x[u].element[k]), second, s.row[k] + u * s.rows_a_step);
+                const uint64 row = s.row[k] + u * s.rows_a_step;
+                lanes[k].append(value_of(x[u].element[k]), second,
+                                column_sum::COUNTS_FROM_CHUNK ? (uint32)(row - s.base) : row);
             }
 }
 
-template <int Width> inline void empty_columns(running<lane_t> *lanes, acc_t *acc) {
+template <int Width> inline void empty_columns(uint64 base, bool is_first, column_sum *lanes, acc_t *acc) {
 #pragma unroll
     for (int k = 0; k < Width; k++) {
-        acc[k] = combine(acc[k], widen(lanes[k].sum()));
+        const acc_t next = widen_from(lanes[k].sum(), base);
+        acc[k] = COMBINES_SLOWLY && is_first ? next : combine(acc[k], next);
         lanes[k] = {};
     }
 }
 
 /* Elements that a lane adds one by one. Errors of a variance grow with their number, so blocks of rows are combined. */
+#if BRIEF_MOMENTS
+constexpr int MOST_IN_A_LANE = brief<lane_t>::LIMIT;
+#else
 constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : LANE_LIMIT;
+#endif
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 
 template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
-    running<lane_t> lanes[Width];
+    column_sum lanes[Width];
 #pragma unroll
     for (int k = 0; k < Width; k++)
         acc[k] = identity_as<acc_t>();
     int steps = 0;
+    bool is_first = true;
     while (s.at < s.end) {
         const uint64 last = s.at + (AHEAD - 1) * s.step;
         if (s.aligned && last + Width <= s.end)
@@ -87,11 +153,12 @@ template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
         for (int k = 0; k < Width; k++)
             s.row[k] += s.rows_a_stride;
         if (FILLS_LANES && ++steps == MOST) {
-            empty_columns<Width>(lanes, acc);
+            empty_columns<Width>(s.base, is_first, lanes, acc);
+            is_first = false;
             steps = 0;
         }
     }
-    empty_columns<Width>(lanes, acc);
+    empty_columns<Width>(s.base, is_first, lanes, acc);
 }
 
 /* The stretch of the thread whose first element is number 'spot' of a step, counted row after row. */
@@ -103,6 +170,7 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
     if (SIZE_ON_DEVICE && first > p.extent)
         first = p.extent; /* the chunk has no rows */
     uint64 end = p.extent - first < p.chunk ? p.extent : first + p.chunk;
+    s.base = p.before + first;
     if (COMMUTES) {
         first += group;
         s.rows_a_step = p.groups;

@@ -185,7 +185,7 @@ inline acc_t widen_in(const tile &, const tile_lane &lane) {
 }
 #endif
 
-inline void add_element(running<tile_lane> &sum, const tile &t, uint32 e) {
+inline void add_element(brief<tile_lane> &sum, const tile &t, uint32 e) {
     value_t second = HAS_SECOND ? value_of(*place_of<in_t>(t.y, e)) : value_t(0);
     sum.append(value_of(*place_of<in_t>(t.x, e)), second, index_in(t, e));
 }
@@ -194,7 +194,7 @@ inline void add_element(running<tile_lane> &sum, const tile &t, uint32 e) {
 constexpr int AT_ONCE = sizeof(acc_t) <= 32 ? 4 : 1;
 
 inline tile_lane fold_lane(const tile &t, uint32 begin, uint32 end, uint32 step) {
-    running<tile_lane> sum;
+    brief<tile_lane> sum;
     uint32 e = begin;
     if (AT_ONCE > 1 && end > 3 * step) /* several loads at once, if there are several */
 #pragma unroll 1
@@ -240,7 +240,7 @@ inline acc_t fold_whole(const tile &t) {
     if (!COMMUTES || HAS_SECOND || !mine || AT_ONCE == 1 || t.count < TILE)
         return fold_together(t, 0, t.count);
     acc_t acc = identity_as<acc_t>();
-    running<tile_lane> lane;
+    brief<tile_lane> lane;
 #pragma unroll
     for (uint32 v = 0; v < mine; v++) {
         uint32 at = v * BLOCK + threadIdx.x;
@@ -372,7 +372,7 @@ struct thread_items {
         if (HAS_SECOND)
             read_from(t.y, y);
     }
-    void add_to(running<tile_lane> &sum, const tile &t, int k) const {
+    void add_to(brief<tile_lane> &sum, const tile &t, int k) const {
         sum.append(value_of(x[k]), HAS_SECOND ? value_of(y[HAS_SECOND ? k : 0]) : value_t(0),
                 index_in(t, threadIdx.x * ITEMS + k));
     }
@@ -423,7 +423,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
     if (IS_IN_PLACE)
         __syncthreads(); /* results may take the place of the elements */
 
-    running<tile_lane> run;
+    brief<tile_lane> run;
     tile_lane first = identity_as<tile_lane>();
     uint32 start = 0;
     int to = ((int)rank - 1) * (int)sizeof(kept_t); /* in bytes; what the thread's first head ends is stored again when it is whole */
@@ -441,7 +441,7 @@ inline void fold_heads(tile_memory &s, const tile &t, uint32 all) {
             if (!KEEPS_ALL)
                 first = earliest & heads & bit ? run.sum() : first;
             start = NEEDS_START && heads & bit ? begin + k : start;
-            run = heads & bit ? running<tile_lane>() : run;
+            run = heads & bit ? brief<tile_lane>() : run;
         } else if (heads & bit) {
             if (earliest & bit)
                 first = run.sum();

@@ -28,7 +28,8 @@ inline acc_t fold_share(const partials_args &p, uint64 number, uint64 share, uin
         }
 #pragma unroll
         for (int u = 0; u < AHEAD; u++)
-            acc = combine(acc, next[u]);
+            if (!COMBINES_SLOWLY || k + u < each)
+                acc = COMBINES_SLOWLY && k + u == 0 ? next[u] : combine(acc, next[u]);
     }
     return acc;
 }

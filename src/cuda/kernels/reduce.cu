@@ -5,11 +5,12 @@
  * in a cluster of blocks that access each other's shared memory. */
 
 /* Blocks that a multiprocessor must have registers for; 1 asks for nothing. With accumulators of 17 to 32 bytes the
- * compiler would otherwise take too many registers for four. */
-enum { BLOCKS_A_PROCESSOR = sizeof(acc_t) > 16 && sizeof(acc_t) <= 32 ? 4 : 1 };
+ * compiler would otherwise take too many registers for four, as it does where exponentials are looked up. */
+enum { BLOCKS_A_PROCESSOR = LOOKS_UP_EXPONENTIALS || (sizeof(acc_t) > 16 && sizeof(acc_t) <= 32) ? 4 : 1 };
 
 /* Aligned: all rows begin with a whole vector. Any rows take more registers, so they have a kernel of their own. */
 template <bool Aligned> inline void reduce_rows(const reduce_args &p) {
+    make_exponentials<BLOCK>();
     wait_for_last();
     let_next_start();
     for (uint64 number = blockIdx.y; number < p.rows; number += gridDim.y) {

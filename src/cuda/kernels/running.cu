@@ -3,6 +3,9 @@
 template <class A, class B> constexpr bool ARE_SAME = false;
 template <class A> constexpr bool ARE_SAME<A, A> = true;
 
+/* Whether a combination has a division or an exponential of doubles, and a warp's together have one, too. */
+enum { COMBINES_SLOWLY = (IS_LOGSUMEXP && sizeof(acc_t) > 8) || MOMENTS == 2 };
+
 enum { SETTLING = 8 }; /* elements after which a scan's sum settles, to keep digits for more */
 
 #if MOMENTS
@@ -18,7 +21,7 @@ struct powers {
 
     void add_distance(double away) {
         distances += away;
-        const double square = away * away;
+        [[maybe_unused]] const double square = away * away;
         squares = __fma_rn(away, away, squares);
 #if MOMENTS > 2
         cubes = __fma_rn(square, away, cubes);
@@ -308,4 +311,92 @@ template <class A, class L = A> struct running {
         return acc;
     }
 };
+#endif
+
+#if BRIEF_MOMENTS
+template <int Bytes> struct unsigned_of_square {
+    typedef uint32 type;
+};
+template <> struct unsigned_of_square<2> {
+    typedef uint64 type;
+};
+
+/* The moments of up to LIMIT elements of a reduction, without doubles for each of them. Integers of one and two bytes
+ * have exact sums. Halves have distances from the first of them in floats: 128 elements may cost 7 of 24 bits, and
+ * results have 11. */
+template <class A> struct brief {
+#if BRIEF_MOMENTS == 1
+    enum { LIMIT = 4096 };
+    uint32 count = 0;
+    int32 all = 0;
+    typename unsigned_of_square<sizeof(in_t)>::type squares = 0;
+
+    void begin(value_t) {}
+    void add(value_t x, value_t, uint64) {
+        const int32 number = (int32)x;
+        count++;
+        all += number;
+        squares += (decltype(squares))((int64)number * number);
+    }
+    /* Adds what another thread has added. */
+    template <class Move> void add_from(Move move) {
+        count += move(count);
+        all += move(all);
+        squares += move(squares);
+    }
+    A sum() const {
+        A r = identity_as<A>();
+        if (count == 0)
+            return r;
+        const double inverse = reciprocal(small_number(count)), sum = (double)all;
+        r.a0 = small_number(count);
+        r.a1 = sum * inverse;
+        r.a2 = __fma_rn(-r.a0, r.a1, sum) * inverse;
+        r.a3 = (double)(int64)(count * (uint64)squares - (uint64)((int64)all * all)) * inverse;
+        return r;
+    }
+#else
+    enum { LIMIT = 128 };
+    float shift = 0, distances = 0, squares = 0;
+    uint32 count = 0;
+    bool has_shift = false;
+
+    void add(value_t x, value_t, uint64) {
+        shift = has_shift ? shift : x;
+        has_shift = true;
+        const float away = x - shift;
+        distances += away;
+        squares = __fmaf_rn(away, away, squares);
+        count++;
+    }
+    A sum() const {
+        A r = identity_as<A>();
+        if (count == 0)
+            return r;
+        r.a0 = small_number(count);
+        r.a1 = shift;
+        r.a2 = distances * reciprocal(r.a0);
+        const double rest = __fma_rn(-(double)distances, r.a2, (double)squares);
+        r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
+        return r;
+    }
+#endif
+    void append(value_t x, value_t y, uint64 i) {
+        add(x, y, i);
+    }
+};
+#else
+template <class A> using brief = running<A>;
+#endif
+
+#if IS_LOGSUMEXP
+/* An accumulator of the sum of exp(x - largest), where largest is finite. */
+template <class A, class Real> inline A of_exponentials(Real largest, Real sum) {
+    A r = {largest, sum};
+    if (sum == 0)
+        r.a0 = range<Real>::lowest();
+    if (!(sum <= GREATEST_FINITE<Real>) && !is_nan(largest)) /* NaN, too: exp_below() is for negative numbers */
+        r = {range<Real>::highest(), 1};
+    return r;
+}
 #endif

@@ -11,8 +11,9 @@ enum {
     STAGED = SLAB_TILE + SLAB_TILE / 128 * PAD,
 };
 
-inline uint8 *staged_at(uint8 *memory, uint32 byte) {
-    return memory + byte + byte / 128 * PAD;
+/* Where lanes meet in no bank without them, there are no PADs, so that an element costs no computation of its place. */
+template <bool Padded> inline uint8 *staged_at(uint8 *memory, uint32 byte) {
+    return memory + byte + (Padded ? byte / 128 * PAD : 0);
 }
 
 struct slab_tile {
@@ -59,10 +60,15 @@ struct flight {
         memcpy(&bits, few, 16);
         return bits;
     }
-    void put(uint8 *memory) const {
+    void put(uint8 *memory, bool is_padded) const {
 #pragma unroll
         for (int v = 0; v < SLAB_LOADS; v++) {
-            uint32 *to = (uint32 *)staged_at(memory, (threadIdx.x + v * BLOCK) * 16);
+            const uint32 at = (threadIdx.x + v * BLOCK) * 16;
+            if (!is_padded) {
+                *(uint4 *)(memory + at) = vector[v];
+                continue;
+            }
+            uint32 *to = (uint32 *)staged_at<true>(memory, at);
             to[0] = vector[v].x;
             to[1] = vector[v].y;
             to[2] = vector[v].z;
@@ -77,15 +83,16 @@ struct staged_tile {
 };
 
 /* Rows [row, end) of a column that starts at element 'at' of the tile. They are few enough for one lane. */
-template <bool Rows> inline acc_t fold_part(const slabs_args &p, const staged_tile &s, uint32 at, uint32 row, uint32 end) {
-    running<lane_t> sum;
+template <bool Rows, bool Padded>
+inline acc_t fold_part(const slabs_args &p, const staged_tile &s, uint32 at, uint32 row, uint32 end) {
+    brief<lane_t> sum;
 #pragma unroll IS_LARGE ? 1 : 4
     for (; row < end; row++) {
         uint32 e = at + row * (Rows ? 1 : p.inner);
-        in_t x = *(const in_t *)staged_at(s.x, (s.shift_x + e) * (uint32)sizeof(in_t));
+        in_t x = *(const in_t *)staged_at<Padded>(s.x, (s.shift_x + e) * (uint32)sizeof(in_t));
         value_t y = value_t(0);
         if (HAS_SECOND)
-            y = value_of(*(const in_t *)staged_at(s.y, (s.shift_y + e) * (uint32)sizeof(in_t)));
+            y = value_of(*(const in_t *)staged_at<Padded>(s.y, (s.shift_y + e) * (uint32)sizeof(in_t)));
         sum.add(value_of(x), y, row);
     }
     return widen(sum.sum());
@@ -93,7 +100,7 @@ template <bool Rows> inline acc_t fold_part(const slabs_args &p, const staged_ti
 
 /* Rows: inner is 1. Alone: each column has one thread. Both are constants, so that no division and no shuffle is left.
  */
-template <bool Rows, bool Alone>
+template <bool Rows, bool Alone, bool Padded>
 inline void fold_slab_tile(const slabs_args &p, const slab_tile &t, const staged_tile &s) {
     uint32 inner = Rows ? 1 : p.inner, part_bits = Alone ? 0 : p.part_bits, parts = 1u << part_bits;
     uint32 columns = t.slabs * inner, each = (p.extent + parts - 1) >> part_bits;
@@ -104,7 +111,7 @@ inline void fold_slab_tile(const slabs_args &p, const slab_tile &t, const staged
         uint32 row = part * each, end = row + each < p.extent ? row + each : p.extent;
         acc_t acc = identity_as<acc_t>();
         if (column < columns)
-            acc = fold_part<Rows>(p, s, at, row, end);
+            acc = fold_part<Rows, Padded>(p, s, at, row, end);
         for (uint32 d = 1; d < parts; d *= 2) {
             acc_t next = from_above(acc, d);
             if ((part & (2 * d - 1)) == 0)
@@ -115,13 +122,13 @@ inline void fold_slab_tile(const slabs_args &p, const slab_tile &t, const staged
     }
 }
 
-inline void fold_any_slab_tile(const slabs_args &p, const slab_tile &t, const staged_tile &s) {
+template <bool Padded> inline void fold_any_slab_tile(const slabs_args &p, const slab_tile &t, const staged_tile &s) {
     if (p.inner > 1)
-        fold_slab_tile<false, false>(p, t, s);
+        fold_slab_tile<false, false, Padded>(p, t, s);
     else if (p.part_bits)
-        fold_slab_tile<true, false>(p, t, s);
+        fold_slab_tile<true, false, Padded>(p, t, s);
     else
-        fold_slab_tile<true, true>(p, t, s);
+        fold_slab_tile<true, true, Padded>(p, t, s);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) fold_slabs(slabs_args p) {
@@ -140,14 +147,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) fold_slabs(slabs_args p) 
     for (uint64 number = blockIdx.x; number < p.tiles; number += gridDim.x) {
         slab_tile t = slab_tile_at(p, number);
         staged_tile s = {memory[0], memory[HAS_SECOND], flight::shift_of(p.x + t.first * slab), 0};
-        x.put(s.x);
+        x.put(s.x, p.is_padded);
         if (HAS_SECOND) {
             s.shift_y = flight::shift_of(p.y + t.first * slab);
-            y.put(s.y);
+            y.put(s.y, p.is_padded);
         }
         __syncthreads();
         load_tile(number + gridDim.x);
-        fold_any_slab_tile(p, t, s);
+        if (p.is_padded)
+            fold_any_slab_tile<true>(p, t, s);
+        else
+            fold_any_slab_tile<sizeof(in_t) >= 4>(p, t, s);
         __syncthreads();
     }
 }
