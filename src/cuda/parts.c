@@ -154,14 +154,19 @@ static const char *const marks[] = {tally_cuda_kernels_offsets, tally_cuda_kerne
 /* 420 ms */
 static const char *const stretches[] = {tally_cuda_kernels_scan_columns, PIECES, NULL};
 /* 410 ms */
-static const char *const panels[] = {TILES, tally_cuda_kernels_strands, tally_cuda_kernels_panels, entry_scan_panels,
+static const char *const panels[] = {tally_cuda_kernels_of_panels,
+                                     TILES,
+                                     tally_cuda_kernels_strands,
+                                     tally_cuda_kernels_panels,
+                                     entry_scan_panels,
                                      NULL};
 /* 380 ms */
 static const char *const narrow[] = {tally_cuda_kernels_of_columns, TILES, tally_cuda_kernels_strands,
                                      tally_cuda_kernels_scan_narrow, NULL};
 /* 410 ms */
-static const char *const thin_panels[] = {TILES, tally_cuda_kernels_strands, tally_cuda_kernels_panels,
-                                          entry_scan_thin_panels, NULL};
+static const char *const thin_panels[] = {tally_cuda_kernels_of_panels, TILES,
+                                          tally_cuda_kernels_strands,   tally_cuda_kernels_panels,
+                                          entry_scan_thin_panels,       NULL};
 
 /* 310 ms */
 static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_scan_thin, NULL};

@@ -47,7 +47,10 @@ enum {
     /* stretches */
     LEAST_STRETCH = 32, /* rows of a column that a thread takes at least */
     MOST_CHUNKS = 4096, /* of a column: the sums of 17047 of var f64 were scanned in 82 us on an H100 */
-    MANY_CHUNKS = 256,  /* as in scan_columns.cu */
+    /* as in scan_columns.cu */
+    MANY_CHUNKS = 256,
+    MANY_COLUMNS = 256,
+    SUMS_ACROSS = 8,
     WARP = 32,
     STRETCH_BLOCKS = 64 /* for each multiprocessor at most */
 };
@@ -182,11 +185,15 @@ static bool has_many_columns(const tally_cuda_device *device, const tally_cuda_s
 static void cut_stretches(const tally_cuda_device *device, const tally_cuda_sizes *sizes, const tally_shape *shape,
                           tally_cuda_cut *cut) {
     const uint64_t threads = (uint64_t)device->multiprocessors * (uint64_t)device->threads_per_sm;
+    const bool are_vectors = shape->inner % sizes->column_width == 0, are_cut = !has_all_threads_busy(device, shape);
+    const uint64_t width = has_many_columns(device, sizes, shape) || (are_cut && are_vectors) ? sizes->column_width : 1;
     uint64_t chunks = 1;
-    if (!has_all_threads_busy(device, shape))
-        chunks = most(1, least(least(divide_up(2 * threads, cut->groups), shape->extent / LEAST_STRETCH), MOST_CHUNKS));
+    if (are_cut) {
+        const uint64_t wanted = divide_up((width > 1 ? 1 : 2) * threads, divide_up(cut->groups, width));
+        chunks = most(1, least(least(wanted, shape->extent / LEAST_STRETCH), MOST_CHUNKS));
+    }
     cut->path = TALLY_CUDA_STRETCHES;
-    cut->stretches.width = has_many_columns(device, sizes, shape) ? sizes->column_width : 1;
+    cut->stretches.width = (unsigned)width;
     cut->stretches.chunk = divide_up(shape->extent, chunks);
     cut->stretches.chunks = divide_up(shape->extent, cut->stretches.chunk);
     if (cut->stretches.chunks > 1)
@@ -300,7 +307,11 @@ static tally_cuda_grid grid_for(const tally_cuda_launch *l, uint64_t threads) {
 
 /* Turns the sums of chunks into the sums of all chunks before each. */
 static tally_status launch_scan_of_sums(const tally_cuda_launch *l, tally_cuda_scan_columns_args *args) {
-    const uint64_t threads_a_column = args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK : WARP;
+    const uint64_t threads_a_column =
+        l->cut->groups >= MANY_COLUMNS && args->chunks > MANY_CHUNKS && l->plan->sizes.slot_bytes <= 16
+            ? TALLY_CUDA_BLOCK / SUMS_ACROSS
+        : args->chunks > MANY_CHUNKS ? TALLY_CUDA_BLOCK
+                                     : WARP;
     return tally_cuda_enqueue(l, l->plan->kernels.scan_stretches, grid_for(l, l->cut->groups * threads_a_column), args,
                               "launching a scan of their sums");
 }

@@ -153,7 +153,38 @@ inline acc_t sum_of_warps_before(acc_t total) {
     return sum;
 }
 
-enum { MANY_CHUNKS = 256 /* from this many on a block shares a column, instead of a warp */ };
+enum {
+    MANY_CHUNKS = 256,  /* from this many on a block shares a column, instead of a warp; */
+    MANY_COLUMNS = 256, /* from this many on a block has so many neighbouring ones, whose sums lie in a sector: */
+    SUMS_ACROSS = 8
+};
+
+/* A block has SUMS_ACROSS columns. Neighbouring threads have neighbouring columns, and take consecutive chunks. */
+inline void scan_sums_across(const scan_columns_args &p) {
+    enum { SHARES = BLOCK / SUMS_ACROSS };
+    __shared__ alignas(16) uint8 memory[BLOCK * (sizeof(acc_t) <= 16 ? sizeof(acc_t) : 1)]; /* larger ones: none */
+    acc_t *of_threads = (acc_t *)memory;
+    const uint64 columns = p.outer * p.inner, each = (p.chunks + SHARES - 1) / SHARES;
+    const uint32 share = threadIdx.x / SUMS_ACROSS, across = threadIdx.x % SUMS_ACROSS;
+    const uint64 begin = share * each, end = begin + each < p.chunks ? begin + each : p.chunks;
+    for (uint64 first = blockIdx.x * (uint64)SUMS_ACROSS; first < columns; first += gridDim.x * (uint64)SUMS_ACROSS) {
+        const uint64 column = first + across;
+        acc_t sum = identity_as<acc_t>();
+        if (column < columns)
+            for_chunks(p, column, begin, end, [&](uint64, acc_t chunk) { sum = combine(sum, chunk); });
+        __syncthreads(); /* earlier use of the memory */
+        of_threads[threadIdx.x] = sum;
+        __syncthreads();
+        acc_t before = identity_as<acc_t>();
+        for (uint32 k = 0; k < share; k++)
+            before = combine(before, of_threads[k * SUMS_ACROSS + across]);
+        if (column < columns)
+            for_chunks(p, column, begin, end, [&](uint64 c, acc_t chunk) {
+                p.partials[c * columns + column].write(before);
+                before = combine(before, chunk);
+            });
+    }
+}
 
 /* A column is shared by 'Threads' threads, a warp's or a block's: each takes consecutive chunks. */
 template <int Threads> inline void scan_sums(const scan_columns_args &p) {
@@ -184,7 +215,9 @@ template <int Threads> inline void scan_sums(const scan_columns_args &p) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) scan_stretches(scan_columns_args p) {
-    if (p.chunks > MANY_CHUNKS)
+    if (p.outer * p.inner >= MANY_COLUMNS && p.chunks > MANY_CHUNKS && sizeof(acc_t) <= 16)
+        scan_sums_across(p);
+    else if (p.chunks > MANY_CHUNKS)
         scan_sums<BLOCK>(p);
     else
         scan_sums<WARP>(p);

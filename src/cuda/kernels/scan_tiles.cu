@@ -189,7 +189,13 @@ inline uint64 remainder(uint64 a, uint64 b) {
 
 /* Results IN_LINE take the place of their elements. Those IN_ORDER lie as they will in memory, so one bulk copy writes a
  * tile's, if they are whole vectors at an aligned address. */
-constexpr bool IN_LINE = sizeof(result_t) == sizeof(in_t), IN_ORDER = sizeof(result_t) <= sizeof(in_t);
+constexpr bool IN_LINE = sizeof(result_t) == sizeof(in_t);
+#if defined(OF_COLUMNS) || defined(OF_PANELS)
+constexpr bool IN_ORDER = sizeof(result_t) <= sizeof(in_t);
+#else
+/* Wider ones, too, unless more than four lanes would meet in a bank. */
+constexpr bool IN_ORDER = sizeof(result_t) <= sizeof(in_t) || ITEMS * sizeof(result_t) / 16 % 8 != 0;
+#endif
 inline bool goes_in_bulk(const scan_args &p, const tile &t, bool is_whole) {
     return COPIES_IN_BULK && IN_ORDER && is_whole && shift_of(p.out + t.low) == 0 &&
            t.count * sizeof(result_t) % 16 == 0;
