@@ -122,11 +122,14 @@ static void scan_sizes(const tally_computation *c, int architecture, unsigned ac
     const unsigned vector = granule(c), widest = in > result ? in : result;
     const bool is_higher = tally_cuda_has_higher_moments(c);
     const bool has_moments = is_higher || (c->entry && c->monoid == TALLY_MONOID_moments);
-    /* Of results twice as wide as elements shared memory then holds as many tiles as of others: on an H200 the scan of
-     * 10^8 i32 to i64 took 316 us with 12 elements a thread and 420 with 20. */
-    const bool is_doubled = result == 2 * in && !has_moments;
+    /* Shared memory holds fewer tiles of two inputs, and of results twice as wide as elements. Half as large ones are
+     * as many as others: on an H200 the scan of 10^8 i32 to i64 took 316 us with 12 elements a thread and 420 with 20,
+     * that of the products of 7.7 million i64 59 with 6 and 73 with 10. */
+    const bool is_doubled = (result == 2 * in || tally_has_trait(c, TALLY_OPERATOR_TWO_INPUTS)) && !has_moments;
     const unsigned stretch = bytes_of_stretch(c, architecture),
-                   of_elements = stretch / (vector * (is_doubled || (acc > 8 && !has_moments) ? widest : in)),
+                   of_elements = stretch / (vector * (is_doubled                ? 2 * in
+                                                      : acc > 8 && !has_moments ? widest
+                                                                                : in)),
                    of_widest = WIDEST_STRETCH / (vector * widest);
     unsigned vectors = acc > 32 && !is_higher ? 1 : (of_elements < of_widest ? of_elements : of_widest) | 1;
     /* With more moments registers spill; of others each takes a bit. */

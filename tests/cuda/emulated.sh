@@ -21,6 +21,9 @@ argmin/all_values/inclusive/f32/fast many
 sum/all_values/reduce/f32/fast
 argmin/all_values/reduce/i32/fast
 var/all_values/reduce/f32/fast --quick
+logsumexp/all_values/reduce/u8/fast --quick
+argmax/all_values/reduce/bf16/fast --quick
+std/axis/reduce/u16/fast --quick
 sum/axis/reduce/f32/fast
 sum/segments/reduce/f32/fast
 count_nonzero/segments/reduce/i32/fast --quick

@@ -37,7 +37,7 @@ template <int Width> struct thin_rows {
         acc_t acc[Width];
 #pragma unroll
         for (int k = 0; k < Width; k++) {
-            brief<lane_t> sum;
+            running<lane_t> sum;
 #pragma unroll
             for (int r = 0; r < THIN; r++)
                 if (r < p.extent) {

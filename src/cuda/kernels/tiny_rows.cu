@@ -15,7 +15,7 @@ template <int Extent> inline void load_tiny(const in_t *from, bool aligned, in_t
 
 /* Column 'column' of a slab. */
 template <int Extent, int Inner> inline result_t fold_tiny(const in_t *x, const in_t *y, int column) {
-    brief<lane_t> sum;
+    running<lane_t> sum;
 #pragma unroll
     for (int k = 0; k < Extent; k++)
         sum.append(value_of(x[k * Inner + column]), HAS_SECOND ? value_of(y[k * Inner + column]) : value_t(0), k);
