@@ -225,6 +225,15 @@ tally_cuda_scan_integer tally_cuda_scan_integer_of(const tally_computation *c) {
     return (tally_cuda_scan_integer){.words = 11, .lowest = -149};
 }
 
+bool tally_cuda_scans_by_chunks(const tally_computation *c) {
+    return tally_is_exact_scan(c) && !c->in_window;
+}
+
+bool tally_cuda_scans_by_chunks_alone(const tally_computation *c) {
+    enum { MOST_IN_REGISTERS = 16 };
+    return tally_cuda_scans_by_chunks(c) && tally_cuda_scan_integer_of(c).words > MOST_IN_REGISTERS;
+}
+
 bool tally_cuda_exact_has_products(const tally_computation *c) {
     return tally_cuda_exact_has_moments(c) || tally_exact_has_products(c->desc.op);
 }

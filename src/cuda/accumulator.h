@@ -61,6 +61,11 @@ typedef struct tally_cuda_scan_integer {
 
 tally_cuda_scan_integer tally_cuda_scan_integer_of(const tally_computation *computation);
 
+/* Whether this is an exact scan in all words, which exact_chunks.cu does where there are many elements; or whatever the
+ * shape, if its integers have so many words that other kernels would not keep them in registers. */
+bool tally_cuda_scans_by_chunks(const tally_computation *computation);
+bool tally_cuda_scans_by_chunks_alone(const tally_computation *computation);
+
 /* Whether an exact reduction's sum is of products of two elements, and its limbs. */
 bool tally_cuda_exact_has_products(const tally_computation *computation);
 int tally_cuda_exact_limbs(const tally_computation *computation);

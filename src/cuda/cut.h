@@ -17,6 +17,7 @@ typedef enum tally_cuda_path {
     TALLY_CUDA_SLABS,        /* slabs.cu */
     TALLY_CUDA_COLUMNS,      /* columns.cu */
     TALLY_CUDA_SCAN,         /* scan.cu */
+    TALLY_CUDA_EXACT_CHUNKS, /* exact_chunks.cu */
     TALLY_CUDA_HELD,         /* scan_held.cu */
     TALLY_CUDA_ONE_WAVE,     /* scan_one_wave.cu */
     TALLY_CUDA_LOOK_BACK,    /* scan_look_back.cu */
@@ -80,6 +81,13 @@ typedef struct tally_cuda_cut {
             uint64_t blocks;    /* in waves all resident together */
             bool is_exchanging; /* tiles are parts of groups, and blocks need each other's sums */
         } scan;
+        struct {
+            uint64_t columns; /* of 'length' elements; 1: all elements, which are neighbours */
+            uint64_t length;
+            uint64_t chunk, chunks; /* of a column */
+            uint64_t pitch;         /* from a word of the chunks' sums to the next */
+            size_t sums, before;    /* byte offsets in the workspace */
+        } exact_chunks;
         struct {
             uint64_t blocks;
             unsigned threads; /* of a block */

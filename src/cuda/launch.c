@@ -2,6 +2,7 @@
 
 #include "cuda/columns.h"
 #include "cuda/exact.h"
+#include "cuda/exact_chunks.h"
 #include "cuda/group_words.h"
 #include "cuda/groups.h"
 #include "cuda/reduce.h"
@@ -27,6 +28,8 @@ tally_status tally_cuda_launch_all(const tally_cuda_launch *l) {
         return tally_cuda_columns_launch(l);
     case TALLY_CUDA_SCAN:
         return tally_cuda_scan_launch(l);
+    case TALLY_CUDA_EXACT_CHUNKS:
+        return tally_cuda_exact_chunks_launch(l);
     case TALLY_CUDA_LOOK_BACK:
         return tally_cuda_look_back_launch(l);
     case TALLY_CUDA_HELD:

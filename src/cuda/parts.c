@@ -118,6 +118,8 @@ static const char *const scan_of_bytes[] = {TILES, tally_cuda_kernels_scan_sum, 
                                             tally_cuda_kernels_scan, NULL};
 static const char *const scan_of_terms[] = {TILES, tally_cuda_kernels_scan_sum, tally_cuda_kernels_scan_terms,
                                             tally_cuda_kernels_scan, NULL};
+static const char *const exact_chunks[] = {tally_cuda_kernels_exact_chunks, NULL};
+
 #define ONE_WAVE_TILES                                                                                                 \
     tally_cuda_kernels_in_one_wave, tally_cuda_kernels_offsets, tally_cuda_kernels_pipeline, tally_cuda_kernels_waves, \
         tally_cuda_kernels_scan_tiles, tally_cuda_kernels_fetch, tally_cuda_kernels_stretch,                           \
@@ -274,6 +276,15 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
             add(l, marks);
         return;
     }
+    if (tally_cuda_scans_by_chunks(c))
+        add(l, exact_chunks);
+    if (tally_cuda_scans_by_chunks_alone(c)) {
+        if (c->desc.grouping == TALLY_ALL_VALUES || c->desc.grouping == TALLY_AXIS)
+            add(l, pieces);
+        if (c->desc.grouping == TALLY_SEGMENTS)
+            add(l, marks);
+        return;
+    }
     if (c->desc.grouping == TALLY_AXIS)
         add(l, stretches);
     const bool has_extent = c->desc.grouping == TALLY_AXIS && !c->is_sized; /* which the host knows */
@@ -283,7 +294,7 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, narrow);
     if (sizes->look_back.shared)
         add(l, look_back);
-    if (!sizes->look_back.shared || sizes->look_back.most < UINT64_MAX)
+    if (!sizes->chunks.shared && (!sizes->look_back.shared || sizes->look_back.most < UINT64_MAX))
         add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : tally_cuda_has_terms(c) ? scan_of_terms : scan);
     if (has_extent && sizes->scan.takes_panels)
         add(l, thin_panels);

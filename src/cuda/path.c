@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "cuda/columns.h"
+#include "cuda/accumulator.h"
 #include "cuda/exact.h"
+#include "cuda/exact_chunks.h"
 #include "cuda/group_words.h"
 #include "cuda/groups.h"
 #include "cuda/reduce.h"
@@ -18,6 +20,10 @@ enum { SHORT_GROUP = 2048 /* elements; groups of fewer are reduced many at a tim
 static void cut_scan_along_axis(const tally_cuda_device *device, const tally_computation *c,
                                 const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                                 tally_cuda_cut *cut) {
+    if (tally_cuda_scans_by_chunks_alone(c)) {
+        tally_cuda_exact_chunks_cut(device, c, shape, cut);
+        return;
+    }
     if (!c->is_sized && (tally_cuda_scan_thin_cut(device, c, sizes, shape, cut) ||
                          tally_cuda_scan_slabs_cut(device, c, sizes, shape, cut)))
         return;

@@ -2,6 +2,7 @@
 
 #include "core/arithmetic.h"
 #include "cuda/accumulator.h"
+#include "cuda/exact_chunks.h"
 
 enum {
     WARP = 32,
@@ -195,6 +196,10 @@ void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
     if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, shape, cut))
         return;
+    if (sizes->chunks.shared) {
+        tally_cuda_exact_chunks_cut(device, c, shape, cut);
+        return;
+    }
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);
     cut->path = TALLY_CUDA_SCAN;
     const uint64_t extent = c->desc.grouping == TALLY_AXIS && !c->is_sized ? shape->extent : 0,
@@ -224,8 +229,10 @@ static tally_status clear_early(const tally_cuda_launch *l) {
     return tally_cuda_enqueue(l, l->plan->kernels.clear_words, grid, &args, "clearing the workspace");
 }
 
-/* Checks the offsets, and marks the elements at which segments begin. */
-static tally_status mark_offsets(const tally_cuda_launch *l) {
+tally_status tally_cuda_mark_offsets(const tally_cuda_launch *l) {
+    const tally_status status = clear_early(l);
+    if (status != TALLY_OK)
+        return status;
     const CUdeviceptr control = l->workspace + l->cut->control;
     const uint64_t segments = l->args->shape.groups;
     tally_cuda_mark_args args = {.marks = {.offsets = tally_cuda_address(l->args->offsets),
@@ -304,9 +311,7 @@ tally_status tally_cuda_scan_launch(const tally_cuda_launch *l) {
     if (!cut->scan.is_exchanging)
         args.entries = 0;
     if (args.refused)
-        status = clear_early(l);
-    if (status == TALLY_OK && args.refused)
-        status = mark_offsets(l);
+        status = tally_cuda_mark_offsets(l);
     if (status == TALLY_OK)
         status = tally_cuda_enqueue(l, l->plan->kernels.scan, grid, &args, "launching a scan");
     return status;

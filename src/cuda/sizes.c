@@ -406,6 +406,18 @@ static bool has_integers(const tally_computation *c) {
     return adds && (kind == TALLY_CLASS_COUNT || !tally_dtype_is_float(c->desc.acc));
 }
 
+/* exact_chunks.cu's struct chunks_scratch. */
+static void chunk_sizes(const tally_computation *c, tally_cuda_sizes *s) {
+    enum { WARP = 32, ROW_BYTES = 64 /* of a chunk that are loaded together */ };
+    if (!tally_cuda_scans_by_chunks(c))
+        return;
+    const unsigned place = (unsigned)most(c->in_bytes, c->out_bytes), items = ROW_BYTES / place,
+                   pitch = ROW_BYTES + (unsigned)most(place, 4), warps = TALLY_CUDA_CHUNKS_BLOCK / WARP;
+    s->chunks.items = items;
+    s->chunks.shared = (tally_cuda_scan_integer_of(c).words + 1) * TALLY_CUDA_CHUNKS_BLOCK * 4 +
+                       warps * (WARP * pitch + round_up(items * 4, 8));
+}
+
 enum { LABEL_ITEMS = 8 }; /* of a thread of sort_labels.cu */
 
 void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cuda_sizes *s) {
@@ -429,6 +441,7 @@ void tally_cuda_sizes_of(const tally_computation *c, int architecture, tally_cud
         one_wave_sizes(c, architecture, acc, s);
         look_back_sizes(c, acc, s);
         fold_sizes(c, architecture, s);
+        chunk_sizes(c, s);
     }
     exact_sizes(c, s);
     s->heads_chunk = heads_chunk(c);

@@ -86,6 +86,10 @@ typedef struct tally_cuda_sizes {
         unsigned shared; /* bytes of shared memory; 0: that does not do this scan */
         uint64_t most;   /* elements; more are scanned in waves */
     } look_back;
+    struct {             /* exact_chunks.cu */
+        unsigned items;  /* elements of a chunk that shared memory has at a time */
+        unsigned shared; /* bytes of shared memory; 0: that does not do this scan */
+    } chunks;
     struct {              /* exact.cu */
         unsigned vectors; /* of 16 bytes that a lane loads at a time */
     } exact;
@@ -97,6 +101,7 @@ enum {
     TALLY_CUDA_SLAB_SCAN_BYTES = 8192, /* of a tile of scan_slabs.cu: of its elements, and of its results */
     TALLY_CUDA_ONE_WAVE_BLOCKS = 3,    /* of scan_one_wave.cu on each multiprocessor, at least */
     TALLY_CUDA_FOLD_BLOCK = 128,       /* threads of a block in reductions by segments and keys */
+    TALLY_CUDA_CHUNKS_BLOCK = 128,     /* of exact_chunks.cu */
     TALLY_CUDA_LABEL_BLOCK = 512,      /* of sort_labels.cu */
     TALLY_CUDA_TABLE_BLOCK = 256,      /* at most, of label_tables.cu */
     TALLY_CUDA_WORD_BLOCK = 1024,      /* of label_sums.cu */

@@ -224,9 +224,8 @@ inline leading_words leading_words_of(const acc_t &acc, uint32 flip) {
     return l;
 }
 
-BY_WORDS unrounded magnitude_of(const acc_t &acc) {
-    const uint32 flip = (uint32)((int32)acc.word[SCAN_WORDS - 1] >> 31);
-    const leading_words l = leading_words_of(acc, flip);
+/* The magnitude, from the leading words of a number that is negative if flip is all bits. */
+inline unrounded magnitude_of(const leading_words &l, uint32 flip) {
     uint32 low = l.low ^ flip;
     uint64 leading = ((uint64)l.high << 32 | l.middle) ^ ((uint64)flip << 32 | flip);
     if (flip && !l.more) { /* the complement, plus one */
@@ -240,23 +239,35 @@ BY_WORDS unrounded magnitude_of(const acc_t &acc) {
     leading = leading << shift | (uint64)low << shift >> 32;
     return {leading, SCAN_BOTTOM + 32 * (l.top - 1) - shift, more};
 }
+BY_WORDS unrounded magnitude_of(const acc_t &acc) {
+    const uint32 flip = (uint32)((int32)acc.word[SCAN_WORDS - 1] >> 31);
+    return magnitude_of(leading_words_of(acc, flip), flip);
+}
+
+/* Whether the kinds of elements say what their sum is: NaN or an infinity. */
+inline bool is_decided(uint32 saw, uint64 *bits) {
+    constexpr uint32 both = SAW_PLUS_INFINITY | SAW_MINUS_INFINITY;
+    *bits = (saw & SAW_NAN) || (saw & both) == both ? OUT_NAN
+            : saw & SAW_PLUS_INFINITY               ? OUT_INFINITY
+                                                    : OUT_INFINITY | 1ull << (OUT_BITS - 1);
+    return (saw & (SAW_NAN | both)) != 0;
+}
+inline uint64 bits_of_magnitude(const unrounded &u, uint32 saw, bool negative) {
+    if (!u.leading)
+        return saw == SAW_MINUS_ZERO ? 1ull << (OUT_BITS - 1) : 0;
+    return round_bits(u, negative);
+}
 
 #if IN_WINDOW
 __noinline__ uint64 bits_of_sum(acc_t acc) {
 #else
 inline uint64 bits_of_sum(const acc_t &acc) {
 #endif
-    constexpr uint32 both = SAW_PLUS_INFINITY | SAW_MINUS_INFINITY;
-    constexpr uint64 minus = 1ull << (OUT_BITS - 1);
     const uint32 saw = saw_of(acc);
-    if ((saw & SAW_NAN) || (saw & both) == both)
-        return OUT_NAN;
-    if (saw & both)
-        return saw & SAW_PLUS_INFINITY ? OUT_INFINITY : OUT_INFINITY | minus;
-    const unrounded u = magnitude_of(acc);
-    if (!u.leading)
-        return saw == SAW_MINUS_ZERO ? minus : 0;
-    return round_bits(u, acc.word[SCAN_WORDS - 1] >> 31);
+    uint64 bits;
+    if (is_decided(saw, &bits))
+        return bits;
+    return bits_of_magnitude(magnitude_of(acc), saw, acc.word[SCAN_WORDS - 1] >> 31);
 }
 inline result_t lower(const acc_t &acc, uint64, uint64) {
     return element_of_bits<out_t>(bits_of_sum(acc));
