@@ -273,7 +273,7 @@ static void scan_changing_columns(const scan *s, uint64_t group, uint64_t first,
     }
     if (tally_cpu_scans_spread(plan)) {
         tally_cpu_spread_columns(plan, element_at(s, s->x, element), rows, width, s->inner, s->index + first, s->length,
-                                 acc, result_at(s, element));
+                                 acc, s->before != NULL, result_at(s, element));
         return;
     }
     void *lowered = acc;
@@ -550,9 +550,10 @@ tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, u
         s.outer = args->shape.outer;
         s.inner = args->shape.inner;
     }
-    if (s.extent == 1 && !carry) { /* every element is a group */
-        s.outer *= s.inner;
-        s.inner = 1;
+    if (s.extent == 1 && !carry) { /* every element is a group, or a column of one row */
+        const uint64_t groups = s.outer * s.inner;
+        s.outer = tally_cpu_scans_spread(plan) ? 1 : groups;
+        s.inner = groups / s.outer;
     }
     uint64_t elements = s.outer * s.extent * s.inner;
     if (elements == 0)

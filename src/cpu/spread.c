@@ -1,5 +1,7 @@
 #include "cpu/spread.h"
 
+#include <string.h>
+
 #include "core/arithmetic.h"
 #include "core/dtype.h"
 #include "cpu/components.h"
@@ -71,16 +73,31 @@ void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n
     }
 }
 
-/* n results as doubles, in the output's type. Narrow ones need not be rounded as if they were exact. */
-static void give_doubles(const tally_cpu_plan *plan, const double *results, uint64_t n, void *out) {
+/* 'rows' rows of values to doubles side by side, or back. */
+static void convert_rows(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values,
+                         uint64_t rows, uint64_t width, uint64_t from_stride, uint64_t to_stride, void *out) {
+    const size_t bytes = tally_dtype_size(from), out_bytes = tally_dtype_size(to);
+    if (width == from_stride && width == to_stride) {
+        tally_cpu_convert_numbers(plan, from, to, values, rows * width, out);
+        return;
+    }
+    for (uint64_t r = 0; r < rows; r++)
+        tally_cpu_convert_numbers(plan, from, to, tally_at(values, r * from_stride, bytes), width,
+                                  tally_at_mutable(out, r * to_stride, out_bytes));
+}
+
+/* Results as doubles, 'rows' rows of them side by side, in the output's type. Narrow ones need not be rounded as if
+ * they were exact. */
+static void give_rows(const tally_cpu_plan *plan, const double *results, uint64_t rows, uint64_t width, uint64_t stride,
+                      void *out) {
     const tally_dtype to = plan->base.computation.desc.out;
     if (to == TALLY_F32 || !spread_of(plan).narrow) {
-        tally_cpu_convert_numbers(plan, TALLY_F64, to, results, n, out);
+        convert_rows(plan, TALLY_F64, to, results, rows, width, width, stride, out);
         return;
     }
     float values[BLOCK];
-    tally_cpu_convert_numbers(plan, TALLY_F64, TALLY_F32, results, n, values);
-    tally_cpu_convert_numbers(plan, TALLY_F32, to, values, n, out);
+    tally_cpu_convert_numbers(plan, TALLY_F64, TALLY_F32, results, rows * width, values);
+    convert_rows(plan, TALLY_F32, to, values, rows, width, width, stride, out);
 }
 
 /* ---- short groups ---- */
@@ -112,7 +129,7 @@ void tally_cpu_spread_groups(const tally_cpu_plan *plan, const void *x, const in
     }
     scans->number(heads, n, false, 1, 0, numbers);
     if (scans->moments_of_groups(doubles, numbers, n, spread_of(plan), results))
-        give_doubles(plan, results, n, out);
+        give_rows(plan, results, 1, n, n, out);
     else
         groups_one_by_one(plan, x, heads, n, worker, out);
 }
@@ -140,19 +157,6 @@ static void put_strip(const columns *s, const tally_cpu_moments_strip *from) {
         s->acc[j] = (tally_cpu_moments){from->count, from->mean[j], from->low[j], from->squares[j]};
 }
 
-/* 'rows' rows of values to doubles side by side, or back. */
-static void convert_rows(const tally_cpu_plan *plan, tally_dtype from, tally_dtype to, const void *values,
-                         uint64_t rows, uint64_t width, uint64_t from_stride, uint64_t to_stride, void *out) {
-    const size_t bytes = tally_dtype_size(from), out_bytes = tally_dtype_size(to);
-    if (width == from_stride && width == to_stride) {
-        tally_cpu_convert_numbers(plan, from, to, values, rows * width, out);
-        return;
-    }
-    for (uint64_t r = 0; r < rows; r++)
-        tally_cpu_convert_numbers(plan, from, to, tally_at(values, r * from_stride, bytes), width,
-                                  tally_at_mutable(out, r * to_stride, out_bytes));
-}
-
 static void rows_one_by_one(const tally_cpu_plan *plan, const columns *s, uint64_t first, uint64_t rows) {
     const tally_computation *c = &plan->base.computation;
     for (uint64_t k = 0; k < rows; k++) {
@@ -177,8 +181,8 @@ static void scan_strip(const tally_cpu_plan *plan, const columns *s, uint64_t ro
                      s->width, numbers);
         const uint64_t part = plan->device->scans->moments_of_columns(numbers, count, s->width, how, &strip, results);
         const uint64_t part_at = c->reverse ? count - part : 0;
-        convert_rows(plan, TALLY_F64, c->desc.out, results + part_at * s->width, part, s->width, s->width, s->stride,
-                     s->out + (first + part_at) * s->stride * c->out_bytes);
+        give_rows(plan, results + part_at * s->width, part, s->width, s->stride,
+                  s->out + (first + part_at) * s->stride * c->out_bytes);
         if (part < count) {
             put_strip(s, &strip);
             rows_one_by_one(plan, s, first + (c->reverse ? 0 : part), count - part);
@@ -188,9 +192,30 @@ static void scan_strip(const tally_cpu_plan *plan, const columns *s, uint64_t ro
     put_strip(s, &strip);
 }
 
-void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
-                              uint64_t index, uint64_t length, void *acc, void *out) {
+/* Whole columns of a few rows: their accumulators, which nobody asks for, would take longer than they. False if a
+ * result is not finite. */
+static bool scan_few_rows(const tally_cpu_plan *plan, const columns *s, uint64_t rows) {
     const tally_computation *c = &plan->base.computation;
+    const uint64_t most_columns = BLOCK / rows;
+    _Alignas(64) double numbers[BLOCK + PADDING], results[BLOCK];
+    for (uint64_t first = 0, width; first < s->width; first += width) {
+        width = least(s->width - first, most_columns);
+        convert_rows(plan, c->desc.in, TALLY_F64, s->x + first * c->in_bytes, rows, width, s->stride, width, numbers);
+        memset(numbers + rows * width, 0, PADDING * sizeof *numbers);
+        if (!plan->device->scans->scan_of_few_rows(numbers, rows, width, spread_of(plan), results))
+            return false;
+        give_rows(plan, results, rows, width, s->stride, s->out + first * c->out_bytes);
+    }
+    return true;
+}
+
+void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
+                              uint64_t index, uint64_t length, void *acc, bool acc_counts, void *out) {
+    const tally_computation *c = &plan->base.computation;
+    const bool is_whole = !acc_counts && rows == length && rows <= TALLY_CPU_SCANNED_ROWS && x != out;
+    const columns all = {.x = x, .out = out, .width = width, .stride = stride};
+    if (is_whole && scan_few_rows(plan, &all, rows))
+        return;
     const uint64_t most_columns = divide_up(width, divide_up(width, TALLY_CPU_MOMENTS_STRIP));
     for (uint64_t first = 0; first < width; first += most_columns) {
         const columns strip = {.x = tally_at(x, first, c->in_bytes),

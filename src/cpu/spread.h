@@ -9,11 +9,11 @@
 /* Whether the plan is such a scan. */
 bool tally_cpu_scans_spread(const tally_cpu_plan *plan);
 
-/* As tally_cpu_scan_run and tally_cpu_lifted_columns. */
+/* As tally_cpu_scan_run and tally_cpu_lifted_columns; acc is what it becomes only if 'acc_counts'. */
 void tally_cpu_spread_scan(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t length,
                            unsigned worker, void *acc, void *out);
 void tally_cpu_spread_columns(const tally_cpu_plan *plan, const void *x, uint64_t rows, uint64_t width, uint64_t stride,
-                              uint64_t index, uint64_t length, void *acc, void *out);
+                              uint64_t index, uint64_t length, void *acc, bool acc_counts, void *out);
 
 /* Whole groups that follow each other, n elements, at most a block. heads[k] is -1 where a group begins, else 0, in the
  * order of the scan. */

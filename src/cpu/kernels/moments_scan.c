@@ -386,6 +386,47 @@ static size_t moments_of_columns(const double *x, size_t rows, size_t width, tal
 
 /* ---- columns of a few rows, as a whole ---- */
 
+/* As moments_of_columns of at most FIRST rows, from the first one on, with all that a column has in registers. */
+ALWAYS_INLINE bool scan_few_rows(const double *x, size_t rows, size_t width, double ddof, bool root, bool narrow,
+                                 bool reverse, double *out) {
+    double shares[FIRST];
+    for (size_t r = 0; r < rows; r++) {
+        const double count = (double)(r + 1), degrees = count - ddof;
+        shares[r] = degrees > 0 ? 1 / (count * degrees) : (double)NAN;
+    }
+    v_i64 are_finite = ~(v_i64){0};
+    for (size_t j = 0; j < width; j += LANES) {
+        v_f64 v, shift = {0}, sum = {0}, squares = {0}, count = {0};
+        for (size_t k = 0; k < rows; k++) {
+            const size_t at = (reverse ? rows - 1 - k : k) * width + j;
+            memcpy(&v, x + at, sizeof v);
+            shift = k == 0 ? v : shift;
+            const v_f64 d = v - shift;
+            sum += d;
+            squares += d * d;
+            count += 1;
+            const v_f64 part = moment(sum, squares, count) * shares[k];
+            const v_f64 value = !root ? part : narrow ? near_root(part) : root_f64(part);
+            if (width - j >= LANES)
+                memcpy(out + at, &value, sizeof value);
+            else
+                memcpy(out + at, &value, (width - j) * sizeof *out);
+        }
+        const v_f64 product = squares * count;
+        are_finite &= product - product == 0;
+    }
+    return !any_bit((v_u64)~are_finite);
+}
+
+#define SCAN_FEW_ROWS(root, narrow)                                                                                    \
+    (how.reverse ? scan_few_rows(x, rows, width, how.ddof, root, narrow, true, out)                                    \
+                 : scan_few_rows(x, rows, width, how.ddof, root, narrow, false, out))
+static bool scan_of_few_rows(const double *x, size_t rows, size_t width, tally_cpu_spread how, double *out) {
+    return !how.root    ? SCAN_FEW_ROWS(false, false)
+           : how.narrow ? SCAN_FEW_ROWS(true, true)
+                        : SCAN_FEW_ROWS(true, false);
+}
+
 /* The root of a variance of f32 or narrower numbers, whose square does not underflow: of an estimate of 14 bits by two
  * steps of Newton's method, to half a unit in the last place and hardly more. (Deviations of f32 in two rows: 0.6 ns an
  * element with the processor's root.) */
@@ -467,6 +508,7 @@ const tally_cpu_scans PASTE4(tally_cpu_scans, _, TALLY_LEVEL, ) = {
     .moments = moments,
     .moments_of_columns = moments_of_columns,
     .moments_of_few_rows = moments_of_few_rows,
+    .scan_of_few_rows = scan_of_few_rows,
     .moments_of_groups = moments_of_groups,
     .logsumexp_of_groups = PASTE4(tally_cpu_logsumexp_of_groups, _, TALLY_LEVEL, ),
     .number = PASTE4(tally_cpu_number, _, TALLY_LEVEL, ),

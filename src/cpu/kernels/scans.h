@@ -18,7 +18,7 @@ typedef struct tally_cpu_spread {
 } tally_cpu_spread;
 
 /* The accumulators of neighbouring columns, which have as many elements each. */
-enum { TALLY_CPU_MOMENTS_STRIP = 64 };
+enum { TALLY_CPU_MOMENTS_STRIP = 64, TALLY_CPU_SCANNED_ROWS = 8 };
 typedef struct tally_cpu_moments_strip {
     _Alignas(64) double mean[TALLY_CPU_MOMENTS_STRIP];
     double low[TALLY_CPU_MOMENTS_STRIP], squares[TALLY_CPU_MOMENTS_STRIP];
@@ -50,6 +50,9 @@ typedef struct tally_cpu_scans {
      */
     size_t (*moments_of_columns)(const double *x, size_t rows, size_t width, tally_cpu_spread how,
                                  tally_cpu_moments_strip *acc, double *out);
+    /* All results of whole columns of at most TALLY_CPU_SCANNED_ROWS rows; false if one is not finite. A vector behind
+     * x is read, too: zeros, say. */
+    bool (*scan_of_few_rows)(const double *x, size_t rows, size_t width, tally_cpu_spread how, double *out);
     /* out[j] = variance or deviation of column j of 'rows' packed rows; false if one is not finite. Results that are
      * narrow will be rounded to f32 or less. A vector behind x and out is read and written, too. */
     bool (*moments_of_few_rows)(const double *x, size_t rows, size_t width, tally_cpu_spread how, bool is_narrow,

@@ -96,16 +96,15 @@ TO_DOUBLES(u16, _mm512_cvtepi32_pd(_mm256_cvtepu16_epi32(BITS_128(p))),
            _mm256_cvtepi32_pd(_mm_cvtepu16_epi32(BITS_64(p))),
            _mm_cvtepi32_pd(_mm_unpacklo_epi16(BITS_32(p), _mm_setzero_si128())))
 TO_DOUBLES(i32, _mm512_cvtepi32_pd(BITS_256(p)), _mm256_cvtepi32_pd(BITS_128(p)), _mm_cvtepi32_pd(BITS_64(p)))
+TO_DOUBLES(u32, _mm512_cvtepu32_pd(BITS_256(p)),
+           (v_f64)((v_u64)_mm256_cvtepu32_epi64(BITS_128(p)) | 0x4330000000000000) - 0x1p52,
+           (v_f64)((v_u64)_mm_unpacklo_epi32(BITS_64(p), _mm_setzero_si128()) | 0x4330000000000000) - 0x1p52)
 TO_DOUBLES(f32, _mm512_cvtps_pd(_mm256_loadu_ps((const float *)(const void *)(p))),
            _mm256_cvtps_pd(_mm_loadu_ps((const float *)(const void *)(p))), _mm_cvtps_pd(_mm_castsi128_ps(BITS_64(p))))
 #undef TO_DOUBLES
 
 /* Halves of 32 bits below 2^52 and 2^84, exact each; their sum is rounded once. */
 #if defined(__SSE2__) && defined(__x86_64__) && !defined(__AVX2__)
-ALWAYS_INLINE v_f64 load_f64_from_u32(const e_u32 *p) {
-    const v_u64 bits = (v_u64)_mm_unpacklo_epi32(BITS_64(p), _mm_setzero_si128()) | 0x4330000000000000;
-    return (v_f64)bits - 0x1p52;
-}
 ALWAYS_INLINE v_f64 load_f64_from_u64(const e_u64 *p) {
     const v_u64 x = (v_u64)BITS_128(p), low = (x & 0xffffffff) | 0x4330000000000000;
     const v_u64 high = x >> 32 | 0x4530000000000000;
@@ -131,7 +130,6 @@ DEFINE_SCALAR_F64(f32, _mm_cvtss_sd(_mm_setzero_pd(), _mm_set_ss(x)))
 DEFINE_LOAD_SCALAR(f64, u64)
 #undef DEFINE_SCALAR_F64
 #else
-DEFINE_LOAD_VECTOR(f64, u32)
 DEFINE_LOAD_VECTOR(f64, i64)
 DEFINE_LOAD_VECTOR(f64, u64)
 DEFINE_LOAD_SCALAR(f64, i8)
