@@ -5,7 +5,6 @@
 #include "cuda/scan.h"
 
 enum {
-    WARP = 32,
     SUMS_BLOCK = 512, /* as in exact_chunks.cu */
     SUMS_AT_ONCE = 4,
 
@@ -16,20 +15,20 @@ enum {
     LANES = 1024
 };
 
-void tally_cuda_exact_chunks_cut(const tally_cuda_device *device, const tally_computation *c, const tally_shape *shape,
-                                 tally_cuda_cut *cut) {
+void tally_cuda_exact_chunks_cut(const tally_cuda_device *device, const tally_computation *c,
+                                 const tally_cuda_sizes *sizes, const tally_shape *shape, tally_cuda_cut *cut) {
     const bool has_columns = c->desc.grouping == TALLY_AXIS && shape->inner > 1;
     const uint64_t columns = has_columns ? shape->outer * shape->inner : 1,
                    length = has_columns ? shape->extent : cut->elements,
-                   fair = cut->elements / ((uint64_t)device->multiprocessors * LANES);
+                   fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * LANES);
     cut->path = TALLY_CUDA_EXACT_CHUNKS;
     cut->exact_chunks.columns = columns;
-    cut->exact_chunks.chunk = round_up(most(LEAST_CHUNK, least(MOST_CHUNK, fair)), WARP);
+    cut->exact_chunks.chunk = round_up(most(LEAST_CHUNK, least(MOST_CHUNK, fair)), sizes->chunks.items);
     cut->exact_chunks.chunks = divide_up(length, cut->exact_chunks.chunk);
     cut->exact_chunks.pitch = round_up(columns * cut->exact_chunks.chunks, SUMS_AT_ONCE);
     if (c->desc.grouping == TALLY_SEGMENTS) {
         cut->control = tally_cuda_place(cut, sizeof(tally_cuda_control));
-        cut->bits = tally_cuda_place(cut, round_up(cut->elements, WARP) / 8);
+        cut->bits = tally_cuda_place(cut, round_up(cut->elements, 32) / 8);
         cut->early_bytes = cut->bytes;
     }
     if (cut->exact_chunks.chunks > 1) {

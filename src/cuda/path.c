@@ -21,7 +21,7 @@ static void cut_scan_along_axis(const tally_cuda_device *device, const tally_com
                                 const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                                 tally_cuda_cut *cut) {
     if (tally_cuda_scans_by_chunks_alone(c)) {
-        tally_cuda_exact_chunks_cut(device, c, shape, cut);
+        tally_cuda_exact_chunks_cut(device, c, sizes, shape, cut);
         return;
     }
     if (!c->is_sized && (tally_cuda_scan_thin_cut(device, c, sizes, shape, cut) ||

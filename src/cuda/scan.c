@@ -197,7 +197,7 @@ void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computatio
     if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, shape, cut))
         return;
     if (sizes->chunks.shared) {
-        tally_cuda_exact_chunks_cut(device, c, shape, cut);
+        tally_cuda_exact_chunks_cut(device, c, sizes, shape, cut);
         return;
     }
     const uint64_t fair = round_up(divide_up(cut->elements, resident), LEAST_TILE);

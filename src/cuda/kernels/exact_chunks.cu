@@ -96,9 +96,13 @@ struct wide_sum {
             make_room(first, first + pieces);
         const uint32 flip = s.negative ? ~0u : 0;
         uint64 carry = s.negative;
+        uint32 was[pieces];
+#pragma unroll
+        for (int k = 0; k < pieces; k++)
+            was[k] = word(first + k);
 #pragma unroll
         for (int k = 0; k < pieces; k++) {
-            carry += (uint64)word(first + k) + (piece[k] ^ flip);
+            carry += (uint64)was[k] + (piece[k] ^ flip);
             word(first + k) = (uint32)carry;
             carry >>= 32;
         }
@@ -116,14 +120,24 @@ struct wide_sum {
 
     /* The sum of an accumulator, which has the words of an acc_t, and of word sums of the second pass; either may be NULL. */
     void set(const slot *from, const int64 *sums, uint64 pitch) {
+        constexpr int at_once = 8; /* loads */
         int64 carry = 0;
 #pragma unroll 1
-        for (int w = 0; w < SCAN_WORDS; w++) {
-            const uint32 added = from ? __ldcg(from->word + w) : 0;
-            carry += w == SCAN_WORDS - 1 ? (int64)(int32)added : (int64)added;
-            carry += sums ? sums[w * pitch] : 0;
-            word(w) = (uint32)carry;
-            carry >>= 32;
+        for (int first = 0; first < SCAN_WORDS; first += at_once) {
+            int64 added[at_once];
+#pragma unroll
+            for (int k = 0; k < at_once; k++) {
+                const int w = first + k < SCAN_WORDS ? first + k : SCAN_WORDS - 1;
+                const uint32 given = from ? __ldcg(from->word + w) : 0;
+                added[k] = (sums ? sums[w * pitch] : 0) + (w == SCAN_WORDS - 1 ? (int64)(int32)given : (int64)given);
+            }
+#pragma unroll
+            for (int k = 0; k < at_once; k++)
+                if (first + k < SCAN_WORDS) {
+                    carry += added[k];
+                    word(first + k) = (uint32)carry;
+                    carry >>= 32;
+                }
         }
         low = 0;
         high = SCAN_WORDS;
@@ -227,7 +241,7 @@ template <bool Gives> inline void pass_sequence(const exact_chunks_args &p, chun
 #if GROUPS == SEGMENTS
     const uint64 from = load(p.offsets), to = load(p.offsets + p.segments);
 #else
-    const uint64 from = 0, to = p.n;
+    const uint64 from = ~0ull, to = p.n; /* not asked */
 #endif
     if (number && left && items)
         go_on<Gives>(p, s, row, number);
@@ -272,16 +286,16 @@ template <bool Gives> inline void pass_sequence(const exact_chunks_args &p, chun
 #endif
         }
         __syncwarp();
-        if (!Gives)
-            continue;
+        if constexpr (Gives) {
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            const int flat = k * WARP + (int)lane, of = flat / ITEMS, j = flat % ITEMS;
-            const uint64 at = first + of * p.chunk + step + j, m = physical(p.n, at);
-            if (at < p.n && m >= from && m < to)
-                store(p.out + m, *(const result_t *)(mine.items + of * PITCH + j * PLACE));
+            for (int k = 0; k < ITEMS; k++) {
+                const int flat = k * WARP + (int)lane, of = flat / ITEMS, j = flat % ITEMS;
+                const uint64 at = first + of * p.chunk + step + j, m = physical(p.n, at);
+                if (at < p.n && (GROUPS != SEGMENTS || (m >= from && m < to)))
+                    store(p.out + m, *(const result_t *)(mine.items + of * PITCH + j * PLACE));
+            }
+            __syncwarp();
         }
-        __syncwarp();
     }
     if (!items)
         return;
