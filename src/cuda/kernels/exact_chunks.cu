@@ -40,7 +40,8 @@ inline bool is_done(const exact_chunks_args &p) {
 /* ---- a thread's sum ---- */
 
 /* In two's complement. The words below 'low' are 0. Word 'high' is the sign, and nothing but that, and so are those above
- * it. If the sum is not 0, word 'low' is not. */
+ * it; those below may be, so that elements nearly as large as the largest do not move 'high' again and again. If the sum
+ * is not 0, word 'low' is not. */
 struct wide_sum {
     uint32 *words; /* LANES apart */
     int low, high;
@@ -71,12 +72,21 @@ struct wide_sum {
         while (low > first)
             word(--low) = 0;
     }
-    void trim_top() {
-        const uint32 sign = (uint32)((int32)word(high) >> 31);
-        if (word(high) != sign)
+    void extend_sign() {
+        const uint32 top = word(high), sign = (uint32)((int32)top >> 31);
+        if (top != sign)
             word(++high) = sign;
-        while (high > low && word(high - 1) == sign)
-            high--;
+    }
+    /* The lowest word from which on there is only the sign. */
+    int top_of() {
+        constexpr int much = 3; /* words that 'high' may be too high */
+        const uint32 sign = word(high);
+        int top = high;
+        while (top > low && word(top - 1) == sign)
+            top--;
+        if (high > top + much)
+            high = top;
+        return top;
     }
     void trim_bottom() {
         while (low < high && !word(low))
@@ -112,8 +122,8 @@ struct wide_sum {
             word(w) = (uint32)carry;
             carry >>= 32;
         }
-        if (w >= high)
-            trim_top();
+        if (w > high)
+            extend_sign();
         if (first == low)
             trim_bottom();
     }
@@ -143,8 +153,9 @@ struct wide_sum {
         high = SCAN_WORDS;
         word(high) = (uint32)carry;
         saw = (from ? __ldcg(from->word + SCAN_WORDS) : 0) | (sums ? (uint32)sums[SCAN_WORDS * pitch] : 0);
-        trim_top();
+        extend_sign();
         trim_bottom();
+        top_of();
     }
     uint32 full_word(int w) const {
         return w < low ? 0 : word(w < high ? w : high);
@@ -162,13 +173,14 @@ struct wide_sum {
         to[SCAN_WORDS * pitch] = saw | (has_head ? CHUNK_HAS_HEAD : 0);
     }
 
-    uint64 rounded() const {
+    uint64 rounded() {
         uint64 bits;
         if (is_decided(saw, &bits))
             return bits;
         const uint32 flip = word(high);
-        const leading_words l = {word_or_zero(high - 1), word_or_zero(high - 2), word_or_zero(high - 3),
-                                 low < high - 3, high - 1};
+        const int top = top_of();
+        const leading_words l = {word_or_zero(top - 1), word_or_zero(top - 2), word_or_zero(top - 3), low < top - 3,
+                                 top - 1};
         return bits_of_magnitude(magnitude_of(l, flip), saw, flip != 0);
     }
 };
