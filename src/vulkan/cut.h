@@ -25,12 +25,13 @@ typedef struct tally_vulkan_cut {
     tally_vulkan_path path;
     uint64_t elements;
     uint64_t columns, extent, inner;
-    uint64_t chunk, chunks;       /* rows of a column that are taken together, and how many times */
-    uint32_t width, many;         /* in the first pass: as arguments.comp has them */
-    uint64_t panels;              /* of it: workgroups that take all columns */
-    uint32_t fold_width;          /* in the pass over accumulators */
-    uint64_t scan_groups;         /* workgroups of a scan's last pass, or of short rows, slabs or segments */
-    uint32_t at_once, most_tiled; /* as tiled_segments.comp has them; 0: not taken */
+    uint64_t chunk, chunks;            /* rows of a column that are taken together, and how many times */
+    uint32_t width, many;              /* in the first pass: as arguments.comp has them */
+    uint64_t panels;                   /* of it: workgroups that take all columns */
+    uint32_t fold_width;               /* in the pass over accumulators */
+    uint64_t scan_groups;              /* workgroups of a scan's last pass, or of short rows, slabs or segments */
+    uint64_t rows_a_chunk, row_chunks; /* of give_rows() of groups.comp; 0: not taken */
+    uint32_t at_once, most_tiled;      /* as tiled_segments.comp has them; 0: not taken */
 
     uint64_t once_words, once_groups; /* of scan_once.comp: words that tiles' sums travel in, and workgroups */
 

@@ -39,6 +39,7 @@ void tally_vulkan_inspect(const tally_vulkan_launch *launch, const tally_vulkan_
 void tally_vulkan_tell(const tally_vulkan_launch *launch, const tally_vulkan_arguments *groups);
 
 /* Whether a run's tiles begin where vectors do not. */
-bool tally_vulkan_is_misaligned(const tally_computation *computation, const tally_args *args);
+bool tally_vulkan_is_misaligned(const tally_computation *computation, const tally_vulkan_cut *cut,
+                                const tally_args *args);
 
 #endif

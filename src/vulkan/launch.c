@@ -67,6 +67,8 @@ tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, con
     const bool moments = tally_vulkan_takes_moments(c);
     if (cut->path == TALLY_VULKAN_ALONG_ROWS && moments)
         return TALLY_VULKAN_MOMENT_ROWS;
+    if (cut->path == TALLY_VULKAN_ALONG_ROWS && cut->rows_a_chunk)
+        return TALLY_VULKAN_GIVE_ROWS;
     if (cut->path == TALLY_VULKAN_ALONG_ROWS)
         return cut->tiles && !counts ? TALLY_VULKAN_SCAN_ONCE : TALLY_VULKAN_SCAN_ROWS;
     if (cut->path == TALLY_VULKAN_BY_GROUPS && tally_is_scan(c))
@@ -77,8 +79,8 @@ tally_vulkan_kernel tally_vulkan_kernel_of_tiles(const tally_computation *c, con
 static VkPipeline kernel_of_tiles(const tally_vulkan_launch *l) {
     const tally_computation *c = &l->plan->gpu.base.computation;
     const tally_vulkan_kernel kernel = tally_vulkan_kernel_of_tiles(c, l->cut, l->count != 0);
-    return tally_vulkan_is_misaligned(c, l->args) && l->plan->anywhere[kernel] ? l->plan->anywhere[kernel]
-                                                                               : l->plan->kernels[kernel];
+    return tally_vulkan_is_misaligned(c, l->cut, l->args) && l->plan->anywhere[kernel] ? l->plan->anywhere[kernel]
+                                                                                       : l->plan->kernels[kernel];
 }
 
 /* Scans whole tiles in one pass, and the rest of the last one as a row of its own that continues from there. */
@@ -114,6 +116,20 @@ static void launch_scan_once(const tally_vulkan_launch *l, const arguments *scan
     tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_SCAN_ROWS], &rest, 1);
 }
 
+/* A scan's chunks to accumulators: a workgroup each or, of columns, a thread. */
+static void launch_sums(const tally_vulkan_launch *l, const arguments *scan) {
+    const tally_vulkan_cut *cut = l->cut;
+    const VkPipeline by_threads = l->plan->kernels[TALLY_VULKAN_SUM_COLUMNS];
+    arguments a = *scan;
+    if (cut->path != TALLY_VULKAN_ALONG_COLUMNS || !by_threads) {
+        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &a, cut->panels * cut->chunks);
+        return;
+    }
+    const uint64_t groups = divide_up(cut->columns * cut->chunks, l->plan->block);
+    a.panels = (uint32_t)groups;
+    tally_vulkan_dispatch(l, by_threads, &a, groups);
+}
+
 /* With several chunks: their accumulators, the values before each, and the scan of each from there. */
 static void launch_scan(const tally_vulkan_launch *l) {
     const tally_vulkan_cut *cut = l->cut;
@@ -126,11 +142,17 @@ static void launch_scan(const tally_vulkan_launch *l) {
         launch_scan_once(l, &a);
         return;
     }
+    if (cut->rows_a_chunk) {
+        a.width = (uint32_t)cut->rows_a_chunk;
+        a.chunks = (uint32_t)cut->row_chunks;
+        tally_vulkan_dispatch(l, kernel_of_tiles(l), &a, cut->row_chunks);
+        return;
+    }
     if (cut->chunks > 1) {
         arguments sums = a;
         sums.slots = l->workspace + cut->slots;
         sums.carry = 0;
-        tally_vulkan_dispatch(l, l->plan->kernels[TALLY_VULKAN_REDUCE], &sums, cut->panels * cut->chunks);
+        launch_sums(l, &sums);
         tally_vulkan_then(l);
         sums.carry = a.carry;
         sums.total = l->pieces.total;
@@ -169,6 +191,8 @@ static void launch_groups(const tally_vulkan_launch *l) {
         tally_vulkan_then(l);
     }
     tally_vulkan_dispatch(l, scans ? kernel_of_tiles(l) : k[gives_runs], &a, cut->chunks);
+    if (k[TALLY_VULKAN_GIVE_LONG_RUNS])
+        tally_vulkan_dispatch(l, k[TALLY_VULKAN_GIVE_LONG_RUNS], &a, cut->chunks);
     tally_vulkan_tell(l, &a);
 }
 

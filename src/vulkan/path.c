@@ -8,13 +8,16 @@
 
 /* Figures are of 2^28 values of f32 on an H200, of the speed of a shader that only reads or that copies. */
 enum {
-    GROUPS = 1024,        /* workgroups of a long reduction */
-    ROW_GROUPS = 512,     /* of consecutive elements, */
-    ROW_STEPS = 16,       /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
-    SCAN_GROUPS = 8192,   /* of a long scan: 0.66; 1024: 0.64 */
-    MOMENT_GROUPS = 2112, /* of moments */
-    WHOLE_ROWS = 512,     /* so many rows are scanned whole, by a workgroup each */
-    ONCE_GROUPS = 396,    /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
+    GROUPS = 1024,      /* workgroups of a long reduction */
+    ROW_GROUPS = 512,   /* of consecutive elements, */
+    ROW_STEPS = 16,     /* or half, where chunks had fewer steps: 2^24 values in 27 us, not 31, 2^25 in 43, not 46 */
+    SCAN_GROUPS = 8192, /* of a long scan: 0.66; 1024: 0.64 */
+    LEAST_SCANNED = 1 << 16,     /* bytes of each, if there are GROUPS: what two steps of the first pass load */
+    MOMENT_GROUPS = 2112,        /* of moments */
+    WHOLE_ROWS = 512,            /* so many rows are scanned whole, by a workgroup each */
+    ROW_CHUNKS = 2112,           /* of many rows that are scanned as groups, */
+    LONGEST_IN_CHUNKS = 1 << 18, /* elements: of longer ones a tile that is not full is little */
+    ONCE_GROUPS = 396,           /* of a long scan in one pass: 0.95; 264: 0.82; 528 to 1056: 0.94 to 0.95 */
     SCAN_THREADS =
         1 << 16,     /* that a scan along columns is cut into. 0.67, as then 65536 columns take one pass; 2^17: 0.49 */
     UNROLL = 8,      /* vectors a thread, at most: specialize.c has it, too */
@@ -31,6 +34,7 @@ enum {
     SLAB_GROUPS = 2112,  /* workgroups of slabs.comp; not tuned */
     TILE_GROUPS = 2048,  /* workgroups; segments of 8: 0.32, 1024: 0.30 */
     LONGEST_MEAN = 4096, /* bytes; segments of 512 f32: 0.81, by teams 0.63; of 4096 0.83 and 0.86 */
+    RUN_CHUNK = 1 << 15, /* elements: runs of 128 and more are few in it (long_runs.comp) */
     SHORT_ROW = 512,     /* rows up to here are scanned by a thread each */
     ROWS_A_THREAD = 8,   /* of a column, at least */
     PANEL = 64,          /* neighbouring threads that have columns of their own, if there are as many */
@@ -209,6 +213,20 @@ bool tally_vulkan_takes_moments(const tally_computation *c) {
     return c->entry && !c->exact && !c->skips_nan && has_tiles && c->monoid == TALLY_MONOID_moments;
 }
 
+/* Of narrow elements, in vectors wherever rows begin: on an H200 bits of rows 16994 x 4539 i16 take 158 us instead of
+ * 527. Others lose: sums of rows 9000 x 3001 f64 366 instead of 228, means of 30000 x 3300 u8 1050 instead of 751. */
+bool tally_vulkan_takes_rows(const tally_computation *c) {
+    const bool divides = c->entry && tally_lower_component(c->entry->lower) < 0;
+    return c->entry && !c->exact && tally_is_scan(c) && c->desc.grouping == TALLY_AXIS && !c->reverse &&
+           c->in_bytes <= 2 && !divides && tally_class_of(c->monoid) != TALLY_CLASS_FLOATS;
+}
+
+bool tally_vulkan_takes_long_runs(const tally_computation *c) {
+    const bool commutes = c->entry || c->user.commutes;
+    return commutes && !c->exact && !tally_is_scan(c) && c->desc.grouping == TALLY_KEYS &&
+           !tally_vulkan_takes_moments(c);
+}
+
 /* Elements of a tile of a scan along rows or by groups. */
 static uint64_t scan_tile(uint32_t block, const tally_computation *c, tally_vulkan_slot slot) {
     return (uint64_t)block * (tally_vulkan_takes_moments(c)
@@ -234,6 +252,16 @@ static void cut_once(const tally_vulkan_device *device, uint32_t block, const ta
     cut->control = tally_vulkan_place(cut, slot.bytes);
 }
 
+/* Many rows of some tiles: chunks of whole rows, of two tiles or more. */
+static void cut_rows(uint64_t tile, const tally_computation *c, tally_vulkan_cut *cut) {
+    if (!tally_vulkan_takes_rows(c) || cut->columns < WHOLE_ROWS || cut->extent > LONGEST_IN_CHUNKS ||
+        cut->extent * c->in_bytes % 16 == 0)
+        return;
+    cut->rows_a_chunk = most(divide_up(cut->columns, ROW_CHUNKS), divide_up(2 * tile, cut->extent));
+    cut->rows_a_chunk = most(1, least(cut->rows_a_chunk, TALLY_VULKAN_MOST_CHUNK / cut->extent));
+    cut->row_chunks = divide_up(cut->columns, cut->rows_a_chunk);
+}
+
 static void cut_scan(const tally_vulkan_device *device, uint32_t block, const tally_computation *c,
                      tally_vulkan_slot slot, tally_vulkan_cut *cut) {
     if (cut_slabs(block, c, cut))
@@ -243,9 +271,11 @@ static void cut_scan(const tally_vulkan_device *device, uint32_t block, const ta
         cut->width = 0;
         cut->many = block;
         cut->panels = cut->columns;
-        const uint64_t groups = tally_vulkan_takes_moments(c) ? MOMENT_GROUPS : SCAN_GROUPS;
+        const uint64_t filled = most(GROUPS, cut->elements * c->in_bytes / LEAST_SCANNED);
+        const uint64_t groups = least(tally_vulkan_takes_moments(c) ? MOMENT_GROUPS : SCAN_GROUPS, filled);
         cut_chunks(cut, scan_tile(block, c, slot), cut->columns < WHOLE_ROWS ? groups / cut->columns : 1);
         cut->scan_groups = cut->columns * cut->chunks;
+        cut_rows(scan_tile(block, c, slot), c, cut);
         cut_once(device, block, c, slot, cut);
     } else {
         const bool is_narrow = c->in_bytes <= 4 && c->out_bytes < 4;
@@ -308,7 +338,8 @@ static void cut_groups(const tally_vulkan_device *device, uint32_t block, const 
     cut->tile = scans || tally_vulkan_takes_moments(c) ? scan_tile(block, c, slot)
                                                        : (uint64_t)block * tally_vulkan_run_items(slot);
     cut->tiles = scans ? most(1, divide_up(cut->extent, cut->tile)) : cut->extent / cut->tile + 1;
-    cut_chunks(cut, cut->tile, GROUPS);
+    const uint64_t least_chunks = tally_vulkan_takes_long_runs(c) ? divide_up(cut->extent, RUN_CHUNK) : 1;
+    cut_chunks(cut, cut->tile, most(GROUPS, least_chunks));
     cut->control = tally_vulkan_place(cut, sizeof(tally_vulkan_control));
     if (cut->chunks > 1 || !scans)
         cut->slots = tally_vulkan_place(cut, cut->chunks * tally_vulkan_record_bytes(slot));

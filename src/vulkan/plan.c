@@ -43,10 +43,13 @@ static tally_status load_kernels(tally_vulkan_plan *plan) {
         [TALLY_VULKAN_SCAN_ROWS] = scan && !grouped && !moments,
         [TALLY_VULKAN_SCAN_ONCE] = once,
         [TALLY_VULKAN_SCAN_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
+        [TALLY_VULKAN_SUM_COLUMNS] = scan && grouping == TALLY_AXIS && !moments,
         [TALLY_VULKAN_FOLD_GROUPS] = fast && grouped && !by_teams,
         [TALLY_VULKAN_SPINE_OF_GROUPS] = fast && grouped,
         [TALLY_VULKAN_GIVE_GROUPS] = scan && grouped && !moments,
+        [TALLY_VULKAN_GIVE_ROWS] = tally_vulkan_takes_rows(c),
         [TALLY_VULKAN_GIVE_RUNS] = fast && grouped && !scan && !by_teams && !moments,
+        [TALLY_VULKAN_GIVE_LONG_RUNS] = tally_vulkan_takes_long_runs(c),
         [TALLY_VULKAN_MOMENT_COLUMNS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_SLABS] = scan && grouping == TALLY_AXIS && moments,
         [TALLY_VULKAN_MOMENT_ROWS] = scan && !grouped && moments,
@@ -245,11 +248,13 @@ static tally_status run(tally_gpu_plan *gpu, const tally_gpu_run *r) {
     tally_vulkan_cut shape_cut;
     uint64_t memory;
     tally_vulkan_plan_cut(plan, &r->args->shape, &shape_cut);
+    if (r->pieces.carry || r->pieces.total)
+        shape_cut.rows_a_chunk = 0;
     const bool has_findings = !r->stream && shape_cut.path != TALLY_VULKAN_NOTHING && tally_gpu_has_findings(c);
     tally_status status = check_run(c, r, &shape_cut);
     const tally_vulkan_kernel tiles = tally_vulkan_kernel_of_tiles(c, &shape_cut, extra && extra->count);
     if (status == TALLY_OK && tiles != TALLY_VULKAN_KERNEL_COUNT && !tally_vulkan_takes_moments(c) &&
-        !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, r->args))
+        !plan->anywhere[tiles] && !plan->device->is_software && tally_vulkan_is_misaligned(c, &shape_cut, r->args))
         status = tally_vulkan_pipeline_get(plan->device, c, plan->module, plan->block, tiles, TALLY_VULKAN_ANYWHERE,
                                            &plan->anywhere[tiles]);
     if (status == TALLY_OK && shape_cut.path == TALLY_VULKAN_FOLD)

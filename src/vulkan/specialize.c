@@ -8,14 +8,14 @@
 enum { LANE_LIMIT = 64 }; /* elements of f32w, of running_moments.comp, running_logsumexp.comp */
 
 const char *const tally_vulkan_kernel_names[] = {
-    "reduce",         "short_rows",     "slabs",           "spine",        "scan_rows",        "scan_once",
-    "scan_columns",   "fold_groups",    "spine_of_groups", "give_groups",  "give_runs",        "moment_rows",
-    "moment_columns", "moment_slabs",   "moment_groups",   "moment_runs",  "short_segments",   "tiled_segments",
-    "open_segments",  "close_segments", "clear_control",   "clear_tiles",  "inspect_segments", "report",
-    "count_digits",   "place_digits",   "sort_by_digit",   "pack_sorted",  "find_groups",      "find_indices",
-    "exact_rows",     "exact_merge",    "exact_segments",  "exact_pieces", "exact_join",       "count_heads",
-    "rank_heads",     "exact_runs",     "sum_chunks",      "scan_sums",    "give_prefixes",    "find_window",
-    "mark_heads",     "check_window",   "scan_in_window"};
+    "reduce",       "short_rows",       "slabs",          "spine",           "scan_rows",      "scan_once",
+    "scan_columns", "sum_columns",      "fold_groups",    "spine_of_groups", "give_groups",    "give_rows",
+    "give_runs",    "give_long_runs",   "moment_rows",    "moment_columns",  "moment_slabs",   "moment_groups",
+    "moment_runs",  "short_segments",   "tiled_segments", "open_segments",   "close_segments", "clear_control",
+    "clear_tiles",  "inspect_segments", "report",         "count_digits",    "place_digits",   "sort_by_digit",
+    "pack_sorted",  "find_groups",      "find_indices",   "exact_rows",      "exact_merge",    "exact_segments",
+    "exact_pieces", "exact_join",       "count_heads",    "rank_heads",      "exact_runs",     "sum_chunks",
+    "scan_sums",    "give_prefixes",    "find_window",    "mark_heads",      "check_window",   "scan_in_window"};
 
 typedef struct choices {
     tally_vulkan_arithmetic arithmetic;
@@ -324,8 +324,10 @@ static void add_kernels(tally_text *text, const choices *made, bool has_services
                                    tally_vulkan_kernels_scan_columns,
                                    tally_vulkan_kernels_control,
                                    made->runs_moments ? tally_vulkan_kernels_moments : "",
+                                   tally_vulkan_kernels_heads,
                                    tally_vulkan_kernels_groups,
                                    tally_vulkan_kernels_runs,
+                                   tally_vulkan_kernels_long_runs,
                                    made->runs_moments ? tally_vulkan_kernels_moment_tiles : "",
                                    made->runs_moments ? tally_vulkan_kernels_moment_columns : "",
                                    tally_vulkan_kernels_segments,

@@ -16,10 +16,13 @@ typedef enum tally_vulkan_kernel {
     TALLY_VULKAN_SCAN_ROWS,
     TALLY_VULKAN_SCAN_ONCE, /* for monoids of tally_vulkan_scans_once */
     TALLY_VULKAN_SCAN_COLUMNS,
+    TALLY_VULKAN_SUM_COLUMNS,
     TALLY_VULKAN_FOLD_GROUPS,
     TALLY_VULKAN_SPINE_OF_GROUPS,
     TALLY_VULKAN_GIVE_GROUPS,
+    TALLY_VULKAN_GIVE_ROWS,
     TALLY_VULKAN_GIVE_RUNS,
+    TALLY_VULKAN_GIVE_LONG_RUNS,
     TALLY_VULKAN_MOMENT_ROWS, /* of the module of running variances, which has these and fold_groups */
     TALLY_VULKAN_MOMENT_COLUMNS,
     TALLY_VULKAN_MOMENT_SLABS,

@@ -174,3 +174,22 @@ void scan_columns() {
         }
     }
 }
+
+/* The first pass: chunks to accumulators, a thread each, as those that scan them. They are too short for workgroups. */
+void sum_columns() {
+    begin_kernel();
+    const wide all = times(p.columns, p.chunks);
+    for (uint group = group_number(); group < p.panels; group += group_count()) {
+        const wide number = plus(times(group, BLOCK), THREAD);
+        if (less(number, all)) {
+            wide column;
+            const uint chunk = divided(number, p.columns, column).x;
+            uint length;
+            wide begin = begin_of_chunk(chunk, p.extent, length);
+            if (REVERSE)
+                begin = minus(minus(p.extent, begin), length);
+            const stretch s = stretch_of(elements_before(column, begin), length, plus(p.before, begin));
+            write_slot(p.slots, number_of_slot(chunk, column), fold_stretch(s, 0, 1));
+        }
+    }
+}

@@ -123,19 +123,6 @@ wide begin_of_tile(uint tile) {
           IN_LOG == 3 ? x[(place) << 1 & 2u | 1u] : 0u)
 #define LIFTED(x, k) lift_bits(PICKED(x, PLACE_IN_VECTOR(k)), uvec2(0), wide(0))
 
-/* Replaces 'count' slots, slot(i), by the sums before them; 'all' is the sum of all. Loads come together, because no
- * compiler moves them before a store that may be to the same place. */
-const uint TOGETHER = 8;
-#define SUM_BEFORE(slot, count, all)                                                                                   \
-    UNROLLED for (uint first = 0; first < count; first += TOGETHER) {                                                  \
-        acc_t own[TOGETHER];                                                                                           \
-        UNROLLED for (uint k = 0; k < TOGETHER; k++)                                                                   \
-            own[k] = slot(first + k);                                                                                  \
-        UNROLLED for (uint k = 0; k < TOGETHER; k++) {                                                                 \
-            slot(first + k) = all;                                                                                     \
-            all = combine(all, own[k]);                                                                                \
-        }                                                                                                              \
-    }
 #define SLOT_OF_TEAM(i) tile_slots[spread(THREAD * TEAM + i)]
 #define SLOT_OF_ROW(i)  team_sums[THREAD * (BLOCK / TEAM) + i]
 

@@ -103,38 +103,53 @@ acc_t scan_block(acc_t acc, uint width, out acc_t all) {
     return THREAD >= width ? shared_slots[THREAD - width] : identity();
 }
 
+/* Replaces 'count' slots, slot(i), by the sums before them; 'all' is the sum of all. Loads come together, because no
+ * compiler moves them before a store that may be to the same place. */
+const uint TOGETHER = 8;
+#define SUM_BEFORE(slot, count, all)                                                                                   \
+    UNROLLED for (uint first = 0; first < count; first += TOGETHER) {                                                  \
+        acc_t own[TOGETHER];                                                                                           \
+        UNROLLED for (uint k = 0; k < TOGETHER; k++)                                                                   \
+            own[k] = slot(first + k);                                                                                  \
+        UNROLLED for (uint k = 0; k < TOGETHER; k++) {                                                                 \
+            slot(first + k) = all;                                                                                     \
+            all = combine(all, own[k]);                                                                                \
+        }                                                                                                              \
+    }
+
 const uint TEAM = 16;
-shared acc_t team_slots[BLOCK / TEAM];
+shared acc_t team_slots[BLOCK / TEAM + 1];
+#define SLOT_OF_THREAD(i) shared_slots[spread(THREAD * TEAM + (i))]
 #if HAS_RUNNING
 /* Accumulators whose combination is long, are combined few times after each other. */
 acc_t scan_threads(acc_t acc, out acc_t all) {
     return scan_block(acc, 1, all);
 }
 #else
-/* The accumulators of the threads before, folded; and of *all* threads. There are few barriers, and each thread adds up
- * what it needs. */
+/* The accumulators of the threads before, folded; and of *all* threads. There are few barriers, and few threads combine:
+ * what all of them do takes as many instructions as the elements, where accumulators have several components. */
 acc_t scan_threads(acc_t acc, out acc_t all) {
-    const uint team = THREAD / TEAM;
     barrier();
     shared_slots[spread(THREAD)] = acc;
     barrier();
     if (THREAD < BLOCK / TEAM) {
-        acc_t sum = shared_slots[spread(THREAD * TEAM)];
-        UNROLLED for (uint k = 1; k < TEAM; k++)
-            sum = combine(sum, shared_slots[spread(THREAD * TEAM + k)]);
+        acc_t sum = identity();
+        SUM_BEFORE(SLOT_OF_THREAD, TEAM, sum)
         team_slots[THREAD] = sum;
     }
     barrier();
-    acc_t before = identity();
-    all = identity();
-    UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) {
-        if (k == team)
-            before = all;
-        all = combine(all, team_slots[k]);
+    if (THREAD == 0) {
+        acc_t sum = identity(), next = team_slots[0];
+        UNROLLED for (uint k = 0; k < BLOCK / TEAM; k++) { /* the next one is loaded before a store */
+            const acc_t own = next;
+            next = team_slots[k + 1];
+            team_slots[k] = sum;
+            sum = combine(sum, own);
+        }
+        team_slots[BLOCK / TEAM] = sum;
     }
-    UNROLLED for (uint k = 0; k < TEAM; k++)
-        if (k < THREAD % TEAM)
-            before = combine(before, shared_slots[spread(team * TEAM + k)]);
-    return before;
+    barrier();
+    all = team_slots[BLOCK / TEAM];
+    return combine(team_slots[THREAD / TEAM], shared_slots[spread(THREAD)]);
 }
 #endif
