@@ -8,11 +8,12 @@ enum {
     SUMS_BLOCK = 512, /* as in exact_chunks.cu */
     SUMS_AT_ONCE = 4,
 
-    /* Elements of a chunk: as many as give each multiprocessor LANES chunks. An f64's sum takes as much memory as 102
-     * elements, in 32 and in 64 bits. */
+    /* Elements of a chunk. Chunks are as many as the device holds at a time, as long as they are not longer. 2^27 f64
+     * of random bits took 3.8 ms on an H200, with 1.6 times as many chunks 4.5. A sum of f64 takes as much workspace as
+     * 102 elements, in 32 and in 64 bits. */
     LEAST_CHUNK = 64,
-    MOST_CHUNK = 1024,
-    LANES = 1024
+    MOST_CHUNK = 4096,
+    BLOCK_RESERVED = 1024 /* bytes of shared memory */
 };
 
 void tally_cuda_exact_chunks_cut(const tally_cuda_device *device, const tally_computation *c,
@@ -20,7 +21,9 @@ void tally_cuda_exact_chunks_cut(const tally_cuda_device *device, const tally_co
     const bool has_columns = c->desc.grouping == TALLY_AXIS && shape->inner > 1;
     const uint64_t columns = has_columns ? shape->outer * shape->inner : 1,
                    length = has_columns ? shape->extent : cut->elements,
-                   fair = divide_up(cut->elements, (uint64_t)device->multiprocessors * LANES);
+                   blocks = most(1, device->shared_bytes_per_sm / (sizes->chunks.shared + BLOCK_RESERVED)),
+                   fair =
+                       divide_up(cut->elements, (uint64_t)device->multiprocessors * blocks * TALLY_CUDA_CHUNKS_BLOCK);
     cut->path = TALLY_CUDA_EXACT_CHUNKS;
     cut->exact_chunks.columns = columns;
     cut->exact_chunks.chunk = round_up(most(LEAST_CHUNK, least(MOST_CHUNK, fair)), sizes->chunks.items);

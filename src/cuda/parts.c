@@ -294,7 +294,7 @@ static void add_scans(list *l, const tally_computation *c, const tally_cuda_size
         add(l, narrow);
     if (sizes->look_back.shared)
         add(l, look_back);
-    if (!sizes->chunks.shared && (!sizes->look_back.shared || sizes->look_back.most < UINT64_MAX))
+    if (!sizes->look_back.shared || sizes->look_back.most < UINT64_MAX)
         add(l, tally_cuda_sums_bytes(c) ? scan_of_bytes : tally_cuda_has_terms(c) ? scan_of_terms : scan);
     if (has_extent && sizes->scan.takes_panels)
         add(l, thin_panels);

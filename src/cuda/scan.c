@@ -7,6 +7,10 @@
 enum {
     WARP = 32,
 
+    /* Exact scans in all words whose sums registers hold. With 2^20 f32 of random bits they took 123 us on an H200, by
+     * chunks 174; with 2^22 304 and 301, with 2^28 15.2 ms and 6.3. */
+    MOST_EXACT_IN_WAVES = 1 << 21,
+
     /* The most vectors of a scan that is held in registers: by one block, by a cluster of CLUSTER or of WIDE_CLUSTER
      * blocks, or by as many blocks as needed, after a launch that computes their sums. 2^16 f32 took 2.5 us by two
      * launches in a graph on an H200, and 14.8 in a single call; by a cluster of 16 blocks 2.6 and 12.1, of 8 3.0 and
@@ -196,7 +200,7 @@ void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computatio
     const uint64_t whole = (uint64_t)sizes->scan.finishers * sizes->scan.items;
     if (cut_look_back(device, sizes, cut) || cut_held(c, sizes, cut) || cut_one_wave(c, sizes, resident, shape, cut))
         return;
-    if (sizes->chunks.shared) {
+    if (sizes->chunks.shared && (cut->elements > MOST_EXACT_IN_WAVES || tally_cuda_scans_by_chunks_alone(c))) {
         tally_cuda_exact_chunks_cut(device, c, sizes, shape, cut);
         return;
     }

@@ -37,7 +37,8 @@ static void cut_in_window(const tally_cuda_plan *plan, const tally_shape *shape,
 
 void tally_cuda_scan_exactly_cut(const tally_cuda_plan *plan, const tally_shape *shape, tally_cuda_cut *cut) {
     tally_cuda_cut in_window;
-    if (cut->path != TALLY_CUDA_EXACT_CHUNKS || cut->elements < LEAST_ELEMENTS || cut->elements >> MOST_LOG)
+    if ((cut->path != TALLY_CUDA_SCAN && cut->path != TALLY_CUDA_EXACT_CHUNKS) || cut->elements < LEAST_ELEMENTS ||
+        cut->elements >> MOST_LOG)
         return;
     cut_in_window(plan, shape, &in_window);
     if (in_window.path != TALLY_CUDA_SCAN)
@@ -54,10 +55,14 @@ static bool is_in_place(const tally_cuda_launch *l) {
     return x + n * c->in_bytes > out && out + n * c->out_bytes > x;
 }
 
+static tally_status in_all_words_launch(const tally_cuda_launch *l) {
+    return l->cut->path == TALLY_CUDA_SCAN ? tally_cuda_scan_launch(l) : tally_cuda_exact_chunks_launch(l);
+}
+
 tally_status tally_cuda_scan_exactly(const tally_cuda_launch *l) {
     tally_cuda_cut cut;
     if (l->pieces.total) /* pieces hand on sums in all words */
-        return tally_cuda_exact_chunks_launch(l);
+        return in_all_words_launch(l);
     cut_in_window(l->plan, &l->args->shape, &cut);
     tally_cuda_launch in_all_words = *l;
     in_all_words.window = l->workspace + l->cut->in_window.window;
@@ -70,5 +75,5 @@ tally_status tally_cuda_scan_exactly(const tally_cuda_launch *l) {
     tally_status status = tally_cuda_scan_window_launch(&in_window, is_in_place(l));
     if (status == TALLY_OK)
         status = tally_cuda_launch_all(&in_window);
-    return status == TALLY_OK ? tally_cuda_exact_chunks_launch(&in_all_words) : status;
+    return status == TALLY_OK ? in_all_words_launch(&in_all_words) : status;
 }
