@@ -36,8 +36,7 @@ HOW = """## How it was measured
 ## The survey
 
 *Its figures: [CPU](survey-cpu.md), CUDA on an [H100](survey-h100.md) and an [H200](survey-h200.md), Vulkan on an
-[H100](survey-vulkan-h100.md) and an [H200](survey-vulkan-h200.md).* The CPU's was measured on busy cores, with ten to
-fifteen other processes each; the one case slower than NumPy took 0.34 of its time when it was repeated. The rows above
+[H100](survey-vulkan-h100.md) and an [H200](survey-vulkan-h200.md).* The CPU's was measured on two idle cores. The rows above
 were chosen. `bench/survey` draws computations that nobody chose: a seed chooses operator, form, grouping, types, size,
 alignment, shape and lengths of segments. It compares every result with an oracle, times the case in turns beside the
 roof of the bytes that it must move and beside every peer that has the computation, and prints the distribution of the
@@ -58,8 +57,9 @@ ratios by class, our time over the peers', and the worst cases with the command 
 - **CPU**: the roof is that of `tally bench`, over the case's own buffers. Batches of at least 2 ms alternate, each after
   a call that warms the caches; the best batch counts. Small calls are repeated in C, so that Python adds nothing.
 - **CUDA**: medians of the device's time between events, after the second-level cache was cleared. The roof is a kernel
-  that reads, or the driver's copy where an eighth or more of the bytes is written. A peer that takes more than three
-  times as long as tally is timed once. Plans are compiled first, by as many processes as there are cores.
+  that reads, with as many thread blocks as are fastest for the size, or the driver's copy where an eighth or more of the
+  bytes is written. A peer that takes more than three times as long as tally is timed once. Plans are compiled first, by as
+  many processes as there are cores.
 - **Vulkan**: medians of synchronous calls. With `--beside cuda:0`, the time of a sum of one element is taken off, since it
   is what the change from CUDA costs, and CUDA's sum and copy are the roof; without it, the device's own are.
 - **Peers' types**: CUB sums in the library's default result types. CUB's signed kernels stand for unsigned types, and

@@ -246,7 +246,8 @@ rank = int(sys.argv[2])
 torch.cuda.set_device(rank)
 engine.init_process_group("nccl", init_method="file://" + sys.argv[1], rank=rank, world_size=2)
 generator = torch.Generator().manual_seed(7)
-x = torch.randn(300001, generator=generator, dtype=torch.float64) * 10.0 ** torch.randint(-90, 90, (300001,), generator=generator)
+exponents = torch.randint(-90, 90, (300001,), generator=generator).double()
+x = torch.randn(300001, generator=generator, dtype=torch.float64) * 10.0 ** exponents
 y = torch.randint(-9, 9, (300001,), generator=generator)
 part, ours = (t.split([200003, 99998])[rank].to("cuda") for t in (x, y))
 group = engine.group.WORLD

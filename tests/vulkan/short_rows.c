@@ -1,6 +1,6 @@
-/* Short rows of whole vectors, and short slabs of any, have paths of their own, in which workgroups take turns at more
- * rows than the conformance suite has. Sums are right for any length of rows, wherever the array begins, and at the
- * last rows. */
+/* Short rows of whole vectors, short slabs of any, and scans of many rows have paths of their own, in which workgroups
+ * take turns at more rows than the conformance suite has. Sums are right for any length of rows, wherever the array
+ * begins, and at the last rows. */
 #include "../api/support.h"
 
 enum { ELEMENTS = 5 << 20 /* bytes: more than 1024 workgroups hold of rows of a vector */ };
@@ -85,12 +85,21 @@ static void test_scans_of_short_slabs(void **state) {
     check_slabs(TALLY_INCLUSIVE_SCAN, 7, 300, 1);
     check_slabs(TALLY_INCLUSIVE_SCAN, 2, 9, 7);
 }
+/* Many rows of narrow elements, which begin anywhere, are scanned as groups of one array (give_rows). */
+static void test_scans_of_many_rows(void **state) {
+    (void)state;
+    check_slabs(TALLY_INCLUSIVE_SCAN, 0, 777, 1);
+    check_slabs(TALLY_INCLUSIVE_SCAN, 3, 4539, 1);
+}
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_taken_in_turns),        cmocka_unit_test(test_rows_may_begin_anywhere),
-        cmocka_unit_test(test_rows_need_not_fill_a_workgroup), cmocka_unit_test(test_rows_need_not_be_whole_vectors),
-        cmocka_unit_test(test_columns_of_short_slabs),         cmocka_unit_test(test_scans_of_short_slabs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_taken_in_turns),
+                                       cmocka_unit_test(test_rows_may_begin_anywhere),
+                                       cmocka_unit_test(test_rows_need_not_fill_a_workgroup),
+                                       cmocka_unit_test(test_rows_need_not_be_whole_vectors),
+                                       cmocka_unit_test(test_columns_of_short_slabs),
+                                       cmocka_unit_test(test_scans_of_short_slabs),
+                                       cmocka_unit_test(test_scans_of_many_rows)};
     if (tally_open("vulkan:0", &device) != TALLY_OK) {
         printf("%s\n", tally_last_error());
         return 1;
