@@ -2,7 +2,7 @@
 
 #include "core/arithmetic.h"
 #include "cuda/accumulator.h"
-#include "cuda/scan.h"
+#include "cuda/marks.h"
 
 enum {
     SUMS_BLOCK = 512, /* as in exact_chunks.cu */

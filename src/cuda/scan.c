@@ -3,6 +3,7 @@
 #include "core/arithmetic.h"
 #include "cuda/accumulator.h"
 #include "cuda/exact_chunks.h"
+#include "cuda/marks.h"
 
 enum {
     WARP = 32,
@@ -42,10 +43,6 @@ enum {
     MOST_SEGMENTS = 1 << 17, /* of a scan in one wave: a block might have to read all their offsets */
     OFFSETS_A_FINDER = 4,    /* that a thread checks if there are few */
     FINDERS = 256,           /* blocks that check offsets, at most: a block has a thread for what each has found */
-    CLEARED = 4,             /* words that a thread clears on average, if there are many */
-
-    OFFSETS_A_THREAD = 16, /* that each thread checks and marks */
-    MARKING_BLOCKS = 8,    /* for each multiprocessor at most; their threads take turns */
 
     FEW_COLUMNS = 3, /* whose sums of 4 bytes scan_narrow.cu publishes together, in so many bytes: */
     FEW_BYTES = 16,
@@ -223,35 +220,6 @@ void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computatio
     *(c->desc.grouping == TALLY_SEGMENTS ? &cut->early_bytes : &cut->zeroed_bytes) = cut->bytes;
 }
 
-/* Clears the beginning of the workspace by a kernel, so that the next launch starts early. */
-static tally_status clear_early(const tally_cuda_launch *l) {
-    tally_cuda_clear_words_args args = {.words = l->workspace, .count = l->cut->early_bytes / 4};
-    const tally_cuda_grid grid = {
-        .x = tally_cuda_blocks_for(l->plan->device, divide_up(args.count, CLEARED), TALLY_CUDA_BLOCK, MARKING_BLOCKS),
-        .threads = TALLY_CUDA_BLOCK,
-        .starts_early = true};
-    return tally_cuda_enqueue(l, l->plan->kernels.clear_words, grid, &args, "clearing the workspace");
-}
-
-tally_status tally_cuda_mark_offsets(const tally_cuda_launch *l) {
-    const tally_status status = clear_early(l);
-    if (status != TALLY_OK)
-        return status;
-    const CUdeviceptr control = l->workspace + l->cut->control;
-    const uint64_t segments = l->args->shape.groups;
-    tally_cuda_mark_args args = {.marks = {.offsets = tally_cuda_address(l->args->offsets),
-                                           .segments = segments,
-                                           .n = l->cut->elements,
-                                           .bits = l->workspace + l->cut->bits},
-                                 .refused = control + offsetof(tally_cuda_control, refused),
-                                 .where = control + offsetof(tally_cuda_control, not_bad)};
-    const tally_cuda_grid grid = {
-        .x = tally_cuda_blocks_for(l->plan->device, segments / OFFSETS_A_THREAD + 1, TALLY_CUDA_BLOCK, MARKING_BLOCKS),
-        .threads = TALLY_CUDA_BLOCK,
-        .starts_early = true};
-    return tally_cuda_enqueue(l, l->plan->kernels.mark_offsets, grid, &args, "launching the check of offsets");
-}
-
 static tally_cuda_scan_args scan_of(const tally_cuda_launch *l, uint64_t tile, uint64_t tiles) {
     const tally_cuda_cut *cut = l->cut;
     const tally_args *a = l->args;
@@ -337,7 +305,7 @@ tally_status tally_cuda_one_wave_launch(const tally_cuda_launch *l) {
         args.finders = (uint32_t)grid.x;
         status = tally_cuda_enqueue(l, k->check_offsets, grid, &args, "launching the check of offsets");
     } else {
-        status = clear_early(l);
+        status = tally_cuda_clear_early(l);
     }
     grid.x = cut->scan.blocks;
     grid.shared = sizes->one_wave.shared;

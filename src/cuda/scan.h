@@ -11,8 +11,6 @@ void tally_cuda_scan_cut(const tally_cuda_device *device, const tally_computatio
                          const tally_cuda_sizes *sizes, uint64_t resident, const tally_shape *shape,
                          tally_cuda_cut *cut);
 tally_status tally_cuda_scan_launch(const tally_cuda_launch *launch);
-/* Clears the beginning of the workspace, checks the offsets, and marks the elements at which segments begin. */
-tally_status tally_cuda_mark_offsets(const tally_cuda_launch *launch);
 /* Finds the window of an exact scan from a sample. If checks_all, refuses it if any element does not fit. */
 tally_status tally_cuda_scan_window_launch(const tally_cuda_launch *launch, bool checks_all);
 tally_status tally_cuda_look_back_launch(const tally_cuda_launch *launch);
