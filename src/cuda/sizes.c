@@ -411,8 +411,11 @@ static void chunk_sizes(const tally_computation *c, tally_cuda_sizes *s) {
     enum { WARP = 32, ROW_BYTES = 64 /* of a chunk that are loaded together */ };
     if (!tally_cuda_scans_by_chunks(c))
         return;
-    const unsigned place = (unsigned)most(c->in_bytes, c->out_bytes), items = ROW_BYTES / place,
-                   pitch = ROW_BYTES + (unsigned)most(place, 4), warps = TALLY_CUDA_CHUNKS_BLOCK / WARP;
+    const unsigned place = (unsigned)most(c->in_bytes, c->out_bytes), pitch = ROW_BYTES + (unsigned)most(place, 4),
+                   warps = TALLY_CUDA_CHUNKS_BLOCK / WARP;
+    unsigned items = ROW_BYTES; /* divided by the place of an element, a power of two */
+    for (unsigned bytes = place; bytes > 1; bytes /= 2)
+        items /= 2;
     s->chunks.items = items;
     s->chunks.shared = (tally_cuda_scan_integer_of(c).words + 1) * TALLY_CUDA_CHUNKS_BLOCK * 4 +
                        warps * (WARP * pitch + round_up(items * 4, 8));
