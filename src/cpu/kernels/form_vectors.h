@@ -52,7 +52,7 @@ ALWAYS_INLINE v_f64 near_log(v_f64 x) {
     return value;
 }
 
-/* Of pairs of a largest element and a sum of exponentials. */
+/* Each pair is a largest element and a sum of exponentials. */
 ALWAYS_INLINE v_f64 near_logsumexp_of(const double *pairs) {
     const v_f64 low = _mm512_loadu_pd(pairs), high = _mm512_loadu_pd(pairs + FORM_LANES);
     const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14),
