@@ -550,14 +550,14 @@ tally_status tally_cpu_scan_axis(tally_cpu_plan *plan, const tally_args *args, u
         s.outer = args->shape.outer;
         s.inner = args->shape.inner;
     }
-    if (s.extent == 1 && !carry) { /* every element is a group, or a column of one row */
-        const uint64_t groups = s.outer * s.inner;
-        s.outer = tally_cpu_scans_spread(plan) ? 1 : groups;
-        s.inner = groups / s.outer;
-    }
-    uint64_t elements = s.outer * s.extent * s.inner;
+    const uint64_t elements = s.outer * s.extent * s.inner;
     if (elements == 0)
         return TALLY_OK;
+    if (s.extent == 1 && !carry) { /* every element is a group, or a column of one row */
+        const bool spread = tally_cpu_scans_spread(plan);
+        s.outer = spread ? 1 : elements;
+        s.inner = spread ? elements : 1;
+    }
     s.stream = elements * c->out_bytes > TALLY_CPU_STREAM_BYTES && args->out != args->x;
     return s.inner == 1 && !packs_rows(&s) ? scan_groups(plan, &s) : scan_tiles_of_columns(plan, &s);
 }

@@ -98,6 +98,24 @@ static void operators_without_a_value(void **state) {
     }
 }
 
+/* An axis of one row, or of one column, has paths of its own. */
+static void scans_of_no_elements(void **state) {
+    static const tally_shape shapes[] = {{0, 1, 1, 0}, {0, 1, 3, 0}, {3, 1, 0, 0}, {0, 3, 1, 0},
+                                         {0, 3, 3, 0}, {3, 3, 0, 0}, {1, 0, 1, 0}, {3, 0, 3, 0}};
+    static const tally_op ops[] = {TALLY_SUM, TALLY_MAX, TALLY_MEAN, TALLY_VAR, TALLY_LOGSUMEXP, TALLY_ARGMIN};
+    for (size_t k = 0; k < COUNT_OF(ops); k++)
+        for (size_t s = 0; s < COUNT_OF(shapes); s++)
+            for (int in = TALLY_I8; in <= TALLY_F64; in++) {
+                double out = 77;
+                tally_desc desc = describe(ops[k], TALLY_INCLUSIVE_SCAN, (tally_dtype)in);
+                desc.grouping = TALLY_AXIS;
+                tally_args args = arguments(NULL, 0, &out, 0);
+                args.shape = shapes[s];
+                assert_ok(run_desc(*state, &desc, &args));
+                assert_true(out == 77);
+            }
+}
+
 static void variance_with_too_few_elements(void **state) {
     static const double x[] = {1, 2, 4};
     for (int ddof = 0; ddof < 6; ddof++)
@@ -126,11 +144,9 @@ int main(void) {
     if (device_is_missing())
         return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_with_a_value),
-        cmocka_unit_test(bits_of_nothing),
-        cmocka_unit_test(planes_without_rows),
-        cmocka_unit_test(operators_without_a_value),
-        cmocka_unit_test(variance_with_too_few_elements),
+        cmocka_unit_test(operators_with_a_value), cmocka_unit_test(bits_of_nothing),
+        cmocka_unit_test(planes_without_rows),    cmocka_unit_test(operators_without_a_value),
+        cmocka_unit_test(scans_of_no_elements),   cmocka_unit_test(variance_with_too_few_elements),
     };
     return cmocka_run_group_tests_name("empty", tests, open_test_device, close_test_device);
 }
