@@ -24,13 +24,16 @@ static inline uint64_t tally_bits_of_double(double value) {
     return bits;
 }
 
-/* The magnitude moves to f32's position. Multiplying by 2^112 corrects the exponent's bias and makes subnormals normal.
- * Infinity and NaN come out too small and get their exponent back. */
+/* The magnitude moves to f32's position, and the exponent's bias is corrected, twice for infinity and NaN. A subnormal
+ * takes 2^-14 as its leading bit and loses it again. No step has a subnormal f32, for which processors take 100 cycles.
+ */
+enum { TALLY_F16_BIAS = 112 << 23, TALLY_F16_NORMAL = 1 << 23, TALLY_F16_INFINITE = 31 << 23 };
 static inline float tally_f32_of_f16(uint16_t half) {
-    uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13;
-    uint32_t bits = tally_bits_of_float(tally_float_of_bits(magnitude) * 0x1p112f);
-    bits |= magnitude >= 0x0f800000u ? 0x7f800000u : 0;
-    return tally_float_of_bits(bits | (uint32_t)(half & 0x8000) << 16);
+    const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13, sign = (uint32_t)(half & 0x8000) << 16;
+    const uint32_t biased = magnitude + TALLY_F16_BIAS;
+    const float subnormal = tally_float_of_bits(biased + TALLY_F16_NORMAL) - 0x1p-14f;
+    const uint32_t bits = biased + (magnitude >= TALLY_F16_INFINITE ? TALLY_F16_BIAS : 0);
+    return tally_float_of_bits((magnitude < TALLY_F16_NORMAL ? tally_bits_of_float(subnormal) : bits) | sign);
 }
 
 static inline float tally_f32_of_bf16(uint16_t bf16) {

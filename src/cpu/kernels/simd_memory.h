@@ -200,9 +200,11 @@ ALWAYS_INLINE v_f32 load_f32_from_f16(const e_f16 *p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 #else
     v_u32 half = load_u32_from_u16(p);
-    v_u32 magnitude = (half & 0x7fffu) << 13;
-    v_u32 bits = (v_u32)((v_f32)magnitude * 0x1p112f);
-    bits |= (v_u32)((v_i32)magnitude >= 0x0f800000) & 0x7f800000u;
+    const v_u32 magnitude = (half & 0x7fffu) << 13, biased = magnitude + TALLY_F16_BIAS;
+    const v_u32 subnormal = (v_u32)((v_f32)(biased + TALLY_F16_NORMAL) - 0x1p-14f);
+    const v_u32 is_subnormal = (v_u32)((v_i32)magnitude < TALLY_F16_NORMAL);
+    const v_u32 is_infinite = (v_u32)((v_i32)magnitude >= TALLY_F16_INFINITE);
+    const v_u32 bits = (is_subnormal & subnormal) | (~is_subnormal & (biased + (is_infinite & TALLY_F16_BIAS)));
     return (v_f32)(bits | (half & 0x8000u) << 16);
 #endif
 }
