@@ -140,12 +140,38 @@ ALWAYS_INLINE void NAME(scan_exps)(const F_T *each, size_t count, s_f64 *sums) {
     }
 }
 
+/* Prefixes of at most FAR elements, each with a largest value of its own. */
+enum { NAME(FAR) = 32 };
+ALWAYS_INLINE A_T NAME(prefixes_apart)(const E_T *x, size_t n, bool reverse, bool exclusive, A_T acc, A_T *prefixes) {
+    enum { LANES = LANES_OF(s_f64) };
+    const v_f64 zero = {0};
+    const v_u64 one_group = (v_u64)zero + INT64_MAX;
+    open_group open = {zero + acc.c0, zero + acc.c1};
+    s_f64 value[NAME(FAR)], largest[NAME(FAR) + 1], sum[NAME(FAR) + 1];
+    for (size_t k = 0; k < n; k++)
+        value[k] = LOAD_ONE(x + (reverse ? n - 1 - k : k));
+    for (size_t k = n; k % LANES; k++)
+        value[k] = LOWEST_f64;
+    largest[0] = acc.c0, sum[0] = acc.c1;
+    for (size_t k = 0; k < n; k += LANES) {
+        v_f64 v;
+        memcpy(&v, value + k, sizeof v);
+        const open_group prefix = scan_apart(v, one_group, &open);
+        memcpy(largest + 1 + k, &prefix.largest, sizeof v);
+        memcpy(sum + 1 + k, &prefix.sum, sizeof v);
+    }
+    for (size_t k = 0; k < n; k++)
+        prefixes[reverse ? n - 1 - k : k] = (A_T){largest[k + !exclusive], sum[k + !exclusive]};
+    return (A_T){largest[n], sum[n]};
+}
+
 /* Prefixes of a block with the largest value of all of it, so that each element costs one exponential. The first prefix
  * must not lie far below that: the logarithm of its sum would take digits from the result. Where it does, as at the
- * beginning, the largest value is that of each prefix, one by one, for a while. */
+ * beginning, each prefix has a largest value of its own, for a while. */
 ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t n, uint64_t index, bool reverse,
                                            bool exclusive, A_T acc, A_T *prefixes) {
-    enum { FEW = 8, NEAR = 4 }; /* segments of 40 took 3.6 ns an element with 32, 3.1 with 8 */
+    enum { NEAR = 4 };
+    (void)m, (void)index;
     for (size_t done = 0, count; done < n; done += count) {
         count = n - done < NAME(PREFIXES) ? n - done : (size_t)NAME(PREFIXES);
         size_t at = reverse ? n - done - count : done;
@@ -155,9 +181,9 @@ ALWAYS_INLINE A_T NAME(prefixes_in_blocks)(tally_monoid m, const E_T *x, size_t 
         const s_f64 largest = acc.c0 > own ? acc.c0 : own;
         const s_f64 lowest = acc.c0 > first || (exclusive && acc.c1 > 0) ? acc.c0 : first;
         if (!(largest - lowest < NEAR) || count < F_LANES || !F_IS_EXACT(largest)) { /* or NaN */
-            count = count < FEW ? count : FEW;
+            count = count < NAME(FAR) ? count : (size_t)NAME(FAR);
             at = reverse ? n - done - count : done;
-            acc = NAME(prefixes_by_table)(m, x + at, count, index, reverse, exclusive, acc, prefixes + at);
+            acc = NAME(prefixes_apart)(x + at, count, reverse, exclusive, acc, prefixes + at);
             continue;
         }
         F_T each[NAME(PREFIXES)];

@@ -2,9 +2,10 @@
  * largest).
  *
  * Where the elements of a block are near each other, the largest of all serves every prefix, and an element costs one
- * exponential. Elsewhere neighbours are combined in log2(lanes) steps, with an exponential each. */
+ * exponential. Elsewhere each prefix has its own (logsumexp_lanes.h). */
 #include "cpu/kernels/group_lanes.h"
 #include "cpu/kernels/lanes.h"
+#include "cpu/kernels/logsumexp_lanes.h"
 #include "cpu/kernels/paste.h"
 #include "cpu/kernels/scans.h"
 #include "cpu/kernels/simd_exp.h"
@@ -14,11 +15,6 @@
 static const double NEAR = 16, NEAR_NARROW = 600;
 
 enum { LANES = LANES_OF(s_f64) };
-
-/* The open group's accumulator, in every lane. */
-typedef struct open_group {
-    v_f64 largest, sum;
-} open_group;
 
 /* False if one is not finite. */
 static bool are_near(const double *x, size_t n, double distance, double *largest) {
@@ -51,26 +47,6 @@ ALWAYS_INLINE open_group scan_near(v_f64 x, v_u64 number, double largest, open_g
     return (open_group){top, sum};
 }
 
-/* Lanes that are chosen become a before b, others stay b. */
-ALWAYS_INLINE open_group combined(open_group a, open_group b, v_i64 chosen) {
-    const v_f64 largest = max_f64(a.largest, b.largest);
-    const v_f64 sum = sum_of_exps_f64(a.largest, a.sum, b.largest, b.sum);
-    return (open_group){SELECT_LANES(f64, chosen, largest, b.largest), SELECT_LANES(f64, chosen, sum, b.sum)};
-}
-
-ALWAYS_INLINE open_group scan_far(v_f64 x, v_u64 number, open_group *open) {
-    const v_f64 zero = {0}, n = __builtin_convertvector((v_i64)number, v_f64);
-    open_group prefix = {x, zero + 1.0};
-    UNROLL_8 for (size_t by = 1; by < LANES; by *= 2) {
-        const open_group below = {shift_up_f64(prefix.largest, zero + LOWEST_f64, by),
-                                  shift_up_f64(prefix.sum, zero, by)};
-        prefix = combined(below, prefix, n > zero + (double)by);
-    }
-    prefix = combined(*open, prefix, began_before(number));
-    *open = (open_group){last_f64(prefix.largest), last_f64(prefix.sum)};
-    return prefix;
-}
-
 /* The prefixes before each lane; *before is the last of the vector before. */
 ALWAYS_INLINE open_group moved_up(open_group prefix, v_u64 number, open_group *before) {
     const v_f64 zero = {0};
@@ -98,7 +74,7 @@ ALWAYS_INLINE void scan_block(const double *x, const uint64_t *numbers, size_t n
                 number[l] = numbers[done + l];
             }
         }
-        open_group prefix = near ? scan_near(v, number, largest, &open) : scan_far(v, number, &open);
+        open_group prefix = near ? scan_near(v, number, largest, &open) : scan_apart(v, number, &open);
         if (how.exclusive)
             prefix = moved_up(prefix, number, &before);
         if (how.reverse && left == LANES)
