@@ -2,7 +2,8 @@
  * parts of any lengths, empty ones among them, by elementwise additions and maxima, by plans that take words, and by
  * accumulators; and in every grouping.
  *
- * usage: words [OPERATOR/TYPE/MODE...]   of every operator, or of these, where each takes long to compile */
+ * usage: words [OPERATOR/TYPE/MODE...]   of every operator, or of these, where each takes long to compile. By groups
+ * there are some operators of f64 */
 #include "states.h"
 
 static struct {
@@ -174,11 +175,14 @@ static void states_of_groups(void **state) {
     static const tally_grouping groupings[] = {TALLY_SEGMENTS, TALLY_KEYS, TALLY_LABELS};
     static double x[MOST_N];
     static int64_t offsets[GROUPS + 1], of_element[MOST_N], count;
+    unsigned checked = 0;
     for (size_t o = 0; o < COUNT_OF(ops); o++)
         for (size_t g = 0; g < COUNT_OF(groupings); g++)
             for (int mode = 0; mode < TALLY_MODE_COUNT; mode++) {
                 const tally_grouping grouping = groupings[g];
-                if (!has_words(ops[o], TALLY_F64, (tally_mode)mode, grouping, TALLY_WORDS_OUT))
+                tally_desc desc = describe(ops[o], TALLY_REDUCE, TALLY_F64);
+                desc.mode = (tally_mode)mode;
+                if (!is_chosen(&desc) || !has_words(ops[o], TALLY_F64, desc.mode, grouping, TALLY_WORDS_OUT))
                     continue;
                 const bool may_be_empty = ops[o] == TALLY_SUM || ops[o] == TALLY_ALL || ops[o] == TALLY_MEAN;
                 fill(TALLY_F64, x, MOST_N, 0);
@@ -192,8 +196,6 @@ static void states_of_groups(void **state) {
                         of_element[k] = i;
                 static double expected[2 * GROUPS], got[2 * GROUPS];
                 static int64_t words[GROUPS * MOST_WORDS];
-                tally_desc desc = describe(ops[o], TALLY_REDUCE, TALLY_F64);
-                desc.mode = (tally_mode)mode;
                 tally_words_info info = {.struct_size = sizeof info};
                 assert_ok(tally_words_describe(&desc, &info));
                 desc.grouping = grouping;
@@ -221,7 +223,10 @@ static void states_of_groups(void **state) {
                            mode == TALLY_FAST && info.rule == TALLY_WORDS_ORDERED))
                     fail_msg("%s by %s, %s", tally_op_name(ops[o]), tally_grouping_name(grouping),
                              tally_mode_name((tally_mode)mode));
+                checked++;
             }
+    printf("%u combinations\n", checked);
+    assert_in_range(checked, 1, UINT32_MAX);
 }
 
 /* States of short stretches, combined by segments, by keys and by labels to values and to states, are those of the
@@ -339,7 +344,8 @@ static void states_are_combined_by_groups(void **state) {
                 tally_words_info info = {.struct_size = sizeof info};
                 desc.mode = (tally_mode)mode;
                 assert_ok(tally_words_describe(&desc, &info));
-                if (!has_words(ops[o], TALLY_F64, (tally_mode)mode, groupings[g], TALLY_WORDS_IN) ||
+                if (!is_chosen(&desc) ||
+                    !has_words(ops[o], TALLY_F64, (tally_mode)mode, groupings[g], TALLY_WORDS_IN) ||
                     !has_words(ops[o], TALLY_F64, (tally_mode)mode, TALLY_SEGMENTS, TALLY_WORDS_OUT))
                     continue;
                 const bool has_value = ops[o] == TALLY_SUM || ops[o] == TALLY_ALL || ops[o] == TALLY_MEAN;
