@@ -113,8 +113,11 @@ static uint64_t number_elements(const tally_cpu_plan *plan, const int8_t *heads,
     return plan->device->scans->number(heads, n, reverse, !exclusive, before, counts);
 }
 
+static bool are_shorter(const tally_stretch *s, uint64_t length) {
+    return s->boundaries > (s->end - s->begin) / length;
+}
 static bool are_short(const tally_stretch *s) {
-    return s->boundaries > (s->end - s->begin) / TALLY_CPU_SHORT_GROUP;
+    return are_shorter(s, TALLY_CPU_SHORT_GROUP);
 }
 
 /* Whether calls for each group would take longer than scanning all with marks. */
@@ -340,7 +343,7 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
  * the one that is open before the stretch. */
-enum { MOST_GATHERED = 256, MOST_GATHERED_LOGSUMEXP = 32 /* longer ones gain nothing */ };
+enum { MOST_GATHERED = 256, SHORT_LOGSUMEXP = 2 * TALLY_CPU_SHORT_GROUP };
 typedef struct gathered {
     const tally_runs *runs;
     bool reverse;
@@ -362,7 +365,6 @@ static void scan_gathered(gathered *g, uint64_t at, uint64_t count) {
 
 static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, unsigned worker, void *acc) {
     const bool reverse = r->plan->base.computation.reverse;
-    const uint64_t most_elements = tally_cpu_scans_spread(r->plan) ? MOST_GATHERED : MOST_GATHERED_LOGSUMEXP;
     boundaries b = {.stretch = s, .reverse = reverse, .end = s->boundaries};
     gathered g = {r, reverse, worker, {0}};
     uint64_t at = reverse ? s->end : s->begin, count = 0;
@@ -374,7 +376,7 @@ static void scan_groups_gathered(const tally_runs *r, const tally_stretch *s, un
         b.at = b.count;
         for (size_t i = 0; i < pieces; i++, k++) {
             const uint64_t end = read[reverse ? pieces - 1 - i : i], n = reverse ? at - end : end - at;
-            if (k > 0 && n <= most_elements) {
+            if (k > 0 && n <= MOST_GATHERED) {
                 if (count + n > TALLY_CPU_SPREAD_BLOCK) {
                     scan_gathered(&g, at, count);
                     count = 0;
@@ -434,8 +436,8 @@ void tally_stretch_scan(const tally_runs *r, const tally_stretch *s, unsigned wo
         scan_text_groups(r, s, worker, carry);
         return;
     }
-    const bool gathers = tally_cpu_scans_spread(r->plan) || tally_cpu_scans_logsumexp_groups(r->plan);
-    if (gathers && are_short(s)) {
+    if ((tally_cpu_scans_spread(r->plan) && are_short(s)) ||
+        (tally_cpu_scans_logsumexp_groups(r->plan) && are_shorter(s, SHORT_LOGSUMEXP))) {
         scan_groups_gathered(r, s, worker, carry);
         return;
     }
