@@ -103,7 +103,7 @@ static void scan_run(const tally_cpu_plan *plan, const void *x, const void *y, u
 /* Folding a block tells whether the value before it stays as it is. If so, the block's results are all the same. Random
  * data have such blocks almost everywhere; others are found out after a few. Integers that are scanned straight to
  * results gain nothing (largest of i32: 0.13 ns an element, 0.15 so; of f32 0.29 and 0.22, of u8 0.24 and 0.05). */
-enum { LEAST_SETTLED = 2048, SETTLED_ACC = 16 };
+enum { LEAST_SETTLED = 512 /* elements */, SETTLED_ACC = 16 };
 
 bool tally_cpu_may_settle(const tally_cpu_plan *plan) {
     const tally_computation *c = &plan->base.computation;
@@ -147,7 +147,7 @@ void tally_cpu_fill_settled(const tally_cpu_plan *plan, const void *acc, uint64_
 static uint64_t scan_settled(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t length,
                              bool stream, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
-    const uint64_t least_block = LEAST_SETTLED / c->in_bytes, most_block = TALLY_CPU_MOST_SETTLED / c->in_bytes;
+    const uint64_t least_block = LEAST_SETTLED, most_block = TALLY_CPU_MOST_SETTLED / c->in_bytes;
     uint64_t done = 0, settled = 0, changed = 0;
     while (done < n && changed < settled + TALLY_CPU_TRIED_IN_VAIN) {
         const uint64_t block = least(n - done, least(most(done / 8, least_block), most_block));
@@ -175,7 +175,7 @@ void tally_cpu_scan_run(const tally_cpu_plan *plan, const void *x, const void *y
                         uint64_t length, bool stream, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
     uint64_t done = 0;
-    if (n * c->in_bytes >= (uint64_t)2 * LEAST_SETTLED && tally_cpu_may_settle(plan))
+    if (n >= (uint64_t)2 * LEAST_SETTLED && tally_cpu_may_settle(plan))
         done = scan_settled(plan, x, n, index, length, stream, worker, acc, out);
     if (done == n)
         return;
