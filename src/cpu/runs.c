@@ -342,7 +342,8 @@ static void scan_piece(const tally_runs *r, const tally_stretch *s, uint64_t k, 
 }
 
 /* Variances and logsumexp: whole groups are gathered until they fill a block. Long ones are scanned alone, and so is
- * the one that is open before the stretch. */
+ * the one that is open before the stretch. Groups of logsumexp gain up to twice the length of the others (f16 in
+ * segments of 70, alone 4.1 ns an element and 2.8 so; variances of f64 in 100 1.8 and 2.2). */
 enum { MOST_GATHERED = 256, SHORT_LOGSUMEXP = 2 * TALLY_CPU_SHORT_GROUP };
 typedef struct gathered {
     const tally_runs *runs;

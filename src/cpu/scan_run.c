@@ -147,10 +147,10 @@ void tally_cpu_fill_settled(const tally_cpu_plan *plan, const void *acc, uint64_
 static uint64_t scan_settled(const tally_cpu_plan *plan, const void *x, uint64_t n, uint64_t index, uint64_t length,
                              bool stream, unsigned worker, void *acc, void *out) {
     const tally_computation *c = &plan->base.computation;
-    const uint64_t least_block = LEAST_SETTLED, most_block = TALLY_CPU_MOST_SETTLED / c->in_bytes;
+    const uint64_t most_block = TALLY_CPU_MOST_SETTLED / c->in_bytes;
     uint64_t done = 0, settled = 0, changed = 0;
     while (done < n && changed < settled + TALLY_CPU_TRIED_IN_VAIN) {
-        const uint64_t block = least(n - done, least(most(done / 8, least_block), most_block));
+        const uint64_t block = least(n - done, least(most(done / 8, LEAST_SETTLED), most_block));
         const uint64_t first = c->reverse ? n - done - block : done, number = index + first;
         const uint64_t elements = c->reverse ? length - number - block : number;
         const void *const from = tally_at(x, first, c->in_bytes);
