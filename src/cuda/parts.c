@@ -47,8 +47,8 @@ static const char *const single_columns[] = {COLUMNS, tally_cuda_kernels_fold_co
 /* 205 ms */
 static const char *const slabs[] = {tally_cuda_kernels_append, tally_cuda_kernels_slabs, NULL};
 /* 180 ms */
-static const char *const thin_columns[] = {COLUMNS, tally_cuda_kernels_column_partials, tally_cuda_kernels_thin_columns,
-                                           NULL};
+static const char *const thin_columns[] = {COLUMNS, tally_cuda_kernels_column_partials, tally_cuda_kernels_lane_words,
+                                           tally_cuda_kernels_thin_columns, NULL};
 
 /* ---- reductions by segments and keys ---- */
 
@@ -171,7 +171,8 @@ static const char *const thin_panels[] = {tally_cuda_kernels_of_panels, TILES,
                                           entry_scan_thin_panels,       NULL};
 
 /* 310 ms */
-static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_scan_thin, NULL};
+static const char *const scan_of_slabs[] = {tally_cuda_kernels_scan_slabs, tally_cuda_kernels_lane_words,
+                                            tally_cuda_kernels_scan_thin, NULL};
 
 static const char *const held_columns[] = {tally_cuda_kernels_scan_held_columns, NULL};
 

@@ -5,8 +5,15 @@
  * column's threads are folded in order, and a second kernel folds the chunks in a fixed order, so that a result has the
  * same bits every run. If the operator does not commute, each thread has consecutive rows of the chunk. */
 
-/* Blocks that a multiprocessor must have registers for. */
-constexpr int COLUMN_RESIDENT = COLUMN_WIDTH * sizeof(acc_t) <= 32 ? 4 : sizeof(acc_t) <= 32 ? 2 : 1;
+/* Blocks that a multiprocessor must have registers for. Threads load few bytes of narrow elements at a time, so there
+ * must be more of them. On an H200 sums of bf16 17 x 4096 x 4096 took 142 us with three blocks, 159 with four, and 210
+ * with as many as the registers of the other kernels leave. */
+constexpr bool LOADS_FEW_BYTES = sizeof(in_t) <= 2 && sizeof(acc_t) <= 32 && BRIEF_MOMENTS != 2 && !HAS_SECOND;
+constexpr int COLUMN_RESIDENT = LOADS_FEW_BYTES                        ? 3
+                                : COLUMN_WIDTH * sizeof(acc_t) <= 32 ? 4
+                                : sizeof(acc_t) <= 32                ? 2
+                                                                     : 1;
+constexpr int THIN_RESIDENT = LOADS_FEW_BYTES ? 4 : COLUMN_RESIDENT;
 
 /* ---- a thread's elements ---- */
 
@@ -21,9 +28,9 @@ template <int Width> struct stretch {
     const in_t *x, *y;
     uint64 at, end;       /* the next element, and the one behind the last */
     uint64 step, stride;  /* elements from one row to the next that is loaded with it, and to the next such rows */
-    uint64 row[Width];    /* the number of the next elements' row, counted from the first piece on */
-    uint64 base;          /* that of the chunk's first row */
-    uint64 rows_a_step, rows_a_stride; /* step and stride in rows */
+    uint64 base;          /* the number of the chunk's first row, counted from the first piece on */
+    uint32 row[Width];    /* that of the next elements' row, counted from the chunk's first */
+    uint32 rows_a_step, rows_a_stride; /* step and stride in rows */
     bool aligned;         /* x and y can be loaded Width elements at a time */
 
     /* Whether all elements that the words around Width of them hold are the slab's. */
@@ -65,14 +72,14 @@ inline void give_columns(const columns_args &p, uint64 column, uint64 count, con
 
 /* Folds 'groups' accumulators of each column, which lie a panel apart, into the first; a thread takes eight of them
  * between two barriers, or two where each would wait long for the one before. */
-inline void fold_groups(acc_t *spots, uint32 panel, uint32 groups) {
-    constexpr uint32 AT_ONCE = COMBINES_SLOWLY ? 2 : 8;
+template <class Spot> inline void fold_groups(Spot *spots, uint32 panel, uint32 groups) {
+    constexpr uint32 AT_ONCE = COMBINES_SLOWLY && ARE_SAME<Spot, acc_t> ? 2 : 8;
     __syncthreads();
     for (uint32 d = 1; d < groups; d *= AT_ONCE) {
         const uint32 wholes = (groups + AT_ONCE * d - 1) / (AT_ONCE * d);
         for (uint32 i = threadIdx.x; i < wholes * panel; i += BLOCK) {
             const uint32 group = i / panel * AT_ONCE * d, at = group * panel + i % panel;
-            acc_t acc = spots[at];
+            Spot acc = spots[at];
 #pragma unroll IS_LARGE ? 1 : AT_ONCE
             for (uint32 k = 1; k < AT_ONCE; k++)
                 if (group + k * d < groups)

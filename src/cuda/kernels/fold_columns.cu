@@ -28,7 +28,7 @@ inline panel_part panel_part_at(const columns_args &p, uint64 number) {
 #if IS_LOGSUMEXP
 /* Several elements raise the largest value together, so an element costs one exponential that waits for no other. */
 struct column_sum {
-    enum { RAISES = 1, COUNTS_FROM_CHUNK = 0 };
+    enum { RAISES = 1, COUNTS_FROM_CHUNK = 0, IS_KEY = 0 };
     typedef decltype(lane_t::a0) real;
     real largest = -GREATEST_FINITE<real>, of_largest = 0;
 
@@ -41,35 +41,65 @@ struct column_sum {
     void append(value_t x, value_t, uint64) {
         of_largest += exp_below((real)x - largest);
     }
-    lane_t sum() const {
-        return of_exponentials<lane_t>(largest, of_largest);
+    acc_t sum_from(uint64, uint64) const {
+        return widen(of_exponentials<lane_t>(largest, of_largest));
     }
 };
 #elif IS_ARGMIN || IS_ARGMAX
 /* Rows are counted from the chunk's first on, so their number takes one register. */
 typedef components<decltype(lane_t::a0), uint32> short_lane;
-struct column_sum : running<short_lane> {
-    enum { RAISES = 0, COUNTS_FROM_CHUNK = 1 };
+struct numbered_sum : running<short_lane> {
+    enum { RAISES = 0, COUNTS_FROM_CHUNK = 1, IS_KEY = 0 };
 
     void raise(value_t) {}
+    acc_t sum_from(uint64 base, uint64) const {
+        acc_t r;
+        r.a0 = acc.a0;
+        r.a1 = acc.a1 == (uint32)NO_INDEX ? NO_INDEX : base + acc.a1;
+        return r;
+    }
 };
-inline acc_t widen_from(const short_lane &lane, uint64 base) {
-    acc_t acc;
-    acc.a0 = lane.a0;
-    acc.a1 = lane.a1 == (uint32)NO_INDEX ? NO_INDEX : base + lane.a1;
-    return acc;
-}
+/* Of narrow integers a word holds the value and, below it, the number of the row among the thread's, so that an element
+ * costs one comparison. No row has the number that no element has. */
+template <class T> constexpr int32 LEAST_NARROW = 0;
+template <> constexpr int32 LEAST_NARROW<int8> = -0x80;
+template <> constexpr int32 LEAST_NARROW<int16> = -0x8000;
+struct key_sum {
+    enum { RAISES = 0, COUNTS_FROM_CHUNK = 0, IS_KEY = 1, MOST = 0xffff };
+    uint32 key = IS_ARGMIN ? ~0u : 0;
+
+    void raise(value_t) {}
+    void append(value_t x, value_t, uint64 number) {
+        const uint32 value = (uint32)((int32)x - LEAST_NARROW<in_t>) << 16;
+        const uint32 next = value | (IS_ARGMIN ? (uint32)number : MOST - (uint32)number);
+        key = IS_ARGMIN ? MIN(key, next) : MAX(key, next);
+    }
+    acc_t sum_from(uint64 base, uint64 step) const {
+        acc_t r = identity_as<acc_t>();
+        const uint32 number = IS_ARGMIN ? key & MOST : MOST - (key & MOST);
+        if (number == MOST)
+            return r;
+        r.a0 = (decltype(r.a0))((int32)(key >> 16) + LEAST_NARROW<in_t>);
+        r.a1 = base + number * step;
+        return r;
+    }
+};
+template <bool IsNarrow> struct choice_of_index {
+    typedef numbered_sum sum;
+};
+template <> struct choice_of_index<true> {
+    typedef key_sum sum;
+};
+typedef choice_of_index<sizeof(in_t) <= 2 && value_t(0.5) == value_t(0)>::sum column_sum;
 #else
 struct column_sum : brief<lane_t> {
-    enum { RAISES = 0, COUNTS_FROM_CHUNK = 0 };
+    enum { RAISES = 0, COUNTS_FROM_CHUNK = 0, IS_KEY = 0 };
 
     void raise(value_t) {}
+    acc_t sum_from(uint64, uint64) const {
+        return widen(brief<lane_t>::sum());
+    }
 };
-#endif
-#if !(IS_ARGMIN || IS_ARGMAX)
-inline acc_t widen_from(const lane_t &lane, uint64) {
-    return widen(lane);
-}
 #endif
 
 /* How rows are loaded: WHOLE, all of them are there, and aligned; ACROSS, as the words that they lie across, which are
@@ -81,8 +111,8 @@ template <int Width, way Way> inline few<in_t, Width> load_row(const stretch<Wid
                            : s.load_any(from, i);
 }
 
-/* Adds the next rows to the lanes. */
-template <int Width, way Way> inline void add_rows(const stretch<Width> &s, column_sum *lanes) {
+/* Adds the next rows to the lanes. 'number' is that of the first among those that the lanes have. */
+template <int Width, way Way> inline void add_rows(const stretch<Width> &s, uint32 number, column_sum *lanes) {
     constexpr int AHEAD = rows_ahead(Width);
     constexpr bool Whole = Way != ANY;
     few<in_t, Width> x[AHEAD], y[AHEAD];
@@ -108,17 +138,111 @@ template <int Width, way Way> inline void add_rows(const stretch<Width> &s, colu
         for (int k = 0; k < Width; k++)
             if (Whole || s.at + u * s.step + k < s.end) {
                 value_t second = HAS_SECOND ? value_of(y[u].element[k]) : value_t(0);
-                const uint64 row = s.row[k] + u * s.rows_a_step;
+                const uint32 row = s.row[k] + u * s.rows_a_step;
                 lanes[k].append(value_of(x[u].element[k]), second,
-                                column_sum::COUNTS_FROM_CHUNK ? (uint32)(row - s.base) : row);
+                                column_sum::IS_KEY              ? number + u
+                                : column_sum::COUNTS_FROM_CHUNK ? row
+                                                                : s.base + row);
             }
 }
 
-template <int Width> inline void empty_columns(uint64 base, bool is_first, column_sum *lanes, acc_t *acc) {
+/* ---- what the threads of a column fold ---- */
+
+#if MOMENTS == 2 && !SKIPS_NAN
+#if BRIEF_MOMENTS == 1
+/* Sums of narrow integers, of which the squares may wrap. */
+struct column_powers {
+    uint64 count = 0, squares = 0;
+    int64 all = 0;
+
+    template <class Sums> void add(const Sums &more) {
+        count += more.count;
+        all += more.all;
+        squares += more.squares;
+    }
+    /* Squares of distances from the integer next to the mean do not wrap, and lose one bit at most. */
+    acc_t sum() const {
+        acc_t r = identity_as<acc_t>();
+        if (count == 0)
+            return r;
+        const double n = (double)count, inverse = reciprocal(n), mean = (double)all * inverse;
+        const int64 near = (int64)(mean + (mean < 0 ? -0.5 : 0.5));
+        const double away = (double)(all - near * (int64)count);
+        r.a0 = n;
+        r.a1 = (double)near;
+        r.a2 = away * inverse;
+        r.a3 = __fma_rn(-away, r.a2, (double)(squares - (uint64)near * (2 * (uint64)all - (uint64)near * count)));
+        return r;
+    }
+};
+#else
+/* Sums of distances from an element of the column, and of their squares. To move them to another element takes no
+ * division, unlike the sum of two variances. At most log2(rows) bits of 53 are lost, so results of 64 bits are not made
+ * this way. */
+struct column_powers {
+    double count = 0, shift = 0, distances = 0, squares = 0;
+
+    template <class Sums> void add(const Sums &more) {
+        const double n = (double)more.count;
+        if (count == 0)
+            shift = more.shift;
+        const double by = more.shift - shift, its = more.distances, moved = n > 0 ? __fma_rn(n, by, its) : 0;
+        count += n;
+        distances += moved;
+        squares += n > 0 ? __fma_rn(by, its + moved, (double)more.squares) : 0;
+    }
+    acc_t sum() const {
+        acc_t r = identity_as<acc_t>();
+        if (count == 0)
+            return r;
+        r.a0 = count;
+        r.a1 = shift;
+        r.a2 = distances * reciprocal(count);
+        const double rest = __fma_rn(-distances, r.a2, squares);
+        r.a3 = rest < 0 ? 0 : rest; /* below 0 can only be rounding */
+        return r;
+    }
+};
+#endif
+template <> inline column_powers identity_as<column_powers>() {
+    return column_powers();
+}
+inline column_powers combine(column_powers a, const column_powers &b) {
+    a.add(b);
+    return a;
+}
+inline acc_t sum_of(const column_powers &spot) {
+    return spot.sum();
+}
+inline void empty_lane(const column_sum &lane, uint64, uint64, bool, column_powers &spot) {
+    spot.add(lane);
+}
+template <bool> struct choice {
+    typedef acc_t spot;
+};
+template <> struct choice<true> {
+    typedef column_powers spot;
+};
+typedef choice<BRIEF_MOMENTS == 1 || sizeof(out_t) < 8>::spot spot_t;
+#else
+typedef acc_t spot_t;
+#endif
+static_assert(sizeof(spot_t) <= sizeof(acc_t), "they share the memory's size");
+
+inline acc_t sum_of(const acc_t &spot) {
+    return spot;
+}
+inline void empty_lane(const column_sum &lane, uint64 base, uint64 step, bool is_first, acc_t &spot) {
+    const acc_t next = lane.sum_from(base, step);
+    spot = COMBINES_SLOWLY && is_first ? next : combine(spot, next);
+}
+/* After 'steps', if lanes count them. */
+template <int Width>
+inline void empty_columns(const stretch<Width> &s, int steps, bool is_first, column_sum *lanes, spot_t *spots) {
 #pragma unroll
     for (int k = 0; k < Width; k++) {
-        const acc_t next = widen_from(lanes[k].sum(), base);
-        acc[k] = COMBINES_SLOWLY && is_first ? next : combine(acc[k], next);
+        const uint64 base = s.base + (column_sum::IS_KEY ? s.row[k] - steps * s.rows_a_stride : 0);
+        empty_lane(lanes[k], base, s.rows_a_step, is_first, spots[k]);
         lanes[k] = {};
     }
 }
@@ -127,38 +251,38 @@ template <int Width> inline void empty_columns(uint64 base, bool is_first, colum
 #if BRIEF_MOMENTS
 constexpr int MOST_IN_A_LANE = brief<lane_t>::LIMIT;
 #else
-constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : LANE_LIMIT;
+constexpr int MOST_IN_A_LANE = MOMENTS ? 32 : column_sum::IS_KEY ? 0xffff : LANE_LIMIT;
 #endif
 /* Lanes that take any number need no accumulators beside them. */
 constexpr bool FILLS_LANES = MOST_IN_A_LANE < 1 << 20;
 
-template <int Width> inline void fold_stretch(stretch<Width> s, acc_t *acc) {
+template <int Width> inline void fold_stretch(stretch<Width> s, spot_t *sums) {
     constexpr int AHEAD = rows_ahead(Width), MOST = MOST_IN_A_LANE / AHEAD;
     column_sum lanes[Width];
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        acc[k] = identity_as<acc_t>();
+        sums[k] = identity_as<spot_t>();
     int steps = 0;
     bool is_first = true;
     while (s.at < s.end) {
         const uint64 last = s.at + (AHEAD - 1) * s.step;
         if (s.aligned && last + Width <= s.end)
-            add_rows<Width, WHOLE>(s, lanes);
+            add_rows<Width, WHOLE>(s, steps * AHEAD, lanes);
         else if (Width > 1 && !s.aligned && s.has_words(s.at) && s.has_words(last))
-            add_rows<Width, ACROSS>(s, lanes);
+            add_rows<Width, ACROSS>(s, steps * AHEAD, lanes);
         else
-            add_rows<Width, ANY>(s, lanes);
+            add_rows<Width, ANY>(s, steps * AHEAD, lanes);
         s.at += s.stride;
 #pragma unroll
         for (int k = 0; k < Width; k++)
             s.row[k] += s.rows_a_stride;
         if (FILLS_LANES && ++steps == MOST) {
-            empty_columns<Width>(s.base, is_first, lanes, acc);
+            empty_columns(s, steps, is_first, lanes, sums);
             is_first = false;
             steps = 0;
         }
     }
-    empty_columns<Width>(s.base, is_first, lanes, acc);
+    empty_columns(s, steps, is_first, lanes, sums);
 }
 
 /* The stretch of the thread whose first element is number 'spot' of a step, counted row after row. */
@@ -192,17 +316,21 @@ template <int Width> inline stretch<Width> stretch_of(const columns_args &p, con
                  (Width * sizeof(in_t) - 1)) == 0;
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        s.row[k] = p.before + first + (column + k) / p.panel;
+        s.row[k] = (uint32)(first - b.chunk * p.chunk) + (column + k) / p.panel;
     return s;
 }
 
-template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, acc_t *spots) {
+template <int Width> inline void fold_panel(const columns_args &p, const panel_part &b, spot_t *spots) {
     uint32 spot = threadIdx.x * Width;
     bool works = spot < p.groups * p.panel;
-    acc_t acc[Width];
+    spot_t sums[Width];
     if (works)
-        fold_stretch(stretch_of<Width>(p, b, spot), acc);
+        fold_stretch(stretch_of<Width>(p, b, spot), sums);
     if (p.groups == 1 && p.chunks == 1) {
+        acc_t acc[Width];
+#pragma unroll
+        for (int k = 0; k < Width && works; k++)
+            acc[k] = sum_of(sums[k]);
         if (works && spot < b.columns)
             give_columns<Width>(p, b.column + spot, b.columns - spot, acc);
         return;
@@ -211,14 +339,14 @@ template <int Width> inline void fold_panel(const columns_args &p, const panel_p
     if (works)
 #pragma unroll
         for (int k = 0; k < Width; k++)
-            spots[spot + k] = acc[k];
+            spots[spot + k] = sums[k];
     fold_groups(spots, p.panel, p.groups);
     slot *partials = p.partials + b.chunk * p.outer * p.inner;
     for (uint32 j = threadIdx.x; j < b.columns; j += BLOCK)
         if (p.chunks > 1)
-            partials[b.column + j].write(spots[j]);
+            partials[b.column + j].write(sum_of(spots[j]));
         else
-            give(p.to, b.column + j, spots[j]);
+            give(p.to, b.column + j, sum_of(spots[j]));
 }
 
 /* Threads of COLUMN_WIDTH columns and of one have kernels of their own, which are compiled side by side. */
@@ -227,5 +355,5 @@ template <int Width> inline void fold_columns_of(const columns_args &p) {
     let_next_start();
     uint64 parts = p.outer * p.panels * p.chunks;
     for (uint64 number = blockIdx.x; number < parts; number += gridDim.x)
-        fold_panel<Width>(p, panel_part_at(p, number), (acc_t *)memory);
+        fold_panel<Width>(p, panel_part_at(p, number), (spot_t *)memory);
 }

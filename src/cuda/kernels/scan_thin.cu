@@ -46,8 +46,7 @@ struct thin_columns {
     uint64 column; /* the first, of outer x inner */
     uint64 at;     /* its element in row 0 */
     int count;     /* columns: fewer than THIN_WIDTH only at the end of a slab, none behind the last */
-    int next;      /* those of the next lane, if they follow in the slab; else 0 */
-    bool is_next;  /* whether this thread's follow those of the lane before */
+    lane_results results;
 
     static thin_columns of(const scan_columns_args &p, uint64 number) {
         const uint64 across = (p.inner + THIN_WIDTH - 1) / THIN_WIDTH;
@@ -58,10 +57,7 @@ struct thin_columns {
         t.count = slab >= p.outer || within >= p.inner ? 0
                   : p.inner - within < THIN_WIDTH      ? (int)(p.inner - within)
                                                        : (int)THIN_WIDTH;
-        t.is_next = within && threadIdx.x % WARP;
-        t.next = __shfl_down_sync(ALL_LANES, t.is_next ? t.count : 0, 1);
-        if (threadIdx.x % WARP == WARP - 1)
-            t.next = 0;
+        t.results = lane_results::of(t.count, within != 0);
         return t;
     }
     /* Whether the words around all of the thread's elements are in the array. */
@@ -69,32 +65,6 @@ struct thin_columns {
         const uint64 low = (uint64)(array + at), high = (uint64)(array + at + (p.extent - 1) * p.inner);
         const uint64 end = (uint64)(array + p.outer * p.extent * p.inner), bytes = sizeof(thin_elements);
         return (low & ~(bytes - 1)) >= (uint64)array && (high & ~(bytes - 1)) + 2 * bytes <= end;
-    }
-    /* Writes the results of a row: an aligned word, whose end the next lane has unless all are aligned, and what no
-     * such word holds one by one. All lanes call this. */
-    void write(result_t *to, const thin_results &results) const {
-        typedef typename word_of<sizeof results>::type word;
-        const int shift = (int)((uint64)to & (sizeof(word) - 1)), back = (int)sizeof(word) - shift;
-        word pair[2];
-        memcpy(pair, &results, sizeof results);
-        if (__all_sync(ALL_LANES, shift == 0 && count == THIN_WIDTH)) {
-            __stcs((word *)to, pair[0]);
-            return;
-        }
-        pair[1] = from_above(pair[0], 1);
-        const int first = shift ? back : 0; /* the byte of the results at which an aligned word begins */
-        const bool has_word = count == THIN_WIDTH && (shift == 0 || next * (int)sizeof(result_t) >= back);
-        const bool has_first = shift && is_next && count * (int)sizeof(result_t) >= back; /* in the word before */
-        if (has_word)
-            __stcs((word *)((uint64)to + first), shift ? straddling_words(pair, back) : pair[0]);
-        const int size = (int)sizeof(result_t), from = has_first ? first / size : 0,
-                  until = has_word ? (first + size - 1) / size : count;
-        /* Where aligned words hold all, they may meet within a result: a pair that is aligned to a half. */
-        if (from < until && !(has_first && has_word))
-#pragma unroll
-            for (int k = 0; k < THIN_WIDTH; k++)
-                if (k >= from && k < until)
-                    store(to + k, results.element[k]);
     }
 };
 
@@ -144,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) scan_thin(scan_columns_ar
                 if (INCLUSIVE)
                     results.element[k] = result(p.before + logical + 1);
             }
-            t.write(p.out + t.at + row * p.inner, results);
+            store_of_lanes(p.out + t.at + row * p.inner, results, t.results);
         }
 #pragma unroll
         for (int k = 0; k < THIN_WIDTH; k++)
